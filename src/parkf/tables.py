@@ -1,0 +1,183 @@
+"""Schemas of the Parquet tables that the commands hand to each other, and their checked reading.
+
+Units: mm, rad, MeV, 1/MeV, elementary charges. A table carries its schema's name and version in the file's
+metadata; a reader refuses another one. Columns that hold several hits are fixed-size lists padded with NaN.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from parkf.errors import ParkfError
+from parkf.files import existing, replacing
+
+VELO_SLOTS = 26
+UT_LAYERS = 4
+SCIFI_LAYERS = 12
+
+
+def _hits(slots: int) -> pa.DataType:
+    return pa.list_(pa.float32(), slots)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A named, versioned Parquet schema."""
+
+    name: str
+    version: int
+    columns: tuple[tuple[str, pa.DataType], ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Arrow schema with name and version in its metadata."""
+        return pa.schema(list(self.columns), metadata={"parkf.table": f"{self.name} {self.version}"})
+
+    @contextmanager
+    def writer(self, path: Path) -> Iterator[pq.ParquetWriter]:
+        """Open a chunked writer; the file appears under its name when the block succeeds."""
+        with replacing(path) as temporary, pq.ParquetWriter(temporary, self.schema, compression="zstd") as writer:
+            yield writer
+
+    def open(self, path: Path) -> pq.ParquetFile:
+        """Open a file of this table for chunked reading.
+
+        Raises
+        ------
+        ParkfError
+            When the file is missing, no Parquet, of another table or version, or lacks a column.
+        """
+        try:
+            file = pq.ParquetFile(existing(path))
+        except pa.ArrowInvalid as error:
+            raise ParkfError(f"{path}: not a Parquet file: {error}") from error
+        got = (file.schema_arrow.metadata or {}).get(b"parkf.table", b"(no name)").decode()
+        if got != f"{self.name} {self.version}":
+            raise ParkfError(f"{path}: table '{got}', expected '{self.name} {self.version}'")
+        for name, kind in self.columns:
+            index = file.schema_arrow.get_field_index(name)
+            if index < 0:
+                raise ParkfError(f"{path}: column '{name}' is missing")
+            if file.schema_arrow.field(index).type != kind:
+                raise ParkfError(
+                    f"{path}: column '{name}' has type {file.schema_arrow.field(index).type}, expected {kind}"
+                )
+        return file
+
+
+_STATE = ("x", "y", "tx", "ty")
+
+PARTICLES = Table(
+    "particles",
+    1,
+    (
+        ("event", pa.int32()),
+        ("particle", pa.int32()),  # counts from 0 in each event
+        ("collision", pa.int16()),  # pp collision of the event that it stems from
+        ("pdg_id", pa.int32()),
+        ("mother", pa.int32()),  # PDG id of the mother, 0 if none
+        ("charge", pa.int8()),
+        ("mass", pa.float64()),
+        ("x", pa.float64()),  # production vertex
+        ("y", pa.float64()),
+        ("z", pa.float64()),
+        ("px", pa.float64()),
+        ("py", pa.float64()),
+        ("pz", pa.float64()),
+    ),
+)
+
+STATES = Table(
+    "states",
+    1,
+    (
+        ("event", pa.int32()),
+        ("particle", pa.int32()),
+        ("plane", pa.int16()),  # parkf.detector.geometry says which number is which plane
+        ("active", pa.bool_()),  # inside the sensitive area
+        ("z", pa.float64()),
+        *((name, pa.float64()) for name in _STATE),
+        ("p", pa.float64()),  # momentum here, after the energy loss so far
+    ),
+)
+
+HITS = Table(
+    "hits",
+    1,
+    (
+        ("event", pa.int32()),
+        ("plane", pa.int16()),
+        ("particle", pa.int32()),  # -1: noise
+        ("x", pa.float64()),  # VELO: the point; UT and SciFi: the strip's x at y = 0
+        ("y", pa.float64()),  # VELO: the point; else the strip's middle
+        ("z", pa.float64()),  # VELO: the point; else z at y = 0
+        ("dxdy", pa.float64()),
+        ("dzdy", pa.float64()),
+        ("sigma", pa.float64()),
+    ),
+)
+
+CANDIDATES = Table(
+    "candidates",
+    1,
+    (
+        ("event", pa.int32()),
+        ("candidate", pa.int32()),
+        ("polarity", pa.int8()),
+        ("qop", pa.float32()),  # the pattern recognition's estimate
+        ("velo_n", pa.int32()),
+        ("velo_x", _hits(VELO_SLOTS)),  # ascending z
+        ("velo_y", _hits(VELO_SLOTS)),
+        ("velo_z", _hits(VELO_SLOTS)),
+        ("ut_x", _hits(UT_LAYERS)),  # x of the strip at y = 0; NaN: no hit in this layer
+        ("ut_z", _hits(UT_LAYERS)),
+        ("ut_dxdy", _hits(UT_LAYERS)),
+        ("ut_sigma", _hits(UT_LAYERS)),
+        ("scifi_x", _hits(SCIFI_LAYERS)),
+        ("scifi_z", _hits(SCIFI_LAYERS)),  # at y = 0
+        ("scifi_dxdy", _hits(SCIFI_LAYERS)),
+        ("scifi_sigma", _hits(SCIFI_LAYERS)),
+        ("particle", pa.int32()),  # the one with most hits, -1 if noise
+        ("purity", pa.float32()),  # its share of the hits; below 0.7 the candidate is a ghost
+    ),
+)
+
+STEP_DATA = Table(
+    "step-data",
+    1,
+    (
+        ("event", pa.int32()),
+        ("particle", pa.int32()),
+        ("pdg_id", pa.int32()),
+        ("charge", pa.int8()),
+        ("polarity", pa.int8()),
+        ("set", pa.int16()),  # which parameter set of the step: gap, direction, sign of y
+        ("qop", pa.float64()),  # at production
+        ("z0", pa.float64()),
+        *((f"{name}0", pa.float64()) for name in _STATE),
+        ("z1", pa.float64()),
+        *((f"{name}1", pa.float64()) for name in _STATE),  # truth at the target
+        *((f"{name}e", pa.float64()) for name in _STATE),  # Runge-Kutta from the origin, no scattering
+        ("p_true", pa.float64()),  # momentum at the origin
+    ),
+)
+
+FITTED = Table(
+    "fitted",
+    1,
+    (
+        ("event", pa.int32()),
+        ("candidate", pa.int32()),
+        ("z", pa.float32()),
+        *((name, pa.float32()) for name in _STATE),
+        ("qop", pa.float32()),
+        *((name, pa.float32()) for name in ("xx", "xtx", "txtx", "yy", "yty", "tyty", "qopqop")),
+        *((f"chi2_{name}", pa.float32()) for name in ("velo", "ut", "scifi")),
+        *((f"ndof_{name}", pa.int32()) for name in ("velo", "ut", "scifi")),
+        ("status", pa.int32()),  # 0: good; parkf.kalman says what the bits mean
+    ),
+)
