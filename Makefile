@@ -1,0 +1,40 @@
+# Everything a newcomer needs: `make run` and `make test`. Both set up a virtual environment on first use.
+VENV := .venv
+PYTHON ?= python3
+RUN ?= default
+CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/local --cores $(CORES) \
+	--configfile workflow/config/$(RUN).yaml
+
+# The editable build is unisolated so that a changed formula recompiles in seconds.
+$(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
+	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -c 'import sys; assert sys.version_info >= (3, 11), "parkf needs Python 3.11 or newer"'
+	$(VENV)/bin/python -m pip install -q scikit-build-core nanobind sympy ninja 'cmake>=3.25'
+	$(VENV)/bin/python -m pip install -q --no-build-isolation -e '.[dev]'
+	touch $@
+
+.PHONY: run dry-run test lint build smoke paper clean
+
+build: $(VENV)/.installed
+
+run: build  ## train, validate and report with workflow/config/$(RUN).yaml
+	$(SNAKEMAKE)
+	@$(VENV)/bin/parkf where results/$(RUN)
+
+dry-run: build  ## what a run would do now
+	$(SNAKEMAKE) --dry-run
+
+smoke paper: build  ## the run for tests; 10,000 events a polarity
+	$(MAKE) run RUN=$@
+
+lint: build
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+test: lint  ## style, types and every test
+	$(VENV)/bin/python -m pytest -n $(CORES)
+
+clean:
+	rm -rf build $(VENV)

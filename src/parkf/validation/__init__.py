@@ -1,0 +1,1 @@
+"""Measures fitted candidates against the truth: resolution, bias, pulls, ghosts."""

@@ -1,0 +1,110 @@
+"""Fitted candidates beside their truth."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from parkf.errors import ParkfError
+from parkf.tables import CANDIDATES, FITTED, PARTICLES
+
+GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
+STATE = ("x", "y", "tx", "ty", "qop")
+_VARIANCE = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
+_ELECTRON = 11
+
+
+@dataclass(frozen=True)
+class Files:
+    """The three files of one sample that belong together."""
+
+    particles: Path
+    candidates: Path
+    fitted: Path
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Candidates with fit and truth, one row each.
+
+    Attributes
+    ----------
+    rows : pandas.DataFrame
+        Columns of the fitted table, the candidate's purity, charge and momentum of its particle, and
+        ``true_<component>``: the particle's state at the fitted z, on the straight line through its
+        production vertex (units as in the tables; the field is negligible that close to the beam).
+    """
+
+    rows: pd.DataFrame
+
+    @property
+    def genuine(self) -> pd.DataFrame:
+        """Candidates of which one particle, no electron, above 2 GeV, made at least 70% of the hits."""
+        rows = self.rows
+        return rows[(rows.purity >= GHOST_PURITY) & (rows.p_true > 2000.0) & (rows.pdg_id.abs() != _ELECTRON)]
+
+    @property
+    def ghosts(self) -> pd.DataFrame:
+        """Candidates that stem from no single particle."""
+        return self.rows[self.rows.purity < GHOST_PURITY]
+
+
+def load_sample(files: Sequence[Files]) -> Sample:
+    """Join fits and truth of several samples (both polarities, say).
+
+    Raises
+    ------
+    ParkfError
+        When candidates and fits are not of the same rows.
+    """
+    return Sample(pd.concat([_load(one) for one in files], ignore_index=True))
+
+
+def _load(files: Files) -> pd.DataFrame:
+    fitted = FITTED.open(files.fitted).read().to_pandas()
+    candidates = (
+        CANDIDATES.open(files.candidates)
+        .read(["event", "candidate", "particle", "purity", "qop"])
+        .to_pandas()
+        .rename(columns={"qop": "seed_qop"})
+    )
+    if not fitted[["event", "candidate"]].equals(candidates[["event", "candidate"]]):
+        raise ParkfError(
+            f"{files.fitted}: its rows are not those of {files.candidates}; fit this file of candidates again"
+        )
+    particles = PARTICLES.open(files.particles).read().to_pandas().set_index(["event", "particle"])
+    key = pd.MultiIndex.from_frame(candidates[["event", "particle"]])
+    truth = particles.reindex(key).reset_index(drop=True)
+    rows = pd.concat([fitted, candidates[["purity", "seed_qop"]]], axis=1)
+    rows["pdg_id"] = truth.pdg_id.fillna(0).astype(np.int32)
+    rows["p_true"] = np.sqrt(truth.px**2 + truth.py**2 + truth.pz**2)
+    rows["true_tx"], rows["true_ty"] = truth.px / truth.pz, truth.py / truth.pz
+    for name in ("x", "y"):
+        rows[f"true_{name}"] = truth[name] + rows[f"true_t{name}"] * (rows.z - truth.z)
+    rows["true_qop"] = truth.charge / rows.p_true
+    return rows
+
+
+def pulls(rows: pd.DataFrame, component: str) -> npt.NDArray[np.float64]:
+    """Return (fit − truth) / fitted σ of one of x, y, tx, ty, qop; finite entries only."""
+    variance = rows[_VARIANCE[component]].to_numpy(np.float64)
+    difference = rows[component].to_numpy(np.float64) - rows[f"true_{component}"].to_numpy(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pull = difference / np.sqrt(variance)
+    return pull[np.isfinite(pull)]
+
+
+def momentum_residual(rows: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """Return (p − p_true) / p_true of every row."""
+    return 1.0 / (rows.qop.abs().to_numpy(np.float64) * rows.p_true.to_numpy(np.float64)) - 1.0
+
+
+def chi2_per_ndof(rows: pd.DataFrame, detectors: Sequence[str] = ("velo", "ut", "scifi")) -> npt.NDArray[np.float64]:
+    """Return χ²/ndof summed over `detectors`; infinite where the fit failed."""
+    chi2 = sum(rows[f"chi2_{name}"].to_numpy(np.float64) for name in detectors)
+    ndof = sum(rows[f"ndof_{name}"].to_numpy(np.float64) for name in detectors)
+    good = (rows.status.to_numpy() == 0) & np.isfinite(chi2)
+    return np.where(good, chi2 / np.maximum(ndof, 1.0), np.inf)

@@ -1,0 +1,109 @@
+"""The numbers of ``validation.json``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parkf.errors import ParkfError
+from parkf.validation.core import fit_core
+from parkf.validation.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+
+MOMENTUM_EDGES = (1.5, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
+# Fine where trigger selections cut, coarse in the tail.
+CUTS = np.unique(np.round(np.concatenate([np.arange(0.1, 5.0, 0.05), np.geomspace(5.0, 500.0, 60)]), 3))
+WORKING_POINT = 0.91  # genuine efficiency of the paper's selection
+_ENOUGH = 50  # entries below which a bin says nothing
+
+
+def validate(fits: Mapping[str, Sample]) -> dict[str, Any]:
+    """Measure every fit of the same candidates.
+
+    Parameters
+    ----------
+    fits : mapping of str to Sample
+        Name of the fit (``parkf``, ``paper_scheme``) and its candidates.
+
+    Returns
+    -------
+    dict
+        ``counts.{genuine, ghost}`` and ``fits.<name>`` with ``pulls.<component>.{mean, width}``,
+        ``momentum[] = {p_min, p_max, core, bias, n}`` (GeV; fractions of p),
+        ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``
+        and ``failed``, the number of candidates without a good fit.
+
+    Raises
+    ------
+    ParkfError
+        When there are too few genuine candidates or ghosts to measure anything.
+    """
+    first = next(iter(fits.values()))
+    counts = {"genuine": len(first.genuine), "ghost": len(first.ghosts)}
+    if min(counts.values()) < _ENOUGH:
+        raise ParkfError(
+            f"validation sample: {counts['genuine']} genuine candidates and {counts['ghost']} ghosts, expected at "
+            f"least {_ENOUGH} of each; raise validation.events in the config"
+        )
+    return {"counts": counts, "fits": {name: _measure(sample) for name, sample in fits.items()}}
+
+
+def _measure(sample: Sample) -> dict[str, Any]:
+    genuine = sample.genuine[sample.genuine.status == 0]
+    roc = _roc(sample)
+    return {
+        "pulls": {component: _pull(genuine, component) for component in STATE},
+        "momentum": _momentum(genuine),
+        "roc": roc,
+        "working_point": _working_point(roc),
+        "failed": int((sample.rows.status != 0).sum()),
+    }
+
+
+def _pull(rows: pd.DataFrame, component: str) -> dict[str, float]:
+    core = fit_core(pulls(rows, component))
+    return {
+        "mean": core.mean,
+        "mean_error": core.mean_error,
+        "width": core.width,
+        "width_error": core.width_error,
+    }
+
+
+def _momentum(rows: pd.DataFrame) -> list[dict[str, float]]:
+    bins = []
+    for low, high in zip(MOMENTUM_EDGES[:-1], MOMENTUM_EDGES[1:], strict=True):
+        inside = rows[(rows.p_true >= 1000 * low) & (rows.p_true < 1000 * high)]
+        if len(inside) < _ENOUGH:
+            continue
+        core = fit_core(momentum_residual(inside))
+        bins.append(
+            {
+                "p_min": low,
+                "p_max": high,
+                "core": core.width,
+                "core_error": core.width_error,
+                "bias": core.mean,
+                "bias_error": core.mean_error,
+                "n": core.n,
+            }
+        )
+    return bins
+
+
+def _roc(sample: Sample) -> list[dict[str, float]]:
+    genuine, ghost = chi2_per_ndof(sample.genuine), chi2_per_ndof(sample.ghosts)
+    return [
+        {"cut": float(cut), "genuine": float((genuine < cut).mean()), "ghost": float((ghost < cut).mean())}
+        for cut in CUTS
+    ]
+
+
+def _working_point(roc: list[dict[str, float]]) -> dict[str, float]:
+    """Interpolate the scan at the genuine efficiency of the paper's working point."""
+    genuine = np.array([point["genuine"] for point in roc])
+    return {
+        "genuine": WORKING_POINT,
+        "cut": float(np.interp(WORKING_POINT, genuine, [point["cut"] for point in roc])),
+        "ghost": float(np.interp(WORKING_POINT, genuine, [point["ghost"] for point in roc])),
+    }

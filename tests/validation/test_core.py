@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+
+from parkf.validation.core import fit_core
+
+
+def test_clean_gaussian_is_found_within_its_errors():
+    rng = np.random.default_rng(11)
+    core = fit_core(rng.normal(3.0, 0.25, 40_000))
+    assert abs(core.mean - 3.0) < 4 * core.mean_error
+    assert abs(core.width - 0.25) < 4 * core.width_error
+    # Truncation at two widths costs precision: about 1.7 times the error of the full sample's RMS.
+    assert core.width_error == pytest.approx(0.25 / np.sqrt(2 * 40_000) * 1.9, rel=0.25)
+
+
+def test_pulls_of_the_fitted_width_have_width_one():
+    rng = np.random.default_rng(12)
+    cores = [fit_core(rng.normal(0.0, 1.0, 400)) for _ in range(200)]
+    pulls = [(core.width - 1) / core.width_error for core in cores]
+    assert 0.85 < np.std(pulls) < 1.2
+    assert abs(np.mean(pulls)) < 0.3
+
+
+def test_far_tails_do_not_widen_the_core():
+    rng = np.random.default_rng(13)
+    values = np.concatenate([rng.normal(0, 1e-3, 50_000), rng.uniform(-1, 1, 2_500)])
+    assert fit_core(values).width == pytest.approx(1e-3, rel=0.02)
+
+
+@pytest.mark.parametrize("values", [np.zeros(3), np.full(100, np.nan)])
+def test_refuses_what_it_cannot_fit(values):
+    with pytest.raises(ValueError, match="at least 20 finite"):
+        fit_core(values)
