@@ -1,0 +1,1 @@
+"""Events, their transport through the detector, hits and track candidates."""

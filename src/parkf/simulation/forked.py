@@ -1,0 +1,105 @@
+"""Ordered parallel map in which every item gets a freshly forked child.
+
+A child starts from the parent's memory as it was when the map began, so state that took seconds to set up (an
+initialised Pythia) is shared for nothing, and what one item leaves behind never reaches another: the results
+do not depend on how many children run side by side.
+"""
+
+import os
+import sys
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar
+
+from parkf.errors import ParkfError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def default_workers() -> int:
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def forked_map(
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int | None = None
+) -> Iterator[Result]:
+    """Yield ``function(item)`` for every item, in order, each computed in its own child.
+
+    Parameters
+    ----------
+    function : callable
+        May read anything the parent holds; its result must pickle.
+    items : iterable
+        Taken one at a time, as children come free.
+    workers : int, optional
+        Children at a time, all cores by default.
+
+    Raises
+    ------
+    ParkfError
+        As raised by `function`, or when a child dies or fails otherwise (the child's traceback is in the text).
+    """
+    workers = workers or default_workers()
+    context = get_context("fork")
+    running: deque[tuple[BaseProcess, Connection]] = deque()
+    source = iter(items)
+    exhausted = False
+    try:
+        while True:
+            while not exhausted and len(running) < workers:
+                try:
+                    item = next(source)
+                except StopIteration:
+                    exhausted = True
+                    break
+                receiver, sender = context.Pipe(duplex=False)
+                child = context.Process(target=_run, args=(function, item, sender), daemon=True)
+                # Buffered text would be printed once more by the child.
+                sys.stdout.flush()
+                sys.stderr.flush()
+                child.start()
+                sender.close()
+                running.append((child, receiver))
+            if not running:
+                return
+            child, receiver = running.popleft()
+            yield _result(child, receiver)
+    finally:
+        for child, receiver in running:
+            child.terminate()
+            child.join()
+            receiver.close()
+
+
+def _run(function: Callable[[Any], Any], item: Any, sender: Connection) -> None:
+    try:
+        answer = (True, function(item))
+    except ParkfError as error:
+        answer = (False, error)
+    except Exception:
+        answer = (False, ParkfError(f"a parallel chunk failed:\n{traceback.format_exc()}"))
+    sender.send(answer)
+    sender.close()
+
+
+def _result(child: BaseProcess, receiver: Connection) -> Any:
+    try:
+        succeeded, answer = receiver.recv()
+    except EOFError:
+        child.join()
+        raise ParkfError(
+            f"a parallel chunk died with exit code {child.exitcode} (negative: killed by that signal, -9 "
+            "mostly for lack of memory); run with fewer workers"
+        ) from None
+    finally:
+        receiver.close()
+    child.join()
+    if not succeeded:
+        raise answer
+    return answer

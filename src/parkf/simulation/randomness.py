@@ -1,0 +1,29 @@
+"""Counter-based random numbers, keyed so that no result depends on chunking, order or cores."""
+
+from enum import IntEnum
+
+import numpy as np
+
+
+class Stream(IntEnum):
+    """What the numbers are for; two uses under one (seed, event) never share a stream."""
+
+    COLLISIONS = 1
+    PYTHIA = 2
+    RESPONSE = 3
+    GUN = 4
+
+
+def keyed_generator(seed: int, event: int, stream: Stream) -> np.random.Generator:
+    """Philox generator of one event and use.
+
+    Parameters
+    ----------
+    seed : int
+        The run's seed, not negative.
+    event : int
+        Event number, below 2³².
+    stream : Stream
+        The use.
+    """
+    return np.random.Generator(np.random.Philox(key=np.array([seed, event | int(stream) << 32], dtype=np.uint64)))
