@@ -7,6 +7,7 @@ renames at the end, so a reader finds the old file or the new one, never a mixtu
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,3 +75,9 @@ def sha256(path: Path) -> str:
     """Fingerprint of a file's bytes, as 64 hexadecimal digits."""
     with existing(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file so that `target` appears complete or not at all."""
+    with replacing(target) as temporary:
+        shutil.copyfile(existing(source), temporary)

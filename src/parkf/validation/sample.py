@@ -102,7 +102,9 @@ def momentum_residual(rows: pd.DataFrame) -> npt.NDArray[np.float64]:
     return 1.0 / (rows.qop.abs().to_numpy(np.float64) * rows.p_true.to_numpy(np.float64)) - 1.0
 
 
-def chi2_per_ndof(rows: pd.DataFrame, detectors: Sequence[str] = ("velo", "ut", "scifi")) -> npt.NDArray[np.float64]:
+def chi2_per_ndof(
+    rows: pd.DataFrame, detectors: Sequence[str] = ("velo", "ut", "scifi")
+) -> npt.NDArray[np.float64]:
     """Return χ²/ndof summed over `detectors`; infinite where the fit failed."""
     chi2 = sum(rows[f"chi2_{name}"].to_numpy(np.float64) for name in detectors)
     ndof = sum(rows[f"ndof_{name}"].to_numpy(np.float64) for name in detectors)

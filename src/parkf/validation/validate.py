@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from parkf.errors import ParkfError
@@ -15,6 +16,8 @@ MOMENTUM_EDGES = (1.5, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 CUTS = np.unique(np.round(np.concatenate([np.arange(0.1, 5.0, 0.05), np.geomspace(5.0, 500.0, 60)]), 3))
 WORKING_POINT = 0.91  # genuine efficiency of the paper's selection
 _ENOUGH = 50  # entries below which a bin says nothing
+_PULL_EDGES = np.linspace(-5.0, 5.0, 61)
+_CHI2_EDGES = np.linspace(0.0, 10.0, 61)
 
 
 def validate(fits: Mapping[str, Sample]) -> dict[str, Any]:
@@ -30,8 +33,9 @@ def validate(fits: Mapping[str, Sample]) -> dict[str, Any]:
     dict
         ``counts.{genuine, ghost}`` and ``fits.<name>`` with ``pulls.<component>.{mean, width}``,
         ``momentum[] = {p_min, p_max, core, bias, n}`` (GeV; fractions of p),
-        ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``
-        and ``failed``, the number of candidates without a good fit.
+        ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``,
+        ``failed`` (the number of candidates without a good fit) and ``histograms`` of pulls and of
+        χ²/ndof, normalised to one including what lies outside.
 
     Raises
     ------
@@ -57,7 +61,19 @@ def _measure(sample: Sample) -> dict[str, Any]:
         "roc": roc,
         "working_point": _working_point(roc),
         "failed": int((sample.rows.status != 0).sum()),
+        "histograms": {
+            "pulls": {component: _histogram(pulls(genuine, component), _PULL_EDGES) for component in STATE},
+            "chi2": {
+                kind: _histogram(chi2_per_ndof(rows), _CHI2_EDGES)
+                for kind, rows in (("genuine", sample.genuine), ("ghost", sample.ghosts))
+            },
+        },
     }
+
+
+def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> dict[str, list[float]]:
+    content, _ = np.histogram(values, edges)
+    return {"edges": edges.tolist(), "content": (content / max(len(values), 1)).tolist()}
 
 
 def _pull(rows: pd.DataFrame, component: str) -> dict[str, float]:

@@ -1,0 +1,44 @@
+"""parkf: from a geometry, an alignment and a field to a proven parameter set.
+
+    snakemake --workflow-profile workflow/profiles/local --cores 2 --configfile workflow/config/default.yaml
+"""
+
+from pathlib import Path
+
+from parkf.provenance import code_hash
+from parkf.steps import STEPS
+from parkf.workflow import Run, load_config
+
+if not config:
+
+    configfile: "workflow/config/default.yaml"
+
+
+RUN = Run(load_config(config, Path(workflow.basedir)))
+RESULTS = f"results/{RUN.name}"
+SOURCE = Path(workflow.basedir) / "src"
+
+
+wildcard_constraints:
+    sample=r"(training|validation)_(up|down)",
+    step="|".join(STEPS),
+    scheme=r"parkf|paper_scheme",
+
+
+def code(*parts):
+    """Fingerprint of the sources that a rule runs: Snakemake does not see changes inside a package."""
+    return code_hash([SOURCE / part for part in parts])
+
+
+rule all:
+    default_target: True
+    input:
+        f"{RESULTS}/report/index.html",
+        f"{RESULTS}/stages.json",
+
+
+include: "workflow/rules/simulate.smk"
+include: "workflow/rules/datasets.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/validate.smk"
+include: "workflow/rules/report.smk"

@@ -1,0 +1,41 @@
+"""Fingerprints of source code: what a result was made with, and when it must be made again."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from parkf.errors import ParkfError
+
+_SOURCES = ("*.py", "*.hpp", "*.cpp", "*.cu", "*.cmake", "*.html", "*.css")
+
+
+def code_hash(parts: Sequence[Path]) -> str:
+    """Fingerprint of source files, independent of where they lie.
+
+    Parameters
+    ----------
+    parts : sequence of Path
+        Files, or folders that are searched for sources of every kind.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+
+    Raises
+    ------
+    ParkfError
+        When a part does not exist: a rule that lists it would never run again.
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        if part.is_dir():
+            files = sorted(file for pattern in _SOURCES for file in part.rglob(pattern))
+        elif part.is_file():
+            files = [part]
+        else:
+            raise ParkfError(f"{part}: no such source; a rule of the workflow names it")
+        for file in files:
+            digest.update(f"{file.relative_to(part.parent).as_posix()}\0".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""Pages that a physicist opens after a run."""

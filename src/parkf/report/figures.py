@@ -1,0 +1,147 @@
+"""Figures as inline SVG, one style for all pages."""
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("svg")
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+FIT_NAMES = {"parkf": "ParKF (smoother)", "paper_scheme": "paper's scheme"}
+COMPONENTS = {"x": "x", "y": "y", "tx": "$t_x$", "ty": "$t_y$", "qop": "q/p"}
+# Okabe and Ito's palette: distinct for colour-blind readers and in print.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_STYLE = {
+    "font.size": 10,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": mpl.cycler(color=_COLOURS),
+    "legend.frameon": False,
+    "svg.hashsalt": "parkf",  # the same input gives the same bytes
+    "figure.constrained_layout.use": True,
+}
+
+
+class Figure:
+    """A figure being drawn; its SVG text afterwards."""
+
+    svg: str
+    axes: Sequence[Axes]
+
+
+@contextmanager
+def figure(columns: int = 1, *, width: float = 4.6, height: float = 3.2) -> Iterator[Figure]:
+    """Yield a :class:`Figure` of `columns` panels, `width` × `height` inches each."""
+    with plt.rc_context(_STYLE):
+        canvas, axes = plt.subplots(1, columns, figsize=(width * columns, height), squeeze=False)
+        drawn = Figure()
+        drawn.axes = list(axes[0])
+        try:
+            yield drawn
+            buffer = io.StringIO()
+            canvas.savefig(buffer, format="svg", metadata={"Date": None})
+        finally:
+            plt.close(canvas)
+    text = buffer.getvalue()
+    drawn.svg = text[text.index("<svg") :]
+
+
+def momentum(fits: Mapping[str, Any]) -> str:
+    """Draw momentum resolution and bias against momentum."""
+    with figure(2) as drawn:
+        for quantity, axes in zip(("core", "bias"), drawn.axes, strict=True):
+            for name, fit in fits.items():
+                bins = fit["momentum"]
+                centre = [np.sqrt(b["p_min"] * b["p_max"]) for b in bins]
+                axes.errorbar(
+                    centre,
+                    [100 * b[quantity] for b in bins],
+                    yerr=[100 * b[f"{quantity}_error"] for b in bins],
+                    xerr=[
+                        [c - b["p_min"] for c, b in zip(centre, bins, strict=True)],
+                        [b["p_max"] - c for c, b in zip(centre, bins, strict=True)],
+                    ],
+                    fmt="o",
+                    markersize=4,
+                    label=FIT_NAMES[name],
+                )
+            axes.set(xscale="log", xlabel="true p [GeV]")
+            axes.set_xticks([2, 5, 10, 20, 50, 100], labels=["2", "5", "10", "20", "50", "100"])
+            axes.minorticks_off()
+        drawn.axes[0].set(ylabel="core width of δp/p [%]", ylim=(0, None))
+        drawn.axes[1].set(ylabel="core mean of δp/p [%]")
+        drawn.axes[1].axhline(0, color="grey", lw=0.8)
+        drawn.axes[0].legend()
+    return drawn.svg
+
+
+def pulls(fits: Mapping[str, Any]) -> str:
+    """Draw the pull distributions of the five parameters with the unit Gaussian."""
+    with figure(5, width=2.5, height=2.6) as drawn:
+        for component, axes in zip(COMPONENTS, drawn.axes, strict=True):
+            for name, fit in fits.items():
+                histogram = fit["histograms"]["pulls"][component]
+                axes.stairs(histogram["content"], histogram["edges"], label=FIT_NAMES[name])
+            edges = np.array(histogram["edges"])
+            centre = (edges[1:] + edges[:-1]) / 2
+            unit = np.exp(-(centre**2) / 2) / np.sqrt(2 * np.pi) * (edges[1] - edges[0])
+            axes.plot(centre, unit, "--", color="grey", lw=1, label="unit Gaussian")
+            axes.set(xlabel=f"pull of {COMPONENTS[component]}", yticks=[])
+        drawn.axes[0].legend(fontsize=7)
+    return drawn.svg
+
+
+def ghosts(fits: Mapping[str, Any]) -> str:
+    """Draw χ²/ndof of genuine tracks and ghosts, and the ROC curves."""
+    with figure(2) as drawn:
+        chi2, roc = drawn.axes
+        for kind, colour in (("genuine", _COLOURS[0]), ("ghost", _COLOURS[1])):
+            histogram = fits["parkf"]["histograms"]["chi2"][kind]
+            chi2.stairs(histogram["content"], histogram["edges"], color=colour, fill=True, alpha=0.25)
+            chi2.stairs(histogram["content"], histogram["edges"], color=colour, label=kind)
+        chi2.set(xlabel="χ²/ndof (ParKF)", ylabel="share of candidates a bin")
+        chi2.legend()
+        for name, fit in fits.items():
+            points = [(point["genuine"], point["ghost"]) for point in fit["roc"]]
+            roc.plot(*zip(*points, strict=True), label=FIT_NAMES[name])
+        roc.plot([0.91], [0.29], "*", color="black", markersize=9, label="paper: 91 %, 29 %")
+        roc.set(xlabel="genuine efficiency", ylabel="ghost efficiency", xlim=(0.6, 1), ylim=(0, 1))
+        roc.legend()
+    return drawn.svg
+
+
+def table_accuracy(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Draw 68% and 99% of |table − Runge–Kutta| against momentum for the four components."""
+    units = {"x": ("mm", 1.0), "y": ("mm", 1.0), "tx": ("mrad", 1e3), "ty": ("mrad", 1e3)}
+    with figure(4, width=3.0, height=2.8) as drawn:
+        for (component, (unit, scale)), axes in zip(units.items(), drawn.axes, strict=True):
+            chosen = [row for row in rows if row["component"] == component]
+            centre = [np.sqrt(row["p_min"] * row["p_max"]) for row in chosen]
+            for quantity, label in (("q68", "68 %"), ("q99", "99 %")):
+                axes.plot(centre, [scale * row[quantity] for row in chosen], "o-", ms=4, label=label)
+            axes.set(xscale="log", yscale="log", xlabel="p [GeV]", ylabel=f"|δ{component}| [{unit}]")
+        drawn.axes[0].legend()
+    return drawn.svg
+
+
+def step_accuracy(steps: Mapping[str, Any]) -> str:
+    """Draw RMS of δ_par over σ_MS against momentum, one line a step, one panel a component."""
+    with figure(4, width=3.0, height=3.4) as drawn:
+        for component, axes in zip(("x", "y", "tx", "ty"), drawn.axes, strict=True):
+            for index, (name, components) in enumerate(steps.items()):
+                rows = [row for row in components.get(component, []) if row["ratio_rms"] is not None]
+                centre = [np.sqrt(row["p_min"] * row["p_max"]) for row in rows]
+                style = "o-" if index < len(_COLOURS) else "s--" if index < 2 * len(_COLOURS) else "^:"
+                axes.plot(centre, [row["ratio_rms"] for row in rows], style, ms=3, lw=1, label=name)
+            axes.axhline(1, color="grey", lw=0.8)
+            axes.set(xscale="log", yscale="log", xlabel="p [GeV]", title=COMPONENTS[component])
+        drawn.axes[0].set(ylabel="RMS of δ_par / σ_MS")
+        drawn.axes[-1].legend(fontsize=6, ncols=2)
+    return drawn.svg

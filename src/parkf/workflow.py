@@ -1,0 +1,82 @@
+"""A run's configuration, checked, and what the Snakefile derives from it."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from parkf.errors import ParkfError
+
+_SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
+
+
+def load_config(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    """Check a configuration against the closed schema in ``workflow/schemas``.
+
+    Parameters
+    ----------
+    config : mapping
+        As read from YAML.
+    root : Path
+        The folder of the Snakefile; input paths are relative to it.
+
+    Raises
+    ------
+    ParkfError
+        With one line for each key that is unknown, missing or out of range, and for missing input files.
+    """
+    schema = json.loads((root / "workflow/schemas/config.schema.json").read_text())
+    problems = [
+        f"config: {'.'.join(map(str, error.absolute_path)) or 'top level'}: {error.message}"
+        for error in Draft202012Validator(schema).iter_errors(dict(config))
+    ]
+    if not problems:
+        inputs = (config["detector"]["geometry"], config["detector"]["alignment"], config["field"]["source"])
+        problems = [f"config: {name}: no such file" for name in inputs if not (root / name).is_file()]
+    if problems:
+        raise ParkfError("\n".join(sorted(problems)))
+    return dict(config)
+
+
+class Run:
+    """What the rules ask of a checked configuration.
+
+    Parameters
+    ----------
+    config : dict
+        From :func:`load_config`.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self._config = config
+
+    def __getitem__(self, key: str) -> Any:
+        return self._config[key]
+
+    @property
+    def name(self) -> str:
+        """Folder of the run under ``results/``."""
+        return str(self._config["run"])
+
+    @property
+    def simulates_datasets(self) -> bool:
+        """Whether step datasets come from the embedded simulation."""
+        return bool(self._config["training"]["datasets"] == "simulate")
+
+    def samples(self, purpose: str) -> list[str]:
+        """Samples for ``training`` or ``validation``, one for each polarity."""
+        return [f"{purpose}_{polarity}" for polarity in self._config["polarities"]]
+
+    def events(self, sample: str) -> int:
+        """Bunch crossings of a sample."""
+        return int(self._config["events"][sample.split("_")[0]])
+
+    def polarity(self, sample: str) -> int:
+        """+1 for MagUp, -1 for MagDown."""
+        return {"up": +1, "down": -1}[sample.split("_")[1]]
+
+    def seed(self, sample: str) -> int:
+        """Seed of a sample: no two samples, and no two runs' seeds, share one."""
+        return len(_SAMPLES) * int(self._config["seed"]) + _SAMPLES.index(sample)

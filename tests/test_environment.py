@@ -1,0 +1,30 @@
+"""conda's environment.yml and pip's pyproject.toml ask for the same."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+CONDA_ONLY = {"python", "cxx-compiler", "make", "pip", "cupy"}
+
+
+def _versions(requirements):
+    pairs = (re.fullmatch(r"([A-Za-z0-9-]+)(.*)", text).groups() for text in requirements)
+    return {name.lower(): version for name, version in pairs}
+
+
+def test_same_packages_and_versions():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pip = _versions(project["dependencies"] + project["optional-dependencies"]["dev"])
+    entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    nested = next(entry["pip"] for entry in entries if isinstance(entry, dict))
+    conda = _versions([entry for entry in entries if isinstance(entry, str)] + nested)
+    assert CONDA_ONLY <= conda.keys()
+    assert {name: version for name, version in conda.items() if name not in CONDA_ONLY} == pip
+
+
+def test_python_is_the_same():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f"python{project['requires-python']}" in (ROOT / "environment.yml").read_text()

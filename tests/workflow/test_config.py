@@ -1,0 +1,67 @@
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from parkf.errors import ParkfError
+from parkf.provenance import code_hash
+from parkf.workflow import Run, load_config
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = sorted((ROOT / "workflow/config").glob("*.yaml"))
+
+
+@pytest.fixture
+def config():
+    return yaml.safe_load((ROOT / "workflow/config/default.yaml").read_text())
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_shipped_configs_pass_and_are_named_after_their_file(path):
+    assert Run(load_config(yaml.safe_load(path.read_text()), ROOT)).name == path.stem
+
+
+def test_the_paper_runs_ten_thousand_events_a_polarity():
+    run = Run(load_config(yaml.safe_load((ROOT / "workflow/config/paper.yaml").read_text()), ROOT))
+    assert [run.events(sample) for sample in run.samples("training")] == [10_000, 10_000]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c["events"].update(trainnig=5), r"config: events: .*'trainnig' was unexpected"),
+        (lambda c: c.pop("seed"), "config: top level: 'seed' is a required property"),
+        (
+            lambda c: c["events"].update(training=0),
+            "config: events.training: 0 is less than the minimum of 1",
+        ),
+        (lambda c: c["detector"].update(alignment="no.yaml"), r"config: no\.yaml: no such file"),
+        (lambda c: c.update(polarities=[]), "config: polarities"),
+    ],
+)
+def test_every_mistake_is_named(config, change, message):
+    broken = copy.deepcopy(config)
+    change(broken)
+    with pytest.raises(ParkfError, match=message):
+        load_config(broken, ROOT)
+
+
+def test_samples_never_share_a_seed(config):
+    seeds = set()
+    for seed in range(3):
+        run = Run(config | {"seed": seed})
+        seeds |= {run.seed(sample) for sample in run.samples("training") + run.samples("validation")}
+    assert len(seeds) == 12
+
+
+def test_code_hash_sees_a_change_and_refuses_a_name_that_is_gone(tmp_path):
+    (tmp_path / "steps").mkdir()
+    source = tmp_path / "steps/ut.py"
+    source.write_text("a = 1\n")
+    before = code_hash([tmp_path / "steps"])
+    assert code_hash([tmp_path / "steps"]) == before
+    source.write_text("a = 2\n")
+    assert code_hash([tmp_path / "steps"]) != before
+    with pytest.raises(ParkfError, match="no such source"):
+        code_hash([tmp_path / "gone.py"])

@@ -1,0 +1,92 @@
+"""Field, collisions, particles through the detector, hits and candidates."""
+
+DETECTOR = [RUN["detector"]["geometry"], RUN["detector"]["alignment"]]
+
+
+rule field:
+    input:
+        RUN["field"]["source"],
+    output:
+        f"{RESULTS}/field.npz",
+    params:
+        spacing=RUN["field"]["spacing"],
+        outside=RUN["field"]["outside"],
+        code=code("parkf/detector/field.py", "kernel/field.hpp"),
+    log:
+        f"{RESULTS}/logs/field.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/field.tsv"
+    shell:
+        "parkf field {input} {output} --spacing {params.spacing} --outside {params.outside} 2> {log}"
+
+
+rule generate:
+    input:
+        RUN["detector"]["geometry"],
+    output:
+        f"{RESULTS}/particles/{{sample}}.parquet",
+    params:
+        events=lambda w: RUN.events(w.sample),
+        seed=lambda w: RUN.seed(w.sample),
+        pile_up=RUN["events"]["pile_up"],
+        code=code("parkf/simulation/generator.py", "parkf/tables.py"),
+    threads: 2
+    log:
+        f"{RESULTS}/logs/generate-{{sample}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/generate-{{sample}}.tsv"
+    shell:
+        "parkf generate {output} --geometry {input} --events {params.events} --seed {params.seed}"
+        " --pile-up {params.pile_up} --threads {threads} 2> {log}"
+
+
+rule simulate:
+    input:
+        detector=DETECTOR,
+        field=f"{RESULTS}/field.npz",
+        particles=f"{RESULTS}/particles/{{sample}}.parquet",
+    output:
+        f"{RESULTS}/{{product}}/{{sample}}.parquet",
+    wildcard_constraints:
+        # True states train the steps; hits make the candidates that prove them.
+        product="states|hits",
+    params:
+        seed=lambda w: RUN.seed(w.sample),
+        polarity=lambda w: RUN.polarity(w.sample),
+        code=code(
+            "parkf/detector",
+            "parkf/transport",
+            "parkf/simulation/simulate.py",
+            "parkf/simulation/detector_response.py",
+            *TRANSPORT_KERNEL,
+        ),
+    threads: 2
+    log:
+        f"{RESULTS}/logs/{{product}}-{{sample}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{product}}-{{sample}}.tsv"
+    shell:
+        "parkf simulate {input.particles} --{wildcards.product} {output} --geometry {input.detector[0]}"
+        " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity}"
+        " --seed {params.seed} --threads {threads} 2> {log}"
+
+
+rule candidates:
+    input:
+        detector=DETECTOR,
+        field=f"{RESULTS}/field.npz",
+        hits=f"{RESULTS}/hits/{{sample}}.parquet",
+    output:
+        f"{RESULTS}/candidates/{{sample}}.parquet",
+    params:
+        seed=lambda w: RUN.seed(w.sample),
+        polarity=lambda w: RUN.polarity(w.sample),
+        code=code("parkf/detector", "parkf/simulation/pattern.py"),
+    threads: 2
+    log:
+        f"{RESULTS}/logs/candidates-{{sample}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/candidates-{{sample}}.tsv"
+    shell:
+        "parkf candidates {input.hits} {output} --geometry {input.detector[0]} --alignment {input.detector[1]}"
+        " --field {input.field} --polarity {params.polarity} --seed {params.seed} --threads {threads} 2> {log}"

@@ -1,0 +1,101 @@
+"""Kernel, magnet table, the fits of every step and the parameter set."""
+
+TABLE = f"{RESULTS}/table/table.npz"
+
+
+rule kernel:
+    """Recompile what the steps' formulas generate."""
+    output:
+        f"{RESULTS}/kernel.json",
+    params:
+        code=code("parkf/steps", "parkf/codegen", "kernel"),
+    log:
+        f"{RESULTS}/logs/kernel.log",
+    shell:
+        "(make build && parkf kernel {output}) > {log} 2>&1"
+
+
+rule table:
+    input:
+        RUN["detector"]["geometry"],
+        field=f"{RESULTS}/field.npz",
+    output:
+        table=TABLE,
+        accuracy=f"{RESULTS}/table/accuracy.json",
+    params:
+        rays=RUN["training"]["rays"],
+        seed=RUN["seed"],
+        code=code("parkf/training/magnet_table.py", "parkf/transport", *TRANSPORT_KERNEL),
+    threads: 2
+    log:
+        f"{RESULTS}/logs/table.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/table.tsv"
+    shell:
+        "parkf train-table {output.table} {output.accuracy} --geometry {input[0]} --field {input.field}"
+        " --rays {params.rays} --seed {params.seed} --threads {threads} 2> {log}"
+
+
+rule train:
+    """Fit p, then the scattering, of one step."""
+    input:
+        dataset=f"{RESULTS}/datasets/{{step}}.parquet",
+        # Only the hop through the magnet builds on the table.
+        table=lambda w: [TABLE] if w.step == "UTTF" else [],
+        # Compiled before anything runs on it, without a new fit for another step's formula.
+        kernel=ancient(f"{RESULTS}/kernel.json"),
+    output:
+        f"{RESULTS}/fits/{{step}}.json",
+    params:
+        table=lambda w, input: f"--table {input.table}" if input.table else "",
+        formula=lambda w: STEPS[w.step].formula_hash(),
+        code=code("parkf/training", "parkf/codegen"),
+    log:
+        f"{RESULTS}/logs/train-{{step}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/train-{{step}}.tsv"
+    shell:
+        "parkf train {wildcards.step} {input.dataset} {output} {params.table} 2> {log}"
+
+
+rule assemble:
+    input:
+        detector=DETECTOR,
+        field=f"{RESULTS}/field.npz",
+        table=TABLE,
+        fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
+    output:
+        constant=f"{RESULTS}/set/constant.f32",
+        table=f"{RESULTS}/set/global.f32",
+        manifest=f"{RESULTS}/set/manifest.json",
+    params:
+        folder=f"{RESULTS}/set",
+        fits=f"{RESULTS}/fits",
+        seed=RUN["seed"],
+        code=code("parkf/parameters"),
+    log:
+        f"{RESULTS}/logs/assemble.log",
+    shell:
+        "parkf assemble {params.folder} --fits {params.fits} --table {input.table}"
+        " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
+        " --seed {params.seed} 2> {log}"
+
+
+rule accuracy:
+    input:
+        datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
+        fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
+        table=f"{RESULTS}/table/accuracy.json",
+    output:
+        f"{RESULTS}/accuracy.json",
+    params:
+        fits=f"{RESULTS}/fits",
+        datasets=f"{RESULTS}/datasets",
+        code=code("parkf/training/accuracy.py"),
+    log:
+        f"{RESULTS}/logs/accuracy.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/accuracy.tsv"
+    shell:
+        "parkf accuracy {output} --fits {params.fits} --datasets {params.datasets}"
+        " --table-accuracy {input.table} 2> {log}"
