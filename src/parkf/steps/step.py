@@ -1,0 +1,135 @@
+"""What a step is: formulas for the state and for the process noise, and the parameters in them."""
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import sympy as sp
+
+from parkf.steps.symbols import COMPONENTS, STATE, k, state_derivative, z0, z1
+
+Kind = Literal["extrapolation", "noise", "free"]
+NOISE = ("x", "y", "tx", "ty", "rho_x", "rho_y")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number of a step's parameter set.
+
+    Attributes
+    ----------
+    text : str
+        What it does.
+    unit : str
+        Unit of the number as stored, power of ten included.
+    start : float
+        Where a fit starts.
+    kind : {'extrapolation', 'noise', 'free'}
+        In the formulas of the state, of the noise, or in neither.
+    parity : {+1, -1}
+        Sign that the number takes when h is defined with the opposite sign.
+    """
+
+    text: str
+    unit: str
+    start: float
+    kind: Kind = "extrapolation"
+    parity: int = 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """An extrapolation between two kinds of planes.
+
+    Attributes
+    ----------
+    name : str
+        Block of the parameter set.
+    text : str
+        From where to where.
+    sets : tuple of str
+        Labels of the parameter sets, in the order of their numbers.
+    parameters : tuple of Parameter
+        p0, p1, …
+    outputs : dict of str to sympy.Expr
+        x, y, tx, ty at z1 from the state at z0 (q/p stays).
+    noise : dict of str to sympy.Expr
+        σ of x, y, tx, ty and the correlations rho_x, rho_y of position and slope; empty without noise.
+    surface : dict of Symbol to sympy.Expr
+        z0 and z1 on leaning planes as the kernel needs them; empty when both are fixed.
+    """
+
+    name: str
+    text: str
+    sets: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    outputs: dict[str, sp.Expr]
+    noise: dict[str, sp.Expr] = field(default_factory=dict)
+    surface: dict[sp.Symbol, sp.Expr] = field(default_factory=dict)
+
+    @property
+    def symbols(self) -> tuple[sp.Symbol, ...]:
+        """Symbols of the parameters."""
+        return sp.symbols(f"p:{len(self.parameters)}", real=True)
+
+    def indices(self, kind: Kind) -> tuple[int, ...]:
+        """Positions of the parameters of one kind."""
+        return tuple(i for i, parameter in enumerate(self.parameters) if parameter.kind == kind)
+
+    @property
+    def kernel_outputs(self) -> tuple[sp.Expr, ...]:
+        """x, y, tx, ty at the target, with z0 and z1 taken from the planes."""
+        return tuple(self.outputs[name].subs(self.surface, simultaneous=True) for name in COMPONENTS)
+
+    @property
+    def kernel_inputs(self) -> tuple[sp.Symbol, ...]:
+        """What the kernel hands over besides state and parameters: z0 and z1, or planes."""
+        planes = (self.surface.get(z, z).free_symbols for z in (z0, z1))
+        return tuple(sorted(set().union(*planes) - set(STATE), key=str))
+
+    @cached_property
+    def kernel_jacobian(self) -> sp.Matrix:
+        """∂(x, y, tx, ty, k)₁ / ∂(x, y, tx, ty, k)₀, 5×5, targets on leaning planes included."""
+        rows = [[state_derivative(out, v) for v in (*STATE, k)] for out in self.kernel_outputs]
+        return sp.Matrix([*rows, [0, 0, 0, 0, 1]])
+
+    @property
+    def kernel_noise(self) -> dict[str, sp.Expr]:
+        """Process noise: its elements xx, xtx, txtx, yy, yty, tyty."""
+        if not self.noise:
+            return {}
+        sigma = {name: form.subs(self.surface, simultaneous=True) for name, form in self.noise.items()}
+        elements = {}
+        for a in ("x", "y"):
+            elements[f"{a}{a}"] = sigma[a] ** 2
+            elements[f"{a}t{a}"] = sigma[f"rho_{a}"] * sigma[a] * sigma[f"t{a}"]
+            elements[f"t{a}t{a}"] = sigma[f"t{a}"] ** 2
+        return elements
+
+    def formula_hash(self) -> str:
+        """Fingerprint of all that a fit of this step depends on: formulas, start values, sets."""
+        forms = [(n, sp.srepr(e)) for part in (self.outputs, self.noise) for n, e in part.items()]
+        surface = [(str(s), sp.srepr(e)) for s, e in self.surface.items()]
+        return hashlib.sha256(
+            repr((self.name, self.sets, self.parameters, forms, surface)).encode()
+        ).hexdigest()
+
+    def latex(self) -> dict[str, str]:
+        """Formulas for a report: primed state components and the noise, by name."""
+        names = {"x": "x", "y": "y", "tx": "t_x", "ty": "t_y"}
+        symbols = {s: sp.Symbol(names[str(s)]) for s in STATE}
+        symbols |= {z0: sp.Symbol("z_0"), z1: sp.Symbol("z_1")}
+        symbols |= {p: sp.Symbol(f"p_{{{i}}}") for i, p in enumerate(self.symbols)}
+        lines = {n: f"{names[n]}' = {sp.latex(form.subs(symbols))}" for n, form in self.outputs.items()}
+        for name, form in self.noise.items():
+            left = rf"\rho_{name[-1]}" if name.startswith("rho") else rf"\sigma_{{{names[name]}}}"
+            lines[f"noise {name}"] = f"{left} = {sp.latex(form.subs(symbols))}"
+        return lines
+
+
+def scattering(
+    position: tuple[sp.Expr, sp.Expr], slope: tuple[sp.Expr, sp.Expr], rho: tuple[sp.Expr, sp.Expr]
+) -> dict[str, sp.Expr]:
+    """Name the σ of (x, y), the σ of (tx, ty) and their correlations."""
+    return dict(zip(NOISE, (*position, *slope, *rho), strict=True))

@@ -1,0 +1,44 @@
+"""The symbols that the formulas of the steps are written in.
+
+State (x, y, tx, ty) in mm and rad at z0; k = q/p at production in 1/MeV; h = pol·k, the q/p that a track in
+MagUp with the same trajectory would have; z0 and z1 the z of origin and target in mm.
+"""
+
+import sympy as sp
+
+x, y, tx, ty, k, h, pol = sp.symbols("x y tx ty k h pol", real=True)
+z0, z1 = sp.symbols("z0 z1", real=True)
+
+STATE = (x, y, tx, ty)
+COMPONENTS = ("x", "y", "tx", "ty")
+
+
+def parameters(count: int) -> tuple[sp.Symbol, ...]:
+    """Symbols p0 … p<count-1>: the numbers of one parameter set of a step."""
+    return sp.symbols(f"p:{count}", real=True)
+
+
+def ten(power: int) -> sp.Rational:
+    """Give 10^power exactly; the powers of ten in a form keep its parameters of order one."""
+    return sp.Integer(10) ** power
+
+
+class Side(sp.Function):
+    """Sign of its argument, +1 at zero; constant for derivatives, since no track is fitted across y = 0."""
+
+    nargs = 1
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """Give the derivative: zero on either side."""
+        return sp.Integer(0)
+
+    def _latex(self, printer: object) -> str:
+        return rf"\operatorname{{sgn}}({sp.latex(self.args[0])})"
+
+
+def state_derivative(expression: sp.Expr, variable: sp.Symbol) -> sp.Expr:
+    """Differentiate with respect to a state variable; with respect to k, h = pol·k follows along."""
+    derivative = sp.diff(expression, variable)
+    if variable == k:
+        derivative += pol * sp.diff(expression, h)
+    return derivative

@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+import sympy as sp
+
+from parkf.codegen.numpy_step import COLUMNS, numpy_step
+from parkf.steps import BLOCKS, CONSTANT_COUNT, STEPS, offsets
+from parkf.steps.magnet import COEFFICIENTS, WEIGHTS, a, b
+from parkf.steps.symbols import COMPONENTS, h, k, tx, ty, x, y, z0, z1
+
+
+def random_parameters(step, seed=3):
+    random = np.random.default_rng(seed)
+    return np.array([p.start for p in step.parameters]) + random.uniform(0.05, 0.2, len(step.parameters))
+
+
+def random_rows(n=50, seed=1):
+    random = np.random.default_rng(seed)
+    rows = {
+        "x0": random.normal(0, 300, n),
+        "y0": random.normal(0, 300, n),
+        "tx0": random.normal(0, 0.12, n),
+        "ty0": random.normal(0, 0.12, n),
+        "qop": random.choice([-1, 1], n) / random.uniform(2e3, 5e4, n),
+        "polarity": random.choice([-1, 1], n),
+        "z0": random.uniform(100, 700, n),
+    }
+    return rows | {"z1": rows["z0"] + random.uniform(-90, 200, n)}
+
+
+def test_layout_is_the_triggers():
+    assert CONSTANT_COUNT == 466
+    shapes = {block.name: block.shape for block in BLOCKS}
+    assert shapes == {
+        "V": (2, 6), "VUT": (1, 15), "UT": (6, 12), "UTTF": (1, 20), "UTT_META": (1, 19),
+        "TFT": (1, 4), "T": (22, 12), "TLayer": (4, 12), "UTLayer": (1, 4), "BEAM": (2, 4),
+    }  # fmt: skip
+    assert offsets()["BEAM"] == 466 - 8
+    assert COEFFICIENTS == 80
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_infinite_momentum_goes_straight(step):
+    """k → 0 must leave the straight line, or the residual would not vanish beside the scattering."""
+    # UTTF starts and ends at z_out: it has no path of its own.
+    dz = 0 if step.name == "UTTF" else z1 - z0
+    straight = {"x": x + tx * dz, "y": y + ty * dz, "tx": tx, "ty": ty}
+    for name in COMPONENTS:
+        limit = step.outputs[name].subs({k: 0, h: 0})
+        points = {x: 12.0, y: -31.0, tx: 0.07, ty: -0.11, z0: 300.0, z1: 410.0}
+        points |= dict(zip(step.symbols, random_parameters(step), strict=True))
+        assert float((limit - straight[name]).subs(points)) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_parity_turns_the_sign_of_h(step):
+    """Flipping the sign of h and of the odd parameters changes no track and no scattering."""
+    flipped = {p: p * parameter.parity for p, parameter in zip(step.symbols, step.parameters, strict=True)}
+    for form in (*step.outputs.values(), *step.noise.values()):
+        other = form.subs({**flipped, h: -h}, simultaneous=True)
+        assert sp.simplify(form - other) == 0
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_kinds_say_where_a_parameter_acts(step):
+    in_state = set().union(*(form.free_symbols for form in step.outputs.values()))
+    in_noise = set().union(*(form.free_symbols for form in step.noise.values()))
+    for symbol, parameter in zip(step.symbols, step.parameters, strict=True):
+        if parameter.kind == "noise":
+            assert symbol in in_noise - in_state
+        elif parameter.kind == "free":
+            assert symbol not in in_noise | in_state
+        elif parameter.unit not in {"1e-4", "MeV"}:  # UTTF's p18 and p19 act before the table
+            assert symbol in in_state - in_noise
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_gradients_are_the_numerical_ones(step):
+    functions, rows, p = numpy_step(step), random_rows(), random_parameters(step)
+    for c, component in enumerate(COMPONENTS):
+        numerical = np.empty((50, len(p)))
+        for i in range(len(p)):
+            up, down = p.copy(), p.copy()
+            up[i] += 1e-4
+            down[i] -= 1e-4
+            numerical[:, i] = (functions.predict(up, rows)[c] - functions.predict(down, rows)[c]) / 2e-4
+        np.testing.assert_allclose(functions.gradient(component, p, rows), numerical, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("step", [s for s in STEPS.values() if s.noise], ids=lambda s: s.name)
+def test_noise_gradients_are_the_numerical_ones(step):
+    functions, rows, p = numpy_step(step), random_rows(), random_parameters(step)
+    for name in step.noise:
+        numerical = np.empty((50, len(p)))
+        for i in range(len(p)):
+            up, down = p.copy(), p.copy()
+            up[i] += 1e-4
+            down[i] -= 1e-4
+            numerical[:, i] = (functions.noise(up, rows)[name] - functions.noise(down, rows)[name]) / 2e-4
+        np.testing.assert_allclose(functions.noise_gradient(name, p, rows), numerical, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_jacobian_is_the_numerical_one(step):
+    functions, rows, p = numpy_step(step), random_rows(), random_parameters(step)
+    jacobian = functions.jacobian(p, rows)
+    scales = {"x0": 1e-3, "y0": 1e-3, "tx0": 1e-6, "ty0": 1e-6, "qop": 1e-9}
+    for column, (name, eps) in enumerate(scales.items()):
+        up = functions.predict(p, rows | {name: rows[name] + eps})
+        down = functions.predict(p, rows | {name: rows[name] - eps})
+        numerical = (np.array(up) - np.array(down)).T / (2 * eps)
+        # Rounding of x ~ 300 mm over 2 eps.
+        np.testing.assert_allclose(jacobian[:, :, column], numerical, rtol=1e-5, atol=1e-12 * 300 / eps)
+
+
+def test_rows_without_a_column_are_refused():
+    rows = random_rows()
+    del rows[COLUMNS[3]]
+    with pytest.raises(KeyError, match="ty0"):
+        numpy_step(STEPS["V"]).predict(random_parameters(STEPS["V"]), rows)
+
+
+def test_six_point_weights_reproduce_quadratics():
+    """The formula of Abramowitz & Stegun 25.2.67 is exact for polynomials of second degree."""
+    assert sp.expand(sum(WEIGHTS.values())) == 1
+    for i, j in [(1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]:
+        total = sum(w * sp.Integer(n[0]) ** i * sp.Integer(n[1]) ** j for n, w in WEIGHTS.items())
+        assert sp.expand(total - a**i * b**j) == 0
+
+
+def test_formula_hash_follows_the_formula():
+    import dataclasses
+
+    step = STEPS["V"]
+    assert step.formula_hash() == dataclasses.replace(step).formula_hash()
+    other = dataclasses.replace(step, outputs=step.outputs | {"y": y})
+    assert other.formula_hash() != step.formula_hash()
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_every_formula_has_a_rendering(step):
+    lines = step.latex()
+    assert len(lines) == 4 + len(step.noise)
+    assert all("=" in line for line in lines.values())
