@@ -1,0 +1,1 @@
+"""The detector as it stands: geometry, alignment and magnetic field."""

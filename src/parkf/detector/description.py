@@ -1,0 +1,248 @@
+"""What a geometry file may say: strict models, each field with its unit; unknown keys are refused."""
+
+import itertools
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+
+VELO_MODULES = 52
+UT_LAYERS = 4
+SCIFI_LAYERS = 12
+
+
+class Strict(BaseModel):
+    """Frozen, without unknown fields or silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Beam(Strict):
+    """The luminous region in mm."""
+
+    x: Finite
+    y: Finite
+    sigma_x: Positive
+    sigma_y: Positive
+    sigma_z: Positive
+
+
+class Magnet(Strict):
+    """The planes between which the magnet is crossed by table, z in mm."""
+
+    z_in: Finite
+    z_out: Finite
+
+
+class DensityEffect(Strict):
+    """Sternheimer's constants of the density effect."""
+
+    x0: Finite
+    x1: Finite
+    a: Finite
+    k: Finite
+    c: Finite
+
+
+class Material(Strict):
+    """What decides scattering and energy loss."""
+
+    atomic_number: Positive
+    density: Positive = Field(description="g/cm3")
+    z_over_a: Positive = Field(description="mol/g")
+    radiation_length: Positive = Field(description="mm")
+    excitation: Positive = Field(description="mean excitation energy, eV")
+    density_effect: DensityEffect
+
+
+class Rectangle(Strict):
+    """Half sizes about the centre, in mm."""
+
+    half_width: NotNegative
+    half_height: NotNegative
+
+
+class SensorSize(Strict):
+    """Active area of one VELO sensor in mm."""
+
+    length: Positive
+    width: Positive
+
+
+class Sensor(Strict):
+    """Centre of a VELO sensor in mm, and the angle of its long edge to the x axis in degrees."""
+
+    x: Finite
+    y: Finite
+    angle: Finite
+
+
+class VeloSide(Strict):
+    """One half of the VELO: its modules' z in mm, ascending, and the sensors that every module carries."""
+
+    z: tuple[Finite, ...] = Field(min_length=1)
+    sensors: tuple[Sensor, ...] = Field(min_length=1)
+
+
+class Velo(Strict):
+    """Pixel modules around the beam, in two halves."""
+
+    material: str
+    thickness: NotNegative = Field(description="mm, at normal incidence")
+    resolution: Positive = Field(description="mm, in x and y")
+    efficiency: Fraction
+    noise_per_module: NotNegative = Field(description="mean hits an event")
+    sensor: SensorSize
+    right: VeloSide = Field(description="the half at x < 0")
+    left: VeloSide = Field(description="the half at x > 0")
+
+    @property
+    def modules(self) -> tuple[tuple[float, Literal["left", "right"]], ...]:
+        """All modules as (z, side), ascending z: the order of the plane indices."""
+        right: list[tuple[float, Literal["left", "right"]]] = [(z, "right") for z in self.right.z]
+        return tuple(sorted(right + [(z, "left") for z in self.left.z]))
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        for name, side in (("right", self.right), ("left", self.left)):
+            _require_ascending(f"velo.{name}.z", side.z)
+        z = tuple(z for z, _ in self.modules)
+        _require_ascending("velo: z of all modules", z)
+        if len(z) != VELO_MODULES:
+            raise ValueError(f"velo: {len(z)} modules, expected {VELO_MODULES}")
+        return self
+
+
+class StripLayer(Strict):
+    """A layer of strips or fibres along dx/dy; its extent across them and along y in mm."""
+
+    z: Finite = Field(description="mm, at y = 0")
+    dxdy: Finite
+    half_width: Positive
+    half_height: Positive
+
+
+class Zone(Rectangle):
+    """A region of the UT with one strip pitch in mm."""
+
+    pitch: Positive
+
+    @property
+    def sigma(self) -> float:
+        """Error of a single-strip hit in mm: pitch over the square root of twelve."""
+        return float(self.pitch / 12**0.5)
+
+
+class Ut(Strict):
+    """The strip layers in front of the magnet."""
+
+    material: str
+    thickness: NotNegative = Field(description="mm, at normal incidence")
+    efficiency: Fraction
+    noise_per_layer: NotNegative = Field(description="mean hits an event")
+    hole: Rectangle
+    zones: tuple[Zone, ...] = Field(min_length=1, description="from the beam outwards")
+    layers: tuple[StripLayer, ...] = Field(min_length=UT_LAYERS, max_length=UT_LAYERS)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        _require_ascending("ut.layers: z", tuple(layer.z for layer in self.layers))
+        _require_ascending("ut.zones: half_width", tuple(zone.half_width for zone in self.zones))
+        return self
+
+
+class SciFi(Strict):
+    """The fibre layers behind the magnet."""
+
+    material: str
+    thickness: NotNegative = Field(description="mm, at normal incidence")
+    efficiency: Fraction
+    noise_per_layer: NotNegative = Field(description="mean hits an event")
+    dzdy: Finite = Field(description="lean of the layers")
+    hole: Rectangle
+    cluster_errors: tuple[Positive, ...] = Field(
+        min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS, description="mm, by size class"
+    )
+    cluster_fractions: tuple[Fraction, ...] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
+    layers: tuple[StripLayer, ...] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        _require_ascending("scifi.layers: z", tuple(layer.z for layer in self.layers))
+        total = sum(self.cluster_fractions)
+        if abs(total - 1.0) > 1e-6:
+            raise ValueError(f"scifi.cluster_fractions: sum {total:g}, expected 1")
+        return self
+
+
+class Tube(Strict):
+    """A thin wall around the beam, in mm."""
+
+    name: str
+    radius: Positive
+    z_min: Finite
+    z_max: Finite
+    material: str
+    thickness: NotNegative
+
+
+class Slab(Strict):
+    """A plane of passive material without end but for a square opening of that half size, in mm."""
+
+    name: str
+    z: Finite
+    material: str
+    thickness: NotNegative
+    opening: NotNegative
+
+
+class Description(Strict):
+    """A whole geometry file."""
+
+    tag: str = Field(min_length=1)
+    beam: Beam
+    magnet: Magnet
+    materials: dict[str, Material]
+    velo: Velo
+    ut: Ut
+    scifi: SciFi
+    tubes: tuple[Tube, ...]
+    slabs: tuple[Slab, ...]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        chain = (
+            ("the last VELO module", self.velo.modules[-1][0]),
+            ("the first UT layer", self.ut.layers[0].z),
+            ("the last UT layer", self.ut.layers[-1].z),
+            ("magnet.z_in", self.magnet.z_in),
+            ("magnet.z_out", self.magnet.z_out),
+        )
+        for (before, z0), (after, z1) in itertools.pairwise(chain):
+            if z0 >= z1:
+                raise ValueError(f"{before} (z = {z0:g}) must lie before {after} (z = {z1:g})")
+        first = self.scifi.layers[0]
+        if abs(first.z - self.magnet.z_out) > first.half_height * abs(self.scifi.dzdy) + 1.0:
+            raise ValueError(
+                f"magnet.z_out: {self.magnet.z_out:g} lies outside the first SciFi layer (z = {first.z:g})"
+            )
+        _require_ascending("slabs: z", tuple(slab.z for slab in self.slabs))
+        used = {"velo": self.velo.material, "ut": self.ut.material, "scifi": self.scifi.material}
+        used |= {tube.name: tube.material for tube in self.tubes}
+        used |= {slab.name: slab.material for slab in self.slabs}
+        for part, material in used.items():
+            if material not in self.materials:
+                raise ValueError(f"{part}: material '{material}' is not among {sorted(self.materials)}")
+        return self
+
+
+def _require_ascending(what: str, values: tuple[float, ...]) -> None:
+    for index, (before, after) in enumerate(itertools.pairwise(values)):
+        if not before < after:
+            raise ValueError(
+                f"{what} must ascend: entry {index} is {before:g}, entry {index + 1} is {after:g}"
+            )

@@ -1,0 +1,92 @@
+"""An analytic dipole: magnetic charges outside the aperture, whose field inside obeys Maxwell exactly."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, ValidationError
+
+from parkf.detector.description import Finite, Strict
+from parkf.errors import ParkfError
+from parkf.files import read_json
+
+
+class Aperture(Strict):
+    """Half sizes (at z = 0 in mm, growth per z) of the pyramid in which the field is meant."""
+
+    x: tuple[Finite, Finite]
+    y: tuple[Finite, Finite]
+
+
+class SourceFile(Strict):
+    """What a file of sources may say."""
+
+    about: str
+    form: str
+    units: dict[str, str]
+    aperture: Aperture
+    charges: Annotated[tuple[tuple[Finite, Finite, Finite, Finite], ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class DipoleSources:
+    """Magnetic charges, each mirrored in x, and in y with opposite sign.
+
+    Attributes
+    ----------
+    charges : (n, 4) float64
+        x, y, z in mm and charge in T m² (MagDown).
+    aperture : Aperture
+        Where the field is meant to be used.
+    """
+
+    charges: NDArray[np.float64]
+    aperture: Aperture
+
+    @classmethod
+    def load(cls, path: Path) -> "DipoleSources":
+        """Read a file of sources.
+
+        Raises
+        ------
+        ParkfError
+            When the file is missing, not JSON, or says something else than sources.
+        """
+        try:
+            content = SourceFile.model_validate(read_json(path))
+        except ValidationError as error:
+            raise ParkfError(f"{path}: not a file of dipole sources: {error}") from error
+        return cls(np.array(content.charges), content.aperture)
+
+    def field(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Field for MagDown.
+
+        Parameters
+        ----------
+        points : (n, 3) float64
+            mm. Beyond the aperture the field is that of the nearest point (in x and in y) within.
+
+        Returns
+        -------
+        (n, 3) float64
+            T.
+        """
+        inside = np.array(points, dtype=np.float64)
+        for axis, (size, growth) in enumerate((self.aperture.x, self.aperture.y)):
+            limit = np.maximum(size + growth * inside[:, 2], 0.0)
+            inside[:, axis] = np.clip(inside[:, axis], -limit, limit)
+        field = np.zeros_like(inside)
+        for begin in range(0, len(inside), 4096):
+            block = inside[begin : begin + 4096]
+            for sign_x in (1.0, -1.0):
+                for sign_y in (1.0, -1.0):
+                    dx = block[:, :1] - sign_x * self.charges[:, 0]
+                    dy = block[:, 1:2] - sign_y * self.charges[:, 1]
+                    dz = block[:, 2:] - self.charges[:, 2]
+                    square = dx * dx + dy * dy + dz * dz
+                    weight = sign_y * 1e6 * self.charges[:, 3] / (square * np.sqrt(square))
+                    for axis, distance in enumerate((dx, dy, dz)):
+                        field[begin : begin + 4096, axis] += np.einsum("ij,ij->i", weight, distance)
+        return field

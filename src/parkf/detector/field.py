@@ -1,0 +1,208 @@
+"""Magnetic field maps on a uniform grid, stored for MagDown.
+
+A map file is a NumPy ``.npz`` with three arrays: ``origin`` (3,) and ``spacing`` (3,) in mm, and ``values``
+(nx, ny, nz, 3), the field (Bx, By, Bz) in T with By < 0 on the axis. MagUp is the same map with its sign
+turned.
+"""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import spline_filter1d
+
+from parkf import _transport
+from parkf.detector.dipole import DipoleSources
+from parkf.errors import ParkfError
+from parkf.files import existing, replacing
+
+__all__ = ["DipoleSources", "FieldMap", "evaluate_on_grid"]
+
+Interpolation = Literal["linear", "cubic"]
+Outside = Literal["error", "zero"]
+
+
+@dataclass(frozen=True)
+class FieldMap:
+    """A field on a uniform grid.
+
+    Attributes
+    ----------
+    origin, spacing : (3,) float64
+        Position of the first node and distance between nodes, mm.
+    values : (nx, ny, nz, 3) float32
+        (Bx, By, Bz) in T, MagDown.
+    interpolation : {"linear", "cubic"}
+        Between the nodes: trilinear, or a cubic B-spline through them (twice continuously differentiable).
+    outside : {"error", "zero"}
+        A look-up outside the grid is an error, or there is no field there.
+    """
+
+    origin: NDArray[np.float64]
+    spacing: NDArray[np.float64]
+    values: NDArray[np.float32]
+    interpolation: Interpolation = "linear"
+    outside: Outside = "error"
+
+    def __post_init__(self) -> None:
+        problem = _problem(self.origin, self.spacing, self.values)
+        if problem:
+            raise ParkfError(f"field map: {problem}")
+
+    @classmethod
+    def load(
+        cls, path: Path, *, interpolation: Interpolation = "linear", outside: Outside = "error"
+    ) -> "FieldMap":
+        """Read a map file.
+
+        Raises
+        ------
+        ParkfError
+            When the file is missing, is no ``.npz``, lacks an array, or holds a shape or a value that is no
+            map.
+        """
+        try:
+            with np.load(existing(path), allow_pickle=False) as arrays:
+                missing = {"origin", "spacing", "values"} - set(arrays)
+                if missing:
+                    raise ParkfError(f"{path}: field map without {', '.join(sorted(missing))}")
+                origin, spacing = (
+                    np.asarray(arrays[name], dtype=np.float64) for name in ("origin", "spacing")
+                )
+                values = np.ascontiguousarray(arrays["values"], dtype=np.float32)
+        except (BadZipFile, ValueError, OSError) as error:
+            raise ParkfError(f"{path}: not a field map: {error}") from error
+        problem = _problem(origin, spacing, values)
+        if problem:
+            raise ParkfError(f"{path}: field map: {problem}")
+        return cls(origin, spacing, values, interpolation, outside)
+
+    def save(self, path: Path) -> None:
+        """Write a map file; the same map gives the same bytes."""
+        with replacing(path) as temporary, temporary.open("wb") as stream:
+            np.savez(stream, origin=self.origin, spacing=self.spacing, values=self.values)
+
+    @property
+    def upper(self) -> NDArray[np.float64]:
+        """Position of the last node, (3,) mm."""
+        return np.asarray(self.origin + self.spacing * (np.array(self.values.shape[:3]) - 1))
+
+    @cached_property
+    def _nodes(self) -> NDArray[np.float32]:
+        if self.interpolation == "linear":
+            return self.values
+        coefficients = self.values.astype(np.float64)
+        for axis in range(3):
+            coefficients = spline_filter1d(coefficients, order=3, axis=axis, mode="mirror")
+        return coefficients.astype(np.float32)
+
+    def for_polarity(self, polarity: int) -> _transport.Field:
+        """Handle for the compiled core: the map as it is for MagDown (-1), turned for MagUp (+1).
+
+        Raises
+        ------
+        ParkfError
+            When `polarity` is neither.
+        """
+        if polarity not in (-1, 1):
+            raise ParkfError(f"polarity {polarity!r}, expected +1 (MagUp) or -1 (MagDown)")
+        return _transport.Field(
+            nodes=self._nodes,
+            origin=self.origin.tolist(),
+            spacing=self.spacing.tolist(),
+            scale=-float(polarity),
+            cubic=self.interpolation == "cubic",
+            zero_outside=self.outside == "zero",
+        )
+
+    def at(self, points: NDArray[np.float64], polarity: int = -1) -> NDArray[np.float64]:
+        """Interpolated field.
+
+        Parameters
+        ----------
+        points : (n, 3) float64
+            mm.
+        polarity : int
+            +1 MagUp, -1 MagDown.
+
+        Returns
+        -------
+        (n, 3) float64
+            T.
+
+        Raises
+        ------
+        ParkfError
+            When a point lies outside the map and that counts as an error, or is not finite.
+        """
+        points = np.ascontiguousarray(points, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != 3:
+            raise ParkfError(f"field look-up: points of shape {points.shape}, expected (n, 3)")
+        field, inside = self.for_polarity(polarity).look_up(points, os.cpu_count() or 1)
+        if not inside.all():
+            first = int(np.flatnonzero(~inside)[0])
+            raise ParkfError(
+                f"field look-up: {np.count_nonzero(~inside)} of {len(points)} points lie outside the map, "
+                f"{self.origin.tolist()} to {self.upper.tolist()} mm; "
+                f"the first is number {first} at {points[first].tolist()} mm"
+            )
+        return np.asarray(field)
+
+    def fingerprint(self) -> str:
+        """SHA-256 of grid, values and their interpolation, 64 hexadecimal digits."""
+        digest = hashlib.sha256(f"{self.interpolation} {self.outside} {self.values.shape}".encode())
+        for array in (self.origin.astype("<f8"), self.spacing.astype("<f8"), self.values.astype("<f4")):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+
+def evaluate_on_grid(
+    sources: DipoleSources,
+    *,
+    spacing: float = 100.0,
+    x_max: float = 4000.0,
+    y_max: float = 3200.0,
+    z_min: float = -500.0,
+    z_max: float = 9600.0,
+    interpolation: Interpolation = "linear",
+    outside: Outside = "error",
+) -> FieldMap:
+    """Evaluate sources once on a grid over |x| < x_max, |y| < y_max, z_min < z < z_max (mm).
+
+    One quarter is computed and mirrored: By is even in x and y, Bx odd in both, Bz even in x and odd in y.
+    """
+    x, y = (np.arange(0.0, limit + 0.5 * spacing, spacing) for limit in (x_max, y_max))
+    z = np.arange(z_min, z_max + 0.5 * spacing, spacing)
+    points = np.stack(np.meshgrid(x, y, z, indexing="ij"), axis=-1)
+    quarter = sources.field(points.reshape(-1, 3)).reshape(points.shape)
+    half = np.concatenate([quarter[:0:-1] * (-1.0, 1.0, 1.0), quarter])
+    full = np.concatenate([half[:, :0:-1] * (-1.0, 1.0, -1.0), half], axis=1)
+    return FieldMap(
+        np.array([-x[-1], -y[-1], z[0]]),
+        np.full(3, spacing),
+        np.ascontiguousarray(full, dtype=np.float32),
+        interpolation,
+        outside,
+    )
+
+
+def _problem(
+    origin: NDArray[np.float64], spacing: NDArray[np.float64], values: NDArray[np.float32]
+) -> str | None:
+    """Say what is wrong with a map, if anything is."""
+    if origin.shape != (3,) or spacing.shape != (3,):
+        return f"origin and spacing of shapes {origin.shape} and {spacing.shape}, expected (3,) and (3,)"
+    if values.ndim != 4 or values.shape[3] != 3 or min(values.shape[:3]) < 2:
+        return f"values of shape {values.shape}, expected (nx, ny, nz, 3) with at least two nodes an axis"
+    if not np.isfinite(origin).all() or not (np.isfinite(spacing) & (spacing > 0.0)).all():
+        return f"origin {origin.tolist()}, spacing {spacing.tolist()}, expected finite and positive spacing"
+    if not np.isfinite(values).all():
+        node = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
+        return f"values{node} is not finite"
+    return None

@@ -1,0 +1,77 @@
+"""A flat element in space: its origin and two axes."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Points are ``origin + u axis_u + v axis_v``; the axes need be neither unit nor orthogonal.
+
+    Attributes
+    ----------
+    origin, axis_u, axis_v : (3,) float64
+        In mm, in the detector's (x, y, z).
+    """
+
+    origin: Floats
+    axis_u: Floats
+    axis_v: Floats
+
+    @classmethod
+    def upright(cls, z: float, dzdy: float = 0.0) -> Self:
+        """Frame in which u = x and v = y, at z + dzdy y."""
+        return cls(np.array([0.0, 0.0, z]), np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, dzdy]))
+
+    def displaced(self, rotation: Floats, shift: Floats, centre: Floats) -> "Frame":
+        """Rotate about `centre` by a (3, 3) matrix, then shift by (3,) mm."""
+        return Frame(
+            centre + rotation @ (self.origin - centre) + shift, rotation @ self.axis_u, rotation @ self.axis_v
+        )
+
+    @property
+    def to_local(self) -> Floats:
+        """(2, 2) matrix that takes (x, y) - origin, for a point on the plane, to (u, v)."""
+        return np.linalg.inv(np.column_stack([self.axis_u[:2], self.axis_v[:2]]))
+
+    @property
+    def plane(self) -> Floats:
+        """(z0, dzdx, dzdy) of the plane, as (3,) float64."""
+        slopes = np.array([self.axis_u[2], self.axis_v[2]]) @ self.to_local
+        return np.array([self.origin[2] - slopes @ self.origin[:2], *slopes])
+
+    def local(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """(u, v) of points on the plane with these x and y, any shape, mm."""
+        m = self.to_local
+        dx, dy = x - self.origin[0], y - self.origin[1]
+        return m[0, 0] * dx + m[0, 1] * dy, m[1, 0] * dx + m[1, 1] * dy
+
+    def points(self, u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
+        """(x, y, z) of local points, any shape, mm."""
+        x, y, z = (self.origin[i] + u * self.axis_u[i] + v * self.axis_v[i] for i in range(3))
+        return x, y, z
+
+    def lines(self, across: Floats, dxdy: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """Put strips into space.
+
+        Parameters
+        ----------
+        across : array of float64
+            Coordinate u of the strips at v = 0, mm.
+        dxdy : float
+            Their slope du/dv in the element's own coordinates.
+
+        Returns
+        -------
+        x, z, dxdy, dzdy : arrays like `across`
+            The lines (x + dxdy y, y, z + dzdy y), mm.
+        """
+        x, y, z = self.points(across, np.zeros_like(across))
+        along = self.axis_v + dxdy * self.axis_u
+        slope_x, slope_z = along[0] / along[1], along[2] / along[1]
+        return x - slope_x * y, z - slope_z * y, np.full_like(across, slope_x), np.full_like(across, slope_z)
