@@ -85,8 +85,10 @@ class Step:
     @property
     def kernel_inputs(self) -> tuple[sp.Symbol, ...]:
         """What the kernel hands over besides state and parameters: z0 and z1, or planes."""
-        planes = (self.surface.get(z, z).free_symbols for z in (z0, z1))
-        return tuple(sorted(set().union(*planes) - set(STATE), key=str))
+        forms = (*self.kernel_outputs, *self.kernel_noise.values())
+        used = set().union(*(form.free_symbols for form in forms))
+        planes = set().union(*(self.surface.get(z, z).free_symbols for z in (z0, z1)))
+        return tuple(sorted(used & planes - set(STATE), key=str))
 
     @cached_property
     def kernel_jacobian(self) -> sp.Matrix:

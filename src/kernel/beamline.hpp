@@ -1,0 +1,49 @@
+#pragma once
+// From the first VELO hit to the closest approach to the beam line: what is published of a track.
+
+#include "steps_generated.hpp"
+#include "track.hpp"
+#include "velo.hpp"
+
+namespace parkf::kalman {
+
+/// Straight to the beam line with the scattering before the first hit.
+///
+/// `track` holds state and covariance at the first hit and is carried on; counts and χ² come from `fit`.
+template <class T>
+KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const Filter<T>& fit, Fitted<T>& track) {
+  const T tx2 = track.tx * track.tx, ty2 = track.ty * track.ty;
+  const T dz = ((T(detector.beam_x) - track.x) * track.tx + (T(detector.beam_y) - track.y) * track.ty) / (tx2 + ty2);
+  State<T> s{track.x, track.y, track.tx, track.ty, track.qop};
+  const Scalar<T>* p = detector.constant + layout::BEAM + layout::BEAM_columns;
+  const T z = track.z + dz;
+  const Noise<T> q = noise_BEAM<T>(p, fit.reference, track.z, z, s);
+  JacobianBEAM<T> f;
+  step_BEAM<T>(p, T(1), track.z, z, s, f);
+  track.x = s.x;
+  track.y = s.y;
+  track.z = z;
+  track.xx += dz * (track.xtx + track.xtx + dz * track.txtx) + q.xx;
+  track.xtx += dz * track.txtx + q.xtx;
+  track.txtx += q.txtx;
+  track.yy += dz * (track.yty + track.yty + dz * track.tyty) + q.yy;
+  track.yty += dz * track.tyty + q.yty;
+  track.tyty += q.tyty;
+
+  track.chi2_velo = fit.chi2_velo;
+  track.chi2_ut = fit.chi2_ut;
+  track.chi2_scifi = fit.chi2_scifi;
+  track.ndof_velo = fit.ndof_velo;
+  track.ndof_ut = fit.ndof_ut;
+  track.ndof_scifi = fit.ndof_scifi;
+  const T zero(0);
+  const Mask<T> positive = (track.xx > zero) & (track.txtx > zero) & (track.yy > zero) & (track.tyty > zero) &
+                           (track.qopqop > zero);
+  const T all = track.x + track.y + track.z + track.tx + track.ty + track.qop + track.xx + track.xtx + track.txtx +
+                track.yy + track.yty + track.tyty + track.qopqop + track.chi2_velo + track.chi2_ut +
+                track.chi2_scifi;
+  const Mask<T> good = finite(all);
+  track.status = fit.status | flag<T>(!good, status::non_finite) | flag<T>(good & !positive, status::negative_variance);
+}
+
+}  // namespace parkf::kalman

@@ -1,0 +1,186 @@
+// The Python module parkf._fitter: fits of batches, the magnet table, and single steps for checks.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "fit_batch.hpp"
+#include "magnet.hpp"
+#include "parallel.hpp"
+#include "steps_by_name.hpp"
+
+namespace nb = nanobind;
+
+namespace parkf::kalman {
+
+extern const Build build_plain;
+#if defined(__x86_64__)
+extern const Build build_v2, build_v3, build_v4;
+#endif
+
+namespace {
+
+template <class S, std::size_t N>
+using In = nb::ndarray<const S, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class S>
+using Out = nb::ndarray<nb::numpy, S>;
+
+/// Builds that this machine can run, the fastest first.
+std::vector<const Build*> builds() {
+  std::vector<const Build*> result{&build_plain};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("x86-64-v2")) result.insert(result.begin(), &build_v2);
+  if (__builtin_cpu_supports("x86-64-v3")) result.insert(result.begin(), &build_v3);
+  if (__builtin_cpu_supports("x86-64-v4")) result.insert(result.begin(), &build_v4);
+#endif
+  return result;
+}
+
+void expect(bool ok, const std::string& what) {
+  if (!ok) throw std::invalid_argument(what);
+}
+
+void check_header(const float* header) {
+  const bool known = header[11] == bin::nx && header[12] == bin::ny && header[13] == 1 && header[14] == 1 &&
+                     header[15] == bin::x_ux_degree && header[16] == bin::x_u0_degree &&
+                     header[17] == bin::y_ux_degree && header[18] == bin::y_u0_degree;
+  expect(known, "block UTT_META: bins, grid and degrees are not the 60, 50, 1, 1, 7, 9, 5, 7 of this kernel");
+}
+
+template <class S>
+Out<S> owned(std::vector<S>&& values, std::initializer_list<std::size_t> shape) {
+  auto* kept = new std::vector<S>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<S>*>(p); });
+  return Out<S>(kept->data(), shape, owner);
+}
+
+template <class S>
+nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+              In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, In<S, 3> velo, In<S, 3> ut, In<S, 3> scifi,
+              bool smoother, const std::string& build, int threads) {
+  const std::size_t stride = qop.shape(0);
+  expect(constant.shape(0) == layout::count, "constant blob: expected 466 numbers");
+  expect(table.shape(0) == std::size_t(bin::nx) * bin::ny * bin::count, "magnet table: expected 240000 numbers");
+  check_header(constant.data() + layout::UTT_META);
+  expect(stride % 16 == 0, "candidates: their number must be filled up to a multiple of 16");
+  const auto shaped = [stride](const In<S, 3>& hits, std::size_t quantities, std::size_t slots) {
+    return hits.shape(0) == quantities && hits.shape(1) == slots && hits.shape(2) == stride;
+  };
+  expect(polarity.shape(0) == stride && velo_n.shape(0) == stride && shaped(velo, 3, velo_slots) &&
+             shaped(ut, 4, ut_layers) && shaped(scifi, 4, scifi_layers),
+         "candidates: expected shapes (n), velo (3, 26, n), ut (4, 4, n), scifi (4, 12, n)");
+  const Build* chosen = nullptr;
+  for (const Build* candidate : builds()) {
+    if (chosen == nullptr && (build.empty() || build == candidate->name)) chosen = candidate;
+  }
+  expect(chosen != nullptr, "build '" + build + "' is unknown or beyond this machine");
+
+  const std::vector<S> constants(constant.data(), constant.data() + layout::count);
+  std::vector<S> numbers(fitted_numbers * stride);
+  std::vector<int> integers(fitted_integers * stride);
+  Batch<S> batch;
+  const auto part = [stride](const In<S, 3>& hits, int quantity) {
+    return hits.data() + quantity * hits.shape(1) * stride;
+  };
+  batch.tracks = {static_cast<long>(stride), polarity.data(), qop.data(), velo_n.data(), part(velo, 0),
+                  part(velo, 1), part(velo, 2), part(ut, 0), part(ut, 1), part(ut, 2), part(ut, 3),
+                  part(scifi, 0), part(scifi, 1), part(scifi, 2), part(scifi, 3)};
+  batch.detector = {constants.data(), table.data(), static_cast<S>(velo_sigma * velo_sigma), static_cast<S>(beam_x),
+                    static_cast<S>(beam_y)};
+  batch.smoother = smoother;
+  batch.numbers = numbers.data();
+  batch.integers = integers.data();
+  {
+    nb::gil_scoped_release released;
+    parkf::transport::for_blocks(stride, 1024, threads, [&](std::size_t begin, std::size_t end) {
+      if constexpr (sizeof(S) == 4) {
+        chosen->fit_float(batch, static_cast<long>(begin), static_cast<long>(end));
+      } else {
+        chosen->fit_double(batch, static_cast<long>(begin), static_cast<long>(end));
+      }
+    });
+  }
+  return nb::make_tuple(owned(std::move(numbers), {fitted_numbers, stride}),
+                        owned(std::move(integers), {fitted_integers, stride}));
+}
+
+nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double, 2> states, In<double, 1> qop,
+                             In<double, 1> polarity, int threads) {
+  const std::size_t n = states.shape(0);
+  expect(header.shape(0) == layout::UTT_META_columns, "magnet header: expected 19 numbers");
+  expect(table.shape(0) == std::size_t(bin::nx) * bin::ny * bin::count, "magnet table: expected 240000 numbers");
+  expect(states.shape(1) == 4 && qop.shape(0) == n && polarity.shape(0) == n,
+         "expected states (n, 4), qop (n) and polarity (n)");
+  const std::vector<float> rounded(header.data(), header.data() + layout::UTT_META_columns);
+  check_header(rounded.data());
+  std::vector<double> carried(4 * n), derivative(4 * n);
+  {
+    nb::gil_scoped_release released;
+    parkf::transport::for_blocks(n, 4096, threads, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const double* from = states.data() + 4 * i;
+        const double pol = polarity.data()[i];
+        State<double> s{from[0], from[1], from[2], from[3], qop.data()[i]};
+        MagnetCoefficients<double> m;
+        magnet_coefficients(table.data(), header.data(), s.x, s.y, m);
+        JacobianMagnet<double> f;
+        bool low_momentum;
+        magnet_table(m, header.data(), pol * s.k, s, f, low_momentum);
+        const double values[4] = {s.x, s.y, s.tx, s.ty}, slopes[4] = {f.x_k, f.y_k, f.tx_k, f.ty_k};
+        for (int c = 0; c < 4; ++c) {
+          carried[4 * i + c] = values[c];
+          derivative[4 * i + c] = slopes[c] * pol;
+        }
+      }
+    });
+  }
+  return nb::make_tuple(owned(std::move(carried), {n, 4}), owned(std::move(derivative), {n, 4}));
+}
+
+nb::tuple step(const std::string& name, In<double, 1> p, double polarity, In<double, 1> planes, In<double, 1> state,
+               In<double, 1> covariance) {
+  expect(state.shape(0) == 5 && covariance.shape(0) == 15 && planes.shape(0) == 4 && p.shape(0) >= 20,
+         "expected p (at least 20), planes (4), state (5) and covariance (15)");
+  State<double> s{state.data()[0], state.data()[1], state.data()[2], state.data()[3], state.data()[4]};
+  Covariance<double> c;
+  for (int i = 0; i < 15; ++i) c.elements[i] = covariance.data()[i];
+  std::vector<double> jacobian(25);
+  Noise<double> q;
+  expect(run_step(name, p.data(), polarity, planes.data(), s, c, jacobian.data(), q), "unknown step '" + name + "'");
+  return nb::make_tuple(owned<double>({s.x, s.y, s.tx, s.ty, s.k}, {5}), owned(std::move(jacobian), {5, 5}),
+                        owned(std::vector<double>(c.elements, c.elements + 15), {15}),
+                        owned<double>({q.xx, q.xtx, q.txtx, q.yy, q.yty, q.tyty}, {6}));
+}
+
+}  // namespace
+}  // namespace parkf::kalman
+
+NB_MODULE(_fitter, module) {
+  using namespace nb::literals;
+  module.doc() = "The compiled Parameterised Kalman Filter; parkf.kalman is its front.";
+  const char* text =
+      "Fit candidates in structures of arrays; returns numbers (16, n) and integers (4, n). "
+      "The arrays' type, float32 or float64, is the precision of the fit.";
+  module.def("fit", &parkf::kalman::fit<float>, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a,
+             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "smoother"_a, "build"_a, "threads"_a);
+  module.def("fit", &parkf::kalman::fit<double>, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a,
+             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "smoother"_a, "build"_a, "threads"_a);
+  module.def("magnet_extrapolate", &parkf::kalman::magnet_extrapolate,
+             "Carry states (n, 4) at z_in with local q/p (1/MeV) to z_out by the table alone; returns states and "
+             "their derivatives with respect to q/p, (n, 4) each.",
+             "header"_a, "table"_a, "states"_a, "qop"_a, "polarity"_a, "threads"_a = 1);
+  module.def("step", &parkf::kalman::step,
+             "Run one generated step: state (5), Jacobian by columns (5, 5), covariance (15) without noise, noise (6).",
+             "name"_a, "p"_a, "polarity"_a, "planes"_a, "state"_a, "covariance"_a);
+  module.def("builds", [] {
+    std::vector<std::string> names;
+    for (const parkf::kalman::Build* build : parkf::kalman::builds()) names.emplace_back(build->name);
+    return names;
+  }, "Names of the builds that this machine can run, the fastest first.");
+  module.attr("formulas_hash") = parkf::kalman::formulas_hash;
+}

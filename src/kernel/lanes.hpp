@@ -1,0 +1,96 @@
+#pragma once
+// Several tracks in one number: N lanes of a vector register (GCC and Clang), one track a lane.
+
+#include "number.hpp"
+
+namespace parkf::kalman {
+
+/// Integers of the same width as the numbers, so that masks and selections need no conversion.
+template <class S>
+struct LaneInteger;
+template <>
+struct LaneInteger<float> {
+  using type = int;
+};
+template <>
+struct LaneInteger<double> {
+  using type = long long;
+};
+
+/// N numbers of type S; arithmetic and comparisons act on each.
+template <class S, int N>
+struct Lanes {
+  using I = typename LaneInteger<S>::type;
+  typedef S Vector __attribute__((vector_size(N * sizeof(S))));
+  typedef I Bits __attribute__((vector_size(N * sizeof(S))));
+
+  /// Results of comparisons: all bits set where true.
+  struct Mask {
+    Bits bits;
+    KERNEL_FUNCTION friend Mask operator&(const Mask& a, const Mask& b) { return {a.bits & b.bits}; }
+    KERNEL_FUNCTION friend Mask operator|(const Mask& a, const Mask& b) { return {a.bits | b.bits}; }
+    KERNEL_FUNCTION friend Mask operator!(const Mask& a) { return {~a.bits}; }
+  };
+
+  /// Status bits and counts.
+  struct Integer {
+    Bits bits;
+    Integer() = default;
+    KERNEL_FUNCTION Integer(int a) : bits(Bits{} + static_cast<I>(a)) {}
+    KERNEL_FUNCTION explicit Integer(const Bits& a) : bits(a) {}
+    KERNEL_FUNCTION friend Integer operator+(const Integer& a, const Integer& b) { return Integer(a.bits + b.bits); }
+    KERNEL_FUNCTION friend Integer operator|(const Integer& a, const Integer& b) { return Integer(a.bits | b.bits); }
+    KERNEL_FUNCTION friend Mask operator<(const Integer& a, const Integer& b) { return {a.bits < b.bits}; }
+    KERNEL_FUNCTION friend Mask operator==(const Integer& a, const Integer& b) { return {a.bits == b.bits}; }
+  };
+
+  Vector v;
+
+  Lanes() = default;
+  KERNEL_FUNCTION Lanes(S a) : v(Vector{} + a) {}
+  KERNEL_FUNCTION explicit Lanes(const Vector& a) : v(a) {}
+
+  KERNEL_FUNCTION friend Lanes operator+(const Lanes& a, const Lanes& b) { return Lanes(a.v + b.v); }
+  KERNEL_FUNCTION friend Lanes operator-(const Lanes& a, const Lanes& b) { return Lanes(a.v - b.v); }
+  KERNEL_FUNCTION friend Lanes operator*(const Lanes& a, const Lanes& b) { return Lanes(a.v * b.v); }
+  KERNEL_FUNCTION friend Lanes operator/(const Lanes& a, const Lanes& b) { return Lanes(a.v / b.v); }
+  KERNEL_FUNCTION friend Lanes operator-(const Lanes& a) { return Lanes(-a.v); }
+  KERNEL_FUNCTION Lanes& operator+=(const Lanes& a) { return *this = *this + a; }
+  KERNEL_FUNCTION Lanes& operator-=(const Lanes& a) { return *this = *this - a; }
+  KERNEL_FUNCTION friend Mask operator<(const Lanes& a, const Lanes& b) { return {a.v < b.v}; }
+  KERNEL_FUNCTION friend Mask operator>(const Lanes& a, const Lanes& b) { return {a.v > b.v}; }
+  KERNEL_FUNCTION friend Mask operator==(const Lanes& a, const Lanes& b) { return {a.v == b.v}; }
+
+  KERNEL_FUNCTION friend Lanes select(const Mask& mask, const Lanes& yes, const Lanes& no) {
+    return Lanes(mask.bits ? yes.v : no.v);
+  }
+  KERNEL_FUNCTION friend Integer select(const Mask& mask, const Integer& yes, const Integer& no) {
+    return Integer(mask.bits ? yes.bits : no.bits);
+  }
+  KERNEL_FUNCTION friend bool any(const Mask& mask) {
+    I result = 0;
+    for (int i = 0; i < N; ++i) result |= mask.bits[i];
+    return result != 0;
+  }
+  KERNEL_FUNCTION friend Lanes root(const Lanes& a) {
+    Lanes result;
+    for (int i = 0; i < N; ++i) result.v[i] = root(a.v[i]);
+    return result;
+  }
+  KERNEL_FUNCTION friend Lanes magnitude(const Lanes& a) { return select(a < Lanes(S(0)), -a, a); }
+  KERNEL_FUNCTION friend Integer to_integer(const Lanes& a) { return Integer(__builtin_convertvector(a.v, Bits)); }
+  KERNEL_FUNCTION friend Lanes round_down(const Lanes& a) {
+    const Lanes whole(__builtin_convertvector(__builtin_convertvector(a.v, Bits), Vector));
+    return select(a < whole, whole - Lanes(S(1)), whole);
+  }
+};
+
+template <class S, int N>
+struct Number<Lanes<S, N>> {
+  using Scalar = S;
+  using Mask = typename Lanes<S, N>::Mask;
+  using Integer = typename Lanes<S, N>::Integer;
+  static constexpr int lanes = N;
+};
+
+}  // namespace parkf::kalman

@@ -1,0 +1,152 @@
+#pragma once
+// Updates with one measured coordinate, in the form that never subtracts nearly equal numbers: the measured row
+// of the covariance is multiplied with R/S instead of having K·S·Kᵀ taken off.
+
+#include "state.hpp"
+
+namespace parkf::kalman {
+
+/// The state at the first VELO hit, carried along as later hits improve it (fixed-point smoothing).
+template <class T>
+struct FirstState {
+  T state[4];                       // x, y, tx, ty
+  T xx, xtx, txtx, yy, yty, tyty;   // its covariance: what is published of it
+  T cross[4][5];                    // its covariance with the current state
+};
+
+/// What a measurement says. A track without this measurement has weight 0 and shrink 1: nothing changes.
+template <class T>
+struct Innovation {
+  T pull;    // residual / S
+  T weight;  // 1 / S
+  T shrink;  // R / S
+  T chi2;
+};
+
+template <class T>
+KERNEL_FUNCTION Innovation<T> innovation(const Mask<T>& measured, const T& residual, const T& variance,
+                                         const T& predicted_variance) {
+  const T zero(0), one(1);
+  const T weight = select(measured, one / (predicted_variance + variance), zero);
+  const T known = select(measured, residual, zero);
+  const T pull = known * weight;
+  return {pull, weight, select(measured, variance * weight, one), known * pull};
+}
+
+/// Update state and covariance with a measurement of component M - slope·O (M, O: x and y in either order).
+/// `p` receives the covariance of the state with the measured combination.
+template <int M, int O, class T>
+KERNEL_FUNCTION Innovation<T> update(const Mask<T>& measured, const T& value, const T& variance, const T& slope,
+                                     State<T>& s, Covariance<T>& c, T* p) {
+  for (int j = 0; j < 5; ++j) p[j] = c(M, j) - slope * c(O, j);
+  const T predicted = M == 0 ? s.x - slope * s.y : s.y - slope * s.x;
+  const Innovation<T> u = innovation<T>(measured, value - predicted, variance, p[M] - slope * p[O]);
+  s.x += p[0] * u.pull;
+  s.y += p[1] * u.pull;
+  s.tx += p[2] * u.pull;
+  s.ty += p[3] * u.pull;
+  s.k += p[4] * u.pull;
+  for (int l = 0; l < 5; ++l) {
+    if (l == M) continue;
+    const T scaled = p[l] * u.weight;
+    for (int j = 0; j <= l; ++j) {
+      if (j != M) c(l, j) -= scaled * p[j];
+    }
+  }
+  for (int j = 0; j < 5; ++j) {
+    if (j != M) c(M, j) = u.shrink * p[j] + slope * c(O, j);
+  }
+  c(M, M) = u.shrink * p[M] + slope * c(M, O);
+  return u;
+}
+
+/// The same measurement's effect on the first state.
+template <class T>
+KERNEL_FUNCTION void update_first(const Innovation<T>& u, const T& slope, const T* p, FirstState<T>& first) {
+  T v[4];
+  for (int l = 0; l < 4; ++l) {
+    T* row = first.cross[l];
+    v[l] = row[0] - slope * row[1];
+    first.state[l] += v[l] * u.pull;
+    const T scaled = v[l] * u.weight;
+    for (int j = 1; j < 5; ++j) row[j] -= scaled * p[j];
+    row[0] = u.shrink * v[l] + slope * row[1];
+  }
+  const T weighted[4] = {v[0] * u.weight, v[1] * u.weight, v[2] * u.weight, v[3] * u.weight};
+  first.xx -= weighted[0] * v[0];
+  first.xtx -= weighted[0] * v[2];
+  first.txtx -= weighted[2] * v[2];
+  first.yy -= weighted[1] * v[1];
+  first.yty -= weighted[1] * v[3];
+  first.tyty -= weighted[3] * v[3];
+}
+
+/// Update with x of a VELO hit, while x, tx, q/p and y, ty know nothing of each other.
+template <class T>
+KERNEL_FUNCTION Innovation<T> update_velo_x(const Mask<T>& measured, const T& value, const T& variance, State<T>& s,
+                                            Covariance<T>& c, T* p) {
+  p[0] = c(0, 0);
+  p[2] = c(2, 0);
+  p[4] = c(4, 0);
+  const Innovation<T> u = innovation<T>(measured, value - s.x, variance, p[0]);
+  s.x += p[0] * u.pull;
+  s.tx += p[2] * u.pull;
+  s.k += p[4] * u.pull;
+  c(2, 2) -= p[2] * p[2] * u.weight;
+  c(4, 2) -= p[4] * p[2] * u.weight;
+  c(4, 4) -= p[4] * p[4] * u.weight;
+  c(0, 0) = u.shrink * p[0];
+  c(2, 0) = u.shrink * p[2];
+  c(4, 0) = u.shrink * p[4];
+  return u;
+}
+
+/// Update with y of a VELO hit, likewise.
+template <class T>
+KERNEL_FUNCTION Innovation<T> update_velo_y(const Mask<T>& measured, const T& value, const T& variance, State<T>& s,
+                                            Covariance<T>& c, T* p) {
+  p[1] = c(1, 1);
+  p[3] = c(3, 1);
+  const Innovation<T> u = innovation<T>(measured, value - s.y, variance, p[1]);
+  s.y += p[1] * u.pull;
+  s.ty += p[3] * u.pull;
+  c(3, 3) -= p[3] * p[3] * u.weight;
+  c(1, 1) = u.shrink * p[1];
+  c(3, 1) = u.shrink * p[3];
+  return u;
+}
+
+/// Their effects on the first state.
+template <class T>
+KERNEL_FUNCTION void update_first_velo_x(const Innovation<T>& u, const T* p, FirstState<T>& first) {
+  T* const rows[2] = {first.cross[0], first.cross[2]};
+  const T v[2] = {rows[0][0], rows[1][0]};
+  first.state[0] += v[0] * u.pull;
+  first.state[2] += v[1] * u.pull;
+  for (int l = 0; l < 2; ++l) {
+    const T scaled = v[l] * u.weight;
+    rows[l][2] -= scaled * p[2];
+    rows[l][4] -= scaled * p[4];
+    rows[l][0] = u.shrink * v[l];
+  }
+  first.xx -= v[0] * v[0] * u.weight;
+  first.xtx -= v[0] * v[1] * u.weight;
+  first.txtx -= v[1] * v[1] * u.weight;
+}
+
+template <class T>
+KERNEL_FUNCTION void update_first_velo_y(const Innovation<T>& u, const T* p, FirstState<T>& first) {
+  T* const rows[2] = {first.cross[1], first.cross[3]};
+  const T v[2] = {rows[0][1], rows[1][1]};
+  first.state[1] += v[0] * u.pull;
+  first.state[3] += v[1] * u.pull;
+  for (int l = 0; l < 2; ++l) {
+    rows[l][3] -= v[l] * u.weight * p[3];
+    rows[l][1] = u.shrink * v[l];
+  }
+  first.yy -= v[0] * v[0] * u.weight;
+  first.yty -= v[0] * v[1] * u.weight;
+  first.tyty -= v[1] * v[1] * u.weight;
+}
+
+}  // namespace parkf::kalman

@@ -1,0 +1,77 @@
+"""Expressions as C++ text: constants in the number type at hand, no call into double precision."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+import sympy as sp
+from sympy.printing.cxx import CXX17CodePrinter
+
+
+class KernelPrinter(CXX17CodePrinter):
+    """Prints for code templated on a number type T with scalar type S; integer powers become products."""
+
+    def _print_Integer(self, expr: sp.Integer) -> str:  # noqa: N802
+        return f"S({int(expr)})"
+
+    def _print_Rational(self, expr: sp.Rational) -> str:  # noqa: N802
+        return f"S({float(expr)!r})"
+
+    def _print_Float(self, expr: sp.Float) -> str:  # noqa: N802
+        return f"S({float(expr)!r})"
+
+    def _print_Abs(self, expr: sp.Abs) -> str:  # noqa: N802
+        return f"magnitude({self._print(expr.args[0])})"
+
+    def _print_sign(self, expr: sp.sign) -> str:  # noqa: N802
+        return f"side({self._print(expr.args[0])})"
+
+    def _print_Side(self, expr: sp.Function) -> str:  # noqa: N802
+        return f"side({self._print(expr.args[0])})"
+
+    def _print_Min(self, expr: sp.Min) -> str:  # noqa: N802
+        first, second = expr.args
+        return f"smaller({self._print(first)}, {self._print(second)})"
+
+    def _print_Pow(self, expr: sp.Pow) -> str:  # noqa: N802
+        base, exponent = expr.args
+        if exponent.is_negative:
+            return f"(S(1) / {self._print_Pow(sp.Pow(base, -exponent, evaluate=False))})"
+        text = self._print(base)
+        whole, half = divmod(2 * exponent, 2)
+        root = f"root({text})"
+        if exponent == sp.Rational(3, 4):
+            return f"(root({root}) * {root})"
+        if half not in (0, 1):
+            raise NotImplementedError(f"power {exponent} in a formula: the kernel has none but halves")
+        factors = [self.parenthesize(base, 1000, strict=True)] * int(whole) + [root] * int(half)
+        return factors[0] if len(factors) == 1 else f"({' * '.join(factors)})"
+
+
+_printer = KernelPrinter()
+_PARAMETER = re.compile(r"p(\d+)")
+
+
+def text(expression: sp.Expr) -> str:
+    """C++ text of one expression."""
+    return str(_printer.doprint(expression))
+
+
+def assignments(targets: Mapping[str, sp.Expr]) -> list[str]:
+    """C++ statements that set `targets` of number type T and share common subexpressions.
+
+    Names that are declared elsewhere may be read; parameters p0, p1, … are read from `p[…]` first. All targets are
+    set after everything has been computed, so a target may also be an input.
+    """
+    steps, results = sp.cse(list(targets.values()), symbols=sp.numbered_symbols("t"))
+    lines = _loaded(symbol for form in (*(f for _, f in steps), *results) for symbol in form.free_symbols)
+    lines += [f"const auto {name} = {text(form)};" for name, form in steps]
+    lines += [f"const T new_{i} = {text(form)};" for i, form in enumerate(results)]
+    lines += [f"{target} = new_{i};" for i, target in enumerate(targets)]
+    constants = any("S(" in line for line in lines)
+    return (["using S = Scalar<T>;"] if constants else []) + lines
+
+
+def _loaded(symbols: Iterable[sp.Symbol]) -> list[str]:
+    """Statements that read the parameters among `symbols`, in their order."""
+    found = {int(match[1]) for s in symbols if (match := _PARAMETER.fullmatch(str(s)))}
+    return [f"const auto p{i} = p[{i}];" for i in sorted(found)]

@@ -1,0 +1,82 @@
+"""C++ functions of a step: the state with its Jacobian, and the process noise."""
+
+import sympy as sp
+
+from parkf.codegen.cpp_expressions import assignments
+from parkf.codegen.cpp_transport import SparseJacobian
+from parkf.steps import Step
+from parkf.steps.symbols import COMPONENTS, STATE, h, k, pol
+
+
+def step_functions(step: Step) -> list[str]:
+    """All C++ of one step."""
+    jacobian = SparseJacobian(step.name, step.kernel_jacobian)
+    lines = [f"// {step.name}: {step.text}.", *jacobian.functions(), *_state_function(step, jacobian)]
+    return lines + (_noise_function(step) if step.noise else [])
+
+
+def _inputs(step: Step) -> str:
+    return "".join(f", const T& {symbol}" for symbol in step.kernel_inputs)
+
+
+def _state_function(step: Step, jacobian: SparseJacobian) -> list[str]:
+    targets: dict[str, sp.Expr] = {f"s.{n}": e for n, e in zip(COMPONENTS, step.kernel_outputs, strict=True)}
+    targets = {target: form for target, form in targets.items() if form != sp.Symbol(target[2:], real=True)}
+    targets |= {f"f.{name}": form for name, form in jacobian.fields.items()}
+    used = set().union(*(form.free_symbols for form in targets.values()))
+    body = [f"const T {v} = s.{v};" for v in (*STATE, k) if v in used or (v == k and h in used)]
+    body += ["const T h = pol * k;"] if h in used else []
+    # A step may read neither its polarity nor one of its planes.
+    silent = [str(v) for v in (pol, *step.kernel_inputs) if v not in used and not (v == pol and h in used)]
+    body += [f"(void){name};" for name in [*silent, *([] if used & set(step.symbols) else ["p"])]]
+    return [
+        "template <class T, class P>",
+        f"KERNEL_FUNCTION void step_{step.name}(const P& p, const T& pol{_inputs(step)}, State<T>& s,"
+        f" Jacobian{step.name}<T>& f) {{",
+        *(f"  {line}" for line in body + assignments(targets)),
+        "}",
+        "",
+    ]
+
+
+def _noise_function(step: Step) -> list[str]:
+    targets = {f"q.{name}": form for name, form in step.kernel_noise.items()}
+    used = set().union(*(form.free_symbols for form in targets.values()))
+    body = [f"const T {v} = s.{v};" for v in STATE if v in used]
+    body += ["(void)s;"] if not body else []
+    body += [f"(void){v};" for v in step.kernel_inputs if v not in used]
+    return [
+        "template <class T, class P>",
+        f"KERNEL_FUNCTION Noise<T> noise_{step.name}(const P& p, const T& k{_inputs(step)}, const State<T>& s) {{",
+        "  Noise<T> q;",
+        *(f"  {line}" for line in body + assignments(targets)),
+        "  return q;",
+        "}",
+        "",
+    ]
+
+
+def by_name(steps: list[Step]) -> list[str]:
+    """C++ function that runs a step given by name, for checks from Python."""
+    lines = [
+        "/// Run one step: `s`, then `c` and the columns of `jacobian` (25) are carried on; `q` is its noise.",
+        "template <class T>",
+        "bool run_step(const std::string& name, const T* p, T pol, const T* planes, State<T>& s, Covariance<T>& c,",
+        "              T* jacobian, Noise<T>& q) {",
+        "  for (int i = 0; i < 25; ++i) jacobian[i] = T(i % 6 == 0);",
+        "  q = {};",
+    ]
+    for step in steps:
+        planes = "".join(f", planes[{i}]" for i in range(len(step.kernel_inputs)))
+        noise = f"q = noise_{step.name}<T>(p, s.k{planes}, s);" if step.noise else ""
+        lines += [
+            f'  if (name == "{step.name}") {{',
+            *([f"    {noise}"] if noise else []),
+            f"    Jacobian{step.name}<T> f;",
+            f"    step_{step.name}<T>(p, pol{planes}, s, f);",
+            "    transport(f, c);",
+            "    for (int column = 0; column < 5; ++column) apply(f, jacobian + 5 * column);",
+            "    return true;",
+            "  }",
+        ]
+    return [*lines, "  return false;", "}", ""]
