@@ -40,7 +40,10 @@ class Table:
     @contextmanager
     def writer(self, path: Path) -> Iterator[pq.ParquetWriter]:
         """Open a chunked writer; the file appears under its name when the block succeeds."""
-        with replacing(path) as temporary, pq.ParquetWriter(temporary, self.schema, compression="zstd") as writer:
+        with (
+            replacing(path) as temporary,
+            pq.ParquetWriter(temporary, self.schema, compression="zstd") as writer,
+        ):
             yield writer
 
     def open(self, path: Path) -> pq.ParquetFile:
@@ -88,6 +91,7 @@ PARTICLES = Table(
         ("px", pa.float64()),
         ("py", pa.float64()),
         ("pz", pa.float64()),
+        ("z_end", pa.float64()),  # where it decays or interacts, infinite if it does neither
     ),
 )
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from multiprocessing.context import ForkProcess
 from typing import Any, TypeVar
 
 from parkf.errors import ParkfError
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 def default_workers() -> int:
-    """Number of cores that this process may use."""
+    """Count the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
@@ -43,11 +43,11 @@ def forked_map(
     Raises
     ------
     ParkfError
-        As raised by `function`, or when a child dies or fails otherwise (the child's traceback is in the text).
+        As raised by `function`, or when a child dies or fails otherwise (with the child's traceback).
     """
     workers = workers or default_workers()
     context = get_context("fork")
-    running: deque[tuple[BaseProcess, Connection]] = deque()
+    running: deque[tuple[ForkProcess, Connection]] = deque()
     source = iter(items)
     exhausted = False
     try:
@@ -88,7 +88,7 @@ def _run(function: Callable[[Any], Any], item: Any, sender: Connection) -> None:
     sender.close()
 
 
-def _result(child: BaseProcess, receiver: Connection) -> Any:
+def _result(child: ForkProcess, receiver: Connection) -> Any:
     try:
         succeeded, answer = receiver.recv()
     except EOFError:

@@ -1,9 +1,8 @@
 """Proton-proton collisions from Pythia 8, as tables of charged final particles.
 
 Initialising Pythia takes seconds, so one parent does it and every chunk of events runs in a fresh fork of it,
-seeded by (seed, chunk): the same seed gives the same events on any number of cores. Decays of long-lived neutrals
-are on; charged pions, kaons and muons do not decay. Charged hyperons decay in Pythia's hands: their products are
-kept, they themselves leave no track.
+seeded by (seed, chunk): the same seed gives the same events on any number of cores. What decays before the
+magnet ends there (charged pions, kaons and hyperons too), and so does what interacts in the material.
 """
 
 from pathlib import Path
@@ -18,6 +17,7 @@ from tqdm import tqdm
 from parkf.detector.geometry import Beam
 from parkf.errors import ParkfError
 from parkf.simulation.forked import forked_map
+from parkf.simulation.interactions import PHOTON, interact
 from parkf.simulation.randomness import Stream, keyed_generator
 from parkf.tables import PARTICLES
 
@@ -25,13 +25,13 @@ EVENTS_PER_CHUNK = 25
 """Fixed: part of what a seed means."""
 
 ETA_RANGE = (1.5, 5.5)
-"""Pseudorapidity kept; wider than the spectrometer, since the field and scattering move tracks across its edges."""
+"""Pseudorapidity kept; wider than the spectrometer, as tracks bend across its edges."""
 
 P_MIN = 300.0
 """MeV; softer particles curl up before the UT."""
 
-Z_RANGE = (-500.0, 7800.0)
-"""mm, of the production vertex: from the end of the field map to the first SciFi layer."""
+Z_MIN = -500.0
+"""mm, of the production vertex: the end of the field map."""
 
 PYTHIA_SETTINGS = (
     "Print:quiet = on",
@@ -39,11 +39,20 @@ PYTHIA_SETTINGS = (
     "Beams:idB = 2212",
     "Beams:eCM = 13600.",
     "SoftQCD:inelastic = on",
+    # Pythia's particles fly straight: no decays from the magnet on. Sizes in mm.
+    "ParticleDecays:limitCylinder = on",
+    "ParticleDecays:xyMax = 700.",
+    "ParticleDecays:zMax = 2700.",
+    "211:mayDecay = on",
+    "321:mayDecay = on",
     "Random:setSeed = on",
     "Random:seed = 1",
 )
 _MAX_PYTHIA_SEED = 900_000_000
 _GEV = 1e3
+
+SHORTEST_TRACK = 1.0
+"""mm; a charged particle that decays leaves a track when it flies this far along the beam."""
 
 
 def generate(
@@ -76,7 +85,9 @@ def generate(
     pythia = _initialised()
 
     def chunk(first: int) -> dict[str, np.ndarray]:
-        return _generate_chunk(pythia, beam, range(first, min(first + EVENTS_PER_CHUNK, events)), seed, pile_up)
+        return _generate_chunk(
+            pythia, beam, range(first, min(first + EVENTS_PER_CHUNK, events)), seed, pile_up
+        )
 
     starts = range(0, events, EVENTS_PER_CHUNK)
     with PARTICLES.writer(path) as writer, tqdm(total=events, desc="events", disable=None) as bar:
@@ -105,20 +116,23 @@ def _generate_chunk(
         count = int(random.poisson(pile_up))
         counts.append(count)
         vertices.append(
-            np.array([beam.x, beam.y, beam.z])
+            np.array([beam.x, beam.y, 0.0])
             + random.standard_normal((count, 3)) * [beam.sigma_x, beam.sigma_y, beam.sigma_z]
         )
     # Pythia takes seeds up to 9e8: the chunk's is drawn, keyed, from that range.
     chunk_random = keyed_generator(seed, events.start, Stream.PYTHIA)
     pythia.rndm.init(int(chunk_random.integers(1, _MAX_PYTHIA_SEED)))
-    particles = _charged_final(pythia, _collisions(pythia, sum(counts)))
-
-    collision = particles["collision"]
-    vertex = np.concatenate(vertices)[collision]
+    particles = _stable_particles(pythia, _collisions(pythia, sum(counts)))
+    vertex = np.concatenate(vertices)[particles["collision"]]
     for axis, name in enumerate("xyz"):
         particles[name] = particles[name] + vertex[:, axis]
-    accepted = _accepted(particles)
-    particles = {name: values[accepted] for name, values in particles.items()}
+    particles["z_end"] += vertex[:, 2]
+    particles = _accepted(
+        interact(_accepted(particles), keyed_generator(seed, events.start, Stream.INTERACTIONS))
+    )
+    order = np.argsort(particles["collision"], kind="stable")
+    particles = {name: values[order] for name, values in particles.items()}
+
     collision = particles["collision"]
     event = np.repeat(np.array(events), counts)[collision]
     first_collision = np.concatenate([[0], np.cumsum(counts)[:-1]])
@@ -140,8 +154,8 @@ def _collisions(pythia: Any, wanted: int) -> ak.Array:
     return ak.concatenate(batches)
 
 
-def _charged_final(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
-    """Final charged particles of all collisions: columns as in PARTICLES, `collision` counting over all records."""
+def _stable_particles(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
+    """Collect what leaves a track, and photons: as in PARTICLES, but `collision` counts over all records."""
     sizes = ak.to_numpy(ak.num(records))
     flat = ak.flatten(records)
     pdg_id = ak.to_numpy(flat.id)
@@ -150,17 +164,25 @@ def _charged_final(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
     is_hadron = np.array([pythia.particleData.isHadron(int(each)) for each in kinds])[kind]
     collision = np.repeat(np.arange(len(sizes)), sizes)
     # Line 0 of a record is the collision itself.
-    mother_index = np.concatenate([[0], np.cumsum(sizes)[:-1]])[collision] + ak.to_numpy(flat.mother1)
+    first = np.concatenate([[0], np.cumsum(sizes)[:-1]])[collision]
+    mother_index = first + ak.to_numpy(flat.mother1)
     mother = np.where(is_hadron[mother_index], pdg_id[mother_index], 0)
 
-    final = np.flatnonzero((ak.to_numpy(flat.status) > 0) & (charge != 0))
-    chosen = flat[final]
+    # Where the first daughter starts is where its mother decays.
+    start = ak.to_numpy(ak.fill_none(flat.vProd.pz, 0.0))
+    daughter = ak.to_numpy(flat.daughter1)
+    final = ak.to_numpy(flat.status) > 0
+    end = np.where(final, np.inf, start[first + daughter])
+    long_lived = final | (is_hadron & (daughter > 0) & (end - start > SHORTEST_TRACK))
+    tracks = np.flatnonzero((long_lived & (charge != 0)) | (final & (pdg_id == PHOTON)))
+    chosen = flat[tracks]
     columns = {
-        "collision": collision[final],
-        "pdg_id": pdg_id[final],
-        "mother": mother[final],
-        "charge": np.rint(charge[final]),
+        "collision": collision[tracks],
+        "pdg_id": pdg_id[tracks],
+        "mother": mother[tracks],
+        "charge": np.rint(charge[tracks]),
         "mass": _GEV * ak.to_numpy(chosen.m),
+        "z_end": end[tracks],
     }
     for name in "xyz":
         columns[name] = ak.to_numpy(ak.fill_none(chosen.vProd["p" + name], 0.0))
@@ -168,15 +190,15 @@ def _charged_final(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
     return columns
 
 
-def _accepted(particles: dict[str, np.ndarray]) -> np.ndarray:
-    """Mask of particles that may become tracks."""
+def _accepted(particles: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Keep particles that may become tracks."""
     transverse = np.hypot(particles["px"], particles["py"])
     pz = particles["pz"]
     low, high = (np.sinh(eta) for eta in ETA_RANGE)
-    return (
+    kept = (
         (pz > low * transverse)
         & (pz < high * transverse)
         & (np.hypot(transverse, pz) > P_MIN)
-        & (particles["z"] > Z_RANGE[0])
-        & (particles["z"] < Z_RANGE[1])
+        & (particles["z"] > Z_MIN)
     )
+    return {name: values[kept] for name, values in particles.items()}

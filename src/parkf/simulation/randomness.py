@@ -10,8 +10,9 @@ class Stream(IntEnum):
 
     COLLISIONS = 1
     PYTHIA = 2
-    RESPONSE = 3
-    GUN = 4
+    INTERACTIONS = 3
+    RESPONSE = 4
+    GUN = 5
 
 
 def keyed_generator(seed: int, event: int, stream: Stream) -> np.random.Generator:
@@ -26,4 +27,6 @@ def keyed_generator(seed: int, event: int, stream: Stream) -> np.random.Generato
     stream : Stream
         The use.
     """
-    return np.random.Generator(np.random.Philox(key=np.array([seed, event | int(stream) << 32], dtype=np.uint64)))
+    return np.random.Generator(
+        np.random.Philox(key=np.array([seed, event | int(stream) << 32], dtype=np.uint64))
+    )

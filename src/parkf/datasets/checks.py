@@ -1,0 +1,157 @@
+"""Checks of a step dataset on its way in: units, ranges, NaN, polarity, duplicates, coverage.
+
+Everything that trains on a dataset reads it only after `check_dataset` has passed it, whether the file was
+simulated here or brought by a user.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from parkf.datasets.legs import SETS
+from parkf.errors import ParkfError
+from parkf.tables import STEP_DATA
+
+FEWEST_ROWS = 100
+"""Rows of a set below which its parameters cannot be fitted."""
+
+_BATCH = 1 << 17
+_POSITION_MAX = 10_000.0
+_Z_RANGE = (-2_000.0, 13_000.0)
+_SLOPE_MAX = 2.0
+_P_RANGE = (100.0, 1e7)
+_LARGEST_GAIN = 1.2
+"""p at the origin over p at production; a particle loses energy, a backward step starts where it has less."""
+_LARGEST_LOSS = 0.5
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A condition on the columns of a batch."""
+
+    columns: tuple[str, ...]
+    holds: Callable[..., np.ndarray]
+    expected: str
+
+
+def _within(low: float, high: float) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda values: (values >= low) & (values <= high)
+
+
+def _rules(step: str) -> list[_Rule]:
+    rules = [
+        _Rule((name,), np.isfinite, "a finite number")
+        for name, kind in STEP_DATA.columns
+        if kind.to_pandas_dtype() == np.float64
+    ]
+    rules += [
+        _Rule((name,), _within(-_POSITION_MAX, _POSITION_MAX), f"mm, within ±{_POSITION_MAX:g}")
+        for name in ("x0", "y0", "x1", "y1", "xe", "ye")
+    ]
+    rules += [
+        _Rule((name,), _within(*_Z_RANGE), f"mm, between {_Z_RANGE[0]:g} and {_Z_RANGE[1]:g}")
+        for name in ("z0", "z1")
+    ]
+    rules += [
+        _Rule((name,), _within(-_SLOPE_MAX, _SLOPE_MAX), f"a slope dx/dz or dy/dz, within ±{_SLOPE_MAX:g}")
+        for name in ("tx0", "ty0", "tx1", "ty1", "txe", "tye")
+    ]
+    return [
+        *rules,
+        _Rule(("p_true",), _within(*_P_RANGE), f"MeV, between {_P_RANGE[0]:g} and {_P_RANGE[1]:g}"),
+        _Rule(("polarity",), lambda polarity: np.abs(polarity) == 1, "+1 (MagUp) or -1 (MagDown)"),
+        _Rule(("set",), _within(0, SETS[step] - 1), f"a set of step {step}, 0 to {SETS[step] - 1}"),
+        _Rule(("charge",), lambda charge: charge != 0, "not 0"),
+        _Rule(
+            ("qop", "charge"),
+            lambda qop, charge: qop * charge > 0,
+            "q/p at production with the charge's sign",
+        ),
+        _Rule(
+            ("p_true", "charge", "qop"),
+            lambda p, charge, qop: _within(_LARGEST_LOSS, _LARGEST_GAIN)(p * np.abs(qop / charge)),
+            f"MeV, {_LARGEST_LOSS:g} to {_LARGEST_GAIN:g} times p at production from q/p in 1/MeV",
+        ),
+        _Rule(("z0", "z1"), lambda z0, z1: z0 != z1, "another z than the origin's"),
+    ]
+
+
+def check_dataset(path: Path, step: str) -> int:
+    """Refuse a step dataset that cannot be trained on.
+
+    Parameters
+    ----------
+    path : Path
+        Table `parkf.tables.STEP_DATA`.
+    step : str
+        Name of the step, a key of `parkf.datasets.legs.SETS`.
+
+    Returns
+    -------
+    int
+        Number of rows.
+
+    Raises
+    ------
+    ParkfError
+        With file, column, row (from 0), what was found and what was expected.
+    """
+    if step not in SETS:
+        raise ParkfError(f"no step '{step}'; steps are {', '.join(SETS)}")
+    rules = _rules(step)
+    rows_of_set = np.zeros(SETS[step], int)
+    keys = []
+    start = 0
+    for batch in STEP_DATA.open(path).iter_batches(batch_size=_BATCH):
+        for name in batch.schema.names:
+            if batch.column(name).null_count:
+                row = start + int(np.argmin(batch.column(name).is_valid().to_numpy(zero_copy_only=False)))
+                raise ParkfError(f"{path}: column '{name}', row {row}: null, expected a value")
+        columns = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
+        for rule in rules:
+            good = rule.holds(*(columns[name] for name in rule.columns))
+            if not good.all():
+                row = int(np.argmin(good))
+                got = ", ".join(f"{name} = {columns[name][row]:g}" for name in rule.columns)
+                place = f"{path}: column '{rule.columns[0]}', row {start + row}"
+                raise ParkfError(f"{place}: got {got}, expected {rule.expected}")
+        rows_of_set += np.bincount(columns["set"], minlength=SETS[step])
+        keys.append(_key(columns))
+        start += batch.num_rows
+    _refuse_duplicates(path, keys)
+    _require_coverage(path, step, rows_of_set)
+    return start
+
+
+_KEY = ("event", "particle", "polarity", "set", "z0", "z1")
+
+
+def _key(columns: dict[str, np.ndarray]) -> np.ndarray:
+    key = np.empty(len(columns["event"]), dtype=[(name, columns[name].dtype) for name in _KEY])
+    for name in _KEY:
+        key[name] = columns[name]
+    return key
+
+
+def _refuse_duplicates(path: Path, keys: list[np.ndarray]) -> None:
+    if not keys:
+        return
+    joined = np.concatenate(keys)
+    order = np.lexsort([joined[name] for name in reversed(_KEY)])
+    repeated = np.flatnonzero(joined[order[1:]] == joined[order[:-1]])
+    if len(repeated):
+        rows = np.sort(order[repeated[0] : repeated[0] + 2])
+        raise ParkfError(
+            f"{path}: rows {rows[0]} and {rows[1]} are the same (equal {', '.join(_KEY)}), expected it once"
+        )
+
+
+def _require_coverage(path: Path, step: str, rows_of_set: np.ndarray) -> None:
+    for index, count in enumerate(rows_of_set):
+        if count < FEWEST_ROWS:
+            raise ParkfError(
+                f"{path}: set {index} of step {step} has {count} rows, expected at least {FEWEST_ROWS}; "
+                "simulate more events"
+            )

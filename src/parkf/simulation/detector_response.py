@@ -1,0 +1,146 @@
+"""What the detector makes of true crossings: hits with resolution, inefficiency and noise.
+
+A hit carries the line or point where its own element is, as the geometry in use has it; its error is the
+width that it was drawn with.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.simulation.randomness import Stream, keyed_generator
+from parkf.tables import HITS
+
+UT_STRIP_LENGTH = 97.28
+"""mm; UT strips come in rows of this height, so a UT hit knows its y to within a row."""
+
+NOISE_JITTER = 20.0
+"""mm; noise lies where the layer's real hits are, turned by 180° about the beam and moved by about this."""
+
+NOISE = -1
+"""Number of the particle of a noise hit."""
+
+Columns = dict[str, NDArray]
+
+
+def respond(states: Columns, *, geometry: Geometry, seed: int) -> Columns:
+    """Turn the true states of some whole events into hits.
+
+    Parameters
+    ----------
+    states : dict of (n,) arrays
+        Columns of `parkf.tables.STATES`, sorted by event.
+    geometry : Geometry
+        Planes, resolutions, efficiencies, noise.
+    seed : int
+        Draws are keyed by seed and event.
+
+    Returns
+    -------
+    dict of (m,) arrays
+        Columns of `parkf.tables.HITS`, sorted by event, plane and x.
+    """
+    on_sensor = np.flatnonzero(states["active"] & _is_sensor(states["plane"]))
+    event, plane = states["event"][on_sensor], states["plane"][on_sensor]
+    particle = states["particle"][on_sensor]
+    x, y = states["x"][on_sensor], states["y"][on_sensor]
+    event, plane, particle, x, y, draws = _with_noise(event, plane, particle, x, y, geometry, seed)
+
+    columns: Columns = {name: np.zeros(len(event)) for name in ("x", "y", "z", "dxdy", "dzdy", "sigma")}
+    detected = np.zeros(len(event), bool)
+    for index in np.unique(plane):
+        rows = np.flatnonzero(plane == index)
+        measure, efficiency = (
+            (_pixels, geometry.velo.efficiency)
+            if index in VELO_PLANES
+            else (_strips, geometry.ut.efficiency if index in UT_PLANES else geometry.scifi.efficiency)
+        )
+        detected[rows] = (draws[rows, 0] < efficiency) | (particle[rows] == NOISE)
+        for name, values in measure(x[rows], y[rows], draws[rows, 1:], int(index), geometry).items():
+            columns[name][rows] = values
+    columns |= {"event": event, "plane": plane, "particle": particle}
+    order = np.lexsort((columns["x"], plane, event))
+    order = order[detected[order]]
+    return {name: columns[name][order].astype(kind.to_pandas_dtype()) for name, kind in HITS.columns}
+
+
+def ut_row(y: NDArray) -> NDArray:
+    """Row of UT strips at y, any shape, counted from the beam: 0 is 0 to 97 mm above it."""
+    return np.floor(y / UT_STRIP_LENGTH).astype(np.int64)
+
+
+def _is_sensor(plane: NDArray) -> NDArray:
+    return (plane < UT_PLANES.stop) | (plane >= SCIFI_PLANES.start)
+
+
+def _with_noise(
+    event: NDArray,
+    plane: NDArray,
+    particle: NDArray,
+    x: NDArray,
+    y: NDArray,
+    geometry: Geometry,
+    seed: int,
+) -> tuple[NDArray, ...]:
+    """Append noise crossings; also give each crossing its four draws: two uniform, two normal."""
+    means = np.zeros(SCIFI_PLANES.stop)
+    means[VELO_PLANES] = geometry.velo.noise_per_module
+    means[UT_PLANES] = geometry.ut.noise_per_layer
+    means[SCIFI_PLANES] = geometry.scifi.noise_per_layer
+    events, first = np.unique(event, return_index=True)
+    parts = []
+    for number, begin, end in zip(events, first, [*first[1:], len(event)], strict=True):
+        random = keyed_generator(seed, int(number), Stream.RESPONSE)
+        real = np.arange(begin, end)
+        wanted = np.repeat(np.arange(len(means)), random.poisson(means))
+        # A layer that sees nothing has no noise either: its hits are the pattern of where noise is.
+        by_plane = real[np.argsort(plane[real], kind="stable")]
+        low, high = (np.searchsorted(plane[by_plane], wanted, side) for side in ("left", "right"))
+        model = np.minimum(low + (random.random(len(wanted)) * (high - low)).astype(int), len(real) - 1)
+        source = by_plane[model][high > low]
+        jitter = NOISE_JITTER * random.standard_normal((2, len(source)))
+        count = len(real) + len(source)
+        parts.append(
+            (
+                np.full(count, number),
+                np.concatenate([plane[real], plane[source]]),
+                np.concatenate([particle[real], np.full(len(source), NOISE)]),
+                np.concatenate([x[real], jitter[0] - x[source]]),
+                np.concatenate([y[real], jitter[1] - y[source]]),
+                np.column_stack([random.random((count, 2)), random.standard_normal((count, 2))]),
+            )
+        )
+    if not parts:
+        return event, plane, particle, x, y, np.zeros((0, 4))
+    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
+
+
+def _pixels(x: NDArray, y: NDArray, draws: NDArray, plane: int, geometry: Geometry) -> Columns:
+    frame = geometry.frames[plane]
+    u, v = frame.local(x, y)
+    sigma = geometry.velo.resolution
+    x, y, z = frame.points(u + sigma * draws[:, 1], v + sigma * draws[:, 2])
+    return {"x": x, "y": y, "z": z, "sigma": np.full(len(x), sigma)}
+
+
+def _strips(x: NDArray, y: NDArray, draws: NDArray, plane: int, geometry: Geometry) -> Columns:
+    frame, slope = geometry.frames[plane], geometry.strip_slope(plane)
+    u, v = frame.local(x, y)
+    if plane in UT_PLANES:
+        sigma = _ut_sigma(u, v, geometry)
+        middle = (ut_row(v) + 0.5) * UT_STRIP_LENGTH
+    else:
+        scifi = geometry.scifi
+        size = np.searchsorted(np.cumsum(scifi.cluster_fractions), draws[:, 0], "right")
+        sigma = np.array(scifi.cluster_errors)[np.minimum(size, len(scifi.cluster_errors) - 1)]
+        half_height = scifi.layers[plane - SCIFI_PLANES.start].half_height
+        middle = np.where(v > 0, 0.5, -0.5) * half_height
+    x, z, dxdy, dzdy = frame.lines(u - slope * v + sigma * draws[:, 1], slope)
+    return {"x": x, "y": middle, "z": z, "dxdy": dxdy, "dzdy": dzdy, "sigma": sigma}
+
+
+def _ut_sigma(u: NDArray, v: NDArray, geometry: Geometry) -> NDArray:
+    sigma = np.full(len(u), geometry.ut.zones[-1].sigma)
+    for zone in reversed(geometry.ut.zones):
+        sigma[(np.abs(u) < zone.half_width) & (np.abs(v) < zone.half_height)] = zone.sigma
+    return sigma

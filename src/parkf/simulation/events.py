@@ -1,0 +1,73 @@
+"""Reading a table sorted by event in pieces that hold whole events."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from parkf.errors import ParkfError
+from parkf.tables import Table
+
+
+def read_by_event(
+    table: Table, path: Path, *, events: int, columns: list[str] | None = None
+) -> Iterator[dict[str, NDArray]]:
+    """Yield the columns of events 0 to `events` - 1, then of the next as many, and so on; no empty pieces.
+
+    Parameters
+    ----------
+    table : Table
+        One with a column `event`, in ascending order in the file.
+    path : Path
+        The file.
+    events : int
+        Length of a piece in event numbers.
+    columns : list of str, optional
+        All by default; must contain ``event``.
+
+    Raises
+    ------
+    ParkfError
+        When the file is not the table, or not sorted by event.
+    """
+    file = table.open(path)
+    pending: list[pa.RecordBatch] = []
+    last = -1
+    boundary: int | None = None
+    for batch in file.iter_batches(batch_size=1 << 17, columns=columns):
+        event = batch.column("event").to_numpy()
+        if len(event) == 0:
+            continue
+        if event[0] < last or np.any(np.diff(event) < 0):
+            raise ParkfError(f"{path}: rows are not sorted by event")
+        last = event[-1]
+        while True:
+            if boundary is None:
+                boundary = (int(event[0]) // events + 1) * events
+            cut = int(np.searchsorted(event, boundary))
+            pending.append(batch.slice(0, cut))
+            if cut == len(event):
+                break
+            yield _columns(pending)
+            pending, boundary = [], None
+            batch, event = batch.slice(cut), event[cut:]
+    if any(len(batch) for batch in pending):
+        yield _columns(pending)
+
+
+def _columns(batches: list[pa.RecordBatch]) -> dict[str, NDArray]:
+    joined = pa.Table.from_batches(batches)
+    return {name: joined.column(name).to_numpy() for name in joined.column_names}
+
+
+def particle_key(columns: Mapping[str, NDArray]) -> NDArray[np.int64]:
+    """Give every particle a number that ascends with event and particle.
+
+    Parameters
+    ----------
+    columns : mapping
+        With `event` and `particle`, (n,) int.
+    """
+    return columns["event"].astype(np.int64) << 32 | columns["particle"]

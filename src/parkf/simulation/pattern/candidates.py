@@ -1,0 +1,164 @@
+"""Track candidates: matched segments with UT hits, in the table that a fitter takes."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from tqdm import tqdm
+
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import Geometry
+from parkf.simulation.events import read_by_event
+from parkf.simulation.forked import forked_map
+from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
+from parkf.simulation.pattern.matching import match_segments
+from parkf.simulation.pattern.scifi import find_scifi_segments
+from parkf.simulation.pattern.ut import find_ut_hits
+from parkf.simulation.pattern.velo import find_velo_segments
+from parkf.simulation.pattern.windows import Windows
+from parkf.tables import CANDIDATES, HITS, SCIFI_LAYERS, UT_LAYERS, VELO_SLOTS
+
+EVENTS_PER_CHUNK = 10
+
+
+def find_candidates(
+    hits_path: Path,
+    path: Path,
+    *,
+    geometry: Geometry,
+    field: FieldMap,
+    polarity: int,
+    workers: int | None = None,
+    windows: Windows | None = None,
+) -> None:
+    """Find track candidates in simulated hits.
+
+    Truth decides which hits a segment search follows. The rest (which hits it takes, which segments join, the
+    momentum) comes from what the detector measured. Candidates of mixed origin arise and stay.
+
+    Parameters
+    ----------
+    hits_path : Path
+        Table `parkf.tables.HITS`, sorted by event.
+    path : Path
+        Table `parkf.tables.CANDIDATES`, sorted by event and candidate.
+    geometry, field
+        What the pattern recognition believes in.
+    polarity : int
+        +1 MagUp, -1 MagDown.
+    workers : int, optional
+        Parallel children, all cores by default.
+    windows : Windows, optional
+        Search windows.
+
+    Raises
+    ------
+    ParkfError
+        When the hits cannot be read.
+    """
+    windows = windows or Windows()
+    magnet = fit_magnet_model(field, geometry)
+
+    def chunk(hits: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return candidates_of(hits, geometry=geometry, magnet=magnet, polarity=polarity, windows=windows)
+
+    with CANDIDATES.writer(path) as writer, tqdm(desc="candidates", unit=" events", disable=None) as bar:
+        pieces = read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK)
+        for columns in forked_map(chunk, pieces, workers):
+            writer.write_table(_table(columns))
+            bar.update(EVENTS_PER_CHUNK)
+
+
+def candidates_of(
+    hits: dict[str, np.ndarray], *, geometry: Geometry, magnet: MagnetModel, polarity: int, windows: Windows
+) -> dict[str, np.ndarray]:
+    """Candidates of some whole events.
+
+    Parameters
+    ----------
+    hits : dict of (m,) arrays
+        Columns of HITS, sorted by event.
+    geometry, magnet, polarity, windows
+        See `find_candidates`.
+
+    Returns
+    -------
+    dict
+        Columns of CANDIDATES; the lists of hits as (n, slots) float32.
+    """
+    velo = find_velo_segments(hits, windows.velo_hits)
+    scifi = find_scifi_segments(
+        hits,
+        geometry=geometry,
+        z_reference=magnet.z_scifi,
+        cubic_ratio=magnet.cubic_ratio,
+        fewest=windows.scifi_layers,
+        window=windows.scifi,
+    )
+    matches = match_segments(velo, scifi, magnet, windows)
+    event = velo.event[matches.velo]
+    ut = find_ut_hits(
+        hits,
+        event,
+        velo.lines[matches.velo],
+        matches.h,
+        geometry=geometry,
+        magnet=magnet,
+        window=windows.ut,
+    )
+    in_velo, in_scifi = velo.hits[matches.velo], scifi.hits[matches.scifi]
+    particle, purity = majority(hits["particle"], np.concatenate([in_velo, ut, in_scifi], axis=1))
+    columns = {
+        "event": event,
+        "candidate": np.arange(len(event)) - np.searchsorted(event, event),
+        "polarity": np.full(len(event), polarity),
+        "qop": polarity * matches.h,
+        "velo_n": (in_velo >= 0).sum(1),
+        "particle": particle,
+        "purity": purity,
+    }
+    for detector, taken, names in (
+        ("velo", in_velo, ("x", "y", "z")),
+        ("ut", ut, ("x", "z", "dxdy", "sigma")),
+        ("scifi", in_scifi, ("x", "z", "dxdy", "sigma")),
+    ):
+        for name in names:
+            columns[f"{detector}_{name}"] = np.where(taken >= 0, hits[name][taken], np.nan).astype(np.float32)
+    return columns
+
+
+def majority(particle: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find the particle with most of the hits, and its share of them.
+
+    Parameters
+    ----------
+    particle : (m,) int
+        Particle of each hit, -1 for noise.
+    hits : (n, slots) int
+        Rows of `particle`, -1 for an empty slot; at least one a candidate is filled.
+
+    Returns
+    -------
+    particle : (n,) int
+        -1 when no hit is of a particle.
+    share : (n,) float64
+        0 then.
+    """
+    used = hits >= 0
+    owner = np.where(used, particle[hits], -1)
+    same = ((owner[:, :, None] == owner[:, None, :]) & (owner >= 0)[:, :, None]).sum(2)
+    most = np.argmax(same, axis=1)
+    pick = np.arange(len(hits)), most
+    return owner[pick], same[pick] / used.sum(1)
+
+
+def _table(columns: dict[str, np.ndarray]) -> pa.Table:
+    slots = {"velo": VELO_SLOTS, "ut": UT_LAYERS, "scifi": SCIFI_LAYERS}
+    arrays = []
+    for name, kind in CANDIDATES.columns:
+        values = columns[name]
+        if values.ndim == 2:
+            arrays.append(pa.FixedSizeListArray.from_arrays(values.ravel(), slots[name.split("_")[0]]))
+        else:
+            arrays.append(pa.array(values).cast(kind))
+    return pa.Table.from_arrays(arrays, schema=CANDIDATES.schema)

@@ -1,0 +1,209 @@
+"""How tracks go through the magnet, in the few polynomials that a pattern recognition needs.
+
+All of them are linear least-squares fits to rays that are carried through the field once, without material.
+With h = polarity · q/p they hold for both polarities.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
+from parkf.simulation.pattern.velo import Z_REFERENCE
+from parkf.transport import propagate
+
+N_RAYS = 6000
+_SEED = 20_000
+_P_RANGE = (1500.0, 100_000.0)
+_SLOPE_MAX = (0.3, 0.25)
+_VERTEX_SIGMA_Z = 60.0
+_Z_START = 300.0
+"""mm; where a VELO segment typically has its direction: its line leaves out the bending from there on."""
+_SMALLEST_BEND = 1e-3
+
+
+@dataclass(frozen=True)
+class MagnetModel:
+    """Fitted polynomials of the bending.
+
+    Attributes
+    ----------
+    z_scifi : float
+        mm; z in the middle of the SciFi at which its segments' states are given.
+    cubic_ratio : float
+        1/mm; cubic over quadratic coefficient of x(z - z_scifi) in the SciFi: how the field falls off there.
+    kink, inverse_momentum, y_shift, ty_shift : (k,) float64
+        Coefficients; the methods name their terms.
+    ut_shift : (4, k) float64
+        The same for each UT layer.
+    """
+
+    z_scifi: float
+    cubic_ratio: float
+    kink: np.ndarray
+    inverse_momentum: np.ndarray
+    y_shift: np.ndarray
+    ty_shift: np.ndarray
+    ut_shift: np.ndarray
+
+    def x_at_scifi(self, velo: np.ndarray, tx_scifi: np.ndarray) -> np.ndarray:
+        """X (n,) in mm at `z_scifi` of VELO lines (n, 4) that leave the magnet with slope `tx_scifi` (n,).
+
+        Both straight lines meet in the kink, whose z is a polynomial in the slopes.
+        """
+        z_kink = _kink_terms(velo, tx_scifi) @ self.kink
+        return velo[:, 0] + velo[:, 2] * (z_kink - Z_REFERENCE) + tx_scifi * (self.z_scifi - z_kink)
+
+    def y_at_scifi(self, velo: np.ndarray, tx_scifi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Y (n,) in mm and ty (n,) at `z_scifi`: the straight line plus the magnet's weak focusing."""
+        terms = _focusing_terms(velo, tx_scifi)
+        y = velo[:, 1] + velo[:, 3] * (self.z_scifi - Z_REFERENCE) + terms @ self.y_shift
+        return y, velo[:, 3] + terms @ self.ty_shift
+
+    def h(self, velo: np.ndarray, scifi: np.ndarray) -> np.ndarray:
+        """Polarity · q/p (n,) in 1/MeV from the change of s = tx/√(1+tx²+ty²), the transverse kick over p."""
+        change = _sine(scifi[:, 2], scifi[:, 3]) - _sine(velo[:, 2], velo[:, 3])
+        return change * (_momentum_terms(velo, change) @ self.inverse_momentum)
+
+    def x_shift_at_ut(self, velo: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """Bending (n, 4) in mm, away from the VELO line, at the UT layers."""
+        return h[:, None] * (_ut_terms(velo) @ self.ut_shift.T)
+
+
+def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
+    """Carry rays through the field and fit the polynomials to them.
+
+    Parameters
+    ----------
+    field : FieldMap
+        The map that the pattern recognition believes in.
+    geometry : Geometry
+        Gives the planes and the SciFi's size.
+    """
+    planes = geometry.planes()
+    z_layers = planes[SCIFI_PLANES, 0]
+    z_scifi = float(0.5 * (z_layers[0] + z_layers[-1]))
+    start, h = _rays()
+    velo = start.copy()
+    velo[:, :2] += start[:, 2:] * (Z_REFERENCE - _Z_START)
+    states = np.column_stack([start, h])
+    z = np.full(len(h), _Z_START)
+    at_ut, alive = [], np.ones(len(h), bool)
+    # polarity +1: there h is q/p.
+    for z_plane in planes[UT_PLANES, 0]:
+        moved = propagate(field, 1, states, z, (z_plane, 0.0, 0.0))
+        at_ut.append(moved.states)
+        alive &= moved.ok
+    at_scifi = []
+    origin, z_origin = states, z
+    for z_plane in [*z_layers, z_scifi]:
+        moved = propagate(field, 1, origin, z_origin, (z_plane, 0.0, 0.0))
+        at_scifi.append(moved.states)
+        alive &= moved.ok
+        # From layer to layer; the last hop goes back to the middle.
+        origin, z_origin = np.where(moved.ok[:, None], moved.states, states), np.where(moved.ok, moved.z, z)
+    alive &= _inside_scifi(at_scifi[-1], geometry)
+    velo, h = velo[alive], h[alive]
+    scifi = at_scifi[-1][alive]
+    x_layers = np.stack([state[alive, 0] for state in at_scifi[:-1]], axis=1)
+
+    change = _sine(scifi[:, 2], scifi[:, 3]) - _sine(velo[:, 2], velo[:, 3])
+    bend = scifi[:, 2] - velo[:, 2]
+    sizeable = np.abs(bend) > _SMALLEST_BEND
+    # The kink: x_velo + tx_velo (z - z0) = x_scifi + tx_scifi (z - z1); times the bend it is an error in x.
+    kink_times_bend = velo[:, 0] - velo[:, 2] * Z_REFERENCE - scifi[:, 0] + scifi[:, 2] * z_scifi
+    focusing = _focusing_terms(velo, scifi[:, 2])
+    straight_y = velo[:, 1] + velo[:, 3] * (z_scifi - Z_REFERENCE)
+    relative = (change / h)[:, None]
+    return MagnetModel(
+        z_scifi=z_scifi,
+        cubic_ratio=_cubic_ratio(z_layers - z_scifi, x_layers),
+        kink=_solve(
+            _kink_terms(velo, scifi[:, 2])[sizeable] * bend[sizeable, None], kink_times_bend[sizeable]
+        ),
+        inverse_momentum=_solve(_momentum_terms(velo, change) * relative, np.ones(len(h))),
+        y_shift=_solve(focusing, scifi[:, 1] - straight_y),
+        ty_shift=_solve(focusing, scifi[:, 3] - velo[:, 3]),
+        ut_shift=np.stack(
+            [
+                _solve(
+                    _ut_terms(velo),
+                    (state[alive, 0] - velo[:, 0] - velo[:, 2] * (z_plane - Z_REFERENCE)) / h,
+                )
+                for state, z_plane in zip(at_ut, planes[UT_PLANES, 0], strict=True)
+            ]
+        ),
+    )
+
+
+def _rays() -> tuple[np.ndarray, np.ndarray]:
+    """States (n, 4) of tracks from the beam spot at `_Z_START`, and their h (n,)."""
+    random = np.random.Generator(np.random.Philox(_SEED))
+    tx, ty = (limit * (2 * random.random(N_RAYS) - 1) for limit in _SLOPE_MAX)
+    low, high = np.log(_P_RANGE)
+    h = random.choice([-1.0, 1.0], N_RAYS) * np.exp(-(low + (high - low) * random.random(N_RAYS)))
+    path = _Z_START - _VERTEX_SIGMA_Z * random.standard_normal(N_RAYS)
+    return np.column_stack([tx * path, ty * path, tx, ty]), h
+
+
+def _inside_scifi(states: np.ndarray, geometry: Geometry) -> np.ndarray:
+    last = geometry.scifi.layers[-1]
+    return (np.abs(states[:, 0]) < last.half_width) & (np.abs(states[:, 1]) < last.half_height)
+
+
+def _solve(terms: np.ndarray, values: np.ndarray) -> np.ndarray:
+    scale = np.sqrt((terms**2).mean(0))
+    return np.linalg.lstsq(terms / scale, values, rcond=None)[0] / scale
+
+
+def _sine(tx: np.ndarray, ty: np.ndarray) -> np.ndarray:
+    return tx / np.sqrt(1 + tx**2 + ty**2)
+
+
+def _kink_terms(velo: np.ndarray, tx_scifi: np.ndarray) -> np.ndarray:
+    tx, ty, bend = velo[:, 2], velo[:, 3], tx_scifi - velo[:, 2]
+    one = np.ones_like(tx)
+    return np.column_stack([one, tx**2, ty**2, tx * bend, bend**2, bend**4, tx**3 * bend, ty**2 * bend**2])
+
+
+def _focusing_terms(velo: np.ndarray, tx_scifi: np.ndarray) -> np.ndarray:
+    tx, ty, bend = velo[:, 2], velo[:, 3], tx_scifi - velo[:, 2]
+    return ty[:, None] * np.column_stack(
+        [tx * bend, bend**2, tx**3 * bend, bend**4, ty**2 * bend**2, tx * ty**2 * bend]
+    )
+
+
+def _momentum_terms(velo: np.ndarray, change: np.ndarray) -> np.ndarray:
+    tx, ty = velo[:, 2], velo[:, 3]
+    one = np.ones_like(tx)
+    return np.column_stack(
+        [
+            one,
+            tx**2,
+            ty**2,
+            tx * change,
+            change**2,
+            tx**4,
+            ty**4,
+            tx**2 * ty**2,
+            tx**3 * change,
+            ty**2 * tx * change,
+            ty**2 * change**2,
+            tx**2 * change**2,
+            tx * change**3,
+            change**4,
+        ]
+    )
+
+
+def _ut_terms(velo: np.ndarray) -> np.ndarray:
+    tx2, ty2 = velo[:, 2] ** 2, velo[:, 3] ** 2
+    return np.column_stack([np.ones_like(tx2), tx2, ty2])
+
+
+def _cubic_ratio(z: np.ndarray, x: np.ndarray) -> float:
+    """Least-squares ratio of cubic to quadratic coefficient over all rays."""
+    coefficients = np.polynomial.polynomial.polyfit(z, x.T, 3)
+    quadratic, cubic = coefficients[2], coefficients[3]
+    return float((quadratic * cubic).sum() / (quadratic**2).sum())

@@ -1,0 +1,145 @@
+"""SciFi segments: the hits of one particle in at least nine layers, and whatever lies closer to its curve."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from parkf.detector.geometry import SCIFI_PLANES, Geometry
+from parkf.simulation.pattern.layer_search import LayerSearch
+from parkf.tables import SCIFI_LAYERS
+
+_PASSES = 2
+"""Of a fit, and of the search for z: the second pass knows at which height y the first crossed a fibre."""
+
+
+@dataclass(frozen=True)
+class SciFiSegments:
+    """SciFi segments of some events, sorted by event and particle.
+
+    Attributes
+    ----------
+    event, particle : (n,) int
+        The particle whose hits were followed.
+    hits : (n, 12) int
+        Rows of the hit table, one a layer, -1 where there is none.
+    states : (n, 4) float64
+        (x, y, tx, ty) at the reference z, in mm and rad.
+    """
+
+    event: np.ndarray
+    particle: np.ndarray
+    hits: np.ndarray
+    states: np.ndarray
+
+
+def find_scifi_segments(
+    hits: dict[str, np.ndarray],
+    *,
+    geometry: Geometry,
+    z_reference: float,
+    cubic_ratio: float,
+    fewest: int,
+    window: float,
+) -> SciFiSegments:
+    """Collect the SciFi hits of every particle seen in at least `fewest` layers.
+
+    A curve is fitted to the particle's own hits; then each layer gives the hit nearest to the curve within
+    `window`, whoever it belongs to, and the curve is fitted again.
+
+    Parameters
+    ----------
+    hits : dict of (m,) arrays
+        Columns of `parkf.tables.HITS`, any detectors, any number of events.
+    geometry : Geometry
+        Gives the layers' planes.
+    z_reference : float
+        mm; where states are given.
+    cubic_ratio : float
+        1/mm; of the cubic to the quadratic term of x(z), see `parkf.simulation.pattern.magnet.MagnetModel`.
+    fewest : int
+        Layers required before and after the search.
+    window : float
+        mm.
+    """
+    rows = np.flatnonzero(hits["plane"] >= SCIFI_PLANES.start)
+    layer = (hits["plane"][rows] - SCIFI_PLANES.start).astype(np.int64)
+    own = _own_hits(hits["event"][rows], hits["particle"][rows], layer)
+    own = own[(own >= 0).sum(1) >= fewest]
+    lead = rows[own.max(axis=1, initial=-1)] if len(rows) else rows[:0]
+    event, particle = hits["event"][lead], hits["particle"][lead]
+
+    fibre = {name: hits[name][rows] for name in ("x", "z", "dxdy", "dzdy", "sigma")}
+    upper = hits["y"][rows] > 0
+    curve = _fit(fibre, own, z_reference, cubic_ratio)
+
+    z0, dzdx, dzdy = geometry.planes()[SCIFI_PLANES].T
+    slope = np.array([geometry.strip_slope(plane) for plane in SCIFI_PLANES])
+    z = np.broadcast_to(z0, own.shape)
+    for _ in range(_PASSES):
+        x, y = _at(curve, z - z_reference, cubic_ratio)
+        z = z0 + dzdx * x + dzdy * y
+    first_event = hits["event"].min(initial=0)
+    search = LayerSearch(_group(hits["event"][rows] - first_event, layer, upper), fibre["x"])
+    found, distance = search.nearest(
+        _group((event - first_event)[:, None], np.arange(SCIFI_LAYERS), y > 0), x - slope * y
+    )
+    collected = np.where(np.abs(distance) < window, found, -1)
+    kept = (collected >= 0).sum(1) >= fewest
+    collected = collected[kept]
+    curve = _fit(fibre, collected, z_reference, cubic_ratio)
+    states = curve[:, [0, 3, 1, 4]]
+    return SciFiSegments(event[kept], particle[kept], np.where(collected >= 0, rows[collected], -1), states)
+
+
+def _own_hits(event: np.ndarray, particle: np.ndarray, layer: np.ndarray) -> np.ndarray:
+    """(n, 12) hits of each particle that has any, -1 where a layer has none."""
+    real = np.flatnonzero(particle >= 0)
+    order = real[np.lexsort((particle[real], event[real]))]
+    start = (np.diff(event[order], prepend=-1) != 0) | (np.diff(particle[order], prepend=-1) != 0)
+    owner = np.cumsum(start) - 1
+    table = np.full((int(start.sum()), SCIFI_LAYERS), -1)
+    table[owner, layer[order]] = order
+    return table
+
+
+def _group(event: np.ndarray, layer: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    return (event.astype(np.int64) * SCIFI_LAYERS + layer) * 2 + upper
+
+
+def _at(curve: np.ndarray, z: np.ndarray, cubic_ratio: float) -> tuple[np.ndarray, np.ndarray]:
+    """(n, 12) x and y of the curves at z, relative to the reference."""
+    a, b, c, d, e = (column[:, None] for column in curve.T)
+    return a + b * z + c * z**2 * (1 + cubic_ratio * z), d + e * z
+
+
+def _fit(
+    fibre: dict[str, np.ndarray], collected: np.ndarray, z_reference: float, cubic_ratio: float
+) -> np.ndarray:
+    """Least squares of x(z) = a + b·z + c·z²(1 + r·z), y(z) = d + e·z to the fibres.
+
+    Parameters
+    ----------
+    collected : (n, 12) int
+        Rows of `fibre`, -1 where there is none.
+
+    Returns
+    -------
+    (n, 5) float64
+        a, b, c, d, e in mm.
+    """
+    used = collected >= 0
+    x, z0, dxdy, dzdy = (fibre[name][collected] for name in ("x", "z", "dxdy", "dzdy"))
+    weight = np.where(used, 1.0 / fibre["sigma"][collected], 0.0)
+    z = z0 - z_reference
+    curve = np.zeros((len(collected), 5))
+    for _ in range(_PASSES):
+        terms = np.stack([np.ones_like(z), z, z**2 * (1 + cubic_ratio * z), -dxdy, -dxdy * z], axis=-1)
+        terms *= weight[..., None]
+        normal = np.einsum("nli,nlj->nij", terms, terms)
+        right = np.einsum("nli,nl->ni", terms, weight * x)
+        # Scaled to unit diagonal: the columns' units differ by many orders.
+        scale = 1.0 / np.sqrt(np.einsum("nii->ni", normal))
+        normal *= scale[:, :, None] * scale[:, None, :]
+        curve = scale * np.linalg.solve(normal, (scale * right)[..., None])[..., 0]
+        z = z0 - z_reference + dzdy * (curve[:, 3:4] + curve[:, 4:5] * z)
+    return curve

@@ -1,0 +1,106 @@
+"""VELO segments: the hits of one particle, as a search along a line would collect them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from parkf.detector.geometry import VELO_PLANES
+from parkf.tables import VELO_SLOTS
+
+Z_REFERENCE = 770.0
+"""mm; just behind the last module. Segments are given as straight lines at this z."""
+
+_GROUP_SPACING = 1e3
+"""mm; far more than a module's size, so that a nearest hit is one of the same module and event."""
+
+_MEMORY = 3.0
+"""Hits; those further than this from the segment's end say less about its direction: soft tracks scatter."""
+
+
+@dataclass(frozen=True)
+class VeloSegments:
+    """VELO segments of some events, sorted by event and particle.
+
+    Attributes
+    ----------
+    event, particle : (n,) int
+        The particle whose hits were followed.
+    hits : (n, 26) int
+        Rows of the hit table, ascending z, -1 behind the last.
+    lines : (n, 4) float64
+        (x, y, tx, ty) at `Z_REFERENCE`, in mm and rad.
+    """
+
+    event: np.ndarray
+    particle: np.ndarray
+    hits: np.ndarray
+    lines: np.ndarray
+
+
+def find_velo_segments(hits: dict[str, np.ndarray], fewest: int) -> VeloSegments:
+    """Collect the VELO hits of every particle that has at least `fewest`.
+
+    At each of the particle's modules the hit nearest to the line through the segment's neighbouring hits is
+    taken, whoever it belongs to.
+
+    Parameters
+    ----------
+    hits : dict of (m,) arrays
+        Columns of `parkf.tables.HITS`, any detectors, any number of events.
+    fewest : int
+        At least 3.
+    """
+    rows = np.flatnonzero(hits["plane"] < VELO_PLANES.stop)
+    module = hits["event"][rows].astype(np.int64) * len(VELO_PLANES) + hits["plane"][rows]
+    module -= module.min(initial=0)
+    points = np.stack([hits["x"][rows], hits["y"][rows], _GROUP_SPACING * module], axis=1)
+    z = hits["z"][rows]
+
+    own = np.flatnonzero(hits["particle"][rows] >= 0)
+    event, particle = hits["event"][rows[own]], hits["particle"][rows[own]]
+    order = np.lexsort((z[own], particle, event))
+    own, event, particle = own[order], event[order], particle[order]
+    first = np.flatnonzero(np.diff(event, prepend=-1) | np.diff(particle, prepend=-1))
+    end = np.append(first[1:], len(own))
+    long_enough = end - first >= fewest
+    first, end = first[long_enough], end[long_enough]
+    n_segments = len(first)
+    if n_segments == 0:
+        return VeloSegments(event[:0], particle[:0], np.zeros((0, VELO_SLOTS), int), np.zeros((0, 4)))
+    # The slots hold the hits nearest to the magnet when there are more.
+    first = np.maximum(first, end - VELO_SLOTS)
+    count = end - first
+
+    slot = np.arange(VELO_SLOTS)
+    used = slot < count[:, None]
+    collected = own[np.where(used, first[:, None] + slot, first[:, None])]
+    before = np.where(slot == 0, 1, np.where(slot == count[:, None] - 1, count[:, None] - 3, slot - 1))
+    after = np.where(slot == 0, 2, np.where(slot == count[:, None] - 1, count[:, None] - 2, slot + 1))
+    before, after = np.where(used, before, 0), np.where(used, after, 1)
+    a, b = np.take_along_axis(collected, before, 1), np.take_along_axis(collected, after, 1)
+    share = (z[collected] - z[a]) / (z[b] - z[a])
+    expected = points[collected]
+    expected[..., :2] = points[a, :2] + share[..., None] * (points[b, :2] - points[a, :2])
+    _, nearest = cKDTree(points).query(expected[used])
+    collected[used] = nearest
+
+    age = count[:, None] - 1 - slot
+    weight = np.where(used, 1.0 / (1.0 + (age / _MEMORY) ** 2), 0.0)
+    lines = _lines(z[collected] - Z_REFERENCE, points[collected], weight)
+    return VeloSegments(event[first], particle[first], np.where(used, rows[collected], -1), lines)
+
+
+def _lines(z: np.ndarray, points: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Weighted straight lines (x, y, tx, ty) at z = 0."""
+    total = weight.sum(1)
+    mean_z = (weight * z).sum(1) / total
+    spread = z - mean_z[:, None]
+    variance = (weight * spread**2).sum(1)
+    lines = np.empty((len(z), 4))
+    for axis in range(2):
+        values = points[..., axis]
+        slope = (weight * spread * values).sum(1) / variance
+        lines[:, axis] = (weight * values).sum(1) / total - slope * mean_z
+        lines[:, axis + 2] = slope
+    return lines

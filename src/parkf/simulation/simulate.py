@@ -1,0 +1,93 @@
+"""Particles through the detector: true states for training, hits for the pattern recognition."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import Geometry
+from parkf.errors import ParkfError
+from parkf.simulation.detector_response import respond
+from parkf.simulation.events import particle_key, read_by_event
+from parkf.simulation.forked import default_workers
+from parkf.tables import HITS, PARTICLES, STATES
+from parkf.transport import track_through
+
+EVENTS_PER_PIECE = 50
+
+STATES_P_MIN = 1000.0
+"""MeV at production; true states of softer particles are not written, nothing trains on them."""
+
+_ELECTRON = 11
+
+
+def simulate(
+    particles_path: Path,
+    states_path: Path | None,
+    hits_path: Path | None,
+    *,
+    geometry: Geometry,
+    field: FieldMap,
+    polarity: int,
+    seed: int,
+    threads: int | None = None,
+) -> None:
+    """Carry particles through field and material.
+
+    Parameters
+    ----------
+    particles_path : Path
+        Table `parkf.tables.PARTICLES`, sorted by event and particle.
+    states_path : Path or None
+        Where the true states go (`parkf.tables.STATES`): of particles above 1 GeV, electrons left out.
+    hits_path : Path or None
+        Where the hits of all particles go (`parkf.tables.HITS`).
+    geometry, field
+        The detector as it is.
+    polarity : int
+        +1 MagUp, -1 MagDown.
+    seed : int
+        Same seed, same bytes, for any number of threads.
+    threads : int, optional
+        All cores by default.
+
+    Raises
+    ------
+    ParkfError
+        When neither output is asked for, or the particles cannot be read.
+    """
+    if states_path is None and hits_path is None:
+        raise ParkfError("nothing to simulate: give a file for the true states, for the hits or for both")
+    threads = threads or default_workers()
+    with ExitStack() as stack:
+        states_writer = None if states_path is None else stack.enter_context(STATES.writer(states_path))
+        hits_writer = None if hits_path is None else stack.enter_context(HITS.writer(hits_path))
+        bar = stack.enter_context(tqdm(desc="transport", unit=" events", disable=None))
+        for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
+            states = track_through(field, polarity, geometry, particles, seed=seed, threads=threads)
+            states = _until_the_end(states, particles)
+            if states_writer is not None:
+                states_writer.write_table(pa.table(_worth_training(states, particles), schema=STATES.schema))
+            if hits_writer is not None:
+                hits = respond(states, geometry=geometry, seed=seed)
+                hits_writer.write_table(pa.table(hits, schema=HITS.schema))
+            bar.update(EVENTS_PER_PIECE)
+
+
+def _until_the_end(states: dict[str, NDArray], particles: dict[str, NDArray]) -> dict[str, NDArray]:
+    """Leave out states behind a particle's decay or interaction."""
+    row = np.searchsorted(particle_key(particles), particle_key(states))
+    kept = states["z"] <= particles["z_end"][row]
+    return {name: values[kept] for name, values in states.items()}
+
+
+def _worth_training(states: dict[str, NDArray], particles: dict[str, NDArray]) -> dict[str, NDArray]:
+    """States of particles above `STATES_P_MIN` that are no electrons."""
+    p = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)
+    chosen = (p > STATES_P_MIN) & (np.abs(particles["pdg_id"]) != _ELECTRON)
+    row = np.searchsorted(particle_key(particles), particle_key(states))
+    return {name: states[name][chosen[row]] for name, _ in STATES.columns}

@@ -1,0 +1,125 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from parkf.datasets.checks import check_dataset
+from parkf.errors import ParkfError
+from parkf.tables import STEP_DATA
+
+
+def _dataset(rows=400):
+    random = np.random.default_rng(1)
+    charge = random.choice([-1, 1], rows)
+    p = random.uniform(2e3, 5e4, rows)
+    columns = {
+        "event": np.arange(rows) // 10,
+        "particle": np.arange(rows) % 10,
+        "pdg_id": 211 * charge,
+        "charge": charge,
+        "polarity": random.choice([-1, 1], rows),
+        "set": np.zeros(rows),
+        "qop": charge / p,
+        "z0": np.full(rows, 700.0),
+        "z1": np.full(rows, 2327.5),
+        "p_true": p - 3.0,
+    }
+    for name in ("x", "y"):
+        for place in "01e":
+            columns[name + place] = random.uniform(-100, 100, rows)
+    for name in ("tx", "ty"):
+        for place in "01e":
+            columns[name + place] = random.uniform(-0.2, 0.2, rows)
+    return columns
+
+
+def _write(path, columns):
+    arrays = {name: columns[name].astype(kind.to_pandas_dtype()) for name, kind in STEP_DATA.columns}
+    with STEP_DATA.writer(path) as writer:
+        writer.write_table(pa.table(arrays, schema=STEP_DATA.schema), row_group_size=150)
+    return path
+
+
+def test_a_sound_dataset_passes(tmp_path):
+    assert check_dataset(_write(tmp_path / "VUT.parquet", _dataset()), "VUT") == 400
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [
+        ("xe", np.nan, "finite"),
+        ("tx1", np.inf, "finite"),
+        ("tx0", 45.0, "slope"),
+        ("y1", 2e4, "mm"),
+        ("z1", 5e5, "mm"),
+        ("polarity", 0, "MagUp"),
+        ("set", 1, "a set of step VUT, 0 to 0"),
+        ("charge", 0, "not 0"),
+        ("p_true", 12.0, "MeV"),
+        ("qop", 0.1, "MeV"),
+    ],
+)
+def test_one_bad_value_is_named_with_file_column_and_row(tmp_path, column, value, expected):
+    columns = _dataset()
+    columns[column][317] = value
+    path = _write(tmp_path / "VUT.parquet", columns)
+    with pytest.raises(ParkfError) as caught:
+        check_dataset(path, "VUT")
+    message = str(caught.value)
+    assert str(path) in message
+    assert "row 317" in message
+    assert column in message
+    assert expected in message
+
+
+def test_momenta_in_gev_are_refused(tmp_path):
+    columns = _dataset()
+    columns["p_true"] /= 1e3
+    columns["qop"] *= 1e3
+    with pytest.raises(ParkfError, match=r"column 'p_true', row 0: .* MeV"):
+        check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
+
+
+def test_the_sign_of_the_charge_counts(tmp_path):
+    columns = _dataset()
+    columns["qop"][5] *= -1
+    with pytest.raises(ParkfError, match=r"column 'qop', row 5: .*charge's sign"):
+        check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
+
+
+def test_a_duplicate_names_both_rows(tmp_path):
+    columns = _dataset()
+    for name in ("event", "particle", "polarity"):
+        columns[name][333] = columns[name][20]
+    with pytest.raises(ParkfError, match="rows 20 and 333"):
+        check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
+
+
+def test_a_set_without_rows_is_refused(tmp_path):
+    with pytest.raises(ParkfError, match="set 1 of step UT has 0 rows"):
+        check_dataset(_write(tmp_path / "UT.parquet", _dataset()), "UT")
+
+
+def test_a_null_is_refused(tmp_path):
+    columns = {
+        name: pa.array(_dataset()[name].astype(kind.to_pandas_dtype())) for name, kind in STEP_DATA.columns
+    }
+    values = columns["y0"].to_pylist()
+    values[7] = None
+    columns["y0"] = pa.array(values, pa.float64())
+    path = tmp_path / "VUT.parquet"
+    with STEP_DATA.writer(path) as writer:
+        writer.write_table(pa.table(columns, schema=STEP_DATA.schema))
+    with pytest.raises(ParkfError, match="column 'y0', row 7: null"):
+        check_dataset(path, "VUT")
+
+
+def test_an_unknown_step_is_refused(tmp_path):
+    with pytest.raises(ParkfError, match="no step 'MAGNET'"):
+        check_dataset(tmp_path / "x.parquet", "MAGNET")
+
+
+def test_the_sets_are_those_of_the_step_functions():
+    from parkf.datasets.legs import SETS
+    from parkf.steps import STEPS
+
+    assert {name: len(step.sets) for name, step in STEPS.items()} == SETS

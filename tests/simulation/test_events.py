@@ -1,0 +1,44 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parkf.errors import ParkfError
+from parkf.simulation.events import read_by_event
+from parkf.tables import HITS
+
+
+def _write(path, events, rows_per_group):
+    columns = {name: np.zeros(len(events), kind.to_pandas_dtype()) for name, kind in HITS.columns}
+    columns["event"] = np.asarray(events, np.int32)
+    columns["x"] = np.arange(len(events), dtype=float)
+    with HITS.writer(path) as writer:
+        writer.write_table(pa.table(columns, schema=HITS.schema), row_group_size=rows_per_group)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    events=st.lists(st.integers(0, 40), min_size=1, max_size=200).map(sorted),
+    rows_per_group=st.integers(1, 50),
+    length=st.integers(1, 15),
+)
+def test_pieces_hold_whole_events_and_lose_nothing(tmp_path_factory, events, rows_per_group, length):
+    path = tmp_path_factory.mktemp("hits") / "hits.parquet"
+    _write(path, events, rows_per_group)
+    pieces = list(read_by_event(HITS, path, events=length))
+    assert np.array_equal(np.concatenate([piece["x"] for piece in pieces]), np.arange(len(events)))
+    numbers = [np.unique(piece["event"] // length) for piece in pieces]
+    assert all(len(number) == 1 for number in numbers)
+    assert np.all(np.diff(np.concatenate(numbers)) > 0)
+
+
+def test_unsorted_events_are_refused(tmp_path):
+    _write(tmp_path / "hits.parquet", [0, 2, 1], 10)
+    with pytest.raises(ParkfError, match="not sorted by event"):
+        list(read_by_event(HITS, tmp_path / "hits.parquet", events=1))
+
+
+def test_an_empty_table_has_no_pieces(tmp_path):
+    _write(tmp_path / "hits.parquet", [], 10)
+    assert list(read_by_event(HITS, tmp_path / "hits.parquet", events=5)) == []
