@@ -15,7 +15,8 @@ namespace nb = nanobind;
 
 namespace {
 
-using parkf::transport::FieldGrid;
+namespace transport = parkf::transport;
+using transport::FieldGrid;
 using Columns = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Column = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -60,10 +61,10 @@ nb::tuple look_up(const Field& field, Columns points, int threads) {
   const double* point = points.data();
   {
     nb::gil_scoped_release release;
-    parkf::transport::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
+    transport::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        parkf::transport::Vector3<double> b{};
-        inside[i] = parkf::transport::field_at(field.grid, point[3 * i], point[3 * i + 1], point[3 * i + 2], b);
+        transport::Vector3<double> b{};
+        inside[i] = transport::field_at(field.grid, point[3 * i], point[3 * i + 1], point[3 * i + 2], b);
         values[3 * i] = b.x;
         values[3 * i + 1] = b.y;
         values[3 * i + 2] = b.z;
@@ -80,12 +81,12 @@ nb::tuple propagate(const Field& field, Columns states, Column z, Columns planes
   auto ok = std::make_unique<bool[]>(count);
   {
     nb::gil_scoped_release release;
-    parkf::transport::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
+    transport::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const double* s = states.data() + 5 * i;
         const double* plane = planes.data() + 3 * i;
-        parkf::transport::State<double> state{s[0], s[1], s[2], s[3], s[4], z.data()[i]};
-        ok[i] = parkf::transport::propagate(field.grid, {plane[0], plane[1], plane[2]}, tolerance, state);
+        transport::State<double> state{s[0], s[1], s[2], s[3], s[4], z.data()[i]};
+        ok[i] = transport::propagate(field.grid, {plane[0], plane[1], plane[2]}, tolerance, state);
         const double result[5] = {state.x, state.y, state.tx, state.ty, state.qop};
         std::copy(result, result + 5, &ends[5 * i]);
         end_z[i] = state.z;
@@ -98,7 +99,7 @@ nb::tuple propagate(const Field& field, Columns states, Column z, Columns planes
 
 nb::tuple propagate_with_jacobian(const Field& field, Columns states, Column z, Columns planes, double tolerance,
                                   int threads) {
-  using Number = parkf::transport::Dual<5>;
+  using Number = transport::Dual<5>;
   const std::size_t count = states.shape(0);
   auto ends = std::make_unique<double[]>(5 * count);
   auto end_z = std::make_unique<double[]>(count);
@@ -106,13 +107,13 @@ nb::tuple propagate_with_jacobian(const Field& field, Columns states, Column z, 
   auto jacobians = std::make_unique<double[]>(25 * count);
   {
     nb::gil_scoped_release release;
-    parkf::transport::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
+    transport::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const double* s = states.data() + 5 * i;
         const double* plane = planes.data() + 3 * i;
-        parkf::transport::State<Number> state{Number::variable(s[0], 0), Number::variable(s[1], 1), Number::variable(s[2], 2),
+        transport::State<Number> state{Number::variable(s[0], 0), Number::variable(s[1], 1), Number::variable(s[2], 2),
                                    Number::variable(s[3], 3), Number::variable(s[4], 4), Number(z.data()[i])};
-        ok[i] = parkf::transport::propagate(field.grid, {plane[0], plane[1], plane[2]}, tolerance, state);
+        ok[i] = transport::propagate(field.grid, {plane[0], plane[1], plane[2]}, tolerance, state);
         const Number result[5] = {state.x, state.y, state.tx, state.ty, state.qop};
         for (std::size_t row = 0; row < 5; ++row) {
           ends[5 * i + row] = result[row].real;
@@ -128,7 +129,7 @@ nb::tuple propagate_with_jacobian(const Field& field, Columns states, Column z, 
 
 /// One column of the crossings as an array.
 template <class T, class Get>
-nb::ndarray<nb::numpy, T> column(const std::vector<std::vector<parkf::transport::Crossing>>& blocks, std::size_t count,
+nb::ndarray<nb::numpy, T> column(const std::vector<std::vector<transport::Crossing>>& blocks, std::size_t count,
                                  const Get& get) {
   auto data = std::make_unique<T[]>(count);
   std::size_t row = 0;
@@ -137,15 +138,15 @@ nb::ndarray<nb::numpy, T> column(const std::vector<std::vector<parkf::transport:
   return owned(std::move(data), {count});
 }
 
-nb::dict track_through(const Field& field, const parkf::transport::Detector& detector, Numbers event, Numbers number,
+nb::dict track_through(const Field& field, const transport::Detector& detector, Numbers event, Numbers number,
                        Columns properties, std::uint64_t seed, double tolerance, double least_momentum, double steepest,
                        int threads) {
   const std::size_t count = event.shape(0);
-  std::vector<std::vector<parkf::transport::Crossing>> blocks((count + block - 1) / block);
+  std::vector<std::vector<transport::Crossing>> blocks((count + block - 1) / block);
   {
     nb::gil_scoped_release release;
-    const parkf::transport::Tracker tracker(field.grid, detector, {seed, tolerance, least_momentum, steepest});
-    parkf::transport::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
+    const transport::Tracker tracker(field.grid, detector, {seed, tolerance, least_momentum, steepest});
+    transport::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
       auto& crossings = blocks[begin / block];
       for (std::size_t i = begin; i < end; ++i) {
         const double* row = properties.data() + 8 * i;
@@ -157,7 +158,7 @@ nb::dict track_through(const Field& field, const parkf::transport::Detector& det
   }
   std::size_t rows = 0;
   for (const auto& crossings : blocks) rows += crossings.size();
-  using parkf::transport::Crossing;
+  using transport::Crossing;
   nb::dict result;
   result["event"] = column<std::int32_t>(blocks, rows, [](const Crossing& c) { return c.event; });
   result["particle"] = column<std::int32_t>(blocks, rows, [](const Crossing& c) { return c.particle; });
@@ -187,38 +188,33 @@ NB_MODULE(_transport, module) {
            nb::arg("zero_outside"))
       .def("look_up", &look_up, nb::arg("points"), nb::arg("threads"));
 
-  nb::class_<parkf::transport::Material>(module, "Material")
+  nb::class_<transport::Material>(module, "Material")
       .def(nb::init<>())
-      .def_rw("atomic_number", &parkf::transport::Material::atomic_number)
-      .def_rw("density", &parkf::transport::Material::density)
-      .def_rw("z_over_a", &parkf::transport::Material::z_over_a)
-      .def_rw("radiation_length", &parkf::transport::Material::radiation_length)
-      .def_rw("excitation", &parkf::transport::Material::excitation)
-      .def_rw("x0", &parkf::transport::Material::x0)
-      .def_rw("x1", &parkf::transport::Material::x1)
-      .def_rw("a", &parkf::transport::Material::a)
-      .def_rw("k", &parkf::transport::Material::k)
-      .def_rw("c", &parkf::transport::Material::c)
-      .def("mean_loss",
-           [](const parkf::transport::Material& material, double length, double p, double mass) {
-             return parkf::transport::mean_loss(material, length, parkf::transport::Kinematics(p, mass));
-           },
-           nb::arg("length"), nb::arg("p"), nb::arg("mass"));
+      .def_rw("atomic_number", &transport::Material::atomic_number)
+      .def_rw("density", &transport::Material::density)
+      .def_rw("z_over_a", &transport::Material::z_over_a)
+      .def_rw("radiation_length", &transport::Material::radiation_length)
+      .def_rw("excitation", &transport::Material::excitation)
+      .def_rw("x0", &transport::Material::x0)
+      .def_rw("x1", &transport::Material::x1)
+      .def_rw("a", &transport::Material::a)
+      .def_rw("k", &transport::Material::k)
+      .def_rw("c", &transport::Material::c);
 
-  nb::class_<parkf::transport::Detector>(module, "Detector")
+  nb::class_<transport::Detector>(module, "Detector")
       .def(nb::init<>())
-      .def("add_material", [](parkf::transport::Detector& d, const parkf::transport::Material& m) { d.materials.push_back(m); })
+      .def("add_material", [](transport::Detector& d, const transport::Material& m) { d.materials.push_back(m); })
       .def("add_tube",
-           [](parkf::transport::Detector& d, double radius, double z_min, double z_max, int material, double thickness) {
+           [](transport::Detector& d, double radius, double z_min, double z_max, int material, double thickness) {
              d.tubes.push_back({radius, z_min, z_max, material, thickness});
            },
            nb::kw_only(), nb::arg("radius"), nb::arg("z_min"), nb::arg("z_max"), nb::arg("material"),
            nb::arg("thickness"))
       .def("add_surface",
-           [](parkf::transport::Detector& d, std::array<double, 3> plane, std::array<double, 2> origin, std::array<double, 4> map,
+           [](transport::Detector& d, std::array<double, 3> plane, std::array<double, 2> origin, std::array<double, 4> map,
               double shear, const std::vector<std::array<double, 6>>& panels, std::array<double, 2> hole,
               int plane_index, bool only_covered, int material, double thickness) {
-             parkf::transport::Surface s{};
+             transport::Surface s{};
              s.plane = {plane[0], plane[1], plane[2]};
              s.origin_x = origin[0];
              s.origin_y = origin[1];
@@ -237,7 +233,7 @@ NB_MODULE(_transport, module) {
            nb::kw_only(), nb::arg("plane"), nb::arg("origin"), nb::arg("map"), nb::arg("shear"), nb::arg("panels"),
            nb::arg("hole"), nb::arg("plane_index"), nb::arg("only_covered"), nb::arg("material"), nb::arg("thickness"))
       .def("add_companion",
-           [](parkf::transport::Detector& d, int index, std::array<double, 3> plane) {
+           [](transport::Detector& d, int index, std::array<double, 3> plane) {
              d.surfaces.back().companion_index = index;
              d.surfaces.back().companion = {plane[0], plane[1], plane[2]};
            },
@@ -250,5 +246,4 @@ NB_MODULE(_transport, module) {
   module.def("track_through", &track_through, nb::arg("field"), nb::arg("detector"), nb::arg("event"),
              nb::arg("particle"), nb::arg("properties"), nb::kw_only(), nb::arg("seed"), nb::arg("tolerance"),
              nb::arg("least_momentum"), nb::arg("steepest"), nb::arg("threads"));
-  module.def("highland", &parkf::transport::highland, nb::arg("thickness"), nb::arg("whole"), nb::arg("p"), nb::arg("beta2"));
 }

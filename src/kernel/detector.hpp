@@ -49,11 +49,12 @@ struct Surface {
   }
 };
 
-/// A thin wall around the beam, between two z.
+/// A corrugated wall around the beam, between two z: it faces along the beam as often as away from it, so that
+/// a particle meets the same thickness at any angle.
 struct Tube {
   double radius, z_min, z_max;
   int material;
-  double thickness;  // mm, across the wall
+  double thickness;  // mm, along z
 };
 
 struct Detector {

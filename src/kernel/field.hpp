@@ -1,6 +1,7 @@
 #pragma once
 // Look-up in a field map on a uniform grid: trilinear, or cubic B-spline.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 

@@ -63,8 +63,7 @@ inline bool traverse(const Material& material, double length, double share, cons
   const double charge2 = particle.charge * particle.charge;
   const double energy = std::sqrt(p * p + particle.mass * particle.mass) -
                         charge2 * sampled_loss(material, share * length, kinematics, random);
-  const double least = conditions.least_momentum;
-  if (energy * energy < particle.mass * particle.mass + least * least) return false;
+  if (energy < std::hypot(particle.mass, conditions.least_momentum)) return false;
   state.qop = particle.charge / std::sqrt(energy * energy - particle.mass * particle.mass);
   return !(std::abs(state.tx) > conditions.steepest || std::abs(state.ty) > conditions.steepest);
 }
@@ -141,8 +140,7 @@ class Tracker {
       const double z = state.z + s;
       if (s >= distance_to(goal, state) || z < tube.z_min || z > tube.z_max) continue;
       if (!propagate(grid_, {z, 0.0, 0.0}, conditions_.tolerance, state)) return false;
-      const double radial = std::abs(state.x * state.tx + state.y * state.ty) / tube.radius;
-      const double length = tube.thickness * std::sqrt(1.0 + state.tx * state.tx + state.ty * state.ty) / radial;
+      const double length = tube.thickness * std::sqrt(1.0 + state.tx * state.tx + state.ty * state.ty);
       const auto step = static_cast<std::uint32_t>(2 * detector_.surfaces.size() + i);
       if (!traverse(detector_.materials[tube.material], length, 1.0, particle, conditions_, step, state)) return false;
     }

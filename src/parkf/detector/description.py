@@ -1,6 +1,7 @@
 """What a geometry file may say: strict models, each field with its unit; unknown keys are refused."""
 
 import itertools
+import json
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -180,14 +181,14 @@ class SciFi(Strict):
 
 
 class Tube(Strict):
-    """A thin wall around the beam, in mm."""
+    """A corrugated wall around the beam, in mm: the same thickness at any angle."""
 
     name: str
     radius: Positive
     z_min: Finite
     z_max: Finite
     material: str
-    thickness: NotNegative
+    thickness: NotNegative = Field(description="mm, along z")
 
 
 class Slab(Strict):
@@ -246,3 +247,7 @@ def _require_ascending(what: str, values: tuple[float, ...]) -> None:
             raise ValueError(
                 f"{what} must ascend: entry {index} is {before:g}, entry {index + 1} is {after:g}"
             )
+
+
+if __name__ == "__main__":
+    print(json.dumps(Description.model_json_schema(), indent=1))

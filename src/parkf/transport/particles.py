@@ -58,9 +58,11 @@ def track_through(
     Raises
     ------
     ParkfError
-        On a missing column, columns of unlike length, values that are not finite, a mass that is not
-        positive, or (event, particle) twice.
+        On a seed out of range, a missing column, columns of unlike length, values that are not finite, a
+        mass that is not positive, or (event, particle) twice.
     """
+    if not 0 <= seed < 2**64:
+        raise ParkfError(f"track_through: seed {seed}, expected 0 to 2**64 - 1")
     event, number, properties = _checked(particles)
     order = np.lexsort((number, event))
     event, number, properties = event[order], number[order], np.ascontiguousarray(properties[order])
@@ -90,6 +92,11 @@ def _checked(
     missing = [name for name in ("event", "particle", *PROPERTIES) if name not in particles]
     if missing:
         raise ParkfError(f"track_through: particles without {', '.join(missing)}")
+    for name in ("event", "particle"):
+        if np.asarray(particles[name]).dtype.kind not in "iu":
+            raise ParkfError(
+                f"track_through: '{name}' holds {np.asarray(particles[name]).dtype}, expected integers"
+            )
     event = np.ascontiguousarray(particles["event"], dtype=np.int32)
     number = np.ascontiguousarray(particles["particle"], dtype=np.int32)
     columns = [np.asarray(particles[name], dtype=np.float64) for name in PROPERTIES]

@@ -1,0 +1,101 @@
+"""Displacements move planes, active areas and strips as rigid bodies move."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parkf.detector.alignment import Alignment, Displacement, load_alignment
+from parkf.detector.frame import Frame
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.errors import ParkfError
+
+ROOT = Path(__file__).parents[2]
+NOMINAL = ROOT / "data/geometry/alignment_nominal.yaml"
+
+shifts = st.floats(-5.0, 5.0)
+angles = st.floats(-0.02, 0.02)
+displacements = st.builds(Displacement, x=shifts, y=shifts, z=shifts, rx=angles, ry=angles, rz=angles)
+lengths = st.floats(-3000.0, 3000.0)
+
+
+def _moved(geometry: Geometry, **parts: dict) -> Geometry:
+    empty: dict = {"velo_halves": {}, "velo_modules": {}, "ut_layers": {}, "scifi_layers": {}}
+    return geometry.align(Alignment.model_validate({"tag": "test", **empty, **parts}))
+
+
+def test_nominal_moves_nothing(geometry: Geometry) -> None:
+    assert geometry.align(load_alignment(NOMINAL)).fingerprint() == geometry.fingerprint()
+
+
+def test_a_shifted_layer(geometry: Geometry) -> None:
+    plane = SCIFI_PLANES[3]
+    moved = _moved(geometry, scifi_layers={3: {"x": 0.5, "z": 1.5}})
+    difference = moved.planes() - geometry.planes()
+    assert difference[plane, 0] == pytest.approx(1.5)
+    assert not np.delete(difference, plane, axis=0).any()
+    x0, _, _, _ = moved.frames[plane].lines(np.array([100.0]), moved.strip_slope(plane))
+    assert x0[0] == pytest.approx(100.5)
+    assert moved.fingerprint() != geometry.fingerprint()
+
+
+def test_rotations_lean_a_layer_right_handedly(geometry: Geometry) -> None:
+    plane = UT_PLANES[0]
+    rx, ry = 1e-3, 2e-3
+    leaning = _moved(geometry, ut_layers={0: {"rx": rx, "ry": ry}}).planes()[plane]
+    # Rotated by rx about x, a point at +y goes to +z; by ry about y, a point at +x goes to -z.
+    assert leaning == pytest.approx([2327.5, -np.tan(ry), np.tan(rx) / np.cos(ry)], rel=1e-12)
+
+
+def test_a_rotated_layer_turns_its_strips(geometry: Geometry) -> None:
+    plane = UT_PLANES[1]
+    moved = _moved(geometry, ut_layers={1: {"rz": 1e-3}})
+    _, _, dxdy, _ = moved.frames[plane].lines(np.zeros(1), moved.strip_slope(plane))
+    assert np.arctan(dxdy[0]) == pytest.approx(np.arctan(geometry.strip_slope(plane)) - 1e-3, abs=1e-12)
+
+
+def test_a_half_moves_its_modules_alone(geometry: Geometry) -> None:
+    moved = _moved(geometry, velo_halves={"left": {"x": 0.1}}, velo_modules={1: {"x": 0.02}})
+    for plane, (_, side) in zip(VELO_PLANES, geometry.velo.modules, strict=True):
+        expected = (0.1 if side == "left" else 0.0) + (0.02 if plane == 1 else 0.0)
+        assert moved.frames[plane].origin[0] == pytest.approx(expected)
+
+
+@given(displacement=displacements, u=lengths, v=lengths, slope=st.floats(-0.1, 0.1))
+def test_points_lie_on_plane_and_line(displacement: Displacement, u: float, v: float, slope: float) -> None:
+    frame = Frame.upright(8000.0, 0.0036)
+    frame = frame.displaced(displacement.rotation, displacement.shift, frame.origin)
+    point = frame.points(np.array([u]), np.array([v]))
+    x, y, z = (float(coordinate[0]) for coordinate in point)
+    z0, dzdx, dzdy = frame.plane
+    assert z == pytest.approx(z0 + dzdx * x + dzdy * y, abs=1e-8)
+    np.testing.assert_allclose(np.ravel(frame.local(point[0], point[1])), [u, v], atol=1e-8)
+    line_x, line_z, dx, dz = (float(value[0]) for value in frame.lines(np.array([u - slope * v]), slope))
+    assert (line_x + dx * y, line_z + dz * y) == pytest.approx((x, z), abs=1e-7)
+
+
+@given(displacement=displacements)
+def test_rotations_are_rotations(displacement: Displacement) -> None:
+    rotation = displacement.rotation
+    np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-15)
+    assert np.linalg.det(rotation) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("scifi_layers: {12: {x: 1.0}}", r"scifi_layers\.12.*less than 12"),
+        ("ut_layers: {0: {dx: 1.0}}", r"ut_layers\.0\.dx: Extra inputs"),
+        ("velo_halves: {top: {x: 1.0}}", "'left' or 'right'"),
+        ("velo_modules: {3: {z: .inf}}", "finite"),
+    ],
+)
+def test_an_unknown_element_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    name = text.split(":")[0]
+    others = {"velo_halves", "velo_modules", "ut_layers", "scifi_layers"} - {name}
+    path = tmp_path / "alignment.yaml"
+    path.write_text("\n".join(["tag: test", text, *(f"{other}: {{}}" for other in others)]))
+    with pytest.raises(ParkfError, match=complaint):
+        load_alignment(path)

@@ -1,0 +1,169 @@
+"""The dipole obeys Maxwell and LHCb's figures; its map interpolates, and says where it ends."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
+from parkf.errors import ParkfError
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "../shared/data/field/lhcb_like_field.npz"
+
+
+def _inside(count: int, seed: int = 1) -> np.ndarray:
+    """Points well within the aperture, mm."""
+    rng = np.random.default_rng(seed)
+    z = rng.uniform(0.0, 9400.0, count)
+    return np.column_stack(
+        [rng.uniform(-0.9, 0.9, count) * (300 + 0.385 * z), rng.uniform(-0.9, 0.9, count) * (150 + 0.295 * z), z]
+    )
+
+
+def test_sources_obey_maxwell(sources: DipoleSources) -> None:
+    points, step = _inside(200), 1.0
+    gradient = np.empty((len(points), 3, 3))
+    for axis in range(3):
+        shift = step * np.eye(3)[axis]
+        gradient[:, :, axis] = (sources.field(points + shift) - sources.field(points - shift)) / (2 * step)
+    scale = abs(gradient).max()
+    assert abs(np.trace(gradient, axis1=1, axis2=2)).max() < 1e-5 * scale
+    assert abs(gradient - gradient.transpose(0, 2, 1)).max() < 1e-5 * scale
+
+
+def test_field_on_the_axis(sources: DipoleSources) -> None:
+    z = np.arange(0.0, 10000.0)
+    by = sources.field(np.column_stack([0 * z, 0 * z, z]))[:, 1]
+    assert by.min() == pytest.approx(-1.0434, abs=1e-4)
+    assert z[by.argmin()] == pytest.approx(4711, abs=1)
+    half = z[by < 0.5 * by.min()]
+    assert (half[0], half[-1]) == pytest.approx((3286, 7069), abs=1.5)
+    for begin, end, expected in ((0, 2642, -0.136), (2642, 7826, -3.752), (7826, 9403, -0.265), (0, 10000, -4.190)):
+        integral = by[(z >= begin) & (z < end)].sum() / 1000
+        assert integral == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.skipif(not EXAMPLE.is_file(), reason="the example map of the field is not here")
+def test_map_equals_an_independent_evaluation(field: FieldMap) -> None:
+    with np.load(EXAMPLE) as example:
+        ix, iy, iz = np.nonzero(example["valid"])
+        points = np.column_stack([example["x"][ix], example["y"][iy], example["z"][iz]]).astype(float)
+        expected = np.column_stack([example[name][ix, iy, iz] for name in ("Bx", "By", "Bz")])
+    here = (
+        (points[:, 0] <= 300 + 0.385 * points[:, 2])
+        & (points[:, 1] <= 150 + 0.295 * points[:, 2])
+        & (points[:, 2] >= -500)
+        & (points[:, 2] <= 9600)
+    )
+    assert here.sum() > 30000
+    np.testing.assert_allclose(field.at(points[here]), expected[here], atol=2e-6)
+
+
+def test_map_is_finite_and_moderate(field: FieldMap) -> None:
+    assert np.isfinite(field.values).all()
+    assert abs(field.values).max() < 3.5
+
+
+def test_map_has_the_dipoles_symmetry(field: FieldMap) -> None:
+    points = _inside(100)
+    b = field.at(points)
+    np.testing.assert_allclose(field.at(points * (-1, 1, 1)), b * (-1, 1, 1), atol=1e-6)
+    np.testing.assert_allclose(field.at(points * (1, -1, 1)), b * (-1, 1, -1), atol=1e-6)
+
+
+def test_polarity_turns_the_sign(field: FieldMap) -> None:
+    points = _inside(10)
+    np.testing.assert_array_equal(field.at(points, +1), -field.at(points, -1))
+    with pytest.raises(ParkfError, match="polarity 0, expected"):
+        field.for_polarity(0)
+
+
+def test_cubic_is_closer_to_the_sources(sources: DipoleSources, field: FieldMap) -> None:
+    cubic = FieldMap(field.origin, field.spacing, field.values, "cubic")
+    points = _inside(2000)
+    points = points[(abs(points[:, 0]) < 0.2 * points[:, 2]) & (abs(points[:, 1]) < 0.15 * points[:, 2])]
+    exact = sources.field(points)
+    linear_error, cubic_error = (np.quantile(abs(m.at(points) - exact), 0.95) for m in (field, cubic))
+    assert linear_error < 2e-3
+    assert cubic_error < 0.1 * linear_error
+
+
+def _random_map(**options: str) -> FieldMap:
+    values = np.random.default_rng(5).normal(size=(6, 5, 7, 3)).astype(np.float32)
+    return FieldMap(np.array([-10.0, 3.0, 100.0]), np.array([4.0, 1.0, 2.5]), values, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "cubic"])
+def test_interpolation_passes_through_the_nodes(interpolation: str) -> None:
+    field = _random_map(interpolation=interpolation)
+    nodes = np.stack(np.meshgrid(*(np.arange(n) for n in (6, 5, 7)), indexing="ij"), axis=-1).reshape(-1, 3)
+    found = field.at(field.origin + nodes * field.spacing)
+    np.testing.assert_allclose(found, field.values.reshape(-1, 3), atol=3e-6)
+
+
+@given(st.tuples(*(st.floats(0.0, 1.0) for _ in range(3))))
+def test_trilinear_is_exact_for_linear_fields(fraction: tuple[float, float, float]) -> None:
+    corners = np.stack(np.meshgrid(*([np.arange(3.0)] * 3), indexing="ij"), axis=-1)
+    matrix = np.array([[1.0, -2.0, 0.5], [0.25, 3.0, -1.0], [2.0, 0.0, 1.0]])
+    field = FieldMap(np.zeros(3), np.ones(3), (corners @ matrix).astype(np.float32))
+    point = 2.0 * np.array([fraction])
+    np.testing.assert_allclose(field.at(point), point @ matrix, atol=1e-12)
+
+
+def test_outside_is_an_error_or_zero() -> None:
+    outside = np.array([[0.0, 5.0, 110.0], [0.0, 5.0, 200.0]])
+    with pytest.raises(ParkfError, match=r"1 of 2 points lie outside .* number 1 at \[0\.0, 5\.0, 200\.0\]"):
+        _random_map().at(outside)
+    assert not _random_map(outside="zero").at(outside)[1].any()
+    with pytest.raises(ParkfError, match="outside"):
+        _random_map(outside="zero").at(np.array([[np.nan, 5.0, 110.0]]))
+
+
+def test_map_file_round_trip(tmp_path: Path) -> None:
+    field, path = _random_map(), tmp_path / "map.npz"
+    field.save(path)
+    first = path.read_bytes()
+    assert FieldMap.load(path).fingerprint() == field.fingerprint()
+    field.save(path)
+    assert path.read_bytes() == first
+    assert FieldMap.load(path, interpolation="cubic").fingerprint() != field.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "complaint"),
+    [
+        ({"origin": np.zeros(3), "spacing": np.ones(3)}, "without values"),
+        ({"origin": np.zeros(3), "spacing": np.ones(3), "values": np.zeros((2, 2, 2))}, r"\(nx, ny, nz, 3\)"),
+        ({"origin": np.zeros(3), "spacing": np.zeros(3), "values": np.zeros((2, 2, 2, 3))}, "positive spacing"),
+        ({"origin": np.zeros(3), "spacing": np.ones(3), "values": np.full((2, 2, 2, 3), np.nan)}, "not finite"),
+    ],
+)
+def test_a_bad_map_is_refused(tmp_path: Path, arrays: dict, complaint: str) -> None:
+    path = tmp_path / "bad.npz"
+    np.savez(path, **arrays)
+    with pytest.raises(ParkfError, match=complaint) as caught:
+        FieldMap.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_what_is_no_map_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "text.npz"
+    path.write_text("no zip archive")
+    with pytest.raises(ParkfError, match="not a field map"):
+        FieldMap.load(path)
+    with pytest.raises(ParkfError, match="no such file"):
+        FieldMap.load(tmp_path / "nowhere.npz")
+    path.write_text('{"charges": []}')
+    with pytest.raises(ParkfError, match="not a file of dipole sources"):
+        DipoleSources.load(path)
+
+
+def test_grid_covers_what_it_is_asked_for(sources: DipoleSources) -> None:
+    coarse = evaluate_on_grid(sources, spacing=500.0, x_max=1000.0, y_max=500.0, z_min=3000.0, z_max=5000.0)
+    np.testing.assert_allclose(coarse.origin, [-1000.0, -500.0, 3000.0])
+    np.testing.assert_allclose(coarse.upper, [1000.0, 500.0, 5000.0])
+    middle = np.array([[500.0, -500.0, 4000.0]])
+    np.testing.assert_allclose(coarse.at(middle), sources.field(middle), atol=1e-6)

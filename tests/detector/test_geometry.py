@@ -1,0 +1,127 @@
+"""The embedded geometry holds LHCb's facts; a file that cannot be is refused with a reason."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from parkf.detector.description import Description
+from parkf.detector.geometry import (
+    PLANES,
+    SCIFI_PLANES,
+    UT_PLANES,
+    VELO_PLANES,
+    Z_IN,
+    Z_OUT,
+    Geometry,
+    load_geometry,
+)
+from parkf.errors import ParkfError
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "data/geometry/run3.yaml"
+FULL_SIMULATION = ROOT / "../shared/data/lhcb_fullsim/hits.parquet"
+
+
+def test_planes_have_their_numbers(geometry: Geometry) -> None:
+    planes = geometry.planes()
+    assert planes.shape == (PLANES, 3) == (70, 3)
+    assert (VELO_PLANES, UT_PLANES) == (range(0, 52), range(52, 56))
+    assert (Z_IN, Z_OUT, SCIFI_PLANES) == (56, 57, range(58, 70))
+    np.testing.assert_allclose(planes[list(UT_PLANES), 0], [2327.5, 2372.5, 2597.5, 2642.5])
+    np.testing.assert_allclose(planes[[Z_IN, Z_OUT], 0], [2665.0, 7826.0])
+    stations = np.add.outer([7826.0, 8508.0, 9193.0], [0.0, 70.0, 140.0, 210.0])
+    np.testing.assert_allclose(planes[list(SCIFI_PLANES), 0], stations.ravel())
+    np.testing.assert_allclose(planes[list(SCIFI_PLANES), 2], 0.003601)
+    np.testing.assert_allclose(planes[: Z_OUT + 1, 1:], 0.0)
+
+
+def test_stereo_angles(geometry: Geometry) -> None:
+    expected = [0.0, np.tan(np.radians(5.0)), -np.tan(np.radians(5.0)), 0.0]
+    for planes in (UT_PLANES, SCIFI_PLANES):
+        slopes = [geometry.strip_slope(plane) for plane in planes]
+        np.testing.assert_allclose(slopes, np.resize(expected, len(planes)), atol=2e-6)
+
+
+def test_schema_on_disk_is_the_models() -> None:
+    """Refresh with: python -m parkf.detector.description > workflow/schemas/geometry.schema.json."""
+    stored = json.loads((ROOT / "workflow/schemas/geometry.schema.json").read_text())
+    assert stored == Description.model_json_schema()
+
+
+def _rotated(x: np.ndarray, y: np.ndarray, angle: float) -> tuple[np.ndarray, np.ndarray]:
+    c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+    return c * x + s * y, c * y - s * x
+
+
+@pytest.mark.skipif(not FULL_SIMULATION.is_file(), reason="the full simulation's hits are not here")
+def test_active_areas_contain_the_full_simulations_hits(geometry: Geometry) -> None:
+    hits = pd.read_parquet(FULL_SIMULATION)
+    velo = hits[hits.det == "VELO"]
+    for side, parity in ((geometry.velo.right, 0), (geometry.velo.left, 1)):
+        here = velo[velo.layer % 2 == parity]
+        inside = np.zeros(len(here), dtype=bool)
+        for sensor in side.sensors:
+            u, v = _rotated(here.x.to_numpy() - sensor.x, here.y.to_numpy() - sensor.y, sensor.angle)
+            size = geometry.velo.sensor
+            inside |= (abs(u) < 0.5 * size.length + 0.01) & (abs(v) < 0.5 * size.width + 0.01)
+        assert inside.mean() > 0.999
+    for name, part in (("UT", geometry.ut), ("SciFi", geometry.scifi)):
+        for index, layer in enumerate(part.layers):
+            here = hits[(hits.det == name) & (hits.layer == index)]
+            assert (abs(here.x) < layer.half_width + 15.0).mean() > 0.999
+            assert (np.maximum(abs(here.ymin), abs(here.ymax)) < layer.half_height + 16.0).all()
+            np.testing.assert_allclose(here.dxdy.abs().max(), abs(layer.dxdy), atol=2e-4)
+
+
+def _changed(tmp_path: Path, change) -> Path:
+    content = yaml.safe_load(FILE.read_text())
+    change(content)
+    path = tmp_path / "geometry.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def _swap_layers(content: dict) -> None:
+    layers = content["scifi"]["layers"]
+    layers[2], layers[3] = layers[3], layers[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (_swap_layers, r"scifi\.layers: z must ascend: entry 2 is 8036, entry 3 is 7966"),
+        (lambda c: c["velo"]["left"]["z"].reverse(), r"velo\.left\.z must ascend"),
+        (lambda c: c["velo"]["left"]["z"].pop(), "51 modules, expected 52"),
+        (lambda c: c["ut"].update(colour="blue"), r"ut\.colour: Extra inputs are not permitted"),
+        (lambda c: c["ut"].pop("efficiency"), r"ut\.efficiency: Field required"),
+        (lambda c: c["ut"].update(efficiency=1.5), r"ut\.efficiency: .*less than or equal to 1"),
+        (lambda c: c["beam"].update(x=float("nan")), r"beam\.x: .*finite"),
+        (lambda c: c["velo"].update(material="cheese"), "material 'cheese' is not among"),
+        (lambda c: c["magnet"].update(z_in=2600.0), r"last UT layer .* must lie before magnet\.z_in"),
+        (lambda c: c["scifi"].update(cluster_fractions=[0.1] * 12), "sum 1.2, expected 1"),
+    ],
+)
+def test_an_impossible_geometry_is_refused(tmp_path: Path, change, complaint: str) -> None:
+    path = _changed(tmp_path, change)
+    with pytest.raises(ParkfError, match=complaint) as caught:
+        load_geometry(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_or_broken_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParkfError, match="no such file"):
+        load_geometry(tmp_path / "nowhere.yaml")
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("tag: [")
+    with pytest.raises(ParkfError, match="not a YAML file"):
+        load_geometry(broken)
+
+
+def test_fingerprint_follows_the_content(tmp_path: Path, geometry: Geometry) -> None:
+    assert load_geometry(FILE).fingerprint() == geometry.fingerprint()
+    other = load_geometry(_changed(tmp_path, lambda c: c["slabs"][0].update(thickness=2.1)))
+    assert other.fingerprint() != geometry.fingerprint()
