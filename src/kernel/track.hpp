@@ -87,7 +87,11 @@ KERNEL_FUNCTION Integer<T> load_integer(const int* source) {
 
 template <class T>
 KERNEL_FUNCTION void store(const T& value, Scalar<T>* target) {
-  __builtin_memcpy(target, &value, sizeof(T));
+  if constexpr (Number<T>::lanes == 1) {
+    *target = value;
+  } else {
+    __builtin_memcpy(target, &value, sizeof(T));
+  }
 }
 
 template <class T>

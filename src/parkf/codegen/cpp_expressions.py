@@ -22,7 +22,7 @@ class KernelPrinter(CXX17CodePrinter):
     def _print_Abs(self, expr: sp.Abs) -> str:  # noqa: N802
         return f"magnitude({self._print(expr.args[0])})"
 
-    def _print_sign(self, expr: sp.sign) -> str:  # noqa: N802
+    def _print_sign(self, expr: sp.sign) -> str:
         return f"side({self._print(expr.args[0])})"
 
     def _print_Side(self, expr: sp.Function) -> str:  # noqa: N802
@@ -59,8 +59,8 @@ def text(expression: sp.Expr) -> str:
 def assignments(targets: Mapping[str, sp.Expr]) -> list[str]:
     """C++ statements that set `targets` of number type T and share common subexpressions.
 
-    Names that are declared elsewhere may be read; parameters p0, p1, … are read from `p[…]` first. All targets are
-    set after everything has been computed, so a target may also be an input.
+    Names that are declared elsewhere may be read; parameters p0, p1, … are read from `p[…]` first. All
+    targets are set after everything has been computed, so a target may also be an input.
     """
     steps, results = sp.cse(list(targets.values()), symbols=sp.numbered_symbols("t"))
     lines = _loaded(symbol for form in (*(f for _, f in steps), *results) for symbol in form.free_symbols)

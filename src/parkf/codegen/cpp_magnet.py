@@ -25,7 +25,7 @@ def _jacobian() -> list[str]:
 def _local_qop() -> list[str]:
     targets = {"here": LOCAL_QOP, "derivative": sp.diff(LOCAL_QOP, k)}
     return [
-        "/// q/p after the energy loss before the magnet, and its derivative with respect to q/p at production.",
+        "/// q/p after the energy loss before the magnet, and its derivative to q/p at production.",
         "template <class T, class P>",
         "KERNEL_FUNCTION void local_qop(const P& p, const T& k, T& here, T& derivative) {",
         *(f"  {line}" for line in assignments(targets)),
@@ -46,7 +46,7 @@ def _deviations() -> list[str]:
     used = set().union(*(form.free_symbols for form in targets.values())) - {*STATE, h}
     read = [f"  const auto {n} = header[{i}];" for i, n in enumerate(magnet.HEADER) if n in map(str, used)]
     return [
-        "/// What the table's polynomials depend on; x_tx = ∂x/∂tx = ∂y/∂ty, x_h and y_h are derivatives to h.",
+        "/// What the polynomials depend on; x_tx = ∂x/∂tx = ∂y/∂ty, x_h and y_h are derivatives to h.",
         "template <class T>",
         "struct Deviations {",
         "  T f, x, y, x_tx, x_h, y_h;",
@@ -66,8 +66,12 @@ def _deviations() -> list[str]:
 
 def _weights() -> list[str]:
     targets = {f"w[{i}]": form for i, form in enumerate(magnet.WEIGHTS.values())}
-    steps_x = ", ".join(str(i) for i, _ in magnet.WEIGHTS)
-    steps_y = ", ".join(str(j) for _, j in magnet.WEIGHTS)
+
+    def neighbour(axis: str, steps: list[int]) -> str:
+        values = ", ".join(map(str, steps))
+        body = f"constexpr int steps[6] = {{{values}}}; return steps[n];"
+        return f"KERNEL_FUNCTION int neighbour_{axis}(int n) {{ {body} }}"
+
     return [
         "/// Weights of the six bins, in the order of neighbour_x and neighbour_y.",
         "template <class T>",
@@ -75,9 +79,9 @@ def _weights() -> list[str]:
         *(f"  {line}" for line in assignments(targets)),
         "}",
         "",
-        "/// Steps in bins, in the direction of the offset, from the nearest bin to the n-th one that is read.",
-        f"KERNEL_FUNCTION int neighbour_x(int n) {{ constexpr int steps[6] = {{{steps_x}}}; return steps[n]; }}",
-        f"KERNEL_FUNCTION int neighbour_y(int n) {{ constexpr int steps[6] = {{{steps_y}}}; return steps[n]; }}",
+        "/// Steps in bins, in the direction of the offset, from the nearest bin to the n-th that is read.",
+        neighbour("x", [i for i, _ in magnet.WEIGHTS]),
+        neighbour("y", [j for _, j in magnet.WEIGHTS]),
         "",
     ]
 

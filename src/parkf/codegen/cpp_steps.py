@@ -47,7 +47,8 @@ def _noise_function(step: Step) -> list[str]:
     body += [f"(void){v};" for v in step.kernel_inputs if v not in used]
     return [
         "template <class T, class P>",
-        f"KERNEL_FUNCTION Noise<T> noise_{step.name}(const P& p, const T& k{_inputs(step)}, const State<T>& s) {{",
+        f"KERNEL_FUNCTION Noise<T> noise_{step.name}(const P& p, const T& k{_inputs(step)},"
+        " const State<T>& s) {",
         "  Noise<T> q;",
         *(f"  {line}" for line in body + assignments(targets)),
         "  return q;",
@@ -59,10 +60,10 @@ def _noise_function(step: Step) -> list[str]:
 def by_name(steps: list[Step]) -> list[str]:
     """C++ function that runs a step given by name, for checks from Python."""
     lines = [
-        "/// Run one step: `s`, then `c` and the columns of `jacobian` (25) are carried on; `q` is its noise.",
+        "/// Run one step: `s`, `c` and the columns of `jacobian` (25) are carried on; `q` is its noise.",
         "template <class T>",
-        "bool run_step(const std::string& name, const T* p, T pol, const T* planes, State<T>& s, Covariance<T>& c,",
-        "              T* jacobian, Noise<T>& q) {",
+        "bool run_step(const std::string& name, const T* p, T pol, const T* planes, State<T>& s,",
+        "              Covariance<T>& c, T* jacobian, Noise<T>& q) {",
         "  for (int i = 0; i < 25; ++i) jacobian[i] = T(i % 6 == 0);",
         "  q = {};",
     ]

@@ -46,7 +46,7 @@ class SparseJacobian:
         return ["template <class T>", f"struct Jacobian{self.name} {{", f"  T {fields};", "};", ""]
 
     def transport(self, *, decoupled: bool) -> list[str]:
-        """C++ function C ← F C Fᵀ; `decoupled`: elements between the x and the y part are zero and stay so."""
+        """C++ function C ← F C Fᵀ; `decoupled`: what couples the x and the y part is and stays zero."""
 
         def coupled(i: int, j: int) -> bool:
             return not decoupled or ({i, j} <= X_PART or {i, j} <= Y_PART)

@@ -4,7 +4,6 @@ from parkf.codegen.cpp_magnet import magnet_functions
 from parkf.codegen.cpp_steps import by_name, step_functions
 from parkf.steps import BLOCKS, CONSTANT_COUNT, STEPS, formulas_hash, offsets
 
-
 _OPENING = [
     "#pragma once",
     "// Written by `python -m parkf.codegen` from the formulas in parkf.steps: edit those, not this.",

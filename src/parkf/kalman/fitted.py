@@ -1,0 +1,76 @@
+"""Fitted tracks, and what their status says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from parkf.tables import FITTED
+
+NUMBERS = (
+    *("z", "x", "y", "tx", "ty", "qop", "xx", "xtx", "txtx", "yy", "yty", "tyty", "qopqop"),
+    *("chi2_velo", "chi2_ut", "chi2_scifi"),
+)
+INTEGERS = ("ndof_velo", "ndof_ut", "ndof_scifi", "status")
+
+# Bits of the status; 0 is a good fit.
+STATUS: Mapping[int, str] = {
+    1: "the result is not finite, mostly because an input is not",
+    2: "a variance is not positive",
+    4: "beyond the magnet table's bins; its edge was continued",
+    8: "below the momenta that the magnet table was trained on; it was continued linearly",
+    16: "fewer than two VELO hits at different z: there is nothing to start from",
+    32: "no SciFi hit: q/p is the pattern recognition's",
+}
+
+
+def explain_status(status: int) -> list[str]:
+    """Say in words what the bits of a status mean."""
+    return [text for bit, text in STATUS.items() if status & bit]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Tracks at their closest approach to the beam line; every attribute is (n,).
+
+    z, x, y in mm, tx, ty in rad, qop at production in 1/MeV in the precision of the fit; the covariance's
+    elements xx, xtx, txtx, yy, yty, tyty, qopqop; χ² and ndof of the VELO, UT and SciFi hits; status (0:
+    good, else a sum of the bits in :data:`STATUS`). The start from two hits takes four off the VELO's ndof,
+    q/p one off SciFi's.
+    """
+
+    z: NDArray
+    x: NDArray
+    y: NDArray
+    tx: NDArray
+    ty: NDArray
+    qop: NDArray
+    xx: NDArray
+    xtx: NDArray
+    txtx: NDArray
+    yy: NDArray
+    yty: NDArray
+    tyty: NDArray
+    qopqop: NDArray
+    chi2_velo: NDArray
+    chi2_ut: NDArray
+    chi2_scifi: NDArray
+    ndof_velo: NDArray[np.int32]
+    ndof_ut: NDArray[np.int32]
+    ndof_scifi: NDArray[np.int32]
+    status: NDArray[np.int32]
+
+    @classmethod
+    def from_kernel(cls, numbers: NDArray, integers: NDArray[np.int32], count: int) -> "Fitted":
+        """Take the first `count` tracks of the kernel's arrays, (16, n) and (4, n)."""
+        named = dict(zip(NUMBERS, numbers[:, :count], strict=True))
+        return cls(**named, **dict(zip(INTEGERS, integers[:, :count], strict=True)))
+
+    def to_arrow(self, event: pa.Array, candidate: pa.Array) -> pa.RecordBatch:
+        """Rows of the table ``fitted`` for the candidates of these numbers."""
+        columns = {"event": event, "candidate": candidate}
+        columns |= {name: pa.array(getattr(self, name), safe=False) for name in (*NUMBERS, *INTEGERS)}
+        arrays = [columns[name].cast(kind, safe=False) for name, kind in FITTED.columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=FITTED.schema)
