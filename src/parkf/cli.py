@@ -89,7 +89,6 @@ def candidates(
     alignment: AlignmentFile,
     field: FieldFile,
     polarity: Polarity,
-    seed: Seed,
     threads: Threads = 1,
 ) -> None:
     """Find track candidates in hits, as the trigger's pattern recognition hands them over."""
@@ -102,7 +101,6 @@ def candidates(
         geometry=_aligned(geometry, alignment),
         field=FieldMap.load(field),
         polarity=polarity,
-        seed=seed,
         workers=threads,
     )
 

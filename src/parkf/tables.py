@@ -106,6 +106,7 @@ STATES = Table(
         ("z", pa.float64()),
         *((name, pa.float64()) for name in _STATE),
         ("p", pa.float64()),  # momentum here, after the energy loss so far
+        ("polarity", pa.int8()),
     ),
 )
 

@@ -29,7 +29,7 @@ rule generate:
         events=lambda w: RUN.events(w.sample),
         seed=lambda w: RUN.seed(w.sample),
         pile_up=RUN["events"]["pile_up"],
-        code=code("parkf/simulation/generator.py", "parkf/tables.py"),
+        code=code("parkf/simulation/generator.py", "parkf/simulation/interactions.py", "parkf/tables.py"),
     threads: 2
     log:
         f"{RESULTS}/logs/generate-{{sample}}.log",
@@ -79,9 +79,8 @@ rule candidates:
     output:
         f"{RESULTS}/candidates/{{sample}}.parquet",
     params:
-        seed=lambda w: RUN.seed(w.sample),
         polarity=lambda w: RUN.polarity(w.sample),
-        code=code("parkf/detector", "parkf/simulation/pattern.py"),
+        code=code("parkf/detector", "parkf/transport", "parkf/simulation/pattern", *TRANSPORT_KERNEL),
     threads: 2
     log:
         f"{RESULTS}/logs/candidates-{{sample}}.log",
@@ -89,4 +88,4 @@ rule candidates:
         f"{RESULTS}/benchmarks/candidates-{{sample}}.tsv"
     shell:
         "parkf candidates {input.hits} {output} --geometry {input.detector[0]} --alignment {input.detector[1]}"
-        " --field {input.field} --polarity {params.polarity} --seed {params.seed} --threads {threads} 2> {log}"
+        " --field {input.field} --polarity {params.polarity} --threads {threads} 2> {log}"

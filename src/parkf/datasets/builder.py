@@ -33,7 +33,6 @@ _COORDINATES = ("x", "y", "tx", "ty")
 def build_step_datasets(
     particles: Sequence[Path],
     states: Sequence[Path],
-    polarities: Sequence[int],
     folder: Path,
     *,
     geometry: Geometry,
@@ -46,9 +45,7 @@ def build_step_datasets(
     Parameters
     ----------
     particles, states : sequences of Path
-        Tables PARTICLES and STATES of each sample, sorted by event.
-    polarities : sequence of int
-        +1 or -1 for each sample.
+        Tables PARTICLES and STATES of each sample, sorted by event; every sample of one polarity.
     folder : Path
         Takes the tables `parkf.tables.STEP_DATA`.
     geometry : Geometry
@@ -64,14 +61,11 @@ def build_step_datasets(
     Raises
     ------
     ParkfError
-        When the numbers of files and polarities differ, or a file cannot be read.
+        When the numbers of files differ, or files cannot be read or do not belong together.
     """
-    if not len(particles) == len(states) == len(polarities):
-        raise ParkfError(
-            f"{len(particles)} particle files, {len(states)} state files and {len(polarities)} polarities, "
-            "expected as many of each"
-        )
-    samples = [_Sample(*sample) for sample in zip(particles, states, polarities, strict=True)]
+    if len(particles) != len(states):
+        raise ParkfError(f"{len(particles)} particle files and {len(states)} state files, expected as many")
+    samples = [_Sample(*sample) for sample in zip(particles, states, strict=True)]
     beam = geometry.beam
     thresholds = _thresholds(samples, beam, max_rows)
     with ExitStack() as stack:
@@ -90,7 +84,6 @@ def build_step_datasets(
 class _Sample:
     particles: Path
     states: Path
-    polarity: int
 
 
 @dataclass(frozen=True)
@@ -122,8 +115,11 @@ def _pieces(sample: _Sample, beam: Beam) -> Iterator[_Piece]:
             )
         from_beam = np.hypot(particles["x"] - beam.x, particles["y"] - beam.y) < FROM_BEAM
         track = np.where(select_particles(particles)[row], row, -1)
+        polarity = int(states["polarity"][0])
+        if np.any(states["polarity"] != polarity):
+            raise ParkfError(f"{sample.states}: column 'polarity' changes, expected one polarity in a sample")
         yield _Piece(
-            sample.polarity,
+            polarity,
             states,
             {name: values[row] for name, values in particles.items()},
             legs_of_steps(states, track, from_beam),

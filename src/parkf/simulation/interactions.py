@@ -2,8 +2,8 @@
 
 The transport scatters particles and slows them down; it makes no new ones. But a hadron that interacts leaves
 a VELO segment, and its products leave SciFi segments, without the other half: what false matches are made of.
-Here both processes are equally likely at every z up to the magnet (VELO, RF foil, RICH 1 and UT are spread over
-it), at rates that give about as many products per event as LHCb's full simulation.
+Here both processes are equally likely at every z up to the magnet (VELO, RF foil, RICH 1, UT lie all along),
+at rates that give about as many products per event as LHCb's full simulation.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ CONVERSION_LENGTH = 10_000.0
 
 MEAN_CHARGED = 2.5
 MEAN_NEUTRAL = 1.5
-"""Products of an interaction, besides one charged; they share the momentum at random."""
+"""Products of an interaction besides one charged."""
 
 TRANSVERSE = 250.0
 """MeV; width of a product's momentum along each axis across its parent's."""
@@ -38,8 +38,8 @@ def interact(particles: Columns, random: np.random.Generator) -> Columns:
     Parameters
     ----------
     particles : dict of (n,) arrays
-        collision, pdg_id, mother, charge, mass, production x, y, z, momentum px, py, pz and `z_end`, where the
-        particle decays (infinite if it does not); mm and MeV.
+        collision, pdg_id, mother, charge, mass, x, y, z of production, px, py, pz and `z_end`, where it decays
+        (infinite if it does not); mm and MeV.
     random : Generator
         Draws everything.
 

@@ -71,7 +71,9 @@ def simulate(
             states = track_through(field, polarity, geometry, particles, seed=seed, threads=threads)
             states = _until_the_end(states, particles)
             if states_writer is not None:
-                states_writer.write_table(pa.table(_worth_training(states, particles), schema=STATES.schema))
+                written = _worth_training(states, particles)
+                written["polarity"] = np.full(len(written["z"]), polarity, np.int8)
+                states_writer.write_table(pa.table(written, schema=STATES.schema))
             if hits_writer is not None:
                 hits = respond(states, geometry=geometry, seed=seed)
                 hits_writer.write_table(pa.table(hits, schema=HITS.schema))
@@ -90,4 +92,4 @@ def _worth_training(states: dict[str, NDArray], particles: dict[str, NDArray]) -
     p = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)
     chosen = (p > STATES_P_MIN) & (np.abs(particles["pdg_id"]) != _ELECTRON)
     row = np.searchsorted(particle_key(particles), particle_key(states))
-    return {name: states[name][chosen[row]] for name, _ in STATES.columns}
+    return {name: values[chosen[row]] for name, values in states.items()}

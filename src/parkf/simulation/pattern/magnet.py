@@ -81,75 +81,75 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
     geometry : Geometry
         Gives the planes and the SciFi's size.
     """
-    planes = geometry.planes()
-    z_layers = planes[SCIFI_PLANES, 0]
+    rays = _carry_rays(field, geometry)
+    z_layers = geometry.planes()[SCIFI_PLANES, 0]
     z_scifi = float(0.5 * (z_layers[0] + z_layers[-1]))
-    start, h = _rays()
-    velo = start.copy()
-    velo[:, :2] += start[:, 2:] * (Z_REFERENCE - _Z_START)
-    states = np.column_stack([start, h])
-    z = np.full(len(h), _Z_START)
-    at_ut, alive = [], np.ones(len(h), bool)
-    # polarity +1: there h is q/p.
-    for z_plane in planes[UT_PLANES, 0]:
-        moved = propagate(field, 1, states, z, (z_plane, 0.0, 0.0))
-        at_ut.append(moved.states)
-        alive &= moved.ok
-    at_scifi = []
-    origin, z_origin = states, z
-    for z_plane in [*z_layers, z_scifi]:
-        moved = propagate(field, 1, origin, z_origin, (z_plane, 0.0, 0.0))
-        at_scifi.append(moved.states)
-        alive &= moved.ok
-        # From layer to layer; the last hop goes back to the middle.
-        origin, z_origin = np.where(moved.ok[:, None], moved.states, states), np.where(moved.ok, moved.z, z)
-    alive &= _inside_scifi(at_scifi[-1], geometry)
-    velo, h = velo[alive], h[alive]
-    scifi = at_scifi[-1][alive]
-    x_layers = np.stack([state[alive, 0] for state in at_scifi[:-1]], axis=1)
+    cubic_ratio = _cubic_ratio(z_layers - z_scifi, rays.x_scifi)
+    velo, h, scifi = rays.velo, rays.h, _as_segments(rays, z_layers - z_scifi, cubic_ratio)
 
     change = _sine(scifi[:, 2], scifi[:, 3]) - _sine(velo[:, 2], velo[:, 3])
     bend = scifi[:, 2] - velo[:, 2]
     sizeable = np.abs(bend) > _SMALLEST_BEND
     # The kink: x_velo + tx_velo (z - z0) = x_scifi + tx_scifi (z - z1); times the bend it is an error in x.
     kink_times_bend = velo[:, 0] - velo[:, 2] * Z_REFERENCE - scifi[:, 0] + scifi[:, 2] * z_scifi
+    kink_terms = _kink_terms(velo, scifi[:, 2]) * bend[:, None]
     focusing = _focusing_terms(velo, scifi[:, 2])
     straight_y = velo[:, 1] + velo[:, 3] * (z_scifi - Z_REFERENCE)
-    relative = (change / h)[:, None]
+    straight_x = velo[:, :1] + velo[:, 2:3] * (geometry.planes()[UT_PLANES, 0] - Z_REFERENCE)
     return MagnetModel(
         z_scifi=z_scifi,
-        cubic_ratio=_cubic_ratio(z_layers - z_scifi, x_layers),
-        kink=_solve(
-            _kink_terms(velo, scifi[:, 2])[sizeable] * bend[sizeable, None], kink_times_bend[sizeable]
-        ),
-        inverse_momentum=_solve(_momentum_terms(velo, change) * relative, np.ones(len(h))),
+        cubic_ratio=cubic_ratio,
+        kink=_solve(kink_terms[sizeable], kink_times_bend[sizeable]),
+        inverse_momentum=_solve(_momentum_terms(velo, change) * (change / h)[:, None], np.ones(len(h))),
         y_shift=_solve(focusing, scifi[:, 1] - straight_y),
         ty_shift=_solve(focusing, scifi[:, 3] - velo[:, 3]),
-        ut_shift=np.stack(
-            [
-                _solve(
-                    _ut_terms(velo),
-                    (state[alive, 0] - velo[:, 0] - velo[:, 2] * (z_plane - Z_REFERENCE)) / h,
-                )
-                for state, z_plane in zip(at_ut, planes[UT_PLANES, 0], strict=True)
-            ]
-        ),
+        ut_shift=np.stack([_solve(_ut_terms(velo), shift / h) for shift in (rays.x_ut - straight_x).T]),
     )
 
 
-def _rays() -> tuple[np.ndarray, np.ndarray]:
-    """States (n, 4) of tracks from the beam spot at `_Z_START`, and their h (n,)."""
+@dataclass(frozen=True)
+class _Rays:
+    """VELO lines (n, 4), h (n,), and positions in mm at the UT (n, 4) and SciFi layers (n, 12) each."""
+
+    velo: np.ndarray
+    h: np.ndarray
+    x_ut: np.ndarray
+    x_scifi: np.ndarray
+    y_scifi: np.ndarray
+
+
+def _carry_rays(field: FieldMap, geometry: Geometry) -> _Rays:
+    """Rays from the beam spot that stay within the SciFi."""
     random = np.random.Generator(np.random.Philox(_SEED))
     tx, ty = (limit * (2 * random.random(N_RAYS) - 1) for limit in _SLOPE_MAX)
     low, high = np.log(_P_RANGE)
     h = random.choice([-1.0, 1.0], N_RAYS) * np.exp(-(low + (high - low) * random.random(N_RAYS)))
     path = _Z_START - _VERTEX_SIGMA_Z * random.standard_normal(N_RAYS)
-    return np.column_stack([tx * path, ty * path, tx, ty]), h
+    velo = np.column_stack([tx * path, ty * path, tx, ty])
+    states, z = np.column_stack([velo, h]), np.full(N_RAYS, _Z_START)
+    velo[:, :2] += velo[:, 2:] * (Z_REFERENCE - _Z_START)
 
-
-def _inside_scifi(states: np.ndarray, geometry: Geometry) -> np.ndarray:
+    alive = np.ones(N_RAYS, bool)
+    at_planes = []
+    for z_plane in geometry.planes()[[*UT_PLANES, *SCIFI_PLANES], 0]:
+        # With polarity +1, h is q/p.
+        moved = propagate(field, 1, states, z, (z_plane, 0.0, 0.0))
+        alive &= moved.ok
+        states, z = np.where(moved.ok[:, None], moved.states, states), np.where(moved.ok, moved.z, z)
+        at_planes.append(states)
     last = geometry.scifi.layers[-1]
-    return (np.abs(states[:, 0]) < last.half_width) & (np.abs(states[:, 1]) < last.half_height)
+    alive &= (np.abs(states[:, 0]) < last.half_width) & (np.abs(states[:, 1]) < last.half_height)
+    x, y = np.stack(at_planes, axis=2)[alive, :2].transpose(1, 0, 2)
+    n_ut = len(UT_PLANES)
+    return _Rays(velo[alive], h[alive], x[:, :n_ut], x[:, n_ut:], y[:, n_ut:])
+
+
+def _as_segments(rays: _Rays, z: np.ndarray, cubic_ratio: float) -> np.ndarray:
+    """States (n, 4) at z = 0 of the curves that a SciFi segment is fitted with, z (12,) being the layers'."""
+    in_x = np.column_stack([np.ones_like(z), z, z**2 * (1 + cubic_ratio * z)])
+    x = np.linalg.lstsq(in_x, rays.x_scifi.T, rcond=None)[0]
+    y = np.linalg.lstsq(in_x[:, :2], rays.y_scifi.T, rcond=None)[0]
+    return np.column_stack([x[0], y[0], x[1], y[1]])
 
 
 def _solve(terms: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -13,14 +13,14 @@ COARSE_Y = 120.0
 COARSE_Y_SHARE = 0.06
 """A pair may be this far apart in y (mm, and share of |y| for the focusing) on the straight line."""
 
-# Widths of a genuine pair's distances: measurement, and scattering per unit of bend (bends are 1.2 GeV over p;
-# the material before the magnet scatters by 6.5 MeV over p, 6.7 m from the middle of the SciFi).
-SIGMA_X = 2.5
-SIGMA_X_PER_BEND = 30.0
-SIGMA_Y = 2.5
-SIGMA_Y_PER_BEND = 36.0
-SIGMA_TY = 1.2e-3
-SIGMA_TY_PER_BEND = 7e-3
+# Widths of a genuine pair's distances: the measurement's, and what grows with the bend, that is with 1/p:
+# scattering by some 6.5 MeV over p before the magnet, 6.7 m from the middle of the SciFi.
+SIGMA_X = 0.7
+SIGMA_X_PER_BEND = 23.0
+SIGMA_Y = 1.0
+SIGMA_Y_PER_BEND = 37.0
+SIGMA_TY = 0.8e-3
+SIGMA_TY_PER_BEND = 6.3e-3
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ ANCHOR_LAYERS = (0, 3)
 
 ANCHORS_PER_LAYER = 6
 
-Z_PIVOT = 1500.0
+Z_PIVOT = 1000.0
 """mm; where the material between VELO and UT deflects on average."""
 
 SCATTERING = 5.4

@@ -12,7 +12,7 @@ class Windows(BaseModel):
     scifi_layers: int = Field(default=9, ge=6, le=12, description="fewest SciFi layers of a segment")
     scifi: float = Field(default=0.7, gt=0, description="mm; a SciFi hit may lie this far from its segment")
     match_chi2: float = Field(
-        default=14.0,
+        default=30.0,
         gt=0,
         description="largest χ² of a VELO-SciFi pair from its distances in x, y and ty (3 terms)",
     )
