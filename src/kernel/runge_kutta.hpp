@@ -102,7 +102,7 @@ bool propagate(const FieldGrid& grid, const Plane& plane, double tolerance, Stat
   constexpr double shortest = 1e-3;  // mm; below it an error estimate is rounding
   constexpr double steepest = 10.0;  // slope beyond which z is no useful variable
   constexpr double close = 1e-6;     // mm; the last correction is a straight line
-  double proposal = 1e9;
+  double proposal = grid.spacing[2];
   for (int step = 0; step < most_steps; ++step) {
     const T rest = distance_to(plane, state);
     const double distance = std::abs(value(rest));
@@ -128,10 +128,12 @@ bool propagate(const FieldGrid& grid, const Plane& plane, double tolerance, Stat
     double error = 0.0;
     while (true) {
       const bool last = length >= distance;
-      if (!try_step(grid, state, last ? rest : T(direction * length), next, error)) return false;
-      if (error <= tolerance || length <= shortest) break;
+      const bool inside = try_step(grid, state, last ? rest : T(direction * length), next, error);
+      if (inside && (error <= tolerance || length <= shortest)) break;
+      if (length <= shortest) return false;
       rejected = true;
-      length *= std::clamp(0.9 * std::sqrt(std::sqrt(tolerance / error)), 0.1, 0.9);
+      // A long trial may leave the map where the path does not.
+      length *= inside ? std::clamp(0.9 * std::sqrt(std::sqrt(tolerance / error)), 0.1, 0.9) : 0.5;
     }
     state = next;
     if (!(std::abs(value(state.tx)) < steepest && std::abs(value(state.ty)) < steepest)) return false;
