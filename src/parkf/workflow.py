@@ -66,7 +66,7 @@ class Run:
         return bool(self._config["training"]["datasets"] == "simulate")
 
     def samples(self, purpose: str) -> list[str]:
-        """Samples for ``training`` or ``validation``, one for each polarity."""
+        """Return the samples for ``training`` or ``validation``, one for each polarity."""
         return [f"{purpose}_{polarity}" for polarity in self._config["polarities"]]
 
     def events(self, sample: str) -> int:

@@ -1,6 +1,7 @@
 """Figures as inline SVG, one style for all pages."""
 
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -9,8 +10,11 @@ import matplotlib as mpl
 import numpy as np
 
 mpl.use("svg")
+from matplotlib import mathtext
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+
+from parkf.training.result import BinAccuracy, Minimum
 
 FIT_NAMES = {"parkf": "ParKF (smoother)", "paper_scheme": "paper's scheme"}
 COMPONENTS = {"x": "x", "y": "y", "tx": "$t_x$", "ty": "$t_y$", "qop": "q/p"}
@@ -144,4 +148,51 @@ def step_accuracy(steps: Mapping[str, Any]) -> str:
             axes.set(xscale="log", yscale="log", xlabel="p [GeV]", title=COMPONENTS[component])
         drawn.axes[0].set(ylabel="RMS of δ_par / σ_MS")
         drawn.axes[-1].legend(fontsize=6, ncols=2)
+    return drawn.svg
+
+
+def formula(latex: str) -> str:
+    """Typeset one line of LaTeX."""
+    with plt.rc_context({"svg.hashsalt": "parkf", "mathtext.fontset": "cm"}):
+        buffer = io.StringIO()
+        mathtext.math_to_image(f"${latex}$", buffer, format="svg", dpi=110)
+    text = buffer.getvalue()
+    # The image carries a date otherwise, and two equal runs would differ.
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    return text[text.index("<svg") :]
+
+
+def set_accuracy(accuracy: Sequence[BinAccuracy]) -> str:
+    """Draw δ_par/σ_MS and the width of the standardised truth of one parameter set against momentum."""
+    with figure(2, height=2.6) as drawn:
+        for component in ("x", "y", "tx", "ty"):
+            rows = [row for row in accuracy if row.component == component and row.ratio_rms is not None]
+            centre = [np.sqrt(row.p_min * row.p_max) for row in rows]
+            for axes, values in (
+                (drawn.axes[0], [row.ratio_rms for row in rows]),
+                (drawn.axes[1], [row.truth_width for row in rows]),
+            ):
+                axes.plot(centre, values, "o-", ms=4, label=COMPONENTS[component])
+        drawn.axes[0].set(xscale="log", yscale="log", xlabel="p [GeV]", ylabel="RMS of δ_par / σ_MS")
+        drawn.axes[1].set(xscale="log", xlabel="p [GeV]", ylabel="68 % width of (form − truth)/σ")
+        drawn.axes[1].axhline(1, color="grey", lw=0.8)
+        drawn.axes[0].legend()
+    return drawn.svg
+
+
+def correlation(minimum: Minimum) -> str:
+    """Draw the correlation matrix of one minimisation."""
+    size = 0.4 * len(minimum.names) + 1.2
+    with figure(width=size, height=size) as drawn:
+        (axes,) = drawn.axes
+        axes.imshow(minimum.correlation, vmin=-1, vmax=1, cmap="RdBu_r")
+        for row, values in enumerate(minimum.correlation):
+            for column, value in enumerate(values):
+                axes.text(
+                    column, row, f"{value:.2f}".replace("0.", "."), ha="center", va="center", fontsize=7
+                )
+        ticks = range(len(minimum.names))
+        axes.set_xticks(ticks, labels=minimum.names)
+        axes.set_yticks(ticks, labels=minimum.names)
+        axes.grid(visible=False)
     return drawn.svg

@@ -13,7 +13,7 @@ _ROUNDS = 20
 
 @dataclass(frozen=True)
 class Core:
-    """Mean and width of the Gaussian core, with their statistical errors, and the number of entries in all."""
+    """Mean and width of the Gaussian core, their statistical errors, and the number of entries in all."""
 
     mean: float
     mean_error: float

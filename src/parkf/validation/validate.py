@@ -1,6 +1,7 @@
 """The numbers of ``validation.json``."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,8 @@ def validate(fits: Mapping[str, Sample]) -> dict[str, Any]:
     counts = {"genuine": len(first.genuine), "ghost": len(first.ghosts)}
     if min(counts.values()) < _ENOUGH:
         raise ParkfError(
-            f"validation sample: {counts['genuine']} genuine candidates and {counts['ghost']} ghosts, expected at "
-            f"least {_ENOUGH} of each; raise validation.events in the config"
+            f"validation sample: {counts['genuine']} genuine candidates and {counts['ghost']} ghosts, "
+            f"expected at least {_ENOUGH} of each; raise events.validation in the config"
         )
     return {"counts": counts, "fits": {name: _measure(sample) for name, sample in fits.items()}}
 
@@ -88,7 +89,7 @@ def _pull(rows: pd.DataFrame, component: str) -> dict[str, float]:
 
 def _momentum(rows: pd.DataFrame) -> list[dict[str, float]]:
     bins = []
-    for low, high in zip(MOMENTUM_EDGES[:-1], MOMENTUM_EDGES[1:], strict=True):
+    for low, high in pairwise(MOMENTUM_EDGES):
         inside = rows[(rows.p_true >= 1000 * low) & (rows.p_true < 1000 * high)]
         if len(inside) < _ENOUGH:
             continue

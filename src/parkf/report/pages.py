@@ -1,0 +1,120 @@
+"""Writes the pages: the overview, one page a step, and the list of all constants."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from parkf.files import read_json, replacing
+from parkf.parameters import ParameterSet, explain, load
+from parkf.report import figures, tables
+from parkf.report.verdict import verdict
+from parkf.steps import STEPS
+from parkf.training.result import FitResult, SetResult
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("parkf.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+)
+
+
+def write_report(results: Path, index: Path) -> None:
+    """Write the report of a run.
+
+    Parameters
+    ----------
+    results : Path
+        Folder of a finished run.
+    index : Path
+        The overview; the other pages lie beside it.
+
+    Raises
+    ------
+    ParkfError
+        When a file of the run is missing or broken.
+    """
+    validation = read_json(results / "validation.json")
+    accuracy = read_json(results / "accuracy.json")
+    stages = read_json(results / "stages.json")
+    parameters = load(results / "set")
+    fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEPS}
+    for name, fit in fits.items():
+        _write(index.with_name(f"{name}.html"), "step.html", **_step(fit))
+    numbers = tables.Cells(*explain(parameters, fits))
+    _write(index.with_name("parameters.html"), "parameters.html", numbers=numbers)
+    # The overview comes last: when it is there, all it links to is.
+    _write(index, "index.html", **_overview(results.name, validation, accuracy, stages, parameters, fits))
+
+
+def _write(path: Path, template: str, **content: Any) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(_TEMPLATES.get_template(template).render(**content))
+
+
+def _overview(
+    run: str,
+    validation: Mapping[str, Any],
+    accuracy: Mapping[str, Any],
+    stages: Mapping[str, Any],
+    parameters: ParameterSet,
+    fits: Mapping[str, FitResult],
+) -> dict[str, Any]:
+    measured, fiducial = validation["fits"], accuracy["table"]["fiducial"]
+    manifest = parameters.manifest
+    return {
+        "run": run,
+        "counts": validation["counts"],
+        "fits": measured,
+        "verdict": verdict(validation, fiducial),
+        "figures": {
+            "momentum": Markup(figures.momentum(measured)),
+            "pulls": Markup(figures.pulls(measured)),
+            "ghosts": Markup(figures.ghosts(measured)),
+            "table": Markup(figures.table_accuracy(fiducial)),
+            "steps": Markup(figures.step_accuracy(accuracy["steps"])),
+        },
+        "tables": {
+            "momentum": tables.momentum(measured),
+            "pulls": tables.pulls(measured),
+            "magnet": tables.magnet(fiducial),
+            "steps": tables.Cells(
+                ["step", "what", "sets", "rows"],
+                [
+                    [
+                        Markup('<a href="{0}.html">{0}</a>').format(name),
+                        STEPS[name].text,
+                        str(len(fit.sets)),
+                        str(sum(one.rows for one in fit.sets)),
+                    ]
+                    for name, fit in fits.items()
+                ],
+            ),
+            "stages": tables.stages(stages),
+            "inputs": tables.Cells(
+                ["input", "fingerprint or seed"],
+                [[name, str(value)] for name, value in {**manifest.inputs, **manifest.seeds}.items()],
+            ),
+        },
+    }
+
+
+def _step(fit: FitResult) -> dict[str, Any]:
+    step = STEPS[fit.step]
+    return {
+        "step": step,
+        "formulas": [Markup(figures.formula(line)) for line in step.latex().values()],
+        "sets": [_set(fit.step, one) for one in fit.sets],
+    }
+
+
+def _set(step: str, one: SetResult) -> dict[str, Any]:
+    has_noise = any(row.ratio_rms is not None for row in one.accuracy)
+    return {
+        "label": one.label,
+        "rows": one.rows,
+        "parameters": tables.parameters(step, one),
+        "minima": tables.minima(one),
+        "accuracy": Markup(figures.set_accuracy(one.accuracy)) if has_noise else None,
+        "correlations": [Markup(figures.correlation(m)) for m in one.minima if len(m.names) > 1],
+    }

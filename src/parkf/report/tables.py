@@ -1,0 +1,110 @@
+"""Tables of the report, as heads and formatted rows that templates print."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from parkf.report.figures import FIT_NAMES
+from parkf.steps import STEPS
+from parkf.training.result import SetResult
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Head and rows of a table, as text."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def _range(row: Mapping[str, Any]) -> str:
+    return f"{row['p_min']:g}–{row['p_max']:g}"
+
+
+def momentum(fits: Mapping[str, Any]) -> Cells:
+    """Momentum resolution and bias, one column pair a fit."""
+    head = ["p [GeV]", "tracks"]
+    for name in fits:
+        head += [f"{FIT_NAMES[name]}: core [%]", "bias [%]"]
+    rows = []
+    for bins in zip(*(fit["momentum"] for fit in fits.values()), strict=True):
+        row = [_range(bins[0]), str(bins[0]["n"])]
+        for entry in bins:
+            row += [
+                f"{100 * entry['core']:.3f} ± {100 * entry['core_error']:.3f}",
+                f"{100 * entry['bias']:+.3f} ± {100 * entry['bias_error']:.3f}",
+            ]
+        rows.append(row)
+    return Cells(head, rows)
+
+
+def pulls(fits: Mapping[str, Any]) -> Cells:
+    """Mean and width of the pulls."""
+    head = ["pull"]
+    for name in fits:
+        head += [f"{FIT_NAMES[name]}: mean", "width"]
+    rows = []
+    for component in next(iter(fits.values()))["pulls"]:
+        row = [component]
+        for fit in fits.values():
+            pull = fit["pulls"][component]
+            row += [
+                f"{pull['mean']:+.3f} ± {pull['mean_error']:.3f}",
+                f"{pull['width']:.3f} ± {pull['width_error']:.3f}",
+            ]
+        rows.append(row)
+    return Cells(head, rows)
+
+
+def magnet(rows: Sequence[Mapping[str, Any]]) -> Cells:
+    """68% and 99% of |table − Runge–Kutta| in mm and 1e-4 rad."""
+    bins: dict[str, list[str]] = {}
+    for row in rows:
+        scale = 1.0 if row["component"] in ("x", "y") else 1e4
+        cell = f"{scale * row['q68']:.3g} / {scale * row['q99']:.3g}"
+        bins.setdefault(_range(row), []).append(cell)
+    heads = ["x 68 / 99 % [mm]", "y [mm]", "tx [1e-4]", "ty [1e-4]"]
+    return Cells(["p [GeV]", *heads], [[name, *cells] for name, cells in bins.items()])
+
+
+def stages(content: Mapping[str, Any]) -> Cells:
+    """Wall and processor time and peak memory of each stage, the longest first."""
+    ordered = sorted(content["stages"].items(), key=lambda item: -item[1]["wall_s"])
+    return Cells(
+        ["stage", "wall [s]", "cores busy [s]", "peak memory [MB]"],
+        [
+            [name, f"{stage['wall_s']:.1f}", f"{stage['cpu_s']:.1f}", f"{stage['peak_mb']:.0f}"]
+            for name, stage in ordered
+        ],
+    )
+
+
+def parameters(step: str, one: SetResult) -> Cells:
+    """Value and error of each parameter of a set."""
+    return Cells(
+        ["number", "meaning", "kind", "value", "error", "unit"],
+        [
+            [
+                f"p{index}",
+                parameter.text,
+                parameter.kind,
+                f"{value:.6g}",
+                "–" if error is None else f"{error:.2g}",
+                parameter.unit,
+            ]
+            for index, (parameter, value, error) in enumerate(
+                zip(STEPS[step].parameters, one.values, one.errors, strict=True)
+            )
+        ],
+    )
+
+
+def minima(one: SetResult) -> Cells:
+    """How each minimisation of a set ended."""
+    return Cells(
+        ["fit of", "kind", "floating", "EDM", "−ln L", "evaluations"],
+        [
+            [m.target, m.kind, ", ".join(m.names), f"{m.edm:.1e}", f"{m.nll:.6g}", str(m.calls)]
+            for m in one.minima
+        ],
+    )
