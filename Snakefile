@@ -7,7 +7,7 @@ from pathlib import Path
 
 from parkf.provenance import code_hash
 from parkf.steps import STEPS
-from parkf.workflow import Run, load_config
+from parkf.workflow import SCHEMES, Run, load_config
 
 if not config:
 
@@ -17,12 +17,14 @@ if not config:
 RUN = Run(load_config(config, Path(workflow.basedir)))
 RESULTS = f"results/{RUN.name}"
 SOURCE = Path(workflow.basedir) / "src"
+# What the compiled transport is made of.
+TRANSPORT_KERNEL = [f"kernel/{name}.hpp" for name in ("field", "runge_kutta", "material", "detector", "particle", "random")]
 
 
 wildcard_constraints:
     sample=r"(training|validation)_(up|down)",
     step="|".join(STEPS),
-    scheme=r"parkf|paper_scheme",
+    fit="|".join(SCHEMES),
 
 
 def code(*parts):

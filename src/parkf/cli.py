@@ -29,11 +29,12 @@ def field(
     output: Path,
     spacing: Annotated[float, typer.Option(help="Grid spacing [mm], for analytic sources.")] = 100.0,
     outside: Annotated[str, typer.Option(help="Look-up outside the map: error or zero.")] = "error",
+    interpolation: Annotated[str, typer.Option(help="Between the nodes: linear or cubic.")] = "linear",
 ) -> None:
     """Evaluate an analytic dipole (.json) onto a grid, or check and copy a user's grid (.npz)."""
     from parkf.detector.field import make_field_map
 
-    make_field_map(source, spacing=spacing, outside=outside).save(output)
+    make_field_map(source, spacing=spacing, outside=outside, interpolation=interpolation).save(output)
 
 
 @app.command()
@@ -144,6 +145,183 @@ def check_dataset(
     run(dataset, step)
     if copy_to is not None:
         copy(dataset, copy_to)
+
+
+@app.command()
+def kernel(output: Path) -> None:
+    """State which formulas the installed kernel was compiled from."""
+    from parkf import _fitter
+    from parkf.files import write_json
+    from parkf.steps import formulas_hash
+
+    if _fitter.steps_hash != formulas_hash():
+        raise ParkfError("the compiled kernel is older than the formulas in parkf.steps; run `make build`")
+    write_json(output, {"formulas": formulas_hash()})
+
+
+@app.command("train-table")
+def train_table(
+    output: Path,
+    accuracy: Path,
+    geometry: GeometryFile,
+    field: FieldFile,
+    rays: Annotated[int, typer.Option(min=1000, help="Rays through the magnet to fit.")],
+    seed: Seed,
+    threads: Threads = 1,
+) -> None:
+    """Train the 240,000 numbers of the magnet table and measure them on independent rays."""
+    from parkf.detector.field import FieldMap
+    from parkf.detector.geometry import load_geometry
+    from parkf.files import write_json
+    from parkf.training.magnet_table import train_table as run
+
+    nominal = load_geometry(geometry)
+    table, measured = run(
+        FieldMap.load(field),
+        z_in=nominal.z_in,
+        z_out=nominal.z_out,
+        beam=nominal.beam,
+        rays=rays,
+        seed=seed,
+        threads=threads,
+    )
+    table.save(output)
+    write_json(accuracy, measured)
+
+
+@app.command()
+def train(
+    step: str,
+    dataset: Path,
+    output: Path,
+    table: Annotated[Path | None, typer.Option(help="Magnet table, for UTTF.")] = None,
+) -> None:
+    """Fit p, then the scattering, of one step."""
+    from parkf.training import train_step
+
+    train_step(dataset, step, table=table).save(output)
+
+
+@app.command()
+def assemble(
+    folder: Path,
+    fits: Annotated[Path, typer.Option(help="Folder of the fits of all steps.")],
+    table: Annotated[Path, typer.Option(help="Magnet table.")],
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    seed: Seed,
+) -> None:
+    """Put fits, table and layers together into a parameter set."""
+    from parkf.parameters import assemble as run
+
+    run(fits, table, geometry=geometry, alignment=alignment, field=field, seed=seed).save(folder)
+
+
+@app.command()
+def accuracy(
+    output: Path,
+    fits: Annotated[Path, typer.Option(help="Folder of the fits of all steps.")],
+    datasets: Annotated[Path, typer.Option(help="Folder of the step datasets.")],
+    table: Annotated[Path, typer.Option(help="Magnet table.")],
+    table_accuracy: Annotated[Path, typer.Option(help="Accuracy of the magnet table.")],
+) -> None:
+    """Compare every step and the table with Runge-Kutta, in momentum bins."""
+    from parkf.files import write_json
+    from parkf.training.accuracy import measure_accuracy
+
+    write_json(output, measure_accuracy(fits, datasets, table_accuracy))
+
+
+@app.command()
+def fit(
+    parameters: Annotated[Path, typer.Argument(help="Folder of a parameter set.")],
+    candidates: Path,
+    output: Path,
+    scheme: Annotated[str, typer.Option(help="smoother, or forward_backward as in the paper.")] = "smoother",
+    precision: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
+    backend: Annotated[str, typer.Option(help="cpu or gpu.")] = "cpu",
+    threads: Threads = 1,
+) -> None:
+    """Fit track candidates with a parameter set."""
+    from parkf.kalman import fit_file
+
+    count = fit_file(
+        parameters,
+        candidates,
+        output,
+        scheme=scheme,
+        precision=precision,
+        backend=backend,
+        threads=threads,
+    )
+    print(f"{output}: {count} candidates fitted", file=sys.stderr)
+
+
+@app.command()
+def validate(
+    results: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    output: Path,
+    samples: Annotated[str, typer.Option(help="Names of the samples, separated by blanks.")],
+    fits: Annotated[str, typer.Option(help="Names of the fits, separated by blanks.")],
+) -> None:
+    """Measure fitted candidates against the truth."""
+    from parkf.files import write_json
+    from parkf.validation.sample import Files, load_sample
+    from parkf.validation.validate import validate as run
+
+    loaded = {
+        name: load_sample(
+            [
+                Files(
+                    results / f"particles/{sample}.parquet",
+                    results / f"candidates/{sample}.parquet",
+                    results / f"fitted/{name}/{sample}.parquet",
+                )
+                for sample in samples.split()
+            ]
+        )
+        for name in fits.split()
+    }
+    write_json(output, run(loaded))
+
+
+@app.command()
+def stages(benchmarks: Path, output: Path) -> None:
+    """Collect wall time and peak memory of every stage."""
+    from parkf.files import write_json
+    from parkf.report.stages import collect_stages
+
+    write_json(output, collect_stages(benchmarks))
+
+
+@app.command()
+def report(results: Annotated[Path, typer.Argument(help="Folder of a run.")], output: Path) -> None:
+    """Write the pages of a run."""
+    from parkf.report.pages import write_report
+
+    write_report(results, output)
+
+
+@app.command()
+def explain(
+    parameters: Annotated[Path, typer.Argument(help="Folder of a parameter set.")],
+    fits: Annotated[Path | None, typer.Option(help="Folder of the fits, for the errors.")] = None,
+    table: Annotated[bool, typer.Option("--table", help="The 240,000 numbers of the magnet too.")] = False,
+) -> None:
+    """Print every number of a set: block, set, index, name, value, unit, error."""
+    from parkf.parameters import explain as rows
+
+    for row in rows(parameters, fits=fits, table=table):
+        print("\t".join(map(str, row)))
+
+
+@app.command()
+def where(results: Annotated[Path, typer.Argument(help="Folder of a run.")]) -> None:
+    """Say where the outcome of a run lies, and its main figures."""
+    from parkf.report.summary import summary
+
+    print(summary(results))
 
 
 def _aligned(geometry: Path, alignment: Path):  # type: ignore[no-untyped-def]  # a lazily imported type

@@ -9,6 +9,8 @@ from jsonschema import Draft202012Validator
 
 from parkf.errors import ParkfError
 
+# Fits that are measured beside each other, and the scheme of each.
+SCHEMES = {"parkf": "smoother", "paper_scheme": "forward_backward"}
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 
 

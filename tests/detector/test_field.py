@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
+from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid, make_field_map
 from parkf.errors import ParkfError
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +19,11 @@ def _inside(count: int, seed: int = 1) -> np.ndarray:
     rng = np.random.default_rng(seed)
     z = rng.uniform(0.0, 9400.0, count)
     return np.column_stack(
-        [rng.uniform(-0.9, 0.9, count) * (300 + 0.385 * z), rng.uniform(-0.9, 0.9, count) * (150 + 0.295 * z), z]
+        [
+            rng.uniform(-0.9, 0.9, count) * (300 + 0.385 * z),
+            rng.uniform(-0.9, 0.9, count) * (150 + 0.295 * z),
+            z,
+        ]
     )
 
 
@@ -41,7 +45,12 @@ def test_field_on_the_axis(sources: DipoleSources) -> None:
     assert z[by.argmin()] == pytest.approx(4711, abs=1)
     half = z[by < 0.5 * by.min()]
     assert (half[0], half[-1]) == pytest.approx((3286, 7069), abs=1.5)
-    for begin, end, expected in ((0, 2642, -0.136), (2642, 7826, -3.752), (7826, 9403, -0.265), (0, 10000, -4.190)):
+    for begin, end, expected in (
+        (0, 2642, -0.136),
+        (2642, 7826, -3.752),
+        (7826, 9403, -0.265),
+        (0, 10000, -4.190),
+    ):
         integral = by[(z >= begin) & (z < end)].sum() / 1000
         assert integral == pytest.approx(expected, abs=1e-3)
 
@@ -129,7 +138,9 @@ def test_map_file_round_trip(tmp_path: Path) -> None:
     assert FieldMap.load(path).fingerprint() == field.fingerprint()
     field.save(path)
     assert path.read_bytes() == first
-    assert FieldMap.load(path, interpolation="cubic").fingerprint() != field.fingerprint()
+    smooth = make_field_map(path, spacing=100.0, interpolation="cubic", outside="zero")
+    smooth.save(path)
+    assert FieldMap.load(path).fingerprint() == smooth.fingerprint() != field.fingerprint()
 
 
 @pytest.mark.parametrize(
@@ -137,8 +148,23 @@ def test_map_file_round_trip(tmp_path: Path) -> None:
     [
         ({"origin": np.zeros(3), "spacing": np.ones(3)}, "without values"),
         ({"origin": np.zeros(3), "spacing": np.ones(3), "values": np.zeros((2, 2, 2))}, r"\(nx, ny, nz, 3\)"),
-        ({"origin": np.zeros(3), "spacing": np.zeros(3), "values": np.zeros((2, 2, 2, 3))}, "positive spacing"),
-        ({"origin": np.zeros(3), "spacing": np.ones(3), "values": np.full((2, 2, 2, 3), np.nan)}, "not finite"),
+        (
+            {"origin": np.zeros(3), "spacing": np.zeros(3), "values": np.zeros((2, 2, 2, 3))},
+            "positive spacing",
+        ),
+        (
+            {"origin": np.zeros(3), "spacing": np.ones(3), "values": np.full((2, 2, 2, 3), np.nan)},
+            "not finite",
+        ),
+        (
+            {
+                "origin": np.zeros(3),
+                "spacing": np.ones(3),
+                "values": np.zeros((2, 2, 2, 3)),
+                "outside": np.array("perhaps"),
+            },
+            "outside 'perhaps', expected one of error, zero",
+        ),
     ],
 )
 def test_a_bad_map_is_refused(tmp_path: Path, arrays: dict, complaint: str) -> None:

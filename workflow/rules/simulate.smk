@@ -11,13 +11,15 @@ rule field:
     params:
         spacing=RUN["field"]["spacing"],
         outside=RUN["field"]["outside"],
+        interpolation=RUN["field"]["interpolation"],
         code=code("parkf/detector/field.py", "kernel/field.hpp"),
     log:
         f"{RESULTS}/logs/field.log",
     benchmark:
         f"{RESULTS}/benchmarks/field.tsv"
     shell:
-        "parkf field {input} {output} --spacing {params.spacing} --outside {params.outside} 2> {log}"
+        "parkf field {input} {output} --spacing {params.spacing} --outside {params.outside}"
+        " --interpolation {params.interpolation} 2> {log}"
 
 
 rule generate:

@@ -25,7 +25,7 @@ rule table:
     params:
         rays=RUN["training"]["rays"],
         seed=RUN["seed"],
-        code=code("parkf/training/magnet_table.py", "parkf/transport", *TRANSPORT_KERNEL),
+        code=code("parkf/steps/magnet.py", "parkf/training/magnet_table", "parkf/transport", *TRANSPORT_KERNEL),
     threads: 2
     log:
         f"{RESULTS}/logs/table.log",
@@ -85,7 +85,8 @@ rule accuracy:
     input:
         datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
-        table=f"{RESULTS}/table/accuracy.json",
+        table=TABLE,
+        table_accuracy=f"{RESULTS}/table/accuracy.json",
     output:
         f"{RESULTS}/accuracy.json",
     params:
@@ -98,4 +99,4 @@ rule accuracy:
         f"{RESULTS}/benchmarks/accuracy.tsv"
     shell:
         "parkf accuracy {output} --fits {params.fits} --datasets {params.datasets}"
-        " --table-accuracy {input.table} 2> {log}"
+        " --table {input.table} --table-accuracy {input.table_accuracy} 2> {log}"

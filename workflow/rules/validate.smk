@@ -7,18 +7,19 @@ rule fit:
         kernel=f"{RESULTS}/kernel.json",
         candidates=f"{RESULTS}/candidates/{{sample}}.parquet",
     output:
-        f"{RESULTS}/fitted/{{scheme}}/{{sample}}.parquet",
+        f"{RESULTS}/fitted/{{fit}}/{{sample}}.parquet",
     params:
         folder=f"{RESULTS}/set",
-        precision=RUN["fit"]["precision"],
+        scheme=lambda w: SCHEMES[w.fit],
+        precision=RUN["fits"]["precision"],
         code=code("parkf/kalman"),
     threads: 2
     log:
-        f"{RESULTS}/logs/fit-{{scheme}}-{{sample}}.log",
+        f"{RESULTS}/logs/fit-{{fit}}-{{sample}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/fit-{{scheme}}-{{sample}}.tsv"
+        f"{RESULTS}/benchmarks/fit-{{fit}}-{{sample}}.tsv"
     shell:
-        "parkf fit {params.folder} {input.candidates} {output} --scheme {wildcards.scheme}"
+        "parkf fit {params.folder} {input.candidates} {output} --scheme {params.scheme}"
         " --precision {params.precision} --threads {threads} 2> {log}"
 
 
@@ -27,8 +28,8 @@ rule validate:
         particles=[f"{RESULTS}/particles/{s}.parquet" for s in RUN.samples("validation")],
         candidates=[f"{RESULTS}/candidates/{s}.parquet" for s in RUN.samples("validation")],
         fitted=[
-            f"{RESULTS}/fitted/{scheme}/{s}.parquet"
-            for scheme in RUN["fit"]["schemes"]
+            f"{RESULTS}/fitted/{fit}/{s}.parquet"
+            for fit in RUN["fits"]["of"]
             for s in RUN.samples("validation")
         ],
     output:
@@ -36,7 +37,7 @@ rule validate:
     params:
         results=RESULTS,
         samples=RUN.samples("validation"),
-        schemes=RUN["fit"]["schemes"],
+        fits=RUN["fits"]["of"],
         code=code("parkf/validation"),
     log:
         f"{RESULTS}/logs/validate.log",
@@ -44,4 +45,4 @@ rule validate:
         f"{RESULTS}/benchmarks/validate.tsv"
     shell:
         "parkf validate {params.results} {output} --samples '{params.samples}'"
-        " --schemes '{params.schemes}' 2> {log}"
+        " --fits '{params.fits}' 2> {log}"

@@ -2,15 +2,16 @@
 
 A map file is a NumPy ``.npz`` with three arrays: ``origin`` (3,) and ``spacing`` (3,) in mm, and ``values``
 (nx, ny, nz, 3), the field (Bx, By, Bz) in T with By < 0 on the axis. MagUp is the same map with its sign
-turned.
+turned. Two more say how it is looked up, where the defaults do not fit: ``interpolation`` and ``outside``, as
+for :class:`FieldMap`.
 """
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 from zipfile import BadZipFile
 
 import numpy as np
@@ -22,7 +23,7 @@ from parkf.detector.dipole import DipoleSources
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing
 
-__all__ = ["DipoleSources", "FieldMap", "evaluate_on_grid"]
+__all__ = ["DipoleSources", "FieldMap", "evaluate_on_grid", "make_field_map"]
 
 Interpolation = Literal["linear", "cubic"]
 Outside = Literal["error", "zero"]
@@ -51,14 +52,12 @@ class FieldMap:
     outside: Outside = "error"
 
     def __post_init__(self) -> None:
-        problem = _problem(self.origin, self.spacing, self.values)
+        problem = _problem(self.origin, self.spacing, self.values, self.interpolation, self.outside)
         if problem:
             raise ParkfError(f"field map: {problem}")
 
     @classmethod
-    def load(
-        cls, path: Path, *, interpolation: Interpolation = "linear", outside: Outside = "error"
-    ) -> "FieldMap":
+    def load(cls, path: Path) -> "FieldMap":
         """Read a map file.
 
         Raises
@@ -76,17 +75,26 @@ class FieldMap:
                     np.asarray(arrays[name], dtype=np.float64) for name in ("origin", "spacing")
                 )
                 values = np.ascontiguousarray(arrays["values"], dtype=np.float32)
+                interpolation = str(arrays["interpolation"]) if "interpolation" in arrays else "linear"
+                outside = str(arrays["outside"]) if "outside" in arrays else "error"
         except (BadZipFile, ValueError, OSError) as error:
             raise ParkfError(f"{path}: not a field map: {error}") from error
-        problem = _problem(origin, spacing, values)
+        problem = _problem(origin, spacing, values, interpolation, outside)
         if problem:
             raise ParkfError(f"{path}: field map: {problem}")
-        return cls(origin, spacing, values, interpolation, outside)
+        return cls(origin, spacing, values, interpolation, outside)  # type: ignore[arg-type]  # just checked
 
     def save(self, path: Path) -> None:
         """Write a map file; the same map gives the same bytes."""
         with replacing(path) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, origin=self.origin, spacing=self.spacing, values=self.values)
+            np.savez(
+                stream,
+                origin=self.origin,
+                spacing=self.spacing,
+                values=self.values,
+                interpolation=np.array(self.interpolation),
+                outside=np.array(self.outside),
+            )
 
     @property
     def upper(self) -> NDArray[np.float64]:
@@ -192,10 +200,37 @@ def evaluate_on_grid(
     )
 
 
+def make_field_map(
+    source: Path, *, spacing: float, interpolation: Interpolation, outside: Outside
+) -> FieldMap:
+    """Evaluate the sources in a ``.json`` file onto a grid, or read a ``.npz`` map; look-up as given.
+
+    Raises
+    ------
+    ParkfError
+        When the file is neither, or broken.
+    """
+    if source.suffix == ".npz":
+        return replace(FieldMap.load(source), interpolation=interpolation, outside=outside)
+    if source.suffix == ".json":
+        return evaluate_on_grid(
+            DipoleSources.load(source), spacing=spacing, interpolation=interpolation, outside=outside
+        )
+    raise ParkfError(f"{source}: expected sources (.json) or a map (.npz)")
+
+
 def _problem(
-    origin: NDArray[np.float64], spacing: NDArray[np.float64], values: NDArray[np.float32]
+    origin: NDArray[np.float64],
+    spacing: NDArray[np.float64],
+    values: NDArray[np.float32],
+    interpolation: str,
+    outside: str,
 ) -> str | None:
     """Say what is wrong with a map, if anything is."""
+    if interpolation not in get_args(Interpolation):
+        return f"interpolation '{interpolation}', expected one of {', '.join(get_args(Interpolation))}"
+    if outside not in get_args(Outside):
+        return f"outside '{outside}', expected one of {', '.join(get_args(Outside))}"
     if origin.shape != (3,) or spacing.shape != (3,):
         return f"origin and spacing of shapes {origin.shape} and {spacing.shape}, expected (3,) and (3,)"
     if values.ndim != 4 or values.shape[3] != 3 or min(values.shape[:3]) < 2:
