@@ -60,6 +60,8 @@ def test_a_sound_dataset_passes(tmp_path):
 )
 def test_one_bad_value_is_named_with_file_column_and_row(tmp_path, column, value, expected):
     columns = _dataset()
+    columns["charge"][317] = 1
+    columns["qop"][317] = abs(columns["qop"][317])
     columns[column][317] = value
     path = _write(tmp_path / "VUT.parquet", columns)
     with pytest.raises(ParkfError) as caught:

@@ -89,7 +89,7 @@ def _with_noise(
     means[SCIFI_PLANES] = geometry.scifi.noise_per_layer
     events, first = np.unique(event, return_index=True)
     parts = []
-    for number, begin, end in zip(events, first, [*first[1:], len(event)], strict=True):
+    for number, begin, end in zip(events, first, np.append(first, len(event))[1:], strict=True):
         random = keyed_generator(seed, int(number), Stream.RESPONSE)
         real = np.arange(begin, end)
         wanted = np.repeat(np.arange(len(means)), random.poisson(means))

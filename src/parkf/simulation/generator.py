@@ -5,6 +5,7 @@ seeded by (seed, chunk): the same seed gives the same events on any number of co
 magnet ends there (charged pions, kaons and hyperons too), and so does what interacts in the material.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,9 @@ def generate(
             bar.update(min(EVENTS_PER_CHUNK, events - bar.n))
 
 
+@cache
 def _initialised() -> Any:
+    """Pythia, ready; only forks of this process draw from it, so it stays as new."""
     pythia = pythia8mc.Pythia("", False)
     for setting in PYTHIA_SETTINGS:
         if not pythia.readString(setting):

@@ -38,8 +38,8 @@ def interact(particles: Columns, random: np.random.Generator) -> Columns:
     Parameters
     ----------
     particles : dict of (n,) arrays
-        collision, pdg_id, mother, charge, mass, x, y, z of production, px, py, pz and `z_end`, where it decays
-        (infinite if it does not); mm and MeV.
+        collision, pdg_id, mother, charge, mass, x, y, z of production, px, py, pz, and `z_end` of decays
+        (infinite where there is none); mm and MeV.
     random : Generator
         Draws everything.
 

@@ -1,0 +1,82 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from parkf.errors import ParkfError
+from parkf.files import sha256
+from parkf.simulation.generator import EVENTS_PER_CHUNK, generate
+
+
+def _momentum(particles):
+    return np.sqrt(particles.px**2 + particles.py**2 + particles.pz**2)
+
+
+def test_the_same_seed_gives_the_same_bytes_on_one_core_and_two(tmp_path, geometry, collisions):
+    again = tmp_path / "again.parquet"
+    generate(again, beam=geometry.beam, events=50, seed=3, pile_up=5.5, workers=1)
+    assert sha256(again) == sha256(collisions.paths["particles"])
+
+
+def test_another_seed_gives_other_events_and_fewer_events_the_same_first_chunk(
+    tmp_path, geometry, collisions
+):
+    few = tmp_path / "few.parquet"
+    generate(few, beam=geometry.beam, events=EVENTS_PER_CHUNK, seed=3, pile_up=5.5, workers=2)
+    other = tmp_path / "other.parquet"
+    generate(other, beam=geometry.beam, events=EVENTS_PER_CHUNK, seed=4, pile_up=5.5, workers=2)
+    first = collisions.particles[collisions.particles.event < EVENTS_PER_CHUNK]
+    assert pd.read_parquet(few).equals(first)
+    assert not np.array_equal(pd.read_parquet(other).px.to_numpy()[:50], first.px.to_numpy()[:50])
+
+
+def test_particles_are_numbered_from_zero_in_each_event(collisions):
+    for _, event in collisions.particles.groupby("event"):
+        assert np.array_equal(event.particle, np.arange(len(event)))
+
+
+def test_spectrum_and_multiplicity_are_those_of_lhc_collisions(collisions):
+    particles = collisions.particles
+    p = _momentum(particles)
+    eta = np.arctanh(particles.pz / p)
+    prompt = (np.hypot(particles.x, particles.y) < 0.5) & (particles.pdg_id.abs() != 11)
+    inside = prompt & (eta > 2) & (eta < 5)
+    # LHCb's full simulation: about 15 a collision above 300 MeV.
+    per_collision = inside.sum() / (5.5 * collisions.events)
+    assert 10 < per_collision < 20
+    assert 4_000 < p[inside & (p > 2_000)].median() < 10_000
+    kinds = particles[inside].pdg_id.abs().value_counts(normalize=True)
+    assert 0.75 < kinds[211] < 0.9
+    assert 0.05 < kinds[321] < 0.15
+
+
+def test_vertices_follow_the_beam_spot(collisions, geometry):
+    particles = collisions.particles
+    prompt = particles[(np.hypot(particles.x, particles.y) < 0.2)]
+    vertices = prompt.groupby(["event", "collision"])[["x", "y", "z"]].median()
+    assert abs(vertices.z.std() - geometry.beam.sigma_z) < 8
+    assert abs(vertices.x.std() - geometry.beam.sigma_x) < 0.006
+    assert abs(vertices.x.mean()) < 0.01
+
+
+def test_long_lived_neutrals_decay_and_their_products_know_it(collisions):
+    particles = collisions.particles
+    from_kaon = particles[particles.mother == 310]
+    assert len(from_kaon) > 50
+    assert (np.hypot(from_kaon.x, from_kaon.y) > 2).mean() > 0.5
+
+
+def test_some_tracks_end_before_the_magnet(collisions):
+    particles = collisions.particles
+    ended = particles[np.isfinite(particles.z_end)]
+    assert (ended.z_end > ended.z).all()
+    assert ended.z_end.max() < 2800
+    hadrons = particles[(particles.pdg_id.abs() > 100) & (particles.z < 200)]
+    # 16% interact and a few per cent of the kaons decay.
+    assert 0.12 < np.isfinite(hadrons.z_end).mean() < 0.25
+
+
+@pytest.mark.parametrize(("events", "pile_up"), [(0, 5.0), (10, 0.0), (10, float("nan"))])
+def test_impossible_requests_are_refused(tmp_path, geometry, events, pile_up):
+    with pytest.raises(ParkfError, match="must be positive"):
+        generate(tmp_path / "x.parquet", beam=geometry.beam, events=events, seed=1, pile_up=pile_up)
+    assert list(tmp_path.iterdir()) == []

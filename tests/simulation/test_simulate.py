@@ -1,0 +1,78 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES
+from parkf.errors import ParkfError
+from parkf.files import sha256
+from parkf.simulation.simulate import STATES_P_MIN, simulate
+from parkf.tables import HITS
+
+
+def test_threads_do_not_change_a_byte(tmp_path, geometry, field, collisions):
+    states, hits = tmp_path / "states.parquet", tmp_path / "hits.parquet"
+    simulate(
+        collisions.paths["particles"],
+        states,
+        hits,
+        geometry=geometry,
+        field=field,
+        polarity=-1,
+        seed=3,
+        threads=1,
+    )
+    assert sha256(states) == sha256(collisions.paths["states"])
+    assert sha256(hits) == sha256(collisions.paths["hits"])
+
+
+def test_states_and_hits_can_be_made_apart(tmp_path, geometry, field, collisions):
+    hits = tmp_path / "hits.parquet"
+    simulate(collisions.paths["particles"], None, hits, geometry=geometry, field=field, polarity=-1, seed=3)
+    assert sha256(hits) == sha256(collisions.paths["hits"])
+    with pytest.raises(ParkfError, match="nothing to simulate"):
+        simulate(
+            collisions.paths["particles"], None, None, geometry=geometry, field=field, polarity=-1, seed=3
+        )
+
+
+def test_true_states_are_of_particles_worth_training_on(collisions):
+    particles = collisions.particles.set_index(["event", "particle"])
+    of = particles.loc[pd.MultiIndex.from_frame(collisions.states[["event", "particle"]])]
+    assert (np.sqrt(of.px**2 + of.py**2 + of.pz**2) > STATES_P_MIN).all()
+    assert (of.pdg_id.abs() != 11).all()
+    assert (collisions.states.polarity == -1).all()
+
+
+def test_tracks_end_where_particles_do(collisions):
+    hits = collisions.hits[collisions.hits.particle >= 0]
+    ends = collisions.particles.set_index(["event", "particle"]).z_end
+    z_end = ends.loc[pd.MultiIndex.from_frame(hits[["event", "particle"]])].to_numpy()
+    assert np.isfinite(z_end).mean() < 0.3
+    # The strip's z at y = 0 differs from the crossing's by the lean, at most 9 mm.
+    assert (hits.z.to_numpy() < z_end + 10).all()
+
+
+def test_long_tracks_look_like_those_of_the_experiment(collisions):
+    hits = collisions.hits[collisions.hits.particle >= 0]
+    detector = np.where(
+        hits.plane < UT_PLANES.start, "velo", np.where(hits.plane < UT_PLANES.stop, "ut", "scifi")
+    )
+    layers = hits.groupby(["event", "particle", detector]).plane.nunique().unstack(fill_value=0)
+    tracks = collisions.particles.set_index(["event", "particle"]).join(layers)
+    p = np.sqrt(tracks.px**2 + tracks.py**2 + tracks.pz**2)
+    eta = np.arctanh(tracks.pz / p)
+    usable = (tracks.velo >= 3) & (tracks.scifi >= 9) & (p > 2000) & (eta > 2) & (eta < 5)
+    usable &= tracks.pdg_id.abs() != 11
+    long = tracks[usable]
+    # Full simulation of LHCb: 61 a crossing with 6.4 vertices, 9.3 VELO hits, 94% with all UT layers.
+    assert 50 < len(long) / collisions.events < 75
+    assert 8.5 < long.velo.mean() < 10.5
+    assert (long.ut == 4).mean() > 0.9
+    assert long.scifi.value_counts().idxmax() == len(SCIFI_PLANES)
+    quantiles = np.quantile(p[usable], [0.05, 0.25, 0.5, 0.75, 0.95]) / 1e3
+    assert np.allclose(quantiles, [2.4, 4.1, 7.4, 14.3, 39.0], rtol=0.15)
+
+
+def test_hits_are_in_order(collisions):
+    hits = HITS.open(collisions.paths["hits"]).read().to_pandas()
+    assert np.array_equal(np.lexsort((hits.x, hits.plane, hits.event)), np.arange(len(hits)))
