@@ -31,8 +31,8 @@ struct Surface {
   double hole_u, hole_v;      // half sizes of the opening for the beam pipe
   int plane_index;
   bool only_covered;  // record a state only inside the panels
-  int material;      // -1: none
-  double thickness;  // mm, at normal incidence
+  int material;
+  double thickness;  // mm, at normal incidence; 0: nothing to traverse
   // A plane that lies within this one's material: its state is this one's, carried there without scattering.
   int companion_index = -1;
   Plane companion{};

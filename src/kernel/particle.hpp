@@ -93,7 +93,7 @@ class Tracker {
       if (!cross_tubes(particle, surface.plane, state)) return;
       if (!propagate(grid_, surface.plane, conditions_.tolerance, state)) return;
       const bool covered = surface.covers(state.x, state.y);
-      const bool thick = covered && surface.material >= 0;
+      const bool thick = covered && surface.thickness > 0.0;
       // Half of the material before the recorded point and half behind: forwards and backwards are alike.
       const auto step = static_cast<std::uint32_t>(2 * i);
       if (thick && !half(surface, particle, step, state)) return;

@@ -41,7 +41,9 @@ def _uniform(field: tuple[float, float, float]) -> FieldMap:
 def test_uniform_field_gives_a_helix(tx: float, ty: float, p: float, charge: float) -> None:
     """In By alone py stays, px grows by charge kappa |By| dz, and the path across the field is a circle."""
     by, length = -0.5, 3000.0
-    ends = propagate(_uniform((0.0, by, 0.0)), -1, np.array([[0, 0, tx, ty, charge / p]]), 0.0, (length, 0.0, 0.0))
+    ends = propagate(
+        _uniform((0.0, by, 0.0)), -1, np.array([[0, 0, tx, ty, charge / p]]), 0.0, (length, 0.0, 0.0)
+    )
     assert ends.ok.all()
     x, y, tx1, ty1, qop = ends.states[0]
     norm = np.sqrt(1 + tx * tx + ty * ty)
@@ -57,11 +59,16 @@ def test_uniform_field_gives_a_helix(tx: float, ty: float, p: float, charge: flo
     assert y == pytest.approx(py * angle / curvature, abs=1e-4)
 
 
-def _fine_steps(field: FieldMap, polarity: int, states: np.ndarray, z: float, end: float, step: float) -> np.ndarray:
+def _fine_steps(
+    field: FieldMap, polarity: int, states: np.ndarray, z: float, end: float, step: float
+) -> np.ndarray:
     """Classical Runge-Kutta in p(z) and x(z): Lorentz force on the momentum vector, independent of slopes."""
     charge = np.sign(states[:, 4])
     norm = np.sqrt(1 + states[:, 2] ** 2 + states[:, 3] ** 2)
-    momentum = np.column_stack([states[:, 2], states[:, 3], np.ones(len(states))]) / (norm * abs(states[:, 4]))[:, None]
+    momentum = (
+        np.column_stack([states[:, 2], states[:, 3], np.ones(len(states))])
+        / (norm * abs(states[:, 4]))[:, None]
+    )
     vector = np.hstack([states[:, :2], momentum])
 
     def slope(v: np.ndarray, at: float) -> np.ndarray:
@@ -101,7 +108,9 @@ def test_agrees_with_fine_steps(field: FieldMap, interpolation: str) -> None:
     charge=st.sampled_from([-1.0, 1.0]),
     polarity=st.sampled_from([-1, 1]),
 )
-def test_there_and_back(field: FieldMap, p: float, tx: float, ty: float, charge: float, polarity: int) -> None:
+def test_there_and_back(
+    field: FieldMap, p: float, tx: float, ty: float, charge: float, polarity: int
+) -> None:
     start = np.array([[0.1, -0.2, tx, ty, charge / p]])
     there = propagate(field, polarity, start, 0.0, (8700.0, 0.0, 0.0036), tolerance=1e-6)
     if not there.ok[0]:  # bent out of the map
@@ -140,7 +149,7 @@ def test_ends_on_the_leaning_plane(field: FieldMap) -> None:
 
 @pytest.mark.parametrize("interpolation", ["linear", "cubic"])
 def test_jacobian_equals_differences(field: FieldMap, interpolation: str) -> None:
-    """Against central differences; the trilinear map's kinks leave their traces in these, not in the former."""
+    """Against central differences, in which the trilinear map's kinks leave their traces."""
     grid = FieldMap(field.origin, field.spacing, field.values, interpolation)  # type: ignore[arg-type]
     states, plane = _states(40, (3000.0, 30000.0)), (7900.0, 0.0, 0.0036)
     found = propagate(grid, -1, states, 0.0, plane, tolerance=1e-6, jacobian=True)
@@ -149,7 +158,9 @@ def test_jacobian_equals_differences(field: FieldMap, interpolation: str) -> Non
     expected = np.empty_like(found.jacobian)
     for column, step in enumerate(steps):
         shift = step * np.eye(5)[column]
-        up, down = (propagate(grid, -1, states + s, 0.0, plane, tolerance=1e-8).states for s in (shift, -shift))
+        up, down = (
+            propagate(grid, -1, states + s, 0.0, plane, tolerance=1e-8).states for s in (shift, -shift)
+        )
         expected[:, :, column] = (up - down) / (2 * step)
     # Compare on the scale of 1 mm, 1e-3 and a tenth of 1/p in, 1 mm and 1e-3 out.
     scale = np.outer([1.0, 1.0, 1e-3, 1e-3, 1e-5], 1 / np.array([1.0, 1.0, 1e-3, 1e-3, 1e-5]))
@@ -169,7 +180,9 @@ def test_leaving_the_map_is_never_silent(field: FieldMap) -> None:
 
 
 def test_a_looper_is_not_ok() -> None:
-    ends = propagate(_uniform((0.0, 1.0, 0.0)), -1, np.array([[0, 0, 0, 0, 1 / 300.0]]), 0.0, (5000.0, 0.0, 0.0))
+    ends = propagate(
+        _uniform((0.0, 1.0, 0.0)), -1, np.array([[0, 0, 0, 0, 1 / 300.0]]), 0.0, (5000.0, 0.0, 0.0)
+    )
     assert not ends.ok.any()
 
 

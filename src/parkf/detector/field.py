@@ -71,6 +71,9 @@ class FieldMap:
                 missing = {"origin", "spacing", "values"} - set(arrays)
                 if missing:
                     raise ParkfError(f"{path}: field map without {', '.join(sorted(missing))}")
+                unknown = set(arrays) - {"origin", "spacing", "values", "interpolation", "outside"}
+                if unknown:
+                    raise ParkfError(f"{path}: field map with unknown {', '.join(sorted(unknown))}")
                 origin, spacing = (
                     np.asarray(arrays[name], dtype=np.float64) for name in ("origin", "spacing")
                 )
@@ -208,10 +211,22 @@ def make_field_map(
     Raises
     ------
     ParkfError
-        When the file is neither, or broken.
+        When the file is neither, or broken, the spacing is not positive, or a map's By is positive on the
+        axis.
     """
+    if not 0.0 < spacing < 1000.0:
+        raise ParkfError(f"field map: spacing {spacing!r} mm, expected more than 0 and less than 1000")
     if source.suffix == ".npz":
-        return replace(FieldMap.load(source), interpolation=interpolation, outside=outside)
+        field = replace(FieldMap.load(source), interpolation=interpolation, outside=outside)
+        axis = np.clip(
+            np.round(-field.origin / field.spacing), 0, np.array(field.values.shape[:3]) - 1
+        ).astype(int)
+        mean = float(field.values[axis[0], axis[1], :, 1].mean())
+        if mean > 0.0:
+            raise ParkfError(
+                f"{source}: By on the axis is {mean:.3g} T on average; MagDown has By < 0: turn the sign"
+            )
+        return field
     if source.suffix == ".json":
         return evaluate_on_grid(
             DipoleSources.load(source), spacing=spacing, interpolation=interpolation, outside=outside

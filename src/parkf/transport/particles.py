@@ -52,8 +52,9 @@ def track_through(
     Returns
     -------
     dict of str to (m,) array
-        Columns of ``parkf.tables.STATES``, sorted by event, particle and z. VELO modules appear only where
-        they are hit; the other planes always, `active` saying whether inside the sensitive area.
+        Columns of ``parkf.tables.STATES`` but for the polarity, sorted by event, particle and z. VELO modules
+        appear only where they are hit; the other planes always, `active` saying whether inside the sensitive
+        area.
 
     Raises
     ------

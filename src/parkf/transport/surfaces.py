@@ -9,7 +9,6 @@ from parkf.detector.description import Material, Rectangle
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, Z_OUT, Geometry
 
 NO_HOLE = Rectangle(half_width=0.0, half_height=0.0)
-NO_MATERIAL = -1
 NO_PLANE = -1
 
 Panel = tuple[float, float, float, float, float, float]
@@ -113,7 +112,7 @@ class _Builder:
         ]
 
     def _z_in(self) -> dict:
-        return self._surface(Z_IN, material=NO_MATERIAL, thickness=0.0)
+        return self._surface(Z_IN, material=0, thickness=0.0)
 
     def _slabs(self) -> list[dict]:
         return [
