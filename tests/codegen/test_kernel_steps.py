@@ -1,0 +1,108 @@
+"""The generated C++ against the symbolic steps: value, Jacobian, covariance transport and noise."""
+
+import re
+
+import numpy as np
+import parkf._fitter as _fitter
+import pytest
+
+from parkf.codegen.header import by_name_header, kernel_header
+from parkf.codegen.numpy_step import numpy_step
+from parkf.steps import STEPS, formulas_hash
+
+LOWER = np.tril_indices(5)
+# Places of the planes that the kernel's steps take, in the order of `Step.kernel_inputs`.
+PLANES = {
+    "TFT": {"lean1": 0.0036, "plane1": 7830.0, "z0": 7826.0},
+    "T": {"lean0": 0.0036, "lean1": 0.0041, "plane0": 8036.0, "plane1": 8508.0},
+}
+FIXED = {"z0": 300.0, "z1": 480.0}
+STATE = np.array([120.0, -80.0, 0.11, -0.07, -1 / 4000])
+
+
+def case(step, seed=5):
+    random = np.random.default_rng(seed)
+    p = np.zeros(20)
+    m = len(step.parameters)
+    p[:m] = np.array([q.start for q in step.parameters]) + random.uniform(0.05, 0.2, m)
+    root = random.normal(size=(5, 5))
+    places = PLANES.get(step.name, FIXED)
+    values = [places[str(symbol)] for symbol in step.kernel_inputs]
+    return p, np.array(values + [0.0] * (4 - len(values))), root @ root.T
+
+
+def z_of(step, state):
+    """z of origin and target, worked out from the planes by hand."""
+    y, ty = state[[1, 3]]
+    if step.name not in PLANES:
+        return FIXED["z0"], FIXED["z1"]
+    place = PLANES[step.name]
+    z0 = place["z0"] if "z0" in place else place["plane0"] + place["lean0"] * y
+    # Walk to the plane: each turn corrects the height at which the lean is taken.
+    z1 = place["plane1"]
+    for _ in range(20):
+        z1 = place["plane1"] + place["lean1"] * (y + ty * (z1 - z0))
+    return z0, z1
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("polarity", [1.0, -1.0])
+def test_state_and_noise_are_those_of_the_formulas(step, polarity):
+    p, planes, covariance = case(step)
+    state, _, _, noise = _fitter.step(step.name, p, polarity, planes, STATE, covariance[LOWER])
+    z0, z1 = z_of(step, STATE)
+    keys = ("x0", "y0", "tx0", "ty0", "qop", "polarity", "z0", "z1")
+    rows = {key: np.array([v]) for key, v in zip(keys, (*STATE, polarity, z0, z1), strict=True)}
+    functions = numpy_step(step)
+    parameters = p[: len(step.parameters)]
+    np.testing.assert_allclose(state[:4], np.ravel(functions.predict(parameters, rows)), rtol=1e-12)
+    assert state[4] == STATE[4]
+    if not step.noise:
+        assert not noise.any()
+        return
+    s = {name: value[0] for name, value in functions.noise(parameters, rows).items()}
+    expected = [
+        *(s["x"] ** 2, s["rho_x"] * s["x"] * s["tx"], s["tx"] ** 2),
+        *(s["y"] ** 2, s["rho_y"] * s["y"] * s["ty"], s["ty"] ** 2),
+    ]
+    np.testing.assert_allclose(noise, expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_jacobian_is_the_numerical_one(step):
+    p, planes, covariance = case(step)
+
+    def carried(state):
+        return _fitter.step(step.name, p, -1.0, planes, state, covariance[LOWER])[0]
+
+    columns = _fitter.step(step.name, p, -1.0, planes, STATE, covariance[LOWER])[1]
+    for j, eps in enumerate([1e-2, 1e-2, 1e-5, 1e-5, 1e-8]):
+        shift = np.eye(5)[j] * eps
+        numerical = (carried(STATE + shift) - carried(STATE - shift)) / (2 * eps)
+        # Rounding of x ~ 100 mm over 2 eps, and the third derivative.
+        np.testing.assert_allclose(columns[j], numerical, rtol=1e-6, atol=1e-13 * 100 / eps)
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_sparse_transport_is_the_dense_product(step):
+    p, planes, covariance = case(step)
+    _, columns, transported, _ = _fitter.step(step.name, p, 1.0, planes, STATE, covariance[LOWER])
+    dense = columns.T @ covariance @ columns
+    np.testing.assert_allclose(transported, dense[LOWER], rtol=1e-12, atol=1e-14)
+
+
+def test_unknown_step_is_refused():
+    with pytest.raises(ValueError, match="unknown step 'X'"):
+        _fitter.step("X", np.zeros(20), 1.0, np.zeros(4), STATE, np.zeros(15))
+
+
+def test_the_compiled_kernel_is_made_from_these_formulas():
+    assert _fitter.formulas_hash == formulas_hash()
+
+
+def test_generation_is_reproducible_and_free_of_double_literals():
+    """One double literal would turn a float32 fit to float64 silently."""
+    assert kernel_header() == kernel_header()
+    assert by_name_header() == by_name_header()
+    code = re.sub(r"//.*|\"[^\"]*\"", "", kernel_header())
+    assert not re.findall(r"(?<!S\()(?<![\w.])\d+\.\d*(?!\w*\))", code)
