@@ -31,7 +31,12 @@ rule generate:
         events=lambda w: RUN.events(w.sample),
         seed=lambda w: RUN.seed(w.sample),
         pile_up=RUN["events"]["pile_up"],
-        code=code("parkf/simulation/generator.py", "parkf/simulation/interactions.py", "parkf/tables.py"),
+        code=code(
+            "parkf/simulation/generator.py",
+            "parkf/simulation/interactions.py",
+            "parkf/simulation/randomness.py",
+            "parkf/tables.py",
+        ),
     threads: 2
     log:
         f"{RESULTS}/logs/generate-{{sample}}.log",
@@ -82,7 +87,7 @@ rule candidates:
         f"{RESULTS}/candidates/{{sample}}.parquet",
     params:
         polarity=lambda w: RUN.polarity(w.sample),
-        code=code("parkf/detector", "parkf/transport", "parkf/simulation/pattern", *TRANSPORT_KERNEL),
+        code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
     threads: 2
     log:
         f"{RESULTS}/logs/candidates-{{sample}}.log",
