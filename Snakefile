@@ -3,6 +3,7 @@
     snakemake --workflow-profile workflow/profiles/local --cores 2 --configfile workflow/config/default.yaml
 """
 
+import sys
 from pathlib import Path
 
 from parkf.provenance import code_hash
@@ -14,7 +15,7 @@ if not config:
     configfile: "workflow/config/default.yaml"
 
 
-RUN = Run(load_config(config, Path(workflow.basedir)))
+RUN = Run(load_config(config, Path(workflow.basedir) / "workflow/schemas/config.schema.json", Path.cwd()))
 RESULTS = f"results/{RUN.name}"
 SOURCE = Path(workflow.basedir) / "src"
 # What the compiled transport is made of.

@@ -43,7 +43,7 @@ def generate(
     geometry: GeometryFile,
     events: Annotated[int, typer.Option(min=1, help="Bunch crossings.")],
     seed: Seed,
-    pile_up: Annotated[float, typer.Option(help="Mean visible pp collisions a crossing.")] = 5.5,
+    pile_up: Annotated[float, typer.Option(help="Mean inelastic pp collisions a crossing.")] = 5.5,
     threads: Threads = 1,
 ) -> None:
     """Generate pp collisions with Pythia 8."""

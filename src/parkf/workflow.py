@@ -14,29 +14,30 @@ SCHEMES = {"parkf": "smoother", "paper_scheme": "forward_backward"}
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 
 
-def load_config(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
-    """Check a configuration against the closed schema in ``workflow/schemas``.
+def load_config(config: Mapping[str, Any], schema: Path, folder: Path) -> dict[str, Any]:
+    """Check a configuration against its closed schema.
 
     Parameters
     ----------
     config : mapping
         As read from YAML.
-    root : Path
-        The folder of the Snakefile; input paths are relative to it.
+    schema : Path
+        JSON schema of configurations.
+    folder : Path
+        Where the run takes place; its input paths are relative to it.
 
     Raises
     ------
     ParkfError
         With one line for each key that is unknown, missing or out of range, and for missing input files.
     """
-    schema = json.loads((root / "workflow/schemas/config.schema.json").read_text())
     problems = [
         f"config: {'.'.join(map(str, error.absolute_path)) or 'top level'}: {error.message}"
-        for error in Draft202012Validator(schema).iter_errors(dict(config))
+        for error in Draft202012Validator(json.loads(schema.read_text())).iter_errors(dict(config))
     ]
     if not problems:
         inputs = (config["detector"]["geometry"], config["detector"]["alignment"], config["field"]["source"])
-        problems = [f"config: {name}: no such file" for name in inputs if not (root / name).is_file()]
+        problems = [f"config: {name}: no such file" for name in inputs if not (folder / name).is_file()]
     if problems:
         raise ParkfError("\n".join(sorted(problems)))
     return dict(config)

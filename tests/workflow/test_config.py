@@ -9,6 +9,7 @@ from parkf.provenance import code_hash
 from parkf.workflow import Run, load_config
 
 ROOT = Path(__file__).parents[2]
+SCHEMA = ROOT / "workflow/schemas/config.schema.json"
 CONFIGS = sorted((ROOT / "workflow/config").glob("*.yaml"))
 
 
@@ -19,11 +20,11 @@ def config():
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_shipped_configs_pass_and_are_named_after_their_file(path):
-    assert Run(load_config(yaml.safe_load(path.read_text()), ROOT)).name == path.stem
+    assert Run(load_config(yaml.safe_load(path.read_text()), SCHEMA, ROOT)).name == path.stem
 
 
 def test_the_paper_runs_ten_thousand_events_a_polarity():
-    run = Run(load_config(yaml.safe_load((ROOT / "workflow/config/paper.yaml").read_text()), ROOT))
+    run = Run(load_config(yaml.safe_load((ROOT / "workflow/config/paper.yaml").read_text()), SCHEMA, ROOT))
     assert [run.events(sample) for sample in run.samples("training")] == [10_000, 10_000]
 
 
@@ -44,7 +45,7 @@ def test_every_mistake_is_named(config, change, message):
     broken = copy.deepcopy(config)
     change(broken)
     with pytest.raises(ParkfError, match=message):
-        load_config(broken, ROOT)
+        load_config(broken, SCHEMA, ROOT)
 
 
 def test_samples_never_share_a_seed(config):

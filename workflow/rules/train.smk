@@ -4,15 +4,18 @@ TABLE = f"{RESULTS}/table/table.npz"
 
 
 rule kernel:
-    """Recompile what the steps' formulas generate."""
+    """Recompile what the steps' formulas generate, if they changed since the last time."""
     output:
         f"{RESULTS}/kernel.json",
     params:
+        project=workflow.basedir,
+        python=sys.executable,
         code=code("parkf/steps", "parkf/codegen", "kernel"),
     log:
         f"{RESULTS}/logs/kernel.log",
     shell:
-        "(make build && parkf kernel {output}) > {log} 2>&1"
+        "(parkf kernel {output} || ({params.python} -m pip install -q --no-build-isolation --no-deps"
+        " -e {params.project} && parkf kernel {output})) > {log} 2>&1"
 
 
 rule table:

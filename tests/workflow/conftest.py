@@ -1,0 +1,67 @@
+"""A finished smoke run, made once for all tests that look at it."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+class Project:
+    """A folder with its own inputs and results, run with this checkout's rules.
+
+    Parameters
+    ----------
+    folder : Path
+        Where inputs are copied to and results go.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in ("data", "workflow"):
+            shutil.copytree(ROOT / name, folder / name)
+
+    def snakemake(self, *arguments, source=None):
+        """Run Snakemake on the smoke configuration; `source` replaces the package's source in its process."""
+        command = [
+            *("--snakefile", str(ROOT / "Snakefile" if source is None else source.parent / "Snakefile")),
+            *("--directory", str(self.folder), "--workflow-profile", str(ROOT / "workflow/profiles/local")),
+            *("--configfile", str(self.folder / "workflow/config/smoke.yaml")),
+            *arguments,
+        ]
+        # An editable installation finds its modules before any path does.
+        start = "import sys; from snakemake.cli import main; main(sys.argv[1:])"
+        if source is not None:
+            start = (
+                "import sys; sys.meta_path[:] = [f for f in sys.meta_path if 'Redirect' not in type(f).__name__];"
+                f"sys.path.insert(0, {str(source)!r}); {start}"
+            )
+        return subprocess.run(
+            [sys.executable, "-c", start, *command], cwd=self.folder, capture_output=True, text=True, check=False
+        )
+
+    def would_run(self, source=None):
+        """Jobs that a run would do now, by rule."""
+        done = self.snakemake("--cores", "1", "--dry-run", source=source)
+        assert done.returncode == 0, done.stdout + done.stderr
+        table = (done.stdout + done.stderr).partition("Job stats:")[2].partition("\n\n")[0]
+        return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M) if rule != "total"}
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """A project after its smoke run."""
+    project = Project(tmp_path_factory.mktemp("smoke"))
+    done = project.snakemake("--cores", "2")
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
+    return project
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project that has not run."""
+    return Project(tmp_path)

@@ -1,0 +1,92 @@
+"""The whole chain on the smoke configuration: what it leaves, and what a change makes run again."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from parkf.files import read_json
+from parkf.parameters import load
+
+from .conftest import ROOT, Project
+
+pytestmark = pytest.mark.xdist_group("smoke")
+
+
+def test_leaves_a_set_numbers_and_report(finished):
+    results = finished.folder / "results/smoke"
+    parameters = load(results / "set")
+    assert parameters.constant.shape == (466,)
+    assert parameters.table.size == 240_000
+    validation = read_json(results / "validation.json")
+    assert validation["counts"]["genuine"] > 500
+    # Few tracks, but the same physics: the fit must already be sound.
+    for component in ("x", "y", "tx", "ty"):
+        assert 0.8 < validation["fits"]["parkf"]["pulls"][component]["width"] < 1.2
+    stages = read_json(results / "stages.json")["stages"]
+    assert {"table", "datasets", "train-UTTF", "validate"} <= stages.keys()
+    assert "<svg" in (results / "report/index.html").read_text()
+    assert not [path for path in results.rglob(".*") if path.is_file()], "half-written files"
+
+
+def test_nothing_to_do_afterwards(finished):
+    assert finished.would_run() == {}
+
+
+def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
+    alignment = finished.folder / "data/geometry/alignment_nominal.yaml"
+    text = alignment.read_text()
+    assert "scifi_layers: {}" in text
+    shutil.copy2(alignment, tmp_path / "nominal.yaml")
+    try:
+        alignment.write_text(text.replace("scifi_layers: {}", "scifi_layers: {3: {x: 0.1}}"))
+        jobs = finished.would_run()
+    finally:
+        shutil.copy2(tmp_path / "nominal.yaml", alignment)
+    # Collisions, field, magnet table and compiled kernel know nothing of the alignment.
+    assert jobs.keys().isdisjoint({"generate", "field", "table", "kernel"})
+    assert jobs["simulate"] == 4
+    assert jobs["train"] == 7
+
+
+def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
+    source = tmp_path / "src"
+    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    for name in ("Snakefile", "workflow"):
+        origin = ROOT / name
+        (shutil.copytree if origin.is_dir() else shutil.copy2)(origin, tmp_path / name)
+    assert finished.would_run(source=source) == {}
+    velo = source / "parkf/steps/velo.py"
+    changed = velo.read_text().replace("10 * p[5]", "11 * p[5]")
+    assert changed != velo.read_text()
+    velo.write_text(changed)
+    jobs = finished.would_run(source=source)
+    assert jobs["train"] == 1
+    assert jobs.keys().isdisjoint({"generate", "simulate", "datasets", "candidates", "table", "field"})
+    assert {"kernel", "assemble", "fit", "validate", "report"} <= jobs.keys()
+
+
+def test_same_bytes_on_one_core(finished, tmp_path_factory):
+    alone = Project(tmp_path_factory.mktemp("alone"))
+    done = alone.snakemake("--cores", "1", "--until", "assemble")
+    assert done.returncode == 0, done.stderr[-5000:]
+    for name in ("constant.f32", "global.f32", "manifest.json"):
+        one, two = (p.folder / "results/smoke/set" / name for p in (alone, finished))
+        assert one.read_bytes() == two.read_bytes(), f"{name} depends on the number of cores"
+    assert np.isfinite(load(alone.folder / "results/smoke/set").constant).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("training: 80", "trainings: 80", "'trainings' was unexpected"),
+        ("data/field/dipole.json", "data/field/none.json", "none.json: no such file"),
+    ],
+)
+def test_a_bad_config_stops_at_once(project, old, new, message):
+    config = project.folder / "workflow/config/smoke.yaml"
+    config.write_text(config.read_text().replace(old, new))
+    done = project.snakemake("--cores", "1")
+    assert done.returncode != 0
+    assert message in done.stdout + done.stderr
+    assert not (project.folder / "results").exists()
