@@ -1,0 +1,101 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from kalman_toy import generate
+
+from parkf.errors import ParkfError
+from parkf.kalman import fit, fit_file, fitter
+from parkf.kalman.candidates import from_arrow
+from parkf.tables import CANDIDATES, FITTED
+
+
+def rows(toy):
+    """The toy's candidates as rows of the table."""
+    n = len(toy.arrays["qop"])
+    arrays = toy.arrays | {
+        "event": np.arange(n) // 10,
+        "candidate": np.arange(n) % 10,
+        "particle": np.arange(n),
+        "purity": np.ones(n),
+    }
+
+    def column(name, kind):
+        if pa.types.is_fixed_size_list(kind):
+            values = pa.array(arrays[name].astype(np.float32).ravel())
+            return pa.FixedSizeListArray.from_arrays(values, kind.list_size)
+        return pa.array(arrays[name]).cast(kind)
+
+    return pa.table([column(name, kind) for name, kind in CANDIDATES.columns], schema=CANDIDATES.schema)
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return generate(1000, 6000.0, seed=21)
+
+
+@pytest.fixture
+def files(toy, tmp_path, monkeypatch):
+    """A file of candidates; the parameter set is the toy's whatever the folder."""
+    monkeypatch.setattr(fitter, "load", lambda folder: toy.parameters)
+    monkeypatch.setattr(fitter, "BATCH", 300)
+    with CANDIDATES.writer(tmp_path / "candidates.parquet") as writer:
+        writer.write_table(rows(toy))
+    return SimpleNamespace(
+        set=tmp_path, candidates=tmp_path / "candidates.parquet", fitted=tmp_path / "fitted.parquet"
+    )
+
+
+def test_a_file_is_fitted_as_its_rows_are(toy, files):
+    assert fit_file(files.set, files.candidates, files.fitted, threads=2) == 1000
+    table = FITTED.open(files.fitted).read()
+    expected = fit(toy.parameters, rows(toy))
+    for name in ("z", "x", "qop", "xx", "chi2_scifi"):
+        np.testing.assert_array_equal(table.column(name).to_numpy(), getattr(expected, name))
+    np.testing.assert_array_equal(table.column("event").to_numpy(), np.arange(1000) // 10)
+    np.testing.assert_array_equal(table.column("candidate").to_numpy(), np.arange(1000) % 10)
+
+
+def test_sliced_batches_keep_their_rows(toy):
+    part = from_arrow(rows(toy).slice(17, 40), np.dtype("float32"))
+    np.testing.assert_array_equal(part.velo[0, 0, :40], toy.arrays["velo_x"][17:57, 0].astype(np.float32))
+
+
+def test_an_empty_file_gives_an_empty_file(toy, files):
+    with CANDIDATES.writer(files.candidates) as writer:
+        writer.write_table(rows(toy).slice(0, 0))
+    assert fit_file(files.set, files.candidates, files.fitted) == 0
+    assert FITTED.open(files.fitted).metadata.num_rows == 0
+
+
+def test_bad_rows_leave_nothing_behind(toy, files):
+    table = rows(toy)
+    polarity = table.column("polarity").to_numpy().copy()
+    polarity[700] = 0
+    index = table.schema.get_field_index("polarity")
+    with CANDIDATES.writer(files.candidates) as writer:
+        writer.write_table(table.set_column(index, table.schema.field(index), pa.array(polarity)))
+    with pytest.raises(ParkfError, match=r"'polarity', row 100: got 0, expected \+1 or -1"):
+        fit_file(files.set, files.candidates, files.fitted)
+    assert sorted(p.name for p in files.set.iterdir()) == ["candidates.parquet"]
+
+
+def test_missing_columns_nulls_and_other_types_are_refused(toy):
+    table = rows(toy)
+    with pytest.raises(ParkfError, match="column 'ut_x' is missing"):
+        fit(toy.parameters, table.drop_columns(["ut_x"]))
+    index = table.schema.get_field_index("qop")
+    with pytest.raises(ParkfError, match=r"column 'qop' has type double, expected float"):
+        fit(toy.parameters, table.set_column(index, "qop", pa.array(toy.arrays["qop"])))
+    holes = pa.array([None] * 1000, type=pa.float32())
+    with pytest.raises(ParkfError, match=r"column 'qop' has 1000 nulls"):
+        fit(toy.parameters, table.set_column(index, "qop", holes))
+
+
+def test_another_table_is_refused(files, tmp_path):
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
+    with pytest.raises(ParkfError, match="expected 'candidates 1'"):
+        fit_file(files.set, tmp_path / "other.parquet", files.fitted)
+    assert not files.fitted.exists()

@@ -1,0 +1,97 @@
+"""The GPU's source: compiled wherever a CUDA compiler is, run where a GPU is."""
+
+import ctypes
+import ctypes.util
+import importlib.util
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kalman_toy import generate
+
+from parkf.kalman import fit
+from parkf.kalman.source import KERNEL_FOLDER, flattened
+
+nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+
+
+def test_the_flattened_source_stands_alone():
+    text = flattened()
+    assert '#include "' not in text
+    assert text.count("struct Covariance {") == 1
+    # What the generated header needs comes before it.
+    assert text.index("struct Covariance {") < text.index("struct JacobianV {")
+
+
+@nvcc
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_86", "sm_90"])
+def test_nvcc_compiles_both_schemes_without_spills(architecture, tmp_path):
+    source = tmp_path / "fit.cu"
+    source.write_text(flattened())
+    flags = ["-DPARKF_REAL=float", "-Xptxas=-v", "-cubin"]
+    result = subprocess.run(
+        # 177: constants of the headers that the GPU does not use.
+        ["nvcc", "-std=c++17", "-diag-suppress=177", f"-arch={architecture}", *flags, str(source)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "warning" not in result.stderr
+    assert re.findall(r"(\d+) bytes spill stores", result.stderr) == ["0", "0"]
+    # 80 coefficients live in registers between the two evaluations of the bend.
+    assert all(int(stack) == 0 for stack in re.findall(r"(\d+) bytes stack frame", result.stderr))
+
+
+def nvrtc():
+    """The run-time compiler's library, or None."""
+    wheel = importlib.util.find_spec("nvidia")
+    folders = list(wheel.submodule_search_locations or []) if wheel else []
+    found = [path for folder in folders for path in sorted(Path(folder).glob("*nvrtc/lib/libnvrtc.so.*"))]
+    name = str(found[0]) if found else ctypes.util.find_library("nvrtc")
+    return ctypes.CDLL(name) if name else None
+
+
+@pytest.mark.skipif(nvrtc() is None, reason="the NVRTC library is not installed")
+@pytest.mark.parametrize("real", ["float", "double"])
+def test_the_run_time_compiler_takes_it(real):
+    """CuPy's compiler has no standard headers: nothing of them may be left in the source."""
+    library, program = nvrtc(), ctypes.c_void_p()
+    library.nvrtcCreateProgram(ctypes.byref(program), flattened().encode(), b"fit.cu", 0, None, None)
+    options = [b"--std=c++17", b"--gpu-architecture=sm_80", b"--fmad=true", f"-DPARKF_REAL={real}".encode()]
+    status = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+    size = ctypes.c_size_t()
+    library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    library.nvrtcGetProgramLog(program, log)
+    library.nvrtcDestroyProgram(ctypes.byref(program))
+    assert status == 0, log.value.decode()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("scheme", ["smoother", "forward_backward"])
+def test_gpu_and_cpu_agree(scheme):
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        pytest.skip(f"no GPU: {error}")
+    toy = generate(3000, 8000.0, seed=3)
+    for precision, tolerance in (("float32", 0.02), ("float64", 1e-8)):
+        tracks = toy.candidates(precision)
+        a, b = (
+            fit(toy.parameters, tracks, scheme=scheme, precision=precision, backend=where)
+            for where in ("cpu", "gpu")
+        )
+        for name in ("x", "y", "tx", "ty", "qop"):
+            pull = (getattr(a, name) - getattr(b, name)) / np.sqrt(getattr(a, name * 2))
+            assert np.abs(pull).max() < tolerance
+        np.testing.assert_array_equal(a.status, b.status)
+
+
+def test_headers_are_installed_for_cpp_users():
+    assert {"smoother.hpp", "steps_generated.hpp", "fit.cu"} <= {p.name for p in KERNEL_FOLDER.iterdir()}

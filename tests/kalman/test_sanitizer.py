@@ -1,0 +1,85 @@
+"""The kernel's headers by themselves, under the address and undefined-behaviour sanitizers."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from kalman_toy import generate
+
+from parkf.kalman import cpu
+from parkf.kalman.source import KERNEL_FOLDER
+
+PROGRAM = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "lanes.hpp"
+#include "forward_backward.hpp"
+#include "smoother.hpp"
+
+using namespace parkf::kalman;
+
+template <class S> std::vector<S> read(std::FILE* file, long count) {
+  std::vector<S> values(count);
+  if (std::fread(values.data(), sizeof(S), count, file) != static_cast<std::size_t>(count)) std::abort();
+  return values;
+}
+
+template <class T>
+void run(const Candidates<float>& tracks, const Detector<float>& detector, const char* name) {
+  std::vector<float> numbers(fitted_numbers * tracks.stride);
+  std::vector<int> integers(fitted_integers * tracks.stride);
+  for (long i = 0; i < tracks.stride; i += Number<T>::lanes) {
+    store(fit_forward_backward<T>(tracks, i, detector), tracks.stride, i, numbers.data(), integers.data());
+    store(fit_smoother<T>(tracks, i, detector), tracks.stride, i, numbers.data(), integers.data());
+  }
+  std::FILE* out = std::fopen(name, "wb");
+  std::fwrite(numbers.data(), 4, numbers.size(), out);
+  std::fclose(out);
+}
+
+int main() {
+  std::FILE* in = std::fopen("in", "rb");
+  const auto constant = read<float>(in, 466);
+  const auto table = read<float>(in, 240000);
+  const long n = read<long>(in, 1)[0];
+  const auto velo_n = read<int>(in, n);
+  const auto a = read<float>(in, (2 + 3 * 26 + 4 * 4 + 4 * 12) * n);
+  const float* v = a.data() + 2 * n;
+  const float* u = v + 78 * n;
+  const float* s = u + 16 * n;
+  const Candidates<float> tracks{n, a.data(), a.data() + n, velo_n.data(), v, v + 26 * n, v + 52 * n, u,
+                                 u + 4 * n, u + 8 * n, u + 12 * n, s, s + 12 * n, s + 24 * n, s + 36 * n};
+  const Detector<float> detector{constant.data(), table.data(), 0.0125F * 0.0125F, 0.02F, -0.03F};
+  run<float>(tracks, detector, "plain");
+  run<Lanes<float, 8>>(tracks, detector, "lanes");
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
+def test_the_kernel_is_clean_and_gives_the_modules_numbers(tmp_path):
+    toy = generate(200, 5000.0, seed=9, efficiency=0.9)
+    toy.arrays["velo_x"][5] = np.nan
+    toy.arrays["qop"][7] = np.inf
+    tracks = toy.candidates("float32")
+    with (tmp_path / "in").open("wb") as file:
+        count = np.int64([len(tracks.qop)])
+        for part in (toy.parameters.constant, toy.parameters.table, count, tracks.velo_n, tracks.polarity):
+            file.write(part.tobytes())
+        for part in (tracks.qop, tracks.velo, tracks.ut, tracks.scifi):
+            file.write(part.tobytes())
+    (tmp_path / "main.cpp").write_text(PROGRAM)
+    flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-fno-sanitize-recover=all"]
+    build = ["g++", *flags, "-fsanitize=address,undefined", f"-I{KERNEL_FOLDER}", "main.cpp", "-o", "main"]
+    subprocess.run(build, cwd=tmp_path, check=True)
+    subprocess.run(["./main"], cwd=tmp_path, check=True)
+    expected = cpu.fit(toy.parameters, tracks, smoother=True, threads=1, build="plain")
+    for name in ("plain", "lanes"):
+        numbers = np.fromfile(tmp_path / name, dtype=np.float32).reshape(16, -1)[:, :200]
+        good = expected.status == 0
+        pull = (numbers[1] - expected.x) / np.sqrt(expected.xx)
+        assert np.abs(pull[good]).max() < 0.02
+        assert np.array_equal(np.isfinite(numbers[1]), np.isfinite(expected.x))
