@@ -1,0 +1,119 @@
+"""From fits, magnet table and geometry to a parameter set."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf import __version__
+from parkf.detector.alignment import load_alignment
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
+from parkf.errors import ParkfError
+from parkf.files import sha256
+from parkf.parameters.layout import LAYOUT_VERSION, block, block_slice
+from parkf.parameters.manifest import FORMAT_VERSION, Blob, Blobs, Constants, FitSummary, Manifest
+from parkf.parameters.parameter_set import ParameterSet, with_blobs
+from parkf.steps import CONSTANT_COUNT, STEPS, formulas_hash
+from parkf.training.magnet_table import load_table
+from parkf.training.result import FitResult, load_results
+
+F64 = NDArray[np.float64]
+
+
+def assemble(
+    fits: Path, table: Path, *, geometry: Path, alignment: Path, field: Path, seed: int
+) -> ParameterSet:
+    """Put a parameter set together.
+
+    Parameters
+    ----------
+    fits : Path
+        Folder with ``<step>.json`` of every step.
+    table : Path
+        The magnet table.
+    geometry, alignment : Path
+        Where the layers are, how well the VELO measures, and where the beam is.
+    field : Path
+        Map that all was trained with, for its fingerprint.
+    seed : int
+        Of the run.
+
+    Raises
+    ------
+    ParkfError
+        When a file is missing, a fit is stale, or fits and table do not belong together.
+    """
+    detector = load_geometry(geometry).align(load_alignment(alignment))
+    results = load_results(fits)
+    magnet = load_table(table)
+    if results["UTTF"].table != sha256(table):
+        raise ParkfError(f"{fits / 'UTTF.json'}: fitted with another magnet table than {table}; fit it again")
+    constant = np.full(CONSTANT_COUNT, np.nan)
+    for name, result in results.items():
+        _put(constant, name, np.array([s.values for s in result.sets]))
+    _put(constant, "UTT_META", magnet.header[None].astype(np.float64))
+    _put(constant, "TLayer", scifi_layers(detector))
+    _put(constant, "UTLayer", detector.planes()[list(UT_PLANES), :1].T)
+    empty = Blob(numbers=0, sha256="0" * 64)
+    manifest = Manifest(
+        format_version=FORMAT_VERSION,
+        layout_version=LAYOUT_VERSION,
+        code_version=__version__,
+        formulas=formulas_hash(),
+        blobs=Blobs(constant=empty, table=empty),
+        constants=Constants(
+            velo_sigma=detector.velo.resolution, beam_x=detector.beam.x, beam_y=detector.beam.y
+        ),
+        inputs={
+            "geometry": sha256(geometry),
+            "alignment": sha256(alignment),
+            "field": sha256(field),
+            "table": sha256(table),
+            **{f"dataset {name}": result.dataset for name, result in results.items()},
+        },
+        seeds={"run": seed},
+        forms={name: step.formula_hash() for name, step in STEPS.items()},
+        fits=[summary for result in results.values() for summary in _summaries(result)],
+        supersedes=None,
+        created=None,
+    )
+    return with_blobs(manifest, constant.astype(np.float32), magnet.coefficients)
+
+
+def scifi_layers(geometry: Geometry) -> F64:
+    """Block TLayer, (4, 12): z at y = 0 (mm), dy/dz, dx/dy by layer; squared error by cluster size (mm²).
+
+    Raises
+    ------
+    ParkfError
+        When a layer does not lean: dy/dz, which the trigger's format wants, is infinite.
+    """
+    planes = geometry.planes()[list(SCIFI_PLANES)]
+    if (planes[:, 2] == 0).any():
+        layer = int(np.argmax(planes[:, 2] == 0))
+        raise ParkfError(
+            f"geometry: SciFi layer {layer} has dz/dy = 0; the parameter set holds dy/dz of each layer"
+        )
+    slopes = [layer.dxdy for layer in geometry.scifi.layers]
+    errors = np.array(geometry.scifi.cluster_errors)
+    return np.stack([planes[:, 0], 1 / planes[:, 2], slopes, errors**2])
+
+
+def _put(constant: F64, name: str, values: F64) -> None:
+    if values.shape != block(name).shape:
+        raise ParkfError(f"block {name}: {values.shape} numbers, expected {block(name).shape}")
+    constant[block_slice(name)] = values.ravel()
+
+
+def _summaries(result: FitResult) -> list[FitSummary]:
+    return [
+        FitSummary(
+            step=result.step,
+            set=one.label,
+            rows=one.rows,
+            valid=True,
+            edm=max((m.edm for m in one.minima), default=0.0),
+            ratio_rms=max((b.ratio_rms for b in one.accuracy if b.ratio_rms is not None), default=None),
+        )
+        for one in result.sets
+    ]

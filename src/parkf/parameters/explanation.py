@@ -1,0 +1,52 @@
+"""The printed table of a parameter set: what each number is, its value and its error."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from parkf.parameters.layout import constant_numbers, table_numbers
+from parkf.parameters.parameter_set import load
+from parkf.training.result import load_results
+
+# Of a row. The error is None for numbers that no fit determined: taken from the geometry, fixed, or not used;
+# and for the magnet table, where coefficients of one polynomial are strongly correlated and what counts is
+# their sum, whose accuracy is measured on independent rays.
+COLUMNS = ("block", "set", "index", "name", "value", "unit", "error", "text")
+Explained = tuple[str, str, int, str, float, str, float | None, str]
+
+
+def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) -> Iterator[Explained]:
+    """Explain the numbers of a parameter set in their order: the 466, and the 240,000 if asked for.
+
+    Parameters
+    ----------
+    parameters : Path
+        Folder of the set.
+    fits : Path, optional
+        Folder of the fits that it was made from, for the errors.
+    table : bool
+        The magnet table, too.
+
+    Yields
+    ------
+    tuple
+        In the order of :data:`COLUMNS`.
+
+    Raises
+    ------
+    ParkfError
+        When the set, or a fit, is missing or not whole.
+    """
+    loaded = load(parameters)
+    results = load_results(fits) if fits is not None else {}
+    errors = {
+        (name, one.label, index): error
+        for name, result in results.items()
+        for one in result.sets
+        for index, error in enumerate(one.errors)
+    }
+    for n, value in zip(constant_numbers(), loaded.constant, strict=True):
+        error = errors.get((n.block, n.set, n.index))
+        yield n.block, n.set, n.index, n.name, float(value), n.unit, error, n.text
+    if table:
+        for n, value in zip(table_numbers(), loaded.table.ravel(), strict=True):
+            yield n.block, n.set, n.index, n.name, float(value), n.unit, None, n.text

@@ -1,0 +1,120 @@
+"""The parameter set: 466 shared numbers, 240,000 of the magnet table, and a manifest."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.errors import ParkfError
+from parkf.files import existing, replacing
+from parkf.parameters.layout import LAYOUT_VERSION, block, block_slice
+from parkf.parameters.manifest import Blob, Blobs, Manifest, read_manifest, write_manifest
+from parkf.steps import BLOCKS, CONSTANT_COUNT, TABLE_SHAPE
+
+CONSTANT_FILE, TABLE_FILE, MANIFEST_FILE = "constant.f32", "global.f32", "manifest.json"
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterSet:
+    """All that a fitter reads.
+
+    Attributes
+    ----------
+    constant : (466,) float32
+        Blocks in the order of :data:`parkf.steps.BLOCKS`.
+    table : (60, 50, 80) float32
+        Coefficients of the magnet table by bin in x, bin in y.
+    manifest : Manifest
+        What the set is made of.
+    """
+
+    constant: NDArray[np.float32]
+    table: NDArray[np.float32]
+    manifest: Manifest
+
+    def block(self, name: str) -> NDArray[np.float32]:
+        """Return a block of the constant numbers, (sets, columns) float32."""
+        return self.constant[block_slice(name)].reshape(block(name).shape)
+
+    def save(self, folder: Path) -> None:
+        """Write the two blobs and the manifest, which comes last: a folder with a manifest is whole."""
+        (folder / MANIFEST_FILE).unlink(missing_ok=True)
+        for name, numbers in ((CONSTANT_FILE, self.constant), (TABLE_FILE, self.table)):
+            with replacing(folder / name) as temporary:
+                temporary.write_bytes(_bytes(numbers))
+        write_manifest(folder / MANIFEST_FILE, self.manifest)
+
+
+def with_blobs(manifest: Manifest, constant: NDArray[np.float32], table: NDArray[np.float32]) -> ParameterSet:
+    """Make a set whose manifest carries the checksums of these numbers.
+
+    Raises
+    ------
+    ParkfError
+        When a shape is wrong or a number is not finite.
+    """
+    constant, table = np.asarray(constant, dtype="<f4"), np.asarray(table, dtype="<f4")
+    for name, numbers, shape in (("constant", constant, (CONSTANT_COUNT,)), ("table", table, TABLE_SHAPE)):
+        if numbers.shape != shape:
+            raise ParkfError(f"parameter set: {name} has shape {numbers.shape}, expected {shape}")
+    _refuse_non_finite("parameter set", constant, table)
+    blobs = Blobs(constant=_blob(constant), table=_blob(table))
+    return ParameterSet(constant, table, manifest.model_copy(update={"blobs": blobs}))
+
+
+def load(folder: Path) -> ParameterSet:
+    """Read a parameter set and refuse one that is not whole.
+
+    Raises
+    ------
+    ParkfError
+        When a file is missing, truncated, does not match its checksum, holds a number that is not finite, or
+        when the manifest has unknown fields or is of another format or layout.
+    """
+    manifest = read_manifest(folder / MANIFEST_FILE)
+    if manifest.layout_version != LAYOUT_VERSION:
+        raise ParkfError(
+            f"{folder / MANIFEST_FILE}: layout_version {manifest.layout_version}, expected {LAYOUT_VERSION}; "
+            "train the set again, or read it with the version of parkf that made it"
+        )
+    constant = _read(folder / CONSTANT_FILE, manifest.blobs.constant, CONSTANT_COUNT)
+    table = _read(folder / TABLE_FILE, manifest.blobs.table, int(np.prod(TABLE_SHAPE))).reshape(TABLE_SHAPE)
+    _refuse_non_finite(str(folder), constant, table)
+    return ParameterSet(constant, table, manifest)
+
+
+def _read(path: Path, blob: Blob, expected: int) -> NDArray[np.float32]:
+    content = existing(path).read_bytes()
+    if len(content) != 4 * expected:
+        raise ParkfError(
+            f"{path}: {len(content)} bytes, expected {4 * expected} ({expected} numbers of float32)"
+        )
+    if blob.numbers != expected:
+        raise ParkfError(f"{path}: the manifest says {blob.numbers} numbers, expected {expected}")
+    got = hashlib.sha256(content).hexdigest()
+    if got != blob.sha256:
+        raise ParkfError(f"{path}: sha256 {got}, the manifest says {blob.sha256}; one of the two was changed")
+    return np.frombuffer(content, dtype="<f4").astype(np.float32)
+
+
+def _refuse_non_finite(where: str, constant: NDArray[np.float32], table: NDArray[np.float32]) -> None:
+    for position in np.flatnonzero(~np.isfinite(constant))[:1]:
+        name = next(b.name for b in BLOCKS if position < block_slice(b.name).stop)
+        row, column = divmod(int(position) - block_slice(name).start, block(name).shape[1])
+        value = constant[position]
+        raise ParkfError(
+            f"{where}: {CONSTANT_FILE}: block {name} set {row} index {column}: {value}, expected a number"
+        )
+    for i, j, index in np.argwhere(~np.isfinite(table))[:1]:
+        value = table[i, j, index]
+        raise ParkfError(f"{where}: {TABLE_FILE}: bin {i},{j} index {index}: {value}, expected a number")
+
+
+def _bytes(numbers: NDArray[np.float32]) -> bytes:
+    return numbers.astype("<f4").tobytes()
+
+
+def _blob(numbers: NDArray[np.float32]) -> Blob:
+    return Blob(numbers=numbers.size, sha256=hashlib.sha256(_bytes(numbers)).hexdigest())

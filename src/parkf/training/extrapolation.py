@@ -1,0 +1,113 @@
+"""Fits of p: the form follows the Runge–Kutta extrapolation; slopes first, since positions use them."""
+
+import numpy as np
+
+from parkf.codegen.numpy_step import NumpyStep
+from parkf.steps import Step
+from parkf.training.minimise import F64, Floating, Influence, minimise
+from parkf.training.mixture import mixture
+from parkf.training.result import Minimum
+from parkf.training.rows import Rows, runge_kutta_residual
+
+# Slopes before positions; ty before tx, which may use it.
+ORDER = ("ty", "tx", "y", "x")
+# A tail that takes outliers off the core and leaves a core without outliers alone.
+TAIL_FRACTION, TAIL_WIDTH = 0.01, 10.0
+
+
+def fit_extrapolation(
+    functions: NumpyStep, rows: Rows, start: F64, influence: Influence, where: str
+) -> tuple[F64, list[Minimum]]:
+    """Fit the parameters of the state's formulas, component by component.
+
+    Parameters
+    ----------
+    functions : NumpyStep
+        The step as NumPy callables.
+    rows : dict of (n,) arrays
+        Rows of one set.
+    start : (m,) float64
+        All parameters of the set.
+    influence : Influence
+        Of the rows' particles; the fits add theirs.
+    where : str
+        Step and set, for error messages.
+
+    Returns
+    -------
+    values : (m,) float64
+        `start` with the fitted parameters in place.
+    minima : list of Minimum
+        One for each component that has parameters of its own.
+
+    Raises
+    ------
+    ParkfError
+        When a minimum is invalid.
+    """
+    values, minima = start.copy(), []
+    for component, floating in plan(functions.step):
+        minimum = _fit_component(functions, rows, values, component, floating, influence, where)
+        values[floating] = minimum.values[: len(floating)]
+        minima.append(minimum)
+    return values, minima
+
+
+def plan(step: Step) -> list[tuple[str, list[int]]]:
+    """Components in the order of their fits, and the parameters that each one determines."""
+    open_ = set(step.indices("extrapolation"))
+    result = []
+    for component in ORDER:
+        used = step.outputs[component].free_symbols
+        own = [i for i in sorted(open_) if step.symbols[i] in used]
+        open_ -= set(own)
+        if own:
+            result.append((component, own))
+    return result
+
+
+def scattering_weights(functions: NumpyStep, rows: Rows, p: F64, component: str) -> F64:
+    """σ_MS up to a factor, (n,): the measure in which δ_par counts; ∝ 1/p where a step has no scattering."""
+    if functions.step.noise:
+        return functions.noise(p, rows)[component]
+    return np.abs(rows["qop"])
+
+
+def _fit_component(
+    functions: NumpyStep, rows: Rows, p: F64, component: str, own: list[int], influence: Influence, where: str
+) -> Minimum:
+    """Maximise Π N(form − Runge–Kutta; θ·σ_MS) with p and log θ floating."""
+    weights = scattering_weights(functions, rows, p, component)
+
+    def pulls(vector: F64) -> F64:
+        return runge_kutta_residual(functions.predict(vector[:-1], rows), rows, component) / weights
+
+    def designs(vector: F64) -> F64:
+        return functions.gradient(component, vector[:-1], rows)[:, own] / weights[:, None]
+
+    def likelihood(vector: F64) -> tuple[F64, F64]:
+        theta = np.exp(vector[-1])
+        pull = pulls(vector) / theta
+        nll, d_q, _, _ = mixture(pull**2, vector[-1] + np.log(weights), 1, TAIL_FRACTION, TAIL_WIDTH)
+        d_pull = 2 * d_q * pull
+        return nll, np.column_stack([(d_pull / theta)[:, None] * designs(vector), 1 - d_pull * pull])
+
+    start = np.append(p, 0.0)
+    # One Gauss–Newton step: most forms are linear in their parameters, and Minuit then starts at the minimum.
+    design = designs(start)
+    start[own] -= np.linalg.lstsq(design, pulls(start), rcond=None)[0]
+    theta = np.sqrt(np.mean(pulls(start) ** 2))
+    start[-1] = np.log(theta)
+    directions = np.zeros((len(own) + 1, len(own) + 1))
+    directions[:-1, :-1] = theta * np.linalg.inv(np.linalg.qr(design, mode="r"))
+    directions[-1, -1] = 1 / np.sqrt(2 * len(design))
+    return minimise(
+        likelihood,
+        start,
+        [*(Floating(i, f"p{i}") for i in own), Floating(len(p), "log_theta")],
+        directions,
+        influence,
+        target=component,
+        kind="extrapolation",
+        where=where,
+    )

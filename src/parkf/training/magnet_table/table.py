@@ -1,0 +1,80 @@
+"""The trained magnet table as a file, and its evaluation by the kernel."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import parkf._fitter as _fitter
+from parkf.errors import ParkfError
+from parkf.files import existing, replacing
+from parkf.steps import TABLE_SHAPE
+from parkf.steps.magnet import HEADER
+
+F64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MagnetTable:
+    """Header and coefficients.
+
+    Attributes
+    ----------
+    header : (19,) float32
+        Block UTT_META of the constant blob.
+    coefficients : (60, 50, 80) float32
+        The global blob.
+    """
+
+    header: NDArray[np.float32]
+    coefficients: NDArray[np.float32]
+
+    def extrapolate(self, states: F64, qop: F64, polarity: F64) -> F64:
+        """Carry states through the magnet with the kernel, in float64.
+
+        Parameters
+        ----------
+        states : (n, 4) float64
+            x, y in mm, tx, ty at z_in.
+        qop : (n,) float64
+            q/p at z_in in 1/MeV.
+        polarity : (n,) float64
+            +1 MagUp, -1 MagDown.
+
+        Returns
+        -------
+        (n, 4) float64
+            The same at z_out.
+        """
+        header = self.header.astype(np.float64)
+        columns = (np.ascontiguousarray(column, dtype=np.float64) for column in (states, qop, polarity))
+        ends: F64 = _fitter.magnet_extrapolate(header, self.coefficients.ravel(), *columns)[0]
+        return ends
+
+    def save(self, path: Path) -> None:
+        """Write as .npy arrays in one .npz; equal tables give equal bytes."""
+        with replacing(path) as temporary, temporary.open("wb") as stream:
+            np.savez(stream, header=self.header, coefficients=self.coefficients)
+
+
+def load_table(path: Path) -> MagnetTable:
+    """Read a table.
+
+    Raises
+    ------
+    ParkfError
+        When the file is missing, no .npz, or an array is missing, misshapen or not finite.
+    """
+    try:
+        with np.load(existing(path), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in ("header", "coefficients")}
+    except (ValueError, KeyError, OSError, EOFError) as error:
+        raise ParkfError(f"{path}: not a magnet table: {error}; train it again") from error
+    for name, shape in (("header", (len(HEADER),)), ("coefficients", TABLE_SHAPE)):
+        array = arrays[name]
+        if array.shape != shape or array.dtype != np.float32 or not np.isfinite(array).all():
+            raise ParkfError(
+                f"{path}: {name} has shape {array.shape} of {array.dtype}, expected {shape} of finite float32"
+            )
+    return MagnetTable(**arrays)

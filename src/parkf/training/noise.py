@@ -1,0 +1,125 @@
+"""Fits of p̃: the process noise describes how the truth scatters around the form, with p fixed.
+
+Position and slope of a plane are fitted together, as N₂ of their covariance; hard scatters, decays and large
+energy losses go to a wide tail whose share and width float, so that the core has width one.
+"""
+
+import numpy as np
+
+from parkf.codegen.numpy_step import NumpyStep
+from parkf.steps import Step
+from parkf.training.minimise import F64, Floating, Influence, Limits, minimise
+from parkf.training.mixture import mixture
+from parkf.training.result import Minimum
+from parkf.training.rows import Rows, truth_residual
+
+TAIL_START = (0.02, 3.0)
+# Where Minuit tries a correlation beyond this one, a parabola brings it back.
+LARGEST_CORRELATION = 0.9999
+WALL = 1e3
+
+
+def fit_noise(
+    functions: NumpyStep, rows: Rows, start: F64, influence: Influence, where: str
+) -> tuple[F64, list[Minimum]]:
+    """Fit the parameters of the noise; arguments and results as in :func:`fit_extrapolation`.
+
+    Planes that share parameters (VELO) are fitted together, others apart.
+    """
+    values, minima = start.copy(), []
+    for planes, floating in plan(functions.step):
+        minimum = _fit_planes(functions, rows, values, planes, floating, influence, where)
+        values[floating] = minimum.values[: len(floating)]
+        minima.append(minimum)
+    return values, minima
+
+
+def plan(step: Step) -> list[tuple[tuple[str, ...], list[int]]]:
+    """Planes (x and tx, y and ty) that are fitted together, and their parameters."""
+    if not step.noise:
+        return []
+    own = {}
+    for plane in ("x", "y"):
+        used = set().union(*(step.noise[name].free_symbols for name in (plane, f"t{plane}", f"rho_{plane}")))
+        own[plane] = [i for i in step.indices("noise") if step.symbols[i] in used]
+    if set(own["x"]) & set(own["y"]):
+        return [(("x", "y"), sorted(set(own["x"]) | set(own["y"])))]
+    return [((plane,), own[plane]) for plane in ("x", "y")]
+
+
+def _fit_planes(
+    functions: NumpyStep,
+    rows: Rows,
+    p: F64,
+    planes: tuple[str, ...],
+    own: list[int],
+    influence: Influence,
+    where: str,
+) -> Minimum:
+    predicted = functions.predict(p, rows)
+    residuals = {c: truth_residual(predicted, rows, c) for plane in planes for c in (plane, f"t{plane}")}
+
+    def likelihood(vector: F64) -> tuple[F64, F64]:
+        noise = functions.noise(vector[:-2], rows)
+        total = np.zeros(len(rows["qop"]))
+        gradient = np.zeros((len(total), len(own) + 2))
+        for plane in planes:
+            names = (plane, f"t{plane}", f"rho_{plane}")
+            pulls = [residuals[c] / noise[c] for c in names[:2]]
+            distance, d_distance, log_volume, d_volume = _distance(noise, pulls, names)
+            nll, d_q, d_fraction, d_width = mixture(distance, log_volume, 2, vector[-2], vector[-1])
+            total += nll
+            for name in names:
+                d_noise = d_q * d_distance[name] + d_volume[name]
+                gradient[:, :-2] += (
+                    d_noise[:, None] * functions.noise_gradient(name, vector[:-2], rows)[:, own]
+                )
+            gradient[:, -2] += d_fraction
+            gradient[:, -1] += d_width
+        return total, gradient
+
+    tail = (Floating(len(p), "tail_fraction", (1e-5, 0.3)), Floating(len(p) + 1, "tail_width", (1.5, 30.0)))
+    steps = [*np.maximum(0.02 * np.abs(p[own]), 0.01), 0.002, 0.1]
+    return minimise(
+        likelihood,
+        np.append(p, TAIL_START),
+        [*(Floating(i, f"p{i}", _limits(functions.step, i)) for i in own), *tail],
+        np.diag(steps),
+        influence,
+        target=" ".join(f"{plane},t{plane}" for plane in planes),
+        kind="noise",
+        where=where,
+    )
+
+
+def _distance(
+    noise: dict[str, F64], pulls: list[F64], names: tuple[str, str, str]
+) -> tuple[F64, dict[str, F64], F64, dict[str, F64]]:
+    """Squared distance of (position, slope) and log volume, with derivatives by σ, σ and ρ."""
+    position, slope, correlation = names
+    a, b = pulls
+    rho = np.clip(noise[correlation], -LARGEST_CORRELATION, LARGEST_CORRELATION)
+    excess = noise[correlation] - rho
+    free = 1 - rho**2
+    distance = (a**2 - 2 * rho * a * b + b**2) / free
+    d_distance = {
+        position: -2 * a * (a - rho * b) / (free * noise[position]),
+        slope: -2 * b * (b - rho * a) / (free * noise[slope]),
+        correlation: np.where(excess == 0, 2 * (rho * distance - a * b) / free, 0.0),
+    }
+    log_volume = np.log(noise[position] * noise[slope]) + 0.5 * np.log(free) + WALL * excess**2
+    d_volume = {
+        position: 1 / noise[position],
+        slope: 1 / noise[slope],
+        correlation: np.where(excess == 0, -rho / free, 2 * WALL * excess),
+    }
+    return distance, d_distance, log_volume, d_volume
+
+
+def _limits(step: Step, index: int) -> Limits:
+    """Widths stay positive and correlations below one; a width that starts at zero may take either sign."""
+    symbol = step.symbols[index]
+    if symbol in (step.noise["rho_x"], step.noise["rho_y"]):
+        return -0.999, 0.999
+    start = step.parameters[index].start
+    return (start / 100, None) if start > 0 else (None, None)

@@ -1,0 +1,173 @@
+"""The outcome of a step's fits, as kept in JSON: everything a report or a parameter set needs."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from parkf.errors import ParkfError
+from parkf.files import read_json, write_json
+from parkf.steps import STEPS
+
+RESULT_VERSION = 1
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Minimum(_Strict):
+    """One minimisation.
+
+    Attributes
+    ----------
+    target : str
+        Components that were fitted: one of x, y, tx, ty for p, pairs for the scattering.
+    kind : str
+        ``extrapolation`` (p) or ``noise`` (p̃).
+    names : list of str
+        Parameters that floated; nuisances (θ, tail fraction and width) come last.
+    values, errors : list of float
+        Errors are of the sandwich form, clustered by particle: the residual is misfit, not noise.
+    naive_errors : list of float
+        From the curvature alone.
+    correlation : list of list of float
+        Of the sandwich covariance.
+    edm : float
+        Estimated distance to the minimum.
+    nll : float
+        Negative logarithm of the likelihood at the minimum.
+    calls : int
+        Evaluations of it.
+    """
+
+    target: str
+    kind: str
+    names: list[str]
+    values: list[float]
+    errors: list[float]
+    naive_errors: list[float]
+    correlation: list[list[float]]
+    edm: float
+    nll: float
+    calls: int
+
+
+class BinAccuracy(_Strict):
+    """δ_par = form − Runge–Kutta of one component in one momentum bin (GeV, at production).
+
+    `rms`, `q68`, `q99` of |δ_par| in mm or rad; `ratio_rms` is the RMS of δ_par/σ_MS, `truth_width` the 68%
+    half-width of (form − truth)/σ_MS; both null where the step has no scattering of its own.
+    """
+
+    p_min: float
+    p_max: float
+    component: str
+    n: int
+    rms: float
+    q68: float
+    q99: float
+    ratio_rms: float | None
+    truth_width: float | None
+
+
+class SetResult(_Strict):
+    """A parameter set of a step.
+
+    Attributes
+    ----------
+    label : str
+        As in the step's definition.
+    rows : int
+        Rows of the dataset that were fitted.
+    values : list of float
+        All parameters, in their order.
+    errors : list of float or None
+        None for parameters that no fit determined: fixed, or not used.
+    minima : list of Minimum
+        In the order in which they were fitted.
+    accuracy : list of BinAccuracy
+        For bins with enough rows.
+    truth_width : dict of str to float
+        68% half-width of (form − truth)/σ_MS over all momenta, by component; empty without scattering.
+    """
+
+    label: str
+    rows: int
+    values: list[float]
+    errors: list[float | None]
+    minima: list[Minimum]
+    accuracy: list[BinAccuracy]
+    truth_width: dict[str, float]
+
+
+class FitResult(_Strict):
+    """All fits of one step.
+
+    Attributes
+    ----------
+    version : int
+        Of this file's format.
+    step : str
+        Block of the parameter set.
+    formula : str
+        Fingerprint of the step's formulas.
+    dataset : str
+        SHA-256 of the dataset.
+    table : str or None
+        SHA-256 of the magnet table, for the step that builds on it.
+    sets : list of SetResult
+        In the step's order.
+    """
+
+    version: int = RESULT_VERSION
+    step: str
+    formula: str
+    dataset: str
+    table: str | None
+    sets: list[SetResult]
+
+    def save(self, path: Path) -> None:
+        """Write as JSON; equal results give equal bytes."""
+        write_json(path, self.model_dump(mode="json"))
+
+    @classmethod
+    def load(cls, path: Path) -> "FitResult":
+        """Read a result.
+
+        Raises
+        ------
+        ParkfError
+            When the file is missing, of another version, or not a fit result.
+        """
+        content = read_json(path)
+        version = content.get("version") if isinstance(content, dict) else None
+        if version != RESULT_VERSION:
+            raise ParkfError(
+                f"{path}: fit result of version {version}, expected {RESULT_VERSION}; fit the step again"
+            )
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise ParkfError(f"{path}: {place}: {first['msg']}; fit the step again") from error
+
+
+def load_results(folder: Path) -> dict[str, FitResult]:
+    """Fit results of all steps.
+
+    Raises
+    ------
+    ParkfError
+        When one is missing, of another step, or was fitted with other formulas than the step has now.
+    """
+    results = {}
+    for name, step in STEPS.items():
+        path = folder / f"{name}.json"
+        result = FitResult.load(path)
+        if result.step != name:
+            raise ParkfError(f"{path}: fit of step {result.step}, expected {name}")
+        if result.formula != step.formula_hash():
+            raise ParkfError(f"{path}: fitted with other formulas than step {name} has now; fit it again")
+        results[name] = result
+    return results
