@@ -51,7 +51,7 @@ class NumpyStep:
 
     def gradient(self, component: str, p: Array, rows: Rows) -> Array:
         """∂component/∂p, (n, m) float64, for a component x, y, tx or ty at z1."""
-        return np.stack(self._gradients[component](p, rows), axis=1)
+        return np.stack(self._gradients[component](p, rows)).T
 
     def jacobian(self, p: Array, rows: Rows) -> Array:
         """∂(x, y, tx, ty)₁/∂(x, y, tx, ty, q/p)₀ at fixed z0 and z1, (n, 4, 5) float64."""
@@ -71,7 +71,7 @@ class NumpyStep:
 
     def noise_gradient(self, name: str, p: Array, rows: Rows) -> Array:
         """∂(one of the noise's σ or ρ)/∂p, (n, m) float64."""
-        return np.stack(self._noise_gradients[name](p, rows), axis=1)
+        return np.stack(self._noise_gradients[name](p, rows)).T
 
 
 _compiled_steps: dict[str, NumpyStep] = {}
