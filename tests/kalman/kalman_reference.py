@@ -283,7 +283,7 @@ class ReferenceFit:
 
     def _scifi(self):
         self.chi2_scifi = 0.0
-        lean = self.model.block("TLayer")[1]
+        lean = 1 / self.model.block("TLayer")[1]
         before = None
         for layer in range(12):
             x, plane, dxdy, variance = self._strip("scifi", layer, self.model.block("TLayer")[0, layer])
