@@ -86,6 +86,12 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
   fit.z = z_in;
 }
 
+/// dz/dy of a SciFi layer, whose z in the blob is at `place`; the trigger's layout keeps dy/dz.
+template <class S>
+KERNEL_FUNCTION S layer_lean(const S* place) {
+  return S(1) / place[layout::TLayer_columns];
+}
+
 /// q/p after the first SciFi hit, by straight line from z_out: where the bend is to be evaluated.
 ///
 /// `s` is the prediction at z_out by Jacobian `f` of the magnet from a state with covariance `c`; the hit's row of
@@ -106,7 +112,7 @@ KERNEL_FUNCTION T better_reference(const Candidates<Scalar<T>>& tracks, long i, 
     z = select(found, strip.z, z);
     t = select(found, strip.dxdy, t);
     variance = select(found, strip.variance, variance);
-    lean = select(found, T(place[layout::TLayer_columns]), lean);
+    lean = select(found, T(layer_lean(place)), lean);
     known = known | found;
     searching = searching & !found;
   }
@@ -158,7 +164,7 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
     const Scalar<T>* place = constant + layout::TLayer + layer;
     const Strip<T> strip = read_strip<T>(tracks.scifi_x, tracks.scifi_z, tracks.scifi_dxdy, tracks.scifi_sigma,
                                          layer * tracks.stride + i, place[0]);
-    const T lean(place[layout::TLayer_columns]);
+    const T lean(layer_lean(place));
     if (layer == 0) {
       JacobianTFT<T> f;
       step_TFT<T>(constant + layout::TFT, pol, lean, strip.z, fit.z, fit.state, f);
@@ -166,7 +172,7 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
     } else {
       const Scalar<T>* upper = constant + layout::T + 2 * (layer - 1) * layout::T_columns;
       const EitherSet<T> p{upper + layout::T_columns, upper, fit.state.y < T(0)};
-      const T lean_before(place[layout::TLayer_columns - 1]);
+      const T lean_before(layer_lean(place - 1));
       JacobianT<T> f;
       const Noise<T> q = noise_T<T>(p, fit.reference, lean_before, lean, fit.z, strip.z, fit.state);
       step_T<T>(p, pol, lean_before, lean, fit.z, strip.z, fit.state, f);

@@ -33,7 +33,7 @@ def constant_blob():
         if block.name == "UTT_META":
             part[0] = HEADER
         if block.name == "TLayer":
-            part[0], part[1], part[2], part[3] = SCIFI_Z, 0.0036, SCIFI_DXDY, 0.01
+            part[0], part[1], part[2], part[3] = SCIFI_Z, 1 / 0.0036, SCIFI_DXDY, 0.01
         if block.name == "UTLayer":
             part[0] = UT_Z
     blob[offsets()["V"] + 6 + 5] *= -1  # backward, position and slope are anticorrelated
