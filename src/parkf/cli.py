@@ -154,7 +154,7 @@ def kernel(output: Path) -> None:
     from parkf.files import write_json
     from parkf.steps import formulas_hash
 
-    if _fitter.steps_hash != formulas_hash():
+    if _fitter.formulas_hash != formulas_hash():
         raise ParkfError("the compiled kernel is older than the formulas in parkf.steps; run `make build`")
     write_json(output, {"formulas": formulas_hash()})
 
@@ -223,7 +223,6 @@ def accuracy(
     output: Path,
     fits: Annotated[Path, typer.Option(help="Folder of the fits of all steps.")],
     datasets: Annotated[Path, typer.Option(help="Folder of the step datasets.")],
-    table: Annotated[Path, typer.Option(help="Magnet table.")],
     table_accuracy: Annotated[Path, typer.Option(help="Accuracy of the magnet table.")],
 ) -> None:
     """Compare every step and the table with Runge-Kutta, in momentum bins."""
@@ -310,10 +309,12 @@ def explain(
     table: Annotated[bool, typer.Option("--table", help="The 240,000 numbers of the magnet too.")] = False,
 ) -> None:
     """Print every number of a set: block, set, index, name, value, unit, error."""
+    from parkf.parameters import COLUMNS
     from parkf.parameters import explain as rows
 
+    print("\t".join(COLUMNS))
     for row in rows(parameters, fits=fits, table=table):
-        print("\t".join(map(str, row)))
+        print("\t".join("" if cell is None else str(cell) for cell in row))
 
 
 @app.command()

@@ -88,8 +88,7 @@ rule accuracy:
     input:
         datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
-        table=TABLE,
-        table_accuracy=f"{RESULTS}/table/accuracy.json",
+        table=f"{RESULTS}/table/accuracy.json",
     output:
         f"{RESULTS}/accuracy.json",
     params:
@@ -102,4 +101,4 @@ rule accuracy:
         f"{RESULTS}/benchmarks/accuracy.tsv"
     shell:
         "parkf accuracy {output} --fits {params.fits} --datasets {params.datasets}"
-        " --table {input.table} --table-accuracy {input.table_accuracy} 2> {log}"
+        " --table-accuracy {input.table} 2> {log}"

@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from parkf.files import read_json, replacing
-from parkf.parameters import ParameterSet, explain, load
+from parkf.parameters import Manifest, load
 from parkf.report import figures, tables
 from parkf.report.verdict import verdict
 from parkf.steps import STEPS
@@ -37,14 +37,14 @@ def write_report(results: Path, index: Path) -> None:
     validation = read_json(results / "validation.json")
     accuracy = read_json(results / "accuracy.json")
     stages = read_json(results / "stages.json")
-    parameters = load(results / "set")
+    manifest = load(results / "set").manifest
     fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEPS}
     for name, fit in fits.items():
         _write(index.with_name(f"{name}.html"), "step.html", **_step(fit))
-    numbers = tables.Cells(*explain(parameters, fits))
+    numbers = tables.constants(results / "set", results / "fits")
     _write(index.with_name("parameters.html"), "parameters.html", numbers=numbers)
     # The overview comes last: when it is there, all it links to is.
-    _write(index, "index.html", **_overview(results.name, validation, accuracy, stages, parameters, fits))
+    _write(index, "index.html", **_overview(results.name, validation, accuracy, stages, manifest, fits))
 
 
 def _write(path: Path, template: str, **content: Any) -> None:
@@ -57,11 +57,10 @@ def _overview(
     validation: Mapping[str, Any],
     accuracy: Mapping[str, Any],
     stages: Mapping[str, Any],
-    parameters: ParameterSet,
+    manifest: Manifest,
     fits: Mapping[str, FitResult],
 ) -> dict[str, Any]:
     measured, fiducial = validation["fits"], accuracy["table"]["fiducial"]
-    manifest = parameters.manifest
     return {
         "run": run,
         "counts": validation["counts"],

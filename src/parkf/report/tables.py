@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from parkf.parameters import COLUMNS, explain
 from parkf.report.figures import FIT_NAMES
 from parkf.steps import STEPS
 from parkf.training.result import SetResult
@@ -97,6 +99,15 @@ def parameters(step: str, one: SetResult) -> Cells:
             )
         ],
     )
+
+
+def constants(parameters: Path, fits: Path) -> Cells:
+    """Every number of the constant blob."""
+    return Cells(COLUMNS, [[_cell(value) for value in row] for row in explain(parameters, fits=fits)])
+
+
+def _cell(value: str | float | None) -> str:
+    return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def minima(one: SetResult) -> Cells:
