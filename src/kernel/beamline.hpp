@@ -7,21 +7,25 @@
 
 namespace parkf::kalman {
 
-/// Straight to the beam line with the scattering before the first hit.
+/// To the beam line, with the scattering before the first hit.
 ///
-/// `track` holds state and covariance at the first hit and is carried on; counts and χ² come from `fit`.
+/// The place is that of the straight line; the state bends on the way there as between VELO hits, which a
+/// straight step would leave as a shift by charge of a fifth of the scattering. `track` holds state and
+/// covariance at the first hit and is carried on; counts and χ² come from `fit`.
 template <class T>
-KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const Filter<T>& fit, Fitted<T>& track) {
+KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const T& pol, const Filter<T>& fit,
+                                 Fitted<T>& track) {
   const T tx2 = track.tx * track.tx, ty2 = track.ty * track.ty;
   const T dz = ((T(detector.beam_x) - track.x) * track.tx + (T(detector.beam_y) - track.y) * track.ty) / (tx2 + ty2);
   State<T> s{track.x, track.y, track.tx, track.ty, track.qop};
   const Scalar<T>* p = detector.constant + layout::BEAM + layout::BEAM_columns;
   const T z = track.z + dz;
   const Noise<T> q = noise_BEAM<T>(p, fit.reference, track.z, z, s);
-  JacobianBEAM<T> f;
-  step_BEAM<T>(p, T(1), track.z, z, s, f);
+  JacobianV<T> f;
+  step_V<T>(detector.constant + layout::V + layout::V_columns, pol, track.z, z, s, f);
   track.x = s.x;
   track.y = s.y;
+  track.tx = s.tx;
   track.z = z;
   track.xx += dz * (track.xtx + track.xtx + dz * track.txtx) + q.xx;
   track.xtx += dz * track.txtx + q.xtx;

@@ -183,9 +183,11 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
     fit.chi2_scifi += measure(strip, fit, memory);
     fit.ndof_scifi = fit.ndof_scifi + count<T>(strip.measured);
   }
-  // q/p is a fifth unknown, and SciFi measures it.
-  const Mask<T> none = fit.ndof_scifi == Integer<T>(0);
-  fit.ndof_scifi = fit.ndof_scifi + select(none, Integer<T>(0), Integer<T>(-1));
+  // q/p is a fifth unknown. UT measures it first, better than the prior says; without UT hits SciFi does.
+  const Mask<T> none = fit.ndof_scifi == Integer<T>(0), no_ut = fit.ndof_ut == Integer<T>(0);
+  const Integer<T> by_scifi = select(none, Integer<T>(0), Integer<T>(-1));
+  fit.ndof_scifi = fit.ndof_scifi + select(no_ut, by_scifi, Integer<T>(0));
+  fit.ndof_ut = fit.ndof_ut + select(no_ut, Integer<T>(0), Integer<T>(-1));
   fit.status = fit.status | flag<T>(none, status::no_scifi_hit);
 }
 

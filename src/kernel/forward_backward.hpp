@@ -132,7 +132,7 @@ KERNEL_FUNCTION Fitted<T> fit_forward_backward(const Candidates<Scalar<T>>& trac
   track.yty = fit.c(3, 1);
   track.tyty = fit.c(3, 3);
   track.qopqop = fit.c(4, 4);
-  to_beamline(detector, fit, track);
+  to_beamline(detector, pol, fit, track);
   return track;
 }
 

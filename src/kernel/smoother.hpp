@@ -45,7 +45,7 @@ KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long
   track.yty = first.yty;
   track.tyty = first.tyty;
   track.qopqop = fit.c(4, 4);
-  to_beamline(detector, fit, track);
+  to_beamline(detector, pol, fit, track);
   return track;
 }
 

@@ -335,6 +335,8 @@ class ReferenceFit:
         q = self.model.noise_matrix("BEAM", 1, five, self.pol, z, z + dz)[:, :4, :4]
         c = f @ c @ f.transpose(0, 2, 1) + q
         self.z = z + dz
-        self.x, self.y, self.tx, self.ty = np.einsum("nij,nj->ni", f, state).T
+        own_qop = np.column_stack([state, self.qop])
+        there = self.model.predict("V", 1, own_qop, self.pol, z, self.z)
+        self.x, self.y, self.tx, self.ty = there[:, :4].T
         for name, (i, j) in zip(COMPONENTS, [(0, 0), (0, 2), (2, 2), (1, 1), (1, 3), (3, 3)], strict=True):
             setattr(self, name, c[:, i, j])

@@ -103,10 +103,11 @@ def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0):
     vertex = np.column_stack([random.normal(0.02, 0.01, n), random.normal(-0.03, 0.01, n), slopes, k])
     z_vertex = random.normal(0, 45, n)
 
-    # Back from the vertex to the first hit: the beam line's noise is that of the way from the hit.
+    # From the vertex to the first hit, against bend and noise of the way back to the beam line.
     z = z_vertex + 60 + random.uniform(0, 25, n)
     noise = model.noise("BEAM", 1, vertex, polarity, z, z_vertex)
-    shift = scatter(random, noise)
+    at_rest = vertex * [0, 0, 0, 0, 1]
+    shift = scatter(random, noise) + model.predict("V", 1, at_rest, polarity, z, z_vertex)[:, :4]
     state = vertex.copy()
     state[:, 2:4] -= shift[:, 2:]
     state[:, :2] += -shift[:, :2] + state[:, 2:4] * (z - z_vertex)[:, None]

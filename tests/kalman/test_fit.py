@@ -77,8 +77,22 @@ def test_chi2_follows_its_degrees_of_freedom(toys):
     chi2 = result.chi2_velo + result.chi2_ut + result.chi2_scifi
     ndof = result.ndof_velo + result.ndof_ut + result.ndof_scifi
     np.testing.assert_array_equal(result.ndof_velo, 2 * toy.arrays["velo_n"] - 4)
-    np.testing.assert_array_equal(result.ndof_ut + result.ndof_scifi, 15)
+    np.testing.assert_array_equal(result.ndof_ut, 3)
+    np.testing.assert_array_equal(result.ndof_scifi, 12)
     assert chi2.sum() / ndof.sum() == pytest.approx(1, abs=0.02)
+    for part in ("velo", "ut", "scifi"):
+        ratio = getattr(result, f"chi2_{part}").sum() / getattr(result, f"ndof_{part}").sum()
+        # The prior on q/p, not as wide as no knowledge, leaves the UT a little more than its three.
+        assert ratio == pytest.approx(1, abs=0.09), part
+
+
+def test_without_ut_hits_scifi_pays_for_qop(toys):
+    toy = toys[10000.0]
+    without = dataclasses.replace(toy, arrays=toy.arrays | {"ut_x": np.full((4000, 4), np.nan)})
+    result = fit(without.parameters, without.candidates("float32"))
+    np.testing.assert_array_equal(result.ndof_ut, 0)
+    np.testing.assert_array_equal(result.ndof_scifi, 11)
+    assert result.chi2_scifi.sum() / result.ndof_scifi.sum() == pytest.approx(1, abs=0.03)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -38,7 +38,7 @@ class Fitted:
     z, x, y in mm, tx, ty in rad, qop at production in 1/MeV in the precision of the fit; the covariance's
     elements xx, xtx, txtx, yy, yty, tyty, qopqop; χ² and ndof of the VELO, UT and SciFi hits; status (0:
     good, else a sum of the bits in :data:`STATUS`). The start from two hits takes four off the VELO's ndof,
-    q/p one off SciFi's.
+    q/p one off the UT's, or SciFi's where there is no UT hit.
     """
 
     z: NDArray

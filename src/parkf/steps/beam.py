@@ -1,4 +1,7 @@
-"""Straight steps backward in the VELO, as a beamline fit takes them, and their scattering."""
+"""Straight steps backward in the VELO, as a beamline fit takes them, and their scattering.
+
+The fit of long tracks uses the scattering alone: it knows q/p and bends as the step ``V`` does backward.
+"""
 
 import sympy as sp
 
