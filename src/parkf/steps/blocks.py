@@ -46,7 +46,7 @@ BLOCKS: tuple[Block, ...] = (
         tuple((n, "", t) for n, t in zip(magnet.HEADER, magnet.HEADER_TEXT, strict=True)),
     ),
     *(_of_step(STEPS[name]) for name in ("TFT", "T")),
-    Block("TLayer", ("z at y = 0, mm", "dz/dy", "dx/dy", "σ² by cluster size, mm²"), _layers("SciFi", 12)),
+    Block("TLayer", ("z at y = 0, mm", "dy/dz", "dx/dy", "σ² by cluster size, mm²"), _layers("SciFi", 12)),
     Block("UTLayer", ("z, mm",), _layers("UT", 4)),
     _of_step(STEPS["BEAM"]),
 )
@@ -67,8 +67,9 @@ TABLE_SHAPE = (*magnet.BINS, magnet.COEFFICIENTS)
 
 def formulas_hash() -> str:
     """Fingerprint of all formulas and of the layout, which a compiled kernel was made from."""
+    layout = [(block.name, block.shape) for block in BLOCKS]
     magnet_forms = [
         sp.srepr(e) for e in (ut.LOCAL_QOP, magnet.U_X, magnet.U_Y, magnet.F, *magnet.WEIGHTS.values())
     ]
-    text = repr(([step.formula_hash() for step in STEPS.values()], BLOCKS, magnet.PIECES, magnet_forms))
+    text = repr(([step.formula_hash() for step in STEPS.values()], layout, magnet.PIECES, magnet_forms))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -110,18 +110,18 @@ class Step:
         return elements
 
     def formula_hash(self) -> str:
-        """Fingerprint of all that a fit of this step depends on: formulas, start values, sets."""
+        """Fingerprint of all that a fit of this step depends on: formulas, start values, sets; no texts."""
         forms = [(n, sp.srepr(e)) for part in (self.outputs, self.noise) for n, e in part.items()]
         surface = [(str(s), sp.srepr(e)) for s, e in self.surface.items()]
-        return hashlib.sha256(
-            repr((self.name, self.sets, self.parameters, forms, surface)).encode()
-        ).hexdigest()
+        numbers = [(q.start, q.kind, q.parity) for q in self.parameters]
+        content = repr((self.name, len(self.sets), numbers, forms, surface))
+        return hashlib.sha256(content.encode()).hexdigest()
 
     def latex(self) -> dict[str, str]:
         """Formulas for a report: primed state components and the noise, by name."""
         names = {"x": "x", "y": "y", "tx": "t_x", "ty": "t_y"}
         symbols = {s: sp.Symbol(names[str(s)]) for s in STATE}
-        symbols |= {z0: sp.Symbol("z_0"), z1: sp.Symbol("z_1")}
+        symbols |= {z0: sp.Symbol("z_0"), z1: sp.Symbol("z_0") + sp.Symbol(r"\Delta z")}
         symbols |= {p: sp.Symbol(f"p_{{{i}}}") for i, p in enumerate(self.symbols)}
         lines = {n: f"{names[n]}' = {sp.latex(form.subs(symbols))}" for n, form in self.outputs.items()}
         for name, form in self.noise.items():
