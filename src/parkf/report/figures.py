@@ -14,7 +14,7 @@ from matplotlib import mathtext
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from parkf.training.result import BinAccuracy, Minimum
+from parkf.training.result import BinAccuracy
 
 FIT_NAMES = {"parkf": "ParKF (smoother)", "paper_scheme": "paper's scheme"}
 COMPONENTS = {"x": "x", "y": "y", "tx": "$t_x$", "ty": "$t_y$", "qop": "q/p"}
@@ -57,6 +57,12 @@ def figure(columns: int = 1, *, width: float = 4.6, height: float = 3.2) -> Iter
     drawn.svg = text[text.index("<svg") :]
 
 
+def _momentum_axis(axes: Axes, label: str = "p [GeV]") -> None:
+    axes.set(xscale="log", xlabel=label)
+    axes.set_xticks([2, 5, 10, 20, 50, 100], labels=["2", "5", "10", "20", "50", "100"])
+    axes.minorticks_off()
+
+
 def momentum(fits: Mapping[str, Any]) -> str:
     """Draw momentum resolution and bias against momentum."""
     with figure(2) as drawn:
@@ -76,9 +82,7 @@ def momentum(fits: Mapping[str, Any]) -> str:
                     markersize=4,
                     label=FIT_NAMES[name],
                 )
-            axes.set(xscale="log", xlabel="true p [GeV]")
-            axes.set_xticks([2, 5, 10, 20, 50, 100], labels=["2", "5", "10", "20", "50", "100"])
-            axes.minorticks_off()
+            _momentum_axis(axes, "true p [GeV]")
         drawn.axes[0].set(ylabel="core width of δp/p [%]", ylim=(0, None))
         drawn.axes[1].set(ylabel="core mean of δp/p [%]")
         drawn.axes[1].axhline(0, color="grey", lw=0.8)
@@ -130,24 +134,31 @@ def table_accuracy(rows: Sequence[Mapping[str, Any]]) -> str:
             centre = [np.sqrt(row["p_min"] * row["p_max"]) for row in chosen]
             for quantity, label in (("q68", "68 %"), ("q99", "99 %")):
                 axes.plot(centre, [scale * row[quantity] for row in chosen], "o-", ms=4, label=label)
-            axes.set(xscale="log", yscale="log", xlabel="p [GeV]", ylabel=f"|δ{component}| [{unit}]")
+            _momentum_axis(axes)
+            axes.set(yscale="log", ylabel=f"|δ{component}| [{unit}]")
         drawn.axes[0].legend()
     return drawn.svg
 
 
 def step_accuracy(steps: Mapping[str, Any]) -> str:
-    """Draw RMS of δ_par over σ_MS against momentum, one line a step, one panel a component."""
-    with figure(4, width=3.0, height=3.4) as drawn:
+    """Draw RMS of δ_par over σ_MS as a map of steps and momentum bins, one panel a component."""
+    bins = next(iter(steps.values()))["x"]
+    labels = [f"{row['p_min']:g}–{row['p_max']:g}" for row in bins]
+    with figure(4, width=3.1, height=0.24 * len(steps) + 1.2) as drawn:
         for component, axes in zip(("x", "y", "tx", "ty"), drawn.axes, strict=True):
-            for index, (name, components) in enumerate(steps.items()):
-                rows = [row for row in components.get(component, []) if row["ratio_rms"] is not None]
-                centre = [np.sqrt(row["p_min"] * row["p_max"]) for row in rows]
-                style = "o-" if index < len(_COLOURS) else "s--" if index < 2 * len(_COLOURS) else "^:"
-                axes.plot(centre, [row["ratio_rms"] for row in rows], style, ms=3, lw=1, label=name)
-            axes.axhline(1, color="grey", lw=0.8)
-            axes.set(xscale="log", yscale="log", xlabel="p [GeV]", title=COMPONENTS[component])
-        drawn.axes[0].set(ylabel="RMS of δ_par / σ_MS")
-        drawn.axes[-1].legend(fontsize=6, ncols=2)
+            ratios = np.full((len(steps), len(bins)), np.nan)
+            for index, components in enumerate(steps.values()):
+                for row in components[component]:
+                    ratios[index, labels.index(f"{row['p_min']:g}–{row['p_max']:g}")] = row["ratio_rms"]
+            # White where form and scattering are equal, blue where the form is better.
+            axes.imshow(np.log10(ratios), vmin=-2, vmax=2, cmap="RdBu_r", aspect="auto")
+            for (row, column), ratio in np.ndenumerate(ratios):
+                ink = "white" if ratio < 0.06 else "black"
+                axes.text(column, row, f"{ratio:.1g}", ha="center", va="center", fontsize=7, color=ink)
+            axes.set_xticks(range(len(bins)), labels=labels, rotation=60, fontsize=7)
+            axes.set_yticks(range(len(steps)), labels=list(steps) if component == "x" else [], fontsize=7)
+            axes.set(title=COMPONENTS[component], xlabel="p [GeV]")
+            axes.grid(visible=False)
     return drawn.svg
 
 
@@ -173,26 +184,10 @@ def set_accuracy(accuracy: Sequence[BinAccuracy]) -> str:
                 (drawn.axes[1], [row.truth_width for row in rows]),
             ):
                 axes.plot(centre, values, "o-", ms=4, label=COMPONENTS[component])
-        drawn.axes[0].set(xscale="log", yscale="log", xlabel="p [GeV]", ylabel="RMS of δ_par / σ_MS")
-        drawn.axes[1].set(xscale="log", xlabel="p [GeV]", ylabel="68 % width of (form − truth)/σ")
+        for axes in drawn.axes:
+            _momentum_axis(axes)
+        drawn.axes[0].set(yscale="log", ylabel="RMS of δ_par / σ_MS")
+        drawn.axes[1].set(ylabel="68 % width of (form − truth)/σ")
         drawn.axes[1].axhline(1, color="grey", lw=0.8)
         drawn.axes[0].legend()
-    return drawn.svg
-
-
-def correlation(minimum: Minimum) -> str:
-    """Draw the correlation matrix of one minimisation."""
-    size = 0.4 * len(minimum.names) + 1.2
-    with figure(width=size, height=size) as drawn:
-        (axes,) = drawn.axes
-        axes.imshow(minimum.correlation, vmin=-1, vmax=1, cmap="RdBu_r")
-        for row, values in enumerate(minimum.correlation):
-            for column, value in enumerate(values):
-                axes.text(
-                    column, row, f"{value:.2f}".replace("0.", "."), ha="center", va="center", fontsize=7
-                )
-        ticks = range(len(minimum.names))
-        axes.set_xticks(ticks, labels=minimum.names)
-        axes.set_yticks(ticks, labels=minimum.names)
-        axes.grid(visible=False)
     return drawn.svg

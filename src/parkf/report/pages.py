@@ -1,5 +1,6 @@
 """Writes the pages: the overview, one page a step, and the list of all constants."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from markupsafe import Markup
 from parkf.files import read_json, replacing
 from parkf.parameters import Manifest, load
 from parkf.report import figures, tables
+from parkf.report.figures import FIT_NAMES
 from parkf.report.verdict import verdict
 from parkf.steps import STEPS
 from parkf.training.result import FitResult, SetResult
@@ -35,6 +37,7 @@ def write_report(results: Path, index: Path) -> None:
         When a file of the run is missing or broken.
     """
     validation = read_json(results / "validation.json")
+    validation["fits"] = {name: validation["fits"][name] for name in FIT_NAMES if name in validation["fits"]}
     accuracy = read_json(results / "accuracy.json")
     stages = read_json(results / "stages.json")
     manifest = load(results / "set").manifest
@@ -71,7 +74,7 @@ def _overview(
             "pulls": Markup(figures.pulls(measured)),
             "ghosts": Markup(figures.ghosts(measured)),
             "table": Markup(figures.table_accuracy(fiducial)),
-            "steps": Markup(figures.step_accuracy(accuracy["steps"])),
+            "steps": Markup(figures.step_accuracy(_in_order(accuracy["steps"]))),
         },
         "tables": {
             "momentum": tables.momentum(measured),
@@ -88,14 +91,26 @@ def _overview(
                     ]
                     for name, fit in fits.items()
                 ],
+                text=("what",),
             ),
             "stages": tables.stages(stages),
             "inputs": tables.Cells(
                 ["input", "fingerprint or seed"],
                 [[name, str(value)] for name, value in {**manifest.inputs, **manifest.seeds}.items()],
+                text=("fingerprint or seed",),
             ),
         },
     }
+
+
+def _in_order(steps: Mapping[str, Any]) -> dict[str, Any]:
+    """Sort steps as a track meets them, gaps by number; JSON sorts them by letter."""
+
+    def place(label: str) -> tuple[int, int, str]:
+        step, _, rest = label.partition(".")
+        return list(STEPS).index(step), int(re.sub(r"\D", "", rest) or 0), rest
+
+    return {label: steps[label] for label in sorted(steps, key=place)}
 
 
 def _step(fit: FitResult) -> dict[str, Any]:
@@ -115,5 +130,5 @@ def _set(step: str, one: SetResult) -> dict[str, Any]:
         "parameters": tables.parameters(step, one),
         "minima": tables.minima(one),
         "accuracy": Markup(figures.set_accuracy(one.accuracy)) if has_noise else None,
-        "correlations": [Markup(figures.correlation(m)) for m in one.minima if len(m.names) > 1],
+        "correlations": [m for m in one.minima if len(m.names) > 1],
     }

@@ -9,6 +9,7 @@ from parkf.parameters import COLUMNS, explain
 from parkf.report.figures import FIT_NAMES
 from parkf.steps import STEPS
 from parkf.training.result import SetResult
+from parkf.validation.sample import STATE
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class Cells:
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    text: Sequence[str] = ()  # heads of columns that hold words
 
 
 def _range(row: Mapping[str, Any]) -> str:
@@ -46,7 +48,7 @@ def pulls(fits: Mapping[str, Any]) -> Cells:
     for name in fits:
         head += [f"{FIT_NAMES[name]}: mean", "width"]
     rows = []
-    for component in next(iter(fits.values()))["pulls"]:
+    for component in STATE:
         row = [component]
         for fit in fits.values():
             pull = fit["pulls"][component]
@@ -98,12 +100,14 @@ def parameters(step: str, one: SetResult) -> Cells:
                 zip(STEPS[step].parameters, one.values, one.errors, strict=True)
             )
         ],
+        text=("meaning", "kind", "unit"),
     )
 
 
 def constants(parameters: Path, fits: Path) -> Cells:
     """Every number of the constant blob."""
-    return Cells(COLUMNS, [[_cell(value) for value in row] for row in explain(parameters, fits=fits)])
+    rows = [[_cell(value) for value in row] for row in explain(parameters, fits=fits)]
+    return Cells(COLUMNS, rows, text=("set", "name", "unit", "text"))
 
 
 def _cell(value: str | float | None) -> str:
@@ -118,4 +122,5 @@ def minima(one: SetResult) -> Cells:
             [m.target, m.kind, ", ".join(m.names), f"{m.edm:.1e}", f"{m.nll:.6g}", str(m.calls)]
             for m in one.minima
         ],
+        text=("kind", "floating"),
     )
