@@ -37,11 +37,16 @@ class Project:
         start = "import sys; from snakemake.cli import main; main(sys.argv[1:])"
         if source is not None:
             start = (
-                "import sys; sys.meta_path[:] = [f for f in sys.meta_path if 'Redirect' not in type(f).__name__];"
+                "import sys;"
+                "sys.meta_path[:] = [f for f in sys.meta_path if 'Redirect' not in type(f).__name__];"
                 f"sys.path.insert(0, {str(source)!r}); {start}"
             )
         return subprocess.run(
-            [sys.executable, "-c", start, *command], cwd=self.folder, capture_output=True, text=True, check=False
+            [sys.executable, "-c", start, *command],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     def would_run(self, source=None):
@@ -49,7 +54,9 @@ class Project:
         done = self.snakemake("--cores", "1", "--dry-run", source=source)
         assert done.returncode == 0, done.stdout + done.stderr
         table = (done.stdout + done.stderr).partition("Job stats:")[2].partition("\n\n")[0]
-        return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M) if rule != "total"}
+        return {
+            rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M) if rule != "total"
+        }
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,91 @@
+"""Figures of a sample whose resolution and pulls are known by construction."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from parkf.errors import ParkfError
+from parkf.validation.sample import Sample, chi2_per_ndof, momentum_residual, pulls
+from parkf.validation.validate import MOMENTUM_EDGES, validate
+
+SEED = 31
+STATE = ("x", "y", "tx", "ty", "qop")
+VARIANCES = ("xx", "yy", "txtx", "tyty", "qopqop")
+SIGMA = (0.02, 0.02, 3e-4, 3e-4)
+
+
+def make_sample(n=20_000, ghosts=4_000, resolution=0.005, bias=0.001, scale=1.0):
+    """Genuine tracks with resolution and bias in p, pulls of width `scale`; ghosts with tenfold χ²."""
+    print(f"seed {SEED}")
+    rng = np.random.default_rng(SEED)
+    total = n + ghosts
+    rows = pd.DataFrame({"p_true": 1000 * rng.uniform(2, 100, total)})
+    charge = rng.choice([-1, 1], total)
+    rows["purity"] = np.where(np.arange(total) < n, 1.0, 0.5)
+    rows["pdg_id"] = 211 * charge
+    rows["status"] = 0
+    rows["true_qop"] = charge / rows.p_true
+    rows["qop"] = charge / (rows.p_true * (1 + rng.normal(bias, resolution, total)))
+    rows["qopqop"] = (resolution * rows.true_qop) ** 2
+    for name, variance, sigma in zip(STATE[:4], VARIANCES[:4], SIGMA, strict=True):
+        rows[f"true_{name}"] = rng.normal(0, 1, total)
+        rows[name] = rows[f"true_{name}"] + rng.normal(0, scale * sigma, total)
+        rows[variance] = sigma**2
+    for name, ndof in (("velo", 16), ("ut", 3), ("scifi", 11)):
+        rows[f"ndof_{name}"] = ndof
+        rows[f"chi2_{name}"] = rng.chisquare(ndof, total) * np.where(rows.purity < 0.7, 10, 1)
+    return Sample(rows)
+
+
+def test_resolution_and_bias_come_out_as_put_in():
+    bins = validate({"parkf": make_sample()})["fits"]["parkf"]["momentum"]
+    # Tracks start at 2 GeV.
+    assert [b["p_min"] for b in bins] == list(MOMENTUM_EDGES[:-1])
+    for b in bins:
+        assert b["core"] == pytest.approx(0.005, abs=5 * b["core_error"])
+        assert b["bias"] == pytest.approx(0.001, abs=5 * b["bias_error"])
+        assert b["core_error"] < 0.15 * b["core"]
+
+
+@pytest.mark.parametrize("scale", [0.8, 1.0, 1.3])
+def test_pull_width_is_the_ratio_of_spread_to_error(scale):
+    measured = validate({"parkf": make_sample(scale=scale)})["fits"]["parkf"]["pulls"]
+    for component in STATE[:4]:
+        assert measured[component]["width"] == pytest.approx(
+            scale, abs=5 * measured[component]["width_error"]
+        )
+    assert measured["qop"]["width"] == pytest.approx(1.0, abs=0.05)
+
+
+def test_roc_rises_and_separates():
+    fit = validate({"parkf": make_sample()})["fits"]["parkf"]
+    genuine, ghost = ([point[kind] for point in fit["roc"]] for kind in ("genuine", "ghost"))
+    assert sorted(genuine) == genuine
+    assert sorted(ghost) == ghost
+    assert fit["working_point"]["ghost"] < 0.01
+    # 30 degrees of freedom: 91% lie below χ²/ndof of 1.356.
+    assert fit["working_point"]["cut"] == pytest.approx(1.356, abs=0.02)
+
+
+def test_failed_fits_count_as_rejected_and_never_as_pulls():
+    sample = make_sample(n=1000, ghosts=200)
+    sample.rows.loc[:99, "status"] = 1
+    sample.rows.loc[:99, "x"] = np.nan
+    fit = validate({"parkf": sample})["fits"]["parkf"]
+    assert fit["failed"] == 100
+    assert fit["roc"][-1]["genuine"] == pytest.approx(0.9)
+    assert np.isinf(chi2_per_ndof(sample.rows.iloc[:100])).all()
+
+
+def test_electrons_and_slow_particles_are_no_genuine_sample():
+    sample = make_sample(n=100, ghosts=60)
+    sample.rows.loc[:9, "pdg_id"] = -11
+    sample.rows.loc[10:19, "p_true"] = 1900.0
+    assert len(sample.genuine) == 80
+    assert len(pulls(sample.genuine, "x")) == 80
+    assert len(momentum_residual(sample.genuine)) == 80
+
+
+def test_too_few_tracks_are_refused():
+    with pytest.raises(ParkfError, match=r"30 ghosts, expected at least 50.*raise events\.validation"):
+        validate({"parkf": make_sample(n=1000, ghosts=30)})
