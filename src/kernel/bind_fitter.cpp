@@ -34,9 +34,19 @@ using Out = nb::ndarray<nb::numpy, S>;
 std::vector<const Build*> builds() {
   std::vector<const Build*> result{&build_plain};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("x86-64-v2")) result.insert(result.begin(), &build_v2);
-  if (__builtin_cpu_supports("x86-64-v3")) result.insert(result.begin(), &build_v3);
-  if (__builtin_cpu_supports("x86-64-v4")) result.insert(result.begin(), &build_v4);
+  // By what sets the levels apart: not every compiler can ask for a level by its name.
+  const auto add = [&](bool supported, const Build& build) {
+    if (supported) result.insert(result.begin(), &build);
+    return supported;
+  };
+  const bool v2 = add(__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"), build_v2);
+  const bool v3 = add(v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"),
+                      build_v3);
+  add(v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+          __builtin_cpu_supports("avx512vl"),
+      build_v4);
 #endif
   return result;
 }

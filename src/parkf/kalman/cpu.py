@@ -22,7 +22,7 @@ def fit(
     smoother : bool
         The fixed-point smoother; else forward and VELO backward.
     threads : int or None
-        Threads to use; None: as many as there are cores for this process. The result does not depend on it.
+        Threads to use; None: as many as there are cores. The result does not depend on it.
     build : str
         One of ``_fitter.builds()``; empty: the fastest for this machine.
     """
@@ -41,6 +41,6 @@ def fit(
         tracks.scifi,
         smoother=smoother,
         build=build,
-        threads=threads or len(os.sched_getaffinity(0)),
+        threads=threads or os.cpu_count() or 1,
     )
     return Fitted.from_kernel(numbers, integers, tracks.count)
