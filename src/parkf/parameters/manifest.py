@@ -1,5 +1,6 @@
 """The manifest of a parameter set: what it is made of, and how a reader knows that it is whole."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -113,3 +114,7 @@ def json_schema() -> dict[str, Any]:
 
 def _place(location: tuple[int | str, ...]) -> str:
     return ".".join(map(str, location))
+
+
+if __name__ == "__main__":
+    print(json.dumps(json_schema(), indent=1))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from parkf.codegen.numpy_step import NumpyStep
+from parkf.errors import ParkfError
 from parkf.steps import Step
 from parkf.training.minimise import F64, Floating, Influence, minimise
 from parkf.training.mixture import mixture
@@ -12,7 +13,7 @@ from parkf.training.rows import Rows, runge_kutta_residual
 # Slopes before positions; ty before tx, which may use it.
 ORDER = ("ty", "tx", "y", "x")
 # A tail that takes outliers off the core and leaves a core without outliers alone.
-TAIL_FRACTION, TAIL_WIDTH = 0.01, 10.0
+TAIL_FRACTION, TAIL_WIDTH = 0.001, 10.0
 
 
 def fit_extrapolation(
@@ -43,7 +44,7 @@ def fit_extrapolation(
     Raises
     ------
     ParkfError
-        When a minimum is invalid.
+        When a minimum is invalid, or the rows do not determine a parameter.
     """
     values, minima = start.copy(), []
     for component, floating in plan(functions.step):
@@ -88,7 +89,7 @@ def _fit_component(
     def likelihood(vector: F64) -> tuple[F64, F64]:
         theta = np.exp(vector[-1])
         pull = pulls(vector) / theta
-        nll, d_q, _, _ = mixture(pull**2, vector[-1] + np.log(weights), 1, TAIL_FRACTION, TAIL_WIDTH)
+        nll, d_q, _ = mixture(pull**2, vector[-1] + np.log(weights), 1, TAIL_FRACTION, TAIL_WIDTH)
         d_pull = 2 * d_q * pull
         return nll, np.column_stack([(d_pull / theta)[:, None] * designs(vector), 1 - d_pull * pull])
 
@@ -98,6 +99,9 @@ def _fit_component(
     start[own] -= np.linalg.lstsq(design, pulls(start), rcond=None)[0]
     theta = np.sqrt(np.mean(pulls(start) ** 2))
     start[-1] = np.log(theta)
+    if np.linalg.matrix_rank(design / np.linalg.norm(design, axis=0)) < len(own):
+        names = ", ".join(f"p{i}" for i in own)
+        raise ParkfError(f"{where}: fit of {component}: the rows do not determine all of {names}")
     directions = np.zeros((len(own) + 1, len(own) + 1))
     directions[:-1, :-1] = theta * np.linalg.inv(np.linalg.qr(design, mode="r"))
     directions[-1, -1] = 1 / np.sqrt(2 * len(design))

@@ -6,8 +6,9 @@ from parkf.codegen.numpy_step import local_qop
 from parkf.errors import ParkfError
 from parkf.steps.magnet import HEADER
 from parkf.training.magnet_table import MagnetTable
+from parkf.training.magnet_table.form import inside_grid
 from parkf.training.minimise import F64
-from parkf.training.rows import Rows
+from parkf.training.rows import Rows, select
 
 # In p of UTTF: the energy lost before the table.
 LOSS_INDEX = 19
@@ -33,7 +34,8 @@ def through_magnet(table: MagnetTable, rows: Rows, start: F64, loss: float) -> t
     Returns
     -------
     rows, start
-        With x0, y0, tx0, ty0 at z_out, and with p19 in place.
+        With x0, y0, tx0, ty0 at z_out, and with p19 in place. The few per mille of rows beyond the grid's
+        edge are left out: the table ends there, and neither corrections nor scattering should pay for it.
 
     Raises
     ------
@@ -50,5 +52,7 @@ def through_magnet(table: MagnetTable, rows: Rows, start: F64, loss: float) -> t
     start = start.copy()
     start[LOSS_INDEX] = loss
     origins = np.column_stack([rows[name] for name in ("x0", "y0", "tx0", "ty0")])
+    inside = inside_grid(table.header, origins)
+    rows, origins = select(rows, inside), origins[inside]
     ends = table.extrapolate(origins, local_qop(start, rows["qop"]), rows["polarity"])
     return {**rows, "x0": ends[:, 0], "y0": ends[:, 1], "tx0": ends[:, 2], "ty0": ends[:, 3]}, start

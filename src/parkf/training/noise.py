@@ -1,7 +1,7 @@
 """Fits of p̃: the process noise describes how the truth scatters around the form, with p fixed.
 
 Position and slope of a plane are fitted together, as N₂ of their covariance; hard scatters, decays and large
-energy losses go to a wide tail whose share and width float, so that the core has width one.
+energy losses go to a wide tail whose share floats, so that the core has width one.
 """
 
 import numpy as np
@@ -13,7 +13,9 @@ from parkf.training.mixture import mixture
 from parkf.training.result import Minimum
 from parkf.training.rows import Rows, truth_residual
 
-TAIL_START = (0.02, 3.0)
+TAIL_START = 0.03
+# Fixed: a floating width would narrow the tail onto the core's flanks, and the core with it.
+TAIL_WIDTH = 3.0
 # Where Minuit tries a correlation beyond this one, a parabola brings it back.
 LARGEST_CORRELATION = 0.9999
 WALL = 1e3
@@ -60,30 +62,34 @@ def _fit_planes(
     residuals = {c: truth_residual(predicted, rows, c) for plane in planes for c in (plane, f"t{plane}")}
 
     def likelihood(vector: F64) -> tuple[F64, F64]:
-        noise = functions.noise(vector[:-2], rows)
+        noise = functions.noise(vector[:-1], rows)
         total = np.zeros(len(rows["qop"]))
-        gradient = np.zeros((len(total), len(own) + 2))
+        gradient = np.zeros((len(total), len(own) + 1))
         for plane in planes:
             names = (plane, f"t{plane}", f"rho_{plane}")
             pulls = [residuals[c] / noise[c] for c in names[:2]]
             distance, d_distance, log_volume, d_volume = _distance(noise, pulls, names)
-            nll, d_q, d_fraction, d_width = mixture(distance, log_volume, 2, vector[-2], vector[-1])
+            nll, d_q, d_fraction = mixture(distance, log_volume, 2, vector[-1], TAIL_WIDTH)
             total += nll
             for name in names:
                 d_noise = d_q * d_distance[name] + d_volume[name]
-                gradient[:, :-2] += (
-                    d_noise[:, None] * functions.noise_gradient(name, vector[:-2], rows)[:, own]
+                gradient[:, :-1] += (
+                    d_noise[:, None] * functions.noise_gradient(name, vector[:-1], rows)[:, own]
                 )
-            gradient[:, -2] += d_fraction
-            gradient[:, -1] += d_width
+            gradient[:, -1] += d_fraction
         return total, gradient
 
-    tail = (Floating(len(p), "tail_fraction", (1e-5, 0.3)), Floating(len(p) + 1, "tail_width", (1.5, 30.0)))
-    steps = [*np.maximum(0.02 * np.abs(p[own]), 0.01), 0.002, 0.1]
+    start = np.append(p, TAIL_START)
+    for plane in planes:
+        start[:-1] *= _signs(functions.step, plane, residuals)
+    steps = [*np.maximum(0.02 * np.abs(p[own]), 0.01), 0.002]
     return minimise(
         likelihood,
-        np.append(p, TAIL_START),
-        [*(Floating(i, f"p{i}", _limits(functions.step, i)) for i in own), *tail],
+        start,
+        [
+            *(Floating(i, f"p{i}", _limits(functions.step, i)) for i in own),
+            Floating(len(p), "tail_fraction", (1e-5, 0.5)),
+        ],
         np.diag(steps),
         influence,
         target=" ".join(f"{plane},t{plane}" for plane in planes),
@@ -114,6 +120,13 @@ def _distance(
         correlation: np.where(excess == 0, -rho / free, 2 * WALL * excess),
     }
     return distance, d_distance, log_volume, d_volume
+
+
+def _signs(step: Step, plane: str, residuals: dict[str, F64]) -> F64:
+    """−1 for the correlation of a plane where position and slope go against each other, else 1; (m,)."""
+    sign = np.sign(np.sum(np.sign(residuals[plane] * residuals[f"t{plane}"])))
+    correlation = step.noise[f"rho_{plane}"]
+    return np.array([sign if symbol == correlation else 1.0 for symbol in step.symbols])
 
 
 def _limits(step: Step, index: int) -> Limits:

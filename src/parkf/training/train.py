@@ -91,10 +91,10 @@ def _train_set(
 ) -> SetResult:
     step = functions.step
     start = np.array([parameter.start for parameter in step.parameters])
-    influence = Influence(clusters(rows), len(start))
     loss = mean_energy_loss(rows)
     if table is not None:
         rows, start = through_magnet(table, rows, start, loss)
+    influence = Influence(clusters(rows), len(start))
     values, minima = fit_extrapolation(functions, rows, start, influence, where)
     values, noise_minima = fit_noise(functions, rows, values, influence, where)
     if step.name == "BEAM":

@@ -84,10 +84,10 @@ def fit_header(states: F64, qop: F64, z_in: float, z_out: float) -> Header:
     return Header(z_in, z_out, float(bendx[0]), float(bendx[1]), float(bendx[2]), bendy)
 
 
-def inside_grid(header: Header, states: F64) -> NDArray[np.bool_]:
-    """Whether states (n, 4) at z_in lie above the grid, (n,)."""
-    x, y = np.abs(states[:, 0]) / header.z_in, np.abs(states[:, 1]) / header.z_in
-    return (x < header.tx_max) & (y < header.ty_max)
+def inside_grid(header: NDArray, states: F64) -> NDArray[np.bool_]:
+    """Whether states (n, 4) at z_in lie inside the grid of a header (19,); (n,)."""
+    z_in, tx_max, ty_max = (float(header[magnet.HEADER.index(name)]) for name in ("z_in", "tx_max", "ty_max"))
+    return np.all(np.abs(states[:, :2]) < [z_in * tx_max, z_in * ty_max], axis=1)
 
 
 def stencil(header: Header, states: F64) -> tuple[I64, I64, F64]:

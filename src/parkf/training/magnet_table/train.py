@@ -72,7 +72,7 @@ def fit_table(rays: Rays, z_in: float, z_out: float) -> MagnetTable:
     """Solve for header and coefficients; see :func:`train_table`."""
     header = fit_header(rays.start, rays.qop, z_in, z_out)
     near = (np.abs(rays.end[:, 0]) < FARTHEST[0]) & (np.abs(rays.end[:, 1]) < FARTHEST[1])
-    rays = rays[near & inside_grid(header, rays.start)]
+    rays = rays[near & inside_grid(header.numbers(), rays.start)]
     inner = (np.abs(rays.end[:, 0]) < EDGE[0]) & (np.abs(rays.end[:, 1]) < EDGE[1])
     row_weights = np.where(inner, 1.0, EDGE_WEIGHT)
     coefficients = np.zeros((BINS_X * BINS_Y, TABLE_SHAPE[2]))

@@ -1,0 +1,130 @@
+"""Fits, table and geometry become a set that explains itself; what does not belong together is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parkf.errors import ParkfError
+from parkf.files import sha256
+from parkf.parameters import assemble, explain, load
+from parkf.steps import STEPS, TABLE_SHAPE
+from parkf.training.magnet_table import MagnetTable
+from parkf.training.magnet_table.form import Header
+from parkf.training.result import FitResult, SetResult
+
+ROOT = Path(__file__).parents[2]
+GEOMETRY = ROOT / "data/geometry/run3.yaml"
+ALIGNMENT = ROOT / "data/geometry/alignment_nominal.yaml"
+
+
+def _result(name: str, table: str | None) -> FitResult:
+    step = STEPS[name]
+    sets = [
+        SetResult(
+            label=label,
+            rows=1000,
+            values=[number + p.start for p in step.parameters],
+            errors=[0.5 if p.kind != "free" else None for p in step.parameters],
+            minima=[],
+            accuracy=[],
+            truth_width={},
+        )
+        for number, label in enumerate(step.sets)
+    ]
+    used = table if name == "UTTF" else None
+    return FitResult(step=name, formula=step.formula_hash(), dataset="d" * 64, table=used, sets=sets)
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """Fits, table and field of a run, and how to assemble them."""
+    header = Header(2665.0, 7826.0, -29.5, -35.0, 310.0, -140.0).numbers().astype(np.float32)
+    coefficients = np.random.default_rng(1).normal(size=TABLE_SHAPE).astype(np.float32)
+    table = tmp_path / "table.npz"
+    MagnetTable(header, coefficients).save(table)
+    for name in STEPS:
+        _result(name, sha256(table)).save(tmp_path / "fits" / f"{name}.json")
+    (tmp_path / "field.npz").write_bytes(b"field")
+    return tmp_path
+
+
+def _assemble(folder, alignment=ALIGNMENT):
+    return assemble(
+        folder / "fits",
+        folder / "table.npz",
+        geometry=GEOMETRY,
+        alignment=alignment,
+        field=folder / "field.npz",
+        seed=5,
+    )
+
+
+def test_blocks_hold_fits_table_and_layers(inputs):
+    parameters = _assemble(inputs)
+    assert parameters.block("T")[3, 8] == pytest.approx(3 + STEPS["T"].parameters[8].start)
+    assert parameters.block("UTT_META")[0, :4] == pytest.approx([2665, 7826, 1500, -29.5])
+    layers = parameters.block("TLayer")
+    assert layers[0, 0] == pytest.approx(7826, abs=1)
+    assert layers[1] == pytest.approx(277.7, abs=0.1)  # dy/dz, as in LHCb's own set
+    assert layers[2, :4] == pytest.approx([0, 0.08749, -0.08749, 0], abs=1e-4)
+    assert (np.diff(layers[3]) >= 0).all()
+    assert parameters.block("UTLayer")[0] == pytest.approx([2327.5, 2372.5, 2597.5, 2642.5], abs=0.1)
+    assert parameters.manifest.constants.velo_sigma == pytest.approx(0.0125, abs=2e-3)
+    assert parameters.manifest.seeds == {"run": 5}
+
+
+def test_equal_inputs_give_equal_bytes(inputs, tmp_path):
+    for name in ("one", "two"):
+        _assemble(inputs).save(tmp_path / name)
+    for file in ("constant.f32", "global.f32", "manifest.json"):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_alignment_moves_the_layers(inputs, tmp_path):
+    moved = tmp_path / "alignment.yaml"
+    moved.write_text(ALIGNMENT.read_text().replace("scifi_layers: {}", "scifi_layers: {2: {z: 0.25}}"))
+    shift = _assemble(inputs, moved).block("TLayer")[0] - _assemble(inputs).block("TLayer")[0]
+    assert shift == pytest.approx([0, 0, 0.25, *[0] * 9], abs=1e-3)
+
+
+def test_every_number_is_explained(inputs, tmp_path):
+    _assemble(inputs).save(tmp_path / "set")
+    rows = list(explain(tmp_path / "set", fits=inputs / "fits", table=True))
+    assert len(rows) == 466 + 240_000
+    loaded = load(tmp_path / "set")
+    assert [row[4] for row in rows[:466]] == loaded.constant.tolist()
+    assert [row[4] for row in rows[466:]] == loaded.table.ravel().tolist()
+    fitted = [row for row in rows if row[6] is not None]
+    assert len(fitted) == sum(
+        len(step.sets) * sum(p.kind != "free" for p in step.parameters) for step in STEPS.values()
+    )
+    assert len(list(explain(tmp_path / "set"))) == 466
+
+
+def test_stale_fit_is_refused(inputs):
+    path = inputs / "fits/T.json"
+    FitResult.load(path).model_copy(update={"formula": "0" * 64}).save(path)
+    with pytest.raises(ParkfError, match=r"T\.json: fitted with other formulas than step T has now"):
+        _assemble(inputs)
+
+
+def test_fit_of_another_step_is_refused(inputs):
+    (inputs / "fits/T.json").write_bytes((inputs / "fits/V.json").read_bytes())
+    with pytest.raises(ParkfError, match=r"T\.json: fit of step V, expected T"):
+        _assemble(inputs)
+
+
+def test_fit_with_another_table_is_refused(inputs):
+    path = inputs / "fits/UTTF.json"
+    FitResult.load(path).model_copy(update={"table": "0" * 64}).save(path)
+    with pytest.raises(ParkfError, match=r"UTTF\.json: fitted with another magnet table"):
+        _assemble(inputs)
+
+
+def test_missing_set_is_refused(inputs):
+    path = inputs / "fits/V.json"
+    result = FitResult.load(path)
+    result.model_copy(update={"sets": result.sets[:1]}).save(path)
+    with pytest.raises(ParkfError, match=r"block V: \(1, 6\) numbers, expected \(2, 6\)"):
+        _assemble(inputs)

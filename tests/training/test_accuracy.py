@@ -1,0 +1,106 @@
+"""The accuracy of the forms, as the report and the benchmarks read it, and the hop through the magnet."""
+
+import numpy as np
+import pytest
+from toy_steps import MISFIT, draw, truth, write
+
+from parkf.errors import ParkfError
+from parkf.files import sha256, write_json
+from parkf.steps import STEPS, TABLE_SHAPE
+from parkf.training.accuracy import measure_accuracy
+from parkf.training.magnet_hop import through_magnet
+from parkf.training.magnet_table import MagnetTable
+from parkf.training.magnet_table.form import Header
+from parkf.training.momentum import momentum_bins
+from parkf.training.result import FitResult, SetResult
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Results whose parameters are the toys' own, without a fit, and their datasets."""
+    folder = tmp_path_factory.mktemp("run")
+    for name, step in STEPS.items():
+        dataset = "0" * 64
+        if name not in ("UTTF", "BEAM"):
+            rows = draw(name, 1500 * len(step.sets), 3, truth(name))
+            dataset = sha256(write(rows, folder / "datasets" / f"{name}.parquet"))
+        values = truth(name).tolist()
+        none = [None] * len(values)
+        sets = [
+            SetResult(label=label, rows=1, values=values, errors=none, minima=[], accuracy=[], truth_width={})
+            for label in step.sets
+        ]
+        result = FitResult(step=name, formula=step.formula_hash(), dataset=dataset, table=None, sets=sets)
+        result.save(folder / "fits" / f"{name}.json")
+    write_json(folder / "table.json", {"fiducial": [], "full": []})
+    return folder
+
+
+def _measure(run):
+    return measure_accuracy(run / "fits", run / "datasets", run / "table.json")
+
+
+def test_names_and_ratios(run):
+    content = _measure(run)
+    assert set(content) == {"steps", "table"}
+    names = {"V.forward", "VUT", "TFT", *(f"UT.gap{i}" for i in range(3)), *(f"T.gap{i}" for i in range(11))}
+    assert names <= set(content["steps"])
+    for name in names - {"TFT"}:
+        for component in ("x", "y", "tx", "ty"):
+            bins = content["steps"][name][component]
+            assert [b["p_min"] for b in bins] == [1.5, 3, 5, 10, 20, 50]
+            for b in bins:
+                assert set(b) == {"p_min", "p_max", "rms", "q68", "q99", "ratio_rms", "n"}
+                # The toys' misfit is a normal distribution of known width.
+                assert b["ratio_rms"] == pytest.approx(MISFIT, rel=5 / np.sqrt(2 * b["n"]))
+
+
+def test_sides_of_y_are_put_together(run):
+    bins = _measure(run)["steps"]["T.gap4"]["x"]
+    assert sum(b["n"] for b in bins) == 3000
+
+
+def test_step_without_noise_is_measured_in_the_magnets(run):
+    rms = _measure(run)["steps"]["TFT"]["tx"][0]
+    assert rms["ratio_rms"] == pytest.approx(MISFIT / truth("UTTF")[12], rel=0.2)
+
+
+def test_another_dataset_is_refused(run):
+    rows = draw("V", 300, 99, truth("V"))
+    path = run / "datasets/V.parquet"
+    kept = path.read_bytes()
+    write(rows, path)
+    with pytest.raises(ParkfError, match=r"V\.parquet: not the dataset that .*V\.json was fitted to"):
+        _measure(run)
+    path.write_bytes(kept)
+
+
+def test_bins_share_no_row():
+    qop = 1e-3 / np.array([1.0, 1.5, 2.9, 3.0, 60.0, 100.0, -7.0])
+    inside = sum(mask.astype(int) for _, _, mask in momentum_bins(qop))
+    assert inside.tolist() == [0, 1, 1, 1, 1, 0, 1]
+
+
+@pytest.fixture
+def magnet():
+    header = Header(2665.0, 7826.0, -29.5, -35.0, 310.0, -140.0).numbers().astype(np.float32)
+    return MagnetTable(header, np.zeros(TABLE_SHAPE, np.float32))
+
+
+def _uttf_rows():
+    same = {"qop": 2e-4, "polarity": 1.0, "z0": 2665.0, "z1": 7826.0, "y0": 0.0, "tx0": 0.1, "ty0": 0.0}
+    return {name: np.full(3, value) for name, value in same.items()} | {"x0": np.array([10.0, 100, 900])}
+
+
+def test_hop_replaces_the_origin_and_fixes_the_loss(magnet):
+    rows, start = through_magnet(magnet, _uttf_rows(), np.zeros(20), 17.0)
+    # No field: straight on. The third row comes in beyond the grid.
+    np.testing.assert_allclose(rows["x0"], [10 + 516.1, 100 + 516.1])
+    assert start[19] == 17.0
+    assert not start[:19].any()
+
+
+def test_planes_of_another_detector_are_refused(magnet):
+    rows = _uttf_rows() | {"z1": np.full(3, 7830.0)}
+    with pytest.raises(ParkfError, match=r"column z1 has 7830\.0 to 7830\.0, the table's z_out is 7826\.0"):
+        through_magnet(magnet, rows, np.zeros(20), 17.0)

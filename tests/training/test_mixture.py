@@ -1,0 +1,46 @@
+"""The robust density is a density, and its derivatives are its derivatives."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+
+from parkf.training.mixture import mixture
+
+fractions = st.floats(1e-4, 0.5)
+widths = st.floats(1.5, 20.0)
+
+
+@pytest.mark.parametrize("width", [1.5, 3.0, 10.0])
+def test_it_integrates_to_one(width):
+    def density(r, dimensions):
+        nll = mixture(np.array([r**2]), np.zeros(1), dimensions, 0.1, width)[0]
+        return float(np.exp(-nll)[0])
+
+    assert quad(lambda r: density(r, 1), -np.inf, np.inf)[0] == pytest.approx(1, abs=1e-6)
+    assert quad(lambda r: 2 * np.pi * r * density(r, 2), 0, np.inf)[0] == pytest.approx(1, abs=1e-4)
+
+
+@given(st.floats(0, 1e4), fractions, widths, st.sampled_from([1, 2]))
+def test_derivatives(q, fraction, width, dimensions):
+    def nll(q, fraction):
+        return mixture(np.array([q]), np.zeros(1), dimensions, fraction, width)[0][0]
+
+    _, d_q, d_fraction = mixture(np.array([q]), np.zeros(1), dimensions, fraction, width)
+    step = 1e-4 * (1 + q)
+    assert d_q[0] == pytest.approx(
+        (nll(q + step, fraction) - nll(q - step, fraction)) / (2 * step), rel=1e-3, abs=1e-6
+    )
+    step = 1e-5 * fraction
+    numeric = (nll(q, fraction + step) - nll(q, fraction - step)) / (2 * step)
+    assert d_fraction[0] == pytest.approx(numeric, rel=1e-3, abs=1e-3)
+
+
+def test_far_rows_hardly_pull():
+    q = np.array([4.0, 1e4, 1e8])
+    _, d_q, _ = mixture(q, np.zeros(3), 1, 0.01, 3.0)
+    pull = 2 * d_q * np.sqrt(q)
+    assert pull[0] == pytest.approx(2.0, rel=0.2)
+    assert pull[1] < 0.1
+    assert pull[2] < 1e-3

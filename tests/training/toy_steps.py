@@ -1,0 +1,80 @@
+"""Toy datasets drawn from the step functions themselves, with known parameters."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from parkf.codegen.numpy_step import numpy_step
+from parkf.steps import STEPS
+from parkf.tables import STEP_DATA
+
+Rows = dict[str, np.ndarray]
+# z of origin and target, and how far the origin's varies, in mm.
+PLANES = {
+    "V": (0.0, 25.0, 300.0),
+    "VUT": (600.0, 2327.5, 150.0),
+    "UT": (2327.5, 2372.5, 0.0),
+    "TFT": (7820.0, 7830.0, 3.0),
+    "T": (7826.0, 7896.0, 0.0),
+    "BEAM": (50.0, 0.0, 20.0),
+}
+COMPONENTS = ("x", "y", "tx", "ty")
+# Size of δ_par in units of the scattering: the forms are right up to this noise.
+MISFIT = 0.05
+
+
+def truth(step: str) -> np.ndarray:
+    """Parameters that the toys are drawn from: away from where the fits start."""
+    return np.array([p.start + 0.2 * (p.kind == "extrapolation") for p in STEPS[step].parameters])
+
+
+def draw(step: str, count: int, seed: int, p: np.ndarray, tail: float = 0.0) -> Rows:
+    """Rows of a step, equally many for each set; a share `tail` scatters four times as widely."""
+    random = np.random.Generator(np.random.Philox(key=[seed, 0]))
+    functions = numpy_step(STEPS[step])
+    start, end, spread = PLANES[step]
+    momentum = 1500 * (100e3 / 1500) ** random.uniform(size=count)
+    charge = np.where(random.uniform(size=count) < 0.5, -1.0, 1.0)
+    slopes = random.uniform(-1, 1, (2, count)) * [[0.25], [0.2]]
+    rows: Rows = {
+        "event": np.arange(count),
+        "particle": np.zeros(count, dtype=np.int64),
+        "set": np.arange(count) % len(STEPS[step].sets),
+        "pdg_id": np.full(count, 211.0),
+        "charge": charge,
+        "polarity": np.where(random.uniform(size=count) < 0.5, -1.0, 1.0),
+        "qop": charge / momentum,
+        "p_true": momentum - 15.0,
+    }
+    rows["z0"] = start + spread * random.uniform(-1, 1, count)
+    rows["z1"] = rows["z0"] + 25 if step == "V" else np.full(count, end)
+    rows |= dict(zip(("tx0", "ty0"), slopes, strict=True))
+    rows |= {f"{c}0": rows[f"t{c}0"] * rows["z0"] + random.normal(size=count) for c in ("x", "y")}
+    _scatter(functions, rows, p, random, tail)
+    return rows
+
+
+def _scatter(functions, rows: Rows, p: np.ndarray, random: np.random.Generator, tail: float) -> None:
+    """Add the truth (scattered) and the Runge–Kutta target (with a small misfit)."""
+    count = len(rows["qop"])
+    predicted = dict(zip(COMPONENTS, functions.predict(p, rows), strict=True))
+    noise = (
+        functions.noise(p, rows) if functions.step.noise else dict.fromkeys(COMPONENTS, np.abs(rows["qop"]))
+    )
+    width = np.where(random.uniform(size=count) < tail, 4.0, 1.0)
+    for plane in ("x", "y"):
+        a, b = random.normal(size=(2, count)) * width
+        rho = noise.get(f"rho_{plane}", np.zeros(count))
+        rows[f"t{plane}1"] = predicted[f"t{plane}"] + noise[f"t{plane}"] * a
+        rows[f"{plane}1"] = predicted[plane] + noise[plane] * (rho * a + np.sqrt(1 - rho**2) * b)
+    for c in COMPONENTS:
+        rows[f"{c}e"] = predicted[c] + MISFIT * noise[c] * random.normal(size=count)
+
+
+def write(rows: Rows, path: Path) -> Path:
+    """Write rows as a step dataset."""
+    with STEP_DATA.writer(path) as writer:
+        columns = [pa.array(rows[name]).cast(kind) for name, kind in STEP_DATA.columns]
+        writer.write_table(pa.Table.from_arrays(columns, schema=STEP_DATA.schema))
+    return path
