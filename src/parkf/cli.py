@@ -314,7 +314,8 @@ def explain(
 
     print("\t".join(COLUMNS))
     for row in rows(parameters, fits=fits, table=table):
-        print("\t".join("" if cell is None else str(cell) for cell in row))
+        cells = ("" if cell is None else f"{cell:.9g}" if isinstance(cell, float) else cell for cell in row)
+        print("\t".join(map(str, cells)))
 
 
 @app.command()
