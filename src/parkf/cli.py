@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from parkf.choices import Backend, Interpolation, Outside, Precision, Scheme
 from parkf.errors import ParkfError
 
 app = typer.Typer(
@@ -28,8 +29,8 @@ def field(
     source: Path,
     output: Path,
     spacing: Annotated[float, typer.Option(help="Grid spacing [mm], for analytic sources.")] = 100.0,
-    outside: Annotated[str, typer.Option(help="Look-up outside the map: error or zero.")] = "error",
-    interpolation: Annotated[str, typer.Option(help="Between the nodes: linear or cubic.")] = "linear",
+    outside: Annotated[Outside, typer.Option(help="Look-up outside the map.")] = "error",
+    interpolation: Annotated[Interpolation, typer.Option(help="Between the nodes.")] = "linear",
 ) -> None:
     """Evaluate an analytic dipole (.json) onto a grid, or check and copy a user's grid (.npz)."""
     from parkf.detector.field import make_field_map
@@ -237,9 +238,11 @@ def fit(
     parameters: Annotated[Path, typer.Argument(help="Folder of a parameter set.")],
     candidates: Path,
     output: Path,
-    scheme: Annotated[str, typer.Option(help="smoother, or forward_backward as in the paper.")] = "smoother",
-    precision: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
-    backend: Annotated[str, typer.Option(help="cpu or gpu.")] = "cpu",
+    scheme: Annotated[
+        Scheme, typer.Option(help="The default, or the paper's forward_backward.")
+    ] = "smoother",
+    precision: Annotated[Precision, typer.Option()] = "float32",
+    backend: Annotated[Backend, typer.Option()] = "cpu",
     threads: Threads = 1,
 ) -> None:
     """Fit track candidates with a parameter set."""

@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 from zipfile import BadZipFile
 
 import numpy as np
@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 from scipy.ndimage import spline_filter1d
 
 from parkf import _transport
+from parkf.choices import Interpolation, Outside
 from parkf.detector.dipole import DipoleSources
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing
 
 __all__ = ["DipoleSources", "FieldMap", "evaluate_on_grid", "make_field_map"]
-
-Interpolation = Literal["linear", "cubic"]
-Outside = Literal["error", "zero"]
 
 
 @dataclass(frozen=True)

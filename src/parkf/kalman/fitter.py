@@ -1,13 +1,13 @@
 """Fit candidates with a parameter set: batches in memory, and whole files."""
 
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 from tqdm import tqdm
 
 import parkf._fitter as _fitter
+from parkf.choices import Backend, Precision, Scheme
 from parkf.errors import ParkfError
 from parkf.kalman import cpu, gpu
 from parkf.kalman.candidates import Candidates, from_arrow
@@ -15,9 +15,6 @@ from parkf.kalman.fitted import Fitted
 from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.tables import CANDIDATES, FITTED
 
-Scheme = Literal["smoother", "forward_backward"]
-Precision = Literal["float32", "float64"]
-Backend = Literal["cpu", "gpu"]
 
 # Candidates read, fitted and written at a time: 60 MB of float32.
 BATCH = 1 << 16

@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from cycler import cycler
 
 mpl.use("svg")
 from matplotlib import mathtext
@@ -26,7 +27,7 @@ _STYLE = {
     "grid.alpha": 0.25,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.prop_cycle": mpl.cycler(color=_COLOURS),
+    "axes.prop_cycle": cycler(color=_COLOURS),
     "legend.frameon": False,
     "svg.hashsalt": "parkf",  # the same input gives the same bytes
     "figure.constrained_layout.use": True,
@@ -43,7 +44,7 @@ class Figure:
 @contextmanager
 def figure(columns: int = 1, *, width: float = 4.6, height: float = 3.2) -> Iterator[Figure]:
     """Yield a :class:`Figure` of `columns` panels, `width` × `height` inches each."""
-    with plt.rc_context(_STYLE):
+    with plt.style.context(_STYLE):
         canvas, axes = plt.subplots(1, columns, figsize=(width * columns, height), squeeze=False)
         drawn = Figure()
         drawn.axes = list(axes[0])
@@ -183,7 +184,7 @@ def set_accuracy(accuracy: Sequence[BinAccuracy]) -> str:
                 (drawn.axes[0], [row.ratio_rms for row in rows]),
                 (drawn.axes[1], [row.truth_width for row in rows]),
             ):
-                axes.plot(centre, values, "o-", ms=4, label=COMPONENTS[component])
+                axes.plot(centre, np.array(values, np.float64), "o-", ms=4, label=COMPONENTS[component])
         for axes in drawn.axes:
             _momentum_axis(axes)
         drawn.axes[0].set(yscale="log", ylabel="RMS of δ_par / σ_MS")

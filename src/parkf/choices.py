@@ -1,0 +1,9 @@
+"""Words that commands, configuration and functions choose between."""
+
+from typing import Literal
+
+Interpolation = Literal["linear", "cubic"]
+Outside = Literal["error", "zero"]
+Scheme = Literal["smoother", "forward_backward"]
+Precision = Literal["float32", "float64"]
+Backend = Literal["cpu", "gpu"]
