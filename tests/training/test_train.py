@@ -5,6 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 from toy_steps import draw, truth, write
 
+from parkf.codegen.numpy_step import numpy_step
 from parkf.errors import ParkfError
 from parkf.steps import STEPS
 from parkf.training import FitResult, train_step
@@ -79,6 +80,15 @@ def test_scattering_of_the_beamline():
         assert np.abs(np.subtract(result.values[:3], expected[:3]) / result.errors[:3]).max() < 4
         assert result.values[3] == pytest.approx(15.0, abs=1e-6)
         assert result.errors[3] is None
+
+
+def test_widths_stay_positive():
+    """A share of the width that does not fall with momentum may be negative, the width may not."""
+    rows = draw("V", 20000, 8, truth("V"), tail=0.05)
+    for number, result in enumerate(train_rows(rows, "V")):
+        sigma = numpy_step(STEPS["V"]).noise(np.array(result.values), select(rows, rows["set"] == number))
+        assert min(sigma["tx"].min(), sigma["x"].min()) > 0
+        assert abs(result.values[0]) < 0.1
 
 
 def test_energy_loss_leaves_out_the_largest():

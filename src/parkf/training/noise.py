@@ -87,7 +87,7 @@ def _fit_planes(
         likelihood,
         start,
         [
-            *(Floating(i, f"p{i}", _limits(functions.step, i)) for i in own),
+            *(Floating(i, f"p{i}", _limits(functions, rows, p, i)) for i in own),
             Floating(len(p), "tail_fraction", (1e-5, 0.5)),
         ],
         np.diag(steps),
@@ -129,10 +129,18 @@ def _signs(step: Step, plane: str, residuals: dict[str, F64]) -> F64:
     return np.array([sign if symbol == correlation else 1.0 for symbol in step.symbols])
 
 
-def _limits(step: Step, index: int) -> Limits:
-    """Widths stay positive and correlations below one; a width that starts at zero may take either sign."""
-    symbol = step.symbols[index]
-    if symbol in (step.noise["rho_x"], step.noise["rho_y"]):
+def _limits(functions: NumpyStep, rows: Rows, p: F64, index: int) -> Limits:
+    """Widths stay positive and correlations below one.
+
+    A contribution to a width that starts at zero may turn negative, but take away half of the rest at most.
+    """
+    step = functions.step
+    if step.symbols[index] in (step.noise["rho_x"], step.noise["rho_y"]):
         return -0.999, 0.999
-    start = step.parameters[index].start
-    return (start / 100, None) if start > 0 else (None, None)
+    if p[index] > 0:
+        return p[index] / 100, None
+    shares = [
+        functions.noise_gradient(name, p, rows)[:, index] / functions.noise(p, rows)[name]
+        for name in ("tx", "ty")
+    ]
+    return -0.5 / float(np.max(shares)), None
