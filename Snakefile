@@ -15,6 +15,9 @@ if not config:
     configfile: "workflow/config/default.yaml"
 
 
+# Jobs run the `parkf` that this Snakemake was installed with, whatever else the PATH offers.
+shell.prefix(f"set -euo pipefail; export PATH={Path(sys.executable).parent}:$PATH; ")
+
 RUN = Run(load_config(config, Path(workflow.basedir) / "workflow/schemas/config.schema.json", Path.cwd()))
 RESULTS = f"results/{RUN.name}"
 SOURCE = Path(workflow.basedir) / "src"

@@ -9,12 +9,11 @@ rule kernel:
         f"{RESULTS}/kernel.json",
     params:
         project=workflow.basedir,
-        python=sys.executable,
         code=code("parkf/steps", "parkf/codegen", "kernel"),
     log:
         f"{RESULTS}/logs/kernel.log",
     shell:
-        "(parkf kernel {output} || ({params.python} -m pip install -q --no-build-isolation --no-deps"
+        "(parkf kernel {output} || (python -m pip install -q --no-build-isolation --no-deps"
         " -e {params.project} && parkf kernel {output})) > {log} 2>&1"
 
 
