@@ -18,9 +18,10 @@ if not config:
 # Jobs run the `parkf` that this Snakemake was installed with, whatever else the PATH offers.
 shell.prefix(f"set -euo pipefail; export PATH={Path(sys.executable).parent}:$PATH; ")
 
-RUN = Run(load_config(config, Path(workflow.basedir) / "workflow/schemas/config.schema.json", Path.cwd()))
+PROJECT = Path(workflow.basedir)
+RUN = Run(load_config(config, PROJECT / "workflow/schemas/config.schema.json", Path.cwd()))
 RESULTS = f"results/{RUN.name}"
-SOURCE = Path(workflow.basedir) / "src"
+SOURCE = PROJECT / "src"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = [f"kernel/{name}.hpp" for name in ("field", "runge_kutta", "material", "detector", "particle", "random")]
 

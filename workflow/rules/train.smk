@@ -8,13 +8,12 @@ rule kernel:
     output:
         f"{RESULTS}/kernel.json",
     params:
-        project=workflow.basedir,
         code=code("parkf/steps", "parkf/codegen", "kernel"),
     log:
         f"{RESULTS}/logs/kernel.log",
     shell:
         "(parkf kernel {output} || (python -m pip install -q --no-build-isolation --no-deps"
-        " -e {params.project} && parkf kernel {output})) > {log} 2>&1"
+        " -e {PROJECT} && parkf kernel {output})) > {log} 2>&1"
 
 
 rule table:
