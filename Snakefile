@@ -23,7 +23,7 @@ RUN = Run(load_config(config, PROJECT / "workflow/schemas/config.schema.json", P
 RESULTS = f"results/{RUN.name}"
 SOURCE = PROJECT / "src"
 # What the compiled transport is made of.
-TRANSPORT_KERNEL = [f"kernel/{name}.hpp" for name in ("field", "runge_kutta", "material", "detector", "particle", "random")]
+TRANSPORT_KERNEL = [f"kernel/{name}.hpp" for name in ("dual", "field", "runge_kutta", "material", "detector", "particle", "random")]
 
 
 wildcard_constraints:
