@@ -71,6 +71,7 @@ def simulate(
     from parkf.detector.field import FieldMap
     from parkf.simulation.simulate import simulate as run
 
+    print(f"simulate: seed {seed}", file=sys.stderr)
     run(
         particles,
         states,
@@ -176,6 +177,7 @@ def train_table(
     from parkf.files import write_json
     from parkf.training.magnet_table import train_table as run
 
+    print(f"train-table: {rays} rays, seed {seed}", file=sys.stderr)
     nominal = load_geometry(geometry)
     table, measured = run(
         FieldMap.load(field),
