@@ -37,6 +37,14 @@ def code(*parts):
     return code_hash([SOURCE / part for part in parts])
 
 
+onstart:
+    # What the formulas generate is compiled before any job runs on it.
+    shell(
+        "parkf kernel ||"
+        " (python -m pip install -q --no-build-isolation --no-deps -e {PROJECT} && parkf kernel)"
+    )
+
+
 rule all:
     default_target: True
     input:

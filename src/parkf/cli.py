@@ -150,15 +150,13 @@ def check_dataset(
 
 
 @app.command()
-def kernel(output: Path) -> None:
-    """State which formulas the installed kernel was compiled from."""
+def kernel() -> None:
+    """Check that the installed kernel was compiled from today's formulas."""
     from parkf import _fitter
-    from parkf.files import write_json
     from parkf.steps import formulas_hash
 
     if _fitter.formulas_hash != formulas_hash():
         raise ParkfError("the compiled kernel is older than the formulas in parkf.steps; run `make build`")
-    write_json(output, {"formulas": formulas_hash()})
 
 
 @app.command("train-table")

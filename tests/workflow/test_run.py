@@ -43,8 +43,8 @@ def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
         jobs = finished.would_run()
     finally:
         shutil.copy2(tmp_path / "nominal.yaml", alignment)
-    # Collisions, field, magnet table and compiled kernel know nothing of the alignment.
-    assert jobs.keys().isdisjoint({"generate", "field", "table", "kernel"})
+    # Collisions, field and magnet table know nothing of the alignment.
+    assert jobs.keys().isdisjoint({"generate", "field", "table"})
     assert jobs["simulate"] == 4
     assert jobs["train"] == 7
 
@@ -63,7 +63,7 @@ def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
     jobs = finished.would_run(source=source)
     assert jobs["train"] == 1
     assert jobs.keys().isdisjoint({"generate", "simulate", "datasets", "candidates", "table", "field"})
-    assert {"kernel", "assemble", "fit", "validate", "report"} <= jobs.keys()
+    assert {"assemble", "fit", "validate", "report"} <= jobs.keys()
 
 
 def test_same_bytes_on_one_core(finished, tmp_path_factory):

@@ -1,19 +1,6 @@
-"""Kernel, magnet table, the fits of every step and the parameter set."""
+"""Magnet table, the fits of every step and the parameter set."""
 
 TABLE = f"{RESULTS}/table/table.npz"
-
-
-rule kernel:
-    """Recompile what the steps' formulas generate, if they changed since the last time."""
-    output:
-        f"{RESULTS}/kernel.json",
-    params:
-        code=code("parkf/steps", "parkf/codegen", "kernel"),
-    log:
-        f"{RESULTS}/logs/kernel.log",
-    shell:
-        "(parkf kernel {output} || (python -m pip install -q --no-build-isolation --no-deps"
-        " -e {PROJECT} && parkf kernel {output})) > {log} 2>&1"
 
 
 rule table:
@@ -43,8 +30,6 @@ rule train:
         dataset=f"{RESULTS}/datasets/{{step}}.parquet",
         # Only the hop through the magnet builds on the table.
         table=lambda w: [TABLE] if w.step == "UTTF" else [],
-        # Compiled before anything runs on it, without a new fit for another step's formula.
-        kernel=ancient(f"{RESULTS}/kernel.json"),
     output:
         f"{RESULTS}/fits/{{step}}.json",
     params:

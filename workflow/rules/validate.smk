@@ -4,7 +4,6 @@
 rule fit:
     input:
         parameters=rules.assemble.output,
-        kernel=f"{RESULTS}/kernel.json",
         candidates=f"{RESULTS}/candidates/{{sample}}.parquet",
     output:
         f"{RESULTS}/fitted/{{fit}}/{{sample}}.parquet",
@@ -12,7 +11,7 @@ rule fit:
         folder=f"{RESULTS}/set",
         scheme=lambda w: SCHEMES[w.fit],
         precision=RUN["fits"]["precision"],
-        code=code("parkf/kalman"),
+        code=code("parkf/kalman", "parkf/codegen", "kernel"),
     threads: 2
     log:
         f"{RESULTS}/logs/fit-{{fit}}-{{sample}}.log",
