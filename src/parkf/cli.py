@@ -16,6 +16,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+importer = typer.Typer(help="Take over what others made.", no_args_is_help=True)
+app.add_typer(importer, name="import")
+
 GeometryFile = Annotated[Path, typer.Option("--geometry", help="Geometry file (YAML).")]
 AlignmentFile = Annotated[Path, typer.Option("--alignment", help="Alignment file (YAML).")]
 FieldFile = Annotated[Path, typer.Option("--field", help="Field map (.npz).")]
@@ -92,6 +95,9 @@ def candidates(
     alignment: AlignmentFile,
     field: FieldFile,
     polarity: Polarity,
+    matched: Annotated[
+        bool, typer.Option("--matched", help="No search: what each particle left behind, by truth.")
+    ] = False,
     threads: Threads = 1,
 ) -> None:
     """Find track candidates in hits, as the trigger's pattern recognition hands them over."""
@@ -105,7 +111,21 @@ def candidates(
         field=FieldMap.load(field),
         polarity=polarity,
         workers=threads,
+        matched=matched,
     )
+
+
+@importer.command("hits")
+def import_hits(
+    hits: Annotated[Path, typer.Argument(help="Hits of another simulation (Parquet).")],
+    tracks: Annotated[Path, typer.Argument(help="Its particles (Parquet).")],
+    hits_to: Annotated[Path, typer.Option("--hits", help="Hits to write.")],
+    particles_to: Annotated[Path, typer.Option("--particles", help="Particles to write.")],
+) -> None:
+    """Take over hits and particles of another simulation, LHCb's for one."""
+    from parkf.simulation.foreign import import_hits as run
+
+    run(hits, tracks, hits_to=hits_to, particles_to=particles_to)
 
 
 @app.command()
@@ -286,6 +306,21 @@ def validate(
         for name in fits.split()
     }
     write_json(output, run(loaded))
+
+
+@app.command()
+def measure(
+    particles: Path,
+    candidates: Path,
+    fitted: Path,
+    output: Path,
+) -> None:
+    """Measure resolution, pulls and χ² of one sample, to compare it with another."""
+    from parkf.files import write_json
+    from parkf.validation.measure import measure as run
+    from parkf.validation.sample import Files, load_sample
+
+    write_json(output, run(load_sample([Files(particles, candidates, fitted)])))
 
 
 @app.command()

@@ -12,6 +12,7 @@ from parkf.simulation.events import read_by_event
 from parkf.simulation.forked import forked_map
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
 from parkf.simulation.pattern.matching import match_segments
+from parkf.simulation.pattern.own_hits import find_own_hits
 from parkf.simulation.pattern.scifi import find_scifi_segments
 from parkf.simulation.pattern.ut import find_ut_hits
 from parkf.simulation.pattern.velo import find_velo_segments
@@ -30,6 +31,7 @@ def find_candidates(
     polarity: int,
     workers: int | None = None,
     windows: Windows | None = None,
+    matched: bool = False,
 ) -> None:
     """Find track candidates in simulated hits.
 
@@ -50,6 +52,8 @@ def find_candidates(
         Parallel children, all cores by default.
     windows : Windows, optional
         Search windows.
+    matched : bool
+        Leave out the search: a candidate is what one particle left behind, by truth.
 
     Raises
     ------
@@ -60,6 +64,8 @@ def find_candidates(
     magnet = fit_magnet_model(field, geometry)
 
     def chunk(hits: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        if matched:
+            return matched_candidates_of(hits, magnet=magnet, polarity=polarity, windows=windows)
         return candidates_of(hits, geometry=geometry, magnet=magnet, polarity=polarity, windows=windows)
 
     with CANDIDATES.writer(path) as writer, tqdm(desc="candidates", unit=" events", disable=None) as bar:
@@ -106,21 +112,70 @@ def candidates_of(
         magnet=magnet,
         window=windows.ut,
     )
-    in_velo, in_scifi = velo.hits[matches.velo], scifi.hits[matches.scifi]
-    particle, purity = majority(hits["particle"], np.concatenate([in_velo, ut, in_scifi], axis=1))
+    return candidate_columns(
+        hits,
+        event,
+        velo=velo.hits[matches.velo],
+        ut=ut,
+        scifi=scifi.hits[matches.scifi],
+        h=matches.h,
+        polarity=polarity,
+    )
+
+
+def matched_candidates_of(
+    hits: dict[str, np.ndarray], *, magnet: MagnetModel, polarity: int, windows: Windows
+) -> dict[str, np.ndarray]:
+    """Candidates of some whole events by truth; parameters and result as of :func:`candidates_of`.
+
+    The momentum is still what a pattern recognition would find.
+    """
+    own = find_own_hits(hits, windows.velo_hits)
+    h = own.h(hits, magnet)
+    return candidate_columns(
+        hits, own.event, velo=own.velo, ut=own.ut, scifi=own.scifi, h=h, polarity=polarity
+    )
+
+
+def candidate_columns(
+    hits: dict[str, np.ndarray],
+    event: np.ndarray,
+    *,
+    velo: np.ndarray,
+    ut: np.ndarray,
+    scifi: np.ndarray,
+    h: np.ndarray,
+    polarity: int,
+) -> dict[str, np.ndarray]:
+    """Columns of CANDIDATES for chosen hits.
+
+    Parameters
+    ----------
+    hits : dict of (m,) arrays
+        Columns of HITS.
+    event : (n,) int
+        Ascending.
+    velo, ut, scifi : (n, slots) int
+        Rows of `hits`, -1 for an empty slot.
+    h : (n,) float64
+        polarity · q/p in 1/MeV.
+    polarity : int
+        +1 MagUp, -1 MagDown.
+    """
+    particle, purity = majority(hits["particle"], np.concatenate([velo, ut, scifi], axis=1))
     columns = {
         "event": event,
         "candidate": np.arange(len(event)) - np.searchsorted(event, event),
         "polarity": np.full(len(event), polarity),
-        "qop": polarity * matches.h,
-        "velo_n": (in_velo >= 0).sum(1),
+        "qop": polarity * h,
+        "velo_n": (velo >= 0).sum(1),
         "particle": particle,
         "purity": purity,
     }
     for detector, taken, names in (
-        ("velo", in_velo, ("x", "y", "z")),
+        ("velo", velo, ("x", "y", "z")),
         ("ut", ut, ("x", "z", "dxdy", "sigma")),
-        ("scifi", in_scifi, ("x", "z", "dxdy", "sigma")),
+        ("scifi", scifi, ("x", "z", "dxdy", "sigma")),
     ):
         for name in names:
             columns[f"{detector}_{name}"] = np.where(taken >= 0, hits[name][taken], np.nan).astype(np.float32)

@@ -63,14 +63,14 @@ def find_scifi_segments(
     """
     rows = np.flatnonzero(hits["plane"] >= SCIFI_PLANES.start)
     layer = (hits["plane"][rows] - SCIFI_PLANES.start).astype(np.int64)
-    own = _own_hits(hits["event"][rows], hits["particle"][rows], layer)
+    own = own_hits(hits["event"][rows], hits["particle"][rows], layer)
     own = own[(own >= 0).sum(1) >= fewest]
     lead = rows[own.max(axis=1, initial=-1)] if len(rows) else rows[:0]
     event, particle = hits["event"][lead], hits["particle"][lead]
 
     fibre = {name: hits[name][rows] for name in ("x", "z", "dxdy", "dzdy", "sigma")}
     upper = hits["y"][rows] > 0
-    curve = _fit(fibre, own, z_reference, cubic_ratio)
+    curve = fit_curves(fibre, own, z_reference, cubic_ratio)
 
     z0, dzdx, dzdy = geometry.planes()[SCIFI_PLANES].T
     slope = np.array([geometry.strip_slope(plane) for plane in SCIFI_PLANES])
@@ -86,19 +86,20 @@ def find_scifi_segments(
     collected = np.where(np.abs(distance) < window, found, -1)
     kept = (collected >= 0).sum(1) >= fewest
     collected = collected[kept]
-    curve = _fit(fibre, collected, z_reference, cubic_ratio)
+    curve = fit_curves(fibre, collected, z_reference, cubic_ratio)
     states = curve[:, [0, 3, 1, 4]]
     return SciFiSegments(event[kept], particle[kept], np.where(collected >= 0, rows[collected], -1), states)
 
 
-def _own_hits(event: np.ndarray, particle: np.ndarray, layer: np.ndarray) -> np.ndarray:
-    """(n, 12) hits of each particle that has any, -1 where a layer has none."""
+def own_hits(event: np.ndarray, particle: np.ndarray, layer: np.ndarray) -> np.ndarray:
+    """(n, 12) hits of each particle that has any: the first of a layer, -1 where it has none."""
     real = np.flatnonzero(particle >= 0)
     order = real[np.lexsort((particle[real], event[real]))]
     start = (np.diff(event[order], prepend=-1) != 0) | (np.diff(particle[order], prepend=-1) != 0)
     owner = np.cumsum(start) - 1
     table = np.full((int(start.sum()), SCIFI_LAYERS), -1)
-    table[owner, layer[order]] = order
+    # The last one written stays.
+    table[owner[::-1], layer[order[::-1]]] = order[::-1]
     return table
 
 
@@ -112,7 +113,7 @@ def _at(curve: np.ndarray, z: np.ndarray, cubic_ratio: float) -> tuple[np.ndarra
     return a + b * z + c * z**2 * (1 + cubic_ratio * z), d + e * z
 
 
-def _fit(
+def fit_curves(
     fibre: dict[str, np.ndarray], collected: np.ndarray, z_reference: float, cubic_ratio: float
 ) -> np.ndarray:
     """Least squares of x(z) = a + b·z + c·z²(1 + r·z), y(z) = d + e·z to the fibres.

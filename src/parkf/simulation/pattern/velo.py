@@ -59,8 +59,15 @@ def find_velo_segments(hits: dict[str, np.ndarray], fewest: int) -> VeloSegments
 
     own = np.flatnonzero(hits["particle"][rows] >= 0)
     event, particle = hits["event"][rows[own]], hits["particle"][rows[own]]
-    order = np.lexsort((z[own], particle, event))
+    order = np.lexsort((z[own], module[own], particle, event))
     own, event, particle = own[order], event[order], particle[order]
+    # Where sensors of a module overlap, the first hit will do.
+    new = (
+        (np.diff(module[own], prepend=-1) != 0)
+        | (np.diff(event, prepend=-1) != 0)
+        | (np.diff(particle, prepend=-1) != 0)
+    )
+    own, event, particle = own[new], event[new], particle[new]
     first = np.flatnonzero(np.diff(event, prepend=-1) | np.diff(particle, prepend=-1))
     end = np.append(first[1:], len(own))
     long_enough = end - first >= fewest
@@ -85,14 +92,30 @@ def find_velo_segments(hits: dict[str, np.ndarray], fewest: int) -> VeloSegments
     _, nearest = cKDTree(points).query(expected[used])
     collected[used] = nearest
 
-    age = count[:, None] - 1 - slot
-    weight = np.where(used, 1.0 / (1.0 + (age / _MEMORY) ** 2), 0.0)
-    lines = _lines(z[collected] - Z_REFERENCE, points[collected], weight)
+    lines = fit_lines(points[collected], z[collected], count)
     return VeloSegments(event[first], particle[first], np.where(used, rows[collected], -1), lines)
 
 
-def _lines(z: np.ndarray, points: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Weighted straight lines (x, y, tx, ty) at z = 0."""
+def fit_lines(points: np.ndarray, z: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Straight lines at `Z_REFERENCE` through hits, the last of them counting most.
+
+    Parameters
+    ----------
+    points : (n, slots, 2 or more) float64
+        x and y in mm, in ascending z.
+    z : (n, slots) float64
+        mm.
+    count : (n,) int
+        How many slots hold hits.
+
+    Returns
+    -------
+    (n, 4) float64
+        x, y, tx, ty in mm and rad.
+    """
+    age = count[:, None] - 1 - np.arange(z.shape[1])
+    weight = np.where(age >= 0, 1.0 / (1.0 + (age / _MEMORY) ** 2), 0.0)
+    z = z - Z_REFERENCE
     total = weight.sum(1)
     mean_z = (weight * z).sum(1) / total
     spread = z - mean_z[:, None]

@@ -1,0 +1,147 @@
+"""Hits and particles of another simulation, LHCb's for one, taken into this project's tables.
+
+What the two files must hold (mm, MeV; Parquet):
+
+- hits, a row for each hit and particle that made it: `event`, `key` of the particle or -1, `det` (VELO, UT
+  or SciFi), `layer` (VELO module 0-51, UT 0-3, SciFi 0-11), `x`, `y`, `z`, `dxdy`, `dzdy`, `ymin`, `ymax`,
+  `err`. A VELO hit is a point; UT and SciFi hits are lines x + dxdy·y, z + dzdy·y for ymin < y < ymax.
+- tracks: `event`, `key`, `pid`, `charge`, `p`, `eta`, `phi` at the origin `ovtx_x`, `ovtx_y`, `ovtx_z`, and
+  `mother_pid`, -999999 where there is none.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pythia8mc
+
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
+from parkf.errors import ParkfError
+from parkf.files import existing
+from parkf.tables import HITS, PARTICLES, Table
+
+HIT_COLUMNS = ("event", "key", "det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err")
+TRACK_COLUMNS = (
+    *("event", "key", "pid", "charge", "p", "eta", "phi"),
+    *("ovtx_x", "ovtx_y", "ovtx_z", "mother_pid"),
+)
+PLANES = {"VELO": VELO_PLANES, "UT": UT_PLANES, "SciFi": SCIFI_PLANES}
+
+_GEV = 1000.0
+_NUCLEON = 931.494  # MeV
+_FIRST_NUCLEUS = 1_000_000_000  # PDG ids of nuclei are 10LZZZAAAI
+_UNKNOWN_COLLISION = -1
+_NO_MOTHER = -999999
+
+
+def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) -> None:
+    """Take hits and particles over; a particle keeps its key as its number.
+
+    Parameters
+    ----------
+    hits, tracks : Path
+        The files as described above.
+    hits_to, particles_to : Path
+        Tables `parkf.tables.HITS` and `PARTICLES`, sorted. A hit of several particles has a row for each.
+
+    Raises
+    ------
+    ParkfError
+        When a file or column is missing, a detector or layer is unknown, a number that is needed is not
+        finite, or a hit's particle is not among the tracks.
+    """
+    read_hits, read_tracks = _read(hits, HIT_COLUMNS), _read(tracks, TRACK_COLUMNS)
+    known = pd.MultiIndex.from_frame(read_tracks[["event", "key"]])
+    if known.has_duplicates:
+        raise ParkfError(f"{tracks}: (event, key) {known[known.duplicated()][0]} occurs twice")
+    owned = read_hits[read_hits.key >= 0]
+    stray = ~pd.MultiIndex.from_frame(owned[["event", "key"]]).isin(known)
+    if stray.any():
+        row = owned[stray].iloc[0]
+        raise ParkfError(
+            f"{hits}: row {row.name}: particle (event {row.event}, key {row.key}) not in {tracks}"
+        )
+    _write(HITS, hits_to, _hits(read_hits, hits), ("event", "plane", "x"))
+    _write(PARTICLES, particles_to, _particles(read_tracks, tracks), ("event", "particle"))
+
+
+def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    try:
+        names = pq.read_schema(existing(path)).names
+    except pa.ArrowInvalid as error:
+        raise ParkfError(f"{path}: not a Parquet file: {error}") from error
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise ParkfError(f"{path}: column '{missing[0]}' is missing; expected {', '.join(columns)}")
+    return pd.read_parquet(path, columns=list(columns))
+
+
+def _hits(hits: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
+    plane = np.full(len(hits), -1)
+    for name, planes in PLANES.items():
+        rows = (hits.det == name) & (hits.layer >= 0) & (hits.layer < len(planes))
+        plane[rows] = hits.layer[rows] + planes.start
+    if (plane < 0).any():
+        row = hits.iloc[np.argmax(plane < 0)]
+        raise ParkfError(f"{path}: row {row.name}: detector '{row.det}', layer {row.layer} is unknown")
+    point = plane < VELO_PLANES.stop
+    columns = {
+        "event": hits.event.to_numpy(),
+        "plane": plane,
+        "particle": hits.key.to_numpy(),
+        "x": hits.x.to_numpy(),
+        "y": np.where(point, hits.y, 0.5 * (hits.ymin + hits.ymax)),
+        "z": hits.z.to_numpy(),
+        "dxdy": np.where(point, 0.0, hits.dxdy),
+        "dzdy": np.where(point, 0.0, hits.dzdy),
+        "sigma": hits.err.to_numpy(),
+    }
+    _require_finite(columns, path)
+    return columns
+
+
+def _particles(tracks: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
+    p, transverse = tracks.p.to_numpy(), tracks.p.to_numpy() / np.cosh(tracks.eta.to_numpy())
+    columns = {
+        "event": tracks.event.to_numpy(),
+        "particle": tracks.key.to_numpy(),
+        "collision": np.full(len(tracks), _UNKNOWN_COLLISION),
+        "pdg_id": tracks.pid.to_numpy(),
+        "mother": tracks.mother_pid.replace(_NO_MOTHER, 0).to_numpy(),
+        "charge": tracks.charge.to_numpy(),
+        "mass": _masses(tracks.pid.to_numpy()),
+        **{name: tracks[f"ovtx_{name}"].to_numpy() for name in "xyz"},
+        "px": transverse * np.cos(tracks.phi.to_numpy()),
+        "py": transverse * np.sin(tracks.phi.to_numpy()),
+        "pz": p * np.tanh(tracks.eta.to_numpy()),
+    }
+    _require_finite(columns, path)
+    # Where it ends is not told.
+    return columns | {"z_end": np.full(len(tracks), np.inf)}
+
+
+def _masses(pdg_id: np.ndarray) -> np.ndarray:
+    """Masses (n,) in MeV: Pythia's; of nuclei by their number of nucleons."""
+    data = pythia8mc.Pythia("", False).particleData
+    kinds, kind = np.unique(pdg_id, return_inverse=True)
+    masses = [
+        abs(k) // 10 % 1000 * _NUCLEON if abs(k) > _FIRST_NUCLEUS else _GEV * data.m0(k)
+        for k in kinds.tolist()
+    ]
+    return np.array(masses)[kind]
+
+
+def _require_finite(columns: dict[str, np.ndarray], path: Path) -> None:
+    for name, values in columns.items():
+        bad = ~np.isfinite(values.astype(np.float64))
+        if bad.any():
+            raise ParkfError(f"{path}: row {np.argmax(bad)}: '{name}' is not a finite number")
+
+
+def _write(table: Table, path: Path, columns: dict[str, np.ndarray], order: tuple[str, ...]) -> None:
+    rows = np.lexsort([columns[name] for name in reversed(order)])
+    arrays = [pa.array(columns[name][rows]).cast(kind) for name, kind in table.columns]
+    with table.writer(path) as writer:
+        writer.write_table(pa.Table.from_arrays(arrays, schema=table.schema))
