@@ -76,11 +76,17 @@ def test_jacobian_is_the_numerical_one(step):
         return _fitter.step(step.name, p, -1.0, planes, state, covariance[LOWER])[0]
 
     columns = _fitter.step(step.name, p, -1.0, planes, STATE, covariance[LOWER])[1]
+    # Of steps between planes, levers and bend are kept: the rest is the identity's.
+    kept = np.zeros((5, 5), dtype=bool)
+    kept[[0, 0, 2, 2, 1], [2, 4, 2, 4, 3]] = True
+    kept |= step.name == "UTTF"
+    np.testing.assert_array_equal(columns.T[~kept], np.eye(5)[~kept])
     for j, eps in enumerate([1e-2, 1e-2, 1e-5, 1e-5, 1e-8]):
         shift = np.eye(5)[j] * eps
         numerical = (carried(STATE + shift) - carried(STATE - shift)) / (2 * eps)
         # Rounding of x ~ 100 mm over 2 eps, and the third derivative.
-        np.testing.assert_allclose(columns[j], numerical, rtol=1e-6, atol=1e-13 * 100 / eps)
+        found, expected = columns[j][kept[:, j]], numerical[kept[:, j]]
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-13 * 100 / eps)
 
 
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)

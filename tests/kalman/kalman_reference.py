@@ -11,6 +11,9 @@ from parkf.codegen.numpy_step import local_qop, numpy_step
 from parkf.steps import BLOCKS, STEPS, offsets
 
 STEPS_SIZE = np.array([1e-3, 1e-3, 1e-7, 1e-7, 0.0])
+# Elements of Jacobians between planes that the kernel's gains and covariances take part of.
+LEVERS_AND_BEND = np.zeros((5, 5), dtype=bool)
+LEVERS_AND_BEND[[0, 0, 2, 2, 1], [2, 4, 2, 4, 3]] = True
 COMPONENTS = ("xx", "xtx", "txtx", "yy", "yty", "tyty")
 
 
@@ -178,9 +181,13 @@ def rows(n, *values):
 
 
 class ReferenceFit:
-    """Both schemes, on toys whose hits are all present or NaN; every attribute a result (n,)."""
+    """Both schemes, on toys whose hits are all present or NaN; every attribute a result (n,).
 
-    def __init__(self, toy, *, smoother=True):
+    `complete`: with the whole Jacobian, as a fit should be; else with the elements that the kernel keeps.
+    """
+
+    def __init__(self, toy, *, smoother=True, complete=False):
+        self.kept = np.ones((5, 5), dtype=bool) if complete else LEVERS_AND_BEND
         self.toy, self.a, self.model = toy, toy.arrays, Model(toy.parameters)
         self.n, self.pol = len(self.a["qop"]), self.a["polarity"]
         self.reference = self.a["qop"].copy()
@@ -209,7 +216,7 @@ class ReferenceFit:
         def carry(s):
             return self.model.predict(name, row, s, self.pol, self.z, z1)
 
-        self.joint.carry(carry(state), jacobian(carry, state), q)
+        self.joint.carry(carry(state), np.where(self.kept, jacobian(carry, state), np.eye(5)), q)
         self.z = np.broadcast_to(z1, self.n).astype(float)
 
     def _velo_hit(self, slot):
@@ -301,7 +308,7 @@ class ReferenceFit:
             q = 0.0
             if layer:
                 q = self.model.noise_matrix(name, row, self.at_reference(state), self.pol, *places(state))
-            self.joint.carry(carry(state), jacobian(carry, state), q)
+            self.joint.carry(carry(state), np.where(self.kept, jacobian(carry, state), np.eye(5)), q)
             self.chi2_scifi += self.joint.measure(x, rows(self.n, 1, -dxdy, 0, 0, 0), variance)
             before = plane
         self.qop, self.qopqop = self.joint.state[:, 4].copy(), self.joint.c[:, 4, 4].copy()

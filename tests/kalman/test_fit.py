@@ -43,6 +43,16 @@ def test_fit_is_the_textbooks(scheme, momentum, efficiency):
     assert not got.status.any()
 
 
+@pytest.mark.parametrize("momentum", [2500.0, 50000.0])
+def test_small_terms_left_out_of_jacobians_cost_nothing(momentum):
+    """Gains and covariances from levers and bend alone are as good as from whole Jacobians."""
+    toy = generate(300, momentum, seed=8, efficiency=0.9)
+    kept, complete = ReferenceFit(toy), ReferenceFit(toy, complete=True)
+    for name in STATE:
+        assert np.abs(shift(kept, complete, name)).max() < 0.01, name
+        np.testing.assert_allclose(getattr(kept, name * 2), getattr(complete, name * 2), rtol=1e-3)
+
+
 def test_smoother_has_unit_pulls(toys):
     for momentum, toy in toys.items():
         pulls = toy.pulls(fit(toy.parameters, toy.candidates("float64"), precision="float64"))

@@ -32,10 +32,19 @@ class KernelPrinter(CXX17CodePrinter):
         first, second = expr.args
         return f"smaller({self._print(first)}, {self._print(second)})"
 
+    def _print_Inverse(self, expr: sp.Function) -> str:  # noqa: N802
+        return f"(S(1) / {self.parenthesize(expr.args[0], 1000, strict=True)})"
+
+    def _print_Add(self, expr: sp.Add, order: str | None = None) -> str:  # noqa: N802
+        """Print single terms before products, so that every product is added by a fused instruction."""
+        terms = sorted(self._as_ordered_terms(expr, order=order), key=lambda term: term.is_Mul)
+        texts = [self._print(term) for term in terms]
+        return " ".join([texts[0], *(f"- {t[1:]}" if t[0] == "-" else f"+ {t}" for t in texts[1:])])
+
     def _print_Pow(self, expr: sp.Pow) -> str:  # noqa: N802
         base, exponent = expr.args
         if exponent.is_negative:
-            return f"(S(1) / {self._print_Pow(sp.Pow(base, -exponent, evaluate=False))})"
+            raise NotImplementedError(f"{expr}: inverse powers are for shared_inverses")
         text = self._print(base)
         whole, half = divmod(2 * exponent, 2)
         root = f"root({text})"
@@ -45,6 +54,23 @@ class KernelPrinter(CXX17CodePrinter):
             raise NotImplementedError(f"power {exponent} in a formula: the kernel has none but halves")
         factors = [self.parenthesize(base, 1000, strict=True)] * int(whole) + [root] * int(half)
         return factors[0] if len(factors) == 1 else f"({' * '.join(factors)})"
+
+
+class Inverse(sp.Function):
+    """1/argument: one division for all powers of it, and for the opposite argument."""
+
+    @classmethod
+    def eval(cls, argument: sp.Expr) -> sp.Expr | None:
+        """Take a sign out of the argument."""
+        return -cls(-argument) if argument.could_extract_minus_sign() else None
+
+
+def _divided_once(expression: sp.Expr) -> sp.Expr:
+    """Write inverse powers as powers of the inverse: divisions are the slowest thing a processor does."""
+    return expression.replace(
+        lambda e: e.is_Pow and e.exp.is_negative,
+        lambda e: Inverse(e.base) ** -e.exp if e.exp.is_integer else Inverse(sp.sqrt(e.base)) ** (-2 * e.exp),
+    )
 
 
 _printer = KernelPrinter()
@@ -62,7 +88,8 @@ def assignments(targets: Mapping[str, sp.Expr]) -> list[str]:
     Names that are declared elsewhere may be read; parameters p0, p1, … are read from `p[…]` first. All
     targets are set after everything has been computed, so a target may also be an input.
     """
-    steps, results = sp.cse(list(targets.values()), symbols=sp.numbered_symbols("t"))
+    forms = [_divided_once(form) for form in targets.values()]
+    steps, results = sp.cse(forms, symbols=sp.numbered_symbols("t"))
     lines = _loaded(symbol for form in (*(f for _, f in steps), *results) for symbol in form.free_symbols)
     lines += [f"const auto {name} = {text(form)};" for name, form in steps]
     lines += [f"const T new_{i} = {text(form)};" for i, form in enumerate(results)]

@@ -3,14 +3,14 @@
 import sympy as sp
 
 from parkf.codegen.cpp_expressions import assignments
-from parkf.codegen.cpp_transport import SparseJacobian
+from parkf.codegen.cpp_transport import SparseJacobian, levers_and_bend
 from parkf.steps import Step
 from parkf.steps.symbols import COMPONENTS, STATE, h, k, pol
 
 
 def step_functions(step: Step) -> list[str]:
     """All C++ of one step."""
-    jacobian = SparseJacobian(step.name, step.kernel_jacobian)
+    jacobian = SparseJacobian(step.name, levers_and_bend(step.kernel_jacobian))
     lines = [f"// {step.name}: {step.text}.", *jacobian.functions(), *_state_function(step, jacobian)]
     return lines + (_noise_function(step) if step.noise else [])
 

@@ -1,5 +1,6 @@
 """C++ that multiplies with a step's Jacobian, its zeros and ones left out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import sympy as sp
@@ -8,8 +9,21 @@ from parkf.codegen.cpp_expressions import text
 
 NAMES = ("x", "y", "tx", "ty", "k")
 ALL = frozenset(range(5))
+LOWER = tuple((i, j) for i in range(5) for j in range(i + 1))
 # As long as no formula and no hit couples them (in the VELO), x, tx and q/p know nothing of y and ty.
 X_PART, Y_PART = frozenset({0, 2, 4}), frozenset({1, 3})
+# What a step between two planes does to errors: levers of the slopes, and the bend in x. The rest (bend in y,
+# planes that lean, fields that vary with y) moves an error by a few percent of itself. Gains and covariances,
+# where that counts squared, go without; the state does not.
+LEVERS_AND_BEND = frozenset({("x", "tx"), ("x", "k"), ("tx", "tx"), ("tx", "k"), ("y", "ty")})
+
+
+def levers_and_bend(jacobian: sp.Matrix) -> sp.Matrix:
+    """Put the identity's elements where the Jacobian of a step between planes is none of the above."""
+    if jacobian[0, 2] == 0:  # corrections in place
+        return jacobian
+    kept = [[(a, b) in LEVERS_AND_BEND for b in NAMES] for a in NAMES]
+    return sp.Matrix(5, 5, lambda i, j: jacobian[i, j] if kept[i][j] else int(i == j))
 
 
 @dataclass(frozen=True)
@@ -51,11 +65,56 @@ class SparseJacobian:
         def coupled(i: int, j: int) -> bool:
             return not decoupled or ({i, j} <= X_PART or {i, j} <= Y_PART)
 
-        def element(i: int, j: int) -> sp.Expr:
-            return sp.Symbol(f"c{max(i, j)}{min(i, j)}") if coupled(i, j) else sp.Integer(0)
+        function = "transport_decoupled" if decoupled else "transport"
+        order = self._row_order()
+        body = self._transport_by_rows(order, coupled) if order is not None else self._transport_at_once()
+        return [
+            "template <class T>",
+            f"KERNEL_FUNCTION void {function}(const Jacobian{self.name}<T>& f, Covariance<T>& c) {{",
+            *(f"  {line}" for line in body),
+            "}",
+            "",
+        ]
 
+    def _row_order(self) -> list[int] | None:
+        """Order in which the components may be carried on one after the other; None if there is none.
+
+        A component comes before those that it depends on: it needs them as they were.
+        """
+        left = [i for i in range(5) if any(self.matrix[i, j] != int(i == j) for j in range(5))]
+        order: list[int] = []
+        while left:
+            free = [i for i in left if all(self.matrix[j, i] == 0 for j in left if j != i)]
+            if not free:
+                return None
+            order += free
+            left = [i for i in left if i not in free]
+        return order
+
+    def _transport_by_rows(self, order: list[int], coupled: Callable[[int, int], bool]) -> list[str]:
+        """One component after the other: fewer multiplications than with the whole matrix."""
         f = self.pattern
-        half = f * sp.Matrix(5, 5, element)
+        lines = []
+        for i in order:
+
+            def carried(j: int, own: str, i: int = i) -> str:
+                others = [m for m in range(5) if m != i and f[i, m] != 0]
+                terms = [f"{f[i, m]}*c({max(m, j)}, {min(m, j)})" for m in others]
+                own = own if f[i, i] == 1 else f"{f[i, i]}*{own}"
+                return " + ".join([own, *terms])
+
+            lines.append(f"const T carried_{i} = {carried(i, f'c({i}, {i})')};")
+            for j in range(5):
+                if j != i and coupled(i, j):
+                    element = f"c({max(i, j)}, {min(i, j)})"
+                    lines.append(f"{element} = {carried(j, element)};")
+            lines.append(f"c({i}, {i}) = {carried(i, f'carried_{i}')};")
+        return lines
+
+    def _transport_at_once(self) -> list[str]:
+        """For components that depend on each other in a circle."""
+        f = self.pattern
+        half = f * sp.Matrix(5, 5, lambda i, j: sp.Symbol(f"c{max(i, j)}{min(i, j)}"))
         named: dict[sp.Symbol, sp.Expr] = {}
 
         def name(i: int, j: int) -> sp.Expr:
@@ -65,23 +124,17 @@ class SparseJacobian:
             named[symbol] = half[i, j]
             return symbol
 
-        pairs = [(i, j) for i in range(5) for j in range(i + 1) if coupled(i, j)]
         results = {}
-        for i, j in pairs:
+        for i, j in LOWER:
             form = sum(name(i, m) * f[j, m] for m in range(5) if f[j, m] != 0)
             if form != sp.Symbol(f"c{i}{j}"):
                 results[i, j] = form
         used = set().union(*(form.free_symbols for form in (*results.values(), *named.values())))
-        function = "transport_decoupled" if decoupled else "transport"
-        lines = [
-            "template <class T>",
-            f"KERNEL_FUNCTION void {function}(const Jacobian{self.name}<T>& f, Covariance<T>& c) {{",
-        ]
-        lines += [f"  const T c{i}{j} = c({i}, {j});" for i, j in pairs if sp.Symbol(f"c{i}{j}") in used]
+        elements = [(i, j) for i, j in LOWER if sp.Symbol(f"c{i}{j}") in used]
+        lines = [f"const T c{i}{j} = c({i}, {j});" for i, j in elements]
         read = set().union(*(form.free_symbols for form in results.values()))
-        lines += [f"  const T {symbol} = {text(form)};" for symbol, form in named.items() if symbol in read]
-        lines += [f"  c({i}, {j}) = {text(form)};" for (i, j), form in results.items()]
-        return [*lines, "}", ""]
+        lines += [f"const T {symbol} = {text(form)};" for symbol, form in named.items() if symbol in read]
+        return [*lines, *(f"c({i}, {j}) = {text(form)};" for (i, j), form in results.items())]
 
     def apply(self, part: frozenset[int] = ALL, suffix: str = "") -> list[str]:
         """C++ function v ← F v for a vector whose elements outside `part` are zero and stay so."""
