@@ -4,6 +4,6 @@ from typing import Literal
 
 Interpolation = Literal["linear", "cubic"]
 Outside = Literal["error", "zero"]
-Scheme = Literal["smoother", "forward_backward"]
+Scheme = Literal["smoother", "forward_backward", "velo_only"]
 Precision = Literal["float32", "float64"]
 Backend = Literal["cpu", "gpu"]

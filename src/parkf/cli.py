@@ -259,7 +259,7 @@ def fit(
     candidates: Path,
     output: Path,
     scheme: Annotated[
-        Scheme, typer.Option(help="The default, or the paper's forward_backward.")
+        Scheme, typer.Option(help="The default, the paper's forward_backward, or velo_only.")
     ] = "smoother",
     precision: Annotated[Precision, typer.Option()] = "float32",
     backend: Annotated[Backend, typer.Option()] = "cpu",
@@ -275,6 +275,29 @@ def fit(
         scheme=scheme,
         precision=precision,
         backend=backend,
+        threads=threads,
+    )
+    print(f"{output}: {count} candidates fitted", file=sys.stderr)
+
+
+@app.command("fit-full")
+def fit_full(
+    candidates: Path,
+    output: Path,
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    threads: Threads = 1,
+) -> None:
+    """Fit track candidates with Runge-Kutta and every layer of material: the reference."""
+    from parkf.detector.field import FieldMap
+    from parkf.kalman import fit_file_full
+
+    count = fit_file_full(
+        candidates,
+        output,
+        geometry=_aligned(geometry, alignment),
+        field=FieldMap.load(field),
         threads=threads,
     )
     print(f"{output}: {count} candidates fitted", file=sys.stderr)

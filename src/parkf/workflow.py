@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator
 
 from parkf.errors import ParkfError
 
-# Fits that are measured beside each other, and the scheme of each.
-SCHEMES = {"parkf": "smoother", "paper_scheme": "forward_backward"}
+# Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set.
+SCHEMES = {"parkf": "smoother", "paper_scheme": "forward_backward", "velo_only": "velo_only"}
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 
 

@@ -22,6 +22,26 @@ rule fit:
         " --precision {params.precision} --threads {threads} 2> {log}"
 
 
+rule fit_full:
+    """The fit that knows field and material: no parameter set enters."""
+    input:
+        detector=DETECTOR,
+        field=f"{RESULTS}/field.npz",
+        candidates=f"{RESULTS}/candidates/{{sample}}.parquet",
+    output:
+        f"{RESULTS}/fitted/full/{{sample}}.parquet",
+    params:
+        code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", *TRANSPORT_KERNEL),
+    threads: 2
+    log:
+        f"{RESULTS}/logs/fit-full-{{sample}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/fit-full-{{sample}}.tsv"
+    shell:
+        "parkf fit-full {input.candidates} {output} --geometry {input.detector[0]}"
+        " --alignment {input.detector[1]} --field {input.field} --threads {threads} 2> {log}"
+
+
 rule validate:
     input:
         particles=[f"{RESULTS}/particles/{s}.parquet" for s in RUN.samples("validation")],

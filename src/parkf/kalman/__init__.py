@@ -1,6 +1,16 @@
 """The Parameterised Kalman Filter: candidates in, fitted tracks at the beam line out."""
 
 from parkf.kalman.fitted import STATUS, Fitted, explain_status
-from parkf.kalman.fitter import fit, fit_file
+from parkf.kalman.fitter import fit, fit_file, fit_file_full
+from parkf.kalman.reference import fit_full, fit_velo_only
 
-__all__ = ["STATUS", "Fitted", "explain_status", "fit", "fit_file"]
+__all__ = [
+    "STATUS",
+    "Fitted",
+    "explain_status",
+    "fit",
+    "fit_file",
+    "fit_file_full",
+    "fit_full",
+    "fit_velo_only",
+]

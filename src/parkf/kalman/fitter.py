@@ -1,5 +1,6 @@
 """Fit candidates with a parameter set: batches in memory, and whole files."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -8,16 +9,20 @@ from tqdm import tqdm
 
 import parkf._fitter as _fitter
 from parkf.choices import Backend, Precision, Scheme
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import Geometry
 from parkf.errors import ParkfError
 from parkf.kalman import cpu, gpu
 from parkf.kalman.candidates import Candidates, from_arrow
 from parkf.kalman.fitted import Fitted
+from parkf.kalman.reference import fit_full, fit_velo_only
 from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.tables import CANDIDATES, FITTED
 
 
 # Candidates read, fitted and written at a time: 60 MB of float32.
 BATCH = 1 << 16
+FULL_BATCH = 1 << 13  # of the full fit, which keeps a covariance and a Jacobian for each
 
 
 def fit(
@@ -37,11 +42,12 @@ def fit(
         The set to fit with.
     candidates : pyarrow.Table, pyarrow.RecordBatch or Candidates
         Rows of the table ``candidates``, or a batch in the kernel's layout, which brings its own precision.
-    scheme : {'smoother', 'forward_backward'}
+    scheme : {'smoother', 'forward_backward', 'velo_only'}
         One forward filter that smooths the state at the first VELO hit and bends where the first SciFi hit
-        says; or the scheme in production, forward and once more backward through the VELO.
+        says; or the scheme in production, forward and once more backward through the VELO; or, to compare
+        with, VELO hits alone (:func:`parkf.kalman.reference.fit_velo_only`, always on processor cores).
     precision : {'float32', 'float64'}
-        Numbers that the kernel computes with.
+        Numbers that the kernel computes with; `velo_only` takes float64.
     backend : {'cpu', 'gpu'}
         Processor cores, or the current GPU through CuPy.
     threads : int, optional
@@ -53,7 +59,7 @@ def fit(
         When an option or a column is wrong, the set's formulas are not this kernel's, or there is no GPU.
     """
     for name, got, known in (
-        ("scheme", scheme, ("smoother", "forward_backward")),
+        ("scheme", scheme, ("smoother", "forward_backward", "velo_only")),
         ("precision", precision, ("float32", "float64")),
         ("backend", backend, ("cpu", "gpu")),
     ):
@@ -66,6 +72,8 @@ def fit(
             "this kernel; train the set again, or install the version of parkf that made it"
         )
     tracks = candidates if isinstance(candidates, Candidates) else from_arrow(candidates, np.dtype(precision))
+    if scheme == "velo_only":
+        return fit_velo_only(parameters, tracks)
     smoother = scheme == "smoother"
     if backend == "gpu":
         return gpu.fit(parameters, tracks, smoother=smoother)
@@ -99,14 +107,48 @@ def fit_file(
         When an input is missing or does not match what is expected of it.
     """
     numbers = load(parameters)
+
+    def batch(rows: pa.RecordBatch) -> Fitted:
+        return fit(numbers, rows, scheme=scheme, precision=precision, backend=backend, threads=threads)
+
+    return _fit_batches(batch, candidates, fitted)
+
+
+def fit_file_full(
+    candidates: Path, fitted: Path, *, geometry: Geometry, field: FieldMap, threads: int | None = None
+) -> int:
+    """Fit a file of candidates by Runge–Kutta and every layer, and return how many there were.
+
+    Parameters
+    ----------
+    candidates, fitted : Path
+        Parquet tables ``candidates`` (read) and ``fitted`` (written).
+    geometry, field, threads
+        As for :func:`parkf.kalman.reference.fit_full`.
+
+    Raises
+    ------
+    ParkfError
+        When the candidates are missing or do not match what is expected of them.
+    """
+
+    def batch(rows: pa.RecordBatch) -> Fitted:
+        return fit_full(geometry, field, rows, threads=threads)
+
+    return _fit_batches(batch, candidates, fitted, size=FULL_BATCH)
+
+
+def _fit_batches(
+    fit_rows: Callable[[pa.RecordBatch], Fitted], candidates: Path, fitted: Path, *, size: int = BATCH
+) -> int:
     count = 0
     with (
         CANDIDATES.open(candidates) as file,
         FITTED.writer(fitted) as writer,
         tqdm(total=file.metadata.num_rows, desc="fit", unit=" tracks", disable=None) as bar,
     ):
-        for rows in file.iter_batches(batch_size=BATCH):
-            tracks = fit(numbers, rows, scheme=scheme, precision=precision, backend=backend, threads=threads)
+        for rows in file.iter_batches(batch_size=size):
+            tracks = fit_rows(rows)
             writer.write_batch(tracks.to_arrow(rows.column("event"), rows.column("candidate")))
             count += rows.num_rows
             bar.update(rows.num_rows)

@@ -17,7 +17,12 @@ from matplotlib.axes import Axes
 
 from parkf.training.result import BinAccuracy
 
-FIT_NAMES = {"parkf": "ParKF (smoother)", "paper_scheme": "paper's scheme"}
+FIT_NAMES = {
+    "parkf": "ParKF (smoother)",
+    "paper_scheme": "paper's scheme",
+    "velo_only": "VELO only",
+    "full": "full fit",
+}
 COMPONENTS = {"x": "x", "y": "y", "tx": "$t_x$", "ty": "$t_y$", "qop": "q/p"}
 # Okabe and Ito's palette: distinct for colour-blind readers and in print.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

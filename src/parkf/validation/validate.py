@@ -27,7 +27,7 @@ def validate(fits: Mapping[str, Sample]) -> dict[str, Any]:
     Parameters
     ----------
     fits : mapping of str to Sample
-        Name of the fit (``parkf``, ``paper_scheme``) and its candidates.
+        Name of the fit (``parkf``, ``paper_scheme``, ``velo_only``, ``full``) and its candidates.
 
     Returns
     -------
