@@ -88,6 +88,20 @@ def simulate(
 
 
 @app.command()
+def misalign(
+    hits: Path,
+    output: Path,
+    scifi_module: Annotated[float, typer.Option(min=0, help="Width of the modules' shifts in x [mm].")],
+    scifi_mat: Annotated[float, typer.Option(min=0, help="Width of the mats' own shifts [mm].")],
+    seed: Seed,
+) -> None:
+    """Displace SciFi mats without telling the reconstruction."""
+    from parkf.simulation.misalignment import misalign_scifi
+
+    misalign_scifi(hits, output, module=scifi_module, mat=scifi_mat, seed=seed)
+
+
+@app.command()
 def candidates(
     hits: Path,
     output: Path,
@@ -309,26 +323,29 @@ def validate(
     output: Path,
     samples: Annotated[str, typer.Option(help="Names of the samples, separated by blanks.")],
     fits: Annotated[str, typer.Option(help="Names of the fits, separated by blanks.")],
+    misaligned: Annotated[str, typer.Option(help="The same from a misaligned detector; may be empty.")] = "",
 ) -> None:
     """Measure fitted candidates against the truth."""
     from parkf.files import write_json
-    from parkf.validation.sample import Files, load_sample
+    from parkf.validation.sample import Files, Sample, load_sample
     from parkf.validation.validate import validate as run
 
-    loaded = {
-        name: load_sample(
-            [
+    def load(names: str) -> dict[str, Sample]:
+        files = {
+            fit: [
                 Files(
-                    results / f"particles/{sample}.parquet",
+                    # A misaligned detector sees the particles of the other.
+                    results / f"particles/{sample.replace('misaligned', 'validation')}.parquet",
                     results / f"candidates/{sample}.parquet",
-                    results / f"fitted/{name}/{sample}.parquet",
+                    results / f"fitted/{fit}/{sample}.parquet",
                 )
-                for sample in samples.split()
+                for sample in names.split()
             ]
-        )
-        for name in fits.split()
-    }
-    write_json(output, run(loaded))
+            for fit in fits.split()
+        }
+        return {fit: load_sample(several) for fit, several in files.items() if several}
+
+    write_json(output, run(load(samples), load(misaligned)))
 
 
 @app.command()

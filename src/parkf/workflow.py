@@ -69,7 +69,12 @@ class Run:
         return bool(self._config["training"]["datasets"] == "simulate")
 
     def samples(self, purpose: str) -> list[str]:
-        """Return the samples for ``training`` or ``validation``, one for each polarity."""
+        """Return the samples for ``training``, ``validation`` or ``misaligned``, one for each polarity.
+
+        There is no misaligned sample where nothing is to be displaced.
+        """
+        if purpose == "misaligned" and not any(self._config["misalignment"].values()):
+            return []
         return [f"{purpose}_{polarity}" for polarity in self._config["polarities"]]
 
     def events(self, sample: str) -> int:

@@ -57,6 +57,7 @@ rule simulate:
     wildcard_constraints:
         # True states train the steps; hits make the candidates that prove them.
         product="states|hits",
+        sample=r"(training|validation)_(up|down)",
     params:
         seed=lambda w: RUN.seed(w.sample),
         polarity=lambda w: RUN.polarity(w.sample),
@@ -76,6 +77,24 @@ rule simulate:
         "parkf simulate {input.particles} --{wildcards.product} {output} --geometry {input.detector[0]}"
         " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity}"
         " --seed {params.seed} --threads {threads} 2> {log}"
+
+
+rule misalign:
+    """The same hits from a SciFi whose mats are not where the reconstruction believes them to be."""
+    input:
+        f"{RESULTS}/hits/validation_{{polarity}}.parquet",
+    output:
+        f"{RESULTS}/hits/misaligned_{{polarity}}.parquet",
+    params:
+        module=RUN["misalignment"]["scifi_module"],
+        mat=RUN["misalignment"]["scifi_mat"],
+        seed=RUN["seed"],
+        code=code("parkf/simulation/misalignment.py", "parkf/simulation/randomness.py"),
+    log:
+        f"{RESULTS}/logs/misalign-{{polarity}}.log",
+    shell:
+        "parkf misalign {input} {output} --scifi-module {params.module} --scifi-mat {params.mat}"
+        " --seed {params.seed} 2> {log}"
 
 
 rule candidates:

@@ -1,5 +1,7 @@
 """Fit independent candidates with the new set and measure the outcome."""
 
+VALIDATED = [*RUN.samples("validation"), *RUN.samples("misaligned")]
+
 
 rule fit:
     input:
@@ -45,17 +47,14 @@ rule fit_full:
 rule validate:
     input:
         particles=[f"{RESULTS}/particles/{s}.parquet" for s in RUN.samples("validation")],
-        candidates=[f"{RESULTS}/candidates/{s}.parquet" for s in RUN.samples("validation")],
-        fitted=[
-            f"{RESULTS}/fitted/{fit}/{s}.parquet"
-            for fit in RUN["fits"]["of"]
-            for s in RUN.samples("validation")
-        ],
+        candidates=[f"{RESULTS}/candidates/{s}.parquet" for s in VALIDATED],
+        fitted=[f"{RESULTS}/fitted/{fit}/{s}.parquet" for fit in RUN["fits"]["of"] for s in VALIDATED],
     output:
         f"{RESULTS}/validation.json",
     params:
         results=RESULTS,
         samples=RUN.samples("validation"),
+        misaligned=RUN.samples("misaligned"),
         fits=RUN["fits"]["of"],
         code=code("parkf/validation"),
     log:
@@ -64,4 +63,4 @@ rule validate:
         f"{RESULTS}/benchmarks/validate.tsv"
     shell:
         "parkf validate {params.results} {output} --samples '{params.samples}'"
-        " --fits '{params.fits}' 2> {log}"
+        " --misaligned '{params.misaligned}' --fits '{params.fits}' 2> {log}"

@@ -19,7 +19,6 @@ from parkf.kalman.reference import fit_full, fit_velo_only
 from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.tables import CANDIDATES, FITTED
 
-
 # Candidates read, fitted and written at a time: 60 MB of float32.
 BATCH = 1 << 16
 FULL_BATCH = 1 << 13  # of the full fit, which keeps a covariance and a Jacobian for each

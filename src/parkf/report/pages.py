@@ -37,7 +37,8 @@ def write_report(results: Path, index: Path) -> None:
         When a file of the run is missing or broken.
     """
     validation = read_json(results / "validation.json")
-    validation["fits"] = {name: validation["fits"][name] for name in FIT_NAMES if name in validation["fits"]}
+    for measured in (validation, validation.get("misaligned", {"fits": {}})):
+        measured["fits"] = {name: measured["fits"][name] for name in FIT_NAMES if name in measured["fits"]}
     accuracy = read_json(results / "accuracy.json")
     stages = read_json(results / "stages.json")
     manifest = load(results / "set").manifest
@@ -71,6 +72,9 @@ def _overview(
         "verdict": verdict(validation, fiducial),
         "figures": {
             "momentum": Markup(figures.momentum(measured)),
+            "misaligned": Markup(
+                figures.momentum(validation["misaligned"]["fits"]) if "misaligned" in validation else ""
+            ),
             "pulls": Markup(figures.pulls(measured)),
             "ghosts": Markup(figures.ghosts(measured)),
             "table": Markup(figures.table_accuracy(fiducial)),

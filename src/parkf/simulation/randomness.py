@@ -13,6 +13,7 @@ class Stream(IntEnum):
     INTERACTIONS = 3
     RESPONSE = 4
     GUN = 5
+    MISALIGNMENT = 6
 
 
 def keyed_generator(seed: int, event: int, stream: Stream) -> np.random.Generator:

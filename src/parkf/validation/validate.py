@@ -21,13 +21,15 @@ _PULL_EDGES = np.linspace(-5.0, 5.0, 61)
 _CHI2_EDGES = np.linspace(0.0, 10.0, 61)
 
 
-def validate(fits: Mapping[str, Sample]) -> dict[str, Any]:
+def validate(fits: Mapping[str, Sample], misaligned: Mapping[str, Sample] | None = None) -> dict[str, Any]:
     """Measure every fit of the same candidates.
 
     Parameters
     ----------
     fits : mapping of str to Sample
         Name of the fit (``parkf``, ``paper_scheme``, ``velo_only``, ``full``) and its candidates.
+    misaligned : mapping of str to Sample, optional
+        The same from a detector that is not where the reconstruction believes it to be.
 
     Returns
     -------
@@ -36,13 +38,19 @@ def validate(fits: Mapping[str, Sample]) -> dict[str, Any]:
         ``momentum[] = {p_min, p_max, core, bias, n}`` (GeV; fractions of p),
         ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``,
         ``failed`` (the number of candidates without a good fit) and ``histograms`` of pulls and of
-        χ²/ndof, normalised to one including what lies outside.
+        χ²/ndof, normalised to one including what lies outside. With `misaligned`, ``misaligned.{counts,
+        fits.<name>}`` holds the same of that.
 
     Raises
     ------
     ParkfError
         When there are too few genuine candidates or ghosts to measure anything.
     """
+    measured = _measure_all(fits)
+    return measured | {"misaligned": _measure_all(misaligned)} if misaligned else measured
+
+
+def _measure_all(fits: Mapping[str, Sample]) -> dict[str, Any]:
     first = next(iter(fits.values()))
     counts = {"genuine": len(first.genuine), "ghost": len(first.ghosts)}
     if min(counts.values()) < _ENOUGH:
