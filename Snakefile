@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from parkf.provenance import code_hash
-from parkf.steps import STEPS
+from parkf.steps import FORMS
 from parkf.workflow import SCHEMES, Run, load_config
 
 if not config:
@@ -21,6 +21,7 @@ shell.prefix(f"set -euo pipefail; export PATH={Path(sys.executable).parent}:$PAT
 PROJECT = Path(workflow.basedir)
 RUN = Run(load_config(config, PROJECT / "workflow/schemas/config.schema.json", Path.cwd()))
 RESULTS = f"results/{RUN.name}"
+STEPS = FORMS[RUN["forms"]].steps
 SOURCE = PROJECT / "src"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = [f"kernel/{name}.hpp" for name in ("dual", "field", "runge_kutta", "material", "detector", "particle", "random")]

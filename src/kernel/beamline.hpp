@@ -5,7 +5,7 @@
 #include "track.hpp"
 #include "velo.hpp"
 
-namespace parkf::kalman {
+namespace parkf::kalman::PARKF_FORMS {
 
 /// To the beam line, with the scattering before the first hit.
 ///
@@ -50,4 +50,4 @@ KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const T& p
   track.status = fit.status | flag<T>(!good, status::non_finite) | flag<T>(good & !positive, status::negative_variance);
 }
 
-}  // namespace parkf::kalman
+}  // namespace parkf::kalman::PARKF_FORMS

@@ -9,57 +9,67 @@
 #include <string>
 #include <vector>
 
-#include "fit_batch.hpp"
-#include "magnet.hpp"
+#include "forms.hpp"
 #include "parallel.hpp"
-#include "steps_by_name.hpp"
 
 namespace nb = nanobind;
 
 namespace parkf::kalman {
 
-extern const Build build_plain;
-#if defined(__x86_64__)
-extern const Build build_v2, build_v3, build_v4;
-#endif
+namespace improved {
+extern const Forms forms;
+}
+namespace production {
+extern const Forms forms;
+}
 
 namespace {
+
+// Magnet table and bins are the same in all.
+const Forms* const all_forms[] = {&improved::forms, &production::forms};
+constexpr std::size_t table_numbers = 60 * 50 * 80, header_numbers = 19;
 
 template <class S, std::size_t N>
 using In = nb::ndarray<const S, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 template <class S>
 using Out = nb::ndarray<nb::numpy, S>;
 
-/// Builds that this machine can run, the fastest first.
-std::vector<const Build*> builds() {
-  std::vector<const Build*> result{&build_plain};
+/// How many of the builds, from the slowest on, this machine can run.
+std::size_t level() {
 #if defined(__x86_64__)
   // By what sets the levels apart: not every compiler can ask for a level by its name.
-  const auto add = [&](bool supported, const Build& build) {
-    if (supported) result.insert(result.begin(), &build);
-    return supported;
-  };
-  const bool v2 = add(__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"), build_v2);
-  const bool v3 = add(v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"),
-                      build_v3);
-  add(v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-          __builtin_cpu_supports("avx512vl"),
-      build_v4);
+  if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt")) return 1;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi") ||
+      !__builtin_cpu_supports("bmi2"))
+    return 2;
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
+    return 3;
+  return 4;
+#else
+  return 1;
 #endif
-  return result;
+}
+
+/// Builds that this machine can run, the fastest first.
+std::vector<const Build*> builds(const Forms& forms) {
+  return {forms.builds.rend() - static_cast<std::ptrdiff_t>(level()), forms.builds.rend()};
 }
 
 void expect(bool ok, const std::string& what) {
   if (!ok) throw std::invalid_argument(what);
 }
 
-void check_header(const float* header) {
-  const bool known = header[11] == bin::nx && header[12] == bin::ny && header[13] == 1 && header[14] == 1 &&
-                     header[15] == bin::x_ux_degree && header[16] == bin::x_u0_degree &&
-                     header[17] == bin::y_ux_degree && header[18] == bin::y_u0_degree;
-  expect(known, "block UTT_META: bins, grid and degrees are not the 60, 50, 1, 1, 7, 9, 5, 7 of this kernel");
+const Forms& forms_named(const std::string& name) {
+  for (const Forms* forms : all_forms) {
+    if (name == forms->name) return *forms;
+  }
+  throw std::invalid_argument("forms '" + name + "' are unknown, expected improved or production");
+}
+
+void check_header(const Forms& forms, const float* header) {
+  expect(forms.knows_header(header),
+         "block UTT_META: bins, grid and degrees are not the 60, 50, 1, 1, 7, 9, 5, 7 of this kernel");
 }
 
 template <class S>
@@ -72,11 +82,12 @@ Out<S> owned(std::vector<S>&& values, std::initializer_list<std::size_t> shape) 
 template <class S>
 nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, In<S, 3> velo, In<S, 3> ut, In<S, 3> scifi,
-              bool smoother, const std::string& build, int threads) {
-  const std::size_t stride = qop.shape(0);
-  expect(constant.shape(0) == layout::count, "constant blob: expected 466 numbers");
-  expect(table.shape(0) == std::size_t(bin::nx) * bin::ny * bin::count, "magnet table: expected 240000 numbers");
-  check_header(constant.data() + layout::UTT_META);
+              const std::string& forms_name, bool smoother, const std::string& build, int threads) {
+  const Forms& forms = forms_named(forms_name);
+  const std::size_t stride = qop.shape(0), count = forms.constant_count;
+  expect(constant.shape(0) == count, "constant blob: expected " + std::to_string(count) + " numbers");
+  expect(table.shape(0) == table_numbers, "magnet table: expected 240000 numbers");
+  check_header(forms, constant.data() + forms.header_offset);
   expect(stride % 16 == 0, "candidates: their number must be filled up to a multiple of 16");
   const auto shaped = [stride](const In<S, 3>& hits, std::size_t quantities, std::size_t slots) {
     return hits.shape(0) == quantities && hits.shape(1) == slots && hits.shape(2) == stride;
@@ -85,12 +96,12 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
              shaped(ut, 4, ut_layers) && shaped(scifi, 4, scifi_layers),
          "candidates: expected shapes (n), velo (3, 26, n), ut (4, 4, n), scifi (4, 12, n)");
   const Build* chosen = nullptr;
-  for (const Build* candidate : builds()) {
+  for (const Build* candidate : builds(forms)) {
     if (chosen == nullptr && (build.empty() || build == candidate->name)) chosen = candidate;
   }
   expect(chosen != nullptr, "build '" + build + "' is unknown or beyond this machine");
 
-  const std::vector<S> constants(constant.data(), constant.data() + layout::count);
+  const std::vector<S> constants(constant.data(), constant.data() + count);
   std::vector<S> numbers(fitted_numbers * stride);
   std::vector<int> integers(fitted_integers * stride);
   Batch<S> batch;
@@ -122,12 +133,13 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
 nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double, 2> states, In<double, 1> qop,
                              In<double, 1> polarity, int threads) {
   const std::size_t n = states.shape(0);
-  expect(header.shape(0) == layout::UTT_META_columns, "magnet header: expected 19 numbers");
-  expect(table.shape(0) == std::size_t(bin::nx) * bin::ny * bin::count, "magnet table: expected 240000 numbers");
+  const Forms& forms = *all_forms[0];
+  expect(header.shape(0) == header_numbers, "magnet header: expected 19 numbers");
+  expect(table.shape(0) == table_numbers, "magnet table: expected 240000 numbers");
   expect(states.shape(1) == 4 && qop.shape(0) == n && polarity.shape(0) == n,
          "expected states (n, 4), qop (n) and polarity (n)");
-  const std::vector<float> rounded(header.data(), header.data() + layout::UTT_META_columns);
-  check_header(rounded.data());
+  const std::vector<float> rounded(header.data(), header.data() + header_numbers);
+  check_header(forms, rounded.data());
   std::vector<double> carried(4 * n), derivative(4 * n);
   {
     nb::gil_scoped_release released;
@@ -136,12 +148,9 @@ nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double
         const double* from = states.data() + 4 * i;
         const double pol = polarity.data()[i];
         State<double> s{from[0], from[1], from[2], from[3], qop.data()[i]};
-        MagnetCoefficients<double> m;
-        magnet_coefficients(table.data(), header.data(), s.x, s.y, m);
-        JacobianMagnet<double> f;
-        bool low_momentum;
-        magnet_table(m, header.data(), pol * s.k, s, f, low_momentum);
-        const double values[4] = {s.x, s.y, s.tx, s.ty}, slopes[4] = {f.x_k, f.y_k, f.tx_k, f.ty_k};
+        double slopes[4];
+        forms.through_table(table.data(), header.data(), pol, s, slopes);
+        const double values[4] = {s.x, s.y, s.tx, s.ty};
         for (int c = 0; c < 4; ++c) {
           carried[4 * i + c] = values[c];
           derivative[4 * i + c] = slopes[c] * pol;
@@ -152,16 +161,17 @@ nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double
   return nb::make_tuple(owned(std::move(carried), {n, 4}), owned(std::move(derivative), {n, 4}));
 }
 
-nb::tuple step(const std::string& name, In<double, 1> p, double polarity, In<double, 1> planes, In<double, 1> state,
+nb::tuple step(const std::string& forms, const std::string& name, In<double, 1> p, double polarity, In<double, 1> planes, In<double, 1> state,
                In<double, 1> covariance) {
-  expect(state.shape(0) == 5 && covariance.shape(0) == 15 && planes.shape(0) == 4 && p.shape(0) >= 20,
-         "expected p (at least 20), planes (4), state (5) and covariance (15)");
+  expect(state.shape(0) == 5 && covariance.shape(0) == 15 && planes.shape(0) == 4 && p.shape(0) >= 40,
+         "expected p (at least 40), planes (4), state (5) and covariance (15)");
   State<double> s{state.data()[0], state.data()[1], state.data()[2], state.data()[3], state.data()[4]};
   Covariance<double> c;
   for (int i = 0; i < 15; ++i) c.elements[i] = covariance.data()[i];
   std::vector<double> jacobian(25);
   Noise<double> q;
-  expect(run_step(name, p.data(), polarity, planes.data(), s, c, jacobian.data(), q), "unknown step '" + name + "'");
+  expect(forms_named(forms).run_step(name, p.data(), polarity, planes.data(), s, c, jacobian.data(), q),
+         "unknown step '" + name + "'");
   return nb::make_tuple(owned<double>({s.x, s.y, s.tx, s.ty, s.k}, {5}), owned(std::move(jacobian), {5, 5}),
                         owned(std::vector<double>(c.elements, c.elements + 15), {15}),
                         owned<double>({q.xx, q.xtx, q.txtx, q.yy, q.yty, q.tyty}, {6}));
@@ -177,20 +187,24 @@ NB_MODULE(_fitter, module) {
       "Fit candidates in structures of arrays; returns numbers (16, n) and integers (4, n). "
       "The arrays' type, float32 or float64, is the precision of the fit.";
   module.def("fit", &parkf::kalman::fit<float>, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a,
-             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "smoother"_a, "build"_a, "threads"_a);
+             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "smoother"_a, "build"_a,
+             "threads"_a);
   module.def("fit", &parkf::kalman::fit<double>, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a,
-             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "smoother"_a, "build"_a, "threads"_a);
+             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "smoother"_a, "build"_a,
+             "threads"_a);
   module.def("magnet_extrapolate", &parkf::kalman::magnet_extrapolate,
              "Carry states (n, 4) at z_in with local q/p (1/MeV) to z_out by the table alone; returns states and "
              "their derivatives with respect to q/p, (n, 4) each.",
              "header"_a, "table"_a, "states"_a, "qop"_a, "polarity"_a, "threads"_a = 1);
   module.def("step", &parkf::kalman::step,
              "Run one generated step: state (5), Jacobian by columns (5, 5), covariance (15) without noise, noise (6).",
-             "name"_a, "p"_a, "polarity"_a, "planes"_a, "state"_a, "covariance"_a);
+             "forms"_a, "name"_a, "p"_a, "polarity"_a, "planes"_a, "state"_a, "covariance"_a);
   module.def("builds", [] {
     std::vector<std::string> names;
-    for (const parkf::kalman::Build* build : parkf::kalman::builds()) names.emplace_back(build->name);
+    for (const parkf::kalman::Build* build : parkf::kalman::builds(*parkf::kalman::all_forms[0])) names.emplace_back(build->name);
     return names;
   }, "Names of the builds that this machine can run, the fastest first.");
-  module.attr("formulas_hash") = parkf::kalman::formulas_hash;
+  nb::dict formulas;
+  for (const parkf::kalman::Forms* forms : parkf::kalman::all_forms) formulas[forms->name] = forms->formulas_hash;
+  module.attr("formulas") = formulas;
 }

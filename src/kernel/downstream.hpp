@@ -7,7 +7,7 @@
 #include "steps_generated.hpp"
 #include "velo.hpp"
 
-namespace parkf::kalman {
+namespace parkf::kalman::PARKF_FORMS {
 
 /// One of two parameter sets, by the mask: both are read, so that tracks stay in step.
 template <class T>
@@ -156,6 +156,19 @@ KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i,
   fit.status = fit.status | flag<T>(m.outside, status::outside_table) | flag<T>(low_momentum, status::low_momentum);
 }
 
+/// The numbers of a SciFi gap: forms with two sets a gap choose by the sign of y.
+template <class T>
+KERNEL_FUNCTION auto gap_numbers(const Scalar<T>* constant, int gap, const State<T>& s) {
+  constexpr int sets = layout::T_sets / (scifi_layers - 1);
+  const Scalar<T>* p = constant + layout::T + gap * sets * layout::T_columns;
+  if constexpr (sets == 1) {
+    (void)s;
+    return p;
+  } else {
+    return EitherSet<T>{p + layout::T_columns, p, s.y < T(0)};
+  }
+}
+
 /// From z_out through the SciFi layers. The state stays on the leaning planes.
 template <class T, class Memory>
 KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant,
@@ -170,8 +183,7 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
       step_TFT<T>(constant + layout::TFT, pol, lean, strip.z, fit.z, fit.state, f);
       carry(f, fit, memory);
     } else {
-      const Scalar<T>* upper = constant + layout::T + 2 * (layer - 1) * layout::T_columns;
-      const EitherSet<T> p{upper + layout::T_columns, upper, fit.state.y < T(0)};
+      const auto p = gap_numbers(constant, layer - 1, fit.state);
       const T lean_before(layer_lean(place - 1));
       JacobianT<T> f;
       const Noise<T> q = noise_T<T>(p, fit.reference, lean_before, lean, fit.z, strip.z, fit.state);
@@ -191,4 +203,4 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
   fit.status = fit.status | flag<T>(none, status::no_scifi_hit);
 }
 
-}  // namespace parkf::kalman
+}  // namespace parkf::kalman::PARKF_FORMS

@@ -5,7 +5,9 @@
 
 using Real = PARKF_REAL;
 
-__constant__ Real parkf_constant[parkf::kalman::layout::count];
+namespace forms = parkf::kalman::PARKF_FORMS;
+
+__constant__ Real parkf_constant[forms::layout::count];
 
 template <bool Smoother>
 __device__ __forceinline__ void fit_track(long count, parkf::kalman::Candidates<Real> tracks, const float* table,
@@ -15,9 +17,9 @@ __device__ __forceinline__ void fit_track(long count, parkf::kalman::Candidates<
   if (i >= count) return;
   const parkf::kalman::Detector<Real> detector{parkf_constant, table, velo_variance, beam_x, beam_y};
   if constexpr (Smoother) {
-    parkf::kalman::store(parkf::kalman::fit_smoother<Real>(tracks, i, detector), tracks.stride, i, numbers, integers);
+    parkf::kalman::store(forms::fit_smoother<Real>(tracks, i, detector), tracks.stride, i, numbers, integers);
   } else {
-    parkf::kalman::store(parkf::kalman::fit_forward_backward<Real>(tracks, i, detector), tracks.stride, i, numbers, integers);
+    parkf::kalman::store(forms::fit_forward_backward<Real>(tracks, i, detector), tracks.stride, i, numbers, integers);
   }
 }
 

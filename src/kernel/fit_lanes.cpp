@@ -1,12 +1,12 @@
-// Compiled once for every instruction set: PARKF_BUILD names it, PARKF_LANE_BYTES is its vector width (0: one
-// track at a time). Nothing with external linkage but the Build may come out of this file.
+// Compiled once for every set of forms and instruction set: the generated headers name the former, PARKF_BUILD the
+// latter, and PARKF_LANE_BYTES is its vector width (0: one track at a time). Nothing with external linkage but the Build may come out of this file.
 
 #include "fit_batch.hpp"
 #include "forward_backward.hpp"
 #include "lanes.hpp"
 #include "smoother.hpp"
 
-namespace parkf::kalman {
+namespace parkf::kalman::PARKF_FORMS {
 namespace {
 
 #if PARKF_LANE_BYTES == 0
@@ -38,4 +38,4 @@ void fit_range(const Batch<S>& batch, long begin, long end) {
 extern const Build PARKF_NAME(PARKF_BUILD);
 const Build PARKF_NAME(PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), fit_range<float>, fit_range<double>};
 
-}  // namespace parkf::kalman
+}  // namespace parkf::kalman::PARKF_FORMS

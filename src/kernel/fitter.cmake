@@ -1,44 +1,58 @@
-# The fitter: C++ generated from the symbolic steps, one build of the kernel for each instruction set, the module.
+# The fitter: C++ generated from the symbolic steps, one build of the kernel for each set of forms and instruction
+# set, the module.
+
+set(forms improved production)
 
 set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
+foreach(name IN LISTS forms)
+  list(APPEND generated_headers ${generated}/${name}/steps_generated.hpp ${generated}/${name}/steps_by_name.hpp)
+endforeach()
 file(GLOB formulas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/parkf/steps/*.py
      ${PROJECT_SOURCE_DIR}/src/parkf/codegen/*.py)
 add_custom_command(
-  OUTPUT ${generated}/steps_generated.hpp ${generated}/steps_by_name.hpp
+  OUTPUT ${generated_headers}
   COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/src ${Python_EXECUTABLE} -m parkf.codegen ${generated}
   DEPENDS ${formulas}
   COMMENT "Generating C++ from the formulas in parkf.steps")
-add_custom_target(generate_steps DEPENDS ${generated}/steps_generated.hpp ${generated}/steps_by_name.hpp)
+add_custom_target(generate_steps DEPENDS ${generated_headers})
 
 # errno after a square root would keep it out of vector registers; nothing reads it.
 set(fitter_options -O3 -fno-math-errno -fno-trapping-math -Wno-psabi)
 
-function(add_fitter_build name bytes)
-  add_library(fit_${name} OBJECT src/kernel/fit_lanes.cpp)
-  set_target_properties(fit_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
-  target_include_directories(fit_${name} PRIVATE src/kernel ${generated})
-  target_compile_definitions(fit_${name} PRIVATE PARKF_BUILD=${name} PARKF_LANE_BYTES=${bytes})
-  target_compile_options(fit_${name} PRIVATE ${fitter_options} ${ARGN})
-  add_dependencies(fit_${name} generate_steps)
+function(add_fitter_part part source)
+  foreach(name IN LISTS forms)
+    set(target ${part}_${name})
+    add_library(${target} OBJECT src/kernel/${source})
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+    target_include_directories(${target} PRIVATE src/kernel ${generated}/${name})
+    target_compile_options(${target} PRIVATE ${fitter_options} ${ARGN})
+    add_dependencies(${target} generate_steps)
+  endforeach()
 endfunction()
 
+function(add_fitter_build build bytes)
+  add_fitter_part(fit_${build} fit_lanes.cpp ${ARGN} -DPARKF_BUILD=${build} -DPARKF_LANE_BYTES=${bytes})
+endfunction()
+
+add_fitter_part(forms forms.cpp)
 add_fitter_build(plain 0)
-set(fitter_builds plain)
+set(fitter_parts forms fit_plain)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_fitter_build(v2 16 -march=x86-64-v2)
   add_fitter_build(v3 32 -march=x86-64-v3 -ffp-contract=fast)
   # 512-bit registers are the point of v4; compilers would stop at 256.
   add_fitter_build(v4 64 -march=x86-64-v4 -mprefer-vector-width=512 -ffp-contract=fast)
-  list(APPEND fitter_builds v2 v3 v4)
+  list(APPEND fitter_parts fit_v2 fit_v3 fit_v4)
 endif()
 
 nanobind_add_module(_fitter NB_STATIC src/kernel/bind_fitter.cpp)
-add_dependencies(_fitter generate_steps)
-target_include_directories(_fitter PRIVATE src/kernel ${generated})
+target_include_directories(_fitter PRIVATE src/kernel)
 target_compile_options(_fitter PRIVATE -O3)
 target_link_libraries(_fitter PRIVATE Threads::Threads)
-foreach(build IN LISTS fitter_builds)
-  target_sources(_fitter PRIVATE $<TARGET_OBJECTS:fit_${build}>)
+foreach(part IN LISTS fitter_parts)
+  foreach(name IN LISTS forms)
+    target_sources(_fitter PRIVATE $<TARGET_OBJECTS:${part}_${name}>)
+  endforeach()
 endforeach()
 install(TARGETS _fitter LIBRARY DESTINATION parkf)
 
@@ -46,4 +60,7 @@ install(TARGETS _fitter LIBRARY DESTINATION parkf)
 set(kernel_headers number lanes state measurement track velo magnet downstream beamline smoother forward_backward)
 list(TRANSFORM kernel_headers PREPEND src/kernel/)
 list(TRANSFORM kernel_headers APPEND .hpp)
-install(FILES ${kernel_headers} src/kernel/fit.cu ${generated}/steps_generated.hpp DESTINATION parkf/kernel)
+install(FILES ${kernel_headers} src/kernel/fit.cu DESTINATION parkf/kernel)
+foreach(name IN LISTS forms)
+  install(FILES ${generated}/${name}/steps_generated.hpp DESTINATION parkf/kernel/${name})
+endforeach()

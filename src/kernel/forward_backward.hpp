@@ -5,7 +5,7 @@
 #include "beamline.hpp"
 #include "downstream.hpp"
 
-namespace parkf::kalman {
+namespace parkf::kalman::PARKF_FORMS {
 
 /// Multiplies the Jacobians from the last VELO hit on. Columns of the product; its last row is (0, 0, 0, 0, 1).
 template <class T>
@@ -136,4 +136,4 @@ KERNEL_FUNCTION Fitted<T> fit_forward_backward(const Candidates<Scalar<T>>& trac
   return track;
 }
 
-}  // namespace parkf::kalman
+}  // namespace parkf::kalman::PARKF_FORMS

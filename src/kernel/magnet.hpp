@@ -3,7 +3,7 @@
 
 #include "steps_generated.hpp"
 
-namespace parkf::kalman {
+namespace parkf::kalman::PARKF_FORMS {
 
 /// Below the trained momenta, |f| > f_max, the polynomials go on as straight lines.
 constexpr double f_max = 1.05;
@@ -166,4 +166,4 @@ KERNEL_FUNCTION void through_magnet(const MagnetCoefficients<T>& m, const Scalar
   s.k = k;
 }
 
-}  // namespace parkf::kalman
+}  // namespace parkf::kalman::PARKF_FORMS

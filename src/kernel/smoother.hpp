@@ -5,7 +5,7 @@
 #include "beamline.hpp"
 #include "downstream.hpp"
 
-namespace parkf::kalman {
+namespace parkf::kalman::PARKF_FORMS {
 
 /// Keeps the first state correlated with the current one.
 template <class T>
@@ -49,4 +49,4 @@ KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long
   return track;
 }
 
-}  // namespace parkf::kalman
+}  // namespace parkf::kalman::PARKF_FORMS

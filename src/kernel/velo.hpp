@@ -5,7 +5,7 @@
 #include "steps_generated.hpp"
 #include "track.hpp"
 
-namespace parkf::kalman {
+namespace parkf::kalman::PARKF_FORMS {
 
 /// Relative width of the pattern recognition's q/p, taken wide: 30%.
 constexpr double seed_width = 0.3;
@@ -147,4 +147,4 @@ KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, c
   }
 }
 
-}  // namespace parkf::kalman
+}  // namespace parkf::kalman::PARKF_FORMS

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from parkf.choices import Backend, Interpolation, Outside, Precision, Scheme
+from parkf.choices import Backend, FormsName, Interpolation, Outside, Precision, Scheme
 from parkf.errors import ParkfError
 
 app = typer.Typer(
@@ -187,9 +187,9 @@ def check_dataset(
 def kernel() -> None:
     """Check that the installed kernel was compiled from today's formulas."""
     from parkf import _fitter
-    from parkf.steps import formulas_hash
+    from parkf.steps import FORMS
 
-    if _fitter.formulas_hash != formulas_hash():
+    if _fitter.formulas != {name: forms.hash() for name, forms in FORMS.items()}:
         raise ParkfError("the compiled kernel is older than the formulas in parkf.steps; run `make build`")
 
 
@@ -229,12 +229,13 @@ def train(
     step: str,
     dataset: Path,
     output: Path,
+    forms: Annotated[FormsName, typer.Option(help="Set of forms.")] = "improved",
     table: Annotated[Path | None, typer.Option(help="Magnet table, for UTTF.")] = None,
 ) -> None:
     """Fit p, then the scattering, of one step."""
     from parkf.training import train_step
 
-    train_step(dataset, step, table=table).save(output)
+    train_step(dataset, step, forms=forms, table=table).save(output)
 
 
 @app.command()

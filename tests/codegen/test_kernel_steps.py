@@ -8,7 +8,12 @@ import pytest
 
 from parkf.codegen.header import by_name_header, kernel_header
 from parkf.codegen.numpy_step import numpy_step
-from parkf.steps import STEPS, formulas_hash
+from parkf.steps import FORMS
+from parkf.steps.symbols import Local
+
+STEPS = [(name, step) for name, forms in FORMS.items() for step in forms.steps.values()]
+every_step = pytest.mark.parametrize(("forms", "step"), STEPS, ids=lambda v: getattr(v, "name", v))
+every_forms = pytest.mark.parametrize("forms", FORMS)
 
 LOWER = np.tril_indices(5)
 # Places of the planes that the kernel's steps take, in the order of `Step.kernel_inputs`.
@@ -22,7 +27,7 @@ STATE = np.array([120.0, -80.0, 0.11, -0.07, -1 / 4000])
 
 def case(step, seed=5):
     random = np.random.default_rng(seed)
-    p = np.zeros(20)
+    p = np.zeros(40)
     m = len(step.parameters)
     p[:m] = np.array([q.start for q in step.parameters]) + random.uniform(0.05, 0.2, m)
     root = random.normal(size=(5, 5))
@@ -45,11 +50,16 @@ def z_of(step, state):
     return z0, z1
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def holds_local(step):
+    """Whether the step leaves out what changes little between neighbouring tracks."""
+    return any(form.has(Local) for form in step.outputs.values())
+
+
+@every_step
 @pytest.mark.parametrize("polarity", [1.0, -1.0])
-def test_state_and_noise_are_those_of_the_formulas(step, polarity):
+def test_state_and_noise_are_those_of_the_formulas(forms, step, polarity):
     p, planes, covariance = case(step)
-    state, _, _, noise = _fitter.step(step.name, p, polarity, planes, STATE, covariance[LOWER])
+    state, _, _, noise = _fitter.step(forms, step.name, p, polarity, planes, STATE, covariance[LOWER])
     z0, z1 = z_of(step, STATE)
     keys = ("x0", "y0", "tx0", "ty0", "qop", "polarity", "z0", "z1")
     rows = {key: np.array([v]) for key, v in zip(keys, (*STATE, polarity, z0, z1), strict=True)}
@@ -68,14 +78,14 @@ def test_state_and_noise_are_those_of_the_formulas(step, polarity):
     np.testing.assert_allclose(noise, expected, rtol=1e-11)
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
-def test_jacobian_is_the_numerical_one(step):
+@every_step
+def test_jacobian_is_the_numerical_one(forms, step):
     p, planes, covariance = case(step)
 
     def carried(state):
-        return _fitter.step(step.name, p, -1.0, planes, state, covariance[LOWER])[0]
+        return _fitter.step(forms, step.name, p, -1.0, planes, state, covariance[LOWER])[0]
 
-    columns = _fitter.step(step.name, p, -1.0, planes, STATE, covariance[LOWER])[1]
+    columns = _fitter.step(forms, step.name, p, -1.0, planes, STATE, covariance[LOWER])[1]
     # Of steps between planes, levers and bend are kept: the rest is the identity's.
     kept = np.zeros((5, 5), dtype=bool)
     kept[[0, 0, 2, 2, 1], [2, 4, 2, 4, 3]] = True
@@ -86,29 +96,33 @@ def test_jacobian_is_the_numerical_one(step):
         numerical = (carried(STATE + shift) - carried(STATE - shift)) / (2 * eps)
         # Rounding of x ~ 100 mm over 2 eps, and the third derivative.
         found, expected = columns[j][kept[:, j]], numerical[kept[:, j]]
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-13 * 100 / eps)
+        np.testing.assert_allclose(
+            found, expected, rtol=1e-2 if holds_local(step) else 1e-6, atol=1e-13 * 100 / eps
+        )
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
-def test_sparse_transport_is_the_dense_product(step):
+@every_step
+def test_sparse_transport_is_the_dense_product(forms, step):
     p, planes, covariance = case(step)
-    _, columns, transported, _ = _fitter.step(step.name, p, 1.0, planes, STATE, covariance[LOWER])
+    _, columns, transported, _ = _fitter.step(forms, step.name, p, 1.0, planes, STATE, covariance[LOWER])
     dense = columns.T @ covariance @ columns
     np.testing.assert_allclose(transported, dense[LOWER], rtol=1e-12, atol=1e-14)
 
 
 def test_unknown_step_is_refused():
     with pytest.raises(ValueError, match="unknown step 'X'"):
-        _fitter.step("X", np.zeros(20), 1.0, np.zeros(4), STATE, np.zeros(15))
+        _fitter.step("improved", "X", np.zeros(40), 1.0, np.zeros(4), STATE, np.zeros(15))
 
 
 def test_the_compiled_kernel_is_made_from_these_formulas():
-    assert _fitter.formulas_hash == formulas_hash()
+    assert _fitter.formulas == {name: forms.hash() for name, forms in FORMS.items()}
 
 
-def test_generation_is_reproducible_and_free_of_double_literals():
+@every_forms
+def test_generation_is_reproducible_and_free_of_double_literals(forms):
     """One double literal would turn a float32 fit to float64 silently."""
-    assert kernel_header() == kernel_header()
-    assert by_name_header() == by_name_header()
-    code = re.sub(r"//.*|\"[^\"]*\"", "", kernel_header())
+    header = kernel_header(FORMS[forms])
+    assert header == kernel_header(FORMS[forms])
+    assert by_name_header(FORMS[forms]) == by_name_header(FORMS[forms])
+    code = re.sub(r"//.*|\"[^\"]*\"", "", header)
     assert not re.findall(r"(?<!S\()(?<![\w.])\d+\.\d*(?!\w*\))", code)

@@ -122,6 +122,7 @@ def test_an_unknown_step_is_refused(tmp_path):
 
 def test_the_sets_are_those_of_the_step_functions():
     from parkf.datasets.legs import SETS
-    from parkf.steps import STEPS
+    from parkf.steps import FORMS
 
-    assert {name: len(step.sets) for name, step in STEPS.items()} == SETS
+    for forms in FORMS.values():
+        assert {name: step.joined * len(step.sets) for name, step in forms.steps.items()} == SETS

@@ -7,8 +7,8 @@ functions.
 
 import numpy as np
 
-from parkf.codegen.numpy_step import local_qop, numpy_step
-from parkf.steps import BLOCKS, STEPS, offsets
+from parkf.codegen.numpy_step import numpy_step
+from parkf.steps import FORMS
 
 STEPS_SIZE = np.array([1e-3, 1e-3, 1e-7, 1e-7, 0.0])
 # Elements of Jacobians between planes that the kernel's gains and covariances take part of.
@@ -26,15 +26,22 @@ class Model:
     """The step functions with the numbers of a parameter set, on states (n, 5)."""
 
     def __init__(self, parameters):
+        self.forms = FORMS[parameters.manifest.forms]
         self.constant = parameters.constant.astype(float)
         self.table = parameters.table.astype(float)
-        self.shapes = {block.name: block.shape for block in BLOCKS}
         self.header = self.block("UTT_META")[0]
         self.z_in, self.z_out = self.header[:2]
 
     def block(self, name):
-        rows, columns = self.shapes[name]
-        return self.constant[offsets()[name] :][: rows * columns].reshape(rows, columns)
+        return self.constant[self.forms.block_slice(name)].reshape(self.forms.block(name).shape)
+
+    def functions(self, name):
+        return numpy_step(self.forms.steps[name])
+
+    def gap_row(self, gap, y):
+        """Set of a SciFi gap: one, or one for each sign of y."""
+        joined = self.forms.steps["T"].joined
+        return (2 * gap + (y < 0)) // joined
 
     def _by_row(self, function, name, row, state, polarity, z0, z1):
         columns = (*state.T, polarity, z0, z1)
@@ -53,11 +60,11 @@ class Model:
         return results
 
     def predict(self, name, row, state, polarity, z0, z1):
-        values = self._by_row(numpy_step(STEPS[name]).predict, name, row, state, polarity, z0, z1)
+        values = self._by_row(self.functions(name).predict, name, row, state, polarity, z0, z1)
         return np.column_stack([*values.values(), state[:, 4]])
 
     def noise(self, name, row, state, polarity, z0, z1):
-        return self._by_row(numpy_step(STEPS[name]).noise, name, row, state, polarity, z0, z1)
+        return self._by_row(self.functions(name).noise, name, row, state, polarity, z0, z1)
 
     def noise_matrix(self, name, row, state, polarity, z0, z1):
         s = self.noise(name, row, state, polarity, z0, z1)
@@ -93,7 +100,7 @@ class Model:
         x, y, tx, ty, own = state.T
         c = self.interpolated(x, y) if coefficients is None else coefficients
         z_in, z_out, p_min, bx, bx2, by2, bxy = self.header[:7]
-        h = polarity * local_qop(self.block("UTTF")[0], k)
+        h = polarity * self.functions("UTTF").local_qop(self.block("UTTF")[0], k)
         u_x = (tx - x / z_in - (bx + bx2 * (x / z_in) ** 2 + by2 * (y / z_in) ** 2) * h) / self.header[10]
         u_y = (ty - y / z_in - bxy * x * y / z_in**2 * h) / self.header[10]
         f = h * p_min
@@ -295,7 +302,7 @@ class ReferenceFit:
         for layer in range(12):
             x, plane, dxdy, variance = self._strip("scifi", layer, self.model.block("TLayer")[0, layer])
             state = self.joint.state[:, :5].copy()
-            row = 2 * (layer - 1) + (state[:, 1] < 0) if layer else 0
+            row = self.model.gap_row(layer - 1, state[:, 1]) if layer else 0
             name = "T" if layer else "TFT"
 
             def places(s, layer=layer, before=before, plane=plane):

@@ -8,7 +8,7 @@ import parkf._fitter as _fitter
 from kalman_reference import Model, landing
 
 from parkf.kalman.candidates import from_arrays
-from parkf.steps import BLOCKS, STEPS, TABLE_SHAPE, offsets
+from parkf.steps import FORMS, TABLE_SHAPE
 
 SCIFI_Z = [7826, 7896, 7966, 8036, 8508, 8578, 8648, 8718, 9193, 9263, 9333, 9403]
 UT_Z = [2327.5, 2372.5, 2597.5, 2642.5]
@@ -19,25 +19,26 @@ VELO_SIGMA, UT_SIGMA, SCIFI_SIGMA = 0.0125, 0.05, 0.08
 HEADER = [2665, 7826, 1500, -29.5, -35, 310, -140, 0.3, 0.25, 2500, 0.005, 60, 50, 1, 1, 7, 9, 5, 7]
 
 
-def constant_blob():
+def constant_blob(forms):
     """Start values, with small terms added where they vanish, and the layers' places."""
     random = np.random.default_rng(1)
-    blob = np.zeros(466)
-    for block in BLOCKS:
+    blob = np.zeros(forms.constant_count)
+    for block in forms.blocks:
         rows, columns = block.shape
-        part = blob[offsets()[block.name] :][: rows * columns].reshape(rows, columns)
-        if block.name in STEPS:
-            for i, parameter in enumerate(STEPS[block.name].parameters):
+        part = blob[forms.block_slice(block.name)].reshape(rows, columns)
+        if block.name in forms.steps:
+            for i, parameter in enumerate(forms.steps[block.name].parameters):
                 odd = parameter.kind == "extrapolation" and parameter.start == 0
-                part[:, i] = parameter.start + (random.normal(0, 0.02, rows) if odd else 0)
+                # Powers of places in m, of up to three at the SciFi, must stay corrections.
+                size = 2e-4 if "/m" in parameter.unit else 0.02
+                part[:, i] = parameter.start + (random.normal(0, size, rows) if odd else 0)
         if block.name == "UTT_META":
             part[0] = HEADER
         if block.name == "TLayer":
             part[0], part[1], part[2], part[3] = SCIFI_Z, 1 / 0.0036, SCIFI_DXDY, 0.01
         if block.name == "UTLayer":
             part[0] = UT_Z
-    blob[offsets()["V"] + 6 + 5] *= -1  # backward, position and slope are anticorrelated
-    blob[offsets()["UTTF"] + 18] = 0
+    blob[forms.offsets["V"] + 6 + 5] *= -1  # backward, position and slope are anticorrelated
     return blob.astype(np.float32)
 
 
@@ -77,10 +78,11 @@ class Toy:
         return {n: (getattr(fitted, n) - t) / np.sqrt(getattr(fitted, n + n)) for n, t in truth.items()}
 
 
-def parameters():
+def parameters(name="improved"):
+    forms = FORMS[name]
     constants = SimpleNamespace(velo_sigma=VELO_SIGMA, beam_x=0.02, beam_y=-0.03)
-    manifest = SimpleNamespace(constants=constants, formulas=_fitter.formulas_hash)
-    return SimpleNamespace(constant=constant_blob(), table=magnet_table(), manifest=manifest)
+    manifest = SimpleNamespace(constants=constants, forms=name, formulas=_fitter.formulas[name])
+    return SimpleNamespace(constant=constant_blob(forms), table=magnet_table(), manifest=manifest)
 
 
 def scatter(random, noise):
@@ -92,10 +94,10 @@ def scatter(random, noise):
     return np.stack([noise["x"] * a, noise["y"] * c, tx, ty], axis=1)
 
 
-def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0):
+def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0, forms="improved"):
     """`n` tracks of `momentum` (MeV); the pattern recognition's q/p is off by the relative `seed_error`."""
     random = np.random.default_rng(seed)
-    p = parameters()
+    p = parameters(forms)
     model = Model(p)
     polarity = random.choice([-1.0, 1.0], n)
     k = random.choice([-1.0, 1.0], n) / momentum
@@ -149,7 +151,7 @@ def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0):
         if layer == 0:
             state = model.predict("TFT", 0, state, polarity, z, z_next)
         else:
-            row = 2 * (layer - 1) + (state[:, 1] < 0)
+            row = model.gap_row(layer - 1, state[:, 1])
             noise = model.noise("T", row, state, polarity, z, z_next)
             state = model.predict("T", row, state, polarity, z, z_next)
             state[:, :4] += scatter(random, noise)

@@ -11,6 +11,7 @@ from kalman_toy import generate
 from parkf.errors import ParkfError
 from parkf.kalman import cpu, explain_status, fit
 from parkf.kalman.fitted import STATUS
+from parkf.steps import FORMS
 
 SCHEMES = ("smoother", "forward_backward")
 STATE = ("x", "y", "tx", "ty", "qop")
@@ -26,30 +27,37 @@ def shift(a, b, name):
     return (getattr(a, name) - getattr(b, name)) / np.sqrt(getattr(b, name * 2))
 
 
+# What the improved forms call local the reference differentiates: a few percent of the uncertainty.
+@pytest.mark.parametrize(("forms", "tolerance"), [("production", 3e-4), ("improved", 0.1)])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(("momentum", "efficiency"), [(2000.0, 1.0), (8000.0, 0.8), (80000.0, 0.9)])
-def test_fit_is_the_textbooks(scheme, momentum, efficiency):
-    toy = generate(150, momentum, seed=7, seed_error=0.05, efficiency=efficiency)
+def test_fit_is_the_textbooks(scheme, momentum, efficiency, forms, tolerance):
+    toy = generate(150, momentum, seed=7, seed_error=0.05, efficiency=efficiency, forms=forms)
     expected = ReferenceFit(toy, smoother=scheme == "smoother")
     got = fit(toy.parameters, toy.candidates("float64"), scheme=scheme, precision="float64")
     # The reference starts from a prior of 10 mm and 3 rad instead of two hits (χ² of a slope of 0.25: 0.006),
     # and differentiates numerically.
     for name in STATE:
-        assert np.abs(shift(got, expected, name)).max() < 3e-4, name
+        assert np.abs(shift(got, expected, name)).max() < tolerance, name
     for name in (*COMPONENTS, "qopqop"):
-        np.testing.assert_allclose(getattr(got, name), getattr(expected, name), rtol=1e-4, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(got, name), getattr(expected, name), rtol=tolerance / 2, err_msg=name
+        )
     for name in ("chi2_velo", "chi2_ut", "chi2_scifi"):
-        np.testing.assert_allclose(getattr(got, name), getattr(expected, name), rtol=1e-4, atol=0.02)
+        np.testing.assert_allclose(getattr(got, name), getattr(expected, name), rtol=tolerance / 2, atol=0.02)
     assert not got.status.any()
 
 
+@pytest.mark.parametrize("forms", FORMS)
 @pytest.mark.parametrize("momentum", [2500.0, 50000.0])
-def test_small_terms_left_out_of_jacobians_cost_nothing(momentum):
+def test_small_terms_left_out_of_jacobians_cost_nothing(momentum, forms):
     """Gains and covariances from levers and bend alone are as good as from whole Jacobians."""
-    toy = generate(300, momentum, seed=8, efficiency=0.9)
+    toy = generate(300, momentum, seed=8, efficiency=0.9, forms=forms)
     kept, complete = ReferenceFit(toy), ReferenceFit(toy, complete=True)
     for name in STATE:
-        assert np.abs(shift(kept, complete, name)).max() < 0.01, name
+        shifts = shift(kept, complete, name)
+        assert np.sqrt(np.mean(shifts**2)) < 0.01, name
+        assert np.abs(shifts).max() < 0.05, name
         np.testing.assert_allclose(getattr(kept, name * 2), getattr(complete, name * 2), rtol=1e-3)
 
 

@@ -14,12 +14,17 @@ from kalman_toy import generate
 
 from parkf.kalman import fit
 from parkf.kalman.source import KERNEL_FOLDER, flattened
+from parkf.steps import FORMS
 
 nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 
 
-def test_the_flattened_source_stands_alone():
-    text = flattened()
+both_forms = pytest.mark.parametrize("forms", FORMS)
+
+
+@both_forms
+def test_the_flattened_source_stands_alone(forms):
+    text = flattened(forms)
     assert '#include "' not in text
     assert text.count("struct Covariance {") == 1
     # What the generated header needs comes before it.
@@ -27,10 +32,11 @@ def test_the_flattened_source_stands_alone():
 
 
 @nvcc
+@both_forms
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_86", "sm_90"])
-def test_nvcc_compiles_both_schemes_without_spills(architecture, tmp_path):
+def test_nvcc_compiles_both_schemes_without_spills(architecture, forms, tmp_path):
     source = tmp_path / "fit.cu"
-    source.write_text(flattened())
+    source.write_text(flattened(forms))
     flags = ["-DPARKF_REAL=float", "-Xptxas=-v", "-cubin"]
     result = subprocess.run(
         # 177: constants of the headers that the GPU does not use.
@@ -57,11 +63,12 @@ def nvrtc():
 
 
 @pytest.mark.skipif(nvrtc() is None, reason="the NVRTC library is not installed")
+@both_forms
 @pytest.mark.parametrize("real", ["float", "double"])
-def test_the_run_time_compiler_takes_it(real):
+def test_the_run_time_compiler_takes_it(real, forms):
     """CuPy's compiler has no standard headers: nothing of them may be left in the source."""
     library, program = nvrtc(), ctypes.c_void_p()
-    library.nvrtcCreateProgram(ctypes.byref(program), flattened().encode(), b"fit.cu", 0, None, None)
+    library.nvrtcCreateProgram(ctypes.byref(program), flattened(forms).encode(), b"fit.cu", 0, None, None)
     options = [b"--std=c++17", b"--gpu-architecture=sm_80", b"--fmad=true", f"-DPARKF_REAL={real}".encode()]
     status = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     size = ctypes.c_size_t()
@@ -73,14 +80,15 @@ def test_the_run_time_compiler_takes_it(real):
 
 
 @pytest.mark.gpu
+@both_forms
 @pytest.mark.parametrize("scheme", ["smoother", "forward_backward"])
-def test_gpu_and_cpu_agree(scheme):
+def test_gpu_and_cpu_agree(scheme, forms):
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     try:
         cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
         pytest.skip(f"no GPU: {error}")
-    toy = generate(3000, 8000.0, seed=3)
+    toy = generate(3000, 8000.0, seed=3, forms=forms)
     for precision, tolerance in (("float32", 0.02), ("float64", 1e-8)):
         tracks = toy.candidates(precision)
         a, b = (
@@ -94,4 +102,5 @@ def test_gpu_and_cpu_agree(scheme):
 
 
 def test_headers_are_installed_for_cpp_users():
-    assert {"smoother.hpp", "steps_generated.hpp", "fit.cu"} <= {p.name for p in KERNEL_FOLDER.iterdir()}
+    assert {"smoother.hpp", "fit.cu", *FORMS} <= {p.name for p in KERNEL_FOLDER.iterdir()}
+    assert all((KERNEL_FOLDER / forms / "steps_generated.hpp").exists() for forms in FORMS)

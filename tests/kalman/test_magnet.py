@@ -4,6 +4,8 @@ import pytest
 from kalman_reference import Model
 from kalman_toy import HEADER, parameters
 
+from parkf.steps import FORMS
+
 
 def states(n=400, seed=4):
     random = np.random.default_rng(seed)
@@ -15,7 +17,7 @@ def states(n=400, seed=4):
 @pytest.fixture(scope="module")
 def magnet():
     p = parameters()
-    p.constant[99:119] = 0  # the table alone, without energy loss and corrections
+    p.constant[FORMS["improved"].block_slice("UTTF")] = 0  # no energy loss, no corrections
     return p, Model(p)
 
 

@@ -20,6 +20,7 @@ PROGRAM = r"""
 #include "smoother.hpp"
 
 using namespace parkf::kalman;
+using namespace parkf::kalman::PARKF_FORMS;
 
 template <class S> std::vector<S> read(std::FILE* file, long count) {
   std::vector<S> values(count);
@@ -42,7 +43,7 @@ void run(const Candidates<float>& tracks, const Detector<float>& detector) {
 
 int main() {
   std::FILE* in = std::fopen("in", "rb");
-  const auto constant = read<float>(in, 466);
+  const auto constant = read<float>(in, layout::count);
   const auto table = read<float>(in, 240000);
   const long n = read<long>(in, 1)[0];
   const auto velo_n = read<int>(in, n);
@@ -60,15 +61,16 @@ int main() {
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 @pytest.mark.parametrize(
-    ("number", "options"),
+    ("number", "forms", "options"),
     [
-        ("float", ["-O0", "-fsanitize=address,undefined"]),
+        ("float", "improved", ["-O0", "-fsanitize=address,undefined"]),
+        ("float", "production", ["-O0", "-fsanitize=address,undefined"]),
         # The address sanitizer takes minutes to compile lanes.
-        ("Lanes<float,4>", ["-O1", "-fsanitize=undefined"]),
+        ("Lanes<float,4>", "improved", ["-O1", "-fsanitize=undefined"]),
     ],
 )
-def test_the_kernel_is_clean_and_gives_the_modules_numbers(tmp_path, number, options):
-    toy = generate(200, 5000.0, seed=9, efficiency=0.9)
+def test_the_kernel_is_clean_and_gives_the_modules_numbers(tmp_path, number, forms, options):
+    toy = generate(200, 5000.0, seed=9, efficiency=0.9, forms=forms)
     toy.arrays["velo_x"][5] = np.nan
     toy.arrays["qop"][7] = np.inf
     tracks = toy.candidates("float32")
@@ -81,7 +83,8 @@ def test_the_kernel_is_clean_and_gives_the_modules_numbers(tmp_path, number, opt
     (tmp_path / "main.cpp").write_text(PROGRAM)
     warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-psabi"]
     build = ["g++", "-std=c++17", *warnings, *options, "-fno-sanitize-recover=all", f"-DNUMBER={number}"]
-    subprocess.run([*build, f"-I{KERNEL_FOLDER}", "main.cpp", "-o", "main"], cwd=tmp_path, check=True)
+    folders = [f"-I{KERNEL_FOLDER}", f"-I{KERNEL_FOLDER / forms}"]
+    subprocess.run([*build, *folders, "main.cpp", "-o", "main"], cwd=tmp_path, check=True)
     subprocess.run(["./main"], cwd=tmp_path, check=True)
     expected = cpu.fit(toy.parameters, tracks, smoother=True, threads=1, build="plain")
     x = np.fromfile(tmp_path / "out", dtype=np.float32).reshape(16, -1)[1, :200]

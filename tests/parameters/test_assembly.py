@@ -8,12 +8,15 @@ import pytest
 from parkf.errors import ParkfError
 from parkf.files import sha256
 from parkf.parameters import assemble, explain, load
-from parkf.steps import STEPS, TABLE_SHAPE
+from parkf.steps import FORMS, TABLE_SHAPE
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import Header
 from parkf.training.result import FitResult, SetResult
 
 ROOT = Path(__file__).parents[2]
+STEPS = FORMS["improved"].steps
+FITTED = ("extrapolation", "noise")
+COUNT = FORMS["improved"].constant_count
 GEOMETRY = ROOT / "data/geometry/run3.yaml"
 ALIGNMENT = ROOT / "data/geometry/alignment_nominal.yaml"
 
@@ -25,7 +28,7 @@ def _result(name: str, table: str | None) -> FitResult:
             label=label,
             rows=1000,
             values=[number + p.start for p in step.parameters],
-            errors=[0.5 if p.kind != "free" else None for p in step.parameters],
+            errors=[0.5 if p.kind in FITTED else None for p in step.parameters],
             minima=[],
             accuracy=[],
             truth_width={},
@@ -33,7 +36,8 @@ def _result(name: str, table: str | None) -> FitResult:
         for number, label in enumerate(step.sets)
     ]
     used = table if name == "UTTF" else None
-    return FitResult(step=name, formula=step.formula_hash(), dataset="d" * 64, table=used, sets=sets)
+    formula = step.formula_hash()
+    return FitResult(forms="improved", step=name, formula=formula, dataset="d" * 64, table=used, sets=sets)
 
 
 @pytest.fixture
@@ -91,15 +95,15 @@ def test_alignment_moves_the_layers(inputs, tmp_path):
 def test_every_number_is_explained(inputs, tmp_path):
     _assemble(inputs).save(tmp_path / "set")
     rows = list(explain(tmp_path / "set", fits=inputs / "fits", table=True))
-    assert len(rows) == 466 + 240_000
+    assert len(rows) == COUNT + 240_000
     loaded = load(tmp_path / "set")
-    assert [row[4] for row in rows[:466]] == loaded.constant.tolist()
-    assert [row[4] for row in rows[466:]] == loaded.table.ravel().tolist()
+    assert [row[4] for row in rows[:COUNT]] == loaded.constant.tolist()
+    assert [row[4] for row in rows[COUNT:]] == loaded.table.ravel().tolist()
     fitted = [row for row in rows if row[6] is not None]
     assert len(fitted) == sum(
-        len(step.sets) * sum(p.kind != "free" for p in step.parameters) for step in STEPS.values()
+        len(step.sets) * sum(p.kind in FITTED for p in step.parameters) for step in STEPS.values()
     )
-    assert len(list(explain(tmp_path / "set"))) == 466
+    assert len(list(explain(tmp_path / "set"))) == COUNT
 
 
 def test_stale_fit_is_refused(inputs):
@@ -119,6 +123,14 @@ def test_fit_with_another_table_is_refused(inputs):
     path = inputs / "fits/UTTF.json"
     FitResult.load(path).model_copy(update={"table": "0" * 64}).save(path)
     with pytest.raises(ParkfError, match=r"UTTF\.json: fitted with another magnet table"):
+        _assemble(inputs)
+
+
+def test_fits_of_two_sets_of_forms_are_refused(inputs):
+    path = inputs / "fits/TFT.json"
+    production = FORMS["production"].steps["TFT"].formula_hash()
+    FitResult.load(path).model_copy(update={"forms": "production", "formula": production}).save(path)
+    with pytest.raises(ParkfError, match=r"TFT\.json: fitted with forms 'production', V with 'improved'"):
         _assemble(inputs)
 
 

@@ -4,8 +4,10 @@ from collections import Counter
 
 import pytest
 
-from parkf.parameters.layout import block, block_slice, constant_numbers, table_numbers
-from parkf.steps import BLOCKS
+from parkf.parameters.layout import constant_numbers, table_numbers
+from parkf.steps import FORMS
+
+PRODUCTION = FORMS["production"]
 
 # Block, shape: the table of the reference, in the order of the constant blob.
 REFERENCE = {
@@ -23,13 +25,13 @@ REFERENCE = {
 
 
 def test_blocks_are_those_of_the_trigger():
-    assert [(b.name, b.shape) for b in BLOCKS] == list(REFERENCE.items())
+    assert [(b.name, b.shape) for b in PRODUCTION.blocks] == list(REFERENCE.items())
 
 
 def test_blocks_tile_the_constant_blob():
     stop = 0
     for name, (rows, columns) in REFERENCE.items():
-        place = block_slice(name)
+        place = PRODUCTION.block_slice(name)
         assert place.start == stop
         assert place.stop - place.start == rows * columns
         stop = place.stop
@@ -37,7 +39,7 @@ def test_blocks_tile_the_constant_blob():
 
 
 def test_every_number_is_named_once():
-    constant, table = list(constant_numbers()), list(table_numbers())
+    constant, table = list(constant_numbers(PRODUCTION)), list(table_numbers())
     assert (len(constant), len(table)) == (466, 240_000)
     places = Counter((n.block, n.set, n.index) for n in [*constant, *table])
     assert set(places.values()) == {1}
@@ -55,4 +57,4 @@ def test_table_numbers_follow_the_order_of_a_bin():
 
 def test_unknown_block():
     with pytest.raises(KeyError, match="UTX"):
-        block("UTX")
+        PRODUCTION.block("UTX")

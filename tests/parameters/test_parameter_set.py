@@ -11,7 +11,6 @@ from hypothesis.extra.numpy import arrays
 from parkf.errors import ParkfError
 from parkf.parameters import load
 from parkf.parameters.parameter_set import with_blobs
-from parkf.steps import CONSTANT_COUNT
 
 _reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=10)
 
@@ -20,7 +19,7 @@ _reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], d
 @given(
     arrays(
         np.float32,
-        CONSTANT_COUNT,
+        466,
         elements=st.floats(width=32, allow_nan=False, allow_infinity=False),
         fill=None,
     )
@@ -95,6 +94,14 @@ BAD = {
     "a list": (lambda f: (f / "manifest.json").write_text("[]"), r"expected a JSON object, got list"),
     "newer format": (_edit(lambda c: c.update(format_version=2)), r"format_version 2, expected 1"),
     "other layout": (_edit(lambda c: c.update(layout_version=9)), r"layout_version 9, expected 1"),
+    "other forms": (
+        _edit(lambda c: c.update(forms="improved")),
+        r"layout_version 1, expected 2 of forms 'improved'",
+    ),
+    "unknown forms": (
+        _edit(lambda c: c.update(forms="best")),
+        r"forms: Input should be 'improved' or 'production'",
+    ),
     "unknown field": (_edit(lambda c: c.update(extra=1)), r"extra: Extra inputs are not permitted"),
     "missing field": (_edit(lambda c: c.pop("seeds")), r"seeds: Field required"),
     "wrong type": (

@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from parkf.codegen.numpy_step import numpy_step
-from parkf.steps import STEPS
+from parkf.steps import FORMS
 from parkf.tables import STEP_DATA
 
+STEPS = FORMS["improved"].steps
 Rows = dict[str, np.ndarray]
 # z of origin and target, and how far the origin's varies, in mm.
 PLANES = {
@@ -22,11 +23,14 @@ PLANES = {
 COMPONENTS = ("x", "y", "tx", "ty")
 # Size of δ_par in units of the scattering: the forms are right up to this noise.
 MISFIT = 0.05
+# Energy lost before the step, MeV.
+LOSS = 15.0
 
 
 def truth(step: str) -> np.ndarray:
     """Parameters that the toys are drawn from: away from where the fits start."""
-    return np.array([p.start + 0.2 * (p.kind == "extrapolation") for p in STEPS[step].parameters])
+    shifts = {"extrapolation": lambda start: start + 0.2, "loss": lambda _: LOSS}
+    return np.array([shifts.get(p.kind, float)(p.start) for p in STEPS[step].parameters])
 
 
 def draw(step: str, count: int, seed: int, p: np.ndarray, tail: float = 0.0) -> Rows:
@@ -40,12 +44,12 @@ def draw(step: str, count: int, seed: int, p: np.ndarray, tail: float = 0.0) -> 
     rows: Rows = {
         "event": np.arange(count),
         "particle": np.zeros(count, dtype=np.int64),
-        "set": np.arange(count) % len(STEPS[step].sets),
+        "set": np.arange(count) % (STEPS[step].joined * len(STEPS[step].sets)),
         "pdg_id": np.full(count, 211.0),
         "charge": charge,
         "polarity": np.where(random.uniform(size=count) < 0.5, -1.0, 1.0),
         "qop": charge / momentum,
-        "p_true": momentum - 15.0,
+        "p_true": momentum - LOSS,
     }
     rows["z0"] = start + spread * random.uniform(-1, 1, count)
     rows["z1"] = rows["z0"] + 25 if step == "V" else np.full(count, end)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.xdist_group("smoke")
 def test_leaves_a_set_numbers_and_report(finished):
     results = finished.folder / "results/smoke"
     parameters = load(results / "set")
-    assert parameters.constant.shape == (466,)
+    assert parameters.constant.shape == (parameters.forms.constant_count,)
     assert parameters.table.size == 240_000
     validation = read_json(results / "validation.json")
     assert validation["counts"]["genuine"] > 500
@@ -56,8 +56,8 @@ def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
         origin = ROOT / name
         (shutil.copytree if origin.is_dir() else shutil.copy2)(origin, tmp_path / name)
     assert finished.would_run(source=source) == {}
-    velo = source / "parkf/steps/velo.py"
-    changed = velo.read_text().replace("10 * p[5]", "11 * p[5]")
+    velo = source / "parkf/steps/velo_to_ut.py"
+    changed = velo.read_text().replace('(sp.Integer(10), "1"', '(sp.Integer(11), "1"')
     assert changed != velo.read_text()
     velo.write_text(changed)
     jobs = finished.would_run(source=source)

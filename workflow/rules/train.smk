@@ -34,6 +34,7 @@ rule train:
         f"{RESULTS}/fits/{{step}}.json",
     params:
         table=lambda w, input: f"--table {input.table}" if input.table else "",
+        forms=RUN["forms"],
         formula=lambda w: STEPS[w.step].formula_hash(),
         code=code("parkf/training", "parkf/codegen"),
     log:
@@ -41,7 +42,7 @@ rule train:
     benchmark:
         f"{RESULTS}/benchmarks/train-{{step}}.tsv"
     shell:
-        "parkf train {wildcards.step} {input.dataset} {output} {params.table} 2> {log}"
+        "parkf train {wildcards.step} {input.dataset} {output} --forms {params.forms} {params.table} 2> {log}"
 
 
 rule assemble:

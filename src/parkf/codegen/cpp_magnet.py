@@ -4,16 +4,21 @@ import sympy as sp
 
 from parkf.codegen.cpp_expressions import assignments
 from parkf.codegen.cpp_transport import SparseJacobian
-from parkf.steps import magnet
+from parkf.steps import Forms, magnet
 from parkf.steps.symbols import STATE, h, k
-from parkf.steps.ut import LOCAL_QOP
 
 _FACTORS = {"1": "0", "u_x": "x", "u_y": "y"}
 
 
-def magnet_functions() -> list[str]:
-    """All C++ of the magnet table that derives from its formulas."""
-    return [*_jacobian(), *_local_qop(), *_deviations(), *_weights(), *_bin_layout()]
+def magnet_functions(forms: Forms) -> list[str]:
+    """All C++ of the hop through the magnet that derives from formulas."""
+    return [
+        *_jacobian(),
+        *_local_qop(forms.steps["UTTF"].local_qop),
+        *_deviations(),
+        *_weights(),
+        *_bin_layout(),
+    ]
 
 
 def _jacobian() -> list[str]:
@@ -22,8 +27,8 @@ def _jacobian() -> list[str]:
     return ["// The magnet: table and corrections.", *SparseJacobian("Magnet", pattern).functions()]
 
 
-def _local_qop() -> list[str]:
-    targets = {"here": LOCAL_QOP, "derivative": sp.diff(LOCAL_QOP, k)}
+def _local_qop(form: sp.Expr) -> list[str]:
+    targets = {"here": form, "derivative": sp.diff(form, k)}
     return [
         "/// q/p after the energy loss before the magnet, and its derivative to q/p at production.",
         "template <class T, class P>",

@@ -2,7 +2,7 @@
 
 from parkf.codegen.cpp_magnet import magnet_functions
 from parkf.codegen.cpp_steps import by_name, step_functions
-from parkf.steps import BLOCKS, CONSTANT_COUNT, STEPS, formulas_hash, offsets
+from parkf.steps import Forms
 
 _OPENING = [
     "#pragma once",
@@ -10,25 +10,28 @@ _OPENING = [
 ]
 
 
-def kernel_header() -> str:
+def kernel_header(forms: Forms) -> str:
     """Text of ``steps_generated.hpp``."""
     lines = [
         *_OPENING,
         '#include "state.hpp"',
         "",
-        "namespace parkf::kalman {",
+        "// The set of forms: all that is made for it lies in a namespace of its name.",
+        f"#define PARKF_FORMS {forms.name}",
         "",
-        f'constexpr char formulas_hash[] = "{formulas_hash()}";',
+        "namespace parkf::kalman::PARKF_FORMS {",
         "",
-        *_layout(),
+        f'constexpr char formulas_hash[] = "{forms.hash()}";',
+        "",
+        *_layout(forms),
     ]
-    for step in STEPS.values():
+    for step in forms.steps.values():
         lines += step_functions(step)
-    lines += magnet_functions()
-    return "\n".join([*lines, "}  // namespace parkf::kalman", ""])
+    lines += magnet_functions(forms)
+    return "\n".join([*lines, "}  // namespace parkf::kalman::PARKF_FORMS", ""])
 
 
-def by_name_header() -> str:
+def by_name_header(forms: Forms) -> str:
     """Text of ``steps_by_name.hpp``, which only the Python module includes."""
     lines = [
         *_OPENING,
@@ -36,18 +39,21 @@ def by_name_header() -> str:
         "",
         '#include "steps_generated.hpp"',
         "",
-        "namespace parkf::kalman {",
+        "namespace parkf::kalman::PARKF_FORMS {",
         "",
     ]
-    return "\n".join([*lines, *by_name(list(STEPS.values())), "}  // namespace parkf::kalman", ""])
+    functions = by_name(list(forms.steps.values()))
+    return "\n".join([*lines, *functions, "}  // namespace parkf::kalman::PARKF_FORMS", ""])
 
 
-def _layout() -> list[str]:
+def _layout(forms: Forms) -> list[str]:
     lines = [
-        "/// Where the blocks of the constant blob start, and how many numbers a set has.",
+        "/// Where the blocks of the constant blob start, the length of a set, and how many sets there are.",
         "namespace layout {",
     ]
-    for block in BLOCKS:
-        name = block.name
-        lines.append(f"constexpr int {name} = {offsets()[name]}, {name}_columns = {block.shape[1]};")
-    return [*lines, f"constexpr int count = {CONSTANT_COUNT};", "}  // namespace layout", ""]
+    for block in forms.blocks:
+        name, (sets, columns) = block.name, block.shape
+        lines.append(
+            f"constexpr int {name} = {forms.offsets[name]}, {name}_columns = {columns}, {name}_sets = {sets};"
+        )
+    return [*lines, f"constexpr int count = {forms.constant_count};", "}  // namespace layout", ""]

@@ -1,7 +1,6 @@
 """NumPy callables of a step, for fits of its parameters and for checks."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
 
 import numpy as np
 import sympy as sp
@@ -10,14 +9,17 @@ from numpy.typing import NDArray
 from parkf.steps import Step
 from parkf.steps.step import NOISE
 from parkf.steps.symbols import COMPONENTS, STATE, h, k, pol, state_derivative, z0, z1
-from parkf.steps.ut import LOCAL_QOP
 
 Array = NDArray[np.float64]
 Rows = Mapping[str, NDArray]
 
 # Columns of a step dataset that the formulas read, in the order of the generated functions' arguments.
 COLUMNS = ("x0", "y0", "tx0", "ty0", "qop", "polarity", "z0", "z1")
-_FUNCTIONS = {"Side": lambda value: np.where(np.asarray(value) < 0, -1.0, 1.0), "Min": np.minimum}
+_FUNCTIONS = {
+    "Local": lambda value: value,
+    "Side": lambda value: np.where(np.asarray(value) < 0, -1.0, 1.0),
+    "Min": np.minimum,
+}
 
 
 class NumpyStep:
@@ -39,6 +41,9 @@ class NumpyStep:
         jacobian = [state_derivative(step.outputs[name], v) for name in COMPONENTS for v in (*STATE, k)]
         self._jacobian = _compiled(jacobian, parameters)
         self._noise = _compiled(list(step.noise.values()), parameters)
+        self._local_qop = (
+            None if step.local_qop is None else sp.lambdify((k, list(parameters)), step.local_qop, "numpy")
+        )
         self._noise_gradients = {
             name: _compiled([sp.diff(form, p) for p in parameters], parameters)
             for name, form in step.noise.items()
@@ -69,6 +74,19 @@ class NumpyStep:
             raise ValueError(f"step {self.step.name} has no noise")
         return dict(zip(NOISE, self._noise(p, rows), strict=True))
 
+    def local_qop(self, p: Array, qop: Array) -> Array:
+        """q/p (1/MeV) before the magnet, after the energy loss so far, from q/p at production, (n,).
+
+        Raises
+        ------
+        ValueError
+            When the step is not the hop through the magnet.
+        """
+        if self._local_qop is None:
+            raise ValueError(f"step {self.step.name} does not go through the magnet")
+        local: Array = self._local_qop(qop, p)
+        return local
+
     def noise_gradient(self, name: str, p: Array, rows: Rows) -> Array:
         """∂(one of the noise's σ or ρ)/∂p, (n, m) float64."""
         return np.stack(self._noise_gradients[name](p, rows)).T
@@ -83,26 +101,6 @@ def numpy_step(step: Step) -> NumpyStep:
     if key not in _compiled_steps:
         _compiled_steps[key] = NumpyStep(step)
     return _compiled_steps[key]
-
-
-@cache
-def _local_qop() -> Callable[..., Array]:
-    return sp.lambdify(
-        (k, sp.Symbol("p18", real=True), sp.Symbol("p19", real=True)), LOCAL_QOP, modules="numpy"
-    )
-
-
-def local_qop(p: Array, qop: Array) -> Array:
-    """q/p (1/MeV) before the magnet, after the energy loss so far.
-
-    Parameters
-    ----------
-    p : (20,) float64
-        Parameters of UTTF.
-    qop : (n,) float64
-        q/p at production, 1/MeV.
-    """
-    return _local_qop()(qop, p[18], p[19])
 
 
 def _compiled(

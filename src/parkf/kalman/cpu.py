@@ -39,6 +39,7 @@ def fit(
         tracks.velo,
         tracks.ut,
         tracks.scifi,
+        forms=parameters.manifest.forms,
         smoother=smoother,
         build=build,
         threads=threads or os.cpu_count() or 1,

@@ -65,9 +65,10 @@ def fit(
         if got not in known:
             raise ParkfError(f"{name} '{got}': expected one of {', '.join(known)}")
     formulas = parameters.manifest.formulas
-    if formulas != _fitter.formulas_hash:
+    compiled = _fitter.formulas[parameters.manifest.forms]
+    if formulas != compiled:
         raise ParkfError(
-            f"parameter set: made for formulas {formulas[:12]}…, expected {_fitter.formulas_hash[:12]}… of "
+            f"parameter set: made for formulas {formulas[:12]}…, expected {compiled[:12]}… of "
             "this kernel; train the set again, or install the version of parkf that made it"
         )
     tracks = candidates if isinstance(candidates, Candidates) else from_arrow(candidates, np.dtype(precision))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.choices import FormsName
 from parkf.errors import ParkfError
 from parkf.kalman.candidates import Candidates
 from parkf.kalman.fitted import INTEGERS, NUMBERS, Fitted
@@ -27,7 +28,9 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool) -> Fitt
     """
     cupy = _cupy()
     real = tracks.qop.dtype.type
-    module = _module(parameters.constant.tobytes(), tracks.qop.dtype.name, cupy.cuda.Device().id)
+    module = _module(
+        parameters.constant.tobytes(), parameters.manifest.forms, tracks.qop.dtype.name, cupy.cuda.Device().id
+    )
     constants = parameters.manifest.constants
     stride = len(tracks.qop)
     numbers = cupy.empty((len(NUMBERS), stride), dtype=real)
@@ -56,11 +59,11 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool) -> Fitt
 
 
 @lru_cache(maxsize=8)
-def _module(blob: bytes, precision: str, device: int) -> Any:
+def _module(blob: bytes, forms: FormsName, precision: str, device: int) -> Any:
     """One compiled module for each constant blob: constant memory belongs to the module."""
     cupy = _cupy()
     real = {"float32": "float", "float64": "double"}[precision]
-    module = cupy.RawModule(code=flattened(), options=(*OPTIONS, f"-DPARKF_REAL={real}"))
+    module = cupy.RawModule(code=flattened(forms), options=(*OPTIONS, f"-DPARKF_REAL={real}"))
     constants: NDArray = np.frombuffer(blob, dtype="<f4").astype(precision)
     target = cupy.ndarray(constants.shape, dtype=constants.dtype, memptr=module.get_global("parkf_constant"))
     target.set(constants)

@@ -4,13 +4,16 @@ import re
 from pathlib import Path
 
 import parkf._fitter as _fitter
+from parkf.choices import FormsName
 
 KERNEL_FOLDER = Path(_fitter.__file__).parent / "kernel"
 _INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
 
 
-def flattened(name: str = "fit.cu") -> str:
+def flattened(forms: FormsName, name: str = "fit.cu") -> str:
     """Text of a kernel file with its own headers put in; standard headers stay as they are.
+
+    Headers that are made for a set of forms lie in the folder of its name.
 
     CuPy's cache of compiled kernels knows the source's text only: headers found elsewhere would go stale.
     """
@@ -20,7 +23,8 @@ def flattened(name: str = "fit.cu") -> str:
         if file in seen:
             return ""
         seen.add(file)
-        text = (KERNEL_FOLDER / file).read_text().replace("#pragma once\n", "")
+        path = next(f for f in (KERNEL_FOLDER / forms / file, KERNEL_FOLDER / file) if f.exists())
+        text = path.read_text().replace("#pragma once\n", "")
         return _INCLUDE.sub(lambda match: expand(match[1]), text)
 
     return expand(name)

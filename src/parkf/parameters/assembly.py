@@ -10,10 +10,9 @@ from parkf.detector.alignment import load_alignment
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
 from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.parameters.layout import LAYOUT_VERSION, block, block_slice
 from parkf.parameters.manifest import FORMAT_VERSION, Blob, Blobs, Constants, FitSummary, Manifest
 from parkf.parameters.parameter_set import ParameterSet, with_blobs
-from parkf.steps import CONSTANT_COUNT, STEPS, formulas_hash
+from parkf.steps import FORMS, Forms
 from parkf.training.magnet_table import load_table
 from parkf.training.result import FitResult, load_results
 
@@ -48,18 +47,20 @@ def assemble(
     magnet = load_table(table)
     if results["UTTF"].table != sha256(table):
         raise ParkfError(f"{fits / 'UTTF.json'}: fitted with another magnet table than {table}; fit it again")
-    constant = np.full(CONSTANT_COUNT, np.nan)
+    forms = FORMS[results["UTTF"].forms]
+    constant = np.full(forms.constant_count, np.nan)
     for name, result in results.items():
-        _put(constant, name, np.array([s.values for s in result.sets]))
-    _put(constant, "UTT_META", magnet.header[None].astype(np.float64))
-    _put(constant, "TLayer", scifi_layers(detector))
-    _put(constant, "UTLayer", detector.planes()[list(UT_PLANES), :1].T)
+        _put(forms, constant, name, np.array([s.values for s in result.sets]))
+    _put(forms, constant, "UTT_META", magnet.header[None].astype(np.float64))
+    _put(forms, constant, "TLayer", scifi_layers(detector))
+    _put(forms, constant, "UTLayer", detector.planes()[list(UT_PLANES), :1].T)
     empty = Blob(numbers=0, sha256="0" * 64)
     manifest = Manifest(
         format_version=FORMAT_VERSION,
-        layout_version=LAYOUT_VERSION,
+        forms=forms.name,
+        layout_version=forms.layout_version,
         code_version=__version__,
-        formulas=formulas_hash(),
+        formulas=forms.hash(),
         blobs=Blobs(constant=empty, table=empty),
         constants=Constants(
             velo_sigma=detector.velo.resolution, beam_x=detector.beam.x, beam_y=detector.beam.y
@@ -72,7 +73,7 @@ def assemble(
             **{f"dataset {name}": result.dataset for name, result in results.items()},
         },
         seeds={"run": seed},
-        forms={name: step.formula_hash() for name, step in STEPS.items()},
+        steps={name: step.formula_hash() for name, step in forms.steps.items()},
         fits=[summary for result in results.values() for summary in _summaries(result)],
         supersedes=None,
         created=None,
@@ -99,10 +100,10 @@ def scifi_layers(geometry: Geometry) -> F64:
     return np.stack([planes[:, 0], 1 / planes[:, 2], slopes, errors**2])
 
 
-def _put(constant: F64, name: str, values: F64) -> None:
-    if values.shape != block(name).shape:
-        raise ParkfError(f"block {name}: {values.shape} numbers, expected {block(name).shape}")
-    constant[block_slice(name)] = values.ravel()
+def _put(forms: Forms, constant: F64, name: str, values: F64) -> None:
+    if values.shape != forms.block(name).shape:
+        raise ParkfError(f"block {name}: {values.shape} numbers, expected {forms.block(name).shape}")
+    constant[forms.block_slice(name)] = values.ravel()
 
 
 def _summaries(result: FitResult) -> list[FitSummary]:

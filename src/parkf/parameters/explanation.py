@@ -15,7 +15,7 @@ Explained = tuple[str, str, int, str, float, str, float | None, str]
 
 
 def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) -> Iterator[Explained]:
-    """Explain the numbers of a parameter set in their order: the 466, and the 240,000 if asked for.
+    """Explain the numbers of a parameter set in their order: the constant ones, and the 240,000 if asked for.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
         for one in result.sets
         for index, error in enumerate(one.errors)
     }
-    for n, value in zip(constant_numbers(), loaded.constant, strict=True):
+    for n, value in zip(constant_numbers(loaded.forms), loaded.constant, strict=True):
         error = errors.get((n.block, n.set, n.index))
         yield n.block, n.set, n.index, n.name, float(value), n.unit, error, n.text
     if table:

@@ -1,18 +1,14 @@
 """What the numbers of a parameter set are: their block, set, index, name and unit.
 
-Order and shapes come from :mod:`parkf.steps.blocks`, since the kernel is generated from the same list.
+Order and shapes come from :mod:`parkf.steps.forms`, since the kernel is generated from the same list.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from parkf.steps import BLOCKS, CONSTANT_COUNT, TABLE_SHAPE, Block, offsets
+from parkf.steps import TABLE_SHAPE, Forms
 from parkf.steps.magnet import BINS, PIECES
 
-# Grows with every change of what a number means or where it lies.
-LAYOUT_VERSION = 1
-
-assert CONSTANT_COUNT == 466, f"the trigger's constant blob has 466 numbers, the blocks give {CONSTANT_COUNT}"
 assert TABLE_SHAPE == (60, 50, 80), f"the trigger's table is 60×50×80, the blocks give {TABLE_SHAPE}"
 
 
@@ -36,21 +32,9 @@ class Number:
     text: str
 
 
-def block(name: str) -> Block:
-    """Return the block of this name; KeyError when there is none."""
-    return {b.name: b for b in BLOCKS}[name]
-
-
-def block_slice(name: str) -> slice:
-    """Positions of a block in the constant blob."""
-    rows, columns = block(name).shape
-    start = offsets()[name]
-    return slice(start, start + rows * columns)
-
-
-def constant_numbers() -> Iterator[Number]:
-    """Yield the 466 numbers in their order."""
-    for b in BLOCKS:
+def constant_numbers(forms: Forms) -> Iterator[Number]:
+    """Yield the numbers of the constant blob in their order."""
+    for b in forms.blocks:
         for label in b.sets:
             for index, (name, unit, text) in enumerate(b.columns):
                 yield Number(b.name, label, index, name, unit, text)

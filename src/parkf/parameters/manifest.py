@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from parkf.choices import FormsName
 from parkf.errors import ParkfError
 from parkf.files import read_json, write_json
 
@@ -59,6 +60,7 @@ class Manifest(_Strict):
     """What a parameter set is made of."""
 
     format_version: int = Field(description="Version of this file's format.")
+    forms: FormsName = Field(description="Set of forms: the formulas that the numbers are of.")
     layout_version: int = Field(description="Version of the blobs' layout and meaning.")
     code_version: str = Field(description="Version of parkf that made the set.")
     formulas: Sha256 = Field(
@@ -70,7 +72,7 @@ class Manifest(_Strict):
         description="Fingerprints of geometry, alignment, field, datasets and table."
     )
     seeds: dict[str, int] = Field(description="Seeds of all random draws.")
-    forms: dict[str, Sha256] = Field(description="Fingerprint of each step's formulas.")
+    steps: dict[str, Sha256] = Field(description="Fingerprint of each step's formulas.")
     fits: list[FitSummary] = Field(description="One entry for each fitted set.")
     supersedes: str | None = Field(description="Version of the published set that this one replaces.")
     created: str | None = Field(

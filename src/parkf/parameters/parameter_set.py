@@ -1,4 +1,4 @@
-"""The parameter set: 466 shared numbers, 240,000 of the magnet table, and a manifest."""
+"""The parameter set: the numbers shared by all tracks, 240,000 of the magnet table, and a manifest."""
 
 import hashlib
 from dataclasses import dataclass
@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing
-from parkf.parameters.layout import LAYOUT_VERSION, block, block_slice
 from parkf.parameters.manifest import Blob, Blobs, Manifest, read_manifest, write_manifest
-from parkf.steps import BLOCKS, CONSTANT_COUNT, TABLE_SHAPE
+from parkf.steps import FORMS, TABLE_SHAPE, Forms
 
 CONSTANT_FILE, TABLE_FILE, MANIFEST_FILE = "constant.f32", "global.f32", "manifest.json"
 
@@ -22,8 +21,8 @@ class ParameterSet:
 
     Attributes
     ----------
-    constant : (466,) float32
-        Blocks in the order of :data:`parkf.steps.BLOCKS`.
+    constant : (m,) float32
+        Blocks in the order of the set of forms; 466 numbers in production's.
     table : (60, 50, 80) float32
         Coefficients of the magnet table by bin in x, bin in y.
     manifest : Manifest
@@ -34,9 +33,14 @@ class ParameterSet:
     table: NDArray[np.float32]
     manifest: Manifest
 
+    @property
+    def forms(self) -> Forms:
+        """The set of forms that the numbers are of."""
+        return FORMS[self.manifest.forms]
+
     def block(self, name: str) -> NDArray[np.float32]:
         """Return a block of the constant numbers, (sets, columns) float32."""
-        return self.constant[block_slice(name)].reshape(block(name).shape)
+        return self.constant[self.forms.block_slice(name)].reshape(self.forms.block(name).shape)
 
     def save(self, folder: Path) -> None:
         """Write the two blobs and the manifest, which comes last: a folder with a manifest is whole."""
@@ -56,10 +60,12 @@ def with_blobs(manifest: Manifest, constant: NDArray[np.float32], table: NDArray
         When a shape is wrong or a number is not finite.
     """
     constant, table = np.asarray(constant, dtype="<f4"), np.asarray(table, dtype="<f4")
-    for name, numbers, shape in (("constant", constant, (CONSTANT_COUNT,)), ("table", table, TABLE_SHAPE)):
+    forms = FORMS[manifest.forms]
+    expected = (("constant", constant, (forms.constant_count,)), ("table", table, TABLE_SHAPE))
+    for name, numbers, shape in expected:
         if numbers.shape != shape:
             raise ParkfError(f"parameter set: {name} has shape {numbers.shape}, expected {shape}")
-    _refuse_non_finite("parameter set", constant, table)
+    _refuse_non_finite("parameter set", forms, constant, table)
     blobs = Blobs(constant=_blob(constant), table=_blob(table))
     return ParameterSet(constant, table, manifest.model_copy(update={"blobs": blobs}))
 
@@ -74,14 +80,15 @@ def load(folder: Path) -> ParameterSet:
         when the manifest has unknown fields or is of another format or layout.
     """
     manifest = read_manifest(folder / MANIFEST_FILE)
-    if manifest.layout_version != LAYOUT_VERSION:
+    forms = FORMS[manifest.forms]
+    if manifest.layout_version != forms.layout_version:
         raise ParkfError(
-            f"{folder / MANIFEST_FILE}: layout_version {manifest.layout_version}, expected {LAYOUT_VERSION}; "
-            "train the set again, or read it with the version of parkf that made it"
+            f"{folder / MANIFEST_FILE}: layout_version {manifest.layout_version}, expected "
+            f"{forms.layout_version} of forms '{forms.name}'; train the set again, or read it with the version of parkf that made it"
         )
-    constant = _read(folder / CONSTANT_FILE, manifest.blobs.constant, CONSTANT_COUNT)
+    constant = _read(folder / CONSTANT_FILE, manifest.blobs.constant, forms.constant_count)
     table = _read(folder / TABLE_FILE, manifest.blobs.table, int(np.prod(TABLE_SHAPE))).reshape(TABLE_SHAPE)
-    _refuse_non_finite(str(folder), constant, table)
+    _refuse_non_finite(str(folder), forms, constant, table)
     return ParameterSet(constant, table, manifest)
 
 
@@ -99,10 +106,12 @@ def _read(path: Path, blob: Blob, expected: int) -> NDArray[np.float32]:
     return np.frombuffer(content, dtype="<f4").astype(np.float32)
 
 
-def _refuse_non_finite(where: str, constant: NDArray[np.float32], table: NDArray[np.float32]) -> None:
+def _refuse_non_finite(
+    where: str, forms: Forms, constant: NDArray[np.float32], table: NDArray[np.float32]
+) -> None:
     for position in np.flatnonzero(~np.isfinite(constant))[:1]:
-        name = next(b.name for b in BLOCKS if position < block_slice(b.name).stop)
-        row, column = divmod(int(position) - block_slice(name).start, block(name).shape[1])
+        name = next(b.name for b in forms.blocks if position < forms.block_slice(b.name).stop)
+        row, column = divmod(int(position) - forms.offsets[name], forms.block(name).shape[1])
         value = constant[position]
         raise ParkfError(
             f"{where}: {CONSTANT_FILE}: block {name} set {row} index {column}: {value}, expected a number"

@@ -13,7 +13,7 @@ from parkf.parameters import Manifest, load
 from parkf.report import figures, tables
 from parkf.report.figures import FIT_NAMES
 from parkf.report.verdict import verdict
-from parkf.steps import STEPS
+from parkf.steps import FORMS, STEP_NAMES, Step
 from parkf.training.result import FitResult, SetResult
 
 _TEMPLATES = Environment(
@@ -42,7 +42,7 @@ def write_report(results: Path, index: Path) -> None:
     accuracy = read_json(results / "accuracy.json")
     stages = read_json(results / "stages.json")
     manifest = load(results / "set").manifest
-    fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEPS}
+    fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEP_NAMES}
     for name, fit in fits.items():
         _write(index.with_name(f"{name}.html"), "step.html", **_step(fit))
     numbers = tables.constants(results / "set", results / "fits")
@@ -89,7 +89,7 @@ def _overview(
                 [
                     [
                         Markup('<a href="{0}.html">{0}</a>').format(name),
-                        STEPS[name].text,
+                        FORMS[fit.forms].steps[name].text,
                         str(len(fit.sets)),
                         str(sum(one.rows for one in fit.sets)),
                     ]
@@ -112,21 +112,21 @@ def _in_order(steps: Mapping[str, Any]) -> dict[str, Any]:
 
     def place(label: str) -> tuple[int, int, str]:
         step, _, rest = label.partition(".")
-        return list(STEPS).index(step), int(re.sub(r"\D", "", rest) or 0), rest
+        return STEP_NAMES.index(step), int(re.sub(r"\D", "", rest) or 0), rest
 
     return {label: steps[label] for label in sorted(steps, key=place)}
 
 
 def _step(fit: FitResult) -> dict[str, Any]:
-    step = STEPS[fit.step]
+    step = FORMS[fit.forms].steps[fit.step]
     return {
         "step": step,
         "formulas": [Markup(figures.formula(line)) for line in step.latex().values()],
-        "sets": [_set(fit.step, one) for one in fit.sets],
+        "sets": [_set(step, one) for one in fit.sets],
     }
 
 
-def _set(step: str, one: SetResult) -> dict[str, Any]:
+def _set(step: Step, one: SetResult) -> dict[str, Any]:
     has_noise = any(row.ratio_rms is not None for row in one.accuracy)
     return {
         "label": one.label,

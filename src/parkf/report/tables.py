@@ -7,7 +7,7 @@ from typing import Any
 
 from parkf.parameters import COLUMNS, explain
 from parkf.report.figures import FIT_NAMES
-from parkf.steps import STEPS
+from parkf.steps import Step
 from parkf.training.result import SetResult
 from parkf.validation.sample import STATE
 
@@ -83,7 +83,7 @@ def stages(content: Mapping[str, Any]) -> Cells:
     )
 
 
-def parameters(step: str, one: SetResult) -> Cells:
+def parameters(step: Step, one: SetResult) -> Cells:
     """Value and error of each parameter of a set."""
     return Cells(
         ["number", "meaning", "kind", "value", "error", "unit"],
@@ -97,7 +97,7 @@ def parameters(step: str, one: SetResult) -> Cells:
                 parameter.unit,
             ]
             for index, (parameter, value, error) in enumerate(
-                zip(STEPS[step].parameters, one.values, one.errors, strict=True)
+                zip(step.parameters, one.values, one.errors, strict=True)
             )
         ],
         text=("meaning", "kind", "unit"),

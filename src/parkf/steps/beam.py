@@ -25,7 +25,7 @@ def _beam() -> Step:
             Parameter("scattering angle times momentum, squared", "MeV²", 1.5, "noise"),
             Parameter("lever of the scattering for the position", "1", 0.58, "noise"),
             Parameter("covariance of position and slope", "1", 0.5, "noise"),
-            Parameter("mean energy loss, for the record", "MeV", 0.0, "free"),
+            Parameter("mean energy loss, for the record", "MeV", 0.0, "loss"),
         ),
         outputs={"x": x + tx * dz, "y": y + ty * dz, "tx": tx, "ty": ty},
         noise=scattering((lever * sigma_tx, lever * sigma_ty), (sigma_tx, sigma_ty), (rho, rho)),

@@ -7,9 +7,9 @@ from typing import Literal
 
 import sympy as sp
 
-from parkf.steps.symbols import COMPONENTS, STATE, k, state_derivative, z0, z1
+from parkf.steps.symbols import COMPONENTS, STATE, h, k, state_derivative, without_local, z0, z1
 
-Kind = Literal["extrapolation", "noise", "free"]
+Kind = Literal["extrapolation", "loss", "noise", "free"]
 NOISE = ("x", "y", "tx", "ty", "rho_x", "rho_y")
 
 
@@ -25,8 +25,9 @@ class Parameter:
         Unit of the number as stored, power of ten included.
     start : float
         Where a fit starts.
-    kind : {'extrapolation', 'noise', 'free'}
-        In the formulas of the state, of the noise, or in neither.
+    kind : {'extrapolation', 'loss', 'noise', 'free'}
+        Fitted in the formulas of the state; the mean energy lost since production, which is measured rather
+        than fitted; fitted in the formulas of the noise; or in none.
     parity : {+1, -1}
         Sign that the number takes when h is defined with the opposite sign.
     """
@@ -58,6 +59,10 @@ class Step:
         σ of x, y, tx, ty and the correlations rho_x, rho_y of position and slope; empty without noise.
     surface : dict of Symbol to sympy.Expr
         z0 and z1 on leaning planes as the kernel needs them; empty when both are fixed.
+    local_qop : sympy.Expr, optional
+        For the hop through the magnet: the q/p, in 1/MeV, that the table is asked with.
+    joined : int
+        How many sets of the step's dataset, neighbours in number, make one set here.
     """
 
     name: str
@@ -67,6 +72,8 @@ class Step:
     outputs: dict[str, sp.Expr]
     noise: dict[str, sp.Expr] = field(default_factory=dict)
     surface: dict[sp.Symbol, sp.Expr] = field(default_factory=dict)
+    local_qop: sp.Expr | None = None
+    joined: int = 1
 
     @property
     def symbols(self) -> tuple[sp.Symbol, ...]:
@@ -80,6 +87,10 @@ class Step:
     @property
     def kernel_outputs(self) -> tuple[sp.Expr, ...]:
         """x, y, tx, ty at the target, with z0 and z1 taken from the planes."""
+        return tuple(without_local(form) for form in self._on_planes)
+
+    @property
+    def _on_planes(self) -> tuple[sp.Expr, ...]:
         return tuple(self.outputs[name].subs(self.surface, simultaneous=True) for name in COMPONENTS)
 
     @property
@@ -92,8 +103,11 @@ class Step:
 
     @cached_property
     def kernel_jacobian(self) -> sp.Matrix:
-        """∂(x, y, tx, ty, k)₁ / ∂(x, y, tx, ty, k)₀, 5×5, targets on leaning planes included."""
-        rows = [[state_derivative(out, v) for v in (*STATE, k)] for out in self.kernel_outputs]
+        """∂(x, y, tx, ty, k)₁ / ∂(x, y, tx, ty, k)₀, 5×5, targets on leaning planes included.
+
+        What the formulas call local is not differentiated.
+        """
+        rows = [[state_derivative(out, v) for v in (*STATE, k)] for out in self._on_planes]
         return sp.Matrix([*rows, [0, 0, 0, 0, 1]])
 
     @property
@@ -114,7 +128,8 @@ class Step:
         forms = [(n, sp.srepr(e)) for part in (self.outputs, self.noise) for n, e in part.items()]
         surface = [(str(s), sp.srepr(e)) for s, e in self.surface.items()]
         numbers = [(q.start, q.kind, q.parity) for q in self.parameters]
-        content = repr((self.name, len(self.sets), numbers, forms, surface))
+        local_qop = None if self.local_qop is None else sp.srepr(self.local_qop)
+        content = repr((self.name, len(self.sets), self.joined, numbers, forms, surface, local_qop))
         return hashlib.sha256(content.encode()).hexdigest()
 
     def latex(self) -> dict[str, str]:
@@ -135,3 +150,34 @@ def scattering(
 ) -> dict[str, sp.Expr]:
     """Name the σ of (x, y), the σ of (tx, ty) and their correlations."""
     return dict(zip(NOISE, (*position, *slope, *rho), strict=True))
+
+
+def after_loss(loss: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Give k and h of a track that has lost `loss` (MeV) since production, to first order in loss/p."""
+    gain = 1 + sp.Abs(k) * loss
+    return k * gain, h * gain
+
+
+class Numbers:
+    """The parameters of a form, numbered in the order in which it asks for them."""
+
+    def __init__(self) -> None:
+        self.parameters: list[Parameter] = []
+
+    def __call__(
+        self, text: str, unit: str, start: float = 0.0, kind: Kind = "extrapolation", parity: int = 1
+    ) -> sp.Symbol:
+        """Declare the next parameter and give its symbol; arguments as of :class:`Parameter`."""
+        self.parameters.append(Parameter(text, unit, start, kind, parity))
+        return sp.Symbol(f"p{len(self.parameters) - 1}", real=True)
+
+    def scattering(self, angle: float, dz: sp.Expr) -> dict[str, sp.Expr]:
+        """Declare the six numbers of scattering over a gap, widths ∝ 1/p; `angle` in MeV starts them."""
+        sigma, slope, rho = [], [], []
+        for plane in ("x", "y"):
+            position = self(f"scattering in {plane} per dz times momentum", "MeV", 0.58 * angle, kind="noise")
+            turn = self(f"scattering angle in {plane} times momentum", "MeV", angle, kind="noise")
+            sigma.append(position * sp.Abs(dz * k))
+            slope.append(turn * sp.Abs(k))
+            rho.append(self(f"correlation of {plane} and t{plane}", "1", 0.8, kind="noise"))
+        return scattering((sigma[0], sigma[1]), (slope[0], slope[1]), (rho[0], rho[1]))

@@ -36,9 +36,38 @@ class Side(sp.Function):
         return rf"\operatorname{{sgn}}({sp.latex(self.args[0])})"
 
 
+class Local(sp.Function):
+    """Its argument, taken to be the same for neighbouring states: constant for derivatives by them.
+
+    The bend over a short gap, say: from one end of a track's uncertainty to the other it changes by far less
+    than the scattering. Derivatives with respect to parameters go through.
+    """
+
+    nargs = 1
+
+    @classmethod
+    def eval(cls, argument: sp.Expr) -> sp.Expr | None:
+        """Give a number as it is."""
+        return argument if argument.is_Number else None
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """Give the derivative with respect to the argument: one."""
+        return sp.Integer(1)
+
+    def _latex(self, printer: object) -> str:
+        return rf"\left({sp.latex(self.args[0])}\right)"
+
+
+def without_local(expression: sp.Expr) -> sp.Expr:
+    """Take the arguments for every Local."""
+    return expression.replace(Local, lambda argument: argument)
+
+
 def state_derivative(expression: sp.Expr, variable: sp.Symbol) -> sp.Expr:
     """Differentiate with respect to a state variable; with respect to k, h = pol·k follows along."""
-    derivative = sp.diff(expression, variable)
+    held = {part: sp.Dummy(real=True) for part in expression.atoms(Local)}
+    rest = expression.xreplace(held)
+    derivative = sp.diff(rest, variable)
     if variable == k:
-        derivative += pol * sp.diff(expression, h)
-    return derivative
+        derivative += pol * sp.diff(rest, h)
+    return without_local(derivative.xreplace({dummy: part for part, dummy in held.items()}))

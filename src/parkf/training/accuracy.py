@@ -9,7 +9,7 @@ import numpy as np
 from parkf.codegen.numpy_step import numpy_step
 from parkf.errors import ParkfError
 from parkf.files import read_json, sha256
-from parkf.steps import STEPS
+from parkf.steps import FORMS, Forms
 from parkf.training.minimise import F64
 from parkf.training.momentum import FEWEST_ROWS, momentum_bins
 from parkf.training.result import BinAccuracy, FitResult, load_results
@@ -43,6 +43,7 @@ def measure_accuracy(fits: Path, datasets: Path, table_accuracy: Path) -> dict[s
         When a file is missing or unreadable, or a dataset is not the one that was fitted.
     """
     results = load_results(fits)
+    forms = FORMS[results["UTTF"].forms]
     scattering = np.array(results["UTTF"].sets[0].values)
     steps: dict[str, Any] = {}
     for name in ("V", "VUT", "UT", "TFT", "T"):
@@ -52,14 +53,14 @@ def measure_accuracy(fits: Path, datasets: Path, table_accuracy: Path) -> dict[s
                 f"{path}: not the dataset that {fits / f'{name}.json'} was fitted to; fit it again"
             )
         rows = load_rows(path)
-        for label, numbers in _groups(name):
-            steps[label] = _collect(_step_accuracy(results[name], rows, numbers, scattering))
+        for label, numbers in _groups(name, forms.steps[name].joined):
+            steps[label] = _collect(_step_accuracy(forms, results[name], rows, numbers, scattering))
     # The hop through the magnet was measured when it was fitted, with the table at hand.
     steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
     return {"steps": steps, "table": read_json(table_accuracy)}
 
 
-def _groups(step: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _groups(step: str, joined: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Names in the file, and the sets that they put together."""
     if step == "V":
         yield from (("V.forward", (0,)), ("V.backward", (1,)))
@@ -67,20 +68,22 @@ def _groups(step: str) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield from ((f"UT.gap{gap}", (gap,)) for gap in range(3))
         yield from ((f"UT.gap{gap}.backward", (gap + 3,)) for gap in range(3))
     elif step == "T":
-        yield from ((f"T.gap{gap}", (2 * gap, 2 * gap + 1)) for gap in range(11))
+        yield from (
+            (f"T.gap{gap}", tuple(range(2 * gap // joined, (2 * gap + 1) // joined + 1))) for gap in range(11)
+        )
     else:
         yield step, (0,)
 
 
 def _step_accuracy(
-    result: FitResult, rows: Rows, sets: tuple[int, ...], scattering: F64
+    forms: Forms, result: FitResult, rows: Rows, sets: tuple[int, ...], scattering: F64
 ) -> Iterator[BinAccuracy]:
     """Accuracy of several sets together; a step without noise is measured in UTTF's, with p `scattering`."""
-    functions = numpy_step(STEPS[result.step])
-    noise = functions if functions.step.noise else numpy_step(STEPS["UTTF"])
+    functions = numpy_step(forms.steps[result.step])
+    noise = functions if functions.step.noise else numpy_step(forms.steps["UTTF"])
     parts: dict[str, list[F64]] = {name: [] for name in ("qop", *COMPONENTS)}
     for number in sets:
-        of_set = select(rows, rows["set"] == number)
+        of_set = select(rows, rows["set"] // functions.step.joined == number)
         p = np.array(result.sets[number].values)
         predicted = functions.predict(p, of_set)
         sigma = noise.noise(p if noise is functions else scattering, of_set)

@@ -10,8 +10,9 @@ from parkf.training.mixture import mixture
 from parkf.training.result import Minimum
 from parkf.training.rows import Rows, runge_kutta_residual
 
-# Slopes before positions; ty before tx, which may use it.
-ORDER = ("ty", "tx", "y", "x")
+# Slopes before positions; ty before tx, which may use it; x before y, where there is less to learn about
+# numbers that they share.
+ORDER = ("ty", "tx", "x", "y")
 # A tail that takes outliers off the core and leaves a core without outliers alone.
 TAIL_FRACTION, TAIL_WIDTH = 0.001, 10.0
 

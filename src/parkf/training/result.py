@@ -4,9 +4,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from parkf.choices import FormsName
 from parkf.errors import ParkfError
 from parkf.files import read_json, write_json
-from parkf.steps import STEPS
+from parkf.steps import FORMS, STEP_NAMES
 
 RESULT_VERSION = 1
 
@@ -107,6 +108,8 @@ class FitResult(_Strict):
     ----------
     version : int
         Of this file's format.
+    forms : {'improved', 'production'}
+        Set of forms.
     step : str
         Block of the parameter set.
     formula : str
@@ -120,6 +123,7 @@ class FitResult(_Strict):
     """
 
     version: int = RESULT_VERSION
+    forms: FormsName
     step: str
     formula: str
     dataset: str
@@ -154,20 +158,27 @@ class FitResult(_Strict):
 
 
 def load_results(folder: Path) -> dict[str, FitResult]:
-    """Fit results of all steps.
+    """Fit results of all steps, of one set of forms.
 
     Raises
     ------
     ParkfError
-        When one is missing, of another step, or was fitted with other formulas than the step has now.
+        When one is missing, of another step or set of forms, or was fitted with other formulas than the step
+        has now.
     """
-    results = {}
-    for name, step in STEPS.items():
+    results: dict[str, FitResult] = {}
+    for name in STEP_NAMES:
         path = folder / f"{name}.json"
         result = FitResult.load(path)
         if result.step != name:
             raise ParkfError(f"{path}: fit of step {result.step}, expected {name}")
-        if result.formula != step.formula_hash():
+        for other in results.values():
+            if other.forms != result.forms:
+                raise ParkfError(
+                    f"{path}: fitted with forms '{result.forms}', {other.step} with '{other.forms}'; "
+                    "fit all steps with one set of forms"
+                )
+        if result.formula != FORMS[result.forms].steps[name].formula_hash():
             raise ParkfError(f"{path}: fitted with other formulas than step {name} has now; fit it again")
         results[name] = result
     return results

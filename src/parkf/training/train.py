@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from parkf.choices import FormsName
 from parkf.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.steps import STEPS
+from parkf.steps import FORMS, Step
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.magnet_hop import through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
@@ -30,7 +31,7 @@ from parkf.training.rows import (
 FEWEST_ROWS_OF_A_SET = 100
 
 
-def train_step(dataset: Path, step: str, *, table: Path | None = None) -> FitResult:
+def train_step(dataset: Path, step: str, *, forms: FormsName, table: Path | None = None) -> FitResult:
     """Fit all parameter sets of a step.
 
     Parameters
@@ -38,7 +39,9 @@ def train_step(dataset: Path, step: str, *, table: Path | None = None) -> FitRes
     dataset : Path
         Step dataset, both polarities together.
     step : str
-        Name in :data:`parkf.steps.STEPS`.
+        Name of the step.
+    forms : {'improved', 'production'}
+        Set of forms, of :data:`parkf.steps.FORMS`.
     table : Path, optional
         The magnet table, for UTTF.
 
@@ -52,16 +55,18 @@ def train_step(dataset: Path, step: str, *, table: Path | None = None) -> FitRes
     ParkfError
         When the step does not exist, UTTF comes without a table, a set has too few rows, or a fit is invalid.
     """
-    if step not in STEPS:
-        raise ParkfError(f"step '{step}' does not exist, expected one of {', '.join(STEPS)}")
+    steps = FORMS[forms].steps
+    if step not in steps:
+        raise ParkfError(f"step '{step}' does not exist, expected one of {', '.join(steps)}")
     if (step == "UTTF") != (table is not None):
         raise ParkfError(f"step {step}: a magnet table is needed for UTTF and for no other step")
     rows = load_rows(dataset)
     with threadpool_limits(1):
-        sets = train_rows(rows, step, table=load_table(table) if table else None, where=str(dataset))
+        sets = train_rows(rows, steps[step], table=load_table(table) if table else None, where=str(dataset))
     return FitResult(
+        forms=forms,
         step=step,
-        formula=STEPS[step].formula_hash(),
+        formula=steps[step].formula_hash(),
         dataset=sha256(dataset),
         table=sha256(table) if table else None,
         sets=sets,
@@ -69,15 +74,15 @@ def train_step(dataset: Path, step: str, *, table: Path | None = None) -> FitRes
 
 
 def train_rows(
-    rows: Rows, step: str, *, table: MagnetTable | None = None, where: str = "rows"
+    rows: Rows, step: Step, *, table: MagnetTable | None = None, where: str = "rows"
 ) -> list[SetResult]:
     """Fit all parameter sets of a step to rows in memory; see :func:`train_step`."""
-    functions = numpy_step(STEPS[step])
+    functions = numpy_step(step)
     results = []
-    for number, label in enumerate(STEPS[step].sets):
-        of_set = select(rows, rows["set"] == number)
+    for number, label in enumerate(step.sets):
+        of_set = select(rows, rows["set"] // step.joined == number)
         count = len(of_set["set"])
-        name = f"{where}: step {step}, set {number} ({label})"
+        name = f"{where}: step {step.name}, set {number} ({label})"
         if count < FEWEST_ROWS_OF_A_SET:
             raise ParkfError(
                 f"{name}: {count} rows, expected at least {FEWEST_ROWS_OF_A_SET}; use more events"
@@ -91,14 +96,12 @@ def _train_set(
 ) -> SetResult:
     step = functions.step
     start = np.array([parameter.start for parameter in step.parameters])
-    loss = mean_energy_loss(rows)
+    start[list(step.indices("loss"))] = mean_energy_loss(rows)
     if table is not None:
-        rows, start = through_magnet(table, rows, start, loss)
+        rows = through_magnet(functions, table, rows, start)
     influence = Influence(clusters(rows), len(start))
     values, minima = fit_extrapolation(functions, rows, start, influence, where)
     values, noise_minima = fit_noise(functions, rows, values, influence, where)
-    if step.name == "BEAM":
-        values[-1] = loss
     accuracy, widths = _accuracy(functions, values, rows)
     return SetResult(
         label=label,

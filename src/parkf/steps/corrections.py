@@ -1,0 +1,87 @@
+"""Corrections to the magnet table at z_out, and the scattering from z_in to z_out."""
+
+import sympy as sp
+
+from parkf.steps.step import Numbers, Parameter, Step, after_loss, scattering
+from parkf.steps.symbols import h, k, parameters, ten, tx, ty, x, y
+
+_NAME = "UTTF"
+_TEXT = "corrections to the magnet table at z_out, and the scattering from z_in to z_out"
+_SETS = ("forward",)
+
+
+def _production() -> Step:
+    p = parameters(20)
+    return Step(
+        name=_NAME,
+        text=_TEXT,
+        sets=_SETS,
+        parameters=(
+            Parameter("ty", "MeV", 0.0, parity=-1),
+            Parameter("not used", "1", 0.0, "free"),
+            Parameter("not used", "1", 0.0, "free"),
+            Parameter("y", "1e2 mm MeV", 0.0, parity=-1),
+            Parameter("not used", "1", 0.0, "free"),
+            Parameter("not used", "1", 0.0, "free"),
+            Parameter("tx, linear", "MeV", 0.0, parity=-1),
+            Parameter("tx, quadratic", "1e5 MeV²", 0.0),
+            Parameter("tx, cubic", "1e8 MeV³", 0.0, parity=-1),
+            Parameter("x, linear", "1e2 mm MeV", 0.0, parity=-1),
+            Parameter("x, quadratic", "1e5 mm MeV²", 0.0),
+            Parameter("x, cubic", "1e10 mm MeV³", 0.0, parity=-1),
+            Parameter("scattering angle in x times momentum", "MeV", 2.84, "noise"),
+            Parameter("scattering of x times momentum", "1e2 mm MeV", 100.0, "noise"),
+            Parameter("correlation of x and tx", "1", 0.87, "noise"),
+            Parameter("scattering angle in y times momentum", "MeV", 2.43, "noise"),
+            Parameter("scattering of y times momentum", "1e2 mm MeV", 90.0, "noise"),
+            Parameter("correlation of y and ty", "1", 0.85, "noise"),
+            # It would only repeat the next one, and ruin the conditioning: it stays 0.
+            Parameter("relative change of q/p before the table", "1e-4", 0.0, "free"),
+            Parameter("energy lost before the table", "MeV", 17.0, "loss"),
+        ),
+        outputs={
+            "x": x + ten(2) * p[9] * h + ten(5) * p[10] * k**2 + ten(10) * p[11] * h**3,
+            "y": y + ten(2) * p[3] * h,
+            "tx": tx + p[6] * h + ten(5) * p[7] * k**2 + ten(8) * p[8] * h**3,
+            "ty": ty + p[0] * h,
+        },
+        noise=_noise(p[12:18]),
+        local_qop=k * (1 + ten(-4) * p[18]) + k * sp.Abs(k) * p[19],
+    )
+
+
+def _improved() -> Step:
+    """Only what the table cannot know: it is trained in the field that the rows were made with."""
+    p = Numbers()
+    ty1 = ty + p("ty", "MeV", parity=-1) * h
+    y1 = y + ten(2) * p("y", "1e2 mm MeV", parity=-1) * h
+    tx1 = tx + p("tx, linear", "MeV", parity=-1) * h + ten(5) * p("tx, quadratic", "1e5 MeV²") * k**2
+    x1 = x + ten(2) * p("x, linear", "1e2 mm MeV", parity=-1) * h
+    x1 += ten(5) * p("x, quadratic", "1e5 mm MeV²") * k**2
+    k_here, _ = after_loss(p("energy lost before the table", "MeV", 17.0, "loss"))
+    noise = _noise(
+        [
+            p("scattering angle in x times momentum", "MeV", 2.84, "noise"),
+            p("scattering of x times momentum", "1e2 mm MeV", 100.0, "noise"),
+            p("correlation of x and tx", "1", 0.87, "noise"),
+            p("scattering angle in y times momentum", "MeV", 2.43, "noise"),
+            p("scattering of y times momentum", "1e2 mm MeV", 90.0, "noise"),
+            p("correlation of y and ty", "1", 0.85, "noise"),
+        ]
+    )
+    outputs = {"x": x1, "y": y1, "tx": tx1, "ty": ty1}
+    return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, local_qop=k_here)
+
+
+def _noise(p: list[sp.Symbol] | tuple[sp.Symbol, ...]) -> dict[str, sp.Expr]:
+    """σ_tx, σ_x, ρ_x, σ_ty, σ_y, ρ_y."""
+    sigma_tx, sigma_x, rho_x, sigma_ty, sigma_y, rho_y = p
+    return scattering(
+        (ten(2) * sigma_x * sp.Abs(k), ten(2) * sigma_y * sp.Abs(k)),
+        (sigma_tx * sp.Abs(k), sigma_ty * sp.Abs(k)),
+        (rho_x, rho_y),
+    )
+
+
+PRODUCTION = _production()
+IMPROVED = _improved()

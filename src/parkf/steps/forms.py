@@ -1,0 +1,121 @@
+"""Sets of forms: formulas of all steps that belong together, and the layout of the constant blob."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import sympy as sp
+
+from parkf.choices import FormsName
+from parkf.steps import beam, corrections, magnet, scifi, ut, velo, velo_to_ut
+from parkf.steps.step import Parameter, Step
+
+
+@dataclass(frozen=True)
+class Block:
+    """A rectangle of the constant blob: `sets` rows of `columns` (name, unit, text)."""
+
+    name: str
+    sets: tuple[str, ...]
+    columns: tuple[tuple[str, str, str], ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.sets), len(self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """A set of forms, and the layout of the constant blob that follows from it.
+
+    Attributes
+    ----------
+    name : {'improved', 'production'}
+        What configurations and manifests call it.
+    layout_version : int
+        Grows with every change of what a number of the blobs means or where it lies.
+    steps : dict of str to Step
+        All steps, in the order of their blocks.
+    """
+
+    name: FormsName
+    layout_version: int
+    steps: dict[str, Step]
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The constant blob's blocks in their order."""
+        header = tuple((n, "", t) for n, t in zip(magnet.HEADER, magnet.HEADER_TEXT, strict=True))
+        layers = ("z at y = 0, mm", "dy/dz", "dx/dy", "σ² by cluster size, mm²")
+        blocks = {name: _of_step(step) for name, step in self.steps.items()}
+        return (
+            *(blocks[name] for name in ("V", "VUT", "UT", "UTTF")),
+            Block("UTT_META", ("header",), header),
+            *(blocks[name] for name in ("TFT", "T")),
+            Block("TLayer", layers, _layers("SciFi", 12)),
+            Block("UTLayer", ("z, mm",), _layers("UT", 4)),
+            blocks["BEAM"],
+        )
+
+    @cached_property
+    def offsets(self) -> dict[str, int]:
+        """Position of every block's first number in the constant blob."""
+        result, position = {}, 0
+        for block in self.blocks:
+            result[block.name] = position
+            position += block.shape[0] * block.shape[1]
+        return result
+
+    @property
+    def constant_count(self) -> int:
+        """How many numbers the constant blob has."""
+        return sum(block.shape[0] * block.shape[1] for block in self.blocks)
+
+    def block(self, name: str) -> Block:
+        """Return the block of this name; KeyError when there is none."""
+        return {block.name: block for block in self.blocks}[name]
+
+    def block_slice(self, name: str) -> slice:
+        """Positions of a block in the constant blob."""
+        rows, columns = self.block(name).shape
+        start = self.offsets[name]
+        return slice(start, start + rows * columns)
+
+    def hash(self) -> str:
+        """Fingerprint of all formulas and of the layout, which a compiled kernel was made from."""
+        layout = [(block.name, block.shape) for block in self.blocks]
+        magnet_forms = [sp.srepr(e) for e in (magnet.U_X, magnet.U_Y, magnet.F, *magnet.WEIGHTS.values())]
+        steps = [step.formula_hash() for step in self.steps.values()]
+        text = repr((self.layout_version, steps, layout, magnet.PIECES, magnet_forms))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _of_step(step: Step) -> Block:
+    def column(index: int, parameter: Parameter) -> tuple[str, str, str]:
+        return f"p{index}", parameter.unit, parameter.text
+
+    return Block(step.name, step.sets, tuple(column(i, p) for i, p in enumerate(step.parameters)))
+
+
+def _layers(kind: str, count: int) -> tuple[tuple[str, str, str], ...]:
+    return tuple((f"layer {i}", "", f"{kind} layer {i}") for i in range(count))
+
+
+def _forms(name: FormsName, layout_version: int, *steps: Step) -> Forms:
+    """Put a set of forms together; what all share, in the VELO, is far better than the scattering there."""
+    return Forms(name, layout_version, {step.name: step for step in (velo.V, *steps, beam.BEAM)})
+
+
+FORMS: dict[FormsName, Forms] = {
+    forms.name: forms
+    for forms in (
+        _forms("improved", 2, velo_to_ut.IMPROVED, ut.IMPROVED, corrections.IMPROVED, *scifi.IMPROVED),
+        _forms(
+            "production", 1, velo_to_ut.PRODUCTION, ut.PRODUCTION, corrections.PRODUCTION, *scifi.PRODUCTION
+        ),
+    )
+}
+# The same in all sets of forms, and so are the datasets.
+STEP_NAMES = tuple(FORMS["improved"].steps)
+TABLE_SHAPE = (*magnet.BINS, magnet.COEFFICIENTS)
