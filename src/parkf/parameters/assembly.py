@@ -10,7 +10,9 @@ from parkf.detector.alignment import load_alignment
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
 from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.parameters.manifest import FORMAT_VERSION, Blob, Blobs, Constants, FitSummary, Manifest
+from parkf.parameters.description import describe
+from parkf.parameters.imported import ALWAYS, EMPTY
+from parkf.parameters.manifest import FORMAT_VERSION, MINIMUM_READER, Constants, FitSummary, Manifest
 from parkf.parameters.parameter_set import ParameterSet, with_blobs
 from parkf.steps import FORMS, Forms
 from parkf.training.magnet_table import load_table
@@ -54,17 +56,30 @@ def assemble(
     _put(forms, constant, "UTT_META", magnet.header[None].astype(np.float64))
     _put(forms, constant, "TLayer", scifi_layers(detector))
     _put(forms, constant, "UTLayer", detector.planes()[list(UT_PLANES), :1].T)
-    empty = Blob(numbers=0, sha256="0" * 64)
+    errors = {
+        (name, i, j): error
+        for name, result in results.items()
+        for i, one in enumerate(result.sets)
+        for j, error in enumerate(one.errors)
+    }
+    values = constant.astype(np.float32)
     manifest = Manifest(
         format_version=FORMAT_VERSION,
+        minimum_reader=MINIMUM_READER,
+        version=None,
+        state="open",
+        source="trained",
+        detector=detector.tag,
+        validity=ALWAYS,
         forms=forms.name,
         layout_version=forms.layout_version,
         code_version=__version__,
         formulas=forms.hash(),
-        blobs=Blobs(constant=empty, table=empty),
+        blobs=EMPTY,
         constants=Constants(
             velo_sigma=detector.velo.resolution, beam_x=detector.beam.x, beam_y=detector.beam.y
         ),
+        layout=describe(forms, values, errors),
         inputs={
             "geometry": sha256(geometry),
             "alignment": sha256(alignment),
@@ -75,10 +90,12 @@ def assemble(
         seeds={"run": seed},
         steps={name: step.formula_hash() for name, step in forms.steps.items()},
         fits=[summary for result in results.values() for summary in _summaries(result)],
+        gates=[],
+        environment={},
         supersedes=None,
         created=None,
     )
-    return with_blobs(manifest, constant.astype(np.float32), magnet.coefficients)
+    return with_blobs(manifest, values, magnet.coefficients)
 
 
 def scifi_layers(geometry: Geometry) -> F64:

@@ -1,19 +1,29 @@
 """The manifest of a parameter set: what it is made of, and how a reader knows that it is whole."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from parkf.choices import FormsName
 from parkf.errors import ParkfError
-from parkf.files import read_json, write_json
+from parkf.files import write_json
+from parkf.parameters.schema import first_problem, read_document
 
 # Version of the manifest file itself; what the blobs mean has a version of its own, `layout_version`.
-FORMAT_VERSION = 1
+#
+# 1: until the registry. No set of it was published; it is not read any more.
+# 2: describes every number; state, validity, gates, detector.
+FORMAT_VERSION = 2
+# The oldest format whose readers understand what is written today.
+MINIMUM_READER = 2
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+# Year, detector tag, revision: names sort as sets were published.
+Version = Annotated[str, Field(pattern=r"^[0-9]{4}-[a-z0-9][a-z0-9-]{0,40}-r[0-9]{3}$")]
+Time = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
 
 
 class _Strict(BaseModel):
@@ -56,10 +66,62 @@ class FitSummary(_Strict):
     )
 
 
+class NumberDescription(_Strict):
+    """One number of the constant blob."""
+
+    name: str = Field(description="Name within its set.")
+    text: str = Field(description="What it does.")
+    unit: str = Field(description="Unit of value times scale.")
+    scale: float = Field(gt=0, description="Power of ten that the formula multiplies it with.")
+    value: float = Field(description="The blob's number.")
+    error: float | None = Field(description="Its error; null where no fit determined it.")
+    parity: Literal[1, -1] = Field(description="Its sign under h → −h, h = pol·q/p.")
+
+
+class SetDescription(_Strict):
+    """A row of a block."""
+
+    label: str = Field(description="Which gap, direction or side it is for.")
+    numbers: list[NumberDescription]
+
+
+class BlockDescription(_Strict):
+    """A rectangle of the constant blob."""
+
+    name: str = Field(description="Step, or kind of layers.")
+    sets: list[SetDescription]
+
+
+class Validity(_Strict):
+    """Data that the set is for; null: without limit."""
+
+    first_run: int | None = Field(ge=0, description="First run.")
+    last_run: int | None = Field(ge=0, description="Last run, included.")
+    first_time: Time | None = Field(description="From when on, UTC.")
+    last_time: Time | None = Field(description="Until when, UTC.")
+
+
+class Gate(_Strict):
+    """A requirement for publication."""
+
+    what: str = Field(description="What was measured.")
+    measured: str = Field(description="The figure.")
+    bar: str = Field(description="What it is held against.")
+    met: bool = Field(description="Whether it is met.")
+
+
 class Manifest(_Strict):
     """What a parameter set is made of."""
 
-    format_version: int = Field(description="Version of this file's format.")
+    format_version: int = Field(ge=1, description="Version of this file's format.")
+    minimum_reader: int = Field(ge=1, description="Oldest format whose readers may read this file.")
+    version: Version | None = Field(description="Name in the registry; null before publication.")
+    state: Literal["open", "validated", "published"] = Field(
+        description="A withdrawn set is a published one with a file `withdrawn.json` beside its manifest."
+    )
+    source: str = Field(description="How the numbers came about: trained, or imported from what.")
+    detector: str = Field(description="Tag of the geometry.")
+    validity: Validity
     forms: FormsName = Field(description="Set of forms: the formulas that the numbers are of.")
     layout_version: int = Field(description="Version of the blobs' layout and meaning.")
     code_version: str = Field(description="Version of parkf that made the set.")
@@ -68,16 +130,19 @@ class Manifest(_Strict):
     )
     blobs: Blobs
     constants: Constants
+    layout: list[BlockDescription] = Field(description="Every number of the constant blob, in its order.")
     inputs: dict[str, str] = Field(
         description="Fingerprints of geometry, alignment, field, datasets and table."
     )
     seeds: dict[str, int] = Field(description="Seeds of all random draws.")
     steps: dict[str, Sha256] = Field(description="Fingerprint of each step's formulas.")
     fits: list[FitSummary] = Field(description="One entry for each fitted set.")
-    supersedes: str | None = Field(description="Version of the published set that this one replaces.")
-    created: str | None = Field(
-        description="When it was published, ISO 8601; null before, so that equal inputs give equal bytes."
+    gates: list[Gate] = Field(description="What the set was held against; empty while it is open.")
+    environment: dict[str, str] = Field(
+        description="Python and packages at publication; empty before, so that equal inputs give equal bytes."
     )
+    supersedes: Version | None = Field(description="Version of the published set that this one replaces.")
+    created: Time | None = Field(description="When it was published, UTC; null before.")
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -86,22 +151,26 @@ def read_manifest(path: Path) -> Manifest:
     Raises
     ------
     ParkfError
-        When the file is missing, of a newer format, or does not match the schema; each problem is named.
+        When the file is missing, too large, no JSON, of a format that this reader does not understand, or
+        does not match the schema.
     """
-    content = read_json(path)
-    if not isinstance(content, dict):
-        raise ParkfError(f"{path}: expected a JSON object, got {type(content).__name__}")
-    version = content.get("format_version")
-    if isinstance(version, int) and version != FORMAT_VERSION:
+    content = read_document(path)
+    format_version, minimum = (_version(content, name) for name in ("format_version", "minimum_reader"))
+    if minimum > FORMAT_VERSION:
         raise ParkfError(
-            f"{path}: format_version {version}, expected {FORMAT_VERSION}; "
-            "read it with the version of parkf that wrote it, or a newer one"
+            f"{path}: minimum_reader: got {minimum}, expected at most {FORMAT_VERSION}; "
+            "read it with a newer version of parkf"
         )
-    try:
-        return Manifest.model_validate(content)
-    except ValidationError as error:
-        problems = [f"{path}: {_place(e['loc'])}: {e['msg']}, got {e['input']!r:.80}" for e in error.errors()]
-        raise ParkfError("\n".join(problems)) from error
+    if 0 < format_version < FORMAT_VERSION:
+        raise ParkfError(
+            f"{path}: format_version: got {format_version}, expected {FORMAT_VERSION} or newer; "
+            "make the set again"
+        )
+    newer = format_version > FORMAT_VERSION
+    problem = first_problem(json_schema(), content, unknown_fields_pass=newer)
+    if problem is not None:
+        raise ParkfError(f"{path}: {problem}")
+    return Manifest.model_validate(content, extra="ignore" if newer else "forbid")
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
@@ -109,13 +178,15 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     write_json(path, manifest.model_dump(mode="json"))
 
 
+@cache
 def json_schema() -> dict[str, Any]:
     """JSON schema of the manifest, as kept in ``workflow/schemas/manifest.schema.json``."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Manifest.model_json_schema()}
 
 
-def _place(location: tuple[int | str, ...]) -> str:
-    return ".".join(map(str, location))
+def _version(content: Any, name: str) -> int:
+    version = content.get(name) if isinstance(content, dict) else None
+    return version if isinstance(version, int) and not isinstance(version, bool) else 0
 
 
 if __name__ == "__main__":

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing
-from parkf.parameters.manifest import Blob, Blobs, Manifest, read_manifest, write_manifest
+from parkf.parameters.description import describe, errors_of
+from parkf.parameters.manifest import (
+    Blob,
+    Blobs,
+    BlockDescription,
+    Manifest,
+    read_manifest,
+    write_manifest,
+)
 from parkf.steps import FORMS, TABLE_SHAPE, Forms
 
 CONSTANT_FILE, TABLE_FILE, MANIFEST_FILE = "constant.f32", "global.f32", "manifest.json"
@@ -67,7 +75,8 @@ def with_blobs(manifest: Manifest, constant: NDArray[np.float32], table: NDArray
             raise ParkfError(f"parameter set: {name} has shape {numbers.shape}, expected {shape}")
     _refuse_non_finite("parameter set", forms, constant, table)
     blobs = Blobs(constant=_blob(constant), table=_blob(table))
-    return ParameterSet(constant, table, manifest.model_copy(update={"blobs": blobs}))
+    layout = describe(forms, constant, errors_of(manifest.layout))
+    return ParameterSet(constant, table, manifest.model_copy(update={"blobs": blobs, "layout": layout}))
 
 
 def load(folder: Path) -> ParameterSet:
@@ -79,27 +88,28 @@ def load(folder: Path) -> ParameterSet:
         When a file is missing, truncated, does not match its checksum, holds a number that is not finite, or
         when the manifest has unknown fields or is of another format or layout.
     """
-    manifest = read_manifest(folder / MANIFEST_FILE)
+    path = folder / MANIFEST_FILE
+    manifest = read_manifest(path)
     forms = FORMS[manifest.forms]
     if manifest.layout_version != forms.layout_version:
         raise ParkfError(
-            f"{folder / MANIFEST_FILE}: layout_version {manifest.layout_version}, expected "
-            f"{forms.layout_version} of forms '{forms.name}'; train the set again, or read it with the version of parkf that made it"
+            f"{path}: layout_version: got {manifest.layout_version}, expected {forms.layout_version} of "
+            f"forms '{forms.name}'; train the set again, or read it with the version of parkf that made it"
         )
     constant = _read(folder / CONSTANT_FILE, manifest.blobs.constant, forms.constant_count)
     table = _read(folder / TABLE_FILE, manifest.blobs.table, int(np.prod(TABLE_SHAPE))).reshape(TABLE_SHAPE)
     _refuse_non_finite(str(folder), forms, constant, table)
+    _compare(path, forms, manifest.layout, constant)
     return ParameterSet(constant, table, manifest)
 
 
 def _read(path: Path, blob: Blob, expected: int) -> NDArray[np.float32]:
-    content = existing(path).read_bytes()
-    if len(content) != 4 * expected:
-        raise ParkfError(
-            f"{path}: {len(content)} bytes, expected {4 * expected} ({expected} numbers of float32)"
-        )
+    size = existing(path).stat().st_size
+    if size != 4 * expected:
+        raise ParkfError(f"{path}: {size} bytes, expected {4 * expected} ({expected} numbers of float32)")
     if blob.numbers != expected:
         raise ParkfError(f"{path}: the manifest says {blob.numbers} numbers, expected {expected}")
+    content = path.read_bytes()
     got = hashlib.sha256(content).hexdigest()
     if got != blob.sha256:
         raise ParkfError(f"{path}: sha256 {got}, the manifest says {blob.sha256}; one of the two was changed")
@@ -112,13 +122,38 @@ def _refuse_non_finite(
     for position in np.flatnonzero(~np.isfinite(constant))[:1]:
         name = next(b.name for b in forms.blocks if position < forms.block_slice(b.name).stop)
         row, column = divmod(int(position) - forms.offsets[name], forms.block(name).shape[1])
-        value = constant[position]
         raise ParkfError(
-            f"{where}: {CONSTANT_FILE}: block {name} set {row} index {column}: {value}, expected a number"
+            f"{where}/{CONSTANT_FILE}: block {name} set {row} index {column}: got {constant[position]}, "
+            "expected a number"
         )
     for i, j, index in np.argwhere(~np.isfinite(table))[:1]:
-        value = table[i, j, index]
-        raise ParkfError(f"{where}: {TABLE_FILE}: bin {i},{j} index {index}: {value}, expected a number")
+        raise ParkfError(
+            f"{where}/{TABLE_FILE}: bin {i},{j} index {index}: got {table[i, j, index]}, expected a number"
+        )
+
+
+def _compare(path: Path, forms: Forms, layout: list[BlockDescription], constant: NDArray[np.float32]) -> None:
+    """Refuse a manifest that describes other numbers than the blob holds."""
+
+    def expect(what: str, got: object, expected: object) -> None:
+        if got != expected:
+            raise ParkfError(f"{path}: layout: {what}: got {got}, expected {expected}")
+
+    expect("blocks", len(layout), len(forms.blocks))
+    for b, (described, block) in enumerate(zip(layout, forms.blocks, strict=True)):
+        expect(f"block {b}", described.name, block.name)
+        expect(f"sets of block {block.name}", len(described.sets), block.shape[0])
+        values = constant[forms.block_slice(block.name)].reshape(block.shape)
+        for i, one in enumerate(described.sets):
+            expect(f"numbers of block {block.name} set {i}", len(one.numbers), block.shape[1])
+            for j, number in enumerate(one.numbers):
+                with np.errstate(over="ignore"):
+                    same = np.float32(number.value) == values[i, j]
+                if not same:
+                    raise ParkfError(
+                        f"{path}: layout: block {block.name} set {i} index {j}: got {number.value:.9g}, "
+                        f"expected {values[i, j]:.9g} of {CONSTANT_FILE}"
+                    )
 
 
 def _bytes(numbers: NDArray[np.float32]) -> bytes:

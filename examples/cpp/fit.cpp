@@ -1,0 +1,74 @@
+// Fits a file of track candidates with a published parameter set:
+//
+//     fit SET CANDIDATES OUTPUT [THREADS]
+//
+// Both files are plain float32 and int32, little-endian; `tracks.py` beside this makes one of parkf's Parquet
+// files and reads the other.
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+
+#include "parkf.hpp"
+
+namespace {
+
+template <class T>
+void read(std::ifstream& stream, std::vector<T>& values) {
+  if (!stream.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(sizeof(T) * values.size()))) {
+    throw parkf::Error("candidates: the file is too short for its number of tracks");
+  }
+}
+
+template <class T>
+void write(std::ofstream& stream, const std::vector<T>& values) {
+  stream.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(sizeof(T) * values.size()));
+}
+
+/// The number of tracks, filled up to a multiple of 16, and the arrays of parkf::Tracks one after the other.
+parkf::Tracks<float> read_tracks(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::vector<std::int32_t> count(1);
+  read(stream, count);
+  constexpr std::uintmax_t bytes_of_one = 4 * (3 + 3 * 26 + 4 * 4 + 4 * 12);
+  // No memory for more tracks than the file can hold.
+  if (count[0] < 0 || static_cast<std::uintmax_t>(count[0]) > std::filesystem::file_size(path) / bytes_of_one) {
+    throw parkf::Error("candidates: " + std::to_string(count[0]) + " tracks are not in this file");
+  }
+  parkf::Tracks<float> tracks(static_cast<std::size_t>(count[0]));
+  read(stream, tracks.polarity);
+  read(stream, tracks.qop);
+  read(stream, tracks.velo_n);
+  read(stream, tracks.velo);
+  read(stream, tracks.ut);
+  read(stream, tracks.scifi);
+  return tracks;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4 || argc > 5) {
+    std::cerr << "usage: fit SET CANDIDATES OUTPUT [THREADS]\n";
+    return 2;
+  }
+  try {
+    const auto set = parkf::ParameterSet::load(argv[1]);
+    const auto tracks = read_tracks(argv[2]);
+    const auto fitted = parkf::fit(set, tracks, parkf::Scheme::smoother, argc == 5 ? std::atoi(argv[4]) : 1);
+    std::ofstream output(argv[3], std::ios::binary);
+    write(output, fitted.numbers);
+    write(output, fitted.integers);
+    output.close();
+    if (!output) throw parkf::Error(std::string(argv[3]) + ": cannot be written");
+    std::size_t good = 0;
+    for (std::size_t i = 0; i < fitted.count; ++i) good += fitted[i].status == 0;
+    std::cout << fitted.count << " tracks, " << good << " good fits, with set " << set.version << " of forms '"
+              << set.forms->name << "'\n";
+  } catch (const std::exception& error) {
+    std::cerr << "error: " << error.what() << '\n';
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,45 @@
+"""Candidates for the C++ example, and what it made of them.
+
+python tracks.py write CANDIDATES.parquet TRACKS.bin
+python tracks.py read FITTED.bin CANDIDATES.parquet FITTED.parquet
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from parkf.files import replacing
+from parkf.kalman.candidates import from_arrow
+from parkf.kalman.fitted import INTEGERS, NUMBERS, Fitted
+from parkf.tables import CANDIDATES, FITTED
+
+
+def write(candidates: Path, tracks: Path) -> None:
+    """Write all candidates of a file as plain arrays."""
+    with CANDIDATES.open(candidates) as file:
+        batch = from_arrow(file.read(), np.float32)
+    arrays = (batch.polarity, batch.qop, batch.velo_n, batch.velo, batch.ut, batch.scifi)
+    with replacing(tracks) as temporary, temporary.open("wb") as stream:
+        stream.write(np.array([batch.count], dtype="<i4").tobytes())
+        for array in arrays:
+            stream.write(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes())
+
+
+def read(fitted: Path, candidates: Path, output: Path) -> None:
+    """Take fitted tracks from plain arrays to the table that `parkf fit` writes."""
+    with CANDIDATES.open(candidates) as file:
+        names = file.read(columns=["event", "candidate"]).combine_chunks()
+    words = np.fromfile(fitted, dtype="<i4").reshape(len(NUMBERS) + len(INTEGERS), -1)
+    numbers, integers = words[: len(NUMBERS)].view("<f4"), words[len(NUMBERS) :]
+    tracks = Fitted.from_kernel(numbers, integers, len(names))
+    columns = (names.column(name).combine_chunks() for name in ("event", "candidate"))
+    with FITTED.writer(output) as writer:
+        writer.write_batch(tracks.to_arrow(*columns))
+
+
+if __name__ == "__main__":
+    command, *paths = sys.argv[1:] or ["help"]
+    if (command, len(paths)) not in (("write", 2), ("read", 3)):
+        sys.exit(__doc__)
+    {"write": write, "read": read}[command](*map(Path, paths))

@@ -1,0 +1,143 @@
+#pragma once
+// Tracks in, fitted tracks out, with the kernel that parkf itself runs. How many tracks share a vector register
+// follows from the instruction set that this is compiled for, as in parkf's own builds: with the same options the
+// numbers are the same to the last bit.
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "parameter_set.hpp"
+#include "track.hpp"
+
+namespace parkf {
+
+enum class Scheme { smoother, forward_backward };
+
+/// The kernel's view of arrays as `Tracks` has them, wherever they lie.
+template <class S>
+kalman::Candidates<S> candidates(std::size_t stride, const S* polarity, const S* qop, const int* velo_n,
+                                 const S* velo, const S* ut, const S* scifi) {
+  const auto v = [&](int quantity) { return velo + quantity * kalman::velo_slots * stride; };
+  const auto u = [&](int quantity) { return ut + quantity * kalman::ut_layers * stride; };
+  const auto s = [&](int quantity) { return scifi + quantity * kalman::scifi_layers * stride; };
+  return {static_cast<long>(stride), polarity, qop, velo_n, v(0), v(1), v(2), u(0), u(1),
+          u(2), u(3), s(0), s(1), s(2), s(3)};
+}
+
+/// Candidates, track by track next to each other; slots without a hit hold NaN. S: float or double. Lengths in mm.
+template <class S>
+class Tracks {
+ public:
+  explicit Tracks(std::size_t count)
+      : count(count), stride((count + 15) / 16 * 16), polarity(stride, S(1)), qop(stride, S(1)), velo_n(stride, 0),
+        velo(hits(3 * kalman::velo_slots)), ut(hits(4 * kalman::ut_layers)), scifi(hits(4 * kalman::scifi_layers)) {}
+
+  std::size_t count, stride;
+  std::vector<S> polarity;    // +1 MagUp, -1 MagDown
+  std::vector<S> qop;         // the pattern recognition's, 1/MeV
+  std::vector<int> velo_n;    // VELO hits, which fill the first slots in ascending z
+  std::vector<S> velo;        // (x, y, z; 26 slots; stride)
+  std::vector<S> ut, scifi;   // (x at y = 0, z there, dx/dy, σ; 4 or 12 layers; stride)
+
+  kalman::Candidates<S> view() const {
+    return candidates<S>(stride, polarity.data(), qop.data(), velo_n.data(), velo.data(), ut.data(), scifi.data());
+  }
+  void check() const {
+    const bool fits = polarity.size() == stride && qop.size() == stride && velo_n.size() == stride &&
+                      velo.size() == 3 * kalman::velo_slots * stride && ut.size() == 4 * kalman::ut_layers * stride &&
+                      scifi.size() == 4 * kalman::scifi_layers * stride;
+    if (!fits) throw Error("tracks: an array has another size than it was made with");
+    for (std::size_t i = 0; i < count; ++i) {
+      if (polarity[i] != 1 && polarity[i] != -1) {
+        throw Error("tracks: polarity of track " + std::to_string(i) + ": expected +1 or -1");
+      }
+      if (velo_n[i] < 0 || velo_n[i] > kalman::velo_slots) {
+        throw Error("tracks: velo_n of track " + std::to_string(i) + ": got " + std::to_string(velo_n[i]) +
+                    ", expected 0 to " + std::to_string(kalman::velo_slots));
+      }
+    }
+  }
+
+ private:
+  std::vector<S> hits(std::size_t slots) const {
+    return std::vector<S>(slots * stride, std::numeric_limits<S>::quiet_NaN());
+  }
+};
+
+/// Fitted tracks: rows z, x, y, tx, ty, q/p, xx, x·tx, tx·tx, yy, y·ty, ty·ty, (q/p)², χ² of VELO, UT and SciFi;
+/// and ndof of VELO, UT and SciFi, status (0: good).
+template <class S>
+struct Results {
+  std::size_t count, stride;
+  std::vector<S> numbers;     // (16, stride)
+  std::vector<int> integers;  // (4, stride)
+
+  kalman::Fitted<S> operator[](std::size_t i) const {
+    const auto n = [&](int row) { return numbers[row * stride + i]; };
+    const auto m = [&](int row) { return integers[row * stride + i]; };
+    return {n(0), n(1), n(2),  n(3),  n(4),  n(5),  n(6),  n(7), n(8), n(9),
+            n(10), n(11), n(12), n(13), n(14), n(15), m(0), m(1), m(2), m(3)};
+  }
+};
+
+namespace detail {
+
+template <class S>
+struct Job {
+  kalman::Candidates<S> tracks;
+  kalman::Detector<S> detector;
+  Scheme scheme;
+  S* numbers;
+  int* integers;
+};
+
+#if defined(__CUDACC__) || !defined(__GNUC__)
+template <class S>
+using Together = S;
+#elif defined(__AVX512F__)
+template <class S>
+using Together = kalman::Lanes<S, 64 / sizeof(S)>;
+#elif defined(__AVX2__)
+template <class S>
+using Together = kalman::Lanes<S, 32 / sizeof(S)>;
+#elif defined(__SSE4_2__)
+template <class S>
+using Together = kalman::Lanes<S, 16 / sizeof(S)>;
+#else
+template <class S>
+using Together = S;
+#endif
+
+/// Fit tracks begin … end - 1, multiples of 16, with a set's forms; below, for each that this header knows.
+template <class S>
+bool fit_range(const std::string& forms, const Job<S>& job, long begin, long end);
+
+}  // namespace detail
+
+/// Fit tracks. The result does not depend on the number of threads.
+template <class S>
+Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, Scheme scheme = Scheme::smoother, int threads = 1) {
+  tracks.check();
+  if (set.forms == nullptr) throw Error("parameter set: not loaded");
+  Results<S> results{tracks.count, tracks.stride, std::vector<S>(kalman::fitted_numbers * tracks.stride),
+                     std::vector<int>(kalman::fitted_integers * tracks.stride)};
+  const std::vector<S> constant(set.constant.begin(), set.constant.end());
+  const detail::Job<S> job{tracks.view(),
+                           {constant.data(), set.table.data(), static_cast<S>(set.velo_sigma * set.velo_sigma),
+                            static_cast<S>(set.beam_x), static_cast<S>(set.beam_y)},
+                           scheme, results.numbers.data(), results.integers.data()};
+  const long groups = static_cast<long>(tracks.stride / 16), team = std::max(1, threads);
+  std::vector<std::thread> others;
+  const auto work = [&](long member) {
+    detail::fit_range(set.forms->name, job, groups * member / team * 16, groups * (member + 1) / team * 16);
+  };
+  for (long member = 1; member < team; ++member) others.emplace_back(work, member);
+  work(0);
+  for (std::thread& other : others) other.join();
+  return results;
+}
+
+}  // namespace parkf

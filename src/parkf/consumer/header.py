@@ -1,0 +1,141 @@
+"""Puts the header together: the loader, the manifest's schema, the kernel, what each set of forms adds."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from parkf import __version__
+from parkf.choices import FormsName
+from parkf.kalman.source import KERNEL_FOLDER
+from parkf.parameters.manifest import FORMAT_VERSION, json_schema
+from parkf.steps import FORMS, Forms
+
+_HERE = Path(__file__).parent
+_INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
+# Compilers limit the length of a string.
+_PIECE = 8000
+_SCHEMA_WORDS = frozenset({"title", "description", "$schema"})
+
+_OPENING = f"""\
+#pragma once
+// parkf {__version__}: loads parameter sets of the Parameterised Kalman Filter and fits tracks with them.
+// Written by `parkf params header`; C++17 and its standard library are all it needs. GCC and Clang fit
+// several tracks at once. Options for the same numbers as parkf's own builds, to the last bit:
+//   all builds   -O3 -fno-math-errno -fno-trapping-math -Wno-psabi
+//   plain        -ffp-contract=off
+//   x86-64-v2    -march=x86-64-v2 -ffp-contract=off
+//   x86-64-v3    -march=x86-64-v3 -ffp-contract=fast
+//   x86-64-v4    -march=x86-64-v4 -ffp-contract=fast -mprefer-vector-width=512
+"""
+
+
+def cpp_header() -> str:
+    """Text of the header, for all sets of forms that the installed kernel has."""
+    shared: set[str] = set()
+    parts = [
+        _OPENING,
+        f"namespace parkf {{\nconstexpr int format_version = {FORMAT_VERSION};\n}}\n",
+        _expand("number.hpp", None, shared),
+        # Vector types are no CUDA.
+        "#if !defined(__CUDACC__) && defined(__GNUC__)\n",
+        _expand("lanes.hpp", None, shared),
+        "#endif\n",
+        _expand("fit.hpp", None, shared),
+        _schema(json_schema()),
+        _layouts(),
+    ]
+    for name in FORMS:
+        # What is made for a set of forms lies in its namespace, and comes once for each.
+        made_for_it = set(shared)
+        parts += [_expand(file, name, made_for_it) for file in ("smoother.hpp", "forward_backward.hpp")]
+        parts.append("#undef PARKF_FORMS\n")
+        shared |= {file for file in made_for_it if not _is_made_for_forms(file)}
+    parts.append(_dispatch())
+    return "".join(parts)
+
+
+def _file(name: str, forms: FormsName | None) -> Path:
+    folders = [_HERE, KERNEL_FOLDER, *([KERNEL_FOLDER / forms] if forms else [])]
+    return next(folder / name for folder in folders if (folder / name).exists())
+
+
+def _is_made_for_forms(name: str) -> bool:
+    return "PARKF_FORMS" in _file(name, next(iter(FORMS))).read_text()
+
+
+def _expand(name: str, forms: FormsName | None, seen: set[str]) -> str:
+    """Text of a file with those that it includes, each once."""
+    if name in seen:
+        return ""
+    seen.add(name)
+    text = _file(name, forms).read_text().replace("#pragma once\n", "")
+    return _INCLUDE.sub(lambda match: _expand(match[1], forms, seen), text)
+
+
+def _schema(schema: Mapping[str, Any]) -> str:
+    text = json.dumps(_bare(schema), separators=(",", ":"))
+    pieces = [text[i : i + _PIECE] for i in range(0, len(text), _PIECE)]
+    literals = ",\n".join(f'      R"json({piece})json"' for piece in pieces)
+    return (
+        "\nnamespace parkf {\n\ninline const std::vector<std::string_view>& schema_text() {\n"
+        f"  static const std::vector<std::string_view> pieces{{\n{literals}}};\n  return pieces;\n}}\n\n"
+        "}  // namespace parkf\n"
+    )
+
+
+def _bare(schema: Any) -> Any:
+    """Leave out what is for people; names of properties stay, whatever they are."""
+    if isinstance(schema, list):
+        return [_bare(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    named = ("properties", "$defs")
+    return {
+        word: {name: _bare(one) for name, one in value.items()} if word in named else _bare(value)
+        for word, value in schema.items()
+        if word not in _SCHEMA_WORDS
+    }
+
+
+def _layouts() -> str:
+    entries = ",\n".join(_layout(forms) for forms in FORMS.values())
+    return (
+        "\nnamespace parkf {\n\ninline const std::vector<FormsLayout>& known_forms() {\n"
+        f"  static const std::vector<FormsLayout> all{{\n{entries}}};\n  return all;\n}}\n\n"
+        "}  // namespace parkf\n\n"
+    )
+
+
+def _layout(forms: Forms) -> str:
+    blocks = ", ".join(f'{{"{b.name}", {b.shape[0]}, {b.shape[1]}}}' for b in forms.blocks)
+    return f'      {{"{forms.name}", {forms.layout_version}, "{forms.hash()}",\n       {{{blocks}}}}}'
+
+
+def _dispatch() -> str:
+    cases = "\n".join(
+        f"""  if (forms == "{name}") {{
+    for (long i = begin; i < end; i += kalman::Number<T>::lanes) {{
+      const kalman::Fitted<T> track =
+          job.scheme == Scheme::smoother
+              ? kalman::{name}::fit_smoother<T>(job.tracks, i, job.detector)
+              : kalman::{name}::fit_forward_backward<T>(job.tracks, i, job.detector);
+      kalman::store(track, job.tracks.stride, i, job.numbers, job.integers);
+    }}
+    return true;
+  }}"""
+        for name in FORMS
+    )
+    return f"""
+namespace parkf::detail {{
+
+template <class S>
+bool fit_range(const std::string& forms, const Job<S>& job, long begin, long end) {{
+  using T = Together<S>;
+{cases}
+  return false;
+}}
+
+}}  // namespace parkf::detail
+"""

@@ -1,0 +1,37 @@
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parkf.consumer import cpp_header
+from parkf.parameters.imported import imported
+from parkf.parameters.manifest import Constants
+from parkf.parameters.parameter_set import ParameterSet
+from parkf.steps import FORMS, TABLE_SHAPE
+
+TESTS = Path(__file__).parents[1]
+# Bad sets and toy tracks are modules beside the tests of Python's reader and fit.
+sys.path[:0] = [str(TESTS / "parameters"), str(TESTS / "kalman")]
+
+
+@pytest.fixture(scope="session")
+def header(tmp_path_factory) -> Path:
+    """Folder with parkf.hpp; tests that compile are skipped where there is no compiler."""
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
+    folder = tmp_path_factory.mktemp("header")
+    (folder / "parkf.hpp").write_text(cpp_header())
+    return folder
+
+
+@pytest.fixture(scope="session")
+def parameters() -> ParameterSet:
+    """A set of random numbers: whole, but of no detector."""
+    random = np.random.default_rng(7)
+    forms = FORMS["production"]
+    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in forms.blocks}
+    table = random.normal(size=TABLE_SHAPE).astype(np.float32)
+    constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)
+    return imported(forms, blocks, table, constants, inputs={"field": "abc"}, source="test")

@@ -1,0 +1,85 @@
+"""The C++ reader takes what Python's takes, and refuses the same sets for the same reasons."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import bad_sets
+import pytest
+
+from parkf.errors import ParkfError
+from parkf.parameters import load
+
+PROGRAM = r"""
+#include <iostream>
+
+#include "parkf.hpp"
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    try {
+      const auto set = parkf::ParameterSet::load(argv[i]);
+      std::cout << "loaded " << set.constant[0] << ' ' << set.table.back() << ' ' << set.velo_sigma << '\n';
+    } catch (const parkf::Error& error) {
+      std::cout << error.what() << '\n';
+    }
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def cpp_load(header, tmp_path_factory):
+    """Load sets with the C++ reader, under the sanitizers; give a line for each."""
+    folder = tmp_path_factory.mktemp("reader")
+    (folder / "main.cpp").write_text(PROGRAM)
+    options = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-fsanitize=address,undefined"]
+    build = [
+        "g++",
+        *options,
+        "-fno-sanitize-recover=all",
+        f"-I{header}",
+        "main.cpp",
+        "-o",
+        "main",
+        "-pthread",
+    ]
+    subprocess.run(build, cwd=folder, check=True)
+
+    def run(*sets: Path) -> list[str]:
+        done = subprocess.run(
+            [folder / "main", *sets], capture_output=True, text=True, check=True, timeout=60
+        )
+        return done.stdout.splitlines()
+
+    return run
+
+
+def python_message(path: Path) -> str:
+    with pytest.raises(ParkfError) as caught:
+        load(path)
+    return str(caught.value)
+
+
+def test_every_bad_set_is_refused_for_the_same_reason(tmp_path, parameters, cpp_load):
+    reasons = bad_sets.make(parameters, tmp_path)
+    for (path, reason), message in zip(reasons.items(), cpp_load(*reasons), strict=True):
+        python = python_message(path)
+        assert message.startswith(f"{path}/{reason}"), path.name
+        if "not a JSON file" not in message:
+            # What to do about it may be said in other words; place, got and expected are the same.
+            assert re.split(" of forms|; ", message)[0] == re.split(" of forms|; ", python)[0]
+
+
+def test_whole_sets_are_read(tmp_path, parameters, cpp_load):
+    parameters.save(tmp_path / "one")
+    parameters.save(tmp_path / "newer")
+    bad_sets.edit(lambda c: c.update(format_version=3, news={"a": [1]}))(tmp_path / "newer")
+    expected = f"loaded {parameters.constant[0]:.6g} {parameters.table.ravel()[-1]:.6g} 0.0125"
+    assert cpp_load(tmp_path / "one", tmp_path / "newer") == [expected, expected]
+
+
+def test_other_formulas_are_refused(tmp_path, parameters, cpp_load):
+    parameters.save(tmp_path)
+    bad_sets.edit(lambda c: c.update(formulas="0" * 64))(tmp_path)
+    assert "formulas: got 000000000000…, expected" in cpp_load(tmp_path)[0]
