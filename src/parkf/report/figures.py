@@ -15,8 +15,6 @@ from matplotlib import mathtext
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from parkf.training.result import BinAccuracy
-
 FIT_NAMES = {
     "parkf": "ParKF (smoother)",
     "paper_scheme": "paper's scheme",
@@ -146,23 +144,35 @@ def table_accuracy(rows: Sequence[Mapping[str, Any]]) -> str:
     return drawn.svg
 
 
-def step_accuracy(steps: Mapping[str, Any]) -> str:
-    """Draw RMS of δ_par over σ_MS as a map of steps and momentum bins, one panel a component."""
-    bins = next(iter(steps.values()))["x"]
-    labels = [f"{row['p_min']:g}–{row['p_max']:g}" for row in bins]
-    with figure(4, width=3.1, height=0.24 * len(steps) + 1.2) as drawn:
-        for component, axes in zip(("x", "y", "tx", "ty"), drawn.axes, strict=True):
-            ratios = np.full((len(steps), len(bins)), np.nan)
-            for index, components in enumerate(steps.values()):
-                for row in components[component]:
-                    ratios[index, labels.index(f"{row['p_min']:g}–{row['p_max']:g}")] = row["ratio_rms"]
-            # White where form and scattering are equal, blue where the form is better.
-            axes.imshow(np.log10(ratios), vmin=-2, vmax=2, cmap="RdBu_r", aspect="auto")
-            for (row, column), ratio in np.ndenumerate(ratios):
-                ink = "white" if ratio < 0.06 else "black"
-                axes.text(column, row, f"{ratio:.1g}", ha="center", va="center", fontsize=7, color=ink)
-            axes.set_xticks(range(len(bins)), labels=labels, rotation=60, fontsize=7)
-            axes.set_yticks(range(len(steps)), labels=list(steps) if component == "x" else [], fontsize=7)
+Bins = Mapping[str, Mapping[str, Mapping[tuple[float, float], float]]]
+
+
+def bin_map(values: Bins, *, span: float) -> str:
+    """Draw a number as a map of rows and momentum bins, one panel a component.
+
+    Parameters
+    ----------
+    values : mapping
+        Row, then component, then (p_min, p_max) in GeV.
+    span : float
+        Factor above and below one at which the colours are full; white is one.
+    """
+    bins = sorted({edges for row in values.values() for cells in row.values() for edges in cells})
+    components = ("x", "y", "tx", "ty")
+    with figure(4, width=3.1, height=0.24 * len(values) + 1.2) as drawn:
+        for component, axes in zip(components, drawn.axes, strict=True):
+            numbers = np.array(
+                [[row.get(component, {}).get(edges, np.nan) for edges in bins] for row in values.values()]
+            )
+            colour = np.clip(np.log(numbers) / np.log(span), -1, 1)
+            axes.imshow(colour, vmin=-1, vmax=1, cmap="RdBu_r", aspect="auto")
+            for (row, column), number in np.ndenumerate(numbers):
+                ink = "white" if abs(colour[row, column]) > 0.6 else "black"
+                axes.text(column, row, f"{number:.2g}", ha="center", va="center", fontsize=6.5, color=ink)
+            axes.set_xticks(
+                range(len(bins)), labels=[f"{low:g}–{high:g}" for low, high in bins], rotation=60, fontsize=7
+            )
+            axes.set_yticks(range(len(values)), labels=list(values) if component == "x" else [], fontsize=7)
             axes.set(title=COMPONENTS[component], xlabel="p [GeV]")
             axes.grid(visible=False)
     return drawn.svg
@@ -177,23 +187,3 @@ def formula(latex: str) -> str:
     # The image carries a date otherwise, and two equal runs would differ.
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     return text[text.index("<svg") :]
-
-
-def set_accuracy(accuracy: Sequence[BinAccuracy]) -> str:
-    """Draw δ_par/σ_MS and the width of the standardised truth of one parameter set against momentum."""
-    with figure(2, height=2.6) as drawn:
-        for component in ("x", "y", "tx", "ty"):
-            rows = [row for row in accuracy if row.component == component and row.ratio_rms is not None]
-            centre = [np.sqrt(row.p_min * row.p_max) for row in rows]
-            for axes, values in (
-                (drawn.axes[0], [row.ratio_rms for row in rows]),
-                (drawn.axes[1], [row.truth_width for row in rows]),
-            ):
-                axes.plot(centre, np.array(values, np.float64), "o-", ms=4, label=COMPONENTS[component])
-        for axes in drawn.axes:
-            _momentum_axis(axes)
-        drawn.axes[0].set(yscale="log", ylabel="RMS of δ_par / σ_MS")
-        drawn.axes[1].set(ylabel="68 % width of (form − truth)/σ")
-        drawn.axes[1].axhline(1, color="grey", lw=0.8)
-        drawn.axes[0].legend()
-    return drawn.svg

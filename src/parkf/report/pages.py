@@ -78,7 +78,7 @@ def _overview(
             "pulls": Markup(figures.pulls(measured)),
             "ghosts": Markup(figures.ghosts(measured)),
             "table": Markup(figures.table_accuracy(fiducial)),
-            "steps": Markup(figures.step_accuracy(_in_order(accuracy["steps"]))),
+            "steps": Markup(figures.bin_map(_ratios(_in_order(accuracy["steps"])), span=100)),
         },
         "tables": {
             "momentum": tables.momentum(measured),
@@ -122,17 +122,39 @@ def _step(fit: FitResult) -> dict[str, Any]:
     return {
         "step": step,
         "formulas": [Markup(figures.formula(line)) for line in step.latex().values()],
+        "ratio": _map(fit, "ratio_rms", span=100),
+        "truth": _map(fit, "truth_width", span=1.3),
         "sets": [_set(step, one) for one in fit.sets],
     }
 
 
+def _ratios(steps: Mapping[str, Any]) -> figures.Bins:
+    """Arrange the ratios of ``accuracy.json`` for a map."""
+    return {
+        label: {
+            component: {(row["p_min"], row["p_max"]): row["ratio_rms"] for row in rows}
+            for component, rows in components.items()
+        }
+        for label, components in steps.items()
+    }
+
+
+def _map(fit: FitResult, quantity: str, *, span: float) -> Markup | None:
+    """Draw one figure of all sets of a step by momentum; none for a step without scattering."""
+    values: dict[str, dict[str, dict[tuple[float, float], float]]] = {}
+    for one in fit.sets:
+        for row in one.accuracy:
+            if (number := getattr(row, quantity)) is not None:
+                bins = values.setdefault(one.label, {}).setdefault(row.component, {})
+                bins[row.p_min, row.p_max] = number
+    return Markup(figures.bin_map(values, span=span)) if values else None
+
+
 def _set(step: Step, one: SetResult) -> dict[str, Any]:
-    has_noise = any(row.ratio_rms is not None for row in one.accuracy)
     return {
         "label": one.label,
         "rows": one.rows,
         "parameters": tables.parameters(step, one),
         "minima": tables.minima(one),
-        "accuracy": Markup(figures.set_accuracy(one.accuracy)) if has_noise else None,
         "correlations": [m for m in one.minima if len(m.names) > 1],
     }
