@@ -14,7 +14,7 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e '.[dev]'
 	touch $@
 
-.PHONY: run dry-run test lint build smoke paper clean
+.PHONY: run dry-run publish test lint build smoke paper clean
 
 build: $(VENV)/.installed
 
@@ -24,6 +24,10 @@ run: build  ## train, validate and report with workflow/config/$(RUN).yaml
 
 dry-run: build  ## what a run would do now
 	$(SNAKEMAKE) --dry-run
+
+publish: build  ## publish the set of results/$(RUN) to params/, if it meets its gates
+	$(SNAKEMAKE) publish
+	@cat results/$(RUN)/published.json
 
 smoke paper: build  ## the run for tests; 10,000 events a polarity
 	$(MAKE) run RUN=$@

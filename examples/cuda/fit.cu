@@ -11,7 +11,8 @@
 
 namespace {
 
-namespace forms = parkf::kalman::improved;
+// The set of forms is chosen when this is compiled: one kernel, its constants in constant memory.
+namespace forms = parkf::kalman::production;
 
 __constant__ float constants[forms::layout::count];
 
@@ -76,7 +77,7 @@ int main(int argc, char** argv) {
   try {
     const auto set = parkf::ParameterSet::load(argv[1]);
     if (set.formulas() != forms::formulas_hash) {
-      throw parkf::Error(std::string("parameter set: forms '") + set.forms->name + "', this example is for 'improved'");
+      throw parkf::Error(std::string("parameter set: forms '") + set.forms->name + "', this example is for 'production'");
     }
     const auto tracks = straight_tracks(argc == 3 ? std::strtoul(argv[2], nullptr, 10) : 100000);
     check(cudaMemcpyToSymbol(constants, set.constant.data(), sizeof(float) * set.constant.size()));

@@ -1,6 +1,6 @@
 """The one collection of sets that every reader must refuse, each for the reason that stands beside it.
 
-A case is a change to a whole set's folder, and what the message says after the folder's path; details of where
+A case is a change to a whole set, and what the message says after the folder's path; details of where
 a text stops being JSON follow, in each reader's own words.
 """
 

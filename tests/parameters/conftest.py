@@ -10,8 +10,8 @@ from parkf.parameters.parameter_set import ParameterSet
 from parkf.steps import FORMS, TABLE_SHAPE
 
 PRODUCTION = FORMS["production"]
-# The collection of bad sets is a module beside the tests that use it.
-sys.path.insert(0, str(Path(__file__).parent))
+# The collection of bad sets and the toy tracks are modules beside the tests that use them.
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "kalman")]
 
 
 @pytest.fixture

@@ -4,12 +4,51 @@
 
 #include <cmath>
 #include <optional>
-#include <regex>
 #include <string>
+#include <string_view>
 
 #include "json.hpp"
 
 namespace parkf::json {
+
+/// Whether text is like a pattern: ^, then characters or [classes] with {n} or {from,to}, then $. No more than that:
+/// the standard library's expressions take long to compile, and recurse once for each character.
+class Pattern {
+ public:
+  static bool matches(std::string_view pattern, std::string_view text) {
+    return pattern.size() >= 2 && here(pattern.substr(1, pattern.size() - 2), text);
+  }
+
+ private:
+  static bool here(std::string_view pattern, std::string_view text) {
+    if (pattern.empty()) return text.empty();
+    const std::size_t end = pattern[0] == '[' ? pattern.find(']') + 1 : 1;
+    const std::string_view one = pattern.substr(0, end);
+    std::string_view rest = pattern.substr(end);
+    std::size_t least = 1, most = 1;
+    if (!rest.empty() && rest[0] == '{') {
+      const std::string count(rest.substr(1, rest.find('}') - 1));
+      const std::size_t comma = count.find(',');
+      least = std::strtoul(count.c_str(), nullptr, 10);
+      most = comma == std::string::npos ? least : std::strtoul(count.c_str() + comma + 1, nullptr, 10);
+      rest = rest.substr(rest.find('}') + 1);
+    }
+    for (std::size_t n = 0; n <= most; ++n) {
+      if (n >= least && here(rest, text.substr(n))) return true;
+      if (n >= text.size() || !in(one, text[n])) return false;
+    }
+    return false;
+  }
+  static bool in(std::string_view one, char c) {
+    if (one[0] != '[') return one[0] == c;
+    for (std::size_t i = 1; i + 1 < one.size(); ++i) {
+      const bool range = i + 3 < one.size() && one[i + 1] == '-';
+      if (range ? one[i] <= c && c <= one[i + 2] : one[i] == c) return true;
+      if (range) i += 2;
+    }
+    return false;
+  }
+};
 
 class Schema {
  public:
@@ -122,8 +161,7 @@ class Schema {
   }
   Problem text(const Value& schema, const Value& value, const std::string& place) const {
     const Value* pattern = schema.find("pattern");
-    // Nothing that a pattern asks for is longer; the library's matcher would recurse once for each character.
-    if (pattern && (value.text.size() > 100 || !std::regex_match(value.text, std::regex(pattern->text)))) {
+    if (pattern && !Pattern::matches(pattern->text, value.text)) {
       return expected(place, value, "text like " + pattern->text);
     }
     return choice(schema, value, place);

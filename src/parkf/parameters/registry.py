@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version as installed
 from pathlib import Path
-from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -41,7 +40,7 @@ class Withdrawal(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    reason: Annotated[str, Field(min_length=1, description="What is wrong with the set.")]
+    reason: str = Field(description="What is wrong with the set.")
     time: str = Field(description="When it was withdrawn, UTC.")
 
 

@@ -1,0 +1,189 @@
+"""`parkf params` as its users call it: what it prints, what it exits with, and a set's way through it all."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from kalman_toy import generate
+from typer.testing import CliRunner
+
+from parkf.cli import app
+from parkf.kalman import fit
+from parkf.parameters import load
+from parkf.parameters.imported import imported
+from parkf.parameters.manifest import Constants
+from parkf.report.verdict import LHCB_TABLE_X
+from parkf.steps import FORMS
+
+YEAR = "2026-run3-r001"
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return generate(10_000, 6000.0, seed=11, forms="production")
+
+
+@pytest.fixture(scope="module")
+def run(toy, tmp_path_factory):
+    """A run's folder: a set that fits the toy's tracks, and figures that meet the gates."""
+    folder = tmp_path_factory.mktemp("run")
+    forms = FORMS["production"]
+    blocks = {
+        b.name: toy.parameters.constant[forms.block_slice(b.name)].reshape(b.shape) for b in forms.blocks
+    }
+    constants = Constants(velo_sigma=0.0125, beam_x=0.02, beam_y=-0.03)
+    made = imported(forms, blocks, toy.parameters.table, constants, inputs={}, source="toy")
+    object.__setattr__(made, "manifest", made.manifest.model_copy(update={"detector": "run3"}))
+    made.save(folder / "set")
+    figures(folder, ghosts=0.25)
+    return folder
+
+
+def figures(folder, *, ghosts):
+    pulls = {c: {"mean": 0.0, "width": 1.0} for c in ("x", "y", "tx", "ty", "qop")}
+    momentum = [{"p_min": 5.0, "p_max": 10.0, "core": 0.004, "bias": 0.0}]
+    point = {"genuine": 0.91, "ghost": ghosts}
+    fits = {"parkf": {"pulls": pulls, "momentum": momentum, "working_point": point}}
+    (folder / "validation.json").write_text(json.dumps({"fits": fits}))
+    rows = [{"component": "x", "p_min": p, "p_max": 2 * p, "q68": q / 2} for p, q in LHCB_TABLE_X.items()]
+    (folder / "accuracy.json").write_text(json.dumps({"table": {"fiducial": rows}}))
+
+
+@pytest.fixture
+def params(tmp_path):
+    """Call `parkf params …` with a registry of its own; give exit code and output."""
+
+    def call(*arguments):
+        done = CliRunner().invoke(
+            app, ["params", *map(str, arguments), "--registry", str(tmp_path / "params")]
+        )
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.exit_code, done.output
+
+    return call
+
+
+def test_publish_list_export_import_diff(run, params, tmp_path, toy):
+    """A set goes out and comes back: identical numbers, and 10,000 tracks fitted identically."""
+    assert params("publish", run / "set", "--year", 2026) == (0, f"published {tmp_path / 'params' / YEAR}\n")
+    code, text = params("list", "--json")
+    assert code == 0
+    assert [(row["version"], row["state"], row["forms"]) for row in json.loads(text)] == [
+        (YEAR, "published", "production")
+    ]
+    assert params("export", YEAR, tmp_path / "trigger")[0] == 0
+    assert params("import", tmp_path / "trigger", tmp_path / "back")[0] == 0
+    assert params("diff", YEAR, tmp_path / "back") == (0, "identical\n")
+    code, text = params("diff", YEAR, tmp_path / "back", "--json")
+    assert json.loads(text)["identical"] is True
+
+    tracks = toy.candidates("float32")
+    before, after = (fit(load(path), tracks) for path in (run / "set", tmp_path / "back"))
+    for name in (
+        "z",
+        "x",
+        "y",
+        "tx",
+        "ty",
+        "qop",
+        "xx",
+        "qopqop",
+        "chi2_velo",
+        "chi2_ut",
+        "chi2_scifi",
+        "status",
+    ):
+        np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
+    assert len(before.x) == 10_000
+    assert (before.status == 0).mean() > 0.95
+
+
+def test_diff_says_what_changed_and_what_it_means(run, params, tmp_path):
+    other = load(run / "set")
+    blocks = {b.name: other.block(b.name).copy() for b in other.forms.blocks}
+    blocks["T"][6, 4] *= 1.01
+    table = other.table * np.float32(1.001)
+    changed = imported(other.forms, blocks, table, other.manifest.constants, inputs={}, source="test")
+    changed.save(tmp_path / "other")
+    code, text = params("diff", run / "set", tmp_path / "other")
+    assert code == 1
+    assert "1 numbers differ" in text
+    assert "T.gap3 up" in text
+    code, text = params("diff", run / "set", tmp_path / "other", "--json")
+    assert code == 1
+    content = json.loads(text)
+    assert [(d["block"], d["set"], d["index"]) for d in content["differences"]] == [("T", "gap 3, y ≥ 0", 4)]
+    rms = {(c["step"], c["component"], c["p_min"]): c["rms"] for c in content["states"]}
+    step = -0.02 * 0.01 * 472  # change of p4·0.1·dz, the gap's length in mm, over σ_t·p
+    assert rms["T.gap3 up", "tx", 50.0] == pytest.approx(abs(step) / 1.35, rel=0.02)
+    assert rms["T.gap3 down", "tx", 50.0] == 0
+    # 0.1 % of a kick of 0.8·1500/5000 over 2626 mm
+    assert np.median(content["table_map_mm"]) == pytest.approx(0.8 * 0.3 * 2626 * 1e-3, rel=0.3)
+
+
+def test_show(run, params):
+    code, text = params("show", run / "set", "--numbers")
+    assert code == 0
+    assert "production, layout 1" in text
+    assert len([line for line in text.splitlines() if line.startswith("T ")]) == 22 * 12
+    content = json.loads(params("show", run / "set", "--json")[1])
+    number = content["layout"][1]["sets"][0]["numbers"][5]
+    assert (number["name"], number["unit"], number["scale"], number["parity"]) == ("p5", "MeV", 10.0, -1)
+
+
+def test_validate(run, params, tmp_path):
+    code, text = params("validate", run / "set")
+    assert code == 0
+    assert text.endswith("validated\n")
+    shutil.copytree(run, tmp_path / "run")
+    figures(tmp_path / "run", ghosts=0.5)
+    code, text = params("validate", tmp_path / "run/set", "--json")
+    assert code == 1
+    missed = [gate["what"] for gate in json.loads(text)["gates"] if not gate["met"]]
+    assert missed == ["ghosts kept at 91 % genuine efficiency"]
+    code, text = params("publish", tmp_path / "run/set")
+    assert code == 1
+    assert "gates missed: ghosts kept" in text
+    (tmp_path / "run/validation.json").unlink()
+    assert params("publish", tmp_path / "run/set")[0] == 1
+    (tmp_path / "run/set/global.f32").write_bytes(b"")
+    code, text = params("validate", tmp_path / "run/set")
+    assert code == 1
+    assert "global.f32: 0 bytes, expected 960000" in text
+
+
+def test_withdraw(run, params):
+    params("publish", run / "set", "--year", 2026)
+    assert params("withdraw", YEAR, "--reason", "wrong field")[0] == 0
+    assert params("withdraw", YEAR, "--reason", "wrong field")[0] == 1
+    assert json.loads(params("list", "--json")[1])[0]["state"] == "withdrawn"
+    assert "withdrawn: wrong field" in params("show", YEAR)[1]
+    assert params("validate", YEAR)[0] == 1
+
+
+def test_a_broken_set_is_listed_as_such(run, params, tmp_path):
+    params("publish", run / "set", "--year", 2026)
+    blob = tmp_path / "params" / YEAR / "constant.f32"
+    blob.chmod(0o644)
+    blob.write_bytes(b"")
+    code, text = params("list")
+    assert code == 1
+    assert "broken" in text
+    assert "constant.f32: 0 bytes" in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "2026-run3-r009"),
+        ("show", "../.."),
+        ("diff", "2026-run3-r009", "2026-run3-r008"),
+        ("export", "/nowhere", "x"),
+        ("import", "/nowhere", "x"),
+        ("show",),
+        ("frobnicate",),
+    ],
+)
+def test_no_answer_is_two(params, arguments):
+    assert params(*arguments)[0] == 2

@@ -1,0 +1,21 @@
+"""The registry of published sets. Not part of a run: ask for it with `make publish`."""
+
+
+localrules:
+    publish,
+
+
+rule publish:
+    """Publish the run's set under the next free name, if it meets its gates."""
+    input:
+        f"{RESULTS}/validation.json",
+        f"{RESULTS}/accuracy.json",
+        rules.assemble.output,
+    output:
+        f"{RESULTS}/published.json",
+    params:
+        folder=f"{RESULTS}/set",
+    log:
+        f"{RESULTS}/logs/publish.log",
+    shell:
+        "parkf params publish {params.folder} --json > {output} 2> {log} || (cat {log} >&2; exit 1)"
