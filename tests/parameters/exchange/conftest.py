@@ -1,31 +1,7 @@
-import numpy as np
 import pytest
 
-from parkf.parameters.imported import imported
-from parkf.parameters.manifest import Constants
-from parkf.parameters.parameter_set import ParameterSet
-from parkf.steps import FORMS, TABLE_SHAPE
-from parkf.steps.magnet import HEADER, PIECES
 
-FORMS_ = FORMS["production"]
-META = [2665, 7826, 1500, -29.5, -35, 310, -140, 0.3, 0.25, 2500, 0.005, 60, 50, 1, 1, 7, 9, 5, 7]
-
-
-@pytest.fixture(scope="session")
-def parameters() -> ParameterSet:
-    """A set of production's forms that bends as a dipole does: every number is another one."""
-    random = np.random.default_rng(3)
-    blocks = {}
-    for block in FORMS_.blocks:
-        if block.name in FORMS_.steps:
-            start = np.array([p.start for p in FORMS_.steps[block.name].parameters])
-            blocks[block.name] = (start + random.normal(0, 0.01, block.shape)).astype(np.float32)
-        else:
-            blocks[block.name] = random.normal(5, 1, block.shape).astype(np.float32)
-    blocks["UTT_META"] = np.array([META], dtype=np.float32)
-    assert len(META) == len(HEADER)
-    table = random.normal(0, 1e-3, TABLE_SHAPE).astype(np.float32)
-    table[..., 0] = random.normal(-2000, 10, TABLE_SHAPE[:2])
-    table[..., PIECES[0].degree] = random.normal(-0.8, 0.01, TABLE_SHAPE[:2])
-    constants = Constants(velo_sigma=0.0125, beam_x=0.02, beam_y=-0.03)
-    return imported(FORMS_, blocks, table, constants, inputs={}, source="test")
+@pytest.fixture
+def parameters(dipole):
+    """A set that an importer takes for a detector's."""
+    return dipole
