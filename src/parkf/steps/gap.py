@@ -22,10 +22,10 @@ X, Y, H = sp.symbols("X Y H", real=True)
 MIDDLE = {X: ten(-3) * (x + tx * dz / 2), Y: ten(-3) * (y + ty * dz / 2), H: ten(3) * h}
 
 
-def outputs(
+def forms(
     p: Numbers, bend: Sequence[sp.Expr], turn: Sequence[sp.Expr], lever: Sequence[sp.Expr], field: float
-) -> dict[str, sp.Expr]:
-    """State at z1.
+) -> tuple[dict[str, sp.Expr], dict[sp.Symbol, sp.Expr]]:
+    """Outputs of a step over a gap, and the parts that they are made of.
 
     Parameters
     ----------
@@ -49,12 +49,15 @@ def outputs(
     # predicted covariance by less than a hundredth of what scattering adds, and cost more than all else here.
     bent = Local(ten(-1) * dz * sp.sqrt(1 + tx**2 + ty**2) * (1 + tx**2) * mean)
     turned = Local(ten(-1) * dz * twist)
-    return {
+    outputs = {
         "x": x + (tx + h_here * bent * Local(1 - share)) * dz,
         "y": y + (ty + h_here * turned * (1 - shares[0])) * dz,
         "tx": tx + h_here * bent,
         "ty": ty + h_here * turned,
     }
+    named = {"X": MIDDLE[X], "Y": MIDDLE[Y], "B": mean, "C": twist, "b": bent, "c": turned}
+    named[r"\lambda"] = Local(1 - share)
+    return outputs, {sp.Symbol(name): part for name, part in named.items()}
 
 
 def _sum(p: Numbers, text: str, terms: Sequence[sp.Expr], start: float) -> sp.Expr:

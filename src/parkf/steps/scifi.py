@@ -66,7 +66,7 @@ def _improved() -> Step:
     """One set a gap: the terms odd in X and in Y tell the sides apart."""
     p = Numbers()
     one = sp.Integer(1)
-    outputs = gap.outputs(
+    outputs, parts = gap.forms(
         p,
         bend=(
             *(one, X, Y, X**2, Y**2, ty * Y),
@@ -88,6 +88,7 @@ def _improved() -> Step:
         outputs=outputs,
         noise=noise,
         surface=_SURFACE,
+        parts=parts,
         joined=2,
     )
 

@@ -61,6 +61,8 @@ class Step:
         z0 and z1 on leaning planes as the kernel needs them; empty when both are fixed.
     local_qop : sympy.Expr, optional
         For the hop through the magnet: the q/p, in 1/MeV, that the table is asked with.
+    parts : dict of Symbol to sympy.Expr
+        Names of what the outputs are made of, for reading; a part may name earlier ones.
     joined : int
         How many sets of the step's dataset, neighbours in number, make one set here.
     """
@@ -73,6 +75,7 @@ class Step:
     noise: dict[str, sp.Expr] = field(default_factory=dict)
     surface: dict[sp.Symbol, sp.Expr] = field(default_factory=dict)
     local_qop: sp.Expr | None = None
+    parts: dict[sp.Symbol, sp.Expr] = field(default_factory=dict)
     joined: int = 1
 
     @property
@@ -133,12 +136,20 @@ class Step:
         return hashlib.sha256(content.encode()).hexdigest()
 
     def latex(self) -> dict[str, str]:
-        """Formulas for a report: primed state components and the noise, by name."""
+        """Formulas for a report: parts, primed state components and the noise, by name."""
         names = {"x": "x", "y": "y", "tx": "t_x", "ty": "t_y"}
         symbols = {s: sp.Symbol(names[str(s)]) for s in STATE}
         symbols |= {z0: sp.Symbol("z_0"), z1: sp.Symbol("z_0") + sp.Symbol(r"\Delta z")}
         symbols |= {p: sp.Symbol(f"p_{{{i}}}") for i, p in enumerate(self.symbols)}
-        lines = {n: f"{names[n]}' = {sp.latex(form.subs(symbols))}" for n, form in self.outputs.items()}
+        lines, known = {}, {}
+        for symbol, part in self.parts.items():
+            form = without_local(part).xreplace(known)
+            # Polynomials are nested for computers.
+            form = form if form.has(z1) else sp.expand(form)
+            lines[f"part {symbol}"] = f"{symbol} = {sp.latex(form.subs(symbols))}"
+            known[part] = symbol
+        for name, form in self.outputs.items():
+            lines[name] = f"{names[name]}' = {sp.latex(form.xreplace(known).subs(symbols))}"
         for name, form in self.noise.items():
             left = rf"\rho_{name[-1]}" if name.startswith("rho") else rf"\sigma_{{{names[name]}}}"
             lines[f"noise {name}"] = f"{left} = {sp.latex(form.subs(symbols))}"

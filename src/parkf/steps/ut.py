@@ -28,7 +28,7 @@ def _production() -> Step:
 def _improved() -> Step:
     p = Numbers()
     one = sp.Integer(1)
-    outputs = gap.outputs(
+    outputs, parts = gap.forms(
         p,
         bend=(one, Y**2, X**2, X**2 * Y**2),
         turn=(tx * Y, tx * X**2 * Y),
@@ -36,7 +36,7 @@ def _improved() -> Step:
         field=-0.5,
     )
     noise = p.scattering(1.2, gap.dz)
-    return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise)
+    return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, parts=parts)
 
 
 PRODUCTION = _production()
