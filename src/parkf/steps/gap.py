@@ -25,7 +25,7 @@ MIDDLE = {X: ten(-3) * (x + tx * dz / 2), Y: ten(-3) * (y + ty * dz / 2), H: ten
 def forms(
     p: Numbers, bend: Sequence[sp.Expr], turn: Sequence[sp.Expr], lever: Sequence[sp.Expr], field: float
 ) -> tuple[dict[str, sp.Expr], dict[sp.Symbol, sp.Expr]]:
-    """Outputs of a step over a gap, and the parts that they are made of.
+    """Give the outputs of a step over a gap, and the parts that they are made of.
 
     Parameters
     ----------

@@ -141,7 +141,8 @@ class Step:
         symbols = {s: sp.Symbol(names[str(s)]) for s in STATE}
         symbols |= {z0: sp.Symbol("z_0"), z1: sp.Symbol("z_0") + sp.Symbol(r"\Delta z")}
         symbols |= {p: sp.Symbol(f"p_{{{i}}}") for i, p in enumerate(self.symbols)}
-        lines, known = {}, {}
+        lines: dict[str, str] = {}
+        known: dict[sp.Expr, sp.Symbol] = {}
         for symbol, part in self.parts.items():
             form = without_local(part).xreplace(known)
             # Polynomials are nested for computers.
