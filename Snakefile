@@ -28,7 +28,7 @@ TRANSPORT_KERNEL = [f"kernel/{name}.hpp" for name in ("dual", "field", "runge_ku
 
 
 wildcard_constraints:
-    sample=r"(training|validation|misaligned)_(up|down)",
+    sample=r"(training|validation|misaligned|jpsi|d0)_(up|down)",
     step="|".join(STEPS),
     fit="|".join(SCHEMES),
 

@@ -7,5 +7,6 @@ Outside = Literal["error", "zero"]
 Scheme = Literal["smoother", "forward_backward", "velo_only"]
 Precision = Literal["float32", "float64"]
 Backend = Literal["cpu", "gpu"]
+Signal = Literal["jpsi", "d0"]
 # Sets of forms: formulas and layout of the parameters. Production's are what the trigger runs today.
 FormsName = Literal["improved", "production"]

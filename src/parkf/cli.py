@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from parkf.choices import Backend, FormsName, Interpolation, Outside, Precision, Scheme
+from parkf.choices import Backend, FormsName, Interpolation, Outside, Precision, Scheme, Signal
 from parkf.errors import ParkfError
 from parkf.params_cli import app as params
 
@@ -59,6 +59,24 @@ def generate(
 
     print(f"generate: {events} events, seed {seed}", file=sys.stderr)
     run(output, events=events, seed=seed, pile_up=pile_up, workers=threads, beam=load_geometry(geometry).beam)
+
+
+@app.command("generate-signal")
+def generate_signal(
+    output: Path,
+    signal: Annotated[Signal, typer.Option(help="J/psi to two muons, or D0 to K pi.")],
+    geometry: GeometryFile,
+    collisions: Annotated[int, typer.Option(min=1, help="One in eight gives a pair of tracks.")],
+    seed: Seed,
+    threads: Threads = 1,
+) -> None:
+    """Generate the two tracks of a mass peak with Pythia 8."""
+    from parkf.detector.geometry import load_geometry
+    from parkf.simulation.signal import generate_signal as run
+
+    beam = load_geometry(geometry).beam
+    pairs = run(output, signal=signal, beam=beam, number=collisions, seed=seed, workers=threads)
+    print(f"generate-signal: {pairs} pairs, seed {seed}", file=sys.stderr)
 
 
 @app.command()
@@ -328,6 +346,7 @@ def validate(
     samples: Annotated[str, typer.Option(help="Names of the samples, separated by blanks.")],
     fits: Annotated[str, typer.Option(help="Names of the fits, separated by blanks.")],
     misaligned: Annotated[str, typer.Option(help="The same from a misaligned detector; may be empty.")] = "",
+    signals: Annotated[str, typer.Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
 ) -> None:
     """Measure fitted candidates against the truth."""
     from parkf.files import write_json
@@ -349,7 +368,13 @@ def validate(
         }
         return {fit: load_sample(several) for fit, several in files.items() if several}
 
-    write_json(output, run(load(samples), load(misaligned)))
+    peaks: dict[str, list[str]] = {}
+    for name in signals.split():
+        peaks.setdefault(name.rpartition("_")[0], []).append(name)
+    measured = run(
+        load(samples), load(misaligned), {signal: load(" ".join(names)) for signal, names in peaks.items()}
+    )
+    write_json(output, measured)
 
 
 @app.command()

@@ -12,6 +12,8 @@ from parkf.errors import ParkfError
 # Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set.
 SCHEMES = {"parkf": "smoother", "paper_scheme": "forward_backward", "velo_only": "velo_only"}
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
+_SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
+_FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
 
 
 def load_config(config: Mapping[str, Any], schema: Path, folder: Path) -> dict[str, Any]:
@@ -69,11 +71,14 @@ class Run:
         return bool(self._config["training"]["datasets"] == "simulate")
 
     def samples(self, purpose: str) -> list[str]:
-        """Return the samples for ``training``, ``validation`` or ``misaligned``, one for each polarity.
+        """Return the samples for a purpose, one for each polarity.
 
-        There is no misaligned sample where nothing is to be displaced.
+        Purposes are ``training``, ``validation``, ``misaligned`` (none where nothing is to be displaced) and
+        the signals ``jpsi`` and ``d0`` (none without collisions).
         """
         if purpose == "misaligned" and not any(self._config["misalignment"].values()):
+            return []
+        if purpose in ("jpsi", "d0") and not self._config["signals"]["collisions"]:
             return []
         return [f"{purpose}_{polarity}" for polarity in self._config["polarities"]]
 
@@ -87,4 +92,6 @@ class Run:
 
     def seed(self, sample: str) -> int:
         """Seed of a sample: no two samples, and no two runs' seeds, share one."""
+        if sample in _SIGNALS:
+            return _FIRST_SIGNAL_SEED + len(_SIGNALS) * int(self._config["seed"]) + _SIGNALS.index(sample)
         return len(_SAMPLES) * int(self._config["seed"]) + _SAMPLES.index(sample)

@@ -27,6 +27,8 @@ rule generate:
         RUN["detector"]["geometry"],
     output:
         f"{RESULTS}/particles/{{sample}}.parquet",
+    wildcard_constraints:
+        sample=r"(training|validation)_(up|down)",
     params:
         events=lambda w: RUN.events(w.sample),
         seed=lambda w: RUN.seed(w.sample),
@@ -47,6 +49,34 @@ rule generate:
         " --pile-up {params.pile_up} --threads {threads} 2> {log}"
 
 
+rule generate_signal:
+    """Tracks of a mass peak."""
+    input:
+        RUN["detector"]["geometry"],
+    output:
+        f"{RESULTS}/particles/{{signal}}_{{polarity}}.parquet",
+    wildcard_constraints:
+        signal="jpsi|d0",
+    params:
+        collisions=RUN["signals"]["collisions"],
+        seed=lambda w: RUN.seed(f"{w.signal}_{w.polarity}"),
+        code=code(
+            "parkf/simulation/signal.py",
+            "parkf/simulation/generator.py",
+            "parkf/simulation/interactions.py",
+            "parkf/simulation/randomness.py",
+            "parkf/tables.py",
+        ),
+    threads: 2
+    log:
+        f"{RESULTS}/logs/generate-{{signal}}_{{polarity}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/generate-{{signal}}_{{polarity}}.tsv"
+    shell:
+        "parkf generate-signal {output} --signal {wildcards.signal} --geometry {input}"
+        " --collisions {params.collisions} --seed {params.seed} --threads {threads} 2> {log}"
+
+
 rule simulate:
     input:
         detector=DETECTOR,
@@ -57,7 +87,7 @@ rule simulate:
     wildcard_constraints:
         # True states train the steps; hits make the candidates that prove them.
         product="states|hits",
-        sample=r"(training|validation)_(up|down)",
+        sample=r"(training|validation|jpsi|d0)_(up|down)",
     params:
         seed=lambda w: RUN.seed(w.sample),
         polarity=lambda w: RUN.polarity(w.sample),

@@ -1,6 +1,7 @@
 """Fit independent candidates with the new set and measure the outcome."""
 
-VALIDATED = [*RUN.samples("validation"), *RUN.samples("misaligned")]
+SIGNALS = [*RUN.samples("jpsi"), *RUN.samples("d0")]
+VALIDATED = [*RUN.samples("validation"), *RUN.samples("misaligned"), *SIGNALS]
 
 
 rule fit:
@@ -46,7 +47,7 @@ rule fit_full:
 
 rule validate:
     input:
-        particles=[f"{RESULTS}/particles/{s}.parquet" for s in RUN.samples("validation")],
+        particles=[f"{RESULTS}/particles/{s}.parquet" for s in [*RUN.samples("validation"), *SIGNALS]],
         candidates=[f"{RESULTS}/candidates/{s}.parquet" for s in VALIDATED],
         fitted=[f"{RESULTS}/fitted/{fit}/{s}.parquet" for fit in RUN["fits"]["of"] for s in VALIDATED],
     output:
@@ -55,6 +56,7 @@ rule validate:
         results=RESULTS,
         samples=RUN.samples("validation"),
         misaligned=RUN.samples("misaligned"),
+        signals=SIGNALS,
         fits=RUN["fits"]["of"],
         code=code("parkf/validation"),
     log:
@@ -63,4 +65,4 @@ rule validate:
         f"{RESULTS}/benchmarks/validate.tsv"
     shell:
         "parkf validate {params.results} {output} --samples '{params.samples}'"
-        " --misaligned '{params.misaligned}' --fits '{params.fits}' 2> {log}"
+        " --misaligned '{params.misaligned}' --signals '{params.signals}' --fits '{params.fits}' 2> {log}"

@@ -125,13 +125,13 @@ def _generate_chunk(
     # Pythia takes seeds up to 9e8: the chunk's is drawn, keyed, from that range.
     chunk_random = keyed_generator(seed, events.start, Stream.PYTHIA)
     pythia.rndm.init(int(chunk_random.integers(1, _MAX_PYTHIA_SEED)))
-    particles = _stable_particles(pythia, _collisions(pythia, sum(counts)))
+    particles = stable_particles(pythia, collisions(pythia, sum(counts)))
     vertex = np.concatenate(vertices)[particles["collision"]]
     for axis, name in enumerate("xyz"):
         particles[name] = particles[name] + vertex[:, axis]
     particles["z_end"] += vertex[:, 2]
-    particles = _accepted(
-        interact(_accepted(particles), keyed_generator(seed, events.start, Stream.INTERACTIONS))
+    particles = accepted(
+        interact(accepted(particles), keyed_generator(seed, events.start, Stream.INTERACTIONS))
     )
     order = np.argsort(particles["collision"], kind="stable")
     particles = {name: values[order] for name, values in particles.items()}
@@ -145,7 +145,7 @@ def _generate_chunk(
     return {name: particles[name].astype(kind.to_pandas_dtype()) for name, kind in PARTICLES.columns}
 
 
-def _collisions(pythia: Any, wanted: int) -> ak.Array:
+def collisions(pythia: Any, wanted: int) -> ak.Array:
     """Particle records of `wanted` collisions; Pythia leaves out those that it fails to complete."""
     batches = []
     while wanted > 0:
@@ -157,7 +157,7 @@ def _collisions(pythia: Any, wanted: int) -> ak.Array:
     return ak.concatenate(batches)
 
 
-def _stable_particles(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
+def stable_particles(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
     """Collect what leaves a track, and photons: as in PARTICLES, but `collision` counts over all records."""
     sizes = ak.to_numpy(ak.num(records))
     flat = ak.flatten(records)
@@ -193,7 +193,7 @@ def _stable_particles(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
     return columns
 
 
-def _accepted(particles: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def accepted(particles: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Keep particles that may become tracks."""
     transverse = np.hypot(particles["px"], particles["py"])
     pz = particles["pz"]

@@ -33,7 +33,7 @@ class Sample:
     Attributes
     ----------
     rows : pandas.DataFrame
-        Columns of the fitted table, the candidate's purity, charge and momentum of its particle, and
+        Columns of the fitted table, number of the file, purity, id and momentum of the particle, and
         ``true_<component>``: the particle's state at the fitted z, on the straight line through its
         production vertex (units as in the tables; the field is negligible that close to the beam).
     """
@@ -60,7 +60,8 @@ def load_sample(files: Sequence[Files]) -> Sample:
     ParkfError
         When candidates and fits are not of the same rows.
     """
-    return Sample(pd.concat([_load(one) for one in files], ignore_index=True))
+    several = [_load(one).assign(file=number) for number, one in enumerate(files)]
+    return Sample(pd.concat(several, ignore_index=True))
 
 
 def _load(files: Files) -> pd.DataFrame:

@@ -9,7 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from parkf.errors import ParkfError
+from parkf.simulation.signal import DECAYS
 from parkf.validation.core import fit_core
+from parkf.validation.masses import measure_peak
 from parkf.validation.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 
 MOMENTUM_EDGES = (1.5, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
@@ -21,7 +23,11 @@ _PULL_EDGES = np.linspace(-5.0, 5.0, 61)
 _CHI2_EDGES = np.linspace(0.0, 10.0, 61)
 
 
-def validate(fits: Mapping[str, Sample], misaligned: Mapping[str, Sample] | None = None) -> dict[str, Any]:
+def validate(
+    fits: Mapping[str, Sample],
+    misaligned: Mapping[str, Sample] | None = None,
+    signals: Mapping[str, Mapping[str, Sample]] | None = None,
+) -> dict[str, Any]:
     """Measure every fit of the same candidates.
 
     Parameters
@@ -30,6 +36,8 @@ def validate(fits: Mapping[str, Sample], misaligned: Mapping[str, Sample] | None
         Name of the fit (``parkf``, ``paper_scheme``, ``velo_only``, ``full``) and its candidates.
     misaligned : mapping of str to Sample, optional
         The same from a detector that is not where the reconstruction believes it to be.
+    signals : mapping of str to mapping of str to Sample, optional
+        Signal samples (``jpsi``, ``d0``) of every fit.
 
     Returns
     -------
@@ -39,7 +47,8 @@ def validate(fits: Mapping[str, Sample], misaligned: Mapping[str, Sample] | None
         ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``,
         ``failed`` (the number of candidates without a good fit) and ``histograms`` of pulls and of
         χ²/ndof, normalised to one including what lies outside. With `misaligned`, ``misaligned.{counts,
-        fits.<name>}`` holds the same of that.
+        fits.<name>}`` holds the same of that; with `signals`, ``fits.<name>.masses.<signal>`` a peak's
+        ``{mean, width, narrow, wide, share, n}`` with errors of the first two (MeV).
 
     Raises
     ------
@@ -47,6 +56,10 @@ def validate(fits: Mapping[str, Sample], misaligned: Mapping[str, Sample] | None
         When there are too few genuine candidates or ghosts to measure anything.
     """
     measured = _measure_all(fits)
+    for signal, samples in (signals or {}).items():
+        for name, sample in samples.items():
+            peak = measure_peak(sample, DECAYS[signal].mass)
+            measured["fits"][name].setdefault("masses", {})[signal] = peak
     return measured | {"misaligned": _measure_all(misaligned)} if misaligned else measured
 
 

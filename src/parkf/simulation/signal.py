@@ -1,0 +1,172 @@
+"""Signal decays for mass peaks: pp collisions that make a heavy pair, with the decay of interest forced.
+
+Only the two tracks of the peak are kept, not what else the collision made: mass resolution is theirs alone.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pythia8mc
+from tqdm import tqdm
+
+from parkf.choices import Signal
+from parkf.detector.geometry import Beam
+from parkf.errors import ParkfError
+from parkf.simulation.forked import forked_map
+from parkf.simulation.generator import PYTHIA_SETTINGS, accepted, collisions, stable_particles
+from parkf.simulation.interactions import interact
+from parkf.simulation.randomness import Stream, keyed_generator
+from parkf.tables import PARTICLES
+
+COLLISIONS_PER_CHUNK = 500
+"""Fixed: part of what a seed means."""
+
+_MAX_PYTHIA_SEED = 900_000_000
+
+
+@dataclass(frozen=True)
+class Decay:
+    """A decay to two charged particles.
+
+    Attributes
+    ----------
+    mother : int
+        PDG id of the peak.
+    from_mother : int
+        PDG id of what it has to stem from; 0: the settings see to that.
+    mass : float
+        Where the peak is, MeV.
+    settings : tuple of str
+        Pythia's.
+    """
+
+    mother: int
+    from_mother: int
+    mass: float
+    settings: tuple[str, ...]
+
+
+DECAYS: dict[str, Decay] = {
+    "jpsi": Decay(
+        mother=443,
+        from_mother=0,
+        mass=3096.9,
+        settings=(
+            "HardQCD:hardbbbar = on",
+            # Three times as many B_s; their momenta are those of other B mesons.
+            "StringFlav:probStoUD = 1.",
+            "531:onMode = off",
+            "531:addChannel = 1 1. 0 443 333",
+            "443:onMode = off",
+            "443:onIfMatch = 13 -13",
+        ),
+    ),
+    "d0": Decay(
+        mother=421,
+        from_mother=413,
+        mass=1864.84,
+        settings=(
+            "HardQCD:hardccbar = on",
+            "413:onMode = off",
+            "413:onIfMatch = 421 211",
+            "421:onMode = off",
+            "421:onIfMatch = 321 211",
+        ),
+    ),
+}
+_COMMON = ("PartonLevel:MPI = off", "PhaseSpace:pTHatMin = 2.")
+
+
+def generate_signal(
+    path: Path, *, signal: Signal, beam: Beam, number: int, seed: int, workers: int | None = None
+) -> int:
+    """Write the pairs of tracks in the acceptance, an event each; return how many there are.
+
+    Parameters
+    ----------
+    path : Path
+        Table `parkf.tables.PARTICLES`.
+    signal : {'jpsi', 'd0'}
+        J/ψ→μμ from B_s→J/ψφ, or D⁰→Kπ from D*⁺→D⁰π⁺.
+    beam : Beam
+        Beam spot.
+    number : int
+        Collisions, of a heavy quark pair each; about one in eight gives a pair of tracks.
+    seed : int
+        Same seed, same bytes.
+    workers : int, optional
+        Parallel children, all cores by default.
+
+    Raises
+    ------
+    ParkfError
+        When `number` is not positive, Pythia cannot be initialised, or no pair came out.
+    """
+    if number <= 0:
+        raise ParkfError(f"signal: {number} collisions, expected a positive number")
+    pythia = _initialised(DECAYS[signal])
+
+    def chunk(first: int) -> dict[str, np.ndarray]:
+        count = min(COLLISIONS_PER_CHUNK, number - first)
+        return _pairs(pythia, DECAYS[signal], beam, first, count, seed)
+
+    pairs = 0
+    with PARTICLES.writer(path) as writer, tqdm(total=number, desc=signal, disable=None) as bar:
+        for columns in forked_map(chunk, range(0, number, COLLISIONS_PER_CHUNK), workers):
+            writer.write_table(pa.table(columns, schema=PARTICLES.schema))
+            pairs += len(columns["event"]) // 2
+            bar.update(min(COLLISIONS_PER_CHUNK, number - bar.n))
+        if not pairs:
+            raise ParkfError(f"signal '{signal}': no pair in {number} collisions; ask for more")
+    return pairs
+
+
+def _initialised(decay: Decay) -> Any:
+    pythia = pythia8mc.Pythia("", False)
+    settings = [s for s in PYTHIA_SETTINGS if not s.startswith("SoftQCD")]
+    for setting in (*settings, *_COMMON, *decay.settings):
+        if not pythia.readString(setting):
+            raise ParkfError(f"Pythia refuses the setting '{setting}'")
+    if not pythia.init():
+        raise ParkfError("Pythia could not be initialised; its messages are above")
+    return pythia
+
+
+def _pairs(pythia: Any, decay: Decay, beam: Beam, first: int, count: int, seed: int) -> dict[str, np.ndarray]:
+    """Columns of PARTICLES; a collision's number is its event's."""
+    pythia.rndm.init(int(keyed_generator(seed, first, Stream.PYTHIA).integers(1, _MAX_PYTHIA_SEED)))
+    particles = stable_particles(pythia, collisions(pythia, count))
+    mothers = particles["mother"]
+    wanted = np.abs(mothers) == decay.mother
+    if decay.from_mother:
+        witnesses = particles["collision"][np.abs(mothers) == decay.from_mother]
+        wanted &= np.isin(particles["collision"], witnesses)
+    random = keyed_generator(seed, first, Stream.COLLISIONS)
+    vertex = np.array([beam.x, beam.y, 0.0]) + random.standard_normal((count, 3)) * [
+        beam.sigma_x,
+        beam.sigma_y,
+        beam.sigma_z,
+    ]
+    particles = {name: values[wanted] for name, values in particles.items()}
+    for axis, name in enumerate("xyz"):
+        particles[name] = particles[name] + vertex[particles["collision"], axis]
+    particles["z_end"] = particles["z_end"] + vertex[particles["collision"], 2]
+    particles = accepted(interact(accepted(particles), keyed_generator(seed, first, Stream.INTERACTIONS)))
+    order = np.argsort(particles["collision"], kind="stable")
+    particles = {name: values[order] for name, values in particles.items()}
+    # Two tracks of the pair, and nothing that they made in the material.
+    own = np.abs(particles["mother"]) == decay.mother
+    number = np.bincount(particles["collision"][own], minlength=count)
+    charge = np.bincount(particles["collision"][own], particles["charge"][own], minlength=count)
+    chosen = own & ((number == 2) & (charge == 0))[particles["collision"]]
+    particles = {name: values[chosen] for name, values in particles.items()}
+    # Of two mothers in a collision each may have lost one track.
+    together = np.repeat(np.ptp(particles["z"].reshape(-1, 2), axis=1) == 0, 2)
+    particles = {name: values[together] for name, values in particles.items()}
+    particles["event"] = first + particles["collision"]
+    particles["particle"] = np.arange(len(particles["event"])) % 2
+    particles["collision"] = np.zeros(len(particles["event"]))
+    return {name: particles[name].astype(kind.to_pandas_dtype()) for name, kind in PARTICLES.columns}

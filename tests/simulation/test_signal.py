@@ -1,0 +1,32 @@
+"""Signal decays."""
+
+import numpy as np
+import pytest
+
+from parkf.files import sha256
+from parkf.simulation.signal import DECAYS, generate_signal
+from parkf.tables import PARTICLES
+
+
+@pytest.mark.parametrize(("signal", "kinds"), [("jpsi", {13}), ("d0", {211, 321})])
+def test_pairs_have_the_mass_of_their_mother(tmp_path, geometry, signal, kinds):
+    path = tmp_path / "particles.parquet"
+    pairs = generate_signal(path, signal=signal, beam=geometry.beam, number=600, seed=3, workers=2)
+    rows = PARTICLES.open(path).read().to_pandas()
+    assert len(rows) == 2 * pairs
+    assert pairs > 10
+    assert set(rows.pdg_id.abs()) == kinds
+    rows["energy"] = np.sqrt(rows.px**2 + rows.py**2 + rows.pz**2 + rows.mass**2)
+    total = rows.groupby("event")[["energy", "px", "py", "pz", "charge"]].sum()
+    assert (total.charge == 0).all()
+    mass = np.sqrt(total.energy**2 - total.px**2 - total.py**2 - total.pz**2)
+    # Photons may be radiated.
+    assert np.median(mass) == pytest.approx(DECAYS[signal].mass, abs=0.2)
+    assert rows.groupby("event")[["x", "y", "z"]].nunique().max().max() == 1
+
+
+def test_same_seed_same_bytes_on_one_core_or_two(tmp_path, geometry):
+    paths = [tmp_path / f"{workers}.parquet" for workers in (1, 2)]
+    for workers, path in enumerate(paths, start=1):
+        generate_signal(path, signal="d0", beam=geometry.beam, number=600, seed=3, workers=workers)
+    assert sha256(paths[0]) == sha256(paths[1])

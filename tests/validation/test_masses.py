@@ -1,0 +1,78 @@
+"""Mass peaks of pairs whose masses are known by construction."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from parkf.errors import ParkfError
+from parkf.validation.masses import fit_peak, measure_peak, pair_masses
+from parkf.validation.sample import Sample
+
+MUON, JPSI = 105.6583755, 3096.9
+
+
+def decays(n, resolution, seed=3, apart=0.0):
+    """J/ψ→μμ, boosted along z, from a vertex each, with both momenta off by a relative Gaussian error."""
+    random = np.random.default_rng(seed)
+    cosine, phi = random.uniform(-0.5, 0.5, n), random.uniform(0, 2 * np.pi, n)
+    momentum = np.sqrt(JPSI**2 / 4 - MUON**2)
+    gamma = random.uniform(5, 20, n)
+    beta = np.sqrt(1 - 1 / gamma**2)
+    rows = []
+    for sign in (+1, -1):
+        along = gamma * (sign * momentum * cosine + beta * JPSI / 2)
+        across = sign * momentum * np.sqrt(1 - cosine**2)
+        x, y = across * np.cos(phi) / along, across * np.sin(phi) / along
+        p = np.hypot(across, along)
+        qop = sign / p
+        rows.append(
+            pd.DataFrame(
+                {
+                    "file": 0,
+                    "event": np.arange(n),
+                    "status": 0,
+                    "purity": 1.0,
+                    "p_true": p,
+                    "pdg_id": -13 * sign,
+                    "true_qop": qop,
+                    "qop": qop * (1 + resolution * random.normal(size=n)),
+                    "tx": x,
+                    "ty": y,
+                    "x": x * 20.0 + (apart * y / np.hypot(x, y) if sign > 0 else 0.0),
+                    "y": y * 20.0 - (apart * x / np.hypot(x, y) if sign > 0 else 0.0),
+                    "z": 20.0,
+                }
+            )
+        )
+    return Sample(pd.concat(rows, ignore_index=True))
+
+
+def test_perfect_tracks_give_the_mass():
+    assert pair_masses(decays(1000, 0.0)) == pytest.approx(JPSI, rel=1e-9)
+
+
+def test_width_follows_the_momentum_resolution():
+    """δm/m = ½ √2 δp/p for two equal errors."""
+    peak = measure_peak(decays(20_000, 0.005), JPSI)
+    assert peak["width"] == pytest.approx(JPSI * 0.005 / np.sqrt(2), rel=0.03)
+    assert peak["mean"] == pytest.approx(JPSI, abs=5 * peak["mean_error"])
+
+
+def test_tracks_that_miss_each_other_are_no_pair():
+    assert len(pair_masses(decays(1000, 0.0, apart=3.0))) < 10
+
+
+def test_a_double_gaussian_is_found_again():
+    random = np.random.default_rng(9)
+    n = 20_000
+    sigma = np.where(random.random(n) < 0.7, 10.0, 30.0)
+    peak = fit_peak(random.normal(1865.0, sigma), 1865.0)
+    assert peak.mean == pytest.approx(1865.0, abs=5 * peak.mean_error)
+    assert (peak.narrow, peak.wide) == pytest.approx((10.0, 30.0), rel=0.06)
+    assert peak.share == pytest.approx(0.7, abs=0.05)
+    assert peak.width == pytest.approx(np.sqrt(0.7 * 100 + 0.3 * 900), rel=0.03)
+
+
+def test_too_few_pairs_are_an_error():
+    with pytest.raises(ParkfError, match="50 pairs, expected at least 100"):
+        measure_peak(decays(50, 0.001), JPSI)
