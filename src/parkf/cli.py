@@ -9,6 +9,7 @@ import typer
 
 from parkf.choices import Backend, FormsName, Interpolation, Outside, Precision, Scheme, Signal
 from parkf.errors import ParkfError
+from parkf.params_cli import PARAMS
 from parkf.params_cli import app as params
 
 app = typer.Typer(
@@ -291,7 +292,7 @@ def accuracy(
 
 @app.command()
 def fit(
-    parameters: Annotated[Path, typer.Argument(help="Folder of a parameter set.")],
+    parameters: Annotated[str, typer.Argument(metavar="SET", help="Version in params/, or a set's folder.")],
     candidates: Path,
     output: Path,
     scheme: Annotated[
@@ -303,9 +304,14 @@ def fit(
 ) -> None:
     """Fit track candidates with a parameter set."""
     from parkf.kalman import fit_file
+    from parkf.parameters.registry import Registry
 
+    registry = Registry(PARAMS)
+    folder = registry.find(parameters)
+    if folder.parent == PARAMS and (withdrawal := registry.withdrawal(folder.name)):
+        print(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
     count = fit_file(
-        parameters,
+        folder,
         candidates,
         output,
         scheme=scheme,

@@ -81,7 +81,13 @@ class Registry:
         return path
 
     def find(self, name: str) -> Path:
-        """Folder of a set by its version, or by its path, which has a slash or a manifest."""
+        """Folder of a set by its version, or by its path, which has a slash or a manifest.
+
+        Raises
+        ------
+        ParkfError
+            When there is no such set.
+        """
         path = Path(name)
         if "/" in name or (path / MANIFEST_FILE).is_file():
             existing(path / MANIFEST_FILE)
