@@ -53,7 +53,8 @@ def test_names_and_ratios(run):
             bins = content["steps"][name][component]
             assert [b["p_min"] for b in bins] == [1.5, 3, 5, 10, 20, 50]
             for b in bins:
-                assert set(b) == {"p_min", "p_max", "rms", "q68", "q99", "ratio_rms", "n"}
+                fields = {"p_min", "p_max", "mean", "rms", "q68", "q99", "ratio_rms", "truth_width", "n"}
+                assert set(b) == fields
                 # The toys' misfit is a normal distribution of known width.
                 assert b["ratio_rms"] == pytest.approx(MISFIT, rel=5 / np.sqrt(2 * b["n"]))
 

@@ -4,79 +4,74 @@ import numpy as np
 import pytest
 
 from parkf.errors import ParkfError
-from parkf.training.minimise import Floating, Influence, minimise
+from parkf.training.minimise import SAMPLE, Fits, Floating
+from parkf.training.rows import GROUPS, KEPT, StoredRows
 
 
-def _mean_of(data, sigma):
-    """Likelihood of a mean, if every row had the error `sigma`."""
+@pytest.fixture
+def fits(tmp_path):
+    def store(data, parameters=1, group=None, **more):
+        rows = dict.fromkeys(KEPT, np.zeros(len(data))) | {"x1": data} | more
+        rows["group"] = np.arange(len(data)) % GROUPS if group is None else group
+        stored = StoredRows(tmp_path / "rows")
+        stored.append(rows)
+        return Fits(stored, parameters, "toy")
 
-    def likelihood(vector):
-        pull = (data - vector[0]) / sigma
-        return 0.5 * pull**2, -(pull / sigma)[:, None]
+    return store
+
+
+def _mean(sigma):
+    """Likelihood of the mean of x1, if every row had the error `sigma`."""
+
+    def likelihood(vector, rows):
+        pull = (rows["x1"] - vector[0]) / sigma
+        return 0.5 * pull**2, -(pull / sigma)[None]
 
     return likelihood
 
 
-def _fit(likelihood, influence, start=(0.0,), index=0, direction=0.1):
-    floating = [Floating(index, f"p{index}")]
-    return minimise(
-        likelihood,
-        np.array(start),
-        floating,
-        np.array([[direction]]),
-        influence,
-        target="x",
-        kind="test",
-        where="toy",
-    )
+def _fit(fits, likelihood, start=(0.0,), index=0, limits=(None, None)):
+    floating = [Floating(index, f"p{index}", limits)]
+    return fits.minimise(likelihood, np.array(start), floating, np.array([[0.1]]), target="x", kind="test")
 
 
-def test_errors_come_from_the_spread_of_the_data():
-    data = np.random.default_rng(1).normal(0, 5, 4000)
-    result = _fit(_mean_of(data, sigma=1.0), Influence(np.arange(4000), 1))
-    assert result.values[0] == pytest.approx(data.mean(), abs=1e-4)
-    assert result.errors[0] == pytest.approx(5 / np.sqrt(4000), rel=0.05)
-    assert result.naive_errors[0] == pytest.approx(1 / np.sqrt(4000), rel=0.01)
+@pytest.mark.parametrize("count", [4000, 7 * SAMPLE])
+def test_errors_come_from_the_spread_of_the_data(fits, count):
+    data = np.random.default_rng(1).normal(0, 5, count)
+    result = _fit(fits(data), _mean(sigma=1.0))
+    assert result.values[0] == pytest.approx(data.mean(), abs=0.01 / np.sqrt(count))
+    assert result.errors[0] == pytest.approx(5 / np.sqrt(count), rel=0.05)
+    assert result.naive_errors[0] == pytest.approx(1 / np.sqrt(count), rel=0.01)
 
 
-def test_rows_of_one_particle_count_together():
+def test_rows_of_one_particle_count_together(fits):
     data = np.repeat(np.random.default_rng(2).normal(0, 1, 1000), 9)
-    result = _fit(_mean_of(data, sigma=1.0), Influence(np.repeat(np.arange(1000), 9), 1))
+    result = _fit(fits(data, group=np.repeat(np.arange(1000), 9)), _mean(sigma=1.0))
     assert result.errors[0] == pytest.approx(1 / np.sqrt(1000), rel=0.05)
 
 
-def test_a_later_fit_inherits_errors():
+def test_a_later_fit_inherits_errors(fits):
     random = np.random.default_rng(3)
     first, second = random.normal(0, 3, 2000), random.normal(0, 1, 2000)
-    influence = Influence(np.arange(2000), 2)
-    _fit(_mean_of(first, 1.0), influence, start=(0.0, 0.0))
+    both = fits(first, parameters=2, y1=second)
+    _fit(both, _mean(1.0), start=(0.0, 0.0))
 
-    def sum_of_both(vector):
-        pull = second - vector[0] - vector[1]
-        return 0.5 * pull**2, -pull[:, None]
+    def sum_of_both(vector, rows):
+        pull = rows["y1"] - vector[0] - vector[1]
+        return 0.5 * pull**2, -pull[None]
 
-    result = _fit(sum_of_both, influence, start=(float(first.mean()), 0.0), index=1)
+    result = _fit(both, sum_of_both, start=(float(first.mean()), 0.0), index=1)
     assert result.errors[0] == pytest.approx(np.hypot(3, 1) / np.sqrt(2000), rel=0.05)
 
 
-def test_no_minimum():
-    def slope(vector):
-        return np.full(100, vector[0]), np.ones((100, 1))
+def test_no_minimum(fits):
+    def slope(vector, rows):
+        return np.full(len(rows["x1"]), vector[0]), np.ones((1, len(rows["x1"])))
 
     with pytest.raises(ParkfError, match=r"toy: fit of x \(test\) is invalid: .+; at p0 = .+More events"):
-        _fit(slope, Influence(np.arange(100), 1))
+        _fit(fits(np.zeros(100)), slope)
 
 
-def test_limits_hold():
-    data = np.full(100, -1.0)
-    result = minimise(
-        _mean_of(data, 1.0),
-        np.array([0.5]),
-        [Floating(0, "p0", (0.1, None))],
-        np.array([[0.1]]),
-        Influence(np.arange(100), 1),
-        target="x",
-        kind="test",
-        where="toy",
-    )
+def test_limits_hold(fits):
+    result = _fit(fits(np.full(100, -1.0)), _mean(1.0), start=(0.5,), limits=(0.1, None))
     assert result.values[0] == pytest.approx(0.1, abs=1e-3)

@@ -8,6 +8,7 @@ import pyarrow as pa
 from parkf.codegen.numpy_step import numpy_step
 from parkf.steps import FORMS
 from parkf.tables import STEP_DATA
+from parkf.training.rows import StoredRows, store_sets
 
 STEPS = FORMS["improved"].steps
 Rows = dict[str, np.ndarray]
@@ -82,3 +83,8 @@ def write(rows: Rows, path: Path) -> Path:
         columns = [pa.array(rows[name]).cast(kind) for name, kind in STEP_DATA.columns]
         writer.write_table(pa.Table.from_arrays(columns, schema=STEP_DATA.schema))
     return path
+
+
+def store(rows: Rows, step: str, folder: Path) -> list[StoredRows]:
+    """Rows of a step, sorted by set into scratch files."""
+    return store_sets([rows], len(STEPS[step].sets), STEPS[step].joined, folder)

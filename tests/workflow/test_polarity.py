@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from parkf.training.rows import load_rows, select
+from parkf.steps import FORMS
+from parkf.training.rows import read_batches, select
 from parkf.training.train import train_rows
 
 pytestmark = pytest.mark.xdist_group("smoke")
@@ -11,8 +12,11 @@ pytestmark = pytest.mark.xdist_group("smoke")
 
 @pytest.mark.parametrize("step", ["V", "VUT", "UT"])
 def test_magup_and_magdown_give_the_same_p_within_errors(finished, step):
-    rows = load_rows(finished.folder / f"results/smoke/datasets/{step}.parquet")
-    up, down = (train_rows(select(rows, rows["polarity"] == polarity), step) for polarity in (1, -1))
+    batches = list(read_batches(finished.folder / f"results/smoke/datasets/{step}.parquet"))
+    up, down = (
+        train_rows([select(rows, rows["polarity"] == pol) for rows in batches], FORMS["improved"].steps[step])
+        for pol in (1, -1)
+    )
     pulls = [
         (a - b) / np.hypot(error_a, error_b)
         for one, other in zip(up, down, strict=True)

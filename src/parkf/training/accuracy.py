@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ from parkf.errors import ParkfError
 from parkf.files import read_json, sha256
 from parkf.steps import FORMS, Forms
 from parkf.training.minimise import F64
-from parkf.training.momentum import FEWEST_ROWS, momentum_bins
 from parkf.training.result import BinAccuracy, FitResult, load_results
-from parkf.training.rows import COMPONENTS, Rows, load_rows, runge_kutta_residual, select, truth_residual
-from parkf.training.train import bin_accuracy
+from parkf.training.rows import COMPONENTS, StoredRows, read_batches, store_sets
+from parkf.training.spread import Spreads
+from parkf.training.train import add_residuals
 
-_FIELDS = ("p_min", "p_max", "rms", "q68", "q99", "ratio_rms", "n")
+_FIELDS = ("p_min", "p_max", "mean", "rms", "q68", "q99", "ratio_rms", "truth_width", "n")
 
 
 def measure_accuracy(fits: Path, datasets: Path, table_accuracy: Path) -> dict[str, Any]:
@@ -34,7 +35,8 @@ def measure_accuracy(fits: Path, datasets: Path, table_accuracy: Path) -> dict[s
     Returns
     -------
     dict
-        ``steps.<step>.<component>``: list of {p_min, p_max (GeV), rms, q68, q99 (mm or rad), ratio_rms, n};
+        ``steps.<step>.<component>``: list of {p_min, p_max (GeV), mean, rms, q68, q99 (mm or rad),
+        ratio_rms, truth_width, n};
         ``table.<region>``: list of {p_min, p_max, component, q68, q99, n}.
 
     Raises
@@ -52,9 +54,11 @@ def measure_accuracy(fits: Path, datasets: Path, table_accuracy: Path) -> dict[s
             raise ParkfError(
                 f"{path}: not the dataset that {fits / f'{name}.json'} was fitted to; fit it again"
             )
-        rows = load_rows(path)
-        for label, numbers in _groups(name, forms.steps[name].joined):
-            steps[label] = _collect(_step_accuracy(forms, results[name], rows, numbers, scattering))
+        step = forms.steps[name]
+        with TemporaryDirectory(prefix="parkf-") as folder:
+            rows = store_sets(read_batches(path), len(step.sets), step.joined, Path(folder))
+            for label, numbers in _groups(name, step.joined):
+                steps[label] = _collect(_step_accuracy(forms, results[name], rows, numbers, scattering))
     # The hop through the magnet was measured when it was fitted, with the table at hand.
     steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
     return {"steps": steps, "table": read_json(table_accuracy)}
@@ -68,38 +72,26 @@ def _groups(step: str, joined: int) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield from ((f"UT.gap{gap}", (gap,)) for gap in range(3))
         yield from ((f"UT.gap{gap}.backward", (gap + 3,)) for gap in range(3))
     elif step == "T":
-        yield from (
-            (f"T.gap{gap}", tuple(range(2 * gap // joined, (2 * gap + 1) // joined + 1))) for gap in range(11)
-        )
+        sides = 2 // joined
+        yield from ((f"T.gap{gap}", tuple(range(sides * gap, sides * (gap + 1)))) for gap in range(11))
     else:
         yield step, (0,)
 
 
 def _step_accuracy(
-    forms: Forms, result: FitResult, rows: Rows, sets: tuple[int, ...], scattering: F64
-) -> Iterator[BinAccuracy]:
+    forms: Forms, result: FitResult, rows: list[StoredRows], sets: tuple[int, ...], scattering: F64
+) -> list[BinAccuracy]:
     """Accuracy of several sets together; a step without noise is measured in UTTF's, with p `scattering`."""
     functions = numpy_step(forms.steps[result.step])
-    noise = functions if functions.step.noise else numpy_step(forms.steps["UTTF"])
-    parts: dict[str, list[F64]] = {name: [] for name in ("qop", *COMPONENTS)}
+    spreads = Spreads()
     for number in sets:
-        of_set = select(rows, rows["set"] // functions.step.joined == number)
         p = np.array(result.sets[number].values)
-        predicted = functions.predict(p, of_set)
-        sigma = noise.noise(p if noise is functions else scattering, of_set)
-        parts["qop"].append(of_set["qop"])
-        for c in COMPONENTS:
-            delta, truth = (r(predicted, of_set, c) for r in (runge_kutta_residual, truth_residual))
-            parts[c].append(np.stack([delta, truth, sigma[c]]))
-    qop = np.concatenate(parts["qop"])
-    for c in COMPONENTS:
-        columns = np.concatenate(parts[c], axis=1)
-        for low, high, mask in momentum_bins(qop):
-            if mask.sum() >= FEWEST_ROWS:
-                yield bin_accuracy(low, high, c, *columns[:, mask])
+        noise = (functions, p) if functions.step.noise else (numpy_step(forms.steps["UTTF"]), scattering)
+        add_residuals(spreads, functions, p, rows[number], *noise)
+    return spreads.figures()
 
 
-def _collect(bins: Iterator[BinAccuracy] | list[BinAccuracy]) -> dict[str, list[dict[str, Any]]]:
+def _collect(bins: list[BinAccuracy]) -> dict[str, list[dict[str, Any]]]:
     collected: dict[str, list[dict[str, Any]]] = {name: [] for name in COMPONENTS}
     for one in bins:
         collected[one.component].append({name: getattr(one, name) for name in _FIELDS})

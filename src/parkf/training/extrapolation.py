@@ -5,35 +5,29 @@ import numpy as np
 from parkf.codegen.numpy_step import NumpyStep
 from parkf.errors import ParkfError
 from parkf.steps import Step
-from parkf.training.minimise import F64, Floating, Influence, minimise
-from parkf.training.mixture import mixture
+from parkf.training.minimise import F64, Fits, Floating
 from parkf.training.result import Minimum
 from parkf.training.rows import Rows, runge_kutta_residual
 
 # Slopes before positions; ty before tx, which may use it; x before y, where there is less to learn about
 # numbers that they share.
 ORDER = ("ty", "tx", "x", "y")
-# A tail that takes outliers off the core and leaves a core without outliers alone.
-TAIL_FRACTION, TAIL_WIDTH = 0.001, 10.0
+# In units of σ_MS: a form is hardly that far off, and a row that is has lost much of its momentum on the way.
+# Up to there squares count, beyond ever less.
+REACH = 5.0
 
 
-def fit_extrapolation(
-    functions: NumpyStep, rows: Rows, start: F64, influence: Influence, where: str
-) -> tuple[F64, list[Minimum]]:
+def fit_extrapolation(functions: NumpyStep, fits: Fits, start: F64) -> tuple[F64, list[Minimum]]:
     """Fit the parameters of the state's formulas, component by component.
 
     Parameters
     ----------
     functions : NumpyStep
         The step as NumPy callables.
-    rows : dict of (n,) arrays
-        Rows of one set.
+    fits : Fits
+        Those of the set, which these are added to.
     start : (m,) float64
         All parameters of the set.
-    influence : Influence
-        Of the rows' particles; the fits add theirs.
-    where : str
-        Step and set, for error messages.
 
     Returns
     -------
@@ -49,7 +43,7 @@ def fit_extrapolation(
     """
     values, minima = start.copy(), []
     for component, floating in plan(functions.step):
-        minimum = _fit_component(functions, rows, values, component, floating, influence, where)
+        minimum = _fit_component(functions, fits, values, component, floating)
         values[floating] = minimum.values[: len(floating)]
         minima.append(minimum)
     return values, minima
@@ -75,44 +69,46 @@ def scattering_weights(functions: NumpyStep, rows: Rows, p: F64, component: str)
     return np.abs(rows["qop"])
 
 
-def _fit_component(
-    functions: NumpyStep, rows: Rows, p: F64, component: str, own: list[int], influence: Influence, where: str
-) -> Minimum:
-    """Maximise Π N(form − Runge–Kutta; θ·σ_MS) with p and log θ floating."""
-    weights = scattering_weights(functions, rows, p, component)
+def _fit_component(functions: NumpyStep, fits: Fits, p: F64, component: str, own: list[int]) -> Minimum:
+    """Maximise Π N(form − Runge–Kutta; θ·σ_MS) with p and log θ floating.
 
-    def pulls(vector: F64) -> F64:
+    The squares in the exponent are s²·ln(1 + δ²/s²), s = `REACH`·σ_MS, which takes the weight off outliers.
+    """
+
+    def pulls(vector: F64, rows: Rows, weights: F64) -> F64:
         return runge_kutta_residual(functions.predict(vector[:-1], rows), rows, component) / weights
 
-    def designs(vector: F64) -> F64:
-        return functions.gradient(component, vector[:-1], rows)[:, own] / weights[:, None]
+    def designs(vector: F64, rows: Rows, weights: F64) -> F64:
+        return functions.gradient(component, vector[:-1], rows, own).T / weights
 
-    def likelihood(vector: F64) -> tuple[F64, F64]:
-        theta = np.exp(vector[-1])
-        pull = pulls(vector) / theta
-        nll, d_q, _ = mixture(pull**2, vector[-1] + np.log(weights), 1, TAIL_FRACTION, TAIL_WIDTH)
-        d_pull = 2 * d_q * pull
-        return nll, np.column_stack([(d_pull / theta)[:, None] * designs(vector), 1 - d_pull * pull])
+    def likelihood(vector: F64, rows: Rows) -> tuple[F64, F64]:
+        weights = scattering_weights(functions, rows, p, component)
+        pull = pulls(vector, rows, weights)
+        excess = pull**2 / REACH**2
+        precision = np.exp(-2 * vector[-1])
+        square = precision * REACH**2 * np.log1p(excess)
+        d_pull = precision * pull / (1 + excess)
+        nll = 0.5 * square + vector[-1] + np.log(weights * np.sqrt(2 * np.pi))
+        return nll, np.vstack([d_pull * designs(vector, rows, weights), 1 - square])
 
     start = np.append(p, 0.0)
     # One Gauss–Newton step: most forms are linear in their parameters, and Minuit then starts at the minimum.
-    design = designs(start)
-    start[own] -= np.linalg.lstsq(design, pulls(start), rcond=None)[0]
-    theta = np.sqrt(np.mean(pulls(start) ** 2))
+    weights = scattering_weights(functions, fits.sample, p, component)
+    design = designs(start, fits.sample, weights).T
+    start[own] -= np.linalg.lstsq(design, pulls(start, fits.sample, weights), rcond=None)[0]
+    theta = np.sqrt(np.mean(pulls(start, fits.sample, weights) ** 2))
     start[-1] = np.log(theta)
     if np.linalg.matrix_rank(design / np.linalg.norm(design, axis=0)) < len(own):
         names = ", ".join(f"p{i}" for i in own)
-        raise ParkfError(f"{where}: fit of {component}: the rows do not determine all of {names}")
+        raise ParkfError(f"{fits.where}: fit of {component}: the rows do not determine all of {names}")
     directions = np.zeros((len(own) + 1, len(own) + 1))
     directions[:-1, :-1] = theta * np.linalg.inv(np.linalg.qr(design, mode="r"))
     directions[-1, -1] = 1 / np.sqrt(2 * len(design))
-    return minimise(
+    return fits.minimise(
         likelihood,
         start,
         [*(Floating(i, f"p{i}") for i in own), Floating(len(p), "log_theta")],
         directions,
-        influence,
         target=component,
         kind="extrapolation",
-        where=where,
     )

@@ -1,4 +1,8 @@
-"""Minimisation with iminuit: analytic gradients, sandwich errors, and no invalid minimum passes."""
+"""Minimisation with iminuit: analytic gradients, sandwich errors, and no invalid minimum passes.
+
+Minuit minimises on a sample of the rows. From there Newton's method leads on to the minimum of all rows in
+three or four passes over them, so that time is spent on passes and not on the search, and memory on neither.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,37 +13,18 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.training.result import Minimum
+from parkf.training.rows import GROUPS, Rows, StoredRows
 
 F64 = NDArray[np.float64]
-# Of all parameters (m,): contributions to the negative log-likelihood, (n,), and their derivatives with
-# respect to those that float, (n, f).
-Likelihood = Callable[[F64], tuple[F64, F64]]
+# Of all parameters (m,) and rows: contributions to the negative log-likelihood, (n,), and their derivatives
+# with respect to those that float, (f, n).
+Likelihood = Callable[[F64, Rows], tuple[F64, F64]]
 Limits = tuple[float | None, float | None]
-
-
-class Influence:
-    """How far each particle has moved the parameters fitted so far.
-
-    The sum of its squares is the sandwich covariance, which holds whatever the residuals' true distribution
-    is. A later fit inherits the errors of earlier ones through it: positions use the fitted slopes.
-
-    Parameters
-    ----------
-    clusters : (n,) int64
-        Particle of each row, from 0: rows of one particle are not independent.
-    parameters : int
-        How many parameters a set has; nuisances come behind them, belong to one fit, and are not kept.
-    """
-
-    def __init__(self, clusters: NDArray[np.int64], parameters: int) -> None:
-        self.parameters = parameters
-        self._clusters = clusters
-        self._count = int(clusters.max()) + 1
-        self.of: dict[int, F64] = {}
-
-    def by_particle(self, rows: F64) -> F64:
-        """Sum the rows (n, f) of each particle."""
-        return np.stack([np.bincount(self._clusters, column, self._count) for column in rows.T], axis=1)
+# Rows that Minuit works on: they determine the curvature to a few per cent.
+SAMPLE = 10_000
+# Estimated distance to the minimum, in units of the likelihood: what Minuit accepts by default.
+LARGEST_EDM = 1e-4
+MOST_PASSES = 20
 
 
 @dataclass(frozen=True)
@@ -51,112 +36,232 @@ class Floating:
     limits: Limits = (None, None)
 
 
-def minimise(
-    likelihood: Likelihood,
-    start: F64,
-    floating: Sequence[Floating],
-    directions: F64,
-    influence: Influence,
-    *,
-    target: str,
-    kind: str,
-    where: str,
-) -> Minimum:
-    """Minimise a negative log-likelihood.
+class Fits:
+    """The fits of one parameter set: their rows, and how far each group of particles has moved them.
+
+    The squares of these shifts sum up to the sandwich covariance, which holds whatever the distribution of
+    residuals is. A later fit inherits the errors of earlier ones: positions use the fitted slopes.
 
     Parameters
     ----------
-    likelihood : callable
-        See :data:`Likelihood`.
-    start : (m,) float64
-        All parameters and nuisances; those that do not float stay.
-    floating : sequence of Floating
-        In the order of the likelihood's derivatives.
-    directions : (f, f) float64
-        Columns are the steps that Minuit thinks in, each of the size of an error. Columns that are
-        independent in the likelihood make light work of correlated parameters; a parameter with limits needs
-        a column of its own.
-    influence : Influence
-        Of the fits before; this one's is added.
-    target, kind : str
-        For the record.
+    rows : StoredRows
+        Of the set.
+    parameters : int
+        How many parameters a set has; nuisances come behind them, belong to one fit, and are not kept.
     where : str
         Step and set, for error messages.
-
-    Raises
-    ------
-    ParkfError
-        When the minimum is not valid, with Minuit's reason.
     """
-    index = [f.index for f in floating]
 
-    def place(w: F64) -> F64:
-        vector = start.copy()
-        vector[index] += directions @ w
+    def __init__(self, rows: StoredRows, parameters: int, where: str) -> None:
+        self.rows = rows
+        self.sample = rows.sample(SAMPLE)
+        self.share = len(self.sample["qop"]) / len(rows)
+        self.where = where
+        self._parameters = parameters
+        self._moved: dict[int, F64] = {}
+
+    def minimise(
+        self,
+        likelihood: Likelihood,
+        start: F64,
+        floating: Sequence[Floating],
+        directions: F64,
+        *,
+        target: str,
+        kind: str,
+    ) -> Minimum:
+        """Minimise a negative log-likelihood.
+
+        Parameters
+        ----------
+        likelihood : callable
+            See :data:`Likelihood`.
+        start : (m,) float64
+            All parameters and nuisances; those that do not float stay.
+        floating : sequence of Floating
+            In the order of the likelihood's derivatives.
+        directions : (f, f) float64
+            Columns are the steps that Minuit thinks in, each of the size of an error. Columns that are
+            independent in the likelihood make light work of correlated parameters; a parameter with limits
+            needs a column of its own.
+        target, kind : str
+            For the record.
+
+        Raises
+        ------
+        ParkfError
+            When the minimum is not valid, with the reason.
+        """
+        problem = _Problem(likelihood, start, floating, directions)
+        minuit = problem.search(self.sample)
+        w, calls = np.array(minuit.values), int(minuit.nfcn)
+        try:
+            if not minuit.valid:
+                raise _InvalidError(_reason(minuit))
+            hessian = problem.curvature(self.sample, w) / self.share
+            w, nll, edm, scores, passes = _newton(problem, hessian, w, self.rows)
+            hessian = problem.curvature(self.sample, w) / self.share
+        except _InvalidError as invalid:
+            end = problem.place(w)
+            values = ", ".join(f"{f.name} = {end[f.index]:.6g}" for f in floating)
+            raise ParkfError(
+                f"{self.where}: fit of {target} ({kind}) is invalid: {invalid}; at {values}. "
+                "More events, or a form with fewer parameters, may help"
+            ) from None
+        end = problem.place(w)
+        inverse = np.linalg.inv(hessian)
+        moved = self._inherit(problem, w, scores) @ -inverse @ directions.T
+        self._moved |= {
+            f.index: column for f, column in zip(floating, moved.T, strict=True) if f.index < self._parameters
+        }
+        sandwich = moved.T @ moved
+        errors = np.sqrt(np.diag(sandwich))
+        return Minimum(
+            target=target,
+            kind=kind,
+            names=[f.name for f in floating],
+            values=end[[f.index for f in floating]].tolist(),
+            errors=errors.tolist(),
+            naive_errors=np.sqrt(np.diag(directions @ inverse @ directions.T)).tolist(),
+            correlation=(sandwich / np.outer(errors, errors)).tolist(),
+            edm=edm,
+            nll=nll,
+            calls=calls + passes,
+        )
+
+    def _inherit(self, problem: "_Problem", w: F64, scores: F64) -> F64:
+        """Add what the shifts of earlier parameters do to the gradient, (groups, f)."""
+        scores, gradient = scores.copy(), problem.gradient(self.sample, w)
+        for index, moved in self._moved.items():
+            step = float(np.sqrt(moved @ moved))
+            change = problem.gradient(self.sample, w, (index, step)) - gradient
+            scores += np.outer(moved, change / (step * self.share))
+        return scores
+
+
+class _InvalidError(Exception):
+    """Why there is no valid minimum."""
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """A likelihood as a function of w, in the steps that Minuit thinks in."""
+
+    likelihood: Likelihood
+    start: F64
+    floating: Sequence[Floating]
+    directions: F64
+
+    def place(self, w: F64) -> F64:
+        vector = self.start.copy()
+        vector[[f.index for f in self.floating]] += self.directions @ w
         return vector
 
-    last: list[tuple[F64, float, F64]] = []
-
-    def evaluate(w: F64) -> tuple[float, F64]:
-        # MIGRAD asks for value and gradient of the same point one after the other.
-        if not last or not np.array_equal(last[0][0], w):
-            contributions, derivatives = likelihood(place(w))
-            last[:] = [(np.array(w), float(contributions.sum()), derivatives.sum(axis=0) @ directions)]
-        return last[0][1], last[0][2]
-
-    minuit = Minuit(lambda w: evaluate(w)[0], np.zeros(len(index)), grad=lambda w: evaluate(w)[1])
-    minuit.errordef = Minuit.LIKELIHOOD
-    minuit.errors = np.ones(len(index))
-    scales = np.diag(directions)
-    minuit.limits = [
-        tuple(None if limit is None else (limit - start[f.index]) / scale for limit in f.limits)
-        for f, scale in zip(floating, scales, strict=True)
-    ]
-    minuit.migrad()
-    minuit.hesse()
-    # A bad start can end above the tolerated distance; a second, careful run from there settles it.
-    if not minuit.valid:
-        minuit.strategy = 2
-        minuit.migrad()
-        minuit.hesse()
-    end = place(np.array(minuit.values))
-    if not minuit.valid or minuit.covariance is None:
-        values = ", ".join(f"{f.name} = {end[f.index]:.6g}" for f in floating)
-        raise ParkfError(
-            f"{where}: fit of {target} ({kind}) is invalid: {_reason(minuit)}; at {values}. "
-            "More events, or a form with fewer parameters, may help"
+    @property
+    def limits(self) -> F64:
+        """Smallest and largest w, (f, 2)."""
+        scales = np.diag(self.directions)
+        return np.array(
+            [
+                [
+                    infinite if limit is None else (limit - self.start[f.index]) / scale
+                    for limit, infinite in zip(f.limits, (-np.inf, np.inf), strict=True)
+                ]
+                for f, scale in zip(self.floating, scales, strict=True)
+            ]
         )
-    covariance = directions @ np.array(minuit.covariance) @ directions.T
-    moved = _influence(likelihood, end, covariance, influence)
-    influence.of |= {i: column for i, column in zip(index, moved.T, strict=True) if i < influence.parameters}
-    sandwich = moved.T @ moved
-    errors = np.sqrt(np.diag(sandwich))
-    return Minimum(
-        target=target,
-        kind=kind,
-        names=[f.name for f in floating],
-        values=end[index].tolist(),
-        errors=errors.tolist(),
-        naive_errors=np.sqrt(np.diag(covariance)).tolist(),
-        correlation=(sandwich / np.outer(errors, errors)).tolist(),
-        edm=float(minuit.fmin.edm),
-        nll=float(minuit.fval),
-        calls=int(minuit.nfcn),
-    )
+
+    def evaluate(self, rows: Rows, w: F64) -> tuple[float, F64]:
+        """Value, and derivatives by row, (f, n)."""
+        contributions, derivatives = self.likelihood(self.place(w), rows)
+        return float(contributions.sum()), self.directions.T @ derivatives
+
+    def gradient(self, rows: Rows, w: F64, shift: tuple[int, float] = (0, 0.0)) -> F64:
+        """Gradient (f,), with one of all parameters shifted."""
+        vector = self.place(w)
+        vector[shift[0]] += shift[1]
+        gradient: F64 = self.directions.T @ self.likelihood(vector, rows)[1].sum(axis=1)
+        return gradient
+
+    def search(self, rows: Rows) -> Minuit:
+        """Run MIGRAD on rows in memory."""
+        last: list[tuple[F64, float, F64]] = []
+
+        def evaluate(w: F64) -> tuple[float, F64]:
+            # MIGRAD asks for value and gradient of the same point one after the other.
+            if not last or not np.array_equal(last[0][0], w):
+                value, derivatives = self.evaluate(rows, w)
+                last[:] = [(np.array(w), value, derivatives.sum(axis=1))]
+            return last[0][1], last[0][2]
+
+        minuit = Minuit(lambda w: evaluate(w)[0], np.zeros(len(self.floating)), grad=lambda w: evaluate(w)[1])
+        minuit.errordef = Minuit.LIKELIHOOD
+        minuit.errors = np.ones(len(self.floating))
+        minuit.limits = self.limits
+        # Newton's method follows with a curvature of its own.
+        minuit.strategy = 0
+        minuit.migrad()
+        if not minuit.valid:
+            # A bad start can end above the tolerated distance; a second, careful run from there settles it.
+            minuit.strategy = 2
+            minuit.migrad()
+        return minuit
+
+    def curvature(self, rows: Rows, w: F64) -> F64:
+        """Second derivatives at w, (f, f), from the gradient a tenth of an error away."""
+        derivatives = self.evaluate(rows, w)[1]
+        errors, gradient = 1 / np.linalg.norm(derivatives, axis=1), derivatives.sum(axis=1)
+        columns = []
+        for i, (error, high) in enumerate(zip(errors, self.limits[:, 1], strict=True)):
+            shifted = w.copy()
+            shifted[i] += 0.1 * error if w[i] + error < high else -0.1 * error
+            columns.append((self.gradient(rows, shifted) - gradient) / (shifted[i] - w[i]))
+        hessian = 0.5 * (np.array(columns) + np.array(columns).T)
+        if not np.all(np.linalg.eigvalsh(hessian) > 0):
+            raise _InvalidError("the curvature is not positive")
+        return hessian
 
 
-def _influence(likelihood: Likelihood, end: F64, covariance: F64, influence: Influence) -> F64:
-    """Shift of the minimum by each particle, (particles, f): by its own pull, and through earlier fits."""
-    pulls = influence.by_particle(likelihood(end)[1])
-    for index, moved in influence.of.items():
-        step = np.sqrt(moved @ moved)
-        slopes = []
-        for sign in (-1, 1):
-            shifted = end.copy()
-            shifted[index] += sign * step
-            slopes.append(likelihood(shifted)[1].sum(axis=0))
-        pulls += np.outer(moved, (slopes[1] - slopes[0]) / (2 * step))
-    return -pulls @ covariance
+def _newton(problem: _Problem, hessian: F64, w: F64, rows: StoredRows) -> tuple[F64, float, float, F64, int]:
+    """Go on to the minimum of all rows.
+
+    Returns
+    -------
+    w, nll, edm, scores, passes
+        The minimum, the likelihood there, the estimated distance to it, the derivatives summed over each
+        group of particles (GROUPS, f), and how often the rows were read.
+    """
+    low, high = problem.limits.T
+    edm, before = np.inf, None
+    for passes in range(1, MOST_PASSES + 1):
+        nll, scores = 0.0, np.zeros((GROUPS, len(w)))
+        for block in rows.blocks():
+            value, derivatives = problem.evaluate(block, w)
+            nll += value
+            group = block["group"].astype(np.int64)
+            for i, derivative in enumerate(derivatives):
+                scores[:, i] += np.bincount(group, derivative, GROUPS)
+        gradient = scores.sum(axis=0)
+        if before is not None:
+            hessian = _updated(hessian, w - before[0], gradient - before[1])
+        # What stands at a limit and is pressed against it stays there.
+        free = ~((w <= low) & (gradient > 0) | (w >= high) & (gradient < 0))
+        step = np.zeros(len(w))
+        step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
+        edm = float(-0.5 * gradient @ step)
+        if edm < LARGEST_EDM:
+            return w, nll, edm, scores, passes
+        before = w, gradient
+        w = np.clip(w + step, low, high)
+    raise _InvalidError(f"its distance to the minimum is {edm:.2g}, allowed {LARGEST_EDM:.2g}")
+
+
+def _updated(hessian: F64, step: F64, change: F64) -> F64:
+    """Make the curvature agree with a step's change of the gradient (Broyden, Fletcher, Goldfarb, Shanno)."""
+    if step @ change <= 0:
+        return hessian
+    pushed = hessian @ step
+    return hessian + np.outer(change, change) / (step @ change) - np.outer(pushed, pushed) / (step @ pushed)
 
 
 def _reason(minuit: Minuit) -> str:

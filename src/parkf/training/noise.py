@@ -8,7 +8,7 @@ import numpy as np
 
 from parkf.codegen.numpy_step import NumpyStep
 from parkf.steps import Step
-from parkf.training.minimise import F64, Floating, Influence, Limits, minimise
+from parkf.training.minimise import F64, Fits, Floating, Limits
 from parkf.training.mixture import mixture
 from parkf.training.result import Minimum
 from parkf.training.rows import Rows, truth_residual
@@ -21,16 +21,14 @@ LARGEST_CORRELATION = 0.9999
 WALL = 1e3
 
 
-def fit_noise(
-    functions: NumpyStep, rows: Rows, start: F64, influence: Influence, where: str
-) -> tuple[F64, list[Minimum]]:
+def fit_noise(functions: NumpyStep, fits: Fits, start: F64) -> tuple[F64, list[Minimum]]:
     """Fit the parameters of the noise; arguments and results as in :func:`fit_extrapolation`.
 
     Planes that share parameters (VELO) are fitted together, others apart.
     """
     values, minima = start.copy(), []
     for planes, floating in plan(functions.step):
-        minimum = _fit_planes(functions, rows, values, planes, floating, influence, where)
+        minimum = _fit_planes(functions, fits, values, planes, floating)
         values[floating] = minimum.values[: len(floating)]
         minima.append(minimum)
     return values, minima
@@ -49,53 +47,47 @@ def plan(step: Step) -> list[tuple[tuple[str, ...], list[int]]]:
     return [((plane,), own[plane]) for plane in ("x", "y")]
 
 
-def _fit_planes(
-    functions: NumpyStep,
-    rows: Rows,
-    p: F64,
-    planes: tuple[str, ...],
-    own: list[int],
-    influence: Influence,
-    where: str,
-) -> Minimum:
-    predicted = functions.predict(p, rows)
-    residuals = {c: truth_residual(predicted, rows, c) for plane in planes for c in (plane, f"t{plane}")}
+def _fit_planes(functions: NumpyStep, fits: Fits, p: F64, planes: tuple[str, ...], own: list[int]) -> Minimum:
+    """Maximise Π N₂(form − truth; Q) of the planes, with a tail whose share floats."""
 
-    def likelihood(vector: F64) -> tuple[F64, F64]:
+    def likelihood(vector: F64, rows: Rows) -> tuple[F64, F64]:
+        residuals = _residuals(functions, p, rows, planes)
         noise = functions.noise(vector[:-1], rows)
         total = np.zeros(len(rows["qop"]))
-        gradient = np.zeros((len(total), len(own) + 1))
+        gradient = np.zeros((len(own) + 1, len(total)))
         for plane in planes:
             names = (plane, f"t{plane}", f"rho_{plane}")
             pulls = [residuals[c] / noise[c] for c in names[:2]]
             distance, d_distance, log_volume, d_volume = _distance(noise, pulls, names)
-            nll, d_q, d_fraction = mixture(distance, log_volume, 2, vector[-1], TAIL_WIDTH)
+            nll, d_q, d_fraction = mixture(distance, log_volume, vector[-1], TAIL_WIDTH)
             total += nll
             for name in names:
                 d_noise = d_q * d_distance[name] + d_volume[name]
-                gradient[:, :-1] += (
-                    d_noise[:, None] * functions.noise_gradient(name, vector[:-1], rows)[:, own]
-                )
-            gradient[:, -1] += d_fraction
+                gradient[:-1] += d_noise * functions.noise_gradient(name, vector[:-1], rows, own).T
+            gradient[-1] += d_fraction
         return total, gradient
 
     start = np.append(p, TAIL_START)
+    residuals = _residuals(functions, p, fits.sample, planes)
     for plane in planes:
         start[:-1] *= _signs(functions.step, plane, residuals)
     steps = [*np.maximum(0.02 * np.abs(p[own]), 0.01), 0.002]
-    return minimise(
+    return fits.minimise(
         likelihood,
         start,
         [
-            *(Floating(i, f"p{i}", _limits(functions, rows, p, i)) for i in own),
+            *(Floating(i, f"p{i}", _limits(functions, fits.sample, p, i)) for i in own),
             Floating(len(p), "tail_fraction", (1e-5, 0.5)),
         ],
         np.diag(steps),
-        influence,
         target=" ".join(f"{plane},t{plane}" for plane in planes),
         kind="noise",
-        where=where,
     )
+
+
+def _residuals(functions: NumpyStep, p: F64, rows: Rows, planes: tuple[str, ...]) -> dict[str, F64]:
+    predicted = functions.predict(p, rows)
+    return {c: truth_residual(predicted, rows, c) for plane in planes for c in (plane, f"t{plane}")}
 
 
 def _distance(

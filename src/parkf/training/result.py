@@ -9,7 +9,7 @@ from parkf.errors import ParkfError
 from parkf.files import read_json, write_json
 from parkf.steps import FORMS, STEP_NAMES
 
-RESULT_VERSION = 1
+RESULT_VERSION = 2
 
 
 class _Strict(BaseModel):
@@ -56,14 +56,15 @@ class Minimum(_Strict):
 class BinAccuracy(_Strict):
     """δ_par = form − Runge–Kutta of one component in one momentum bin (GeV, at production).
 
-    `rms`, `q68`, `q99` of |δ_par| in mm or rad; `ratio_rms` is the RMS of δ_par/σ_MS, `truth_width` the 68%
-    half-width of (form − truth)/σ_MS; both null where the step has no scattering of its own.
+    `mean` and `rms` of δ_par, `q68`, `q99` of |δ_par| in mm or rad; `ratio_rms` is the RMS of δ_par/σ_MS,
+    `truth_width` the core width of (form − truth)/σ_MS; both null where the step has no scattering.
     """
 
     p_min: float
     p_max: float
     component: str
     n: int
+    mean: float
     rms: float
     q68: float
     q99: float
@@ -89,7 +90,7 @@ class SetResult(_Strict):
     accuracy : list of BinAccuracy
         For bins with enough rows.
     truth_width : dict of str to float
-        68% half-width of (form − truth)/σ_MS over all momenta, by component; empty without scattering.
+        Core width of (form − truth)/σ_MS over all momenta, by component; empty without scattering.
     """
 
     label: str

@@ -1,0 +1,136 @@
+"""Figures of residuals by momentum bin and component, gathered from blocks of rows."""
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.training.momentum import BINS, FEWEST_ROWS, bin_numbers
+from parkf.training.result import BinAccuracy
+from parkf.training.rows import COMPONENTS
+
+F64 = NDArray[np.float64]
+
+# |δ_par| is counted in equal steps of its logarithm: a quantile is known to half a per cent.
+_DECADES, _PER_DECADE = (-16, 6), 200
+_LOG_STEPS = (_DECADES[1] - _DECADES[0]) * _PER_DECADE
+# Standardised differences are counted in linear steps; what lies beyond belongs to no core.
+_REACH, _PULL_STEPS = 8.0, 1600
+_PULL_EDGES = np.linspace(-_REACH, _REACH, _PULL_STEPS + 1)
+# Half-width of a core's range in units of its width, and the variance of a normal distribution inside it.
+_WINDOW, _VARIANCE_INSIDE = 2.0, 0.7737413035760184
+
+
+class Spreads:
+    """Counts of δ_par = form − Runge–Kutta, and of form − truth over σ_MS."""
+
+    def __init__(self) -> None:
+        shape = len(BINS), len(COMPONENTS)
+        self._count = np.zeros(len(BINS), dtype=np.int64)
+        self._sums = np.zeros((*shape, 2))
+        self._ratios = np.zeros((*shape, 2))
+        self._sizes = np.zeros((*shape, _LOG_STEPS), dtype=np.int64)
+        self._pulls = np.zeros((*shape, _PULL_STEPS), dtype=np.int64)
+        self._has_sigma = True
+
+    def add(
+        self, qop: F64, delta: dict[str, F64], truth: dict[str, F64], sigma: dict[str, F64] | None
+    ) -> None:
+        """Add rows.
+
+        Parameters
+        ----------
+        qop : (n,) float64
+            q/p at production, 1/MeV.
+        delta, truth, sigma : dict of (n,) float64
+            Form − Runge–Kutta, form − truth and σ_MS of each component; σ_MS is None where nothing scatters.
+        """
+        number = bin_numbers(qop)
+        inside = np.flatnonzero(number >= 0)
+        number = number[inside]
+        self._count += np.bincount(number, minlength=len(BINS))
+        self._has_sigma &= sigma is not None
+        for c, name in enumerate(COMPONENTS):
+            d = delta[name][inside]
+            self._sums[:, c] += _moments(number, d)
+            size = np.log10(np.maximum(np.abs(d), 10.0 ** _DECADES[0])) - _DECADES[0]
+            self._sizes[:, c] += _histogram(number, size * _PER_DECADE, _LOG_STEPS)
+            if sigma is None:
+                continue
+            scale = sigma[name][inside]
+            self._ratios[:, c] += _moments(number, d / scale)
+            pull = truth[name][inside] / scale
+            near = np.abs(pull) < _REACH
+            place = (pull[near] + _REACH) * (_PULL_STEPS / (2 * _REACH))
+            self._pulls[:, c] += _histogram(number[near], place, _PULL_STEPS)
+
+    def figures(self) -> list[BinAccuracy]:
+        """Figures of the bins with enough rows, component by component."""
+        return [
+            self._figures(b, c)
+            for c, b in product(range(len(COMPONENTS)), range(len(BINS)))
+            if self._count[b] >= FEWEST_ROWS
+        ]
+
+    def truth_width(self) -> dict[str, float]:
+        """Core width of the standardised differences over all momenta, by component; empty without σ_MS."""
+        if not self._has_sigma or self._count.sum() < FEWEST_ROWS:
+            return {}
+        return {name: core_width(self._pulls[:, c].sum(axis=0)) for c, name in enumerate(COMPONENTS)}
+
+    def _figures(self, b: int, c: int) -> BinAccuracy:
+        n = int(self._count[b])
+        return BinAccuracy(
+            p_min=BINS[b][0],
+            p_max=BINS[b][1],
+            component=COMPONENTS[c],
+            n=n,
+            mean=float(self._sums[b, c, 0] / n),
+            rms=float(np.sqrt(self._sums[b, c, 1] / n)),
+            q68=_quantile(self._sizes[b, c], 0.68),
+            q99=_quantile(self._sizes[b, c], 0.99),
+            ratio_rms=float(np.sqrt(self._ratios[b, c, 1] / n)) if self._has_sigma else None,
+            truth_width=core_width(self._pulls[b, c]) if self._has_sigma else None,
+        )
+
+
+def core_width(counts: NDArray[np.int64]) -> float:
+    """Give the width of the normal core of a histogram of standardised differences.
+
+    The mean square inside two widths to either side of the median determines it, so that tails count for
+    nothing; for a normal distribution it is its width. Half the histogram's reach is the largest.
+    """
+    centres = 0.5 * (_PULL_EDGES[1:] + _PULL_EDGES[:-1])
+    cumulative = np.cumsum(counts)
+    middle = centres[np.searchsorted(cumulative, 0.5 * cumulative[-1])] if cumulative[-1] else 0.0
+    squares = np.concatenate([[0.0], np.cumsum(counts * (centres - middle) ** 2)])
+    total = np.concatenate([[0.0], cumulative])
+    width = 1.0
+    for _ in range(100):
+        ends = middle + np.array([-1, 1]) * _WINDOW * width
+        inside, square = (np.diff(np.interp(ends, _PULL_EDGES, sums))[0] for sums in (total, squares))
+        if inside == 0:
+            return _REACH / _WINDOW
+        width, before = float(np.sqrt(square / inside / _VARIANCE_INSIDE)), width
+        if abs(width - before) < 1e-6:
+            break
+    return width
+
+
+def _moments(number: NDArray[np.int64], values: F64) -> F64:
+    """Give sum and sum of squares in each momentum bin, (bins, 2)."""
+    powers = (values, values**2)
+    return np.stack([np.bincount(number, power, len(BINS)) for power in powers], axis=1)
+
+
+def _histogram(number: NDArray[np.int64], place: F64, steps: int) -> NDArray[np.int64]:
+    """Count by momentum bin and step, (bins, steps)."""
+    step = np.clip(place.astype(np.int64), 0, steps - 1)
+    return np.bincount(number * steps + step, minlength=len(BINS) * steps).reshape(len(BINS), steps)
+
+
+def _quantile(counts: NDArray[np.int64], share: float) -> float:
+    """Give the size of |δ_par| that this share of the rows stays below."""
+    cumulative = np.concatenate([[0], np.cumsum(counts)])
+    place = np.interp(share * cumulative[-1], cumulative, np.arange(len(cumulative)))
+    return float(10 ** (place / _PER_DECADE + _DECADES[0]))

@@ -1,0 +1,45 @@
+"""Rows on disk: none is lost, and memory holds a block of them."""
+
+import numpy as np
+from toy_steps import STEPS, draw, store, truth
+
+from parkf.training.rows import BLOCK, GROUPS, KEPT, group_of_particle
+
+
+def test_no_row_is_lost(tmp_path):
+    rows = draw("UT", 3 * BLOCK, 1, truth("UT"))
+    stored = store(rows, "UT", tmp_path)
+    assert sum(map(len, stored)) == 3 * BLOCK
+    for number, one in enumerate(stored):
+        blocks = list(one.blocks())
+        assert max(len(block["qop"]) for block in blocks) <= BLOCK
+        for name in set(KEPT) - {"group"}:
+            got = np.concatenate([block[name] for block in blocks])
+            np.testing.assert_array_equal(got, rows[name][rows["set"] == number])
+
+
+def test_sets_are_joined(tmp_path):
+    rows = draw("T", 2200, 1, truth("T"))
+    stored = store(rows, "T", tmp_path)
+    assert [len(one) for one in stored] == [200] * len(STEPS["T"].sets)
+
+
+def test_sample_is_spread_over_all_rows(tmp_path):
+    rows = draw("TFT", 20_000, 1, truth("TFT")) | {"p_true": np.arange(20_000.0)}
+    one = store(rows, "TFT", tmp_path)[0]
+    sample = one.sample(6000)
+    np.testing.assert_array_equal(sample["p_true"], np.arange(0, 20_000, 4))
+    assert len(one.sample(20_000)["qop"]) == 20_000
+
+
+def test_groups():
+    random = np.random.default_rng(1)
+    rows = {"event": random.integers(0, 10_000, 100_000), "particle": random.integers(0, 30, 100_000)}
+    rows["polarity"] = random.choice([-1.0, 1.0], 100_000)
+    group = group_of_particle(rows)
+    counts = np.bincount(group, minlength=GROUPS)
+    assert len(counts) == GROUPS
+    # Poisson around 24, but for particles that were drawn more than once.
+    assert 20 < counts.var() < 32
+    again = group_of_particle({name: column[::-1] for name, column in rows.items()})
+    np.testing.assert_array_equal(again[::-1], group)
