@@ -1,4 +1,4 @@
-"""The full fit on LHCb's own simulation, with the embedded field and material, where it lies beside the project."""
+"""The full fit on LHCb's own simulation, with embedded field and material; its data lie beside the project."""
 
 from pathlib import Path
 
