@@ -1,4 +1,4 @@
-"""The full fit on LHCb's own simulation, with embedded field and material; its data lie beside the project."""
+"""The full fit on LHCb's own simulation, with embedded field and material; its data lie beside us."""
 
 from pathlib import Path
 
