@@ -14,16 +14,28 @@ from parkf.kalman.candidates import from_arrow
 from parkf.kalman.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.tables import CANDIDATES, FITTED
 
+# Tracks side by side in the header's arrays are filled up to a multiple of this.
+TOGETHER = 16
+
 
 def write(candidates: Path, tracks: Path) -> None:
     """Write all candidates of a file as plain arrays."""
     with CANDIDATES.open(candidates) as file:
         batch = from_arrow(file.read(), np.float32)
-    arrays = (batch.polarity, batch.qop, batch.velo_n, batch.velo, batch.ut, batch.scifi)
+    stride = -(-batch.count // TOGETHER) * TOGETHER
+
+    def filled_up(array: np.ndarray, filling: float) -> np.ndarray:
+        result = np.full((*array.shape[:-1], stride), filling, dtype=array.dtype.newbyteorder("<"))
+        result[..., : batch.count] = array
+        return result
+
+    arrays = [filled_up(batch.polarity, 1), filled_up(batch.qop, np.nan), filled_up(batch.velo_n, 0)]
+    for hits in (batch.velo, batch.ut, batch.scifi):
+        arrays.append(filled_up(np.stack([rows.T for rows in hits]), np.nan))
     with replacing(tracks) as temporary, temporary.open("wb") as stream:
         stream.write(np.array([batch.count], dtype="<i4").tobytes())
         for array in arrays:
-            stream.write(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes())
+            stream.write(array.tobytes())
 
 
 def read(fitted: Path, candidates: Path, output: Path) -> None:
@@ -32,7 +44,7 @@ def read(fitted: Path, candidates: Path, output: Path) -> None:
         names = file.read(columns=["event", "candidate"]).combine_chunks()
     words = np.fromfile(fitted, dtype="<i4").reshape(len(NUMBERS) + len(INTEGERS), -1)
     numbers, integers = words[: len(NUMBERS)].view("<f4"), words[len(NUMBERS) :]
-    tracks = Fitted.from_kernel(numbers, integers, len(names))
+    tracks = Fitted.from_kernel(numbers[:, : len(names)], integers[:, : len(names)])
     columns = (names.column(name).combine_chunks() for name in ("event", "candidate"))
     with FITTED.writer(output) as writer:
         writer.write_batch(tracks.to_arrow(*columns))

@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -72,53 +74,71 @@ void check_header(const Forms& forms, const float* header) {
          "block UTT_META: bins, grid and degrees are not the 60, 50, 1, 1, 7, 9, 5, 7 of this kernel");
 }
 
+/// Arrays that Python takes over.
 template <class S>
-Out<S> owned(std::vector<S>&& values, std::initializer_list<std::size_t> shape) {
-  auto* kept = new std::vector<S>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<S>*>(p); });
-  return Out<S>(kept->data(), shape, owner);
+Out<S> owned(std::unique_ptr<S[]> values, std::initializer_list<std::size_t> shape) {
+  S* kept = values.release();
+  nb::capsule owner(kept, [](void* p) noexcept { delete[] static_cast<S*>(p); });
+  return Out<S>(kept, shape, owner);
+}
+
+template <class S>
+Out<S> owned(const std::vector<S>& values, std::initializer_list<std::size_t> shape) {
+  std::unique_ptr<S[]> kept(new S[values.size()]);
+  std::copy(values.begin(), values.end(), kept.get());
+  return owned(std::move(kept), shape);
+}
+
+/// Rows of hits: quantities of (n, slots) each.
+template <class S>
+using Hits = std::vector<In<S, 2>>;
+
+template <class S, std::size_t quantities>
+void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&rows)[quantities]) {
+  bool fits = hits.size() == quantities;
+  for (std::size_t q = 0; fits && q < quantities; ++q) {
+    fits = hits[q].shape(0) == count && hits[q].shape(1) == slots;
+    rows[q] = hits[q].data();
+  }
+  expect(fits, "candidates: expected " + std::to_string(quantities) + " arrays of hits (" + std::to_string(count) +
+                   ", " + std::to_string(slots) + ")");
 }
 
 template <class S>
 nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
-              In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, In<S, 3> velo, In<S, 3> ut, In<S, 3> scifi,
-              const std::string& forms_name, bool smoother, const std::string& build, int threads) {
+              In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
+              const Hits<S>& scifi, const std::string& forms_name, bool smoother, const std::string& build,
+              int threads) {
   const Forms& forms = forms_named(forms_name);
-  const std::size_t stride = qop.shape(0), count = forms.constant_count;
-  expect(constant.shape(0) == count, "constant blob: expected " + std::to_string(count) + " numbers");
+  const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
+  expect(constant.shape(0) == constant_count,
+         "constant blob: expected " + std::to_string(constant_count) + " numbers");
   expect(table.shape(0) == table_numbers, "magnet table: expected 240000 numbers");
   check_header(forms, constant.data() + forms.header_offset);
-  expect(stride % 16 == 0, "candidates: their number must be filled up to a multiple of 16");
-  const auto shaped = [stride](const In<S, 3>& hits, std::size_t quantities, std::size_t slots) {
-    return hits.shape(0) == quantities && hits.shape(1) == slots && hits.shape(2) == stride;
-  };
-  expect(polarity.shape(0) == stride && velo_n.shape(0) == stride && shaped(velo, 3, velo_slots) &&
-             shaped(ut, 4, ut_layers) && shaped(scifi, 4, scifi_layers),
-         "candidates: expected shapes (n), velo (3, 26, n), ut (4, 4, n), scifi (4, 12, n)");
+  expect(polarity.shape(0) == count && velo_n.shape(0) == count, "candidates: arrays differ in length");
   const Build* chosen = nullptr;
   for (const Build* candidate : builds(forms)) {
     if (chosen == nullptr && (build.empty() || build == candidate->name)) chosen = candidate;
   }
   expect(chosen != nullptr, "build '" + build + "' is unknown or beyond this machine");
 
-  const std::vector<S> constants(constant.data(), constant.data() + count);
-  std::vector<S> numbers(fitted_numbers * stride);
-  std::vector<int> integers(fitted_integers * stride);
+  const std::vector<S> constants(constant.data(), constant.data() + constant_count);
   Batch<S> batch;
-  const auto part = [stride](const In<S, 3>& hits, int quantity) {
-    return hits.data() + quantity * hits.shape(1) * stride;
-  };
-  batch.tracks = {static_cast<long>(stride), polarity.data(), qop.data(), velo_n.data(), part(velo, 0),
-                  part(velo, 1), part(velo, 2), part(ut, 0), part(ut, 1), part(ut, 2), part(ut, 3),
-                  part(scifi, 0), part(scifi, 1), part(scifi, 2), part(scifi, 3)};
+  batch.tracks = {static_cast<long>(count), polarity.data(), qop.data(), velo_n.data(), {}, {}, {}};
+  take(velo, count, velo_slots, batch.tracks.velo);
+  take(ut, count, ut_layers, batch.tracks.ut);
+  take(scifi, count, scifi_layers, batch.tracks.scifi);
   batch.detector = {constants.data(), table.data(), static_cast<S>(velo_sigma * velo_sigma), static_cast<S>(beam_x),
                     static_cast<S>(beam_y)};
   batch.smoother = smoother;
-  batch.numbers = numbers.data();
-  batch.integers = integers.data();
+  // Not set to zero: that would cost a tenth of the fit.
+  std::unique_ptr<S[]> numbers(new S[fitted_numbers * count]);
+  std::unique_ptr<int[]> integers(new int[fitted_integers * count]);
+  batch.numbers = numbers.get();
+  batch.integers = integers.get();
   {
     nb::gil_scoped_release released;
-    parkf::transport::for_blocks(stride, 1024, threads, [&](std::size_t begin, std::size_t end) {
+    parkf::transport::for_blocks(count, 1024, threads, [&](std::size_t begin, std::size_t end) {
       if constexpr (sizeof(S) == 4) {
         chosen->fit_float(batch, static_cast<long>(begin), static_cast<long>(end));
       } else {
@@ -126,8 +146,8 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
       }
     });
   }
-  return nb::make_tuple(owned(std::move(numbers), {fitted_numbers, stride}),
-                        owned(std::move(integers), {fitted_integers, stride}));
+  return nb::make_tuple(owned(std::move(numbers), {fitted_numbers, count}),
+                        owned(std::move(integers), {fitted_integers, count}));
 }
 
 nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double, 2> states, In<double, 1> qop,
@@ -158,7 +178,7 @@ nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double
       }
     });
   }
-  return nb::make_tuple(owned(std::move(carried), {n, 4}), owned(std::move(derivative), {n, 4}));
+  return nb::make_tuple(owned(carried, {n, 4}), owned(derivative, {n, 4}));
 }
 
 nb::tuple step(const std::string& forms, const std::string& name, In<double, 1> p, double polarity, In<double, 1> planes, In<double, 1> state,
@@ -172,7 +192,7 @@ nb::tuple step(const std::string& forms, const std::string& name, In<double, 1> 
   Noise<double> q;
   expect(forms_named(forms).run_step(name, p.data(), polarity, planes.data(), s, c, jacobian.data(), q),
          "unknown step '" + name + "'");
-  return nb::make_tuple(owned<double>({s.x, s.y, s.tx, s.ty, s.k}, {5}), owned(std::move(jacobian), {5, 5}),
+  return nb::make_tuple(owned<double>({s.x, s.y, s.tx, s.ty, s.k}, {5}), owned(jacobian, {5, 5}),
                         owned(std::vector<double>(c.elements, c.elements + 15), {15}),
                         owned<double>({q.xx, q.xtx, q.txtx, q.yy, q.yty, q.tyty}, {6}));
 }
@@ -184,7 +204,7 @@ NB_MODULE(_fitter, module) {
   using namespace nb::literals;
   module.doc() = "The compiled Parameterised Kalman Filter; parkf.kalman is its front.";
   const char* text =
-      "Fit candidates in structures of arrays; returns numbers (16, n) and integers (4, n). "
+      "Fit candidates given as rows of hits, without copying them; returns numbers (16, n) and integers (4, n). "
       "The arrays' type, float32 or float64, is the precision of the fit.";
   module.def("fit", &parkf::kalman::fit<float>, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a,
              "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "smoother"_a, "build"_a,

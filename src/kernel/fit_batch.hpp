@@ -1,20 +1,20 @@
 #pragma once
 // A batch of candidates for the CPU, and the builds of the kernel that can fit it.
 
-#include "track.hpp"
+#include "tile.hpp"
 
 namespace parkf::kalman {
 
 template <class S>
 struct Batch {
-  Candidates<S> tracks;
+  CandidateRows<S> tracks;
   Detector<S> detector;
   bool smoother;  // else forward + VELO backward
-  S* numbers;     // (fitted_numbers, stride)
-  int* integers;  // (fitted_integers, stride)
+  S* numbers;     // (fitted_numbers, count)
+  int* integers;  // (fitted_integers, count)
 };
 
-/// Fits tracks begin … end - 1 of a batch; both are multiples of 16.
+/// Fits tracks begin … end - 1 of a batch.
 template <class S>
 using FitRange = void (*)(const Batch<S>&, long begin, long end);
 

@@ -57,7 +57,8 @@ endforeach()
 install(TARGETS _fitter LIBRARY DESTINATION parkf)
 
 # For CuPy, which compiles them at run time, and for C++ users.
-set(kernel_headers number lanes state measurement track velo magnet downstream beamline smoother forward_backward)
+set(kernel_headers number lanes tile state measurement track velo magnet magnet_lanes downstream beamline smoother
+    forward_backward)
 list(TRANSFORM kernel_headers PREPEND src/kernel/)
 list(TRANSFORM kernel_headers APPEND .hpp)
 install(FILES ${kernel_headers} src/kernel/fit.cu DESTINATION parkf/kernel)

@@ -1,6 +1,8 @@
 #pragma once
 // Several tracks in one number: N lanes of a vector register (GCC and Clang), one track a lane.
 
+#include <utility>
+
 #include "number.hpp"
 
 namespace parkf::kalman {
@@ -16,6 +18,33 @@ template <>
 struct LaneInteger<double> {
   using type = long long;
 };
+
+/// One of the butterflies of a transposition: of every 2·Step lanes, `a` gives its second half for `b`'s first.
+template <int Step, class Vector, int... L>
+KERNEL_FUNCTION void swap_halves(Vector& a, Vector& b, std::integer_sequence<int, L...>) {
+  constexpr int n = sizeof...(L);
+  const Vector first = __builtin_shufflevector(a, b, ((L & Step) ? n + L - Step : L)...);
+  b = __builtin_shufflevector(a, b, ((L & Step) ? n + L : L + Step)...);
+  a = first;
+}
+
+/// Transpose every Rows × Rows block of so many vectors.
+template <int Step, int Rows, class Vector>
+KERNEL_FUNCTION void transpose_rows(Vector* rows) {
+  if constexpr (Step < Rows) {
+    constexpr int lanes = sizeof(Vector) / sizeof(rows[0][0]);
+    for (int i = 0; i < Rows; ++i) {
+      if ((i & Step) == 0) swap_halves<Step>(rows[i], rows[i + Step], std::make_integer_sequence<int, lanes>{});
+    }
+    transpose_rows<2 * Step, Rows>(rows);
+  }
+}
+
+/// One vector from the lanes of two.
+template <class Half, int... L>
+KERNEL_FUNCTION auto joined(const Half& low, const Half& high, std::integer_sequence<int, L...>) {
+  return __builtin_shufflevector(low, high, L...);
+}
 
 /// N numbers of type S; arithmetic and comparisons act on each.
 template <class S, int N>
@@ -47,7 +76,8 @@ struct Lanes {
   Vector v;
 
   Lanes() = default;
-  KERNEL_FUNCTION Lanes(S a) : v(Vector{} + a) {}
+  // Taking off zero changes no number, so it is not done; adding it would turn -0 to 0.
+  KERNEL_FUNCTION Lanes(S a) : v(a - Vector{}) {}
   KERNEL_FUNCTION explicit Lanes(const Vector& a) : v(a) {}
 
   KERNEL_FUNCTION friend Lanes operator+(const Lanes& a, const Lanes& b) { return Lanes(a.v + b.v); }
@@ -72,6 +102,11 @@ struct Lanes {
     for (int i = 0; i < N; ++i) result |= mask.bits[i];
     return result != 0;
   }
+  KERNEL_FUNCTION friend int largest(const Integer& a) {
+    I result = a.bits[0];
+    for (int i = 1; i < N; ++i) result = a.bits[i] > result ? a.bits[i] : result;
+    return static_cast<int>(result);
+  }
   KERNEL_FUNCTION friend Lanes root(const Lanes& a) {
     Lanes result;
     for (int i = 0; i < N; ++i) result.v[i] = root(a.v[i]);
@@ -84,6 +119,24 @@ struct Lanes {
     return select(a < whole, whole - Lanes(S(1)), whole);
   }
 };
+
+/// Transpose: lane i of result j is lane j of row i.
+template <class S, int N>
+KERNEL_FUNCTION void transpose(Lanes<S, N>* rows) {
+  typename Lanes<S, N>::Vector vectors[N];
+  for (int i = 0; i < N; ++i) vectors[i] = rows[i].v;
+  transpose_rows<1, N>(vectors);
+  for (int i = 0; i < N; ++i) rows[i].v = vectors[i];
+}
+
+/// N consecutive floats as numbers.
+template <class S, int N>
+KERNEL_FUNCTION Lanes<S, N> from_floats(const float* source) {
+  typedef float Floats __attribute__((vector_size(N * sizeof(float))));
+  Floats floats;
+  __builtin_memcpy(&floats, source, sizeof(Floats));
+  return Lanes<S, N>(__builtin_convertvector(floats, typename Lanes<S, N>::Vector));
+}
 
 template <class S, int N>
 struct Number<Lanes<S, N>> {

@@ -38,12 +38,11 @@ KERNEL_FUNCTION BinPlace<T> bin_place(const T& place, int bins) {
 
 /// Sum of the weighted coefficients of six bins, for one track.
 template <class S>
-KERNEL_FUNCTION void mix_bins(const float* table, int nearest_x, int nearest_y, int direction_x, int direction_y,
-                              const S* w, S* c) {
+KERNEL_FUNCTION void mix_bins(const float* table, const BinPlace<S>& x, const BinPlace<S>& y, const S* w, S* c) {
   const float* rows[6];
   for (int n = 0; n < 6; ++n) {
-    const int ix = nearest_x + direction_x * neighbour_x(n);
-    const int iy = nearest_y + direction_y * neighbour_y(n);
+    const int ix = x.nearest + x.direction * neighbour_x(n);
+    const int iy = y.nearest + y.direction * neighbour_y(n);
     rows[n] = table + (ix * bin::ny + iy) * bin::count;
   }
   for (int i = 0; i < bin::count; ++i) {
@@ -57,26 +56,12 @@ template <class T>
 KERNEL_FUNCTION void magnet_coefficients(const float* table, const Scalar<T>* header, const T& x, const T& y,
                                          MagnetCoefficients<T>& m) {
   using S = Scalar<T>;
-  BinPlace<T> bx = bin_place<T>(x * T(S(1) / (header[0] * header[7])), bin::nx);
-  BinPlace<T> by = bin_place<T>(y * T(S(1) / (header[0] * header[8])), bin::ny);
+  const BinPlace<T> bx = bin_place<T>(x * T(S(1) / (header[0] * header[7])), bin::nx);
+  const BinPlace<T> by = bin_place<T>(y * T(S(1) / (header[0] * header[8])), bin::ny);
   m.outside = bx.outside | by.outside;
   T w[6];
   bin_weights(bx.distance, by.distance, w);
-  if constexpr (Number<T>::lanes == 1) {
-    mix_bins<S>(table, bx.nearest, by.nearest, bx.direction, by.direction, w, m.c);
-  } else {
-    constexpr int n = Number<T>::lanes;
-    S mixed[n][bin::count];
-    for (int lane = 0; lane < n; ++lane) {
-      const S weights[6] = {w[0].v[lane], w[1].v[lane], w[2].v[lane], w[3].v[lane], w[4].v[lane], w[5].v[lane]};
-      mix_bins<S>(table, static_cast<int>(bx.nearest.bits[lane]), static_cast<int>(by.nearest.bits[lane]),
-                  static_cast<int>(bx.direction.bits[lane]), static_cast<int>(by.direction.bits[lane]), weights,
-                  mixed[lane]);
-    }
-    for (int i = 0; i < bin::count; ++i) {
-      for (int lane = 0; lane < n; ++lane) m.c[i].v[lane] = mixed[lane][i];
-    }
-  }
+  mix_bins(table, bx, by, w, m.c);
 }
 
 /// Σ cₙ fⁿ, n = 1 … N, continued linearly beyond the clamped f, and its derivative.

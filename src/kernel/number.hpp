@@ -54,6 +54,8 @@ KERNEL_FUNCTION T select(bool mask, const T& yes, const T& no) {
 }
 /// Whether the mask holds for any track.
 KERNEL_FUNCTION bool any(bool mask) { return mask; }
+/// Of the tracks that run together.
+KERNEL_FUNCTION int largest(int a) { return a; }
 KERNEL_FUNCTION int to_integer(float a) { return static_cast<int>(a); }
 KERNEL_FUNCTION int to_integer(double a) { return static_cast<int>(a); }
 

@@ -9,7 +9,7 @@ constexpr int velo_slots = 26;
 constexpr int ut_layers = 4;
 constexpr int scifi_layers = 12;
 
-/// Candidates. Hits lie as (slot, track) with `stride` tracks a slot, a multiple of 16 that covers all tracks.
+/// Candidates. Hits lie as (slot, track) with `stride` tracks a slot.
 /// Lengths in mm; slots without a hit hold NaN. S is the scalar type of the fit.
 template <class S>
 struct Candidates {

@@ -124,7 +124,8 @@ KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, c
   const Integer<T> used = start_velo(tracks, i, detector, pol, fit, first, z_first);
   const Integer<T> n = load_integer<T>(tracks.velo_n + i);
   const T variance(detector.velo_variance);
-  for (int slot = 2; slot < velo_slots && any(Integer<T>(slot) < n); ++slot) {
+  const int most = largest(n);
+  for (int slot = 2; slot < velo_slots && slot < most; ++slot) {
     const long at = slot * tracks.stride + i;
     const Mask<T> measured = (Integer<T>(slot) < n) & (used < Integer<T>(slot));
     const T z = select(measured, load<T>(tracks.velo_z + at), fit.z);

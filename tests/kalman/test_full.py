@@ -136,7 +136,7 @@ def test_bad_input_is_flagged_and_harms_no_neighbour(ideal, field):
     candidates = copy.deepcopy(ideal.candidates)
     candidates.qop[2] = np.nan
     candidates.velo_n[4] = 1
-    candidates.velo[0, 1, 6] = np.nan
+    candidates.velo[0][6, 1] = np.nan
     fitted = fit_full(ideal.geometry, field, candidates, threads=2)
     assert fitted.status[2] == fitted.status[6] == 1
     assert fitted.status[4] & 16

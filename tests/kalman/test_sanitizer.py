@@ -15,9 +15,10 @@ PROGRAM = r"""
 #include <cstdlib>
 #include <vector>
 
-#include "lanes.hpp"
 #include "forward_backward.hpp"
+#include "magnet_lanes.hpp"
 #include "smoother.hpp"
+#include "tile.hpp"
 
 using namespace parkf::kalman;
 using namespace parkf::kalman::PARKF_FORMS;
@@ -29,12 +30,16 @@ template <class S> std::vector<S> read(std::FILE* file, long count) {
 }
 
 template <class T>
-void run(const Candidates<float>& tracks, const Detector<float>& detector) {
-  std::vector<float> numbers(fitted_numbers * tracks.stride);
-  std::vector<int> integers(fitted_integers * tracks.stride);
-  for (long i = 0; i < tracks.stride; i += Number<T>::lanes) {
-    store(fit_forward_backward<T>(tracks, i, detector), tracks.stride, i, numbers.data(), integers.data());
-    store(fit_smoother<T>(tracks, i, detector), tracks.stride, i, numbers.data(), integers.data());
+void run(const CandidateRows<float>& rows, const Detector<float>& detector) {
+  const long stride = (rows.count + 15) / 16 * 16;
+  std::vector<float> numbers(fitted_numbers * stride);
+  std::vector<int> integers(fitted_integers * stride);
+  Tile<T> tile;
+  for (long i = 0; i < rows.count; i += Number<T>::lanes) {
+    fill(rows, i, tile);
+    const auto tracks = tile.candidates();
+    store(fit_forward_backward<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
+    store(fit_smoother<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
   }
   std::FILE* out = std::fopen("out", "wb");
   std::fwrite(numbers.data(), 4, numbers.size(), out);
@@ -47,14 +52,17 @@ int main() {
   const auto table = read<float>(in, 240000);
   const long n = read<long>(in, 1)[0];
   const auto velo_n = read<int>(in, n);
-  const auto a = read<float>(in, (2 + 3 * 26 + 4 * 4 + 4 * 12) * n);
-  const float* v = a.data() + 2 * n;
-  const float* u = v + 78 * n;
-  const float* s = u + 16 * n;
-  const Candidates<float> tracks{n, a.data(), a.data() + n, velo_n.data(), v, v + 26 * n, v + 52 * n, u,
-                                 u + 4 * n, u + 8 * n, u + 12 * n, s, s + 12 * n, s + 24 * n, s + 36 * n};
+  const auto polarity = read<float>(in, n), qop = read<float>(in, n);
+  // An array each, so that reading beyond one is found.
+  std::vector<std::vector<float>> hits;
+  for (int q = 0; q < 3; ++q) hits.push_back(read<float>(in, velo_slots * n));
+  for (int q = 0; q < 4; ++q) hits.push_back(read<float>(in, ut_layers * n));
+  for (int q = 0; q < 4; ++q) hits.push_back(read<float>(in, scifi_layers * n));
+  const auto at = [&hits](int q) { return hits[q].data(); };
+  const CandidateRows<float> rows{n, polarity.data(), qop.data(), velo_n.data(), {at(0), at(1), at(2)},
+                                  {at(3), at(4), at(5), at(6)}, {at(7), at(8), at(9), at(10)}};
   const Detector<float> detector{constant.data(), table.data(), 0.0125F * 0.0125F, 0.02F, -0.03F};
-  run<NUMBER>(tracks, detector);
+  run<NUMBER>(rows, detector);
 }
 """
 
@@ -70,7 +78,7 @@ int main() {
     ],
 )
 def test_the_kernel_is_clean_and_gives_the_modules_numbers(tmp_path, number, forms, options):
-    toy = generate(200, 5000.0, seed=9, efficiency=0.9, forms=forms)
+    toy = generate(203, 5000.0, seed=9, efficiency=0.9, forms=forms)
     toy.arrays["velo_x"][5] = np.nan
     toy.arrays["qop"][7] = np.inf
     tracks = toy.candidates("float32")
@@ -78,7 +86,7 @@ def test_the_kernel_is_clean_and_gives_the_modules_numbers(tmp_path, number, for
         count = np.int64([len(tracks.qop)])
         for part in (toy.parameters.constant, toy.parameters.table, count, tracks.velo_n, tracks.polarity):
             file.write(part.tobytes())
-        for part in (tracks.qop, tracks.velo, tracks.ut, tracks.scifi):
+        for part in (tracks.qop, *tracks.velo, *tracks.ut, *tracks.scifi):
             file.write(part.tobytes())
     (tmp_path / "main.cpp").write_text(PROGRAM)
     warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-psabi"]
@@ -87,7 +95,7 @@ def test_the_kernel_is_clean_and_gives_the_modules_numbers(tmp_path, number, for
     subprocess.run([*build, *folders, "main.cpp", "-o", "main"], cwd=tmp_path, check=True)
     subprocess.run(["./main"], cwd=tmp_path, check=True)
     expected = cpu.fit(toy.parameters, tracks, smoother=True, threads=1, build="plain")
-    x = np.fromfile(tmp_path / "out", dtype=np.float32).reshape(16, -1)[1, :200]
+    x = np.fromfile(tmp_path / "out", dtype=np.float32).reshape(16, -1)[1, :203]
     good = expected.status == 0
     assert np.abs((x - expected.x) / np.sqrt(expected.xx))[good].max() < 0.02
     np.testing.assert_array_equal(np.isfinite(x), np.isfinite(expected.x))

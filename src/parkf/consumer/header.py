@@ -18,6 +18,9 @@ _INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
 _PIECE = 8000
 _SCHEMA_WORDS = frozenset({"title", "description", "$schema"})
 
+# Vector types are no CUDA.
+_IF_LANES = "#if !defined(__CUDACC__) && defined(__GNUC__)\n"
+
 _OPENING = f"""\
 #pragma once
 // parkf {__version__}: loads parameter sets of the Parameterised Kalman Filter and fits tracks with them.
@@ -38,8 +41,7 @@ def cpp_header() -> str:
         _OPENING,
         f"namespace parkf {{\nconstexpr int format_version = {FORMAT_VERSION};\n}}\n",
         _expand("number.hpp", None, shared),
-        # Vector types are no CUDA.
-        "#if !defined(__CUDACC__) && defined(__GNUC__)\n",
+        _IF_LANES,
         _expand("lanes.hpp", None, shared),
         "#endif\n",
         _expand("fit.hpp", None, shared),
@@ -50,6 +52,7 @@ def cpp_header() -> str:
         # What is made for a set of forms lies in its namespace, and comes once for each.
         made_for_it = set(shared)
         parts += [_expand(file, name, made_for_it) for file in ("smoother.hpp", "forward_backward.hpp")]
+        parts += [_IF_LANES, _expand("magnet_lanes.hpp", name, made_for_it), "#endif\n"]
         parts.append("#undef PARKF_FORMS\n")
         shared |= {file for file in made_for_it if not _is_made_for_forms(file)}
     parts.append(_dispatch())

@@ -1,5 +1,6 @@
-"""Candidates in the layout of the kernel: structures of arrays, track by track next to each other."""
+"""Candidates as the fit takes them: the columns of the table, each a contiguous array."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +10,6 @@ from numpy.typing import DTypeLike, NDArray
 from parkf.errors import ParkfError
 from parkf.tables import CANDIDATES, SCIFI_LAYERS, UT_LAYERS, VELO_SLOTS
 
-# The kernel runs up to this many tracks together; arrays are filled up with copies of nothing.
-TOGETHER = 16
-
 VELO = ("velo_x", "velo_y", "velo_z")
 UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")
 SCIFI = ("scifi_x", "scifi_z", "scifi_dxdy", "scifi_sigma")
@@ -19,37 +17,41 @@ SCIFI = ("scifi_x", "scifi_z", "scifi_dxdy", "scifi_sigma")
 
 @dataclass(frozen=True)
 class Candidates:
-    """A batch of candidates; `stride` is `count` filled up to a multiple of 16.
+    """A batch of n candidates, in one precision.
 
     Attributes
     ----------
-    count : int
-        How many candidates there are.
-    polarity : (stride,) float
+    polarity : (n,) float
         +1 MagUp, -1 MagDown.
-    qop : (stride,) float
+    qop : (n,) float
         The pattern recognition's q/p in 1/MeV.
-    velo_n : (stride,) int32
+    velo_n : (n,) int32
         VELO hits of a candidate.
-    velo : (3, 26, stride) float
+    velo : 3 arrays (n, 26) float
         x, y, z in mm, in ascending z.
-    ut : (4, 4, stride) float
+    ut : 4 arrays (n, 4) float
         x at y = 0, z in mm, dx/dy, σ in mm of each layer; NaN where there is no hit.
-    scifi : (4, 12, stride) float
+    scifi : 4 arrays (n, 12) float
         The same of SciFi; z at y = 0.
     """
 
-    count: int
     polarity: NDArray
     qop: NDArray
     velo_n: NDArray[np.int32]
-    velo: NDArray
-    ut: NDArray
-    scifi: NDArray
+    velo: tuple[NDArray, ...]
+    ut: tuple[NDArray, ...]
+    scifi: tuple[NDArray, ...]
+
+    @property
+    def count(self) -> int:
+        """How many candidates there are."""
+        return len(self.qop)
 
 
 def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candidates:
     """Take candidates from rows of the table ``candidates``.
+
+    In float32, hits of a record batch or of a table in one chunk are not copied.
 
     Parameters
     ----------
@@ -68,8 +70,10 @@ def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candid
     return from_arrays(arrays, precision)
 
 
-def from_arrays(arrays: dict[str, NDArray], precision: DTypeLike) -> Candidates:
+def from_arrays(arrays: Mapping[str, NDArray], precision: DTypeLike) -> Candidates:
     """Take candidates from arrays by the names of the table ``candidates``; hits as (n, slots).
+
+    C-contiguous arrays of the precision are not copied.
 
     Raises
     ------
@@ -81,31 +85,19 @@ def from_arrays(arrays: dict[str, NDArray], precision: DTypeLike) -> Candidates:
     if len(wrong):
         got = arrays["polarity"][wrong[0]]
         raise ParkfError(f"candidates: column 'polarity', row {wrong[0]}: got {got}, expected +1 or -1")
-    stride = -(-count // TOGETHER) * TOGETHER
 
-    def hits(names: tuple[str, ...], slots: int) -> NDArray:
-        result = np.full((len(names), slots, stride), np.nan, dtype=precision)
-        for i, name in enumerate(names):
-            if arrays[name].shape != (count, slots):
-                raise ParkfError(
-                    f"candidates: '{name}' has shape {arrays[name].shape}, expected {(count, slots)}"
-                )
-            result[i, :, :count] = arrays[name].T
-        return result
-
-    def padded(name: str, dtype: DTypeLike, filling: float) -> NDArray:
-        result = np.full(stride, filling, dtype=dtype)
-        result[:count] = arrays[name]
-        return result
+    def taken(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray:
+        if arrays[name].shape != shape:
+            raise ParkfError(f"candidates: '{name}' has shape {arrays[name].shape}, expected {shape}")
+        return np.ascontiguousarray(arrays[name], dtype=dtype)
 
     return Candidates(
-        count=count,
-        polarity=padded("polarity", precision, 1),
-        qop=padded("qop", precision, np.nan),
-        velo_n=padded("velo_n", np.int32, 0),
-        velo=hits(VELO, VELO_SLOTS),
-        ut=hits(UT, UT_LAYERS),
-        scifi=hits(SCIFI, SCIFI_LAYERS),
+        polarity=taken("polarity", (count,)),
+        qop=taken("qop", (count,)),
+        velo_n=taken("velo_n", (count,), np.int32),
+        velo=tuple(taken(name, (count, VELO_SLOTS)) for name in VELO),
+        ut=tuple(taken(name, (count, UT_LAYERS)) for name in UT),
+        scifi=tuple(taken(name, (count, SCIFI_LAYERS)) for name in SCIFI),
     )
 
 

@@ -36,12 +36,12 @@ def fit(
         tracks.polarity,
         tracks.qop,
         tracks.velo_n,
-        tracks.velo,
-        tracks.ut,
-        tracks.scifi,
+        list(tracks.velo),
+        list(tracks.ut),
+        list(tracks.scifi),
         forms=parameters.manifest.forms,
         smoother=smoother,
         build=build,
         threads=threads or os.cpu_count() or 1,
     )
-    return Fitted.from_kernel(numbers, integers, tracks.count)
+    return Fitted.from_kernel(numbers, integers)

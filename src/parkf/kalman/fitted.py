@@ -63,14 +63,14 @@ class Fitted:
     status: NDArray[np.int32]
 
     @classmethod
-    def from_kernel(cls, numbers: NDArray, integers: NDArray[np.int32], count: int) -> "Fitted":
-        """Take the first `count` tracks of the kernel's arrays, (16, n) and (4, n)."""
-        named = dict(zip(NUMBERS, numbers[:, :count], strict=True))
-        return cls(**named, **dict(zip(INTEGERS, integers[:, :count], strict=True)))
+    def from_kernel(cls, numbers: NDArray, integers: NDArray[np.int32]) -> "Fitted":
+        """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied."""
+        named = dict(zip(NUMBERS, numbers, strict=True))
+        return cls(**named, **dict(zip(INTEGERS, integers, strict=True)))
 
     def to_arrow(self, event: pa.Array, candidate: pa.Array) -> pa.RecordBatch:
-        """Rows of the table ``fitted`` for the candidates of these numbers."""
+        """Rows of the table ``fitted`` for the candidates of these numbers; float32 is not copied."""
         columns = {"event": event, "candidate": candidate}
-        columns |= {name: pa.array(getattr(self, name), safe=False) for name in (*NUMBERS, *INTEGERS)}
+        columns |= {name: pa.array(getattr(self, name)) for name in (*NUMBERS, *INTEGERS)}
         arrays = [columns[name].cast(kind, safe=False) for name, kind in FITTED.columns]
         return pa.RecordBatch.from_arrays(arrays, schema=FITTED.schema)

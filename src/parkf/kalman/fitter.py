@@ -111,7 +111,7 @@ def fit_file(
     def batch(rows: pa.RecordBatch) -> Fitted:
         return fit(numbers, rows, scheme=scheme, precision=precision, backend=backend, threads=threads)
 
-    return _fit_batches(batch, candidates, fitted)
+    return _fit_batches(batch, candidates, fitted, size=BATCH)
 
 
 def fit_file_full(
@@ -139,7 +139,7 @@ def fit_file_full(
 
 
 def _fit_batches(
-    fit_rows: Callable[[pa.RecordBatch], Fitted], candidates: Path, fitted: Path, *, size: int = BATCH
+    fit_rows: Callable[[pa.RecordBatch], Fitted], candidates: Path, fitted: Path, *, size: int
 ) -> int:
     count = 0
     with (

@@ -32,20 +32,19 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool) -> Fitt
         parameters.constant.tobytes(), parameters.manifest.forms, tracks.qop.dtype.name, cupy.cuda.Device().id
     )
     constants = parameters.manifest.constants
-    stride = len(tracks.qop)
-    numbers = cupy.empty((len(NUMBERS), stride), dtype=real)
-    integers = cupy.empty((len(INTEGERS), stride), dtype=np.int32)
-    arrays = [
-        cupy.asarray(a)
-        for a in (tracks.polarity, tracks.qop, tracks.velo_n, tracks.velo, tracks.ut, tracks.scifi)
-    ]
+    numbers = cupy.empty((len(NUMBERS), tracks.count), dtype=real)
+    integers = cupy.empty((len(INTEGERS), tracks.count), dtype=np.int32)
+    # Neighbouring threads read neighbouring numbers: rows of hits are turned where bandwidth is plenty.
+    arrays = [cupy.asarray(a) for a in (tracks.polarity, tracks.qop, tracks.velo_n)]
+    for hits in (tracks.velo, tracks.ut, tracks.scifi):
+        arrays.append(cupy.stack([cupy.asarray(rows).T for rows in hits]))
     if tracks.count:
         module.get_function("fit_smoother" if smoother else "fit_forward_backward")(
             (-(-tracks.count // THREADS_PER_BLOCK),),
             (THREADS_PER_BLOCK,),
             (
                 np.int64(tracks.count),
-                np.int64(stride),
+                np.int64(tracks.count),
                 *arrays,
                 cupy.asarray(parameters.table),
                 real(constants.velo_sigma**2),
@@ -55,7 +54,7 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool) -> Fitt
                 integers,
             ),
         )
-    return Fitted.from_kernel(numbers.get(), integers.get(), tracks.count)
+    return Fitted.from_kernel(numbers.get(), integers.get())
 
 
 @lru_cache(maxsize=8)

@@ -67,11 +67,11 @@ class _Fit:
     def __init__(self, geometry: Geometry, field: FieldMap, tracks: Candidates, threads: int):
         self.geometry, self.field, self.threads = geometry, field, threads
         self.count = tracks.count
-        self.polarity = tracks.polarity[: tracks.count]
-        self.seed = tracks.qop[: tracks.count].astype(np.float64)
+        self.polarity = tracks.polarity
+        self.seed = tracks.qop.astype(np.float64)
         self.layers = layers_of(geometry, tracks)
-        self.velo = tracks.velo[:, :, : tracks.count].astype(np.float64)
-        self.velo_n = tracks.velo_n[: tracks.count]
+        self.velo = [rows.T.astype(np.float64) for rows in tracks.velo]
+        self.velo_n = tracks.velo_n
         self.alive = (self.velo_n > 1) & np.isfinite(self.seed) & (self.seed != 0.0)
         self.reference = np.where(self.alive, self.seed, 1.0)
         self.loss = np.zeros(self.count)

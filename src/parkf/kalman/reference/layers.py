@@ -126,7 +126,7 @@ def _strips(geometry: Geometry, tracks: Candidates) -> Iterator[tuple[float, Lay
         ("scifi", description.scifi, SCIFI_PLANES, tracks.scifi),
     ):
         for layer, number in enumerate(numbers):
-            x, z, dxdy, sigma = hits[:, layer, : tracks.count].astype(np.float64)
+            x, z, dxdy, sigma = (rows[:, layer].astype(np.float64) for rows in hits)
             measured = np.isfinite(x)
             x, dxdy = np.where(measured, x, 0.0), np.where(measured, dxdy, 0.0)
             z0, dzdx, _ = planes[number]
@@ -156,8 +156,8 @@ def _strips(geometry: Geometry, tracks: Candidates) -> Iterator[tuple[float, Lay
 def _velo(geometry: Geometry, tracks: Candidates) -> Iterator[Layer]:
     """Hits, and modules that were crossed without leaving one, by slots in ascending z of each track."""
     velo = geometry.description.velo
-    x, y, z = tracks.velo[:, :, : tracks.count].astype(np.float64).transpose(0, 2, 1)
-    used = np.arange(x.shape[1]) < tracks.velo_n[: tracks.count, None]
+    x, y, z = (rows.astype(np.float64) for rows in tracks.velo)
+    used = np.arange(x.shape[1]) < tracks.velo_n[:, None]
     z = np.where(used, z, np.inf)
     missed = _missed_modules(geometry, x, y, z, used)
     z = np.concatenate([z, np.where(missed, geometry.planes()[VELO_PLANES, 0], np.inf)], axis=1)

@@ -83,10 +83,10 @@ def fit_velo_only(parameters: ParameterSet, candidates: pa.Table | pa.RecordBatc
     )
     constants = parameters.manifest.constants
     block = parameters.block("BEAM").astype(np.float64)
-    number, qop = tracks.velo_n[: tracks.count], tracks.qop[: tracks.count].astype(np.float64)
+    number, qop = tracks.velo_n, tracks.qop.astype(np.float64)
     used = np.arange(VELO_SLOTS)[:, None] < number
-    x, y, z = np.where(used, tracks.velo[:, :, : tracks.count].astype(np.float64), 0.0)
-    polarity = tracks.polarity[: tracks.count].astype(np.float64)
+    x, y, z = (np.where(used, rows.T.astype(np.float64), 0.0) for rows in tracks.velo)
+    polarity = tracks.polarity.astype(np.float64)
     rows = np.arange(tracks.count)
     last = np.maximum(number - 1, 0)
     tx, ty = _slope(x, z, last, rows), _slope(y, z, last, rows)

@@ -1,0 +1,182 @@
+"""The fit against the machine's limits and against a dense scalar fit, schemes side by side.
+
+Run: python -m benchmarks.fitter [--forms production|improved] [--json FILE]
+Tracks have 10 VELO, 4 UT and 12 SciFi hits, from toys that follow the step functions. Times are medians of
+seven runs on the thread's own clock. Baselines: production's scheme with dense 5x5 matrices, one track at a
+time, -O3 for this machine (dense.hpp); batched NumPy (the tests' independent fit, float64); the floor is the
+counted operations over the measured rate of multiply-adds.
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import parkf._fitter as _fitter
+from benchmarks.machine import Machine, seconds
+
+from parkf.choices import FormsName
+from parkf.kalman import Fitted, cpu, fit
+from parkf.kalman.candidates import Candidates, from_arrays
+from parkf.steps import FORMS
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "kalman"))
+from kalman_reference import ReferenceFit
+from kalman_toy import Toy, generate
+
+SCHEMES = {"smoother": True, "forward_backward": False}
+VELO_HITS = 10
+# Hits stay in the second-level cache, in the third, in neither.
+SIZES = (1024, 16384, 262144)
+RESULT_BYTES = 20 * 4
+
+
+def toy_of_ten(count: int, forms: FormsName) -> Toy:
+    """Toys of 3 to 50 GeV, all with ten VELO hits."""
+    toys = [
+        generate(6000, momentum, seed=int(momentum), forms=forms) for momentum in (3000.0, 8000.0, 50000.0)
+    ]
+    chosen = [np.flatnonzero(toy.arrays["velo_n"] >= VELO_HITS) for toy in toys]
+    order = np.random.default_rng(1).permutation(sum(map(len, chosen)))[:count]
+
+    def mixed(parts: list[np.ndarray]) -> np.ndarray:
+        return np.concatenate([p[c] for p, c in zip(parts, chosen, strict=True)])[order]
+
+    arrays = {name: mixed([toy.arrays[name] for toy in toys]) for name in toys[0].arrays}
+    arrays["velo_n"] = np.full(len(order), VELO_HITS)
+    for name in ("velo_x", "velo_y", "velo_z"):
+        arrays[name][:, VELO_HITS:] = np.nan
+    vertices, z_vertices = mixed([toy.vertex for toy in toys]), mixed([toy.z_vertex for toy in toys])
+    return Toy(toys[0].parameters, arrays, vertices, z_vertices)
+
+
+def repeated(toy: Toy, count: int, precision: str) -> Candidates:
+    """`count` candidates, the toy's over and over."""
+    times = -(-count // len(toy.arrays["qop"]))
+    arrays = {name: np.concatenate([a] * times)[:count] for name, a in toy.arrays.items()}
+    return from_arrays(arrays, precision)
+
+
+def tracks_per_second(toy: Toy, tracks: Candidates, *, smoother: bool = True, build: str = "") -> float:
+    """Of one core, from rows in memory to arrays of results."""
+    turns = max(1, 65536 // tracks.count)
+
+    def run() -> None:
+        for _ in range(turns):
+            cpu.fit(toy.parameters, tracks, smoother=smoother, threads=1, build=build)
+
+    run()
+    return turns * tracks.count / seconds(run)
+
+
+def thread_speedup(toy: Toy, tracks: Candidates) -> float:
+    """Of two threads over one, by the wall clock."""
+    one, two = (
+        seconds(lambda t=t: cpu.fit(toy.parameters, tracks, smoother=True, threads=t), time.perf_counter)
+        for t in (1, 2)
+    )
+    return one / two
+
+
+def numpy_rate(toy: Toy) -> float:
+    part = Toy(toy.parameters, {n: a[:512] for n, a in toy.arrays.items()}, toy.vertex, toy.z_vertex)
+    begin = time.thread_time()
+    ReferenceFit(part)
+    return 512 / (time.thread_time() - begin)
+
+
+def measure(machine: Machine, toy: Toy, precision: str) -> dict[str, Any]:
+    p, sigma = toy.parameters, toy.parameters.manifest.constants.velo_sigma
+    tracks, small, large = (repeated(toy, size, precision) for size in (SIZES[1], SIZES[0], SIZES[2]))
+    single = repeated(toy, SIZES[0], "float32")
+    counted = {
+        name: machine.operations(single, p.constant, p.table, sigma, smoother=smoother)
+        for name, smoother in SCHEMES.items()
+    }
+    flops = {name: sum(parts.values()) for name, parts in counted.items()}
+    rate, peak = tracks_per_second(toy, tracks), machine.peak(precision)
+    dense = small.count / seconds(lambda: machine.dense(small, p.constant, p.table, sigma))
+    item = tracks.qop.itemsize
+    all_cores = seconds(lambda: cpu.fit(p, large, smoother=True, threads=None), time.perf_counter)
+    return {
+        "tracks_per_s_core": rate,
+        "floor_ratio": peak / flops["smoother"] / rate,
+        "vs_dense_scalar": rate / dense,
+        "two_thread_speedup": thread_speedup(toy, large),
+        "tracks_per_s_all_cores": large.count / all_cores,
+        "dense_scalar_tracks_per_s": dense,
+        "peak_flops": peak,
+        "flops_per_track": flops,
+        "operations_per_track": counted,
+        "bytes_per_track": item * (3 * VELO_HITS + 4 * 4 + 4 * 12 + 2 + 16) + 4 * 5,
+        "batch": {str(n): tracks_per_second(toy, repeated(toy, n, precision)) for n in SIZES},
+        "schemes": {n: tracks_per_second(toy, tracks, smoother=s) for n, s in SCHEMES.items()},
+        "builds": {build: tracks_per_second(toy, small, build=build) for build in _fitter.builds()},
+    }
+
+
+def resolutions(forms: FormsName) -> None:
+    """Pull widths of the schemes, and how far float32 is from float64."""
+    print("Pull widths of x, y, tx, ty, q/p (resolutions relative to forward_backward), 20,000 tracks")
+    for momentum in (3000.0, 10000.0, 50000.0):
+        toy = generate(20000, momentum, seed=1, forms=forms)
+        fits = {
+            s: fit(toy.parameters, toy.candidates("float64"), scheme=s, precision="float64") for s in SCHEMES
+        }
+        baseline = _resolution(toy, fits["forward_backward"])
+        for name, fitted in fits.items():
+            widths = [np.std(pull) for pull in toy.pulls(fitted).values()]
+            ratios = _resolution(toy, fitted) / baseline
+            text = ", ".join(f"{w:.3f} ({r:.3f})" for w, r in zip(widths, ratios, strict=True))
+            print(f"  {momentum / 1e3:3.0f} GeV {name:16s} {text}")
+        single, double = fit(toy.parameters, toy.candidates("float32")), fits["smoother"]
+        names = ("x", "y", "tx", "ty", "qop")
+        shifts = [(getattr(single, n) - getattr(double, n)) / np.sqrt(getattr(double, n * 2)) for n in names]
+        quantiles = ", ".join(f"{np.quantile(np.abs(s), 0.999):.1e}" for s in shifts)
+        print(f"  {momentum / 1e3:3.0f} GeV float32 - float64, 99.9% of states within {quantiles} σ")
+
+
+def _resolution(toy: Toy, fitted: Fitted) -> np.ndarray:
+    pulls = toy.pulls(fitted).items()
+    return np.array([np.std(pull * np.sqrt(getattr(fitted, name * 2))) for name, pull in pulls])
+
+
+def show(results: dict[str, Any]) -> None:
+    copied, by_numpy = results["copy_bytes_per_s"], results["numpy_tracks_per_s"]
+    print(f"Copy {copied / 1e9:.1f} GB/s; batched NumPy {by_numpy:.0f} tracks/s")
+    for precision, r in results["cpu"].items():
+        flops, dense = r["flops_per_track"]["smoother"], r["dense_scalar_tracks_per_s"]
+        one, every = r["tracks_per_s_core"] / 1e6, r["tracks_per_s_all_cores"] / 1e6
+        moved = r["bytes_per_track"] * r["tracks_per_s_core"] / copied
+        print(f"{precision}: {one:.2f} M tracks/s a core, {every:.2f} M on all cores")
+        print(
+            f"  {r['floor_ratio']:.2f} x the floor: {flops:.0f} FLOPs at {r['peak_flops'] / 1e9:.1f} GFLOP/s"
+        )
+        print(f"  {r['vs_dense_scalar']:.1f} x the dense scalar fit, {dense / 1e6:.3f} M tracks/s")
+        print(f"  two threads {r['two_thread_speedup']:.2f} x one")
+        print(f"  {r['bytes_per_track']} bytes of hits and results a track: {moved:.0%} of the copy's rate")
+        for part in ("batch", "schemes", "builds"):
+            print(f"  {part}: " + ", ".join(f"{name} {rate / 1e6:.2f} M/s" for name, rate in r[part].items()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Benchmark the fit")
+    parser.add_argument("--forms", choices=list(FORMS), default="production", help="formulas of the steps")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    arguments = parser.parse_args()
+    machine, toy = Machine(arguments.forms), toy_of_ten(SIZES[0], arguments.forms)
+    results: dict[str, Any] = {"forms": arguments.forms}
+    results["cpu"] = {precision: measure(machine, toy, precision) for precision in ("float32", "float64")}
+    results["copy_bytes_per_s"] = machine.copy_bandwidth()
+    results["numpy_tracks_per_s"] = numpy_rate(toy)
+    show(results)
+    resolutions(arguments.forms)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

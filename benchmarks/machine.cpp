@@ -1,0 +1,100 @@
+// What the machine and the plainest code can do, and the operations that a fit takes. Loaded by fitter.py.
+
+#include <cstring>
+#include <utility>
+
+#include "counted.hpp"
+#include "dense.hpp"
+#include "forward_backward.hpp"
+#include "smoother.hpp"
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int register_bytes = 64;
+#elif defined(__AVX__)
+constexpr int register_bytes = 32;
+#else
+constexpr int register_bytes = 16;
+#endif
+
+constexpr std::make_integer_sequence<int, 12> chains{};
+
+// Keeps a value in a vector register, without a word on what happens to it.
+#if defined(__x86_64__)
+#define IN_REGISTER(value) asm volatile("" : "+v"(value))
+#else
+#define IN_REGISTER(value) asm volatile("" : "+w"(value))
+#endif
+
+/// Independent chains of multiply-adds, enough of them to fill the pipelines; returns how many operations.
+template <class S, int... chain>
+double multiply_add(long turns, std::integer_sequence<int, chain...>) {
+  typedef S Vector __attribute__((vector_size(register_bytes)));
+  Vector sums[] = {Vector{} + S(1 + 0.001 * chain)...};
+  const Vector factor = Vector{} + S(0.999), term = Vector{} + S(0.001);
+  const auto add = [&](Vector& sum) {
+    sum = sum * factor + term;
+    IN_REGISTER(sum);
+  };
+  for (long turn = 0; turn < turns; ++turn) (add(sums[chain]), ...);
+  return 2.0 * sizeof(sums) / sizeof(S) * static_cast<double>(turns);
+}
+
+template <class S>
+parkf::kalman::CandidateRows<S> rows_of(long count, const S* polarity, const S* qop, const int* velo_n,
+                                        const S* const* hits) {
+  return {count,  polarity, qop, velo_n, {hits[0], hits[1], hits[2]}, {hits[3], hits[4], hits[5], hits[6]},
+          {hits[7], hits[8], hits[9], hits[10]}};
+}
+
+template <class S>
+void dense(long count, const S* polarity, const S* qop, const int* velo_n, const S* const* hits, const S* constant,
+           const float* table, S variance, S* results) {
+  const auto rows = rows_of(count, polarity, qop, velo_n, hits);
+  for (long i = 0; i < count; ++i) {
+    const auto t = baseline::fit(rows, i, constant, table, variance);
+    const S values[11] = {t.s.x, t.s.y, t.s.tx, t.s.ty, t.s.k, t.z, t.c.a[0][0], t.c.a[1][1], t.c.a[2][2], t.c.a[3][3],
+                          t.chi2};
+    std::memcpy(results + 11 * i, values, sizeof(values));
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+double multiply_add_float(long turns) { return multiply_add<float>(turns, chains); }
+double multiply_add_double(long turns) { return multiply_add<double>(turns, chains); }
+void copy(char* target, const char* source, long bytes) { std::memcpy(target, source, bytes); }
+
+void dense_float(long count, const float* polarity, const float* qop, const int* velo_n, const float* const* hits,
+                 const float* constant, const float* table, float variance, float* results) {
+  dense(count, polarity, qop, velo_n, hits, constant, table, variance, results);
+}
+void dense_double(long count, const double* polarity, const double* qop, const int* velo_n, const double* const* hits,
+                  const double* constant, const float* table, double variance, double* results) {
+  dense(count, polarity, qop, velo_n, hits, constant, table, variance, results);
+}
+
+/// Additions, multiplications, divisions and roots of all fits together.
+void count_operations(long count, const float* polarity, const float* qop, const int* velo_n,
+                      const float* const* hits, const float* constant, const float* table, float variance,
+                      int smoother, long* operations) {
+  using namespace parkf::kalman;
+  using namespace parkf::kalman::PARKF_FORMS;
+  const auto rows = rows_of(count, polarity, qop, velo_n, hits);
+  const Detector<float> detector{constant, table, variance, 0.0F, 0.0F};
+  std::memset(Counted::done, 0, sizeof(Counted::done));
+  for (long i = 0; i < count; ++i) {
+    Tile<float> tile;
+    fill(rows, i, tile);
+    if (smoother) {
+      fit_smoother<Counted>(tile.candidates(), 0, detector);
+    } else {
+      fit_forward_backward<Counted>(tile.candidates(), 0, detector);
+    }
+  }
+  std::memcpy(operations, Counted::done, sizeof(Counted::done));
+}
+}

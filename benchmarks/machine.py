@@ -1,0 +1,110 @@
+"""The machine's limits and the dense baseline, from machine.cpp compiled for this very machine."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from parkf.choices import FormsName
+from parkf.kalman.candidates import Candidates
+from parkf.kalman.source import KERNEL_FOLDER
+
+REPEATS = 7
+OPERATIONS = ("additions", "multiplications", "divisions", "roots")
+# Without vectors, which the baseline would lose by: compilers find them in its matrices, and shuffle.
+_FLAGS = (
+    *("-std=c++17", "-O3", "-march=native", "-fno-tree-vectorize", "-fno-tree-slp-vectorize"),
+    *("-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"),
+)
+_C_TYPE = {np.dtype("float32"): ctypes.c_float, np.dtype("float64"): ctypes.c_double}
+
+
+def seconds(run: Callable[[], object], clock: Callable[[], float] = time.thread_time) -> float:
+    """Median time of a run. The thread's own clock stands still while others have the core."""
+    times = []
+    for _ in range(REPEATS):
+        begin = clock()
+        run()
+        times.append(clock() - begin)
+    return median(times)
+
+
+class Machine:
+    """What is compiled from machine.cpp."""
+
+    def __init__(self, forms: FormsName) -> None:
+        compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+        if compiler is None:
+            sys.exit("benchmarks.fitter: no C++ compiler; install one or set CXX")
+        with tempfile.TemporaryDirectory() as folder:
+            library = Path(folder) / "machine.so"
+            source = Path(__file__).with_name("machine.cpp")
+            command = [compiler, *_FLAGS, f"-I{KERNEL_FOLDER}", f"-I{KERNEL_FOLDER / forms}", source]
+            subprocess.run([*command, "-shared", "-fPIC", "-o", library], check=True)
+            self._library = ctypes.CDLL(str(library))
+        for name in ("float", "double"):
+            function = getattr(self._library, f"multiply_add_{name}")
+            function.argtypes, function.restype = [ctypes.c_long], ctypes.c_double
+
+    def peak(self, precision: str) -> float:
+        """Floating-point operations a second of one core that does nothing but multiply-adds."""
+        function = getattr(
+            self._library, "multiply_add_" + {"float32": "float", "float64": "double"}[precision]
+        )
+        turns = 4_000_000
+        operations = function(turns)
+        return operations / seconds(lambda: function(turns))
+
+    def copy_bandwidth(self) -> float:
+        """Bytes read and written a second by a copy that no cache holds."""
+        source = np.ones(1 << 27, dtype=np.uint8)
+        target = np.zeros_like(source)
+        size = ctypes.c_long(source.nbytes)
+        pointers = (target.ctypes.data_as(ctypes.c_void_p), source.ctypes.data_as(ctypes.c_void_p))
+        return 2 * source.nbytes / seconds(lambda: self._library.copy(*pointers, size))
+
+    def _arguments(self, tracks: Candidates, constant: np.ndarray, table: np.ndarray) -> list[object]:
+        def pointer(array: np.ndarray) -> ctypes.c_void_p:
+            return array.ctypes.data_as(ctypes.c_void_p)
+
+        hits = [pointer(a) for a in (*tracks.velo, *tracks.ut, *tracks.scifi)]
+        rows = (ctypes.c_void_p * len(hits))(*hits)
+        return [
+            *(ctypes.c_long(tracks.count), pointer(tracks.polarity), pointer(tracks.qop)),
+            *(pointer(tracks.velo_n), rows, pointer(constant), pointer(table)),
+        ]
+
+    def dense(
+        self, tracks: Candidates, constant: np.ndarray, table: np.ndarray, velo_sigma: float
+    ) -> np.ndarray:
+        """Fit by the dense baseline: (n, 11), the last column χ²."""
+        real = _C_TYPE[tracks.qop.dtype]
+        results = np.empty((tracks.count, 11), dtype=tracks.qop.dtype)
+        numbers = constant.astype(tracks.qop.dtype)
+        function = self._library.dense_float if real is ctypes.c_float else self._library.dense_double
+        arguments = self._arguments(tracks, numbers, table)
+        function(*arguments, real(velo_sigma**2), results.ctypes.data_as(ctypes.c_void_p))
+        return results
+
+    def operations(
+        self,
+        tracks: Candidates,
+        constant: np.ndarray,
+        table: np.ndarray,
+        velo_sigma: float,
+        *,
+        smoother: bool,
+    ) -> dict[str, float]:
+        """Operations a track of the kernel, counted by running it with a number that counts."""
+        done = (ctypes.c_long * len(OPERATIONS))()
+        arguments = self._arguments(tracks, constant, table)
+        self._library.count_operations(*arguments, ctypes.c_float(velo_sigma**2), int(smoother), done)
+        return {name: count / tracks.count for name, count in zip(OPERATIONS, done, strict=True)}

@@ -1,0 +1,107 @@
+#pragma once
+// Candidates as tables hold them, a row of slots a track, and a few of them turned into what the fit reads: one
+// track a lane. The tile stays in the first-level cache; nothing of a whole batch is ever copied.
+
+#include "lanes.hpp"
+#include "track.hpp"
+
+namespace parkf::kalman {
+
+template <class S>
+struct CandidateRows {
+  long count;
+  const S* polarity;
+  const S* qop;
+  const int* velo_n;
+  const S* velo[3];   // x, y, z: (track, velo_slots)
+  const S* ut[4];     // x, z, dxdy, sigma: (track, ut_layers)
+  const S* scifi[4];  // (track, scifi_layers)
+};
+
+/// The tracks that run together.
+template <class T>
+struct alignas(64) Tile {
+  static constexpr int lanes = Number<T>::lanes;
+  Scalar<T> velo[3 * velo_slots * lanes], ut[4 * ut_layers * lanes], scifi[4 * scifi_layers * lanes];
+  Scalar<T> polarity[lanes], qop[lanes];
+  int velo_n[lanes];
+
+  Candidates<Scalar<T>> candidates() const {
+    constexpr int v = velo_slots * lanes, u = ut_layers * lanes, s = scifi_layers * lanes;
+    return {lanes,  polarity,   qop,        velo_n, velo,      velo + v,      velo + 2 * v, ut,
+            ut + u, ut + 2 * u, ut + 3 * u, scifi,  scifi + s, scifi + 2 * s, scifi + 3 * s};
+  }
+};
+
+/// Four slots from each of the rows 0, 4, 8, …, which start at source + start[row].
+template <class S, int N>
+KERNEL_FUNCTION typename Lanes<S, N>::Vector quads(const S* source, const long* start) {
+  if constexpr (N == 4) {
+    typename Lanes<S, 4>::Vector quad;
+    __builtin_memcpy(&quad, source + *start, sizeof(quad));
+    return quad;
+  } else {
+    return joined(quads<S, N / 2>(source, start), quads<S, N / 2>(source, start + N / 2),
+                  std::make_integer_sequence<int, N>{});
+  }
+}
+
+/// The first `used` slots of rows, as (slot, lane).
+template <class T>
+KERNEL_FUNCTION void turn(const Scalar<T>* source, const long* rows, int slots, int used, Scalar<T>* target) {
+  using S = Scalar<T>;
+  constexpr int n = Number<T>::lanes;
+  long start[n];
+  for (int lane = 0; lane < n; ++lane) start[lane] = rows[lane] * slots;
+  if constexpr (n >= 4) {
+    for (int slot = 0; slot < used; slot += 4) {
+      const int first = slot + 4 < slots ? slot : slots - 4;
+      typename T::Vector four[4];
+      for (int j = 0; j < 4; ++j) four[j] = quads<S, n>(source + first, start + j);
+      transpose_rows<1, 4>(four);
+      __builtin_memcpy(target + first * n, four, sizeof(four));
+    }
+  } else {
+    for (int slot = 0; slot < used; ++slot) {
+      for (int lane = 0; lane < n; ++lane) target[slot * n + lane] = source[start[lane] + slot];
+    }
+  }
+}
+
+/// Have rows fetched into the second-level cache while others are fitted: too many streams for the hardware to
+/// foresee, and the first level is full.
+template <class S>
+KERNEL_FUNCTION void fetch(const S* source, int slots, long begin, int rows) {
+  const char* from = reinterpret_cast<const char*>(source + begin * slots);
+  const long bytes = static_cast<long>(rows * slots * sizeof(S));
+  for (long offset = 0; offset < bytes; offset += 64) __builtin_prefetch(from + offset, 0, 1);
+}
+
+/// Read the tracks from number `begin` on; beyond the last one, that one again.
+template <class T>
+KERNEL_FUNCTION void fill(const CandidateRows<Scalar<T>>& rows, long begin, Tile<T>& tile) {
+  using S = Scalar<T>;
+  constexpr int n = Number<T>::lanes;
+  long at[n];
+  int most = 0;
+  for (int lane = 0; lane < n; ++lane) {
+    at[lane] = begin + lane < rows.count ? begin + lane : rows.count - 1;
+    tile.polarity[lane] = rows.polarity[at[lane]];
+    tile.qop[lane] = rows.qop[at[lane]];
+    tile.velo_n[lane] = rows.velo_n[at[lane]];
+    if (most < tile.velo_n[lane]) most = tile.velo_n[lane];
+  }
+  const long ahead = begin + 2 * n;
+  if (ahead < rows.count) {
+    for (const S* source : rows.velo) fetch(source, velo_slots, ahead, n);
+    for (const S* source : rows.ut) fetch(source, ut_layers, ahead, n);
+    for (const S* source : rows.scifi) fetch(source, scifi_layers, ahead, n);
+  }
+  // The fit starts from the first slot even where there is no hit in it.
+  const int used = most < 1 ? 1 : most < velo_slots ? most : velo_slots;
+  for (int q = 0; q < 3; ++q) turn<T>(rows.velo[q], at, velo_slots, used, tile.velo + q * velo_slots * n);
+  for (int q = 0; q < 4; ++q) turn<T>(rows.ut[q], at, ut_layers, ut_layers, tile.ut + q * ut_layers * n);
+  for (int q = 0; q < 4; ++q) turn<T>(rows.scifi[q], at, scifi_layers, scifi_layers, tile.scifi + q * scifi_layers * n);
+}
+
+}  // namespace parkf::kalman
