@@ -2,18 +2,16 @@
 
 import numpy as np
 import pytest
-from toy_steps import MISFIT, STEPS, draw, truth, write
+from toy_steps import MISFIT, STEPS, draw, no_field, truth, write
 
 from parkf.codegen.numpy_step import numpy_step
 from parkf.errors import ParkfError
 from parkf.files import sha256, write_json
-from parkf.steps import TABLE_SHAPE
 from parkf.training.accuracy import measure_accuracy
-from parkf.training.magnet_hop import through_magnet
-from parkf.training.magnet_table import MagnetTable
-from parkf.training.magnet_table.form import Header
+from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.momentum import momentum_bins
 from parkf.training.result import FitResult, SetResult
+from parkf.training.rows import StoredRows
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +34,17 @@ def run(tmp_path_factory):
         )
         result.save(folder / "fits" / f"{name}.json")
     write_json(folder / "table.json", {"fiducial": [], "full": []})
+    no_field().save(folder / "table.npz")
     return folder
 
 
 def _measure(run):
-    return measure_accuracy(run / "fits", run / "datasets", run / "table.json")
+    return measure_accuracy(run / "fits", run / "datasets", run / "table.npz", run / "table.json")
 
 
 def test_names_and_ratios(run):
     content = _measure(run)
-    assert set(content) == {"steps", "table"}
+    assert set(content) == {"steps", "chain", "table"}
     names = {"V.forward", "VUT", "TFT", *(f"UT.gap{i}" for i in range(3)), *(f"T.gap{i}" for i in range(11))}
     assert names <= set(content["steps"])
     for name in names - {"TFT"}:
@@ -89,23 +88,56 @@ def test_bins_share_no_row():
 
 @pytest.fixture
 def magnet():
-    header = Header(2665.0, 7826.0, -29.5, -35.0, 310.0, -140.0).numbers().astype(np.float32)
-    return MagnetTable(header, np.zeros(TABLE_SHAPE, np.float32))
+    return no_field()
 
 
-def _uttf_rows():
-    same = {"qop": 2e-4, "polarity": 1.0, "z0": 2665.0, "z1": 7826.0, "y0": 0.0, "tx0": 0.1, "ty0": 0.0}
-    return {name: np.full(3, value) for name, value in same.items()} | {"x0": np.array([10.0, 100, 900])}
+def _uttf_rows(count=3):
+    same = {"polarity": 1.0, "z0": 2665.0, "z1": 7826.0, "y0": 0.0, "tx0": 0.1, "ty0": 0.0}
+    rows = {name: np.full(count, value) for name, value in same.items()}
+    rows |= {"qop": np.full(count, 2e-4), "p_true": np.full(count, 4980.0)}
+    rows |= {f"{c}{end}": np.zeros(count) for c in ("x", "y", "tx", "ty") for end in "1e"}
+    return rows | {"x0": np.resize([10.0, 100, 900], count), "group": np.zeros(count)}
+
+
+def _hop():
+    return numpy_step(STEPS["UTTF"]), np.zeros(len(STEPS["UTTF"].parameters))
 
 
 def test_hop_replaces_the_origin(magnet):
-    step = numpy_step(STEPS["UTTF"])
-    rows = through_magnet(step, magnet, _uttf_rows(), np.zeros(len(STEPS["UTTF"].parameters)))
+    step, p = _hop()
+    rows = through_magnet(step, magnet, _uttf_rows(), p)
     # No field: straight on. The third row comes in beyond the grid.
     np.testing.assert_allclose(rows["x0"], [10 + 516.1, 100 + 516.1])
 
 
+def test_what_a_particle_lost_is_no_fault_of_the_form(kick):
+    step, p = _hop()
+    rows = _uttf_rows(2)
+    # Runge–Kutta bends by the particle's own momentum, the form by what is left of it on average.
+    rows["p_true"] = np.array([4980.0, 4900.0])
+    rows["txe"] = 0.1 - 1200 / rows["p_true"]
+    carried = through_magnet(step, kick, rows, p)
+    np.testing.assert_allclose(carried["txe"], carried["tx0"], atol=1e-7)
+
+
+def test_the_loss_is_what_the_truth_bends_by(kick, tmp_path):
+    step, p = _hop()
+    random = np.random.default_rng(8)
+    count = 20_000
+    momentum = 1500 * (100e3 / 1500) ** random.uniform(size=count)
+    loss = 20 + random.normal(size=count)
+    loss[::50] += 300  # rare, and no business of the others
+    rows = _uttf_rows(count)
+    rows["qop"], rows["p_true"] = 1 / momentum, momentum - loss
+    rows["x0"] = np.full(count, 10.0)
+    rows["tx1"] = 0.1 - 1200 / rows["p_true"] + 2.8 / momentum * random.normal(size=count)
+    stored = StoredRows(tmp_path / "rows")
+    stored.append(rows)
+    assert loss_before_bend(step, kick, stored, p) == pytest.approx(20.0, abs=0.3)
+
+
 def test_planes_of_another_detector_are_refused(magnet):
+    step, p = _hop()
     rows = _uttf_rows() | {"z1": np.full(3, 7830.0)}
     with pytest.raises(ParkfError, match=r"column z1 has 7830\.0 to 7830\.0, the table's z_out is 7826\.0"):
-        through_magnet(numpy_step(STEPS["UTTF"]), magnet, rows, np.zeros(13))
+        through_magnet(step, magnet, rows, p)

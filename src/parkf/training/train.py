@@ -13,7 +13,7 @@ from parkf.errors import ParkfError
 from parkf.files import sha256
 from parkf.steps import FORMS, Step
 from parkf.training.extrapolation import fit_extrapolation
-from parkf.training.magnet_hop import through_magnet
+from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import F64, SAMPLE, Fits
 from parkf.training.noise import fit_noise
@@ -105,6 +105,7 @@ def _train_set(
     start = np.array([parameter.start for parameter in step.parameters])
     start[list(step.indices("loss"))] = mean_energy_loss(rows)
     if table is not None:
+        start[list(step.indices("loss"))] = loss_before_bend(functions, table, rows, start)
         rows = rows.changed(lambda block: through_magnet(functions, table, block, start))
     fits = Fits(rows, len(start), where)
     values, minima = fit_extrapolation(functions, fits, start)
