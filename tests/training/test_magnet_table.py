@@ -20,7 +20,7 @@ from parkf.training.magnet_table.form import (
     stencil,
 )
 from parkf.training.magnet_table.rays import draw_rays
-from parkf.training.magnet_table.solve import chebyshev_basis, monomials, solve_grid
+from parkf.training.magnet_table.solve import chebyshev_basis, monomials, solve_grid, stiffness
 from parkf.training.magnet_table.table import MagnetTable
 
 HEADER_HERE = Header(2665.0, 7826.0, -29.5, -35.0, 310.0, -140.0)
@@ -110,8 +110,8 @@ def test_solver_is_exact_for_coefficients_linear_in_the_grid():
     grid = np.stack([grid, -2 * grid], axis=2)
     grid += (np.arange(BINS_X * BINS_Y) % BINS_Y)[:, None, None] * 1e-3
     targets = np.einsum("ns,nsmt,nm->nt", weights, grid[bins], basis)
-    solved = solve_grid(cell, bins, weights, basis, targets, np.ones(count))
-    np.testing.assert_allclose(solved, grid, atol=1e-4)
+    solved = solve_grid(cell, bins, weights, basis, targets, np.ones(count), stiffness((2, 1, 1)))
+    np.testing.assert_allclose(solved, grid, atol=1e-3)
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +156,9 @@ def test_rays_are_bent_and_scattered(dipole):
     # ∫By dz of the toy dipole, 3.3 T·m, is a kick of about 1 GeV; MagUp bends a positive charge to −x.
     assert -1400 < np.median(kick) < -700
     u_x, _, _ = deviations(fit_header(rays.start, rays.qop, 2665.0, 7826.0), rays.start, rays.qop)
-    # The slopes' kick; at high momentum the spread of the vertices outweighs it.
+    # As particles with p < 3 GeV come out of the simulated detector; above, vertices spread more than kicks.
     soft = np.abs(rays.qop) > 1 / 3000
-    assert np.quantile(np.abs(0.005 * u_x / rays.qop)[soft], 0.68) == pytest.approx(7.0, rel=0.3)
+    assert np.quantile(np.abs(0.005 * u_x / rays.qop)[soft], 0.68) == pytest.approx(6.1, rel=0.15)
 
 
 def test_training_and_test_rays_differ(dipole):

@@ -9,19 +9,22 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import qmc
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Beam
 from parkf.training.magnet_table.form import F64
 from parkf.transport import propagate
 
-# Flat in slopes past the grid's edge, and flat in pseudorapidity as tracks are.
-LARGEST_SLOPES = (0.33, 0.265)
-FLAT_SHARE = 0.75
+# Flat in slopes to a little past the grid's edge, and flat in pseudorapidity as tracks are.
+LARGEST_SLOPES = (0.31, 0.26)
+FLAT_SHARE = 0.8
 MOMENTA = (1440.0, 120e3)  # MeV; beyond both edges of what is fitted
 TEST_MOMENTA = (1500.0, 100e3)
-# Scattering between vertex and z_in, times momentum; a little more than the detector's.
-KICK = 7.0  # MeV
+# Kicks at z_in that leave slopes as far from the line to the vertex as scattering in the detector does below
+# 5 GeV, times momentum.
+KICK = 5.0  # MeV
 VERTEX_SIGMA = 0.3  # mm across the beam: decays included
 # Vertices along the beam reach farther than the beam spot for the same reason.
 STRETCH = 1.5
@@ -84,14 +87,13 @@ def draw_rays(
     purpose : {'training', 'test'}
         Training covers more than the acceptance, at both ends of it; a test has tracks as they are.
     """
-    vertices = _draw(beam, count, seed, purpose)
+    vertices, kicks = _draw(beam, count, seed, purpose)
     planes = [(z, 0.0, 0.0) for z in (z_in, z_out)]
     at_in = propagate(
         field, +1, vertices[:, :5], vertices[:, 5], planes[0], tolerance=TOLERANCE, threads=threads
     )
     scattered = at_in.states.copy()
-    kicks = np.random.Generator(np.random.Philox(key=[seed, 2 + (purpose == "test")])).normal(size=(count, 2))
-    scattered[:, 2:4] += KICK * np.abs(scattered[:, 4:]) * kicks
+    scattered[:, 2:4] += np.abs(scattered[:, 4:]) * kicks
     reached = np.flatnonzero(at_in.ok)
     scattered = scattered[reached]
     starts = np.full(len(reached), z_in)
@@ -99,24 +101,35 @@ def draw_rays(
     return Rays(scattered[:, :4], at_out.states[:, :4], scattered[:, 4])[at_out.ok]
 
 
-def _draw(beam: Beam, count: int, seed: int, purpose: Purpose) -> F64:
-    """Tracks at their vertices, (n, 6): x, y, tx, ty, q/p, z."""
+def _draw(beam: Beam, count: int, seed: int, purpose: Purpose) -> tuple[F64, F64]:
+    """Tracks at their vertices, (n, 6): x, y, tx, ty, q/p, z; and their kicks times momentum, (n, 2)."""
     random = np.random.Generator(np.random.Philox(key=[seed, int(purpose == "test")]))
     training = purpose == "training"
-    flat = random.uniform(-1, 1, (count, 2)) * LARGEST_SLOPES
-    polar = 1 / np.sinh(random.uniform(2.0 - 0.2 * training, 5.0 + 0.1 * training, count))
-    azimuth = random.uniform(0, 2 * np.pi, count)
+    place = _evenly(random, count, 10) if training else random.uniform(size=(count, 10))
+    flat = (2 * place[:, :2] - 1) * LARGEST_SLOPES
+    low_eta, high_eta = 2.0 - 0.2 * training, 5.0 + 0.1 * training
+    polar = 1 / np.sinh(low_eta + (high_eta - low_eta) * place[:, 0])
+    azimuth = 2 * np.pi * place[:, 1]
     round_ = polar[:, None] * np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1)
-    choose_flat = random.uniform(size=(count, 1)) < FLAT_SHARE * training
-    slopes = np.where(choose_flat, flat, round_)
+    slopes = np.where(place[:, 2:3] < FLAT_SHARE * training, flat, round_)
     low, high = MOMENTA if training else TEST_MOMENTA
-    place = random.uniform(size=count)
+    charge, fall = np.sign(2 * place[:, 3] - 1), np.abs(2 * place[:, 3] - 1)
     # Half flat in log p, half in 1/p, where the table's polynomials want their rays.
     p = np.where(
-        random.uniform(size=count) < 0.5 * training,
-        1 / (1 / low + place * (1 / high - 1 / low)),
-        low * (high / low) ** place,
+        place[:, 4] < 0.5 * training,
+        1 / (1 / low + fall * (1 / high - 1 / low)),
+        low * (high / low) ** fall,
     )
-    charge = np.where(random.uniform(size=count) < 0.5, -1.0, 1.0)
-    vertex = random.normal(size=(count, 3)) * [VERTEX_SIGMA, VERTEX_SIGMA, STRETCH * beam.sigma_z]
-    return np.column_stack([beam.x + vertex[:, 0], beam.y + vertex[:, 1], slopes, charge / p, vertex[:, 2]])
+    normal = ndtri(place[:, 5:])
+    vertex = normal[:, :3] * [VERTEX_SIGMA, VERTEX_SIGMA, STRETCH * beam.sigma_z]
+    columns = beam.x + vertex[:, 0], beam.y + vertex[:, 1], slopes, charge / p, vertex[:, 2]
+    return np.column_stack(columns), KICK * normal[:, 3:]
+
+
+def _evenly(random: np.random.Generator, count: int, dimensions: int) -> F64:
+    """Fill the unit cube without the clumps and gaps of random points, (count, dimensions).
+
+    Sobol's sequence, moved by a random vector: tails of the table as from nearly twice as many random rays.
+    """
+    points = qmc.Sobol(dimensions, scramble=False).random_base2(int(np.ceil(np.log2(count))))[:count]
+    return np.clip((points + random.uniform(size=dimensions)) % 1, 1e-12, 1 - 1e-12)

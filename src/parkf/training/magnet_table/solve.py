@@ -14,9 +14,13 @@ from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64, I64
 BINS = BINS_X * BINS_Y
 BAND = 2 * BINS_Y + 1  # bins apart at most within one six-point formula
 # What is believed before the rays speak, in units of what one ray says: coefficients are finite, and their
-# second differences between neighbouring bins small. It decides only where rays are few: border and corners.
+# second differences between neighbouring bins small, the more so the higher the order in f, and for the terms
+# in u. Where rays are few, at border and corners, it keeps high orders from following the kinks of the field
+# map: tails of the lowest momenta are twice as wide without it.
 RIDGE = 1e-7
-SMOOTHING = 1e-2
+SMOOTHING = 1e-4
+SMOOTHING_ORDER = 4
+SMOOTHING_OF_U = 10.0
 
 
 def chebyshev_basis(f: F64, u_x: F64, u_y: F64, degrees: Sequence[int]) -> F64:
@@ -48,7 +52,16 @@ def monomials(coefficients: F64) -> F64:
     return coefficients @ transform
 
 
-def solve_grid(cell: I64, bins: I64, weights: F64, basis: F64, targets: F64, row_weights: F64) -> F64:
+def stiffness(degrees: Sequence[int]) -> F64:
+    """How much smoother than the mean bend each coefficient of the basis is, (sum(degrees),)."""
+    factors = (1.0, SMOOTHING_OF_U, SMOOTHING_OF_U)
+    orders = (np.arange(1.0, degree + 1) for degree in degrees)
+    return np.concatenate([f * n**SMOOTHING_ORDER for f, n in zip(factors, orders, strict=True)])
+
+
+def solve_grid(
+    cell: I64, bins: I64, weights: F64, basis: F64, targets: F64, row_weights: F64, stiff: F64
+) -> F64:
     """Least squares of targets ≈ Σ_bins weight · (basis · coefficients of the bin).
 
     Parameters
@@ -63,6 +76,8 @@ def solve_grid(cell: I64, bins: I64, weights: F64, basis: F64, targets: F64, row
         Right-hand sides.
     row_weights : (n,) float64
         Weight of a row's squared residual.
+    stiff : (m,) float64
+        Of :func:`stiffness`.
 
     Returns
     -------
@@ -81,14 +96,14 @@ def solve_grid(cell: I64, bins: I64, weights: F64, basis: F64, targets: F64, row
         right[bins[rows[0]]] += (weighted.T @ targets[rows]).reshape(6, m, t)
     one_ray = band.mean_diagonal() * BINS / len(basis)
     band.add_diagonal(RIDGE * one_ray)
-    _smooth(band, SMOOTHING * one_ray)
+    _smooth(band, SMOOTHING * one_ray * stiff)
     return band.solve(right.reshape(BINS * m, t)).reshape(BINS, m, t)
 
 
-def _smooth(band: "_Band", strength: float) -> None:
-    """Penalise second differences between neighbouring bins, coefficient by coefficient."""
+def _smooth(band: "_Band", strength: F64) -> None:
+    """Penalise second differences between neighbouring bins, coefficient by coefficient, (m,)."""
     grid = np.arange(BINS).reshape(BINS_X, BINS_Y)
-    difference = np.kron(np.outer([1.0, -2.0, 1.0], [1.0, -2.0, 1.0]), np.eye(band.m)) * strength
+    difference = np.kron(np.outer([1.0, -2.0, 1.0], [1.0, -2.0, 1.0]), np.diag(strength))
     triples = [grid[:-2], grid[1:-1], grid[2:]], [grid[:, :-2], grid[:, 1:-1], grid[:, 2:]]
     for a, b, c in triples:
         for triple in np.stack([a.ravel(), b.ravel(), c.ravel()], axis=1):

@@ -21,13 +21,13 @@ from parkf.training.magnet_table.form import (
     stencil,
 )
 from parkf.training.magnet_table.rays import Purpose, Rays, draw_rays
-from parkf.training.magnet_table.solve import chebyshev_basis, monomials, solve_grid
+from parkf.training.magnet_table.solve import chebyshev_basis, monomials, solve_grid, stiffness
 from parkf.training.magnet_table.table import MagnetTable
 
 # Rays that end beyond the SciFi's edge only hold the polynomials of border bins in place. At full weight they
-# would pull the tails inside five times wider.
-EDGE = (3050.0, 2550.0)  # mm
-EDGE_WEIGHT = 0.02
+# would pull the tails inside several times wider.
+EDGE = (3010.0, 2510.0)  # mm
+EDGE_WEIGHT = 4e-4
 FARTHEST = (3800.0, 3100.0)  # mm
 # Independent rays that the table is tested on.
 TEST_RAYS = 150_000
@@ -47,7 +47,8 @@ def train_table(
     beam : Beam
         Where tracks come from.
     rays : int
-        Tracks to draw for the training: 400,000 determine every bin; half of that widens the tails.
+        Tracks to draw for the training, best a power of two: a million determine every bin; half of that
+        widens the tails by a tenth.
     seed : int
         Seed of the rays.
     threads : int
@@ -99,6 +100,7 @@ def _fit_plane(plane: str, rays: Rays, header: Header, row_weights: F64, coeffic
         chebyshev_basis(f, u_x, u_y, degrees),
         _targets(plane, rays, header, f),
         row_weights,
+        stiffness(degrees),
     )
     ends = np.cumsum(degrees)
     for c, component in enumerate(components):
