@@ -281,13 +281,14 @@ def accuracy(
     output: Path,
     fits: Annotated[Path, typer.Option(help="Folder of the fits of all steps.")],
     datasets: Annotated[Path, typer.Option(help="Folder of the step datasets.")],
+    table: Annotated[Path, typer.Option(help="Magnet table.")],
     table_accuracy: Annotated[Path, typer.Option(help="Accuracy of the magnet table.")],
 ) -> None:
     """Compare every step and the table with Runge-Kutta, in momentum bins."""
     from parkf.files import write_json
     from parkf.training.accuracy import measure_accuracy
 
-    write_json(output, measure_accuracy(fits, datasets, table_accuracy))
+    write_json(output, measure_accuracy(fits, datasets, table, table_accuracy))
 
 
 @app.command()

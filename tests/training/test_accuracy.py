@@ -91,6 +91,15 @@ def magnet():
     return no_field()
 
 
+@pytest.fixture
+def kick():
+    """A table that turns tx by -1200 MeV times h, and moves nothing."""
+    table = no_field()
+    # Behind the nine of x: the one of tx that f multiplies.
+    table.coefficients[..., 9] = -1200 / 1500
+    return table
+
+
 def _uttf_rows(count=3):
     same = {"polarity": 1.0, "z0": 2665.0, "z1": 7826.0, "y0": 0.0, "tx0": 0.1, "ty0": 0.0}
     rows = {name: np.full(count, value) for name, value in same.items()}

@@ -6,8 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from parkf.codegen.numpy_step import numpy_step
-from parkf.steps import FORMS
+from parkf.steps import FORMS, TABLE_SHAPE
 from parkf.tables import STEP_DATA
+from parkf.training.magnet_table import MagnetTable
+from parkf.training.magnet_table.form import Header
 from parkf.training.rows import StoredRows, store_sets
 
 STEPS = FORMS["improved"].steps
@@ -88,3 +90,9 @@ def write(rows: Rows, path: Path) -> Path:
 def store(rows: Rows, step: str, folder: Path) -> list[StoredRows]:
     """Rows of a step, sorted by set into scratch files."""
     return store_sets([rows], len(STEPS[step].sets), STEPS[step].joined, folder)
+
+
+def no_field() -> MagnetTable:
+    """Let every track go straight through the magnet."""
+    header = Header(2665.0, 7826.0, -29.5, -35.0, 310.0, -140.0).numbers().astype(np.float32)
+    return MagnetTable(header, np.zeros(TABLE_SHAPE, np.float32))

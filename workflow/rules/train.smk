@@ -72,17 +72,18 @@ rule accuracy:
     input:
         datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
-        table=f"{RESULTS}/table/accuracy.json",
+        table=TABLE,
+        table_accuracy=f"{RESULTS}/table/accuracy.json",
     output:
         f"{RESULTS}/accuracy.json",
     params:
         fits=f"{RESULTS}/fits",
         datasets=f"{RESULTS}/datasets",
-        code=code("parkf/training/accuracy.py"),
+        code=code("parkf/training"),
     log:
         f"{RESULTS}/logs/accuracy.log",
     benchmark:
         f"{RESULTS}/benchmarks/accuracy.tsv"
     shell:
         "parkf accuracy {output} --fits {params.fits} --datasets {params.datasets}"
-        " --table-accuracy {input.table} 2> {log}"
+        " --table {input.table} --table-accuracy {input.table_accuracy} 2> {log}"

@@ -11,6 +11,8 @@ from parkf.codegen.numpy_step import numpy_step
 from parkf.errors import ParkfError
 from parkf.files import read_json, sha256
 from parkf.steps import FORMS, Forms
+from parkf.training.chain import measure_chain
+from parkf.training.magnet_table import load_table
 from parkf.training.minimise import F64
 from parkf.training.result import BinAccuracy, FitResult, load_results
 from parkf.training.rows import COMPONENTS, StoredRows, read_batches, store_sets
@@ -20,8 +22,8 @@ from parkf.training.train import add_residuals
 _FIELDS = ("p_min", "p_max", "mean", "rms", "q68", "q99", "ratio_rms", "truth_width", "n")
 
 
-def measure_accuracy(fits: Path, datasets: Path, table_accuracy: Path) -> dict[str, Any]:
-    """Collect the accuracy of all steps and of the magnet table.
+def measure_accuracy(fits: Path, datasets: Path, table: Path, table_accuracy: Path) -> dict[str, Any]:
+    """Collect the accuracy of all steps, of steps in a row, and of the magnet table.
 
     Parameters
     ----------
@@ -29,6 +31,8 @@ def measure_accuracy(fits: Path, datasets: Path, table_accuracy: Path) -> dict[s
         Folder with ``<step>.json`` of every step.
     datasets : Path
         Folder with the ``<step>.parquet`` that they were fitted to.
+    table : Path
+        The magnet table.
     table_accuracy : Path
         JSON of :func:`parkf.training.magnet_table.train_table`.
 
@@ -37,6 +41,8 @@ def measure_accuracy(fits: Path, datasets: Path, table_accuracy: Path) -> dict[s
     dict
         ``steps.<step>.<component>``: list of {p_min, p_max (GeV), mean, rms, q68, q99 (mm or rad),
         ratio_rms, truth_width, n};
+        ``chain.<component>``: the same from the last VELO hit to the first SciFi layer, against the truth and
+        in units of the covariance predicted over all steps between;
         ``table.<region>``: list of {p_min, p_max, component, q68, q99, n}.
 
     Raises
@@ -61,7 +67,8 @@ def measure_accuracy(fits: Path, datasets: Path, table_accuracy: Path) -> dict[s
                 steps[label] = _collect(_step_accuracy(forms, results[name], rows, numbers, scattering))
     # The hop through the magnet was measured when it was fitted, with the table at hand.
     steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
-    return {"steps": steps, "table": read_json(table_accuracy)}
+    chain = _collect(measure_chain(forms, results, load_table(table), datasets))
+    return {"steps": steps, "chain": chain, "table": read_json(table_accuracy)}
 
 
 def _groups(step: str, joined: int) -> Iterator[tuple[str, tuple[int, ...]]]:

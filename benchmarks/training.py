@@ -1,0 +1,104 @@
+"""Time and memory of the training of everything, as the workflow's jobs on two cores.
+
+Run: python -m benchmarks.training [rows a step]
+
+It takes the datasets and the field of results/default (`make run`) and draws as many rows from them as asked
+for, a million by default; the same ones again where there are fewer, which costs the same.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import Popen
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+
+from parkf.steps import STEP_NAMES
+from parkf.tables import STEP_DATA
+
+ROOT = Path(__file__).parents[1]
+RUN = ROOT / "results/default"
+ROWS_AT_ONCE = 100_000
+# The order in which the workflow's longest come first.
+STEPS = ("T", "UT", "V", "VUT", "TFT", "BEAM")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of a job: wall and CPU seconds, and the most memory in MB."""
+
+    wall: float
+    cpu: float
+    memory: float
+
+
+def draw_rows(source: Path, target: Path, count: int) -> None:
+    """Write `count` rows, drawn from a step dataset with replacement."""
+    with STEP_DATA.open(source) as file:
+        table = file.read()
+    random = np.random.Generator(np.random.Philox(key=[1, count]))
+    with STEP_DATA.writer(target) as writer:
+        for begin in range(0, count, ROWS_AT_ONCE):
+            chosen = random.integers(0, len(table), min(ROWS_AT_ONCE, count - begin))
+            writer.write_table(table.take(pa.array(chosen)))
+
+
+def run(*arguments: str | Path) -> Cost:
+    """Run a `parkf` command to its end."""
+    begin = time.perf_counter()
+    process = Popen([Path(sys.executable).with_name("parkf"), *arguments])
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"parkf {' '.join(map(str, arguments))} failed")
+    wall = time.perf_counter() - begin
+    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def train(folder: Path, forms: str) -> Iterator[tuple[str, Cost]]:
+    """Train the magnet table and all steps, two jobs at a time; yield each one's cost as it ends."""
+    table = folder / "table.npz"
+
+    def job(step: str, *more: str | Path) -> Cost:
+        dataset = folder / f"{step}.parquet"
+        return run("train", step, dataset, folder / f"{step}.json", "--forms", forms, *more)
+
+    def with_table() -> Cost:
+        return run(
+            *("train-table", table, folder / "table.json", "--field", RUN / "field.npz", "--seed", "1"),
+            *("--geometry", ROOT / "data/geometry/run3.yaml", "--rays", "1048576", "--threads", "1"),
+        )
+
+    with ThreadPoolExecutor(2) as cores:
+        jobs = {"table": cores.submit(with_table)} | {step: cores.submit(job, step) for step in STEPS}
+        yield "table", jobs["table"].result()
+        jobs["UTTF"] = cores.submit(job, "UTTF", "--table", table)
+        for name in (*STEPS, "UTTF"):
+            yield name, jobs[name].result()
+
+
+def main() -> None:
+    """Print what training costs with production's forms and with the improved ones."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    with TemporaryDirectory(prefix="parkf-benchmark-") as name:
+        folder = Path(name)
+        for step in STEP_NAMES:
+            draw_rows(RUN / f"datasets/{step}.parquet", folder / f"{step}.parquet", count)
+        for forms in ("production", "improved"):
+            print(f"{forms} forms, {count} rows a step: wall s, CPU s, peak MB")
+            begin = time.perf_counter()
+            costs = dict(train(folder, forms))
+            wall = time.perf_counter() - begin
+            for job, cost in costs.items():
+                print(f"  {job:6s} {cost.wall:7.1f} {cost.cpu:7.1f} {cost.memory:7.0f}")
+            cpu, memory = sum(c.cpu for c in costs.values()), max(c.memory for c in costs.values())
+            print(f"  all    {wall:7.1f} {cpu:7.1f} {memory:7.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

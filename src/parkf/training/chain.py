@@ -1,0 +1,150 @@
+"""The covariance predicted over several steps, from the last VELO hit to the first SciFi layer.
+
+Each step's noise is fitted to that step alone; only in a row do their sizes, correlations and levers show.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.codegen.numpy_step import NumpyStep, numpy_step
+from parkf.steps import Forms
+from parkf.steps.magnet import HEADER
+from parkf.training.magnet_table import MagnetTable
+from parkf.training.minimise import F64
+from parkf.training.result import BinAccuracy, FitResult
+from parkf.training.rows import COMPONENTS, GROUPS, Rows, group_of_particle, read_batches, select
+from parkf.training.spread import Spreads
+
+# Tracks that are enough for widths to a per cent in every bin.
+LARGEST = 200_000
+# For the derivative of the table by a slope; far below what scattering does to one.
+SLOPE_STEP = 1e-5
+
+
+def measure_chain(
+    forms: Forms, results: dict[str, FitResult], table: MagnetTable, datasets: Path
+) -> list[BinAccuracy]:
+    """Compare predictions over all steps with the truth, in units of the predicted spread.
+
+    Parameters
+    ----------
+    forms : Forms
+        Set of forms.
+    results : dict of str to FitResult
+        Fits of all its steps.
+    table : MagnetTable
+        The magnet table.
+    datasets : Path
+        Folder with ``VUT.parquet``, ``UT.parquet`` and ``TFT.parquet``; tracks are found in the first and the
+        last again by polarity, event and particle.
+
+    Returns
+    -------
+    list of BinAccuracy
+        `truth_width` is the figure to look at; `mean`, `rms` and quantiles are those of prediction − truth.
+    """
+    begin, end = _common(_thinned(datasets / "VUT.parquet"), _thinned(datasets / "TFT.parquet"))
+    layers = _ut_layers(datasets / "UT.parquet")
+    header = dict(zip(HEADER, table.header.astype(np.float64), strict=True))
+    steps = {name: (numpy_step(forms.steps[name]), results[name]) for name in ("VUT", "UT", "UTTF", "TFT")}
+    track = _Track(begin)
+    track.step(*_of_set(steps["VUT"], 0), begin["z1"])
+    for gap, z in enumerate(layers[1:]):
+        track.step(*_of_set(steps["UT"], gap), z)
+    track.step(*_of_set(steps["UT"], 2), header["z_in"], scatters=False)
+    functions, p = _of_set(steps["UTTF"], 0)
+    track.through(table, functions.local_qop(p, begin["qop"]))
+    track.step(functions, p, header["z_out"])
+    track.step(*_of_set(steps["TFT"], 0), end["z1"])
+    delta = {c: track.rows[f"{c}0"] - end[f"{c}1"] for c in COMPONENTS}
+    spreads = Spreads()
+    variances = np.diagonal(track.covariance, axis1=1, axis2=2)
+    spreads.add(begin["qop"], delta, delta, {c: np.sqrt(variances[:, i]) for i, c in enumerate(COMPONENTS)})
+    return spreads.figures()
+
+
+class _Track:
+    """States and covariances, (n, 4, 4), of tracks that started as true states."""
+
+    def __init__(self, start: Rows) -> None:
+        names = ("qop", "polarity", "z0", *(f"{c}0" for c in COMPONENTS))
+        self.rows: Rows = {name: start[name] for name in names}
+        self.covariance: F64 = np.zeros((len(start["qop"]), 4, 4))
+
+    def step(self, functions: NumpyStep, p: F64, z: F64 | float, *, scatters: bool = True) -> None:
+        """Go on to z by a step function."""
+        rows = {**self.rows, "z1": np.broadcast_to(z, self.rows["z0"].shape)}
+        self._carry(functions.jacobian(p, rows)[:, :, :4])
+        if functions.step.noise and scatters:
+            noise = functions.noise(p, rows)
+            for plane in (0, 1):
+                name = COMPONENTS[plane]
+                position, slope, rho = noise[name], noise[f"t{name}"], noise[f"rho_{name}"]
+                self.covariance[:, plane, plane] += position**2
+                self.covariance[:, plane + 2, plane + 2] += slope**2
+                self.covariance[:, plane, plane + 2] += rho * position * slope
+                self.covariance[:, plane + 2, plane] += rho * position * slope
+        self._move(np.column_stack(functions.predict(p, rows)), rows["z1"])
+
+    def through(self, table: MagnetTable, qop: F64) -> None:
+        """Go through the magnet by the table alone."""
+        states = np.column_stack([self.rows[f"{c}0"] for c in COMPONENTS])
+        ends = table.extrapolate(states, qop, self.rows["polarity"])
+        jacobian = np.tile(np.eye(4), (len(states), 1, 1))
+        for column in (2, 3):
+            shifted = states.copy()
+            shifted[:, column] += SLOPE_STEP
+            moved = table.extrapolate(shifted, qop, self.rows["polarity"])
+            jacobian[:, :, column] = (moved - ends) / SLOPE_STEP
+        self._carry(jacobian)
+        z_out = float(table.header[HEADER.index("z_out")])
+        self._move(ends, np.full(len(ends), z_out))
+
+    def _carry(self, jacobian: F64) -> None:
+        self.covariance = jacobian @ self.covariance @ jacobian.transpose(0, 2, 1)
+
+    def _move(self, states: F64, z: F64) -> None:
+        self.rows |= {f"{c}0": states[:, i] for i, c in enumerate(COMPONENTS)} | {"z0": z}
+
+
+def _of_set(step: tuple[NumpyStep, FitResult], number: int) -> tuple[NumpyStep, F64]:
+    return step[0], np.array(step[1].sets[number].values)
+
+
+def _thinned(path: Path) -> Rows:
+    """Rows of so many groups of particles that `LARGEST` rows are hardly exceeded."""
+    parts: list[Rows] = []
+    groups = GROUPS
+    for rows in read_batches(path):
+        parts.append({**rows, "group": group_of_particle(rows)})
+        count = sum(len(part["group"]) for part in parts)
+        if count > LARGEST:
+            groups = groups * LARGEST // count
+        parts = [select(part, part["group"] < groups) for part in parts]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _common(begin: Rows, end: Rows) -> tuple[Rows, Rows]:
+    """Rows of the tracks that both have, in the same order."""
+
+    def key(rows: Rows) -> NDArray:
+        columns = (rows["polarity"].astype(np.int64), rows["event"], rows["particle"])
+        return np.rec.fromarrays(columns)
+
+    _, in_begin, in_end = np.intersect1d(key(begin), key(end), return_indices=True)
+    return select(begin, in_begin), select(end, in_end)
+
+
+def _ut_layers(path: Path) -> list[float]:
+    """Z of the four UT layers: of the first row of each gap."""
+    found: dict[int, tuple[float, float]] = {}
+    for rows in read_batches(path):
+        for gap in range(3):
+            of_gap = np.flatnonzero(rows["set"] == gap)
+            if gap not in found and len(of_gap):
+                found[gap] = float(rows["z0"][of_gap[0]]), float(rows["z1"][of_gap[0]])
+        if len(found) == 3:
+            break
+    return [found[0][0], *(found[gap][1] for gap in range(3))]

@@ -1,0 +1,95 @@
+"""The covariance over several steps is the spread of tracks that scatter in each of them."""
+
+import numpy as np
+import pytest
+from toy_steps import COMPONENTS, STEPS, draw, no_field, truth, write
+
+from parkf.codegen.numpy_step import numpy_step
+from parkf.steps import FORMS
+from parkf.training.chain import measure_chain
+from parkf.training.result import FitResult, SetResult
+
+UT_LAYERS = (2327.5, 2372.5, 2597.5, 2642.5)
+Z_IN, Z_OUT, SCIFI = 2665.0, 7826.0, 7836.0
+COUNT = 30_000
+
+
+def _result(name, p):
+    sets = [
+        SetResult(
+            label=label,
+            rows=1,
+            values=p.tolist(),
+            errors=[None] * len(p),
+            minima=[],
+            accuracy=[],
+            truth_width={},
+        )
+        for label in STEPS[name].sets
+    ]
+    formula = STEPS[name].formula_hash()
+    return FitResult(forms="improved", step=name, formula=formula, dataset="0" * 64, table=None, sets=sets)
+
+
+def _parameters(name, stretch=1.0):
+    """Parameters of a step without a field, whose widths are stretched."""
+    p = truth(name)
+    for i, parameter in enumerate(STEPS[name].parameters):
+        if parameter.kind == "extrapolation" and parameter.parity == -1:
+            p[i] = 0.0
+        if parameter.kind == "noise" and "correlation" not in parameter.text:
+            p[i] *= stretch
+    return p
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory):
+    """Tracks that scatter from step to step, as datasets of the first step and the last."""
+    folder = tmp_path_factory.mktemp("chain")
+    random = np.random.default_rng(5)
+    rows = draw("VUT", COUNT, 5, truth("VUT"))
+    for c in ("x", "y"):
+        rows[f"{c}0"] = rows[f"{c}0"] * 0.7
+        rows[f"t{c}0"] = rows[f"t{c}0"] * 0.7
+    write(rows, folder / "VUT.parquet")
+    ut = draw("UT", 600, 1, truth("UT"))
+    gap = ut["set"] % 3
+    ut["z0"], ut["z1"] = np.array(UT_LAYERS)[gap], np.array(UT_LAYERS)[gap + 1]
+    write(ut, folder / "UT.parquet")
+
+    def go(name, z, scatters=True):
+        step, p = numpy_step(STEPS[name]), _parameters(name)
+        now = {**rows, "z1": np.full(COUNT, z)}
+        state = dict(zip(COMPONENTS, step.predict(p, now), strict=True))
+        if scatters:
+            noise = step.noise(p, now)
+            for c in ("x", "y"):
+                a, b = random.normal(size=(2, COUNT))
+                rho = noise[f"rho_{c}"]
+                state[f"t{c}"] = state[f"t{c}"] + noise[f"t{c}"] * a
+                state[c] = state[c] + noise[c] * (rho * a + np.sqrt(1 - rho**2) * b)
+        rows.update({f"{c}0": state[c] for c in COMPONENTS} | {"z0": now["z1"]})
+
+    go("VUT", UT_LAYERS[0])
+    for z in UT_LAYERS[1:]:
+        go("UT", z)
+    go("UT", Z_IN, scatters=False)
+    for c in ("x", "y"):
+        rows[f"{c}0"] = rows[f"{c}0"] + (Z_OUT - Z_IN) * rows[f"t{c}0"]
+    rows["z0"] = np.full(COUNT, Z_OUT)
+    go("UTTF", Z_OUT)
+    go("TFT", SCIFI, scatters=False)
+    rows |= {f"{c}1": rows[f"{c}0"] for c in COMPONENTS} | {"z1": np.full(COUNT, SCIFI)}
+    shuffled = {name: column[::-1] for name, column in rows.items()}
+    write(shuffled, folder / "TFT.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("stretch", [1.0, 1.25])
+def test_widths_over_all_steps(datasets, stretch):
+    results = {name: _result(name, _parameters(name, stretch)) for name in ("VUT", "UT", "UTTF", "TFT")}
+    figures = measure_chain(FORMS["improved"], results, no_field(), datasets)
+    assert {f.component for f in figures} == set(COMPONENTS)
+    for component in COMPONENTS:
+        widths = [f.truth_width for f in figures if f.component == component]
+        assert np.mean(widths) == pytest.approx(1 / stretch, rel=0.02)
