@@ -46,8 +46,8 @@ def test_any_pattern_of_hits_is_fitted_as_the_reference_does(
     got = fit(toy.parameters, toy.candidates("float64"), precision="float64")
     for name in STATE:
         shift = (getattr(got, name) - getattr(expected, name)) / np.sqrt(getattr(expected, name * 2))
-        # The reference starts from a wide prior, and differentiates numerically, which costs most where a seed
-        # 60% off takes the table below its momenta.
+        # The reference starts from a wide prior, and differentiates numerically, which costs most where a
+        # seed 60% off takes the table below its momenta.
         assert np.abs(shift).max() < 0.01, name
         np.testing.assert_allclose(getattr(got, name * 2), getattr(expected, name * 2), rtol=2e-3)
     for name in CHI2:
