@@ -7,7 +7,7 @@ SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/local --c
 	--configfile workflow/config/$(RUN).yaml
 
 # The editable build is unisolated so that a changed formula recompiles in seconds.
-$(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
+$(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/* src/parkf/steps/*.py src/parkf/codegen/*.py)
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c 'import sys; assert sys.version_info >= (3, 11), "parkf needs Python 3.11 or newer"'
 	$(VENV)/bin/python -m pip install -q scikit-build-core nanobind sympy ninja 'cmake>=3.25'
@@ -38,7 +38,7 @@ lint: build
 	$(VENV)/bin/mypy
 
 test: lint  ## style, types and every test
-	$(VENV)/bin/python -m pytest -n $(CORES)
+	$(VENV)/bin/python -m pytest -n $(CORES) --dist loadgroup
 
 clean:
 	rm -rf build $(VENV)
