@@ -45,7 +45,11 @@ def _production() -> Step:
             "tx": tx + p[6] * h + ten(5) * p[7] * k**2 + ten(8) * p[8] * h**3,
             "ty": ty + p[0] * h,
         },
-        noise=_noise(p[12:18]),
+        noise=scattering(
+            (ten(2) * p[13] * sp.Abs(k), ten(2) * p[16] * sp.Abs(k)),
+            (p[12] * sp.Abs(k), p[15] * sp.Abs(k)),
+            (p[14], p[17]),
+        ),
         local_qop=k * (1 + ten(-4) * p[18]) + k * sp.Abs(k) * p[19],
     )
 
@@ -70,28 +74,17 @@ def _improved() -> Step:
         p("scattering of x times momentum", "1e2 mm MeV", 90.0, "noise"),
         p("spread of the loss times shift", "1e5 mm MeV²", 90.0, "noise"),
     )
-    noise = _noise(
-        [
-            sp.sqrt(angle**2 + (ten(3) * spread * k) ** 2),
-            sp.sqrt(shift**2 + (ten(3) * spread_x * k) ** 2),
-            p("correlation of x and tx", "1", 0.87, "noise"),
-            p("scattering angle in y times momentum", "MeV", 2.43, "noise"),
-            p("scattering of y times momentum", "1e2 mm MeV", 90.0, "noise"),
-            p("correlation of y and ty", "1", 0.85, "noise"),
-        ]
-    )
+    # With N at z_out, as a compromise: half of the scattering happens before the bend, at smaller slopes.
+    turn = sp.Abs(k) * sp.sqrt(1 + tx**2 + ty**2)
+    sigma_tx = sp.sqrt((angle * turn) ** 2 + (ten(3) * spread * k**2) ** 2)
+    sigma_x = ten(2) * sp.sqrt((shift * turn) ** 2 + (ten(3) * spread_x * k**2) ** 2)
+    rho_x = p("correlation of x and tx", "1", 0.87, "noise")
+    sigma_ty = p("scattering angle in y times momentum", "MeV", 2.43, "noise") * turn
+    sigma_y = ten(2) * p("scattering of y times momentum", "1e2 mm MeV", 90.0, "noise") * turn
+    rho_y = p("correlation of y and ty", "1", 0.85, "noise")
+    noise = scattering((sigma_x, sigma_y), (sigma_tx, sigma_ty), (rho_x, rho_y))
     outputs = {"x": x1, "y": y1, "tx": tx1, "ty": ty1}
     return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, local_qop=k_here)
-
-
-def _noise(p: list[sp.Expr] | tuple[sp.Expr, ...]) -> dict[str, sp.Expr]:
-    """σ_tx, σ_x, ρ_x, σ_ty, σ_y, ρ_y."""
-    sigma_tx, sigma_x, rho_x, sigma_ty, sigma_y, rho_y = p
-    return scattering(
-        (ten(2) * sigma_x * sp.Abs(k), ten(2) * sigma_y * sp.Abs(k)),
-        (sigma_tx * sp.Abs(k), sigma_ty * sp.Abs(k)),
-        (rho_x, rho_y),
-    )
 
 
 PRODUCTION = _production()

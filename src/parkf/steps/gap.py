@@ -83,3 +83,8 @@ def _unit(unit: str, term: sp.Expr) -> str:
     metres, energies = sp.degree(term, X) + sp.degree(term, Y), sp.degree(term, H)
     powers = ((metres, "/m"), (energies, " GeV"))
     return unit + "".join(f"{name}^{n}" if n > 1 else name for n, name in powers if n)
+
+
+def levers(angle: float) -> tuple[tuple[sp.Expr, str, str, float], ...]:
+    """Give the lever of scattering all along a gap; `angle` in MeV as it starts."""
+    return ((sp.Abs(dz), "per dz times momentum", "MeV", 0.58 * angle),)

@@ -79,7 +79,7 @@ def _improved() -> Step:
         lever=(one, Y**2, X**2),
         field=-0.2,
     )
-    noise = p.scattering(1.35, gap.dz)
+    noise = p.scattering(1.35, gap.levers(1.35))
     return Step(
         name=_NAME,
         text=_TEXT,

@@ -1,13 +1,14 @@
 """What a step is: formulas for the state and for the process noise, and the parameters in them."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 import sympy as sp
 
-from parkf.steps.symbols import COMPONENTS, STATE, h, k, state_derivative, without_local, z0, z1
+from parkf.steps.symbols import COMPONENTS, STATE, h, k, state_derivative, tx, ty, without_local, z0, z1
 
 Kind = Literal["extrapolation", "loss", "noise", "free"]
 NOISE = ("x", "y", "tx", "ty", "rho_x", "rho_y")
@@ -164,6 +165,15 @@ def scattering(
     return dict(zip(NOISE, (*position, *slope, *rho), strict=True))
 
 
+def turned(t: sp.Expr) -> sp.Expr:
+    """Give how far a turn by 1 MeV over the momentum, in material of planes across z, moves the slope t.
+
+    The path in material grows as N = √(1 + tx² + ty²), its scattering angle as the root of it, and the slope
+    answers to a turn with N·√(1 + t²).
+    """
+    return sp.Abs(k) * (1 + tx**2 + ty**2) ** sp.Rational(3, 4) * sp.sqrt(1 + t**2)
+
+
 def after_loss(loss: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     """Give k and h of a track that has lost `loss` (MeV) since production, to first order in loss/p."""
     gain = 1 + sp.Abs(k) * loss
@@ -183,13 +193,28 @@ class Numbers:
         self.parameters.append(Parameter(text, unit, start, kind, parity))
         return sp.Symbol(f"p{len(self.parameters) - 1}", real=True)
 
-    def scattering(self, angle: float, dz: sp.Expr) -> dict[str, sp.Expr]:
-        """Declare the six numbers of scattering over a gap, widths ∝ 1/p; `angle` in MeV starts them."""
+    def scattering(
+        self, angle: float, levers: Sequence[tuple[sp.Expr, str, str, float]]
+    ) -> dict[str, sp.Expr]:
+        """Declare the numbers of scattering in a step.
+
+        Parameters
+        ----------
+        angle : float
+            Starts the scattering angle times momentum, MeV.
+        levers : sequence of (term, text, unit, start)
+            The width of the position is that of a turn by MeV over the momentum, times a sum of numbers, each
+            by its term.
+        """
         sigma, slope, rho = [], [], []
-        for plane in ("x", "y"):
-            position = self(f"scattering in {plane} per dz times momentum", "MeV", 0.58 * angle, kind="noise")
-            turn = self(f"scattering angle in {plane} times momentum", "MeV", angle, kind="noise")
-            sigma.append(position * sp.Abs(dz * k))
-            slope.append(turn * sp.Abs(k))
-            rho.append(self(f"correlation of {plane} and t{plane}", "1", 0.8, kind="noise"))
+        for plane, t in (("x", tx), ("y", ty)):
+            numbers = [
+                self(f"scattering in {plane} {text}", unit, start, "noise") for _, text, unit, start in levers
+            ]
+            lever = sp.Add(*(q * term for q, (term, *_) in zip(numbers, levers, strict=True)))
+            sigma.append(lever * turned(t))
+            slope.append(
+                self(f"scattering angle in {plane} times momentum", "MeV", angle, "noise") * turned(t)
+            )
+            rho.append(self(f"correlation of {plane} and t{plane}", "1", 0.8, "noise"))
         return scattering((sigma[0], sigma[1]), (slope[0], slope[1]), (rho[0], rho[1]))

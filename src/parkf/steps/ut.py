@@ -35,7 +35,7 @@ def _improved() -> Step:
         lever=(one,),
         field=-0.5,
     )
-    noise = p.scattering(1.2, gap.dz)
+    noise = p.scattering(1.2, gap.levers(1.2))
     return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, parts=parts)
 
 

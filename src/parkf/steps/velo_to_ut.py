@@ -88,7 +88,14 @@ def _improved() -> Step:
     )
     y1 = y + ty * dz + h * dz * sum(p(f"vertical shift, with {n}", "MeV", parity=-1) * t for t, n in odd)
     across = _kicked(kick, z_kick, ty1)
-    noise = p.scattering(5.4, dz)
+    # Most of the material is at its place wherever the track leaves the VELO.
+    noise = p.scattering(
+        5.4,
+        (
+            (ten(3), "times momentum", "1e3 mm MeV", 5.3),
+            (ten(3) * late, "times momentum, with z0 − 0.5 m", "1e3 mm MeV/m", -0.4),
+        ),
+    )
     return Step(
         name=_NAME,
         text=_TEXT,

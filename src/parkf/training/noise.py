@@ -11,7 +11,7 @@ from parkf.steps import Step
 from parkf.training.minimise import F64, Fits, Floating, Limits
 from parkf.training.mixture import mixture
 from parkf.training.result import Minimum
-from parkf.training.rows import Rows, truth_residual
+from parkf.training.rows import COMPONENTS, Rows, truth_residual
 
 TAIL_START = 0.03
 # Fixed: a floating width would narrow the tail onto the core's flanks, and the core with it.
@@ -124,15 +124,14 @@ def _signs(step: Step, plane: str, residuals: dict[str, F64]) -> F64:
 def _limits(functions: NumpyStep, rows: Rows, p: F64, index: int) -> Limits:
     """Widths stay positive and correlations below one.
 
-    A contribution to a width that starts at zero may turn negative, but take away half of the rest at most.
+    A contribution to a width that starts at zero or below may take away half of the rest at most.
     """
     step = functions.step
     if step.symbols[index] in (step.noise["rho_x"], step.noise["rho_y"]):
         return -0.999, 0.999
     if p[index] > 0:
         return p[index] / 100, None
-    shares = [
-        functions.noise_gradient(name, p, rows)[:, index] / functions.noise(p, rows)[name]
-        for name in ("tx", "ty")
-    ]
-    return -0.5 / float(np.max(shares)), None
+    widths = functions.noise(p, rows)
+    shares = [functions.noise_gradient(c, p, rows, [index])[:, 0] / widths[c] for c in COMPONENTS]
+    rise, fall = float(np.max(shares)), -float(np.min(shares))
+    return p[index] - 0.5 / rise if rise > 0 else None, p[index] + 0.5 / fall if fall > 0 else None
