@@ -68,6 +68,7 @@ def test_step_without_noise_is_measured_in_the_magnets(run):
     assert rms["ratio_rms"] == pytest.approx(
         MISFIT / truth("UTTF")[STEPS["UTTF"].indices("noise")[0]], rel=0.2
     )
+    assert rms["truth_width"] is None
 
 
 def test_another_dataset_is_refused(run):

@@ -1,9 +1,11 @@
 """Rows on disk: none is lost, and memory holds a block of them."""
 
-import numpy as np
-from toy_steps import STEPS, draw, store, truth
+import tracemalloc
 
-from parkf.training.rows import BLOCK, GROUPS, KEPT, group_of_particle
+import numpy as np
+from toy_steps import STEPS, draw, store, truth, write
+
+from parkf.training.rows import BLOCK, GROUPS, KEPT, group_of_particle, read_batches, store_sets
 
 
 def test_no_row_is_lost(tmp_path):
@@ -43,3 +45,19 @@ def test_groups():
     assert 20 < counts.var() < 32
     again = group_of_particle({name: column[::-1] for name, column in rows.items()})
     np.testing.assert_array_equal(again[::-1], group)
+
+
+def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("parkf.training.rows.BATCH", 2000)
+    monkeypatch.setattr("parkf.training.rows.BLOCK", 500)
+    peaks = []
+    for count in (10_000, 100_000):
+        path = write(draw("TFT", count, 1, truth("TFT")), tmp_path / f"{count}.parquet")
+        tracemalloc.start()
+        (stored,) = store_sets(read_batches(path), 1, 1, tmp_path)
+        stored.sample(1000)
+        for _ in stored.blocks():
+            pass
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]

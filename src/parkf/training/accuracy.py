@@ -88,14 +88,20 @@ def _groups(step: str, joined: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 def _step_accuracy(
     forms: Forms, result: FitResult, rows: list[StoredRows], sets: tuple[int, ...], scattering: F64
 ) -> list[BinAccuracy]:
-    """Accuracy of several sets together; a step without noise is measured in UTTF's, with p `scattering`."""
+    """Accuracy of several sets together; a step without noise is measured in UTTF's, with p `scattering`.
+
+    Such a step has no standardised differences from the truth.
+    """
     functions = numpy_step(forms.steps[result.step])
     spreads = Spreads()
     for number in sets:
         p = np.array(result.sets[number].values)
         noise = (functions, p) if functions.step.noise else (numpy_step(forms.steps["UTTF"]), scattering)
         add_residuals(spreads, functions, p, rows[number], *noise)
-    return spreads.figures()
+    figures = spreads.figures()
+    if functions.step.noise:
+        return figures
+    return [figure.model_copy(update={"truth_width": None}) for figure in figures]
 
 
 def _collect(bins: list[BinAccuracy]) -> dict[str, list[dict[str, Any]]]:

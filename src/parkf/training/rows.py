@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from parkf.codegen.numpy_step import COLUMNS
@@ -69,7 +71,8 @@ class StoredRows:
         parts, position = [], 0
         for block in self.blocks():
             length = len(block["qop"])
-            parts.append(select(block, slice(-position % stride, None, stride)))
+            # Copies: a slice would keep its whole block in memory.
+            parts.append(select(block, np.arange(-position % stride, length, stride)))
             position += length
         return {name: np.concatenate([part[name] for part in parts]) for name in KEPT}
 
@@ -107,7 +110,7 @@ def read_batches(path: Path) -> Iterator[Rows]:
     """
     begin = 0
     with STEP_DATA.open(path) as file:
-        for batch in file.iter_batches(batch_size=BATCH):
+        for batch in _record_batches(file):
             rows: Rows = {}
             for name, _ in STEP_DATA.columns:
                 kind = np.int64 if name in ("set", "event", "particle") else np.float64
@@ -120,6 +123,20 @@ def read_batches(path: Path) -> Iterator[Rows]:
                     )
             begin += len(batch)
             yield rows
+
+
+def _record_batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    """Read so many row groups at a time that they make a batch: in one go, Arrow would keep them all."""
+    together: list[int] = []
+    count = 0
+    for group in range(file.num_row_groups):
+        size = file.metadata.row_group(group).num_rows
+        if together and count + size > BATCH:
+            yield from file.iter_batches(batch_size=BATCH, row_groups=together)
+            together, count = [], 0
+        together.append(group)
+        count += size
+    yield from file.iter_batches(batch_size=BATCH, row_groups=together)
 
 
 def group_of_particle(rows: Rows) -> NDArray[np.int64]:
@@ -136,7 +153,7 @@ def group_of_particle(rows: Rows) -> NDArray[np.int64]:
     return group
 
 
-def select(rows: Rows, mask: NDArray | slice) -> Rows:
+def select(rows: Rows, mask: NDArray) -> Rows:
     """Rows where `mask` holds, or with these indices."""
     return {name: column[mask] for name, column in rows.items()}
 
