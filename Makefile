@@ -38,7 +38,8 @@ lint: build
 	$(VENV)/bin/mypy
 
 test: lint  ## style, types and every test
-	$(VENV)/bin/python -m pytest -n $(CORES) --dist loadgroup
+	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/workflow
+	$(VENV)/bin/python -m pytest tests/workflow  # its runs take all cores themselves
 
 clean:
 	rm -rf build $(VENV)

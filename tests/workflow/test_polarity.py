@@ -7,8 +7,6 @@ from parkf.steps import FORMS
 from parkf.training.rows import read_batches, select
 from parkf.training.train import train_rows
 
-pytestmark = pytest.mark.xdist_group("smoke")
-
 
 @pytest.mark.parametrize("step", ["V", "VUT", "UT"])
 def test_magup_and_magdown_give_the_same_p_within_errors(finished, step):

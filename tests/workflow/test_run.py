@@ -10,8 +10,6 @@ from parkf.parameters import load
 
 from .conftest import ROOT, Project
 
-pytestmark = pytest.mark.xdist_group("smoke")
-
 
 def test_leaves_a_set_numbers_and_report(finished):
     results = finished.folder / "results/smoke"

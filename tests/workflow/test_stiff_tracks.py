@@ -12,8 +12,6 @@ from parkf.training.magnet_table import load_table
 from parkf.training.result import FitResult
 from parkf.transport import propagate
 
-pytestmark = pytest.mark.xdist_group("smoke")
-
 STEPS = [name for name in FORMS["improved"].steps if name != "BEAM"]
 
 
