@@ -3,7 +3,6 @@
 import json
 import multiprocessing
 import random
-import signal
 import time
 
 import pytest
@@ -193,7 +192,10 @@ def test_without_a_lock_the_second_is_told_to_try_again(made, sets, monkeypatch)
 
 
 def test_an_interrupted_publisher_leaves_nothing(made, sets, monkeypatch):
-    monkeypatch.setattr(module, "_sync", lambda path: signal.raise_signal(signal.SIGINT))
+    def interrupt(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_sync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         sets.publish(made(1), year=2026, gates=GATES)
     assert [p.name for p in sets.folder.iterdir()] == [".lock"]
