@@ -1,5 +1,6 @@
 """The embedded detector and field."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
 from parkf.detector.geometry import Geometry, load_geometry
 
 ROOT = Path(__file__).parents[2]
+# A peer to compare with is a module beside the tests that use it.
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")
