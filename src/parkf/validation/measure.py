@@ -7,11 +7,10 @@ import pandas as pd
 
 from parkf.errors import ParkfError
 from parkf.validation.core import fit_core
-from parkf.validation.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+from parkf.validation.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 
 ETA = (2.0, 5.0)
 RANGES = ((2.0, 5.0), (5.0, 20.0), (20.0, 100.0), (2.0, 100.0))  # GeV
-DETECTORS = ("velo", "ut", "scifi")
 LARGE = 3.0  # χ²/ndof above which a track looks wrong (the paper's cut)
 
 _ENOUGH = 50

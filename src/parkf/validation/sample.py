@@ -13,6 +13,7 @@ from parkf.tables import CANDIDATES, FITTED, PARTICLES
 
 GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
 STATE = ("x", "y", "tx", "ty", "qop")
+DETECTORS = ("velo", "ut", "scifi")
 _VARIANCE = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
 _ELECTRON = 11
 
@@ -33,9 +34,10 @@ class Sample:
     Attributes
     ----------
     rows : pandas.DataFrame
-        Columns of the fitted table, number of the file, purity, id and momentum of the particle, and
-        ``true_<component>``: the particle's state at the fitted z, on the straight line through its
-        production vertex (units as in the tables; the field is negligible that close to the beam).
+        Columns of the fitted table, number of the file, purity, polarity and numbers of hits (``velo_n``,
+        ``ut_n``, ``scifi_n``), the particle's id, momentum, ``true_z`` of its vertex and ``z_end``, and
+        ``true_<component>``: its state at the fitted z, on the straight line through its production vertex
+        (units as in the tables; the field is negligible that close to the beam).
     """
 
     rows: pd.DataFrame
@@ -66,12 +68,13 @@ def load_sample(files: Sequence[Files]) -> Sample:
 
 def _load(files: Files) -> pd.DataFrame:
     fitted = FITTED.open(files.fitted).read().to_pandas()
-    candidates = (
-        CANDIDATES.open(files.candidates)
-        .read(["event", "candidate", "particle", "purity", "qop"])
-        .to_pandas()
-        .rename(columns={"qop": "seed_qop"})
-    )
+    columns = ["event", "candidate", "particle", "purity", "qop", "polarity", "velo_n"]
+    found = CANDIDATES.open(files.candidates).read([*columns, "ut_x", "scifi_x"])
+    candidates = found.select(columns).to_pandas().rename(columns={"qop": "seed_qop"})
+    for name in ("ut", "scifi"):
+        x = found[f"{name}_x"].combine_chunks()
+        hit = np.isfinite(x.flatten().to_numpy()).reshape(len(x), -1)
+        candidates[f"{name}_n"] = hit.sum(1)
     if not fitted[["event", "candidate"]].equals(candidates[["event", "candidate"]]):
         raise ParkfError(
             f"{files.fitted}: its rows are not those of {files.candidates}; fit this file of candidates again"
@@ -79,13 +82,14 @@ def _load(files: Files) -> pd.DataFrame:
     particles = PARTICLES.open(files.particles).read().to_pandas().set_index(["event", "particle"])
     key = pd.MultiIndex.from_frame(candidates[["event", "particle"]])
     truth = particles.reindex(key).reset_index(drop=True)
-    rows = pd.concat([fitted, candidates[["purity", "seed_qop"]]], axis=1)
+    rows = pd.concat([fitted, candidates.drop(columns=["event", "candidate", "particle"])], axis=1)
     rows["pdg_id"] = truth.pdg_id.fillna(0).astype(np.int32)
     rows["p_true"] = np.sqrt(truth.px**2 + truth.py**2 + truth.pz**2)
     rows["true_tx"], rows["true_ty"] = truth.px / truth.pz, truth.py / truth.pz
     for name in ("x", "y"):
         rows[f"true_{name}"] = truth[name] + rows[f"true_t{name}"] * (rows.z - truth.z)
     rows["true_qop"] = truth.charge / rows.p_true
+    rows["true_z"], rows["z_end"] = truth.z, truth.z_end
     return rows
 
 
@@ -103,9 +107,7 @@ def momentum_residual(rows: pd.DataFrame) -> npt.NDArray[np.float64]:
     return 1.0 / (rows.qop.abs().to_numpy(np.float64) * rows.p_true.to_numpy(np.float64)) - 1.0
 
 
-def chi2_per_ndof(
-    rows: pd.DataFrame, detectors: Sequence[str] = ("velo", "ut", "scifi")
-) -> npt.NDArray[np.float64]:
+def chi2_per_ndof(rows: pd.DataFrame, detectors: Sequence[str] = DETECTORS) -> npt.NDArray[np.float64]:
     """Return χ²/ndof summed over `detectors`; infinite where the fit failed."""
     chi2 = sum(rows[f"chi2_{name}"].to_numpy(np.float64) for name in detectors)
     ndof = sum(rows[f"ndof_{name}"].to_numpy(np.float64) for name in detectors)

@@ -10,9 +10,14 @@ import pandas as pd
 
 from parkf.errors import ParkfError
 from parkf.simulation.signal import DECAYS
+from parkf.validation.breakdown import breakdown
 from parkf.validation.core import fit_core
+from parkf.validation.impact import impact_parameters
 from parkf.validation.masses import measure_peak
-from parkf.validation.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+from parkf.validation.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+from parkf.validation.separation import discriminant
+
+F64 = npt.NDArray[np.float64]
 
 MOMENTUM_EDGES = (1.5, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 # Fine where trigger selections cut, coarse in the tail.
@@ -43,12 +48,15 @@ def validate(
     -------
     dict
         ``counts.{genuine, ghost}`` and ``fits.<name>`` with ``pulls.<component>.{mean, width}``,
-        ``momentum[] = {p_min, p_max, core, bias, n}`` (GeV; fractions of p),
+        ``momentum[] = {p_min, p_max, core, bias, n, pulls.<component>.{mean, width}}`` (GeV; fractions of p),
         ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``,
         ``failed`` (the number of candidates without a good fit) and ``histograms`` of pulls and of
-        χ²/ndof, normalised to one including what lies outside. With `misaligned`, ``misaligned.{counts,
-        fits.<name>}`` holds the same of that; with `signals`, ``fits.<name>.masses.<signal>`` a peak's
-        ``{mean, width, narrow, wide, share, n}`` with errors of the first two (MeV).
+        χ²/ndof, normalised to one including what lies outside. A fit of all detectors has ``separation.{roc,
+        working_point}`` of :func:`parkf.validation.separation.discriminant`, too. With `misaligned`,
+        ``misaligned.{counts, fits.<name>}`` holds the same of that. The aligned fits have ``impact`` (of
+        :func:`parkf.validation.impact.impact_parameters`) and ``breakdown`` besides, and with `signals`
+        ``masses.<signal>``, a peak's ``{mean, width, narrow, wide, share, n}`` with errors of the first two
+        (MeV).
 
     Raises
     ------
@@ -56,6 +64,10 @@ def validate(
         When there are too few genuine candidates or ghosts to measure anything.
     """
     measured = _measure_all(fits)
+    for name, sample in fits.items():
+        fit = measured["fits"][name]
+        fit["impact"] = impact_parameters(_good(sample))
+        fit["breakdown"] = breakdown(sample, fit["working_point"]["cut"])
     for signal, samples in (signals or {}).items():
         for name, sample in samples.items():
             peak = measure_peak(sample, DECAYS[signal].mass)
@@ -75,13 +87,12 @@ def _measure_all(fits: Mapping[str, Sample]) -> dict[str, Any]:
 
 
 def _measure(sample: Sample) -> dict[str, Any]:
-    genuine = sample.genuine[sample.genuine.status == 0]
-    roc = _roc(sample)
+    genuine = _good(sample)
     return {
-        "pulls": {component: _pull(genuine, component) for component in STATE},
+        "pulls": _pulls(genuine),
         "momentum": _momentum(genuine),
-        "roc": roc,
-        "working_point": _working_point(roc),
+        **_roc(chi2_per_ndof(sample.genuine), chi2_per_ndof(sample.ghosts), CUTS),
+        **({"separation": _separation(sample)} if _sees_all(genuine) else {}),
         "failed": int((sample.rows.status != 0).sum()),
         "histograms": {
             "pulls": {component: _histogram(pulls(genuine, component), _PULL_EDGES) for component in STATE},
@@ -93,23 +104,35 @@ def _measure(sample: Sample) -> dict[str, Any]:
     }
 
 
-def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> dict[str, list[float]]:
+def _good(sample: Sample) -> pd.DataFrame:
+    """Genuine tracks with a good fit."""
+    return sample.genuine[sample.genuine.status == 0]
+
+
+def _sees_all(rows: pd.DataFrame) -> bool:
+    return all((rows[f"ndof_{name}"] > 0).any() for name in DETECTORS)
+
+
+def _histogram(values: F64, edges: F64) -> dict[str, list[float]]:
     content, _ = np.histogram(values, edges)
     return {"edges": edges.tolist(), "content": (content / max(len(values), 1)).tolist()}
 
 
-def _pull(rows: pd.DataFrame, component: str) -> dict[str, float]:
-    core = fit_core(pulls(rows, component))
+def _pulls(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    cores = {component: fit_core(pulls(rows, component)) for component in STATE}
     return {
-        "mean": core.mean,
-        "mean_error": core.mean_error,
-        "width": core.width,
-        "width_error": core.width_error,
+        component: {
+            "mean": core.mean,
+            "mean_error": core.mean_error,
+            "width": core.width,
+            "width_error": core.width_error,
+        }
+        for component, core in cores.items()
     }
 
 
-def _momentum(rows: pd.DataFrame) -> list[dict[str, float]]:
-    bins = []
+def _momentum(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    bins: list[dict[str, Any]] = []
     for low, high in pairwise(MOMENTUM_EDGES):
         inside = rows[(rows.p_true >= 1000 * low) & (rows.p_true < 1000 * high)]
         if len(inside) < _ENOUGH:
@@ -124,24 +147,25 @@ def _momentum(rows: pd.DataFrame) -> list[dict[str, float]]:
                 "bias": core.mean,
                 "bias_error": core.mean_error,
                 "n": core.n,
+                "pulls": _pulls(inside),
             }
         )
     return bins
 
 
-def _roc(sample: Sample) -> list[dict[str, float]]:
-    genuine, ghost = chi2_per_ndof(sample.genuine), chi2_per_ndof(sample.ghosts)
-    return [
-        {"cut": float(cut), "genuine": float((genuine < cut).mean()), "ghost": float((ghost < cut).mean())}
-        for cut in CUTS
-    ]
+def _separation(sample: Sample) -> dict[str, Any]:
+    genuine, ghosts = (-values for values in discriminant(sample))
+    return _roc(genuine, ghosts, np.quantile(genuine[np.isfinite(genuine)], np.linspace(0.0, 1.0, 101)))
 
 
-def _working_point(roc: list[dict[str, float]]) -> dict[str, float]:
-    """Interpolate the scan at the genuine efficiency of the paper's working point."""
-    genuine = np.array([point["genuine"] for point in roc])
+def _roc(genuine: F64, ghosts: F64, cuts: F64) -> dict[str, Any]:
+    """Efficiencies of values below each cut, interpolated at the paper's working point."""
+    kept = np.array([[(values < cut).mean() for cut in cuts] for values in (genuine, ghosts)])
+    cut, ghost = (float(np.interp(WORKING_POINT, kept[0], column)) for column in (cuts, kept[1]))
     return {
-        "genuine": WORKING_POINT,
-        "cut": float(np.interp(WORKING_POINT, genuine, [point["cut"] for point in roc])),
-        "ghost": float(np.interp(WORKING_POINT, genuine, [point["ghost"] for point in roc])),
+        "roc": [
+            {"cut": float(cut), "genuine": float(own), "ghost": float(other)}
+            for cut, own, other in zip(cuts, *kept, strict=True)
+        ],
+        "working_point": {"genuine": WORKING_POINT, "cut": cut, "ghost": ghost},
     }

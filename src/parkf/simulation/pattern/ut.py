@@ -31,8 +31,15 @@ ROW_TOLERANCE = 3.0
 
 _ROWS = 32
 
-FEWEST = 2
-"""Layers; a single strip near the expected position is as likely noise."""
+SCATTERING_IN_LAYER = 2.5
+"""MeV; times 1/p and the way from the set's first hit, the width of a hit's distance from the line:
+the layers scatter by 1.2, and not all of the deflection took place at the pivot."""
+
+MEASUREMENT = 0.15
+"""mm; width of that distance from the errors of both hits, and of the direction between them."""
+
+FEWEST = 3
+"""Layers, as the trigger asks for: two strips near the expected position may well be noise."""
 
 
 def find_ut_hits(
@@ -60,7 +67,7 @@ def find_ut_hits(
     geometry, magnet
         Give the layers and the bending up to them.
     window : float
-        mm; largest distance of a hit from the line.
+        Largest distance of a hit from the line, in widths.
 
     Returns
     -------
@@ -81,22 +88,24 @@ def find_ut_hits(
 
     every = np.arange(UT_LAYERS)
     event = (event - first_event)[:, None]
-    deflections = []
+    deflections, tolerances = [], []
     for anchor in ANCHOR_LAYERS:
         near = strips.around(
             event[:, 0], np.full(len(event), anchor), x[:, anchor], y[:, anchor], ANCHORS_PER_LAYER
         )
         deflections.append(np.where(np.isfinite(near[1]), near[1], 0.0) / (z[anchor] - Z_PIVOT))
+        spread = np.hypot(MEASUREMENT, SCATTERING_IN_LAYER * h[:, None] * (z - z[anchor]))
+        tolerances.append(np.repeat(window * spread[:, None], near[1].shape[1], axis=1))
     deflection = np.concatenate(deflections, axis=1)
+    tolerance = np.concatenate(tolerances, axis=1)
     tried = np.abs(deflection) < DEFLECTION_MAX * width[:, None]
     deflection = np.where(tried, deflection, 0.0)
 
     x_tried = x[:, None, :] + deflection[..., None] * (z - Z_PIVOT)
     found, distance = strips.nearest(event[..., None], every, x_tried, y[:, None, :])
-    accepted = np.abs(distance) < window
-    score = (
-        np.where(accepted, (distance / window) ** 2, 1.0).sum(-1) + (deflection / width[:, None]) ** 2 / 16
-    )
+    accepted = np.abs(distance) < tolerance
+    missed = np.where(accepted, (distance / tolerance) ** 2, 1.0).sum(-1)
+    score = missed + (deflection / (DEFLECTION_MAX * width[:, None])) ** 2
     score[~tried | (accepted.sum(-1) < FEWEST)] = np.inf
     best = np.argmin(score, axis=1)
     pick = np.arange(len(best)), best

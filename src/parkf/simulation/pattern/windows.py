@@ -16,7 +16,9 @@ class Windows(BaseModel):
         gt=0,
         description="largest χ² of a VELO-SciFi pair from its distances in x, y and ty (3 terms)",
     )
-    ut: float = Field(default=1.0, gt=0, description="mm; a UT hit may lie this far from the others' line")
+    ut: float = Field(
+        default=4.0, gt=0, description="widths; a UT hit may lie this far from the line through another one"
+    )
     p_min: float = Field(
         default=1500.0, gt=0, description="MeV; smallest momentum, by the seed, of a candidate"
     )

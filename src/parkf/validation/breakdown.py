@@ -1,0 +1,93 @@
+"""The figures of a fit in slices of what users ask about next: direction, charge, hits, what became of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from parkf.validation.core import fit_core
+from parkf.validation.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+
+_ENOUGH = 50  # tracks below which a slice says nothing
+_LAST_PLANE = 9400.0  # mm; a particle that ends before it did not cross the whole detector
+
+
+@dataclass(frozen=True)
+class _Variable:
+    """Something to slice by: its value in every row, and the edges of the slices."""
+
+    of: Callable[[pd.DataFrame], pd.Series | npt.NDArray]
+    edges: Sequence[float]
+
+
+def _eta(rows: pd.DataFrame) -> npt.NDArray:
+    return np.arcsinh(1 / np.hypot(rows.tx, rows.ty))
+
+
+# By what was fitted, so that ghosts have it too; the last two are known by truth alone.
+VARIABLES = {
+    "p": _Variable(lambda rows: 1e-3 / rows.qop.abs(), (1.5, 3, 5, 10, 20, 50, 100)),
+    "eta": _Variable(_eta, (2, 2.5, 3, 3.5, 4, 4.5, 5)),
+    "phi": _Variable(lambda rows: np.arctan2(rows.ty, rows.tx), tuple(np.linspace(-np.pi, np.pi, 9))),
+    "charge": _Variable(lambda rows: np.sign(rows.qop), (-1.5, 0, 1.5)),
+    "polarity": _Variable(lambda rows: rows.polarity, (-1.5, 0, 1.5)),
+    "side": _Variable(lambda rows: rows.tx, (-1, 0, 1)),
+    "half": _Variable(lambda rows: rows.ty, (-1, 0, 1)),
+    "velo_hits": _Variable(lambda rows: rows.velo_n, (3, 6, 8, 10, 13, 27)),
+    "ut_layers": _Variable(lambda rows: rows.ut_n, (0, 1, 3, 4, 5)),
+    "scifi_layers": _Variable(lambda rows: rows.scifi_n, (9, 10, 11, 12, 13)),
+    "purity": _Variable(lambda rows: rows.purity, (0.7, 0.9, 0.999, 1.001)),
+    "end": _Variable(lambda rows: np.minimum(rows.z_end, 2 * _LAST_PLANE), (0, _LAST_PLANE, 3 * _LAST_PLANE)),
+}
+
+
+def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
+    """Slice a fit's candidates by each of :data:`VARIABLES`.
+
+    Parameters
+    ----------
+    sample : Sample
+    cut : float
+        On χ²/ndof, whose efficiencies are quoted.
+
+    Returns
+    -------
+    dict
+        Per variable a list of ``{low, high, n, core, bias, pulls.<component>, genuine, ghost, purity}`` with
+        ``core_error`` and ``bias_error``: width and mean of the core of δp/p, pull widths, shares of genuine
+        tracks and of ghosts below the cut (None without ghosts), and of genuine tracks among what is kept.
+        Slices of fewer than 50 genuine tracks are left out.
+    """
+    return {name: _slices(sample, variable, cut) for name, variable in VARIABLES.items()}
+
+
+def _slices(sample: Sample, variable: _Variable, cut: float) -> list[dict[str, Any]]:
+    genuine, ghosts = sample.genuine, sample.ghosts
+    places = [np.digitize(variable.of(rows), variable.edges) for rows in (genuine, ghosts)]
+    slices = []
+    for number, (low, high) in enumerate(pairwise(variable.edges), start=1):
+        kept = genuine[places[0] == number], ghosts[places[1] == number]
+        if (kept[0].status == 0).sum() >= _ENOUGH:
+            slices.append({"low": float(low), "high": float(high), **_figures(*kept, cut)})
+    return slices
+
+
+def _figures(genuine: pd.DataFrame, ghosts: pd.DataFrame, cut: float) -> dict[str, Any]:
+    good = genuine[genuine.status == 0]
+    core = fit_core(momentum_residual(good))
+    below = [int((chi2_per_ndof(rows) < cut).sum()) for rows in (genuine, ghosts)]
+    return {
+        "n": len(genuine),
+        "core": core.width,
+        "core_error": core.width_error,
+        "bias": core.mean,
+        "bias_error": core.mean_error,
+        "pulls": {component: fit_core(pulls(good, component)).width for component in STATE},
+        "genuine": below[0] / len(genuine),
+        "ghost": below[1] / len(ghosts) if len(ghosts) else None,
+        "purity": below[0] / max(sum(below), 1),
+    }

@@ -1,0 +1,39 @@
+"""Slices of a sample whose figures are known by construction."""
+
+import numpy as np
+import pytest
+from samples import make_sample
+
+from parkf.validation.breakdown import VARIABLES, breakdown
+
+
+def test_slices_share_out_all_tracks():
+    sample = make_sample(n=6000, ghosts=600)
+    slices = breakdown(sample, cut=2.0)
+    assert set(slices) == set(VARIABLES)
+    for variable in ("charge", "polarity", "ut_layers", "end"):
+        assert sum(one["n"] for one in slices[variable]) == 6000
+
+
+def test_a_bad_slice_stands_out_and_others_stay():
+    sample = make_sample(n=10_000, ghosts=600, bias=0.0)
+    rows = sample.rows
+    lower = rows.ty < 0
+    rows.loc[lower, "qop"] = rows.true_qop / (1 + 3 * (rows.true_qop / rows.qop - 1))
+    rows.loc[lower, "chi2_velo"] *= 4
+    slices = breakdown(sample, cut=1.5)
+    below, above = slices["half"]
+    assert above["pulls"]["qop"] == pytest.approx(1, abs=0.05)
+    assert below["pulls"]["qop"] == pytest.approx(3, abs=0.15)
+    assert below["core"] == pytest.approx(0.015, rel=0.05)
+    assert above["core"] == pytest.approx(0.005, rel=0.05)
+    assert below["genuine"] < 0.2 < 0.9 < above["genuine"]
+    for one in slices["charge"]:
+        assert np.isclose(one["genuine"], (below["genuine"] + above["genuine"]) / 2, atol=0.03)
+
+
+def test_purity_counts_what_a_cut_keeps():
+    sample = make_sample(n=4000, ghosts=1000)
+    (one,) = breakdown(sample, cut=1e9)["velo_hits"]
+    assert one["genuine"] == one["ghost"] == 1
+    assert one["purity"] == pytest.approx(0.8)
