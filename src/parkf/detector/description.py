@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -168,6 +169,9 @@ class SciFi(Strict):
     cluster_errors: tuple[Positive, ...] = Field(
         min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS, description="mm, by size class"
     )
+    alignment_error: NotNegative = Field(
+        default=0.0, description="mm; how far from its place a mat may be: joins the errors of its hits"
+    )
     cluster_fractions: tuple[Fraction, ...] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
     layers: tuple[StripLayer, ...] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
 
@@ -178,6 +182,11 @@ class SciFi(Strict):
         if abs(total - 1.0) > 1e-6:
             raise ValueError(f"scifi.cluster_fractions: sum {total:g}, expected 1")
         return self
+
+    @property
+    def hit_errors(self) -> tuple[float, ...]:
+        """Error of a hit for a fit, mm, by size class: the cluster's with that of its place."""
+        return tuple(math.hypot(error, self.alignment_error) for error in self.cluster_errors)
 
 
 class Tube(Strict):

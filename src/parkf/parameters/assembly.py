@@ -113,7 +113,7 @@ def scifi_layers(geometry: Geometry) -> F64:
             f"geometry: SciFi layer {layer} has dz/dy = 0; the parameter set holds dy/dz of each layer"
         )
     slopes = [layer.dxdy for layer in geometry.scifi.layers]
-    errors = np.array(geometry.scifi.cluster_errors)
+    errors = np.array(geometry.scifi.hit_errors)
     return np.stack([planes[:, 0], 1 / planes[:, 2], slopes, errors**2])
 
 

@@ -1,7 +1,7 @@
 """What the detector makes of true crossings: hits with resolution, inefficiency and noise.
 
 A hit carries the line or point where its own element is, as the geometry in use has it; its error is the
-width that it was drawn with.
+width that it was drawn with, in the SciFi with the error of its place besides.
 """
 
 import numpy as np
@@ -127,16 +127,17 @@ def _strips(x: NDArray, y: NDArray, draws: NDArray, plane: int, geometry: Geomet
     frame, slope = geometry.frames[plane], geometry.strip_slope(plane)
     u, v = frame.local(x, y)
     if plane in UT_PLANES:
-        sigma = _ut_sigma(u, v, geometry)
+        sigma = believed = _ut_sigma(u, v, geometry)
         middle = (ut_row(v) + 0.5) * UT_STRIP_LENGTH
     else:
         scifi = geometry.scifi
         size = np.searchsorted(np.cumsum(scifi.cluster_fractions), draws[:, 0], "right")
-        sigma = np.array(scifi.cluster_errors)[np.minimum(size, len(scifi.cluster_errors) - 1)]
+        size = np.minimum(size, len(scifi.cluster_errors) - 1)
+        sigma, believed = np.array(scifi.cluster_errors)[size], np.array(scifi.hit_errors)[size]
         half_height = scifi.layers[plane - SCIFI_PLANES.start].half_height
         middle = np.where(v > 0, 0.5, -0.5) * half_height
     x, z, dxdy, dzdy = frame.lines(u - slope * v + sigma * draws[:, 1], slope)
-    return {"x": x, "y": middle, "z": z, "dxdy": dxdy, "dzdy": dzdy, "sigma": sigma}
+    return {"x": x, "y": middle, "z": z, "dxdy": dxdy, "dzdy": dzdy, "sigma": believed}
 
 
 def _ut_sigma(u: NDArray, v: NDArray, geometry: Geometry) -> NDArray:
