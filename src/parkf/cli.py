@@ -360,7 +360,7 @@ def validate(
     from parkf.validation.sample import Files, Sample, load_sample
     from parkf.validation.validate import validate as run
 
-    def load(names: str) -> dict[str, Sample]:
+    def load(names: str, fits: str = fits) -> dict[str, Sample]:
         files = {
             fit: [
                 Files(
@@ -379,7 +379,10 @@ def validate(
     for name in signals.split():
         peaks.setdefault(name.rpartition("_")[0], []).append(name)
     measured = run(
-        load(samples), load(misaligned), {signal: load(" ".join(names)) for signal, names in peaks.items()}
+        load(samples),
+        load(samples, "parkf_float64")["parkf_float64"],
+        load(misaligned),
+        {signal: load(" ".join(names)) for signal, names in peaks.items()},
     )
     write_json(output, measured)
 

@@ -9,8 +9,14 @@ from jsonschema import Draft202012Validator
 
 from parkf.errors import ParkfError
 
-# Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set.
-SCHEMES = {"parkf": "smoother", "paper_scheme": "forward_backward", "velo_only": "velo_only"}
+# Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set. The one in
+# float64 shows what the precision of the others costs.
+SCHEMES = {
+    "parkf": "smoother",
+    "parkf_float64": "smoother",
+    "paper_scheme": "forward_backward",
+    "velo_only": "velo_only",
+}
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 _SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
 _FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
@@ -89,6 +95,10 @@ class Run:
     def polarity(self, sample: str) -> int:
         """+1 for MagUp, -1 for MagDown."""
         return {"up": +1, "down": -1}[sample.split("_")[1]]
+
+    def precision(self, fit: str) -> str:
+        """Return the number type that a fit computes in."""
+        return "float64" if fit == "parkf_float64" else str(self._config["fits"]["precision"])
 
     def seed(self, sample: str) -> int:
         """Seed of a sample: no two samples, and no two runs' seeds, share one."""

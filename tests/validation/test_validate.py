@@ -9,8 +9,13 @@ from parkf.validation.sample import chi2_per_ndof, momentum_residual, pulls
 from parkf.validation.validate import MOMENTUM_EDGES, validate
 
 
+def measured(sample):
+    """Figures of one fit."""
+    return validate({"parkf": sample}, sample)["fits"]["parkf"]
+
+
 def test_resolution_and_bias_come_out_as_put_in():
-    bins = validate({"parkf": make_sample()})["fits"]["parkf"]["momentum"]
+    bins = measured(make_sample())["momentum"]
     # Tracks start at 2 GeV.
     assert [b["p_min"] for b in bins] == list(MOMENTUM_EDGES[:-1])
     for b in bins:
@@ -21,16 +26,14 @@ def test_resolution_and_bias_come_out_as_put_in():
 
 @pytest.mark.parametrize("scale", [0.8, 1.0, 1.3])
 def test_pull_width_is_the_ratio_of_spread_to_error(scale):
-    measured = validate({"parkf": make_sample(scale=scale)})["fits"]["parkf"]["pulls"]
+    widths = measured(make_sample(scale=scale))["pulls"]
     for component in STATE[:4]:
-        assert measured[component]["width"] == pytest.approx(
-            scale, abs=5 * measured[component]["width_error"]
-        )
-    assert measured["qop"]["width"] == pytest.approx(1.0, abs=0.05)
+        assert widths[component]["width"] == pytest.approx(scale, abs=5 * widths[component]["width_error"])
+    assert widths["qop"]["width"] == pytest.approx(1.0, abs=0.05)
 
 
 def test_roc_rises_and_separates():
-    fit = validate({"parkf": make_sample()})["fits"]["parkf"]
+    fit = measured(make_sample())
     genuine, ghost = ([point[kind] for point in fit["roc"]] for kind in ("genuine", "ghost"))
     assert sorted(genuine) == genuine
     assert sorted(ghost) == ghost
@@ -43,7 +46,7 @@ def test_failed_fits_count_as_rejected_and_never_as_pulls():
     sample = make_sample(n=1000, ghosts=200)
     sample.rows.loc[:99, "status"] = 1
     sample.rows.loc[:99, "x"] = np.nan
-    fit = validate({"parkf": sample})["fits"]["parkf"]
+    fit = measured(sample)
     assert fit["failed"] == 100
     assert fit["roc"][-1]["genuine"] == pytest.approx(0.9)
     assert np.isinf(chi2_per_ndof(sample.rows.iloc[:100])).all()
@@ -60,4 +63,4 @@ def test_electrons_and_slow_particles_are_no_genuine_sample():
 
 def test_too_few_tracks_are_refused():
     with pytest.raises(ParkfError, match=r"30 ghosts, expected at least 50.*raise events\.validation"):
-        validate({"parkf": make_sample(n=1000, ghosts=30)})
+        measured(make_sample(n=1000, ghosts=30))

@@ -13,7 +13,7 @@ rule fit:
     params:
         folder=f"{RESULTS}/set",
         scheme=lambda w: SCHEMES[w.fit],
-        precision=RUN["fits"]["precision"],
+        precision=lambda w: RUN.precision(w.fit),
         code=code("parkf/kalman", "parkf/codegen", "kernel"),
     threads: 2
     log:
@@ -50,6 +50,7 @@ rule validate:
         particles=[f"{RESULTS}/particles/{s}.parquet" for s in [*RUN.samples("validation"), *SIGNALS]],
         candidates=[f"{RESULTS}/candidates/{s}.parquet" for s in VALIDATED],
         fitted=[f"{RESULTS}/fitted/{fit}/{s}.parquet" for fit in RUN["fits"]["of"] for s in VALIDATED],
+        float64=[f"{RESULTS}/fitted/parkf_float64/{s}.parquet" for s in RUN.samples("validation")],
     output:
         f"{RESULTS}/validation.json",
     params:

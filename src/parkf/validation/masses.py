@@ -22,6 +22,9 @@ RANGE = 0.05  # of the mass; the peak is fitted that far to either side
 _ENOUGH = 100
 
 
+_BINS = 60
+
+
 @dataclass(frozen=True)
 class Peak:
     """Double Gaussian with one mean; MeV.
@@ -53,7 +56,7 @@ def measure_peak(sample: Sample, mass: float) -> dict[str, Any]:
     Returns
     -------
     dict
-        The fields of :class:`Peak`.
+        The fields of :class:`Peak`, and ``histogram.{edges, content}`` (MeV, pairs).
 
     Raises
     ------
@@ -66,7 +69,9 @@ def measure_peak(sample: Sample, mass: float) -> dict[str, Any]:
         raise ParkfError(
             f"masses: {len(masses)} pairs, expected at least {_ENOUGH}; raise signals.collisions"
         )
-    return asdict(fit_peak(masses, mass))
+    content, edges = np.histogram(masses, np.linspace(mass * (1 - RANGE), mass * (1 + RANGE), _BINS + 1))
+    histogram = {"edges": edges.tolist(), "content": content.tolist()}
+    return {**asdict(fit_peak(masses, mass)), "histogram": histogram}
 
 
 def pair_masses(sample: Sample) -> F64:

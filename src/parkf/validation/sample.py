@@ -14,7 +14,7 @@ from parkf.tables import CANDIDATES, FITTED, PARTICLES
 GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
 STATE = ("x", "y", "tx", "ty", "qop")
 DETECTORS = ("velo", "ut", "scifi")
-_VARIANCE = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
+VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
 _ELECTRON = 11
 
 
@@ -95,7 +95,7 @@ def _load(files: Files) -> pd.DataFrame:
 
 def pulls(rows: pd.DataFrame, component: str) -> npt.NDArray[np.float64]:
     """Return (fit − truth) / fitted σ of one of x, y, tx, ty, qop; finite entries only."""
-    variance = rows[_VARIANCE[component]].to_numpy(np.float64)
+    variance = rows[VARIANCES[component]].to_numpy(np.float64)
     difference = rows[component].to_numpy(np.float64) - rows[f"true_{component}"].to_numpy(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         pull = difference / np.sqrt(variance)

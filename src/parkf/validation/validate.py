@@ -14,6 +14,7 @@ from parkf.validation.breakdown import breakdown
 from parkf.validation.core import fit_core
 from parkf.validation.impact import impact_parameters
 from parkf.validation.masses import measure_peak
+from parkf.validation.precision import compare_precision
 from parkf.validation.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 from parkf.validation.separation import discriminant
 
@@ -30,6 +31,7 @@ _CHI2_EDGES = np.linspace(0.0, 10.0, 61)
 
 def validate(
     fits: Mapping[str, Sample],
+    float64: Sample,
     misaligned: Mapping[str, Sample] | None = None,
     signals: Mapping[str, Mapping[str, Sample]] | None = None,
 ) -> dict[str, Any]:
@@ -39,6 +41,8 @@ def validate(
     ----------
     fits : mapping of str to Sample
         Name of the fit (``parkf``, ``paper_scheme``, ``velo_only``, ``full``) and its candidates.
+    float64 : Sample
+        Those of ``parkf`` again, fitted in float64.
     misaligned : mapping of str to Sample, optional
         The same from a detector that is not where the reconstruction believes it to be.
     signals : mapping of str to mapping of str to Sample, optional
@@ -56,14 +60,14 @@ def validate(
         ``misaligned.{counts, fits.<name>}`` holds the same of that. The aligned fits have ``impact`` (of
         :func:`parkf.validation.impact.impact_parameters`) and ``breakdown`` besides, and with `signals`
         ``masses.<signal>``, a peak's ``{mean, width, narrow, wide, share, n}`` with errors of the first two
-        (MeV).
+        (MeV). ``precision`` is that of :func:`parkf.validation.precision.compare_precision`.
 
     Raises
     ------
     ParkfError
         When there are too few genuine candidates or ghosts to measure anything.
     """
-    measured = _measure_all(fits)
+    measured = _measure_all(fits) | {"precision": compare_precision(fits["parkf"], float64)}
     for name, sample in fits.items():
         fit = measured["fits"][name]
         fit["impact"] = impact_parameters(_good(sample))
