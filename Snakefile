@@ -28,7 +28,7 @@ TRANSPORT_KERNEL = [f"kernel/{name}.hpp" for name in ("dual", "field", "runge_ku
 
 
 wildcard_constraints:
-    sample=r"(training|validation|misaligned|jpsi|d0)_(up|down)",
+    sample=r"(matched-)?(training|validation|misaligned|jpsi|d0|lhcb)_(up|down)",
     step="|".join(STEPS),
     fit="|".join(SCHEMES),
 
@@ -51,6 +51,7 @@ rule all:
     input:
         f"{RESULTS}/report/index.html",
         f"{RESULTS}/stages.json",
+        lambda w: f"{RESULTS}/report/likeness.html" if LIKENESS else [],
 
 
 include: "workflow/rules/simulate.smk"
@@ -58,4 +59,5 @@ include: "workflow/rules/datasets.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/validate.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/likeness.smk"
 include: "workflow/rules/publish.smk"

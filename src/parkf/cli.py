@@ -403,6 +403,50 @@ def measure(
 
 
 @app.command()
+def characterise(
+    hits: Path,
+    particles: Path,
+    matched: Annotated[Path, typer.Argument(help="Candidates by truth.")],
+    found: Annotated[Path, typer.Argument(help="Candidates of the search.")],
+    output: Path,
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    polarity: Polarity,
+) -> None:
+    """Describe a simulated sample in figures that compare with another's."""
+    from parkf.detector.field import FieldMap
+    from parkf.files import write_json
+    from parkf.validation.likeness import Files
+    from parkf.validation.likeness import characterise as run
+
+    files = Files(hits, particles, matched, found)
+    aligned = _aligned(geometry, alignment)
+    write_json(output, run(files, geometry=aligned, field=FieldMap.load(field), polarity=polarity))
+
+
+@app.command()
+def likeness(
+    embedded: Annotated[Path, typer.Argument(help="Of the embedded simulation, by `characterise`.")],
+    other: Annotated[Path, typer.Argument(help="Of the other, LHCb's.")],
+    output: Path,
+    measured: Annotated[
+        str,
+        typer.Option(help="<fit>=<embedded>,<other> by `measure`, separated by blanks; may be empty."),
+    ] = "",
+) -> None:
+    """Write the page that lays the embedded simulation beside another."""
+    from parkf.report.likeness import write_likeness
+
+    pairs = {}
+    for entry in measured.split():
+        name, _, files = entry.partition("=")
+        one, _, two = files.partition(",")
+        pairs[name] = (Path(one), Path(two))
+    write_likeness(embedded, other, pairs, output)
+
+
+@app.command()
 def stages(benchmarks: Path, output: Path) -> None:
     """Collect wall time and peak memory of every stage."""
     from parkf.files import write_json

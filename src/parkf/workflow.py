@@ -76,6 +76,19 @@ class Run:
         """Whether step datasets come from the embedded simulation."""
         return bool(self._config["training"]["datasets"] == "simulate")
 
+    def likeness(self, folder: Path) -> str | None:
+        """Polarity of the other simulation, "up" or "down"; None without one or without its files.
+
+        Parameters
+        ----------
+        folder : Path
+            Where the run takes place; input paths are relative to it.
+        """
+        other = self._config.get("likeness")
+        if other is None or not all((folder / other[name]).is_file() for name in ("hits", "tracks")):
+            return None
+        return str(other["polarity"])
+
     def samples(self, purpose: str) -> list[str]:
         """Return the samples for a purpose, one for each polarity.
 

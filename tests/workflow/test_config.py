@@ -56,6 +56,16 @@ def test_samples_never_share_a_seed(config):
     assert len(seeds) == 12
 
 
+def test_another_simulation_is_looked_at_where_it_is(config, tmp_path):
+    assert Run(config).likeness(tmp_path) is None
+    files = {"hits": "hits.parquet", "tracks": "tracks.parquet"}
+    run = Run(config | {"likeness": files | {"polarity": "down"}})
+    for name in files.values():
+        assert run.likeness(tmp_path) is None
+        (tmp_path / name).touch()
+    assert run.likeness(tmp_path) == "down"
+
+
 def test_code_hash_sees_a_change_and_refuses_a_name_that_is_gone(tmp_path):
     (tmp_path / "steps").mkdir()
     source = tmp_path / "steps/ut.py"

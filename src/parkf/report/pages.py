@@ -44,14 +44,15 @@ def write_report(results: Path, index: Path) -> None:
     manifest = load(results / "set").manifest
     fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEP_NAMES}
     for name, fit in fits.items():
-        _write(index.with_name(f"{name}.html"), "step.html", **_step(fit))
+        write_page(index.with_name(f"{name}.html"), "step.html", **_step(fit))
     numbers = tables.constants(results / "set", results / "fits")
-    _write(index.with_name("parameters.html"), "parameters.html", numbers=numbers)
+    write_page(index.with_name("parameters.html"), "parameters.html", numbers=numbers)
     # The overview comes last: when it is there, all it links to is.
-    _write(index, "index.html", **_overview(results.name, validation, accuracy, stages, manifest, fits))
+    write_page(index, "index.html", **_overview(results.name, validation, accuracy, stages, manifest, fits))
 
 
-def _write(path: Path, template: str, **content: Any) -> None:
+def write_page(path: Path, template: str, **content: Any) -> None:
+    """Write a page from one of the templates."""
     with replacing(path) as temporary:
         temporary.write_text(_TEMPLATES.get_template(template).render(**content))
 

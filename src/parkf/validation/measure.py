@@ -30,7 +30,8 @@ def measure(sample: Sample) -> dict[str, Any]:
         ``counts.{tracks, failed}``; ``momentum[] = {p_min, p_max, n, half_width, core, bias, pull_width,
         pull_mean, seed_half_width, seed_bias, chi2_median}`` with ``<name>_error`` of the first six (GeV;
         fractions of p; `half_width` of the central 68%); ``pulls.<component>.{mean, width}`` with errors;
-        ``chi2.{velo, ut, scifi, all} = {median, large}`` of χ²/ndof, `large` the share above three.
+        ``chi2.{velo, ut, scifi, all} = {median, median_error, large}`` of χ²/ndof, `large` the share above
+        three.
 
     Raises
     ------
@@ -99,4 +100,9 @@ def _pull(rows: pd.DataFrame, component: str, prefix: str) -> dict[str, float]:
 
 def _chi2(rows: pd.DataFrame, detectors: tuple[str, ...]) -> dict[str, float]:
     values = chi2_per_ndof(rows, detectors)
-    return {"median": float(np.median(values)), "large": float((values > LARGE).mean())}
+    half_width, median = _centre(values)
+    return {
+        "median": median,
+        "median_error": 1.2533 * half_width / len(values) ** 0.5,  # of a Gaussian
+        "large": float((values > LARGE).mean()),
+    }

@@ -1,0 +1,157 @@
+"""What the likeness page compares, and what makes each figure what it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from textwrap import dedent
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure on the page: name in the measurement, label, decimals, unit, and reason, the last in HTML."""
+
+    name: str
+    label: str
+    decimals: int
+    reason: str
+    unit: str = ""
+
+    @property
+    def factor(self) -> float:
+        """From the measurement's unit to this one."""
+        return 100.0 if self.unit == " %" else 1.0
+
+
+def _text(lines: str) -> str:
+    return " ".join(dedent(lines).split())
+
+
+_SECONDARIES = _text("""
+    Too few in the embedded simulation. Of secondaries it makes the products of interactions and
+    conversions before the magnet, above 300 MeV: no δ-rays, loopers or showers, nothing from behind the
+    magnet, no spill-over. That thins the crowd in which a search errs, not the hits of long tracks.""")
+_NOISE = _text("""
+    LHCb's are hits whose particle was not kept, and noise; in the VELO such hits are not in the sample.""")
+_SEVERAL = _text("""
+    Overlapping sensors, δ-rays and split clusters are not simulated. A candidate takes one hit of a
+    layer.""")
+_EFFICIENCY = _text("""
+    The embedded layers have the efficiency of a larger sample of LHCb's tracks, 96.6 %: 66, 26 and 6 %
+    with 12, 11 and 10 layers. In these ten events it is 95.1 ± 0.3 %; a tenth of the SciFi hits are
+    without a particle, some perhaps for a lost link.""")
+_SAME = "The same."
+
+SECTIONS: Mapping[str, tuple[Row, ...]] = {
+    "Events": (
+        Row(
+            "long_tracks",
+            "long tracks a crossing",
+            1,
+            "Their number sets ours of collisions, 5.5 a crossing. LHCb's have 7.6, of fewer tracks each.",
+        ),
+        Row("velo_hits", "VELO hits a long track", 1, _SECONDARIES),
+        Row("ut_hits", "UT hits a long track", 1, _SAME),
+        Row("scifi_hits", "SciFi hits a long track", 1, _SAME),
+        Row("velo_noise", "VELO hits without particle", 1, _NOISE, " %"),
+        Row("ut_noise", "UT hits without particle", 1, _SAME, " %"),
+        Row("scifi_noise", "SciFi hits without particle", 1, _SAME, " %"),
+        Row("candidates", "candidates a crossing", 1, "Long tracks and ghosts."),
+        Row(
+            "ghosts",
+            "ghosts among them",
+            1,
+            "Too few in the embedded simulation, for want of the hits above: they grow with the crowd.",
+            " %",
+        ),
+    ),
+    "Particles and tracks above 2 GeV, 2 < η < 5, no electrons": (
+        Row(
+            "reconstructible",
+            "prompt particles with enough hits",
+            1,
+            "Acceptance, efficiencies, decays and interactions on the way.",
+            " %",
+        ),
+        Row(
+            "vertex_spread",
+            "spread of vertices along the beam",
+            1,
+            "<code>beam</code> of the geometry file. LHCb's list of vertices spreads by 62 ± 5 mm.",
+            " mm",
+        ),
+        Row(
+            "displaced",
+            "tracks that are not prompt",
+            1,
+            _text("""
+                Too many in the embedded simulation: products of pions' interactions are 4.6 % of its
+                tracks and 1.5 ± 0.5 % of LHCb's. The model makes too many that are stiff and forward."""),
+            " %",
+        ),
+        Row(
+            "velo_modules",
+            "VELO modules, mean",
+            2,
+            _text("""
+                Vertices and η. Tracks from |z| &lt; 30 mm agree in every bin of η; the longer luminous
+                region spreads LHCb's to more and to fewer."""),
+        ),
+        Row("velo_several", "VELO modules with several hits", 2, _SEVERAL, " %"),
+        Row(
+            "ut_all", "tracks with all four UT layers", 1, "The hole for the beam pipe, and efficiency.", " %"
+        ),
+        Row(
+            "ut_none",
+            "tracks without UT hits",
+            2,
+            "The embedded hole is a square of ±33 mm; LHCb's is round, without those corners.",
+            " %",
+        ),
+        Row("ut_several", "UT layers with several hits", 2, _SEVERAL, " %"),
+        Row("scifi_12", "tracks with 12 SciFi layers", 1, _EFFICIENCY, " %"),
+        Row("scifi_11", "tracks with 11", 1, _SAME, " %"),
+        Row("scifi_10", "tracks with 10", 1, _SAME, " %"),
+        Row("scifi_several", "SciFi layers with several hits", 2, _SEVERAL, " %"),
+    ),
+    "Hits of tracks above 10 GeV": (
+        Row(
+            "velo_width",
+            "VELO residual",
+            2,
+            "Resolution, and a little scattering. LHCb's clusters lie on half pixels.",
+            " µm",
+        ),
+        Row("velo_pull", "over its error", 3, _SAME),
+        Row(
+            "ut_width",
+            "UT residual",
+            1,
+            "The embedded UT errs by pitch/√12 as the hits say; LHCb's clusters err by a tenth more.",
+            " µm",
+        ),
+        Row("ut_pull", "over its error", 3, _SAME),
+        Row(
+            "scifi_width",
+            "SciFi residual",
+            1,
+            _text("""
+                <code>run3.yaml</code> errs as the trigger believes, by cluster size; LHCb's clusters are
+                measured to err by 85 µm, large ones by 150 to 600 µm, as <code>run3_fullsim.yaml</code>
+                has it."""),
+            " µm",
+        ),
+        Row(
+            "scifi_pull",
+            "over its error",
+            3,
+            "Embedded errors are Gaussian; LHCb's large clusters have tails.",
+        ),
+        Row("scifi_large", "SciFi hits off by over 0.5 mm", 2, "Those tails, and hits of others.", " %"),
+        Row("kick", "kick, to the SciFi's middle", 4, "The field: known to 3e-4 in bending power.", " GeV"),
+        Row(
+            "bending",
+            "change of slope over the field map's",
+            4,
+            "The same; loss of energy lifts it above one.",
+        ),
+    ),
+}

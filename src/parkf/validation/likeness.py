@@ -1,0 +1,241 @@
+"""What a simulated sample looks like to a reconstruction, in figures that compare with another's."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.errors import ParkfError
+from parkf.tables import CANDIDATES, HITS, PARTICLES
+from parkf.validation.local_fits import Residuals, fit_locally
+from parkf.validation.sample import GHOST_PURITY
+
+ETA = (2.0, 5.0)
+P_MIN = 2.0  # GeV
+P_STIFF = 10.0  # GeV; hits of such err by more than the particle scatters
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+PLANES = {"velo": VELO_PLANES, "ut": UT_PLANES, "scifi": SCIFI_PLANES}
+# mm; what is further from its track is no matter of resolution.
+LARGE = {"velo": 0.1, "ut": 0.3, "scifi": 0.5}
+# Particles that come from within this of the beam line, in mm, count as prompt.
+PROMPT_RADIUS = 0.5
+
+Figure = tuple[float, float]  # value and statistical error
+
+_EDGES = {
+    "p": np.geomspace(2.0, 100.0, 19),
+    "eta": np.linspace(*ETA, 13),
+    "velo": np.arange(-0.5, 27.0),
+    "ut": np.arange(-0.5, 5.0),
+    "scifi": np.arange(-0.5, 13.0),
+    "velo_residual": np.linspace(-60, 60, 16),  # LHCb's clusters lie on half pixels
+    "ut_residual": np.linspace(-200, 200, 41),
+    "scifi_residual": np.linspace(-500, 500, 41),
+}
+_ENOUGH = 50
+_FEWEST_SCIFI = 10
+_ELECTRON = 11
+
+
+@dataclass(frozen=True)
+class Files:
+    """Tables of one sample: hits and particles, candidates by truth and by search."""
+
+    hits: Path
+    particles: Path
+    matched: Path
+    found: Path
+
+
+def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity: int) -> dict[str, Any]:
+    """Describe events, long tracks (p > 2 GeV, 2 < η < 5, no electrons) and candidates.
+
+    Parameters
+    ----------
+    files : Files
+    geometry, field
+        Of the sample, as it is believed to be.
+    polarity : int
+        +1 MagUp, -1 MagDown.
+
+    Returns
+    -------
+    dict
+        ``events``, ``tracks`` (counts), ``quantiles.{p, eta}`` (GeV) at `QUANTILES`,
+        ``histograms.{p, eta, velo, ut, scifi, velo_residual, ut_residual, scifi_residual}`` (shares with
+        errors; numbers of modules or layers; micrometres), and ``figures.<name>.{value, error}``:
+
+        - of an event: ``long_tracks`` of any momentum, ``<detector>_hits`` (for each long track),
+          ``<detector>_noise`` (share of hits without a particle), ``candidates`` of the search, ``ghosts``
+          (share of these);
+        - of prompt particles: ``reconstructible`` (share with enough hits), ``vertex_spread`` (mm along z);
+        - of tracks: ``displaced`` (share that is not prompt), ``velo_modules`` (mean), ``ut_none``,
+          ``ut_all``, ``scifi_<10, 11, 12>`` (shares), ``<detector>_several`` (share of a track's layers with
+          more than one of its hits);
+        - of stiff tracks: ``<detector>_{width, pull, large}`` (micrometres; over the hits' errors; share
+          beyond `LARGE`), ``kick`` (GeV), ``bending`` (over the field map's).
+
+    Raises
+    ------
+    ParkfError
+        When a file is no such table, or there are fewer than 50 stiff tracks.
+    """
+    particles = _particles(PARTICLES.open(files.particles).read().to_pandas())
+    hits = HITS.open(files.hits).read(["event", "plane", "particle", "x", "y"]).to_pandas()
+    matched = CANDIDATES.open(files.matched).read().to_pandas()
+    found = CANDIDATES.open(files.found).read(["event", "purity"]).to_pandas()
+
+    everything = matched[["event", "particle"]].merge(particles, on=["event", "particle"])
+    tracks = matched.merge(particles[particles.accepted], on=["event", "particle"])
+    layers = {name: _layers(tracks, name) for name in PLANES}
+    stiff = tracks[(tracks.p > P_STIFF) & (layers["ut"] == 4) & (layers["scifi"] >= _FEWEST_SCIFI)]
+    if len(stiff) < _ENOUGH:
+        raise ParkfError(f"{files.matched}: {len(stiff)} tracks above 10 GeV, expected at least {_ENOUGH}")
+    local = fit_locally(
+        stiff,
+        (stiff.charge / (1000.0 * stiff.p)).to_numpy(np.float64),
+        geometry=geometry,
+        field=field,
+        polarity=polarity,
+        velo_sigma=geometry.velo.resolution,
+    )
+    residuals = {name: getattr(local, name) for name in PLANES}
+    of_tracks = {"p": tracks.p.to_numpy(), "eta": tracks.eta.to_numpy(), **layers}
+    off = {f"{name}_residual": 1000.0 * one.distance for name, one in residuals.items()}
+    figures = (
+        _of_events(hits, everything, found)
+        | _of_prompt(particles[particles.accepted & (particles.radius < PROMPT_RADIUS)], matched)
+        | _of_tracks(hits, tracks, layers)
+        | {name: figure for detector, one in residuals.items() for name, figure in _of_hits(one, detector)}
+        | {"kick": _median(local.kick / 1000.0), "bending": _median(local.bending)}
+    )
+    return {
+        "events": hits.event.nunique(),
+        "tracks": len(tracks),
+        "quantiles": {name: np.quantile(tracks[name], QUANTILES).tolist() for name in ("p", "eta")},
+        "histograms": {name: _histogram(values, _EDGES[name]) for name, values in (of_tracks | off).items()},
+        "figures": {name: {"value": value, "error": error} for name, (value, error) in figures.items()},
+    }
+
+
+def _particles(particles: pd.DataFrame) -> pd.DataFrame:
+    """Give momenta (GeV), η, place of origin along and off the beam line (mm), and which are looked at."""
+    p = np.sqrt(particles.px**2 + particles.py**2 + particles.pz**2)
+    eta = np.arctanh(particles.pz / p)
+    accepted = (p > 1000.0 * P_MIN) & (eta > ETA[0]) & (eta < ETA[1]) & (particles.charge != 0)
+    return particles[["event", "particle", "pdg_id", "charge"]].assign(
+        p=p / 1000.0,
+        eta=eta,
+        z=particles.z,
+        radius=np.hypot(particles.x, particles.y),
+        accepted=accepted & (particles.pdg_id.abs() != _ELECTRON),
+    )
+
+
+def _layers(tracks: pd.DataFrame, detector: str) -> npt.NDArray[np.int64]:
+    if detector == "velo":
+        return tracks.velo_n.to_numpy(np.int64)
+    return np.isfinite(np.stack(tracks[f"{detector}_x"].to_list())).sum(1)
+
+
+def _of(hits: pd.DataFrame, detector: str) -> pd.DataFrame:
+    planes = PLANES[detector]
+    return hits[(hits.plane >= planes.start) & (hits.plane < planes.stop)]
+
+
+def _mean(values: npt.ArrayLike) -> Figure:
+    several = np.asarray(values, np.float64)
+    return float(several.mean()), float(several.std(ddof=1) / len(several) ** 0.5)
+
+
+def _share(which: npt.ArrayLike) -> Figure:
+    """Share of what is true, and its binomial error: at least one in n, as none of few is not certain."""
+    chosen = np.asarray(which, bool)
+    share, number = float(chosen.mean()), len(chosen)
+    return share, max((share * (1 - share) / number) ** 0.5, 1 / number)
+
+
+def _width(values: npt.NDArray[np.float64]) -> Figure:
+    """Half of the central 68%, and its error were it a Gaussian's."""
+    low, high = np.quantile(values, (0.1587, 0.8413))
+    return float(high - low) / 2, float(0.96 * (high - low) / 2 / len(values) ** 0.5)
+
+
+def _median(values: npt.NDArray[np.float64]) -> Figure:
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)), 1.2533 * _width(finite)[0] / len(finite) ** 0.5
+
+
+def _of_events(hits: pd.DataFrame, tracks: pd.DataFrame, found: pd.DataFrame) -> dict[str, Figure]:
+    events = pd.Index(hits.event.unique())
+
+    def per_event(rows: pd.DataFrame) -> Figure:
+        return _mean(rows.groupby("event").size().reindex(events, fill_value=0))
+
+    figures: dict[str, Figure] = {"long_tracks": per_event(tracks), "candidates": per_event(found)}
+    for name in PLANES:
+        # A hit of several particles has a row for each.
+        distinct = _of(hits, name).drop_duplicates(["event", "plane", "x", "y"])
+        figures[f"{name}_hits"] = _ratio(distinct, tracks, events)
+        figures[f"{name}_noise"] = _share(distinct.particle < 0)
+    return figures | {"ghosts": _share(found.purity < GHOST_PURITY)}
+
+
+def _ratio(rows: pd.DataFrame, tracks: pd.DataFrame, events: pd.Index) -> Figure:
+    """Rows a track, and its error from how events differ."""
+    above, below = (
+        f.groupby("event").size().reindex(events, fill_value=0).to_numpy() for f in (rows, tracks)
+    )
+    ratio = float(above.sum() / below.sum())
+    scatter = (above - ratio * below).std(ddof=1)
+    return ratio, float(scatter / below.mean() / len(events) ** 0.5)
+
+
+def _of_prompt(prompt: pd.DataFrame, matched: pd.DataFrame) -> dict[str, Figure]:
+    reached = pd.MultiIndex.from_frame(prompt[["event", "particle"]]).isin(
+        pd.MultiIndex.from_frame(matched[["event", "particle"]])
+    )
+    # All from one collision have one z, but for decays in flight of a few.
+    z = prompt[["event", "z"]].round(2).drop_duplicates().z.to_numpy()
+    spread = float(z.std())
+    return {"reconstructible": _share(reached), "vertex_spread": (spread, spread / (2 * len(z)) ** 0.5)}
+
+
+def _of_tracks(
+    hits: pd.DataFrame, tracks: pd.DataFrame, layers: dict[str, npt.NDArray[np.int64]]
+) -> dict[str, Figure]:
+    own = hits.merge(tracks[["event", "particle"]], on=["event", "particle"])
+    several = {
+        f"{name}_several": _share(_of(own, name).groupby(["event", "particle", "plane"]).size() > 1)
+        for name in PLANES
+    }
+    return several | {
+        "displaced": _share(tracks.radius >= PROMPT_RADIUS),
+        "velo_modules": _mean(layers["velo"]),
+        "ut_none": _share(layers["ut"] == 0),
+        "ut_all": _share(layers["ut"] == len(UT_PLANES)),
+        **{f"scifi_{number}": _share(layers["scifi"] == number) for number in (12, 11, 10)},
+    }
+
+
+def _of_hits(residuals: Residuals, detector: str) -> list[tuple[str, Figure]]:
+    return [
+        (f"{detector}_width", _width(1000.0 * residuals.distance)),
+        (f"{detector}_pull", _width(residuals.distance / residuals.sigma)),
+        (f"{detector}_large", _share(np.abs(residuals.distance) > LARGE[detector])),
+    ]
+
+
+def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> dict[str, list[float]]:
+    """Shares of all `values`, and statistical errors of these."""
+    content, _ = np.histogram(values, edges)
+    return {
+        "edges": edges.tolist(),
+        "content": (content / len(values)).tolist(),
+        "error": (np.sqrt(content) / len(values)).tolist(),
+    }

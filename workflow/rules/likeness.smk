@@ -1,0 +1,105 @@
+"""LHCb's own simulation beside the embedded one, where a configuration names it and its files are there.
+
+Candidates by truth are `matched-<sample>`: what each particle left behind, without a search.
+"""
+
+LIKENESS = RUN.likeness(Path.cwd())
+if "likeness" in config and LIKENESS is None:
+    logger.warning(f"{config['likeness']['hits']} or tracks: no such file; report/likeness.html is left out")
+LIKE = {"embedded": f"validation_{LIKENESS}", "lhcb": f"lhcb_{LIKENESS}"}
+LIKENESS_FITS = [name for name in ("parkf", "full") if name in RUN["fits"]["of"]]
+
+
+rule import_hits:
+    input:
+        hits=lambda w: RUN["likeness"]["hits"],
+        tracks=lambda w: RUN["likeness"]["tracks"],
+    output:
+        hits=f"{RESULTS}/hits/lhcb_{{polarity}}.parquet",
+        particles=f"{RESULTS}/particles/lhcb_{{polarity}}.parquet",
+    params:
+        code=code("parkf/simulation/foreign.py"),
+    log:
+        f"{RESULTS}/logs/import-lhcb_{{polarity}}.log",
+    shell:
+        "parkf import hits {input.hits} {input.tracks} --hits {output.hits} --particles {output.particles} 2> {log}"
+
+
+rule matched_candidates:
+    input:
+        detector=DETECTOR,
+        field=f"{RESULTS}/field.npz",
+        hits=f"{RESULTS}/hits/{{sample}}.parquet",
+    output:
+        f"{RESULTS}/candidates/matched-{{sample}}.parquet",
+    wildcard_constraints:
+        sample=r"(validation|lhcb)_(up|down)",
+    params:
+        polarity=lambda w: RUN.polarity(w.sample),
+        code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
+    threads: 2
+    log:
+        f"{RESULTS}/logs/candidates-matched-{{sample}}.log",
+    shell:
+        "parkf candidates {input.hits} {output} --matched --geometry {input.detector[0]}"
+        " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity}"
+        " --threads {threads} 2> {log}"
+
+
+rule characterise:
+    input:
+        detector=DETECTOR,
+        field=f"{RESULTS}/field.npz",
+        hits=f"{RESULTS}/hits/{{sample}}.parquet",
+        particles=f"{RESULTS}/particles/{{sample}}.parquet",
+        matched=f"{RESULTS}/candidates/matched-{{sample}}.parquet",
+        found=f"{RESULTS}/candidates/{{sample}}.parquet",
+    output:
+        f"{RESULTS}/likeness/{{sample}}.json",
+    wildcard_constraints:
+        sample=r"(validation|lhcb)_(up|down)",
+    params:
+        polarity=lambda w: RUN.polarity(w.sample),
+        code=code("parkf/validation", "parkf/detector", "parkf/transport", *TRANSPORT_KERNEL),
+    log:
+        f"{RESULTS}/logs/characterise-{{sample}}.log",
+    shell:
+        "parkf characterise {input.hits} {input.particles} {input.matched} {input.found} {output}"
+        " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
+        " --polarity {params.polarity} 2> {log}"
+
+
+rule measure:
+    input:
+        particles=f"{RESULTS}/particles/{{sample}}.parquet",
+        candidates=f"{RESULTS}/candidates/matched-{{sample}}.parquet",
+        fitted=f"{RESULTS}/fitted/{{fit}}/matched-{{sample}}.parquet",
+    output:
+        f"{RESULTS}/likeness/{{fit}}-{{sample}}.json",
+    wildcard_constraints:
+        sample=r"(validation|lhcb)_(up|down)",
+        fit="parkf|full",
+    params:
+        code=code("parkf/validation"),
+    log:
+        f"{RESULTS}/logs/measure-{{fit}}-{{sample}}.log",
+    shell:
+        "parkf measure {input.particles} {input.candidates} {input.fitted} {output} 2> {log}"
+
+
+rule likeness:
+    input:
+        characterised=[f"{RESULTS}/likeness/{sample}.json" for sample in LIKE.values()],
+        measured=[f"{RESULTS}/likeness/{fit}-{sample}.json" for fit in LIKENESS_FITS for sample in LIKE.values()],
+    output:
+        f"{RESULTS}/report/likeness.html",
+    params:
+        measured=[
+            f"{fit}=" + ",".join(f"{RESULTS}/likeness/{fit}-{sample}.json" for sample in LIKE.values())
+            for fit in LIKENESS_FITS
+        ],
+        code=code("parkf/report"),
+    log:
+        f"{RESULTS}/logs/likeness.log",
+    shell:
+        "parkf likeness {input.characterised} {output} --measured '{params.measured}' 2> {log}"
