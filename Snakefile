@@ -3,9 +3,11 @@
     snakemake --workflow-profile workflow/profiles/local --cores 2 --configfile workflow/config/default.yaml
 """
 
+import json
 import sys
 from pathlib import Path
 
+from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.steps import FORMS
 from parkf.workflow import SCHEMES, Run, load_config
@@ -23,6 +25,7 @@ RUN = Run(load_config(config, PROJECT / "workflow/schemas/config.schema.json", P
 RESULTS = f"results/{RUN.name}"
 STEPS = FORMS[RUN["forms"]].steps
 SOURCE = PROJECT / "src"
+GATES = "workflow/config/gates.yaml"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = [f"kernel/{name}.hpp" for name in ("dual", "field", "runge_kutta", "material", "detector", "particle", "random")]
 

@@ -1,5 +1,6 @@
 """The command line: one command for each stage, on files. Imports wait until their command runs."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -9,8 +10,9 @@ import typer
 
 from parkf.choices import Backend, FormsName, Interpolation, Outside, Precision, Scheme, Signal
 from parkf.errors import ParkfError
-from parkf.params_cli import PARAMS
-from parkf.params_cli import app as params
+from parkf.params_commands import app as params
+from parkf.params_commands import gate
+from parkf.params_commands.gates import GATES, GatesFile
 
 app = typer.Typer(
     help="Train, prove and publish the parameters of LHCb's Parameterised Kalman Filter.",
@@ -19,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(params, name="params")
+app.command()(gate)
 
 importer = typer.Typer(help="Take over what others made.", no_args_is_help=True)
 app.add_typer(importer, name="import")
@@ -269,11 +272,26 @@ def assemble(
     alignment: AlignmentFile,
     field: FieldFile,
     seed: Seed,
+    configuration: Annotated[
+        str | None, typer.Option(help="Keys of the run's configuration, as JSON, for the manifest.")
+    ] = None,
+    inputs: Annotated[
+        str | None, typer.Option(help="Further fingerprints of what went in, as JSON, for the manifest.")
+    ] = None,
 ) -> None:
     """Put fits, table and layers together into a parameter set."""
     from parkf.parameters import assemble as run
 
-    run(fits, table, geometry=geometry, alignment=alignment, field=field, seed=seed).save(folder)
+    run(
+        fits,
+        table,
+        geometry=geometry,
+        alignment=alignment,
+        field=field,
+        seed=seed,
+        configuration=None if configuration is None else json.loads(configuration),
+        inputs={} if inputs is None else json.loads(inputs),
+    ).save(folder)
 
 
 @app.command()
@@ -283,17 +301,21 @@ def accuracy(
     datasets: Annotated[Path, typer.Option(help="Folder of the step datasets.")],
     table: Annotated[Path, typer.Option(help="Magnet table.")],
     table_accuracy: Annotated[Path, typer.Option(help="Accuracy of the magnet table.")],
+    parameters: Annotated[Path, typer.Option("--set", help="Folder of the set made of fits and table.")],
 ) -> None:
     """Compare every step and the table with Runge-Kutta, in momentum bins."""
     from parkf.files import write_json
+    from parkf.parameters.assembly import check_made_of
     from parkf.training.accuracy import measure_accuracy
 
-    write_json(output, measure_accuracy(fits, datasets, table, table_accuracy))
+    blobs = check_made_of(parameters, fits, table)
+    measured = measure_accuracy(fits, datasets, table, table_accuracy)
+    write_json(output, {**measured, "set": blobs.fingerprints()})
 
 
 @app.command()
 def fit(
-    parameters: Annotated[str, typer.Argument(metavar="SET", help="Version in params/, or a set's folder.")],
+    parameters: Annotated[str, typer.Argument(metavar="SET", help="Published version, or a set's folder.")],
     candidates: Path,
     output: Path,
     scheme: Annotated[
@@ -305,11 +327,11 @@ def fit(
 ) -> None:
     """Fit track candidates with a parameter set."""
     from parkf.kalman import fit_file
-    from parkf.parameters.registry import Registry
+    from parkf.parameters.registry import readable_registry
 
-    registry = Registry(PARAMS)
+    registry = readable_registry()
     folder = registry.find(parameters)
-    if folder.parent == PARAMS and (withdrawal := registry.withdrawal(folder.name)):
+    if folder.parent == registry.folder and (withdrawal := registry.withdrawal(folder.name)):
         print(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
     count = fit_file(
         folder,
@@ -357,6 +379,7 @@ def validate(
 ) -> None:
     """Measure fitted candidates against the truth."""
     from parkf.files import write_json
+    from parkf.kalman.fitted import common_set
     from parkf.validation.sample import Files, Sample, load_sample
     from parkf.validation.validate import validate as run
 
@@ -383,6 +406,12 @@ def validate(
         load(samples, "parkf_float64")["parkf_float64"],
         load(misaligned),
         {signal: load(" ".join(names)) for signal, names in peaks.items()},
+    )
+    # Gates hold figures against a set only when they are of that very set.
+    measured["set"] = common_set(
+        results / f"fitted/{fit}/{sample}.parquet"
+        for fit in fits.split()
+        for sample in f"{samples} {misaligned} {signals}".split()
     )
     write_json(output, measured)
 
@@ -456,11 +485,16 @@ def stages(benchmarks: Path, output: Path) -> None:
 
 
 @app.command()
-def report(results: Annotated[Path, typer.Argument(help="Folder of a run.")], output: Path) -> None:
+def report(
+    results: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    output: Path,
+    gates: GatesFile = GATES,
+) -> None:
     """Write the pages of a run."""
+    from parkf.gates import load_thresholds
     from parkf.report.pages import write_report
 
-    write_report(results, output)
+    write_report(results, output, load_thresholds(gates))
 
 
 @app.command()
@@ -480,11 +514,14 @@ def explain(
 
 
 @app.command()
-def where(results: Annotated[Path, typer.Argument(help="Folder of a run.")]) -> None:
+def where(
+    results: Annotated[Path, typer.Argument(help="Folder of a run.")], gates: GatesFile = GATES
+) -> None:
     """Say where the outcome of a run lies, and its main figures."""
+    from parkf.gates import load_thresholds
     from parkf.report.summary import summary
 
-    print(summary(results))
+    print(summary(results, load_thresholds(gates)))
 
 
 def _aligned(geometry: Path, alignment: Path):  # type: ignore[no-untyped-def]  # a lazily imported type

@@ -4,7 +4,7 @@ Units: mm, rad, MeV, 1/MeV, elementary charges. A table carries its schema's nam
 metadata; a reader refuses another one. Columns that hold several hits are fixed-size lists padded with NaN.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,11 +38,19 @@ class Table:
         return pa.schema(list(self.columns), metadata={"parkf.table": f"{self.name} {self.version}"})
 
     @contextmanager
-    def writer(self, path: Path) -> Iterator[pq.ParquetWriter]:
-        """Open a chunked writer; the file appears under its name when the block succeeds."""
+    def writer(self, path: Path, made_with: Mapping[str, str] | None = None) -> Iterator[pq.ParquetWriter]:
+        """Open a chunked writer; the file appears under its name when the block succeeds.
+
+        Parameters
+        ----------
+        path : Path
+        made_with : mapping of str to str, optional
+            Goes into the file's metadata.
+        """
+        metadata = {**self.schema.metadata, **(made_with or {})}
         with (
             replacing(path) as temporary,
-            pq.ParquetWriter(temporary, self.schema, compression="zstd") as writer,
+            pq.ParquetWriter(temporary, self.schema.with_metadata(metadata), compression="zstd") as writer,
         ):
             yield writer
 

@@ -19,6 +19,7 @@ SCHEMES = {
 }
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 _SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
+_NOT_TRAINING = ("run", "misalignment", "signals", "likeness", "fits")
 _FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
 
 
@@ -88,6 +89,12 @@ class Run:
         if other is None or not all((folder / other[name]).is_file() for name in ("hits", "tracks")):
             return None
         return str(other["polarity"])
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """What of the configuration decides a parameter set: all but its name and what is validated."""
+        rest = {key: value for key, value in self._config.items() if key not in _NOT_TRAINING}
+        return rest | {"events": {k: v for k, v in self._config["events"].items() if k != "validation"}}
 
     def samples(self, purpose: str) -> list[str]:
         """Return the samples for a purpose, one for each polarity.

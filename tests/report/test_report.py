@@ -2,7 +2,6 @@ import pytest
 
 from parkf.errors import ParkfError
 from parkf.report.stages import collect_stages
-from parkf.report.verdict import LHCB_TABLE_X, verdict
 
 HEAD = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 
@@ -18,26 +17,3 @@ def test_stages_are_read_and_summed(tmp_path):
     assert content["peak_mb"] == 1409.0
     with pytest.raises(ParkfError, match="no benchmark files"):
         collect_stages(tmp_path / "elsewhere")
-
-
-def test_the_verdict_names_what_is_missed():
-    widths = {"x": 1.0, "y": 1.2, "tx": 0.95, "ty": 1.05, "qop": 3.0}
-    fit = {
-        "pulls": {component: {"width": width} for component, width in widths.items()},
-        "momentum": [
-            {"p_min": 3.0, "p_max": 5.0, "core": 0.02},
-            {"p_min": 5.0, "p_max": 10.0, "core": 0.004},
-            {"p_min": 10.0, "p_max": 20.0, "core": 0.011},
-        ],
-        "working_point": {"genuine": 0.91, "ghost": 0.41, "cut": 2.5},
-    }
-    table = [
-        {"p_min": low, "p_max": 2 * low, "component": "x", "q68": 0.9 * bar}
-        for low, bar in LHCB_TABLE_X.items()
-    ]
-    missed = [line.what for line in verdict({"fits": {"parkf": fit}}, table) if not line.met]
-    assert missed == [
-        "pull width of y",
-        "core of δp/p, 10–20 GeV",
-        "ghosts kept at 91 % genuine efficiency",
-    ]

@@ -11,6 +11,7 @@ rule publish:
         f"{RESULTS}/validation.json",
         f"{RESULTS}/accuracy.json",
         rules.assemble.output,
+        gates=GATES,
     output:
         f"{RESULTS}/published.json",
     params:
@@ -18,4 +19,4 @@ rule publish:
     log:
         f"{RESULTS}/logs/publish.log",
     shell:
-        "parkf params publish {params.folder} --json > {output} 2> {log} || (cat {log} >&2; exit 1)"
+        "parkf params publish {params.folder} --gates {input.gates} --json > {output} 2> {log} || (cat {log} >&2; exit 1)"

@@ -22,16 +22,17 @@ rule report:
         f"{RESULTS}/accuracy.json",
         f"{RESULTS}/stages.json",
         rules.assemble.output,
+        gates=GATES,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
     output:
         f"{RESULTS}/report/index.html",
     params:
         results=RESULTS,
         formulas=[STEPS[step].formula_hash() for step in STEPS],
-        code=code("parkf/report"),
+        code=code("parkf/report", "parkf/gates"),
     log:
         f"{RESULTS}/logs/report.log",
     benchmark:
         f"{RESULTS}/benchmarks/report.tsv"
     shell:
-        "parkf report {params.results} {output} 2> {log}"
+        "parkf report {params.results} {output} --gates {input.gates} 2> {log}"

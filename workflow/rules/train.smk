@@ -1,6 +1,21 @@
 """Magnet table, the fits of every step and the parameter set."""
 
 TABLE = f"{RESULTS}/table/table.npz"
+# Fingerprint of the code that a set of simulated tracks depends on.
+TRAINED_BY = code(
+    "parkf/detector",
+    "parkf/transport",
+    "parkf/simulation/generator.py",
+    "parkf/simulation/interactions.py",
+    "parkf/simulation/randomness.py",
+    "parkf/simulation/simulate.py",
+    "parkf/datasets",
+    "parkf/steps",
+    "parkf/codegen",
+    "parkf/training",
+    "parkf/parameters/assembly.py",
+    *TRANSPORT_KERNEL,
+)
 
 
 rule table:
@@ -48,6 +63,7 @@ rule train:
 rule assemble:
     input:
         detector=DETECTOR,
+        source=RUN["field"]["source"],
         field=f"{RESULTS}/field.npz",
         table=TABLE,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
@@ -59,17 +75,21 @@ rule assemble:
         folder=f"{RESULTS}/set",
         fits=f"{RESULTS}/fits",
         seed=RUN["seed"],
+        # For the manifest, so that the training can be repeated.
+        configuration=json.dumps(RUN.training),
+        inputs=lambda w, input: json.dumps({"field source": sha256(Path(input.source)), "code": TRAINED_BY}),
         code=code("parkf/parameters"),
     log:
         f"{RESULTS}/logs/assemble.log",
     shell:
         "parkf assemble {params.folder} --fits {params.fits} --table {input.table}"
         " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
-        " --seed {params.seed} 2> {log}"
+        " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q} 2> {log}"
 
 
 rule accuracy:
     input:
+        rules.assemble.output,
         datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
         table=TABLE,
@@ -79,11 +99,12 @@ rule accuracy:
     params:
         fits=f"{RESULTS}/fits",
         datasets=f"{RESULTS}/datasets",
+        folder=f"{RESULTS}/set",
         code=code("parkf/training"),
     log:
         f"{RESULTS}/logs/accuracy.log",
     benchmark:
         f"{RESULTS}/benchmarks/accuracy.tsv"
     shell:
-        "parkf accuracy {output} --fits {params.fits} --datasets {params.datasets}"
+        "parkf accuracy {output} --set {params.folder} --fits {params.fits} --datasets {params.datasets}"
         " --table {input.table} --table-accuracy {input.table_accuracy} 2> {log}"

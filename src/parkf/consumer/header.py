@@ -9,7 +9,7 @@ from typing import Any
 from parkf import __version__
 from parkf.choices import FormsName
 from parkf.kalman.source import KERNEL_FOLDER
-from parkf.parameters.manifest import FORMAT_VERSION, json_schema
+from parkf.parameters.manifest import FORMAT_VERSION, OLDEST_FORMAT, json_schema
 from parkf.steps import FORMS, Forms
 
 _HERE = Path(__file__).parent
@@ -39,7 +39,8 @@ def cpp_header() -> str:
     shared: set[str] = set()
     parts = [
         _OPENING,
-        f"namespace parkf {{\nconstexpr int format_version = {FORMAT_VERSION};\n}}\n",
+        f"namespace parkf {{\nconstexpr int format_version = {FORMAT_VERSION};\n",
+        f"constexpr int oldest_format = {OLDEST_FORMAT};\n}}\n",
         _expand("number.hpp", None, shared),
         _IF_LANES,
         _expand("lanes.hpp", None, shared),

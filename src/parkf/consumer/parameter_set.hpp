@@ -126,8 +126,8 @@ class ParameterSet {
     if (version("minimum_reader") > format_version) {
       refuse("minimum_reader", "at most " + std::to_string(format_version) + "; read it with a newer version of parkf");
     }
-    if (manifest.find("format_version") && version("format_version") < format_version && version("format_version") > 0) {
-      refuse("format_version", std::to_string(format_version) + " or newer; make the set again");
+    if (manifest.find("format_version") && version("format_version") < oldest_format && version("format_version") > 0) {
+      refuse("format_version", std::to_string(oldest_format) + " or newer; make the set again");
     }
     std::string text;
     for (const std::string_view piece : schema_text()) text += piece;

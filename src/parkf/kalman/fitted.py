@@ -1,12 +1,15 @@
 """Fitted tracks, and what their status says."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from parkf.errors import ParkfError
+from parkf.parameters.manifest import Blobs
 from parkf.tables import FITTED
 
 NUMBERS = (
@@ -29,6 +32,50 @@ STATUS: Mapping[int, str] = {
 def explain_status(status: int) -> list[str]:
     """Say in words what the bits of a status mean."""
     return [text for bit, text in STATUS.items() if status & bit]
+
+
+# In the metadata of a file of fitted tracks: fingerprints of the set that they were fitted with.
+_SET = "parkf.set."
+
+
+def set_metadata(blobs: Blobs) -> dict[str, str]:
+    """Give what a file of fitted tracks says about its parameter set."""
+    return {f"{_SET}{name}": sha256 for name, sha256 in blobs.fingerprints().items()}
+
+
+def fitted_with(path: Path) -> dict[str, str] | None:
+    """Give the SHA-256 of both blobs that a file was fitted with; None where no set entered.
+
+    Raises
+    ------
+    ParkfError
+        When this is no file of fitted tracks.
+    """
+    with FITTED.open(path) as file:
+        metadata = {name.decode(): value.decode() for name, value in file.schema_arrow.metadata.items()}
+    found = {name.removeprefix(_SET): value for name, value in metadata.items() if name.startswith(_SET)}
+    return found or None
+
+
+def common_set(paths: Iterable[Path]) -> dict[str, str] | None:
+    """Give the set that all of these files were fitted with; None where none entered any.
+
+    Raises
+    ------
+    ParkfError
+        When they were fitted with different sets.
+    """
+    found: dict[str, str] | None = None
+    first: Path | None = None
+    for path in paths:
+        here = fitted_with(path)
+        if found is not None and here is not None and here != found:
+            raise ParkfError(
+                f"{path}: fitted with another parameter set than {first}; fit all files with one"
+            )
+        if found is None and here is not None:
+            found, first = here, path
+    return found
 
 
 @dataclass(frozen=True)

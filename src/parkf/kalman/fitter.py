@@ -14,8 +14,9 @@ from parkf.detector.geometry import Geometry
 from parkf.errors import ParkfError
 from parkf.kalman import cpu, gpu
 from parkf.kalman.candidates import Candidates, from_arrow
-from parkf.kalman.fitted import Fitted
+from parkf.kalman.fitted import Fitted, set_metadata
 from parkf.kalman.reference import fit_full, fit_velo_only
+from parkf.parameters.manifest import Blobs
 from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.tables import CANDIDATES, FITTED
 
@@ -111,7 +112,7 @@ def fit_file(
     def batch(rows: pa.RecordBatch) -> Fitted:
         return fit(numbers, rows, scheme=scheme, precision=precision, backend=backend, threads=threads)
 
-    return _fit_batches(batch, candidates, fitted, size=BATCH)
+    return _fit_batches(batch, candidates, fitted, size=BATCH, made_with=numbers.manifest.blobs)
 
 
 def fit_file_full(
@@ -139,12 +140,17 @@ def fit_file_full(
 
 
 def _fit_batches(
-    fit_rows: Callable[[pa.RecordBatch], Fitted], candidates: Path, fitted: Path, *, size: int
+    fit_rows: Callable[[pa.RecordBatch], Fitted],
+    candidates: Path,
+    fitted: Path,
+    *,
+    size: int,
+    made_with: Blobs | None = None,
 ) -> int:
     count = 0
     with (
         CANDIDATES.open(candidates) as file,
-        FITTED.writer(fitted) as writer,
+        FITTED.writer(fitted, set_metadata(made_with) if made_with else None) as writer,
         tqdm(total=file.metadata.num_rows, desc="fit", unit=" tracks", disable=None) as bar,
     ):
         for rows in file.iter_batches(batch_size=size):

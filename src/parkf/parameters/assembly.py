@@ -1,6 +1,8 @@
 """From fits, magnet table and geometry to a parameter set."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +12,18 @@ from parkf.detector.alignment import load_alignment
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
 from parkf.errors import ParkfError
 from parkf.files import sha256
+from parkf.parameters.configuration import flat
 from parkf.parameters.description import describe
 from parkf.parameters.imported import ALWAYS, EMPTY
-from parkf.parameters.manifest import FORMAT_VERSION, MINIMUM_READER, Constants, FitSummary, Manifest
-from parkf.parameters.parameter_set import ParameterSet, with_blobs
+from parkf.parameters.manifest import (
+    FORMAT_VERSION,
+    MINIMUM_READER,
+    Blobs,
+    Constants,
+    FitSummary,
+    Manifest,
+)
+from parkf.parameters.parameter_set import ParameterSet, load, with_blobs
 from parkf.steps import FORMS, Forms
 from parkf.training.magnet_table import load_table
 from parkf.training.result import FitResult, load_results
@@ -22,7 +32,15 @@ F64 = NDArray[np.float64]
 
 
 def assemble(
-    fits: Path, table: Path, *, geometry: Path, alignment: Path, field: Path, seed: int
+    fits: Path,
+    table: Path,
+    *,
+    geometry: Path,
+    alignment: Path,
+    field: Path,
+    seed: int,
+    configuration: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, str] | None = None,
 ) -> ParameterSet:
     """Put a parameter set together.
 
@@ -38,6 +56,10 @@ def assemble(
         Map that all was trained with, for its fingerprint.
     seed : int
         Of the run.
+    configuration : mapping of str to Any, optional
+        What of the run's configuration decides the training, for the manifest.
+    inputs : mapping of str to str, optional
+        Further fingerprints for the manifest.
 
     Raises
     ------
@@ -86,8 +108,10 @@ def assemble(
             "field": sha256(field),
             "table": sha256(table),
             **{f"dataset {name}": result.dataset for name, result in results.items()},
+            **(inputs or {}),
         },
         seeds={"run": seed},
+        configuration=None if configuration is None else flat(configuration),
         steps={name: step.formula_hash() for name, step in forms.steps.items()},
         fits=[summary for result in results.values() for summary in _summaries(result)],
         gates=[],
@@ -96,6 +120,26 @@ def assemble(
         created=None,
     )
     return with_blobs(manifest, values, magnet.coefficients)
+
+
+def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
+    """Make sure that a set holds these fits and this table, and give the fingerprints of its blobs.
+
+    Raises
+    ------
+    ParkfError
+        When a file is missing or broken, or the set is of other numbers.
+    """
+    loaded, magnet = load(parameters), load_table(table)
+    for name, result in load_results(fits).items():
+        values = np.array([one.values for one in result.sets], dtype=np.float32)
+        if result.forms != loaded.manifest.forms or not np.array_equal(loaded.block(name), values):
+            raise ParkfError(
+                f"{parameters}: block {name} is not that of {fits / f'{name}.json'}; assemble the set again"
+            )
+    if not np.array_equal(loaded.table, magnet.coefficients.astype(np.float32)):
+        raise ParkfError(f"{parameters}: its magnet table is not that of {table}; assemble the set again")
+    return loaded.manifest.blobs
 
 
 def scifi_layers(geometry: Geometry) -> F64:

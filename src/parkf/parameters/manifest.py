@@ -16,9 +16,12 @@ from parkf.parameters.schema import first_problem, read_document
 #
 # 1: until the registry. No set of it was published; it is not read any more.
 # 2: describes every number; state, validity, gates, detector.
-FORMAT_VERSION = 2
+# 3: says how the training can be repeated, and what exactly each gate looked at; readers of 2 pass over that.
+FORMAT_VERSION = 3
 # The oldest format whose readers understand what is written today.
 MINIMUM_READER = 2
+# The oldest format that is read; what it lacks is None.
+OLDEST_FORMAT = 2
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 # Year, detector tag, revision: names sort as sets were published.
@@ -43,6 +46,10 @@ class Blobs(_Strict):
 
     constant: Blob = Field(description="constant.f32: shared by all tracks.")
     table: Blob = Field(description="global.f32: the magnet table.")
+
+    def fingerprints(self) -> dict[str, str]:
+        """SHA-256 of both."""
+        return {"constant": self.constant.sha256, "table": self.table.sha256}
 
 
 class Constants(_Strict):
@@ -108,6 +115,11 @@ class Gate(_Strict):
     measured: str = Field(description="The figure.")
     bar: str = Field(description="What it is held against.")
     met: bool = Field(description="Whether it is met.")
+    figure: str | None = Field(default=None, description="File of the run, and where in it the figure is.")
+    value: float | None = Field(default=None, description="The figure; null when it was not measured.")
+    at_least: float | None = Field(default=None, description="Its lower bound.")
+    at_most: float | None = Field(default=None, description="Its upper bound.")
+    reason: str | None = Field(default=None, description="Why it is asked for.")
 
 
 class Manifest(_Strict):
@@ -135,6 +147,11 @@ class Manifest(_Strict):
         description="Fingerprints of geometry, alignment, field, datasets and table."
     )
     seeds: dict[str, int] = Field(description="Seeds of all random draws.")
+    configuration: dict[str, str] | None = Field(
+        default=None,
+        description="Keys of the run's configuration that decide the training, each with its value as JSON; "
+        "null where the numbers were not trained by a run.",
+    )
     steps: dict[str, Sha256] = Field(description="Fingerprint of each step's formulas.")
     fits: list[FitSummary] = Field(description="One entry for each fitted set.")
     gates: list[Gate] = Field(description="What the set was held against; empty while it is open.")
@@ -161,9 +178,9 @@ def read_manifest(path: Path) -> Manifest:
             f"{path}: minimum_reader: got {minimum}, expected at most {FORMAT_VERSION}; "
             "read it with a newer version of parkf"
         )
-    if 0 < format_version < FORMAT_VERSION:
+    if 0 < format_version < OLDEST_FORMAT:
         raise ParkfError(
-            f"{path}: format_version: got {format_version}, expected {FORMAT_VERSION} or newer; "
+            f"{path}: format_version: got {format_version}, expected {OLDEST_FORMAT} or newer; "
             "make the set again"
         )
     newer = format_version > FORMAT_VERSION

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+import parkf._fitter as _fitter
 from parkf.errors import ParkfError
 from parkf.files import existing, write_json
 from parkf.parameters.manifest import Gate, Manifest, Validity, read_manifest
@@ -29,6 +30,9 @@ from parkf.parameters.parameter_set import CONSTANT_FILE, MANIFEST_FILE, TABLE_F
 from parkf.parameters.schema import first_problem, read_document
 
 WITHDRAWN_FILE = "withdrawn.json"
+# The registry of a project, and what an installation brings along.
+FOLDER = Path("params")
+SHIPPED = Path(_fitter.__file__).parent / "params"
 _NAME = re.compile(r"(?P<year>[0-9]{4})-(?P<detector>[a-z0-9][a-z0-9-]{0,40})-r(?P<revision>[0-9]{3})")
 _STAGING = ".publishing-"
 # Packages whose versions can change a bit of the numbers.
@@ -254,6 +258,11 @@ class Registry:
             for left in self.folder.glob(f"{_STAGING}*"):
                 shutil.rmtree(left, ignore_errors=True)
             yield
+
+
+def readable_registry() -> Registry:
+    """Registry to look sets up in: ``params/`` of this folder, or else the sets that the installation has."""
+    return Registry(FOLDER if FOLDER.is_dir() else SHIPPED)
 
 
 def _now() -> str:

@@ -9,10 +9,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from parkf.files import read_json, replacing
+from parkf.gates import Thresholds, hold
 from parkf.parameters import Manifest, load
+from parkf.parameters.manifest import Gate
 from parkf.report import figures, tables
 from parkf.report.figures import FIT_NAMES
-from parkf.report.verdict import verdict
 from parkf.steps import FORMS, STEP_NAMES, Step
 from parkf.training.result import FitResult, SetResult
 
@@ -21,7 +22,7 @@ _TEMPLATES = Environment(
 )
 
 
-def write_report(results: Path, index: Path) -> None:
+def write_report(results: Path, index: Path, thresholds: Thresholds) -> None:
     """Write the report of a run.
 
     Parameters
@@ -30,6 +31,8 @@ def write_report(results: Path, index: Path) -> None:
         Folder of a finished run.
     index : Path
         The overview; the other pages lie beside it.
+    thresholds : Thresholds
+        What the figures are held against.
 
     Raises
     ------
@@ -42,13 +45,16 @@ def write_report(results: Path, index: Path) -> None:
     accuracy = read_json(results / "accuracy.json")
     stages = read_json(results / "stages.json")
     manifest = load(results / "set").manifest
+    gates = hold(results / "set", thresholds)
     fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEP_NAMES}
     for name, fit in fits.items():
         write_page(index.with_name(f"{name}.html"), "step.html", **_step(fit))
     numbers = tables.constants(results / "set", results / "fits")
     write_page(index.with_name("parameters.html"), "parameters.html", numbers=numbers)
     # The overview comes last: when it is there, all it links to is.
-    write_page(index, "index.html", **_overview(results.name, validation, accuracy, stages, manifest, fits))
+    write_page(
+        index, "index.html", **_overview(results.name, validation, accuracy, stages, manifest, fits, gates)
+    )
 
 
 def write_page(path: Path, template: str, **content: Any) -> None:
@@ -64,13 +70,14 @@ def _overview(
     stages: Mapping[str, Any],
     manifest: Manifest,
     fits: Mapping[str, FitResult],
+    gates: list[Gate],
 ) -> dict[str, Any]:
     measured, fiducial = validation["fits"], accuracy["table"]["fiducial"]
     return {
         "run": run,
         "counts": validation["counts"],
         "fits": measured,
-        "verdict": verdict(validation, fiducial),
+        "gates": gates,
         "figures": {
             "momentum": Markup(figures.momentum(measured)),
             "misaligned": Markup(

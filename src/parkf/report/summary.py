@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from parkf.files import read_json
-from parkf.report.verdict import verdict
+from parkf.gates import Thresholds, hold
 
 
-def summary(results: Path) -> str:
+def summary(results: Path, thresholds: Thresholds) -> str:
     """Say where parameter set, numbers and report lie, and how the figures stand against their bars.
 
     Raises
@@ -14,12 +14,10 @@ def summary(results: Path) -> str:
     ParkfError
         When the run has not ended.
     """
-    validation = read_json(results / "validation.json")
-    accuracy = read_json(results / "accuracy.json")
-    counts = validation["counts"]
+    counts = read_json(results / "validation.json")["counts"]
     lines = [
-        f"  {'met   ' if line.met else 'MISSED'}  {line.what}: {line.measured} (bar {line.bar})"
-        for line in verdict(validation, accuracy["table"]["fiducial"])
+        f"  {'met   ' if gate.met else 'MISSED'}  {gate.what}: {gate.measured} (bar {gate.bar})"
+        for gate in hold(results / "set", thresholds)
     ]
     return "\n".join(
         [

@@ -1,9 +1,10 @@
-"""Other people's files of the same numbers: the trigger's two, and the text files it had before.
+"""Sets in other forms: the trigger's two files, the text files it had before, and a table.
 
-Only production's forms can be exchanged: they are what the trigger computes.
+Only production's forms can be exchanged with the trigger: they are what it computes.
 """
 
+from parkf.parameters.exchange.parquet import export_parquet
 from parkf.parameters.exchange.text_files import import_text_files
 from parkf.parameters.exchange.trigger import export_trigger, import_trigger
 
-__all__ = ["export_trigger", "import_text_files", "import_trigger"]
+__all__ = ["export_parquet", "export_trigger", "import_text_files", "import_trigger"]

@@ -1,0 +1,113 @@
+"""Where in a JSON document a figure is: names separated by ``/``, with conditions on lists.
+
+``fits/parkf/momentum[p_min>=5,p_max<=50]/core`` is the core of every bin between 5 and 50 GeV;
+``steps/T.gap3|T.gap7/*[p_min>=3]/ratio_rms`` is of two steps and all of their components.
+"""
+
+import operator
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+_PART = re.compile(r"(?P<names>[^/\[\]]+)(?:\[(?P<conditions>[^/\[\]]+)\])?")
+_CONDITION = re.compile(r"(?P<key>\w+)(?P<sign>>=|<=|=)(?P<value>[\w.+-]+)")
+_SIGNS = {">=": operator.ge, "<=": operator.le, "=": operator.eq}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A figure in a document.
+
+    Attributes
+    ----------
+    path : str
+        Where exactly.
+    place : str
+        The parts of it that the asked path left open; empty when it left none.
+    value : float
+    error : float or None
+        What stands beside it as ``<name>_error``.
+    """
+
+    path: str
+    place: str
+    value: float
+    error: float | None
+
+
+def find(document: Any, path: str) -> Iterator[Found]:
+    """Yield all figures at a path, in the document's order; anything that is no number is passed over.
+
+    Raises
+    ------
+    ValueError
+        When this is no path.
+    """
+    *outer, last = [_part(text) for text in path.split("/")]
+    places: list[tuple[Any, str, list[str]]] = [(document, "", [])]
+    for names, conditions in outer:
+        places = [inner for place in places for inner in _inside(*place, names, conditions)]
+    names, _ = last
+    for value, where, open_parts in places:
+        for name, number in value.items() if isinstance(value, dict) else ():
+            if _matches(name, names) and isinstance(number, int | float) and not isinstance(number, bool):
+                yield Found(f"{where}{name}", ", ".join(open_parts), number, value.get(f"{name}_error"))
+
+
+def _part(text: str) -> tuple[str, list[tuple[str, str, Any]]]:
+    found = _PART.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no part of a path; expected a name, or a list's name[key>=value]")
+    return found["names"], [_condition(one) for one in (found["conditions"] or "").split(",") if one]
+
+
+def _condition(text: str) -> tuple[str, str, Any]:
+    found = _CONDITION.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no condition; expected key=value, key>=value or key<=value")
+    try:
+        return found["key"], found["sign"], float(found["value"])
+    except ValueError:
+        return found["key"], found["sign"], found["value"]
+
+
+def _inside(
+    value: Any, where: str, open_parts: list[str], names: str, conditions: list[tuple[str, str, Any]]
+) -> Iterator[tuple[Any, str, list[str]]]:
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        if not _matches(name, names):
+            continue
+        named = [*open_parts, name] if _is_open(names) else open_parts
+        if not isinstance(inner, list):
+            if not conditions:
+                yield inner, f"{where}{name}/", named
+            continue
+        for number, item in enumerate(inner):
+            if all(_holds(item, *condition) for condition in conditions):
+                yield item, f"{where}{name}[{number}]/", [*named, *_bin(item)]
+
+
+def _matches(name: str, names: str) -> bool:
+    return any(fnmatchcase(name, one) for one in names.split("|"))
+
+
+def _is_open(names: str) -> bool:
+    return "*" in names or "|" in names
+
+
+def _holds(item: Any, key: str, sign: str, value: Any) -> bool:
+    got = item.get(key) if isinstance(item, dict) else None
+    return (
+        isinstance(got, int | float | str)
+        and isinstance(got, str) == isinstance(value, str)
+        and _SIGNS[sign](got, value)
+    )
+
+
+def _bin(item: Any) -> list[str]:
+    """Momenta (GeV) that an item of a list is for."""
+    if isinstance(item, dict) and {"p_min", "p_max"} <= item.keys():
+        return [f"{item['p_min']:g}–{item['p_max']:g} GeV"]
+    return []

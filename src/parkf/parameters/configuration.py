@@ -1,0 +1,41 @@
+"""A run's configuration as the manifest keeps it: one entry a key, ``events.training``, its value as JSON."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from parkf.errors import ParkfError
+
+
+def flat(configuration: Mapping[str, Any]) -> dict[str, str]:
+    """Flatten nested keys with dots; equal configurations give equal text."""
+    entries: dict[str, str] = {}
+    for key, value in configuration.items():
+        if isinstance(value, Mapping):
+            entries |= {f"{key}.{inner}": text for inner, text in flat(value).items()}
+        else:
+            entries[key] = json.dumps(value, ensure_ascii=False)
+    return entries
+
+
+def nested(entries: Mapping[str, str]) -> dict[str, Any]:
+    """Undo :func:`flat`.
+
+    Raises
+    ------
+    ParkfError
+        When a value is no JSON, or a key lies inside another's value.
+    """
+    configuration: dict[str, Any] = {}
+    for key, text in entries.items():
+        *outer, last = key.split(".")
+        place = configuration
+        for name in outer:
+            place = place.setdefault(name, {})
+            if not isinstance(place, dict):
+                raise ParkfError(f"configuration.{key}: lies inside the value of another key")
+        try:
+            place[last] = json.loads(text)
+        except ValueError as error:
+            raise ParkfError(f"configuration.{key}: got {text:.40}, expected JSON") from error
+    return configuration

@@ -1,0 +1,218 @@
+"""The training of a set once more, from its manifest: whether the bytes agree, and where not."""
+
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from parkf.errors import ParkfError
+from parkf.files import existing, replacing, sha256
+from parkf.parameters.comparison import Comparison, compare
+from parkf.parameters.configuration import nested
+from parkf.parameters.manifest import Manifest
+from parkf.parameters.parameter_set import ParameterSet, load
+from parkf.steps import FORMS
+from parkf.workflow import load_config
+
+RUN = "reproduced"
+_SNAKEFILE = Path("Snakefile")
+_SCHEMA = Path("workflow/schemas/config.schema.json")
+# What a manifest does not say is of no consequence for the training.
+_REST = Path("workflow/config/default.yaml")
+_PROFILE = Path("workflow/profiles/local")
+# Where the configuration names a file, and what the manifest calls its fingerprint.
+_FILES = {
+    ("detector", "geometry"): "geometry",
+    ("detector", "alignment"): "alignment",
+    ("field", "source"): "field source",
+}
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A number of the magnet table that is not the same: bins in x and y, index in the bin, both values."""
+
+    bin_x: int
+    bin_y: int
+    index: int
+    first: float
+    second: float
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of a training that was repeated.
+
+    Attributes
+    ----------
+    identical : bool
+        Whether both blobs have the same bytes.
+    comparison : Comparison
+        Of the set with the repeated one.
+    bins : int
+        Bins of the magnet table that differ.
+    coefficients : list of Coefficient
+        The first number that differs in each bin, by bins in x, then in y.
+    inputs : list of str
+        What went in, or was made on the way, that has another fingerprint: where the two went apart.
+    environment : list of str
+        Python, machine and packages that are others today.
+    """
+
+    identical: bool
+    comparison: Comparison
+    bins: int
+    coefficients: list[Coefficient]
+    inputs: list[str]
+    environment: list[str]
+
+
+def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> Replay:
+    """Train a set again, and compare.
+
+    Parameters
+    ----------
+    parameters : ParameterSet
+        A set that a run of this project trained.
+    project : Path
+        Checkout with the Snakefile; input files are looked up in it.
+    work : Path
+        Folder for the repeated run. What it holds of an earlier attempt is used.
+    cores : int
+        To run on; results do not depend on it.
+
+    Raises
+    ------
+    ParkfError
+        With one line for each reason why the training cannot be repeated here, or when it fails.
+    """
+    manifest = parameters.manifest
+    config = _configuration(manifest, existing(project / _REST))
+    if reasons := list(_obstacles(manifest, config, project)):
+        raise ParkfError("\n".join(["the training cannot be repeated here:", *reasons]))
+    _run(config, project, work, cores)
+    again = load(work / "results" / RUN / "set")
+    return compare_bytes(parameters, again)
+
+
+def compare_bytes(first: ParameterSet, second: ParameterSet) -> Replay:
+    """Say whether two sets have the same bytes, and where not."""
+    blobs = [one.manifest.blobs.fingerprints() for one in (first, second)]
+    inputs = [one.manifest.inputs for one in (first, second)]
+    differing = np.argwhere((first.table != second.table).any(axis=2))
+    return Replay(
+        identical=blobs[0] == blobs[1],
+        comparison=compare(first, second),
+        bins=len(differing),
+        coefficients=[_first_coefficient(first, second, int(i), int(j)) for i, j in differing],
+        inputs=[name for name in {**inputs[0], **inputs[1]} if inputs[0].get(name) != inputs[1].get(name)],
+        environment=_environment(first.manifest),
+    )
+
+
+def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
+    if manifest.configuration is None:
+        raise ParkfError(
+            f"the set is '{manifest.source}': its manifest has no configuration to repeat a training with"
+        )
+    said: dict[str, Any] = yaml.safe_load(rest.read_text())
+    return _merged(said, nested(manifest.configuration)) | {"run": RUN}
+
+
+def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        inner = merged.get(key)
+        merged[key] = _merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Iterator[str]:
+    """Why a training would not be the same one."""
+    try:
+        load_config(config, existing(project / _SCHEMA), project)
+        existing(project / _SNAKEFILE)
+    except ParkfError as error:
+        yield str(error)
+        return
+    for (section, key), name in _FILES.items():
+        yield from _other_bytes(project / config[section][key], manifest, name)
+    datasets = config["training"]["datasets"]
+    forms = FORMS[manifest.forms]
+    for name, step in forms.steps.items():
+        if datasets != "simulate":
+            yield from _other_bytes(project / datasets / f"{name}.parquet", manifest, f"dataset {name}")
+        if manifest.steps.get(name) != step.formula_hash():
+            yield f"step {name}: its formulas are not those of the set any more"
+
+
+def _other_bytes(path: Path, manifest: Manifest, name: str) -> Iterator[str]:
+    expected = manifest.inputs.get(name)
+    if expected is None:
+        yield f"{path}: the manifest has no fingerprint of the {name}"
+    elif not path.is_file():
+        yield f"{path}: no such file; it is the {name} of the set"
+    elif (got := sha256(path)) != expected:
+        yield f"{path}: sha256 {got[:12]}…, expected {expected[:12]}… of the {name} of the set"
+
+
+def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
+    work.mkdir(parents=True, exist_ok=True)
+    for section, key in _FILES:
+        config[section][key] = _linked(config[section][key], project, work)
+    if config["training"]["datasets"] != "simulate":
+        config["training"]["datasets"] = _linked(config["training"]["datasets"], project, work)
+    with replacing(work / "config.yaml") as temporary:
+        temporary.write_text(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "snakemake", "--snakefile", str((project / _SNAKEFILE).absolute())),
+            *("--directory", str(work), "--configfile", str(work / "config.yaml")),
+            *("--workflow-profile", str((project / _PROFILE).absolute())),
+            *("--cores", str(cores), "--until", "assemble"),
+        ],
+        stdout=sys.stderr,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise ParkfError(f"{work}: the repeated training failed; its messages are above, its logs in there")
+
+
+def _linked(name: str, project: Path, work: Path) -> str:
+    """Have an input under the same name in the folder of the run, so that its manifest says the same."""
+    source, target = (project / name).absolute(), work / name
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        return str(source)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.is_symlink():
+        target.unlink()
+    if target.absolute() != source:
+        target.symlink_to(source)
+    return name
+
+
+def _first_coefficient(first: ParameterSet, second: ParameterSet, i: int, j: int) -> Coefficient:
+    a, b = first.table[i, j], second.table[i, j]
+    index = int(np.argmax(a != b))
+    return Coefficient(i, j, index, float(a[index]), float(b[index]))
+
+
+def _environment(manifest: Manifest) -> list[str]:
+    here = {"python": platform.python_version(), "machine": platform.machine()}
+    lines = []
+    for name, was in manifest.environment.items():
+        try:
+            now = here.get(name) or installed(name)
+        except PackageNotFoundError:
+            now = "not installed"
+        if now != was:
+            lines.append(f"{name} {now}, the set was published with {was}")
+    return lines

@@ -1,0 +1,94 @@
+"""``parkf params validate``, ``publish`` and ``withdraw``."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parkf.params_commands.common import (
+    NO,
+    NO_ANSWER,
+    Json,
+    RegistryFolder,
+    Set,
+    exit_on_error,
+    registry_in,
+    say,
+    state_of,
+)
+from parkf.params_commands.gates import GATES, GatesFile, gate_table, measured_gates
+
+# Where new sets go, unlike those that are read, which may be the ones that parkf ships.
+PARAMS = Path("params")
+OwnRegistry = Annotated[Path, typer.Option("--registry", help="Folder of published sets.")]
+
+
+def validate(
+    name: Set, registry: RegistryFolder = None, gates: GatesFile = GATES, as_json: Json = False
+) -> None:
+    """Say whether a set is whole and meets its gates; exits with 1 when it does not.
+
+    A published set has its gates in its manifest. The figures of another are in validation.json and
+    accuracy.json of its run, beside its folder.
+    """
+    from parkf.parameters.parameter_set import load
+
+    with exit_on_error(NO_ANSWER):
+        path = registry_in(registry).find(name)
+    with exit_on_error(NO):
+        manifest = load(path).manifest
+        state, reason = state_of(path, manifest.state)
+        held = manifest.gates or measured_gates(path, gates)
+    met = all(one.met for one in held) and state != "withdrawn"
+    if state == "open" and met:
+        state = "validated"
+    content = {"set": str(path), "state": state, "valid": met, "withdrawn": reason}
+    content |= {"gates": [one.model_dump() for one in held]}
+    verdict = f"{path}: {state}" + ("" if met else ", NOT valid") + ("" if reason is None else f": {reason}")
+    say(as_json, content, lambda: f"{gate_table(held)}\n\n{verdict}")
+    if not met:
+        raise typer.Exit(NO)
+
+
+def publish(
+    parameters: Annotated[
+        Path, typer.Argument(help="Folder of a set, beside validation.json and accuracy.json.")
+    ],
+    year: Annotated[
+        int | None, typer.Option(min=2000, max=9999, help="Of the data it is for; this one.")
+    ] = None,
+    first_run: Annotated[int | None, typer.Option(min=0, help="First run that it is for.")] = None,
+    last_run: Annotated[int | None, typer.Option(min=0, help="Last run that it is for.")] = None,
+    registry: OwnRegistry = PARAMS,
+    gates: GatesFile = GATES,
+    as_json: Json = False,
+) -> None:
+    """Publish a set under the next free name, if it meets its gates."""
+    from parkf.parameters.manifest import Validity
+    from parkf.parameters.registry import Registry
+
+    if first_run is not None and last_run is not None and first_run > last_run:
+        raise typer.BadParameter(f"--first-run {first_run} is after --last-run {last_run}")
+    validity = Validity(first_run=first_run, last_run=last_run, first_time=None, last_time=None)
+    given = None if first_run is None and last_run is None else validity
+    with exit_on_error(NO):
+        held = measured_gates(parameters, gates)
+        version = Registry(registry).publish(
+            parameters, year=year or datetime.now(UTC).year, gates=held, validity=given
+        )
+    path = registry / version
+    say(as_json, {"version": version, "path": str(path)}, lambda: f"published {path}")
+
+
+def withdraw(
+    version: str,
+    reason: Annotated[str, typer.Option(help="What is wrong with the set.")],
+    registry: OwnRegistry = PARAMS,
+) -> None:
+    """Say that a published set must not be used any more; its files stay."""
+    from parkf.parameters.registry import Registry
+
+    with exit_on_error(NO):
+        Registry(registry).withdraw(version, reason)
+    print(f"withdrawn {registry / version}")

@@ -1,0 +1,59 @@
+"""The file of thresholds is strict, and every mistake in it is named."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from parkf.errors import ParkfError
+from parkf.gates import GATES_FILE, load_thresholds
+from parkf.gates.thresholds import json_schema
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = ROOT / GATES_FILE
+GOOD = {"gate": "a", "figure": "validation.json: fits/x", "at_most": 1, "reason": "because"}
+
+
+def test_shipped_file_is_whole_and_passes_its_schema():
+    names = [one.gate for one in load_thresholds(SHIPPED).gates]
+    assert len(names) > 20
+    Draft202012Validator(json_schema()).validate(yaml.safe_load(SHIPPED.read_text()))
+
+
+def test_schema_file_is_current():
+    """Refresh with: python -m parkf.gates.thresholds > workflow/schemas/gates.schema.json."""
+    assert json.loads((ROOT / "workflow/schemas/gates.schema.json").read_text()) == json_schema()
+
+
+@pytest.mark.parametrize(
+    ("gates", "message"),
+    [
+        ([], r"gates: List should have at least 1 item"),
+        ([{**GOOD, "at_mots": 2}], r"gates\.0\.at_mots: Extra inputs are not permitted"),
+        ([{k: v for k, v in GOOD.items() if k != "reason"}], r"gates\.0\.reason: Field required"),
+        ([{**GOOD, "reason": ""}], r"gates\.0\.reason: String should have at least 1 character"),
+        ([{**GOOD, "at_most": "1"}], r"gates\.0\.at_most: Input should be a valid number"),
+        ([{**GOOD, "at_most": float("nan")}], r"gates\.0\.at_most: Input should be a finite number"),
+        ([{**GOOD, "at_most": None}], r"gates\.0: .*at_least or at_most is missing"),
+        ([{**GOOD, "at_least": 2}], r"gates\.0: .*at_least 2 is above at_most 1"),
+        ([{**GOOD, "figure": "report.json: fits/x"}], r"gates\.0\.figure: String should match pattern"),
+        ([{**GOOD, "figure": "validation.json: a[b]/c"}], r"gates\.0: .*'b' is no condition"),
+        ([{**GOOD, "over": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
+        ([{**GOOD, "forms": "best"}], r"gates\.0\.forms: Input should be 'improved' or 'production'"),
+        ([GOOD, GOOD], r"gate 'a' is there twice"),
+        ([GOOD, {**GOOD, "forms": "improved"}], r"gate 'a' is there twice"),
+    ],
+)
+def test_mistakes_are_named(tmp_path, gates, message):
+    path = tmp_path / "gates.yaml"
+    path.write_text(yaml.safe_dump({"gates": gates}))
+    with pytest.raises(ParkfError, match=message):
+        load_thresholds(path)
+
+
+def test_one_name_for_each_set_of_forms(tmp_path):
+    path = tmp_path / "gates.yaml"
+    path.write_text(yaml.safe_dump({"gates": [GOOD | {"forms": f} for f in ("improved", "production")]}))
+    assert len(load_thresholds(path).gates) == 2
