@@ -11,7 +11,7 @@ def test_slices_share_out_all_tracks():
     sample = make_sample(n=6000, ghosts=600)
     slices = breakdown(sample, cut=2.0)
     assert set(slices) == set(VARIABLES)
-    for variable in ("charge", "polarity", "ut_layers", "end"):
+    for variable in ("charge", "polarity", "ut_layers"):
         assert sum(one["n"] for one in slices[variable]) == 6000
 
 

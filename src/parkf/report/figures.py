@@ -121,11 +121,83 @@ def ghosts(fits: Mapping[str, Any]) -> str:
         chi2.set(xlabel="χ²/ndof (ParKF)", ylabel="share of candidates a bin")
         chi2.legend()
         for name, fit in fits.items():
-            points = [(point["genuine"], point["ghost"]) for point in fit["roc"]]
-            roc.plot(*zip(*points, strict=True), label=FIT_NAMES[name])
+            roc.plot(*_roc(fit), label=FIT_NAMES[name])
+        roc.plot(*_roc(fits["parkf"]["separation"]), "--", color=_COLOURS[0], label="ParKF, pieces apart")
         roc.plot([0.91], [0.29], "*", color="black", markersize=9, label="paper: 91 %, 29 %")
         roc.set(xlabel="genuine efficiency", ylabel="ghost efficiency", xlim=(0.6, 1), ylim=(0, 1))
         roc.legend()
+    return drawn.svg
+
+
+def _roc(measured: Mapping[str, Any]) -> tuple[list[float], list[float]]:
+    """Efficiencies of genuine tracks and of ghosts."""
+    return [point["genuine"] for point in measured["roc"]], [point["ghost"] for point in measured["roc"]]
+
+
+def pull_widths(fits: Mapping[str, Any]) -> str:
+    """Draw the pull widths of the five parameters against momentum."""
+    with figure(5, width=2.5, height=2.6) as drawn:
+        for component, axes in zip(COMPONENTS, drawn.axes, strict=True):
+            for name, fit in fits.items():
+                bins = fit["momentum"]
+                widths = [b["pulls"][component] for b in bins]
+                axes.errorbar(
+                    [np.sqrt(b["p_min"] * b["p_max"]) for b in bins],
+                    [width["width"] for width in widths],
+                    yerr=[width["width_error"] for width in widths],
+                    fmt="o-",
+                    markersize=3,
+                    lw=0.8,
+                    label=FIT_NAMES[name],
+                )
+            axes.axhspan(0.95, 1.05, color="grey", alpha=0.15, lw=0)
+            _momentum_axis(axes, "true p [GeV]")
+            axes.set(ylabel=f"pull width of {COMPONENTS[component]}", ylim=(0.6, 1.6))
+        drawn.axes[0].legend(fontsize=7)
+    return drawn.svg
+
+
+def impact(fits: Mapping[str, Any]) -> str:
+    """Draw resolution and pull of the impact parameters against 1/pT."""
+    with figure(4, width=3.0, height=2.8) as drawn:
+        for quantity, axes in zip(("x", "y", "pull_x", "pull_y"), drawn.axes, strict=True):
+            scale = 1.0 if quantity.startswith("pull") else 1000.0
+            for name, fit in fits.items():
+                bins = fit["impact"]
+                axes.errorbar(
+                    [(b["low"] + b["high"]) / 2 for b in bins],
+                    [scale * b[quantity] for b in bins],
+                    yerr=[scale * b[f"{quantity}_error"] for b in bins],
+                    fmt="o",
+                    markersize=3,
+                    label=FIT_NAMES[name],
+                )
+            axis = quantity[-1]
+            label = f"pull width of IP$_{axis}$" if scale == 1 else f"resolution of IP$_{axis}$ [µm]"
+            axes.set(xlabel="1/pT [1/GeV]", ylabel=label, ylim=(0, None if scale > 1 else 1.6))
+        drawn.axes[0].legend(fontsize=7)
+    return drawn.svg
+
+
+def masses(fits: Mapping[str, Any]) -> str:
+    """Draw the mass peaks of every fit that has them, with the double Gaussians."""
+    titles = {"jpsi": "$J/\\psi\\to\\mu\\mu$", "d0": "$D^0\\to K\\pi$"}
+    with figure(len(titles), height=3.0) as drawn:
+        for (signal, title), axes in zip(titles.items(), drawn.axes, strict=True):
+            for colour, (name, fit) in zip(_COLOURS, fits.items(), strict=False):
+                peak = fit["masses"][signal]
+                edges = np.array(peak["histogram"]["edges"])
+                label = f"{FIT_NAMES[name]}: {peak['width']:.1f} MeV"
+                axes.stairs(peak["histogram"]["content"], edges, color=colour, lw=0.8, label=label)
+                mass = np.linspace(edges[0], edges[-1], 400)
+                shape = sum(
+                    share / width * np.exp(-0.5 * ((mass - peak["mean"]) / width) ** 2)
+                    for share, width in ((peak["share"], peak["narrow"]), (1 - peak["share"], peak["wide"]))
+                )
+                scale = peak["n"] * (edges[1] - edges[0]) / np.sqrt(2 * np.pi)
+                axes.plot(mass, scale * shape, color=colour, lw=1.2)
+            axes.set(title=title, xlabel="mass [MeV]", ylabel="pairs a bin")
+            axes.legend(fontsize=7)
     return drawn.svg
 
 

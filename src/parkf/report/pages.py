@@ -12,7 +12,7 @@ from parkf.files import read_json, replacing
 from parkf.gates import Thresholds, hold
 from parkf.parameters import Manifest, load
 from parkf.parameters.manifest import Gate
-from parkf.report import figures, tables
+from parkf.report import figures, slices, tables
 from parkf.report.figures import FIT_NAMES
 from parkf.steps import FORMS, STEP_NAMES, Step
 from parkf.training.result import FitResult, SetResult
@@ -51,6 +51,7 @@ def write_report(results: Path, index: Path, thresholds: Thresholds) -> None:
         write_page(index.with_name(f"{name}.html"), "step.html", **_step(fit))
     numbers = tables.constants(results / "set", results / "fits")
     write_page(index.with_name("parameters.html"), "parameters.html", numbers=numbers)
+    write_page(index.with_name("slices.html"), "slices.html", slices=_slices(validation["fits"]["parkf"]))
     # The overview comes last: when it is there, all it links to is.
     write_page(
         index, "index.html", **_overview(results.name, validation, accuracy, stages, manifest, fits, gates)
@@ -84,6 +85,9 @@ def _overview(
                 figures.momentum(validation["misaligned"]["fits"]) if "misaligned" in validation else ""
             ),
             "pulls": Markup(figures.pulls(measured)),
+            "pull_widths": Markup(figures.pull_widths(measured)),
+            "impact": Markup(figures.impact(measured)),
+            "masses": Markup(figures.masses(measured) if "masses" in measured["parkf"] else ""),
             "ghosts": Markup(figures.ghosts(measured)),
             "table": Markup(figures.table_accuracy(fiducial)),
             "steps": Markup(figures.bin_map(_ratios(_in_order(accuracy["steps"])), span=100)),
@@ -91,6 +95,7 @@ def _overview(
         "tables": {
             "momentum": tables.momentum(measured),
             "pulls": tables.pulls(measured),
+            "precision": tables.precision(validation["precision"]),
             "magnet": tables.magnet(fiducial),
             "steps": tables.Cells(
                 ["step", "what", "sets", "rows"],
@@ -112,6 +117,18 @@ def _overview(
                 text=("fingerprint or seed",),
             ),
         },
+    }
+
+
+def _slices(fit: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Figure and table of each variable that the candidates are sliced by."""
+    return {
+        title: {
+            "figure": Markup(slices.draw(variable, fit["breakdown"][variable])),
+            "table": slices.table(variable, fit["breakdown"][variable]),
+        }
+        for variable, title in slices.TITLES.items()
+        if fit["breakdown"][variable]
     }
 
 

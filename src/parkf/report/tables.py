@@ -60,6 +60,13 @@ def pulls(fits: Mapping[str, Any]) -> Cells:
     return Cells(head, rows)
 
 
+def precision(content: Mapping[str, Any]) -> Cells:
+    """Differences of float32 and float64: in units of the error, and relative for χ²."""
+    quantiles = ("q50", "q99", "q999")
+    rows = [[name, *(f"{content[name][q]:.1e}" for q in quantiles)] for name in (*STATE, "chi2")]
+    return Cells(["float32 − float64", "50 %", "99 %", "99.9 %"], rows)
+
+
 def magnet(rows: Sequence[Mapping[str, Any]]) -> Cells:
     """68% and 99% of |table − Runge–Kutta| in mm and 1e-4 rad."""
     bins: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The figures of a fit in slices of what users ask about next: direction, charge, hits, what became of it."""
+"""The figures of a fit in slices of what users ask about next: direction, charge, hits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,6 @@ from parkf.validation.core import fit_core
 from parkf.validation.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 
 _ENOUGH = 50  # tracks below which a slice says nothing
-_LAST_PLANE = 9400.0  # mm; a particle that ends before it did not cross the whole detector
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ def _eta(rows: pd.DataFrame) -> npt.NDArray:
     return np.arcsinh(1 / np.hypot(rows.tx, rows.ty))
 
 
-# By what was fitted, so that ghosts have it too; the last two are known by truth alone.
+# By what was fitted, so that ghosts have it too; only the purity is known by truth alone.
 VARIABLES = {
     "p": _Variable(lambda rows: 1e-3 / rows.qop.abs(), (1.5, 3, 5, 10, 20, 50, 100)),
     "eta": _Variable(_eta, (2, 2.5, 3, 3.5, 4, 4.5, 5)),
@@ -41,7 +40,6 @@ VARIABLES = {
     "ut_layers": _Variable(lambda rows: rows.ut_n, (0, 1, 3, 4, 5)),
     "scifi_layers": _Variable(lambda rows: rows.scifi_n, (9, 10, 11, 12, 13)),
     "purity": _Variable(lambda rows: rows.purity, (0.7, 0.9, 0.999, 1.001)),
-    "end": _Variable(lambda rows: np.minimum(rows.z_end, 2 * _LAST_PLANE), (0, _LAST_PLANE, 3 * _LAST_PLANE)),
 }
 
 

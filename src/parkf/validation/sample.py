@@ -35,7 +35,7 @@ class Sample:
     ----------
     rows : pandas.DataFrame
         Columns of the fitted table, number of the file, purity, polarity and numbers of hits (``velo_n``,
-        ``ut_n``, ``scifi_n``), the particle's id, momentum, ``true_z`` of its vertex and ``z_end``, and
+        ``ut_n``, ``scifi_n``), the particle's id and momentum, ``true_z`` of its vertex, and
         ``true_<component>``: its state at the fitted z, on the straight line through its production vertex
         (units as in the tables; the field is negligible that close to the beam).
     """
@@ -89,7 +89,7 @@ def _load(files: Files) -> pd.DataFrame:
     for name in ("x", "y"):
         rows[f"true_{name}"] = truth[name] + rows[f"true_t{name}"] * (rows.z - truth.z)
     rows["true_qop"] = truth.charge / rows.p_true
-    rows["true_z"], rows["z_end"] = truth.z, truth.z_end
+    rows["true_z"] = truth.z
     return rows
 
 
