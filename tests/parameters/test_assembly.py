@@ -32,6 +32,7 @@ def _result(name: str, table: str | None) -> FitResult:
             minima=[],
             accuracy=[],
             truth_width={},
+            profiles=[],
         )
         for number, label in enumerate(step.sets)
     ]

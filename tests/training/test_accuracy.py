@@ -26,7 +26,16 @@ def run(tmp_path_factory):
         values = truth(name).tolist()
         none = [None] * len(values)
         sets = [
-            SetResult(label=label, rows=1, values=values, errors=none, minima=[], accuracy=[], truth_width={})
+            SetResult(
+                label=label,
+                rows=1,
+                values=values,
+                errors=none,
+                minima=[],
+                accuracy=[],
+                truth_width={},
+                profiles=[],
+            )
             for label in step.sets
         ]
         result = FitResult(

@@ -24,6 +24,7 @@ def _result(name, p):
             minima=[],
             accuracy=[],
             truth_width={},
+            profiles=[],
         )
         for label in STEPS[name].sets
     ]

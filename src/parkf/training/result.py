@@ -9,7 +9,7 @@ from parkf.errors import ParkfError
 from parkf.files import read_json, write_json
 from parkf.steps import FORMS, STEP_NAMES
 
-RESULT_VERSION = 2
+RESULT_VERSION = 3
 
 
 class _Strict(BaseModel):
@@ -72,6 +72,19 @@ class BinAccuracy(_Strict):
     truth_width: float | None
 
 
+class Profile(_Strict):
+    """Mean and RMS of δ_par/σ_MS of each component in slices of one variable.
+
+    `variable` is ``p`` (GeV, at production), ``x``, ``y`` (mm), ``tx`` or ``ty`` at the origin; slices lie
+    between `edges`.
+    """
+
+    variable: str
+    edges: list[float]
+    mean: dict[str, list[float]]
+    rms: dict[str, list[float]]
+
+
 class SetResult(_Strict):
     """A parameter set of a step.
 
@@ -91,6 +104,8 @@ class SetResult(_Strict):
         For bins with enough rows.
     truth_width : dict of str to float
         Core width of (form − truth)/σ_MS over all momenta, by component; empty without scattering.
+    profiles : list of Profile
+        Empty without scattering.
     """
 
     label: str
@@ -100,6 +115,7 @@ class SetResult(_Strict):
     minima: list[Minimum]
     accuracy: list[BinAccuracy]
     truth_width: dict[str, float]
+    profiles: list[Profile]
 
 
 class FitResult(_Strict):

@@ -17,6 +17,7 @@ from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import F64, SAMPLE, Fits
 from parkf.training.noise import fit_noise
+from parkf.training.profiles import residual_profiles
 from parkf.training.result import FitResult, Minimum, SetResult
 from parkf.training.rows import (
     COMPONENTS,
@@ -120,6 +121,7 @@ def _train_set(
         minima=[*minima, *noise_minima],
         accuracy=spreads.figures(),
         truth_width=spreads.truth_width(),
+        profiles=residual_profiles(functions, values, rows),
     )
 
 

@@ -1,0 +1,60 @@
+"""Residuals of a step against where and how a track comes in: what a form misses has a shape."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.codegen.numpy_step import NumpyStep
+from parkf.training.minimise import SAMPLE
+from parkf.training.result import Profile
+from parkf.training.rows import COMPONENTS, Rows, StoredRows, runge_kutta_residual
+
+F64 = NDArray[np.float64]
+
+VARIABLES = ("p", "x", "y", "tx", "ty")
+SLICES = 16  # of equal numbers of rows
+
+
+def residual_profiles(functions: NumpyStep, p: F64, rows: StoredRows) -> list[Profile]:
+    """Mean and RMS of δ_par/σ_MS in slices of momentum, position and slopes at the origin.
+
+    Parameters
+    ----------
+    functions : NumpyStep
+        The step; without scattering it has no profiles.
+    p : (m,) float64
+        Its parameters.
+    rows : StoredRows
+        What was fitted.
+    """
+    if not functions.step.noise:
+        return []
+    sample = rows.sample(SAMPLE)
+    shares = np.linspace(0, 1, SLICES + 1)
+    edges = {name: np.quantile(_variable(name, sample), shares) for name in VARIABLES}
+    sums = {name: np.zeros((3, SLICES, len(COMPONENTS))) for name in VARIABLES}
+    for block in rows.blocks():
+        predicted, sigma = functions.predict(p, block), functions.noise(p, block)
+        ratios = [runge_kutta_residual(predicted, block, c) / sigma[c] for c in COMPONENTS]
+        for name in VARIABLES:
+            place = np.searchsorted(edges[name], _variable(name, block), "right") - 1
+            place = np.clip(place, 0, SLICES - 1)
+            for c, ratio in enumerate(ratios):
+                for power in range(3):
+                    sums[name][power, :, c] += np.bincount(place, ratio**power, SLICES)
+    return [_profile(name, edges[name], sums[name]) for name in VARIABLES]
+
+
+def _profile(name: str, edges: F64, sums: F64) -> Profile:
+    count = np.maximum(sums[0], 1)
+    mean, rms = sums[1] / count, np.sqrt(sums[2] / count)
+    return Profile(
+        variable=name,
+        edges=edges.tolist(),
+        mean=dict(zip(COMPONENTS, mean.T.tolist(), strict=True)),
+        rms=dict(zip(COMPONENTS, rms.T.tolist(), strict=True)),
+    )
+
+
+def _variable(name: str, rows: Rows) -> F64:
+    values: F64 = 1e-3 / np.abs(rows["qop"]) if name == "p" else rows[f"{name}0"]
+    return values
