@@ -33,3 +33,5 @@ def test_momenta_of_lhcbs_simulation_come_out_right(tmp_path):
     assert abs(middle["bias"]) < 0.0015
     assert 0.85 < middle["pull_width"] < 1.25
     assert 0.8 < figures["chi2"]["all"]["median"] < 1.3
+    # The UT's says whether particles scatter between VELO and UT where the geometry has material.
+    assert 0.8 < figures["chi2"]["ut"]["median"] < 1.15

@@ -77,7 +77,7 @@ def test_fits_stand_beside_each_other(page, sample, fit):
     other = copy.deepcopy(fit)
     other["momentum"][0]["half_width"] = 0.006
     text = page(sample, other)
-    assert "Fitted: full fit" in text
+    assert "<h3>full fit</h3>" in text
     assert "<td>0.500 ± 0.005</td><td>0.600 ± 0.005</td>" in text
 
 

@@ -107,6 +107,22 @@ def test_the_bending_is_the_fields(of_pions):
     assert error(of_pions, "bending") < 5e-4
 
 
+def test_scattering_before_the_ut_is_that_of_the_material(of_pions, detector):
+    """Highland's angles of the slabs between VELO and UT, each with its lever to the UT."""
+    geometry = detector.geometry
+    slabs = [slab for slab in geometry.description.slabs if 800 < slab.z < 2200]
+    depth = np.array(
+        [slab.thickness / geometry.description.materials[slab.material].radiation_length for slab in slabs]
+    )
+    angle = 13.6 * np.sqrt(depth) * (1 + 0.038 * np.log(depth.sum()))
+    # From typical last hits of the VELO to the UT's middle.
+    lever = (2485.0 - np.array([slab.z for slab in slabs])) / (2485.0 - 600.0)
+    turn, offset = np.hypot.reduce(angle), np.hypot.reduce(angle * lever)
+    # What scatters in the VELO itself and in the first UT layers adds to it.
+    assert turn < value(of_pions, "ut_turn") < 1.4 * turn
+    assert offset < value(of_pions, "ut_offset") < 1.4 * offset
+
+
 def test_hits_of_tracks_are_counted(of_pions, pions):
     hits = HITS.open(pions.hits).read().to_pandas()
     assert of_pions["events"] == 40
@@ -157,7 +173,7 @@ def test_too_few_stiff_tracks_are_refused(detector, tmp_path):
         seed=1,
         threads=1,
     )
-    with pytest.raises(ParkfError, match="tracks above 10 GeV, expected at least 50"):
+    with pytest.raises(ParkfError, match="below 10 GeV, expected at least 50 of each"):
         figures_of(with_candidates(files, detector), detector)
 
 

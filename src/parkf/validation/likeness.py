@@ -78,12 +78,13 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
           ``ut_all``, ``scifi_<10, 11, 12>`` (shares), ``<detector>_several`` (share of a track's layers with
           more than one of its hits);
         - of stiff tracks: ``<detector>_{width, pull, large}`` (micrometres; over the hits' errors; share
-          beyond `LARGE`), ``kick`` (GeV), ``bending`` (over the field map's).
+          beyond `LARGE`), ``kick`` (GeV), ``bending`` (over the field map's);
+        - of soft ones: ``ut_offset``, ``ut_turn``, widths of what scattering before the UT does (MeV).
 
     Raises
     ------
     ParkfError
-        When a file is no such table, or there are fewer than 50 stiff tracks.
+        When a file is no such table, or there are fewer than 50 stiff tracks (above 10 GeV) or soft ones.
     """
     particles = _particles(PARTICLES.open(files.particles).read().to_pandas())
     hits = HITS.open(files.hits).read(["event", "plane", "particle", "x", "y"]).to_pandas()
@@ -93,16 +94,23 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
     everything = matched[["event", "particle"]].merge(particles, on=["event", "particle"])
     tracks = matched.merge(particles[particles.accepted], on=["event", "particle"])
     layers = {name: _layers(tracks, name) for name in PLANES}
-    stiff = tracks[(tracks.p > P_STIFF) & (layers["ut"] == 4) & (layers["scifi"] >= _FEWEST_SCIFI)]
-    if len(stiff) < _ENOUGH:
-        raise ParkfError(f"{files.matched}: {len(stiff)} tracks above 10 GeV, expected at least {_ENOUGH}")
-    local = fit_locally(
-        stiff,
-        (stiff.charge / (1000.0 * stiff.p)).to_numpy(np.float64),
-        geometry=geometry,
-        field=field,
-        polarity=polarity,
-        velo_sigma=geometry.velo.resolution,
+    complete = tracks[(layers["ut"] == len(UT_PLANES)) & (layers["scifi"] >= _FEWEST_SCIFI)]
+    stiff, soft = complete[complete.p > P_STIFF], complete[complete.p < P_STIFF]
+    if min(len(stiff), len(soft)) < _ENOUGH:
+        raise ParkfError(
+            f"{files.matched}: {len(stiff)} tracks above and {len(soft)} below 10 GeV, "
+            f"expected at least {_ENOUGH} of each"
+        )
+    local, scattered = (
+        fit_locally(
+            part,
+            (part.charge / (1000.0 * part.p)).to_numpy(np.float64),
+            geometry=geometry,
+            field=field,
+            polarity=polarity,
+            velo_sigma=geometry.velo.resolution,
+        )
+        for part in (stiff, soft)
     )
     residuals = {name: getattr(local, name) for name in PLANES}
     of_tracks = {"p": tracks.p.to_numpy(), "eta": tracks.eta.to_numpy(), **layers}
@@ -113,6 +121,7 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
         | _of_tracks(hits, tracks, layers)
         | {name: figure for detector, one in residuals.items() for name, figure in _of_hits(one, detector)}
         | {"kick": _median(local.kick / 1000.0), "bending": _median(local.bending)}
+        | {"ut_offset": _spread(scattered.offset), "ut_turn": _spread(scattered.turn)}
     )
     return {
         "events": hits.event.nunique(),
@@ -160,15 +169,20 @@ def _share(which: npt.ArrayLike) -> Figure:
     return share, max((share * (1 - share) / number) ** 0.5, 1 / number)
 
 
-def _width(values: npt.NDArray[np.float64]) -> Figure:
-    """Half of the central 68%, and its error were it a Gaussian's."""
+def _width(values: npt.NDArray[np.float64], independent: float) -> Figure:
+    """Half of the central 68%, and its error were it a Gaussian's of so many independent values."""
     low, high = np.quantile(values, (0.1587, 0.8413))
-    return float(high - low) / 2, float(0.96 * (high - low) / 2 / len(values) ** 0.5)
+    return float(high - low) / 2, float(0.96 * (high - low) / 2 / independent**0.5)
 
 
 def _median(values: npt.NDArray[np.float64]) -> Figure:
     finite = values[np.isfinite(values)]
-    return float(np.median(finite)), 1.2533 * _width(finite)[0] / len(finite) ** 0.5
+    return float(np.median(finite)), 1.2533 * _width(finite, len(finite))[0] / len(finite) ** 0.5
+
+
+def _spread(values: npt.NDArray[np.float64]) -> Figure:
+    finite = values[np.isfinite(values)]
+    return _width(finite, len(finite))
 
 
 def _of_events(hits: pd.DataFrame, tracks: pd.DataFrame, found: pd.DataFrame) -> dict[str, Figure]:
@@ -225,8 +239,8 @@ def _of_tracks(
 
 def _of_hits(residuals: Residuals, detector: str) -> list[tuple[str, Figure]]:
     return [
-        (f"{detector}_width", _width(1000.0 * residuals.distance)),
-        (f"{detector}_pull", _width(residuals.distance / residuals.sigma)),
+        (f"{detector}_width", _width(1000.0 * residuals.distance, residuals.freedom)),
+        (f"{detector}_pull", _width(residuals.distance / residuals.sigma, residuals.freedom)),
         (f"{detector}_large", _share(np.abs(residuals.distance) > LARGE[detector])),
     ]
 

@@ -24,10 +24,21 @@ _MIDDLE = slice(5, 7)  # SciFi layers about its middle
 
 @dataclass(frozen=True)
 class Residuals:
-    """Distances (n,) of hits from their tracks in mm, scaled to spread as the errors `sigma` (n,) do."""
+    """Distances of hits from their tracks.
+
+    Attributes
+    ----------
+    distance : (n,) float64
+        mm, scaled to spread as the errors do.
+    sigma : (n,) float64
+        The hits' errors, mm.
+    freedom : float
+        Degrees of freedom: as many of the distances are independent.
+    """
 
     distance: F64
     sigma: F64
+    freedom: float
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,9 @@ class LocalFits:
         |change of tx/√(1 + tx² + ty²)| from the VELO to the middle of the SciFi, times true p: MeV.
     bending : (n,) float64
         Change of tx between the same places over what the field map says for the true momentum.
+    offset, turn : (n,) float64
+        What scattering does between VELO and UT: how far from the path the UT's hits lie, over the distance
+        from the last VELO hit, and how much steeper in x; both times true p: MeV.
     """
 
     velo: Residuals
@@ -49,6 +63,8 @@ class LocalFits:
     scifi: Residuals
     kick: F64
     bending: F64
+    offset: F64
+    turn: F64
 
 
 def fit_locally(
@@ -67,7 +83,7 @@ def fit_locally(
     candidates : pandas.DataFrame
         n rows of the table ``candidates``, each of one particle, with all four UT and ten SciFi layers.
     qop : (n,) float64
-        True q/p in 1/MeV, of 10 GeV and more: softer ones scatter by more than hits err.
+        True q/p in 1/MeV. Residuals are the hits' own above 10 GeV: softer ones scatter by more.
     geometry, field
         Where planes lean, and where paths go.
     polarity : int
@@ -87,7 +103,7 @@ def fit_locally(
     off = hits["x"] - (path[..., 0] - hits["dxdy"] * path[..., 1])
 
     ut, scifi = slice(0, len(UT_PLANES)), slice(len(UT_PLANES), None)
-    about_ut, _ = _about_fit(off[:, ut], hits["sigma"][:, ut], _terms(hits, ut, bent=False))
+    about_ut, in_ut = _about_fit(off[:, ut], hits["sigma"][:, ut], _terms(hits, ut, bent=False))
     about_scifi, fitted = _about_fit(off[:, scifi], hits["sigma"][:, scifi], _terms(hits, scifi, bent=True))
     middle = path[:, scifi][:, _MIDDLE].mean(1)
     bent = middle[:, 2] - line[:, 2]
@@ -99,6 +115,8 @@ def fit_locally(
         scifi=about_scifi,
         kick=kick,
         bending=(tx - line[:, 2]) / bent,
+        offset=in_ut[:, 0] / (hits["z"][:, ut].mean(1) - np.nanmax(z, axis=1)) / np.abs(qop),
+        turn=in_ut[:, 1] / np.abs(qop),
     )
 
 
@@ -147,7 +165,7 @@ def _about_fit(off: F64, sigma: F64, terms: F64) -> tuple[Residuals, F64]:
     residual = off - np.einsum("nlk,nk->nl", np.where(used[..., None], terms, 0.0), fitted)
     left = 1.0 - np.einsum("nlk,nkl->nl", matrix, inverse)
     free = used & (left > _INDEPENDENT)
-    return Residuals(residual[free] / np.sqrt(left[free]), sigma[free]), fitted
+    return Residuals(residual[free] / np.sqrt(left[free]), sigma[free], float(left[used].sum())), fitted
 
 
 def _about_neighbours(points: F64, z: F64, sigma: float) -> Residuals:
@@ -158,4 +176,4 @@ def _about_neighbours(points: F64, z: F64, sigma: float) -> Residuals:
     distance = points[:, 1:-1] - (1 - share) * points[:, :-2] - share * points[:, 2:]
     distance /= np.sqrt(1 + share**2 + (1 - share) ** 2)
     inner = distance[there].ravel()
-    return Residuals(inner, np.full(len(inner), sigma))
+    return Residuals(inner, np.full(len(inner), sigma), float(len(inner)))
