@@ -141,6 +141,20 @@ def test_hits_of_tracks_are_counted(of_pions, pions):
         )
 
 
+def test_segments_without_the_other_are_counted(of_pions, pions):
+    hits = HITS.open(pions.hits).read().to_pandas()
+    segments = set()
+    for number, fewest, planes in ((0, 3, VELO_PLANES), (1, 9, SCIFI_PLANES)):
+        inside = hits[(hits.plane >= planes.start) & (hits.plane < planes.stop) & (hits.particle >= 0)]
+        for particle, planes_hit in inside.groupby(["event", "particle"]).plane.nunique().items():
+            if planes_hit >= fewest:
+                segments.add((particle, number))
+    velo = sum((particle, 1) not in segments for particle, number in segments if number == 0)
+    long = 40 * value(of_pions, "long_tracks")
+    assert value(of_pions, "velo_only") == pytest.approx(velo / long)
+    assert value(of_pions, "scifi_only") < 0.01  # pions from the origin cross the VELO
+
+
 def test_particles_from_the_origin_are_prompt(of_pions):
     assert value(of_pions, "displaced") == 0.0
     assert value(of_pions, "vertex_spread") == 0.0

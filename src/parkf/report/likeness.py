@@ -71,7 +71,7 @@ def _line(row: Row, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[
         "values": [
             _with_error(f["value"], f["error"], row.factor, row.decimals) + row.unit for f in (one, two)
         ],
-        "significance": f"{difference / error:+.1f}",
+        "significance": f"{difference / error:+.1f}" if error else "–",
         "alike": abs(difference) < max(_ALIKE * error, _SAME * abs(two["value"])),
         "reason": Markup(row.reason),
     }

@@ -27,8 +27,8 @@ def _text(lines: str) -> str:
 
 _SECONDARIES = _text("""
     Too few in the embedded simulation. Of secondaries it makes the products of interactions and
-    conversions before the magnet, above 300 MeV: no δ-rays, loopers or showers, nothing from behind the
-    magnet, no spill-over. That thins the crowd in which a search errs, not the hits of long tracks.""")
+    conversions before the magnet, above 300 MeV: no δ-rays, loopers or showers, nothing from the magnet
+    and behind, no spill-over.""")
 _NOISE = _text("""
     LHCb's are hits whose particle was not kept, and noise; in the VELO such hits are not in the sample.""")
 _SEVERAL = _text("""
@@ -54,12 +54,27 @@ SECTIONS: Mapping[str, tuple[Row, ...]] = {
         Row("velo_noise", "VELO hits without particle", 1, _NOISE, " %"),
         Row("ut_noise", "UT hits without particle", 1, _SAME, " %"),
         Row("scifi_noise", "SciFi hits without particle", 1, _SAME, " %"),
+        Row(
+            "velo_only",
+            "particles with VELO hits alone, forward, a long track",
+            2,
+            "The same: LHCb's are softer still, half of them below 1.4 GeV.",
+        ),
+        Row(
+            "scifi_only",
+            "particles with SciFi hits alone, a long track",
+            2,
+            "The same: half of LHCb's come from behind z = 4 m, of the embedded none from behind 2.7 m.",
+        ),
         Row("candidates", "candidates a crossing", 1, "Long tracks and ghosts."),
         Row(
             "ghosts",
             "ghosts among them",
             1,
-            "Too few in the embedded simulation, for want of the hits above: they grow with the crowd.",
+            _text("""
+                Pairs of segments of two particles: too few in the embedded simulation, for want of particles
+                with SciFi hits alone. Random hits hardly matter: with as many of them as LHCb has hits, the
+                embedded share grows by a tenth."""),
             " %",
         ),
     ),

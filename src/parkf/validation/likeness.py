@@ -39,6 +39,7 @@ _EDGES = {
 }
 _ENOUGH = 50
 _FEWEST_SCIFI = 10
+_FEWEST_VELO, _FEWEST_SEGMENT = 3, 9  # modules and SciFi layers of what a search takes for a segment
 _ELECTRON = 11
 
 
@@ -71,8 +72,8 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
         errors; numbers of modules or layers; micrometres), and ``figures.<name>.{value, error}``:
 
         - of an event: ``long_tracks`` of any momentum, ``<detector>_hits`` (for each long track),
-          ``<detector>_noise`` (share of hits without a particle), ``candidates`` of the search, ``ghosts``
-          (share of these);
+          ``<detector>_noise`` (share of hits without a particle), ``<velo, scifi>_only`` (particles with a
+          segment there alone, for each long track), ``candidates`` of the search, ``ghosts`` (their share);
         - of prompt particles: ``reconstructible`` (share with enough hits), ``vertex_spread`` (mm along z);
         - of tracks: ``displaced`` (share that is not prompt), ``velo_modules`` (mean), ``ut_none``,
           ``ut_all``, ``scifi_<10, 11, 12>`` (shares), ``<detector>_several`` (share of a track's layers with
@@ -117,6 +118,7 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
     off = {f"{name}_residual": 1000.0 * one.distance for name, one in residuals.items()}
     figures = (
         _of_events(hits, everything, found)
+        | _of_segments(hits, particles, everything)
         | _of_prompt(particles[particles.accepted & (particles.radius < PROMPT_RADIUS)], matched)
         | _of_tracks(hits, tracks, layers)
         | {name: figure for detector, one in residuals.items() for name, figure in _of_hits(one, detector)}
@@ -198,6 +200,22 @@ def _of_events(hits: pd.DataFrame, tracks: pd.DataFrame, found: pd.DataFrame) ->
         figures[f"{name}_hits"] = _ratio(distinct, tracks, events)
         figures[f"{name}_noise"] = _share(distinct.particle < 0)
     return figures | {"ghosts": _share(found.purity < GHOST_PURITY)}
+
+
+def _of_segments(hits: pd.DataFrame, particles: pd.DataFrame, tracks: pd.DataFrame) -> dict[str, Figure]:
+    """Particles that leave a segment in the VELO, forward, or in the SciFi and none in the other."""
+    owned = hits[hits.particle >= 0]
+    enough = {}
+    for name, fewest in (("velo", _FEWEST_VELO), ("scifi", _FEWEST_SEGMENT)):
+        layers = _of(owned, name).groupby(["event", "particle"]).plane.nunique()
+        enough[name] = layers[layers >= fewest].index
+    forward = pd.MultiIndex.from_frame(particles.loc[particles.eta > 0, ["event", "particle"]])
+    only = {
+        "velo_only": enough["velo"].intersection(forward).difference(enough["scifi"]),
+        "scifi_only": enough["scifi"].difference(enough["velo"]),
+    }
+    events = pd.Index(hits.event.unique())
+    return {name: _ratio(index.to_frame(index=False), tracks, events) for name, index in only.items()}
 
 
 def _ratio(rows: pd.DataFrame, tracks: pd.DataFrame, events: pd.Index) -> Figure:
