@@ -15,6 +15,8 @@ from matplotlib import mathtext
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
+from parkf.training.result import Profile
+
 FIT_NAMES = {
     "parkf": "ParKF (smoother)",
     "paper_scheme": "paper's scheme",
@@ -213,6 +215,24 @@ def table_accuracy(rows: Sequence[Mapping[str, Any]]) -> str:
             _momentum_axis(axes)
             axes.set(yscale="log", ylabel=f"|δ{component}| [{unit}]")
         drawn.axes[0].legend()
+    return drawn.svg
+
+
+def profiles(shown: Sequence[Profile]) -> str:
+    """Draw mean (line) and RMS (band) of δ_par/σ_MS of the four components against each variable."""
+    units = {"p": "p [GeV]", "x": "x [mm]", "y": "y [mm]", "tx": "$t_x$", "ty": "$t_y$"}
+    with figure(len(shown), width=2.6, height=2.3) as drawn:
+        for profile, axes in zip(shown, drawn.axes, strict=True):
+            edges = np.array(profile.edges)
+            for colour, (component, mean) in zip(_COLOURS, profile.mean.items(), strict=False):
+                label = COMPONENTS[component]
+                axes.stairs(mean, edges, baseline=None, color=colour, lw=1, label=label)
+                axes.stairs(profile.rms[component], edges, baseline=None, color=colour, lw=0.8, ls=":")
+            axes.axhline(0, color="grey", lw=0.8)
+            axes.set(xlabel=units[profile.variable])
+            if profile.variable == "p":
+                axes.set(xscale="log", ylabel="δ / σ")
+        drawn.axes[0].legend(fontsize=7, ncols=2)
     return drawn.svg
 
 

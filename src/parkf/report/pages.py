@@ -12,10 +12,13 @@ from parkf.files import read_json, replacing
 from parkf.gates import Thresholds, hold
 from parkf.parameters import Manifest, load
 from parkf.parameters.manifest import Gate
+from parkf.parameters.registry import readable_registry
 from parkf.report import figures, slices, tables
 from parkf.report.figures import FIT_NAMES
-from parkf.steps import FORMS, STEP_NAMES, Step
-from parkf.training.result import FitResult, SetResult
+from parkf.report.lights import light
+from parkf.report.step_page import moves, newest_alike, step_page
+from parkf.steps import FORMS, STEP_NAMES
+from parkf.training.result import FitResult
 
 _TEMPLATES = Environment(
     loader=PackageLoader("parkf.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
@@ -44,11 +47,13 @@ def write_report(results: Path, index: Path, thresholds: Thresholds) -> None:
         measured["fits"] = {name: measured["fits"][name] for name in FIT_NAMES if name in measured["fits"]}
     accuracy = read_json(results / "accuracy.json")
     stages = read_json(results / "stages.json")
-    manifest = load(results / "set").manifest
+    parameters, registry = load(results / "set"), readable_registry()
+    manifest, against = parameters.manifest, newest_alike(registry, parameters)
+    pulls = moves(registry.load(against), parameters) if against else {}
     gates = hold(results / "set", thresholds)
     fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEP_NAMES}
     for name, fit in fits.items():
-        write_page(index.with_name(f"{name}.html"), "step.html", **_step(fit))
+        write_page(index.with_name(f"{name}.html"), "step.html", **step_page(fit, against, pulls))
     numbers = tables.constants(results / "set", results / "fits")
     write_page(index.with_name("parameters.html"), "parameters.html", numbers=numbers)
     write_page(index.with_name("slices.html"), "slices.html", slices=_slices(validation["fits"]["parkf"]))
@@ -97,19 +102,7 @@ def _overview(
             "pulls": tables.pulls(measured),
             "precision": tables.precision(validation["precision"]),
             "magnet": tables.magnet(fiducial),
-            "steps": tables.Cells(
-                ["step", "what", "sets", "rows"],
-                [
-                    [
-                        Markup('<a href="{0}.html">{0}</a>').format(name),
-                        FORMS[fit.forms].steps[name].text,
-                        str(len(fit.sets)),
-                        str(sum(one.rows for one in fit.sets)),
-                    ]
-                    for name, fit in fits.items()
-                ],
-                text=("what",),
-            ),
+            "steps": _steps(fits),
             "stages": tables.stages(stages),
             "inputs": tables.Cells(
                 ["input", "fingerprint or seed"],
@@ -118,6 +111,25 @@ def _overview(
             ),
         },
     }
+
+
+def _steps(fits: Mapping[str, FitResult]) -> tables.Cells:
+    rows = []
+    for name, fit in fits.items():
+        shown = light(fit)
+        rows.append(
+            [
+                Markup('<a href="{0}.html">{0}</a>').format(name),
+                FORMS[fit.forms].steps[name].text,
+                Markup('<span class="light {0}" title="{0}"></span> {0}').format(shown.colour),
+                shown.reason,
+                str(len(fit.sets)),
+                str(sum(one.rows for one in fit.sets)),
+            ]
+        )
+    return tables.Cells(
+        ["step", "what", "light", "because", "sets", "rows"], rows, ("what", "light", "because")
+    )
 
 
 def _slices(fit: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -142,17 +154,6 @@ def _in_order(steps: Mapping[str, Any]) -> dict[str, Any]:
     return {label: steps[label] for label in sorted(steps, key=place)}
 
 
-def _step(fit: FitResult) -> dict[str, Any]:
-    step = FORMS[fit.forms].steps[fit.step]
-    return {
-        "step": step,
-        "formulas": [Markup(figures.formula(line)) for line in step.latex().values()],
-        "ratio": _map(fit, "ratio_rms", span=100),
-        "truth": _map(fit, "truth_width", span=1.3),
-        "sets": [_set(step, one) for one in fit.sets],
-    }
-
-
 def _ratios(steps: Mapping[str, Any]) -> figures.Bins:
     """Arrange the ratios of ``accuracy.json`` for a map."""
     return {
@@ -161,25 +162,4 @@ def _ratios(steps: Mapping[str, Any]) -> figures.Bins:
             for component, rows in components.items()
         }
         for label, components in steps.items()
-    }
-
-
-def _map(fit: FitResult, quantity: str, *, span: float) -> Markup | None:
-    """Draw one figure of all sets of a step by momentum; none for a step without scattering."""
-    values: dict[str, dict[str, dict[tuple[float, float], float]]] = {}
-    for one in fit.sets:
-        for row in one.accuracy:
-            if (number := getattr(row, quantity)) is not None:
-                bins = values.setdefault(one.label, {}).setdefault(row.component, {})
-                bins[row.p_min, row.p_max] = number
-    return Markup(figures.bin_map(values, span=span)) if values else None
-
-
-def _set(step: Step, one: SetResult) -> dict[str, Any]:
-    return {
-        "label": one.label,
-        "rows": one.rows,
-        "parameters": tables.parameters(step, one),
-        "minima": tables.minima(one),
-        "correlations": [m for m in one.minima if len(m.names) > 1],
     }

@@ -90,10 +90,10 @@ def stages(content: Mapping[str, Any]) -> Cells:
     )
 
 
-def parameters(step: Step, one: SetResult) -> Cells:
-    """Value and error of each parameter of a set."""
+def parameters(step: Step, one: SetResult, moves: Mapping[str, Sequence[float | None]]) -> Cells:
+    """Value and error of each parameter of a set, and how many errors it is away from other sets' by name."""
     return Cells(
-        ["number", "meaning", "kind", "value", "error", "unit"],
+        ["number", "meaning", "kind", "value", "error", "unit", *(f"pull against {name}" for name in moves)],
         [
             [
                 f"p{index}",
@@ -102,6 +102,7 @@ def parameters(step: Step, one: SetResult) -> Cells:
                 f"{value:.6g}",
                 "–" if error is None else f"{error:.2g}",
                 parameter.unit,
+                *("–" if (pull := own[index]) is None else f"{pull:+.1f}" for own in moves.values()),
             ]
             for index, (parameter, value, error) in enumerate(
                 zip(step.parameters, one.values, one.errors, strict=True)

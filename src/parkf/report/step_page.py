@@ -1,0 +1,79 @@
+"""The page of a step: formula, light, what the form misses, and the numbers of each of its sets."""
+
+from typing import Any
+
+from markupsafe import Markup
+
+from parkf.parameters.comparison import compare
+from parkf.parameters.parameter_set import ParameterSet, load
+from parkf.parameters.registry import Registry
+from parkf.report import figures, tables
+from parkf.report.lights import light
+from parkf.steps import FORMS
+from parkf.training.result import FitResult, SetResult
+
+Pulls = dict[tuple[str, str, int], float | None]
+"""By block, set and index, how many errors a number has moved; None without errors."""
+
+
+def newest_alike(registry: Registry, parameters: ParameterSet) -> str | None:
+    """Name the newest published set of the same detector and forms that is not withdrawn."""
+    for version in reversed(registry.versions()):
+        if registry.withdrawal(version) is None:
+            manifest = load(registry.path(version)).manifest
+            own = parameters.manifest
+            if (manifest.detector, manifest.forms) == (own.detector, own.forms):
+                return version
+    return None
+
+
+def moves(published: ParameterSet, parameters: ParameterSet) -> Pulls:
+    """Compare with a published set, number by number; those that are equal are left out."""
+    differences = compare(published, parameters).differences
+    return {(one.block, one.set, one.index): one.pull for one in differences}
+
+
+def step_page(fit: FitResult, against: str | None, pulls: Pulls) -> dict[str, Any]:
+    """Lay out what ``step.html`` shows.
+
+    Parameters
+    ----------
+    fit : FitResult
+        The step's fits.
+    against : str or None
+        Name of the published set that numbers are compared with.
+    pulls : dict
+        Of :func:`moves`.
+    """
+    step = FORMS[fit.forms].steps[fit.step]
+
+    def one_set(one: SetResult) -> dict[str, Any]:
+        own = [pulls.get((step.name, one.label, index), 0.0) for index in range(len(one.values))]
+        return {
+            "label": one.label,
+            "rows": one.rows,
+            "parameters": tables.parameters(step, one, {against: own} if against else {}),
+            "minima": tables.minima(one),
+            "profiles": Markup(figures.profiles(one.profiles)) if one.profiles else None,
+            "correlations": [m for m in one.minima if len(m.names) > 1],
+        }
+
+    return {
+        "step": step,
+        "light": light(fit),
+        "formulas": [Markup(figures.formula(line)) for line in step.latex().values()],
+        "ratio": _map(fit, "ratio_rms", span=100),
+        "truth": _map(fit, "truth_width", span=1.3),
+        "sets": [one_set(one) for one in fit.sets],
+    }
+
+
+def _map(fit: FitResult, quantity: str, *, span: float) -> Markup | None:
+    """Draw one figure of all sets of a step by momentum; none for a step without scattering."""
+    values: dict[str, dict[str, dict[tuple[float, float], float]]] = {}
+    for one in fit.sets:
+        for row in one.accuracy:
+            if (number := getattr(row, quantity)) is not None:
+                bins = values.setdefault(one.label, {}).setdefault(row.component, {})
+                bins[row.p_min, row.p_max] = number
+    return Markup(figures.bin_map(values, span=span)) if values else None
