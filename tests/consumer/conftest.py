@@ -13,7 +13,24 @@ from parkf.steps import FORMS, TABLE_SHAPE
 
 TESTS = Path(__file__).parents[1]
 # Bad sets and toy tracks are modules beside the tests of Python's reader and fit.
-sys.path[:0] = [str(TESTS / "parameters"), str(TESTS / "kalman")]
+sys.path[:0] = [str(TESTS / "parameters"), str(TESTS / "kalman"), str(TESTS / "consumer")]
+
+
+@pytest.fixture(scope="session")
+def toy():
+    from kalman_toy import generate
+
+    return generate(1001, 6000.0, seed=4, efficiency=0.95)
+
+
+@pytest.fixture(scope="session")
+def toy_set(toy) -> ParameterSet:
+    """The toy's set as one that can be saved."""
+    forms = FORMS[toy.parameters.manifest.forms]
+    constant = toy.parameters.constant
+    blocks = {b.name: constant[forms.block_slice(b.name)].reshape(b.shape) for b in forms.blocks}
+    constants = Constants(velo_sigma=0.0125, beam_x=0.02, beam_y=-0.03)
+    return imported(forms, blocks, toy.parameters.table, constants, inputs={}, source="toy")
 
 
 @pytest.fixture(scope="session")

@@ -18,11 +18,12 @@ from parkf.files import existing, replacing, sha256
 from parkf.parameters.comparison import Comparison, compare
 from parkf.parameters.configuration import nested
 from parkf.parameters.manifest import Manifest
-from parkf.parameters.parameter_set import ParameterSet, load
+from parkf.parameters.parameter_set import MANIFEST_FILE, ParameterSet, load
 from parkf.steps import FORMS
 from parkf.workflow import load_config
 
 RUN = "reproduced"
+_SET = Path("results") / RUN / "set"
 _SNAKEFILE = Path("Snakefile")
 _SCHEMA = Path("workflow/schemas/config.schema.json")
 # What a manifest does not say is of no consequence for the training.
@@ -99,7 +100,7 @@ def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> R
     if reasons := list(_obstacles(manifest, config, project)):
         raise ParkfError("\n".join(["the training cannot be repeated here:", *reasons]))
     _run(config, project, work, cores)
-    again = load(work / "results" / RUN / "set")
+    again = load(work / _SET)
     return compare_bytes(parameters, again)
 
 
@@ -177,7 +178,7 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
             *(sys.executable, "-m", "snakemake", "--snakefile", str((project / _SNAKEFILE).absolute())),
             *("--directory", str(work), "--configfile", str(work / "config.yaml")),
             *("--workflow-profile", str((project / _PROFILE).absolute())),
-            *("--cores", str(cores), "--until", "assemble"),
+            *("--cores", str(cores), str(_SET / MANIFEST_FILE)),
         ],
         stdout=sys.stderr,
         check=False,
