@@ -25,7 +25,7 @@ RUN = Run(load_config(config, PROJECT / "workflow/schemas/config.schema.json", P
 RESULTS = f"results/{RUN.name}"
 STEPS = FORMS[RUN["forms"]].steps
 SOURCE = PROJECT / "src"
-GATES = "workflow/config/gates.yaml"
+GATES = str(PROJECT / "workflow/config/gates.yaml")
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = [f"kernel/{name}.hpp" for name in ("dual", "field", "runge_kutta", "material", "detector", "particle", "random")]
 
