@@ -94,7 +94,7 @@ def test_other_formulas_are_refused(tmp_path, parameters, cpp_load):
 
 
 def reason(message: str) -> str:
-    """Place and expectation; C++ shows a value as it is written, Python as it was read (1e9, 1000000000.0)."""
+    """Place and expectation; C++ shows a value as it is written, Python as it was read (1e9 and 1e+09)."""
     return re.sub("got .*, expected", "got …, expected", re.split(" of forms|; ", message)[0])
 
 

@@ -125,11 +125,25 @@ def test_diff_says_what_changed_and_what_it_means(run, params, tmp_path):
     content = json.loads(text)
     assert [(d["block"], d["set"], d["index"]) for d in content["differences"]] == [("T", "gap 3, y ≥ 0", 4)]
     rms = {(c["step"], c["component"], c["p_min"]): c["rms"] for c in content["states"]}
+    assert content["other_formulas"] == []
     step = -0.02 * 0.01 * 472  # change of p4·0.1·dz, the gap's length in mm, over σ_t·p
     assert rms["T.gap3 up", "tx", 50.0] == pytest.approx(abs(step) / 1.35, rel=0.02)
     assert rms["T.gap3 down", "tx", 50.0] == 0
     # 0.1 % of a kick of 0.8·1500/5000 over 2626 mm
     assert np.median(content["table_map_mm"]) == pytest.approx(0.8 * 0.3 * 2626 * 1e-3, rel=0.3)
+
+
+def test_numbers_of_other_formulas_are_not_compared(run, params, tmp_path):
+    """The same name means something else then: differences in errors would mislead."""
+    shutil.copytree(run / "set", tmp_path / "older")
+    path = tmp_path / "older/manifest.json"
+    content = json.loads(path.read_text())
+    content["steps"]["T"] = "0" * 64
+    path.write_text(json.dumps(content))
+    code, text = params("diff", run / "set", tmp_path / "older")
+    assert code == 1
+    assert "other formulas, whose numbers do not compare: T\n" in text
+    assert "0 numbers differ:" in text
 
 
 def test_show(run, params):

@@ -120,16 +120,15 @@ def test_killed_at_random_moments(made, sets):
     folders = [made(i) for i in range(51)]
     start = time.perf_counter()
     sets.publish(folders[0], year=2026, gates=GATES)
-    one = time.perf_counter() - start
+    longest = 2 * (time.perf_counter() - start)
     before = sets.versions()
     outcomes = {"old": 0, "new": 0}
     for i, folder in enumerate(folders):
         if i == 0:
             continue
-        # It gets slower as it reads what is there already.
         child = fork.Process(target=sets.publish, args=(folder,), kwargs={"year": 2026, "gates": GATES})
         child.start()
-        time.sleep(draw.uniform(0, 2 * one * (1 + 0.1 * len(before))))
+        time.sleep(draw.uniform(0, longest))
         child.kill()
         child.join()
         now = sets.versions()
@@ -137,9 +136,12 @@ def test_killed_at_random_moments(made, sets):
         assert len(now) - len(before) in (0, 1)
         assert sets.load(now[-1]).manifest.version == now[-1]
         outcomes["new" if len(now) > len(before) else "old"] += 1
+        # However fast this machine is today, kills fall around the moment of publication.
+        longest *= 0.8 if len(now) > len(before) else 1.2
         before = now
     for version in before:
         sets.load(version)
+    print(f"50 publishers killed; afterwards the registry was: {outcomes}")
     assert min(outcomes.values()) > 3, outcomes
     # The next one clears away what they left.
     sets.publish(made(99), year=2026, gates=GATES)
@@ -155,6 +157,7 @@ def _publish(sets, folder, start, outcomes):
 
 
 def test_two_publishers_at_once(made, sets):
+    told = {"published": 0, "to try again": 0}
     for turn in range(5):
         start, outcomes = fork.Barrier(2), fork.Queue()
         folders = [made(2 * turn), made(2 * turn + 1)]
@@ -168,8 +171,19 @@ def test_two_publishers_at_once(made, sets):
         published = [result for result in results if result in sets.versions()]
         assert published
         assert all(r in published or r.endswith("another publisher is at work; try again") for r in results)
+        told["published"] += len(published)
+        told["to try again"] += len(results) - len(published)
+    print(f"5 pairs of publishers: {told}")
     for version in sets.versions():
         sets.load(version)
+
+
+def test_while_one_publishes_another_is_told_to_try_again(made, sets):
+    first, second = made(1), made(2)
+    with sets._alone(), pytest.raises(ParkfError, match="another publisher is at work; try again"):
+        sets.publish(first, year=2026, gates=GATES)
+    assert sets.versions() == []
+    assert [sets.publish(one, year=2026, gates=GATES) for one in (first, second)] == sets.versions()
 
 
 def test_without_a_lock_the_second_is_told_to_try_again(made, sets, monkeypatch):

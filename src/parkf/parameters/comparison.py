@@ -41,7 +41,9 @@ class Comparison:
     forms : tuple of str
         Sets of forms of both.
     differences : list of Difference
-        Of the constant blob, in its order.
+        Of the constant blob, in its order, for blocks that have the same formulas in both.
+    other_formulas : list of str
+        Blocks whose numbers mean something else in each, and are not compared.
     table : int
         How many coefficients of the magnet table differ.
     table_largest : float
@@ -52,6 +54,7 @@ class Comparison:
 
     forms: tuple[str, str]
     differences: list[Difference]
+    other_formulas: list[str]
     table: int
     table_largest: float
     constants: dict[str, tuple[float, float]]
@@ -60,12 +63,15 @@ class Comparison:
     def identical(self) -> bool:
         """Whether a fit gives the same results with both."""
         same_forms = self.forms[0] == self.forms[1]
-        return same_forms and not self.differences and self.table == 0 and not self.constants
+        same_formulas = same_forms and not self.other_formulas
+        return same_formulas and not self.differences and self.table == 0 and not self.constants
 
 
 def compare(first: ParameterSet, second: ParameterSet) -> Comparison:
-    """Compare two sets, number by number; of other forms, too, where only names can be matched."""
-    known = [_numbers(one) for one in (first, second)]
+    """Compare two sets, number by number."""
+    steps = [one.manifest.steps for one in (first, second)]
+    other = [name for name in {**steps[0], **steps[1]} if steps[0].get(name) != steps[1].get(name)]
+    known = [_numbers(one, other) for one in (first, second)]
     differences = []
     for key in dict.fromkeys((*known[0], *known[1])):
         a, b = (numbers.get(key) for numbers in known)
@@ -86,6 +92,7 @@ def compare(first: ParameterSet, second: ParameterSet) -> Comparison:
     return Comparison(
         forms=(first.manifest.forms, second.manifest.forms),
         differences=differences,
+        other_formulas=other,
         table=int(np.count_nonzero(change)),
         table_largest=float(np.abs(change).max()),
         constants={
@@ -96,10 +103,11 @@ def compare(first: ParameterSet, second: ParameterSet) -> Comparison:
     )
 
 
-def _numbers(parameters: ParameterSet) -> dict[tuple[str, str, int], NumberDescription]:
+def _numbers(parameters: ParameterSet, without: list[str]) -> dict[tuple[str, str, int], NumberDescription]:
     return {
         (block.name, one.label, index): number
         for block in parameters.manifest.layout
+        if block.name not in without
         for one in block.sets
         for index, number in enumerate(one.numbers)
     }

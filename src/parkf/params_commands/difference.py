@@ -58,14 +58,19 @@ def _text(found: "Comparison", effect: "list[Change]", shift: Any, most: int) ->
     parts = []
     if found.forms[0] != found.forms[1]:
         parts.append(f"forms: {found.forms[0]} and {found.forms[1]}")
+    if found.other_formulas:
+        parts.append(f"other formulas, whose numbers do not compare: {', '.join(found.other_formulas)}")
     parts += [f"{name}: {a:g} and {b:g}" for name, (a, b) in found.constants.items()]
     ordered = sorted(found.differences, key=lambda d: -abs(d.pull or 0.0))
     rows = [(d.block, d.set, d.name, short(d.first), short(d.second), short(d.pull)) for d in ordered[:most]]
     parts.append(
-        f"{len(found.differences)} numbers differ" + (f", of which {most}" if len(ordered) > most else "")
+        f"{len(found.differences)} numbers differ"
+        + (f"; the {most} furthest apart:" if len(ordered) > most else ":")
     )
     parts.append(aligned(("block", "set", "name", "first", "second", "in errors"), rows))
-    parts.append("predicted states, RMS of their change in units of the scattering")
+    parts.append(
+        "predicted states: RMS of the change in units of the scattering, of the component that changes most"
+    )
     parts.append(_effect_table(effect))
     parts.append(f"{found.table} coefficients of the magnet table differ, by {found.table_largest:g} at most")
     parts.append(
@@ -79,11 +84,14 @@ def _text(found: "Comparison", effect: "list[Change]", shift: Any, most: int) ->
 
 
 def _effect_table(effect: "list[Change]") -> str:
+    """Lay out a row a step: by momentum the component that changes most."""
     bins = list(dict.fromkeys((c.p_min, c.p_max) for c in effect))
-    values = {(c.step, c.component, c.p_min): f"{c.rms:.3f}" for c in effect}
-    places = dict.fromkeys((c.step, c.component) for c in effect)
-    rows = [
-        (step, component, *(values.get((step, component, low)) for low, _ in bins))
-        for step, component in places
-    ]
-    return aligned(("step", "", *(f"{low:g}-{high:g} GeV" for low, high in bins)), rows)
+    largest: dict[tuple[str, float], Change] = {}
+    for change in effect:
+        key = (change.step, change.p_min)
+        if key not in largest or change.rms > largest[key].rms:
+            largest[key] = change
+    cells = {key: f"{change.rms:.3f} {change.component}" for key, change in largest.items()}
+    steps = dict.fromkeys(change.step for change in effect)
+    rows = [(step, *(cells.get((step, low)) for low, _ in bins)) for step in steps]
+    return aligned(("step", *(f"{low:g}-{high:g} GeV" for low, high in bins)), rows)

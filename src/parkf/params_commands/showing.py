@@ -50,13 +50,12 @@ def show(
         ("made by", f"parkf {manifest.code_version}, {manifest.created or 'not published'}"),
         ("supersedes", manifest.supersedes or "none"),
         *((f"{blob} sha256", content["blobs"][blob]["sha256"]) for blob in ("constant", "table")),
-        *manifest.inputs.items(),
-        *(manifest.configuration or {}).items(),
     ]
+    trained = [*manifest.inputs.items(), *(manifest.configuration or {}).items()]
 
     def text() -> str:
-        width = 2 + max(len(what) for what, _ in facts)
-        parts = ["\n".join(f"{what:<{width}}{value}" for what, value in facts)]
+        width = 2 + max(len(what) for what, _ in (*facts, *trained))
+        parts = ["\n".join(f"{what:<{width}}{value}" for what, value in part) for part in (facts, trained)]
         if manifest.gates:
             parts.append(gate_table(manifest.gates))
         if numbers:
