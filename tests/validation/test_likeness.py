@@ -11,6 +11,7 @@ import pytest
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
 from parkf.errors import ParkfError
+from parkf.report.likeness_rows import LARGER_SAMPLE_P
 from parkf.simulation.foreign import import_hits
 from parkf.simulation.gun import shoot
 from parkf.simulation.pattern import find_candidates
@@ -199,8 +200,7 @@ def test_lhcbs_simulation_is_as_known(tmp_path, detector):
     )
     lhcb = figures_of(with_candidates(files, detector), detector)
     assert (lhcb["events"], lhcb["tracks"]) == (10, 612)
-    # Quantiles of long tracks of a larger sample, electrons and all η with them.
-    assert lhcb["quantiles"]["p"] == pytest.approx([2.4, 4.1, 7.4, 14.3, 39.0], rel=0.1)
+    assert lhcb["quantiles"]["p"] == pytest.approx(LARGER_SAMPLE_P, rel=0.1)
     assert np.argmax(lhcb["histograms"]["velo"]["content"]) == 10
     assert value(lhcb, "ut_all") == pytest.approx(0.96, abs=0.02)
     # The field is known to 3e-4; so is the sample's statistical error twice.

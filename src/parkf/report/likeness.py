@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from parkf.files import read_json
 from parkf.report import figures
-from parkf.report.likeness_rows import SECTIONS, Row
+from parkf.report.likeness_rows import LARGER_SAMPLE_P, SECTIONS, Row
 from parkf.report.pages import write_page
 from parkf.report.tables import Cells
 
@@ -88,6 +88,7 @@ def _quantiles(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
             rows.append(
                 [f"{label}, {which}", *(f"{value:.{decimals}f}" for value in sample["quantiles"][name])]
             )
+    rows.insert(2, [f"p [GeV], {OTHER}, a larger sample", *map(str, LARGER_SAMPLE_P)])
     return Cells(["", "5 %", "25 %", "50 %", "75 %", "95 %"], rows)
 
 

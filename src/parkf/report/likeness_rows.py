@@ -40,6 +40,9 @@ _EFFICIENCY = _text("""
     without a particle, some perhaps for a lost link.""")
 _SAME = "The same."
 
+# GeV; quantiles of momentum of LHCb's long tracks above 2 GeV, electrons and all η with them.
+LARGER_SAMPLE_P = (2.4, 4.1, 7.4, 14.3, 39.0)
+
 SECTIONS: Mapping[str, tuple[Row, ...]] = {
     "Events": (
         Row(
