@@ -8,6 +8,7 @@ import parkf._fitter as _fitter
 from kalman_reference import Model, landing
 
 from parkf.kalman.candidates import from_arrays
+from parkf.parameters.imported import EMPTY
 from parkf.steps import FORMS, TABLE_SHAPE
 
 SCIFI_Z = [7826, 7896, 7966, 8036, 8508, 8578, 8648, 8718, 9193, 9263, 9333, 9403]
@@ -81,7 +82,7 @@ class Toy:
 def parameters(name="improved"):
     forms = FORMS[name]
     constants = SimpleNamespace(velo_sigma=VELO_SIGMA, beam_x=0.02, beam_y=-0.03)
-    manifest = SimpleNamespace(constants=constants, forms=name, formulas=_fitter.formulas[name])
+    manifest = SimpleNamespace(constants=constants, forms=name, formulas=_fitter.formulas[name], blobs=EMPTY)
     return SimpleNamespace(constant=constant_blob(forms), table=magnet_table(), manifest=manifest)
 
 

@@ -9,6 +9,7 @@ from kalman_toy import generate
 from parkf.errors import ParkfError
 from parkf.kalman import fit, fit_file, fitter
 from parkf.kalman.candidates import from_arrow
+from parkf.kalman.fitted import common_set, fitted_with, set_metadata
 from parkf.tables import CANDIDATES, FITTED
 
 
@@ -56,6 +57,23 @@ def test_a_file_is_fitted_as_its_rows_are(toy, files):
         np.testing.assert_array_equal(table.column(name).to_numpy(), getattr(expected, name))
     np.testing.assert_array_equal(table.column("event").to_numpy(), np.arange(1000) // 10)
     np.testing.assert_array_equal(table.column("candidate").to_numpy(), np.arange(1000) % 10)
+
+
+def test_a_fitted_file_says_with_which_set(toy, files, tmp_path):
+    fit_file(files.set, files.candidates, files.fitted)
+    assert fitted_with(files.fitted) == toy.parameters.manifest.blobs.fingerprints()
+    with FITTED.writer(tmp_path / "without.parquet") as writer:
+        writer.write_table(FITTED.open(files.fitted).read().replace_schema_metadata(FITTED.schema.metadata))
+    assert fitted_with(tmp_path / "without.parquet") is None
+    both = (tmp_path / "without.parquet", files.fitted)
+    assert common_set(both) == fitted_with(files.fitted)
+    other = toy.parameters.manifest.blobs.model_copy(
+        update={"table": toy.parameters.manifest.blobs.table.model_copy(update={"sha256": "1" * 64})}
+    )
+    with FITTED.writer(tmp_path / "other.parquet", set_metadata(other)) as writer:
+        writer.write_table(FITTED.open(files.fitted).read())
+    with pytest.raises(ParkfError, match=r"other\.parquet: fitted with another parameter set than .*fitted"):
+        common_set((*both, tmp_path / "other.parquet"))
 
 
 def test_sliced_batches_keep_their_rows(toy):

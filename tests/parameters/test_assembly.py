@@ -8,6 +8,7 @@ import pytest
 from parkf.errors import ParkfError
 from parkf.files import sha256
 from parkf.parameters import assemble, explain, load
+from parkf.parameters.assembly import check_made_of
 from parkf.steps import FORMS, TABLE_SHAPE
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import Header
@@ -141,3 +142,36 @@ def test_missing_set_is_refused(inputs):
     result.model_copy(update={"sets": result.sets[:1]}).save(path)
     with pytest.raises(ParkfError, match=r"block V: \(1, 6\) numbers, expected \(2, 6\)"):
         _assemble(inputs)
+
+
+def test_a_set_knows_its_fits_and_table(inputs, tmp_path):
+    made = _assemble(inputs)
+    made.save(tmp_path / "set")
+    blobs = check_made_of(tmp_path / "set", inputs / "fits", inputs / "table.npz")
+    assert blobs == made.manifest.blobs
+    other = MagnetTable(made.block("UTT_META")[0], made.table + np.float32(1))
+    other.save(tmp_path / "other.npz")
+    with pytest.raises(ParkfError, match=r"its magnet table is not that of .*other\.npz; assemble"):
+        check_made_of(tmp_path / "set", inputs / "fits", tmp_path / "other.npz")
+    path = inputs / "fits/VUT.json"
+    result = FitResult.load(path)
+    moved = result.sets[0].model_copy(update={"values": [v + 1 for v in result.sets[0].values]})
+    result.model_copy(update={"sets": [moved, *result.sets[1:]]}).save(path)
+    with pytest.raises(ParkfError, match=r"block VUT is not that of .*VUT\.json; assemble"):
+        check_made_of(tmp_path / "set", inputs / "fits", inputs / "table.npz")
+
+
+def test_the_manifest_says_how_it_was_trained(inputs):
+    made = assemble(
+        inputs / "fits",
+        inputs / "table.npz",
+        geometry=GEOMETRY,
+        alignment=ALIGNMENT,
+        field=inputs / "field.npz",
+        seed=5,
+        configuration={"seed": 5, "events": {"training": 80}},
+        inputs={"code": "abc"},
+    )
+    assert made.manifest.configuration == {"seed": "5", "events.training": "80"}
+    assert made.manifest.inputs["code"] == "abc"
+    assert _assemble(inputs).manifest.configuration is None
