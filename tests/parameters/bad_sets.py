@@ -118,6 +118,7 @@ def _number(change: Callable[[dict], object]) -> Spoil:
 
 
 VERSION = "^[0-9]{4}-[a-z0-9][a-z0-9-]{0,40}-r[0-9]{3}$"
+GATE = {"what": "ghosts", "measured": "25 %", "bar": "≤ 40 %", "met": True}
 CASES: dict[str, tuple[Spoil, str]] = {
     "truncated": (_truncate, "constant.f32: 1860 bytes, expected 1864 (466 numbers of float32)"),
     "too long": (_lengthen, "global.f32: 960004 bytes, expected 960000 (240000 numbers of float32)"),
@@ -188,6 +189,18 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "null": (
         edit(lambda c: c.update(seeds=None)),
         "manifest.json: seeds: got null, expected an object",
+    ),
+    "number in the configuration": (
+        edit(lambda c: c.update(configuration={"seed": 5})),
+        "manifest.json: configuration.seed: got 5, expected a string",
+    ),
+    "gate with text for a figure": (
+        edit(lambda c: c.update(gates=[GATE | {"value": "25 %"}])),
+        'manifest.json: gates.0.value: got "25 %", expected a number',
+    ),
+    "unknown field in a gate": (
+        edit(lambda c: c.update(gates=[GATE | {"bound": 1}])),
+        "manifest.json: gates.0.bound: unknown field",
     ),
     "no resolution": (
         edit(lambda c: c["constants"].update(velo_sigma=0)),
