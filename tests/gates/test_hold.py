@@ -82,6 +82,13 @@ def test_what_was_not_measured_misses_its_gate(run, threshold):
     assert (gate.measured, gate.met, gate.value) == ("not measured", False, None)
 
 
+def test_fewer_figures_than_asked_for_miss_their_gate(run):
+    assert held(run, figure=CORE, at_most=1, count=2).met
+    gate = held(run, figure=CORE, at_most=1, count=3)
+    assert not gate.met
+    assert gate.measured.endswith("; 2 of 3 measured")
+
+
 def test_figures_of_another_set_are_refused(run):
     path = run / "accuracy.json"
     content = json.loads(path.read_text())

@@ -77,9 +77,10 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
     worst = min(figures, key=lambda found: _room(threshold, found.value))
     return Gate(
         what=threshold.gate,
-        measured=_shown(threshold, worst, with_place=len(figures) > 1),
+        measured=_shown(threshold, worst, with_place=len(figures) > 1)
+        + (f"; {len(figures)} of {threshold.count} measured" if len(figures) < threshold.count else ""),
         bar=bar,
-        met=_room(threshold, worst.value) >= 0,
+        met=_room(threshold, worst.value) >= 0 and len(figures) >= threshold.count,
         figure=f"{file}.json: {worst.path}",
         value=worst.value if math.isfinite(worst.value) else None,
         at_least=threshold.at_least,
@@ -95,7 +96,7 @@ def _find(documents: Mapping[str, Any], figure: str) -> list[Found]:
 
 def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
     """Divide figures one by one, or all by the only one below; none where they do not pair."""
-    if len(below) == 1:
+    if len(below) == 1 and not below[0].place:
         below = below * len(above)
     elif [found.place for found in above] != [found.place for found in below]:
         return []

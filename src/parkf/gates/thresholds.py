@@ -31,6 +31,7 @@ class Threshold(_Strict):
     over: Figure | None = Field(
         default=None, description="Figures, as many as in `figure`, that they are divided by."
     )
+    count: int = Field(default=1, ge=1, description="How many figures there must be.")
     at_least: float | None = Field(default=None, description="Lower bound, included.")
     at_most: float | None = Field(default=None, description="Upper bound, included.")
     unit: str = Field(
