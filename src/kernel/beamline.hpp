@@ -22,7 +22,10 @@ KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const T& p
   const T z = track.z + dz;
   const Noise<T> q = noise_BEAM<T>(p, fit.reference, track.z, z, s);
   JacobianV<T> f;
-  step_V<T>(detector.constant + layout::V + layout::V_columns, pol, track.z, z, s, f);
+  // The step takes the field where it is nearer to the beam spot. That is right over the 30 mm between hits; over
+  // half a metre the bend of steep tracks would be a quarter too small: hence the field in the middle.
+  const T half = T(Scalar<T>(0.5)) * magnitude(dz);
+  step_V<T>(detector.constant + layout::V + layout::V_columns, pol, track.z + half, z + half, s, f);
   track.x = s.x;
   track.y = s.y;
   track.tx = s.tx;

@@ -350,7 +350,8 @@ class ReferenceFit:
         c = f @ c @ f.transpose(0, 2, 1) + q
         self.z = z + dz
         own_qop = np.column_stack([state, self.qop])
-        there = self.model.predict("V", 1, own_qop, self.pol, z, self.z)
+        half = np.abs(dz) / 2
+        there = self.model.predict("V", 1, own_qop, self.pol, z + half, self.z + half)
         self.x, self.y, self.tx, self.ty = there[:, :4].T
         for name, (i, j) in zip(COMPONENTS, [(0, 0), (0, 2), (2, 2), (1, 1), (1, 3), (3, 3)], strict=True):
             setattr(self, name, c[:, i, j])

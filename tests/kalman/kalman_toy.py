@@ -110,7 +110,9 @@ def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0, forms="impro
     z = z_vertex + 60 + random.uniform(0, 25, n)
     noise = model.noise("BEAM", 1, vertex, polarity, z, z_vertex)
     at_rest = vertex * [0, 0, 0, 0, 1]
-    shift = scatter(random, noise) + model.predict("V", 1, at_rest, polarity, z, z_vertex)[:, :4]
+    half = np.abs(z - z_vertex) / 2
+    bend = model.predict("V", 1, at_rest, polarity, z + half, z_vertex + half)[:, :4]
+    shift = scatter(random, noise) + bend
     state = vertex.copy()
     state[:, 2:4] -= shift[:, 2:]
     state[:, :2] += -shift[:, :2] + state[:, 2:4] * (z - z_vertex)[:, None]
