@@ -177,8 +177,9 @@ Track<S> fit(const CandidateRows<S>& rows, long i, const S* constant, const floa
   magnet_coefficients(table, constant + layout::UTT_META, t.s.x, t.s.y, m);
   JacobianMagnet<S> magnet;
   bool low;
+  const State<S> at_z_in = t.s;
   through_magnet(m, constant, pol, bend, t.s, magnet, low);
-  t.carry(dense<S>(magnet), noise_UTTF<S>(constant + layout::UTTF, bend, t.s));
+  t.carry(dense<S>(magnet), noise_UTTF<S>(constant + layout::UTTF, bend, at_z_in, t.s));
   t.z = z_out;
 
   for (int layer = 0; layer < scifi_layers; ++layer) {

@@ -132,6 +132,16 @@ KERNEL_FUNCTION T better_reference(const Candidates<Scalar<T>>& tracks, long i, 
   return select(known, s.k + with_hit[4] * residual / (predicted + variance), reference);
 }
 
+/// The state at z_out with the slopes that q/p's reference bends to; q/p itself may still be a bad seed's.
+template <class T>
+KERNEL_FUNCTION State<T> bent_by_reference(const Filter<T>& fit, const JacobianMagnet<T>& f) {
+  State<T> s = fit.state;
+  const T change = fit.reference - s.k;
+  s.tx += f.tx_k * change;
+  s.ty += f.ty_k * change;
+  return s;
+}
+
 /// From z_in through the magnet to z_out. Newton: evaluate the bend once more, where the first SciFi hit says.
 template <bool Newton, class T, class Memory>
 KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
@@ -143,12 +153,12 @@ KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i,
   Mask<T> low_momentum;
   const State<T> before = fit.state;
   through_magnet(m, constant, pol, fit.reference, fit.state, f, low_momentum);
-  Noise<T> q = noise_UTTF<T>(constant + layout::UTTF, fit.reference, fit.state);
+  Noise<T> q = noise_UTTF<T>(constant + layout::UTTF, fit.reference, before, bent_by_reference(fit, f));
   if constexpr (Newton) {
     fit.reference = better_reference(tracks, i, constant, fit.state, f, fit.c, q, fit.reference);
     fit.state = before;
     through_magnet(m, constant, pol, fit.reference, fit.state, f, low_momentum);
-    q = noise_UTTF<T>(constant + layout::UTTF, fit.reference, fit.state);
+    q = noise_UTTF<T>(constant + layout::UTTF, fit.reference, before, bent_by_reference(fit, f));
   }
   carry(f, fit, memory);
   add(q, fit.c);

@@ -7,7 +7,7 @@ import parkf._fitter as _fitter
 import pytest
 
 from parkf.codegen.header import by_name_header, kernel_header
-from parkf.codegen.numpy_step import numpy_step
+from parkf.codegen.numpy_step import BEFORE_COLUMNS, numpy_step
 from parkf.steps import FORMS
 from parkf.steps.symbols import Local
 
@@ -63,6 +63,8 @@ def test_state_and_noise_are_those_of_the_formulas(forms, step, polarity):
     z0, z1 = z_of(step, STATE)
     keys = ("x0", "y0", "tx0", "ty0", "qop", "polarity", "z0", "z1")
     rows = {key: np.array([v]) for key, v in zip(keys, (*STATE, polarity, z0, z1), strict=True)}
+    # Where the hop through the magnet began: run by itself, it begins where it ends.
+    rows |= {key: np.array([v]) for key, v in zip(BEFORE_COLUMNS, STATE, strict=False)}
     functions = numpy_step(step)
     parameters = p[: len(step.parameters)]
     np.testing.assert_allclose(state[:4], np.ravel(functions.predict(parameters, rows)), rtol=1e-12)

@@ -2,6 +2,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -9,12 +10,12 @@ from parkf.datasets import build_step_datasets, check_dataset
 from parkf.datasets.checks import FEWEST_ROWS
 from parkf.datasets.legs import SETS
 from parkf.detector.field import DipoleSources, evaluate_on_grid
-from parkf.detector.geometry import load_geometry
+from parkf.detector.geometry import Z_IN, load_geometry
 from parkf.errors import ParkfError
 from parkf.files import sha256
 from parkf.simulation.gun import shoot
 from parkf.simulation.simulate import simulate
-from parkf.tables import PARTICLES, STEP_DATA
+from parkf.tables import PARTICLES, STATES, STEP_DATA
 
 DATA = Path(__file__).parents[2] / "data"
 STEPS = sorted(SETS)
@@ -88,7 +89,9 @@ def test_both_polarities_and_charges_are_there(datasets, step):
 
 # Scattering of each step, sigma of a slope times p in MeV, as LHCb's own parameters have it.
 @pytest.mark.parametrize(
-    ("step", "expected"), [("V", 1.22), ("VUT", 5.4), ("UT", 1.2), ("UTTF", 2.8), ("T", 1.38)]
+    ("step", "expected"),
+    # Between z_in and z_out it is 2.8; with half a UT layer before, 2.93.
+    [("V", 1.22), ("VUT", 5.4), ("UT", 1.2), ("UTTF", 2.93), ("T", 1.38)],
 )
 def test_truth_scatters_about_the_extrapolation(datasets, step, expected):
     data = datasets[step]
@@ -96,6 +99,25 @@ def test_truth_scatters_about_the_extrapolation(datasets, step, expected):
         scatter = (data[f"{slope}1"] - data[f"{slope}e"]) * data.p_true
         assert abs(_core(scatter) / expected - 1) < 0.15
         assert abs(np.median(scatter)) < 0.2 * expected
+
+
+def test_the_hop_through_the_magnet_starts_in_the_last_ut_layer(datasets, samples):
+    """The half layer before z_in belongs to it: 0.53 mm of silicon, by Highland's formula."""
+    pieces = [STATES.open(path).read().to_pandas() for path in samples.states]
+    columns = ["polarity", "event", "particle"]
+    at_z_in = pd.concat(pieces)[lambda s: s.plane == Z_IN].set_index(columns)
+    uttf = datasets["UTTF"]
+    recorded = at_z_in.loc[pd.MultiIndex.from_frame(uttf[columns])].reset_index(drop=True)
+    radiation_lengths = 1.06 / 93.7
+    expected = 13.6 * np.sqrt(radiation_lengths / 2) * (1 + 0.038 * np.log(radiation_lengths))
+    for slope in ("tx", "ty"):
+        t2 = recorded.tx**2 + recorded.ty**2
+        # In MeV at normal incidence: the path grows as N, the slope answers with N·√(1 + t²).
+        per_turn = (1 + t2) ** 0.75 * np.sqrt(1 + recorded[slope] ** 2)
+        turn = (recorded[slope] - uttf[f"{slope}0"]) * recorded.p / per_turn
+        outside = np.hypot(recorded.x, recorded.y) > 60
+        assert _core(turn[outside]) == pytest.approx(expected, rel=0.04)
+    assert np.abs(recorded.x - uttf.x0).max() < 1.0
 
 
 def test_there_is_no_material_between_z_out_and_the_first_layer(datasets):

@@ -7,7 +7,7 @@ functions.
 
 import numpy as np
 
-from parkf.codegen.numpy_step import numpy_step
+from parkf.codegen.numpy_step import BEFORE_COLUMNS, numpy_step
 from parkf.steps import FORMS
 
 STEPS_SIZE = np.array([1e-3, 1e-3, 1e-7, 1e-7, 0.0])
@@ -43,9 +43,11 @@ class Model:
         joined = self.forms.steps["T"].joined
         return (2 * gap + (y < 0)) // joined
 
-    def _by_row(self, function, name, row, state, polarity, z0, z1):
-        columns = (*state.T, polarity, z0, z1)
-        keys = ("x0", "y0", "tx0", "ty0", "qop", "polarity", "z0", "z1")
+    def _by_row(self, function, name, row, state, polarity, z0, z1, before=None):
+        # Where the hop through the magnet began; of no account elsewhere.
+        begins = (state if before is None else before)[:, :4].T
+        columns = (*state.T, polarity, z0, z1, *begins)
+        keys = ("x0", "y0", "tx0", "ty0", "qop", "polarity", "z0", "z1", *BEFORE_COLUMNS)
         results = None
         row = np.broadcast_to(row, len(state))
         for r in np.unique(row):
@@ -63,11 +65,11 @@ class Model:
         values = self._by_row(self.functions(name).predict, name, row, state, polarity, z0, z1)
         return np.column_stack([*values.values(), state[:, 4]])
 
-    def noise(self, name, row, state, polarity, z0, z1):
-        return self._by_row(self.functions(name).noise, name, row, state, polarity, z0, z1)
+    def noise(self, name, row, state, polarity, z0, z1, before=None):
+        return self._by_row(self.functions(name).noise, name, row, state, polarity, z0, z1, before)
 
-    def noise_matrix(self, name, row, state, polarity, z0, z1):
-        s = self.noise(name, row, state, polarity, z0, z1)
+    def noise_matrix(self, name, row, state, polarity, z0, z1, before=None):
+        s = self.noise(name, row, state, polarity, z0, z1, before)
         q = np.zeros((len(state), 5, 5))
         for a, c in enumerate("xy"):
             q[:, a, a], q[:, a + 2, a + 2] = s[c] ** 2, s["t" + c] ** 2
@@ -276,7 +278,9 @@ class ReferenceFit:
             f[:, :, :2] = np.eye(5, 2)
             there = base + f[:, :, 4] * (state[:, 4] - ref)[:, None]
             there[:, 4] = state[:, 4]
-            q = self.model.noise_matrix("UTTF", 0, self.at_reference(there), self.pol, self.z, self.z)
+            q = self.model.noise_matrix(
+                "UTTF", 0, self.at_reference(base), self.pol, self.z, self.z, before=state
+            )
             if last:
                 break
             self.reference = self._newton(there, f @ c @ f.transpose(0, 2, 1) + q)

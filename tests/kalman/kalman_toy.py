@@ -144,8 +144,8 @@ def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0, forms="impro
         z = z_next
         ut[:, :, layer] = strip(state, UT_DXDY[layer], UT_SIGMA, z_layer)
     state = model.predict("UT", 2, state, polarity, z, np.full(n, model.z_in))
-    state = model.magnet(state, k, polarity)
-    state[:, :4] += scatter(random, model.noise("UTTF", 0, state, polarity, z, z))
+    before, state = state, model.magnet(state, k, polarity)
+    state[:, :4] += scatter(random, model.noise("UTTF", 0, state, polarity, z, z, before=before))
 
     scifi = np.empty((4, n, 12))
     z = np.full(n, model.z_out)

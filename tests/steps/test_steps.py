@@ -1,11 +1,14 @@
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 import sympy as sp
 
 from parkf.codegen.numpy_step import COLUMNS, numpy_step
+from parkf.detector.geometry import load_geometry
 from parkf.steps import FORMS
+from parkf.steps.corrections import OPENING
 from parkf.steps.magnet import COEFFICIENTS, WEIGHTS, a, b
 from parkf.steps.symbols import (
     COMPONENTS,
@@ -46,7 +49,10 @@ def random_rows(n=50, seed=1):
         "polarity": random.choice([-1, 1], n),
         "z0": random.uniform(100, 700, n),
     }
-    return rows | {"z1": rows["z0"] + random.uniform(-90, 200, n)}
+    rows |= {"z1": rows["z0"] + random.uniform(-90, 200, n)}
+    # Some began around the beam pipe.
+    begins = {"x_in": random.normal(0, 60, n), "y_in": random.normal(0, 60, n)}
+    return rows | begins | {"tx_in": random.normal(0, 0.12, n), "ty_in": random.normal(0, 0.12, n)}
 
 
 def test_layout_is_the_triggers():
@@ -99,8 +105,6 @@ def test_kinds_say_where_a_parameter_acts(step):
             assert symbol not in in_noise | in_state
         elif parameter.kind == "extrapolation":
             assert symbol in in_state - in_noise
-        else:
-            assert symbol not in in_noise
 
 
 @every_step
@@ -206,3 +210,40 @@ def test_a_stiff_track_goes_straight(step):
         return np.abs(np.array(moved) - straight).max(axis=1)
 
     assert (bend(1e6) <= 0.11 * bend(1e5) + 1e-12).all()
+
+
+def _noise_of_the_hop(**changed):
+    rows = {"qop": 1 / 20e3, "polarity": 1.0, "z0": 7826.0, "z1": 7826.0, "x_in": 200.0, "y_in": 100.0}
+    rows |= {"x0": 600.0, "y0": 300.0, "tx0": 0.1, "ty0": 0.05, "tx_in": 0.1, "ty_in": 0.05} | changed
+    step = FORMS["improved"].steps["UTTF"]
+    p = np.array([parameter.start for parameter in step.parameters])
+    return {
+        n: v[0] for n, v in numpy_step(step).noise(p, {n: np.array([v]) for n, v in rows.items()}).items()
+    }
+
+
+def test_hardly_anything_scatters_in_the_opening_around_the_beam_pipe():
+    """Its size is the geometry's; the rest of the material is behind the bend, where slopes feel it alone."""
+    data = Path(__file__).parents[2] / "data/geometry"
+    for name in ("run3.yaml", "run3_fullsim.yaml"):
+        slabs = load_geometry(data / name).description.slabs
+        assert {slab.opening for slab in slabs if slab.name == "ut_box"} == {OPENING}
+    outside = _noise_of_the_hop(x_in=36.0, y_in=10.0)
+    assert outside == _noise_of_the_hop(x_in=-10.0, y_in=-36.0)
+    inside = _noise_of_the_hop(x_in=-34.0, y_in=34.0)
+    shares = {"x": 0.3, "y": 0.3, "tx": 0.6, "ty": 0.6, "rho_x": 1.0, "rho_y": 1.0}
+    assert {n: inside[n] / outside[n] for n in shares} == pytest.approx(shares)
+
+
+def test_scattering_grows_with_path_and_bend():
+    """By hand: a turn in material across z, and what a kick of s makes of it behind the magnet."""
+    straight, steep = _noise_of_the_hop(), _noise_of_the_hop(tx0=0.3, tx_in=0.3)
+    n = np.sqrt(1 + 0.05**2 + np.array([0.1, 0.3]) ** 2)
+    path, answer = np.sqrt(n), n * np.sqrt(1 + np.array([0.1, 0.3]) ** 2)
+    assert steep["tx"] / straight["tx"] == pytest.approx((path[1] * answer[1]) / (path[0] * answer[0]))
+    # Bent from 0.1 to 0.6: somewhere between (N'/N)^3 of a turn before and N'/N, a turn's gain across tx.
+    bent = _noise_of_the_hop(tx0=0.6)
+    stretch = np.sqrt((1 + 0.6**2 + 0.05**2) / (1 + 0.1**2 + 0.05**2))
+    assert stretch < bent["tx"] / straight["tx"] < stretch**3
+    assert 1 < bent["ty"] / straight["ty"] < stretch
+    assert 1 < bent["x"] / straight["x"] < bent["tx"] / straight["tx"]

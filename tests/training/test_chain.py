@@ -38,7 +38,7 @@ def _parameters(name, stretch=1.0):
     for i, parameter in enumerate(STEPS[name].parameters):
         if parameter.kind == "extrapolation" and parameter.parity == -1:
             p[i] = 0.0
-        if parameter.kind == "noise" and "correlation" not in parameter.text:
+        if parameter.kind == "noise" and parameter.unit != "1" and "growth" not in parameter.text:
             p[i] *= stretch
     return p
 
@@ -75,8 +75,10 @@ def datasets(tmp_path_factory):
     for z in UT_LAYERS[1:]:
         go("UT", z)
     go("UT", Z_IN, scatters=False)
+    begins = {f"{c}_in": rows[f"{c}0"] for c in COMPONENTS}
     for c in ("x", "y"):
         rows[f"{c}0"] = rows[f"{c}0"] + (Z_OUT - Z_IN) * rows[f"t{c}0"]
+    rows.update(begins)
     rows["z0"] = np.full(COUNT, Z_OUT)
     go("UTTF", Z_OUT)
     go("TFT", SCIFI, scatters=False)

@@ -46,13 +46,12 @@ class KernelPrinter(CXX17CodePrinter):
         if exponent.is_negative:
             raise NotImplementedError(f"{expr}: inverse powers are for shared_inverses")
         text = self._print(base)
-        whole, half = divmod(2 * exponent, 2)
+        whole, quarters = divmod(4 * exponent, 4)
+        if not quarters.is_integer:
+            raise NotImplementedError(f"power {exponent} in a formula: the kernel has none but quarters")
         root = f"root({text})"
-        if exponent == sp.Rational(3, 4):
-            return f"(root({root}) * {root})"
-        if half not in (0, 1):
-            raise NotImplementedError(f"power {exponent} in a formula: the kernel has none but halves")
-        factors = [self.parenthesize(base, 1000, strict=True)] * int(whole) + [root] * int(half)
+        roots = {0: [], 1: [f"root({root})"], 2: [root], 3: [f"root({root})", root]}[int(quarters)]
+        factors = [self.parenthesize(base, 1000, strict=True)] * int(whole) + roots
         return factors[0] if len(factors) == 1 else f"({' * '.join(factors)})"
 
 

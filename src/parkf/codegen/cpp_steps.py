@@ -5,7 +5,7 @@ import sympy as sp
 from parkf.codegen.cpp_expressions import assignments
 from parkf.codegen.cpp_transport import SparseJacobian, levers_and_bend
 from parkf.steps import Step
-from parkf.steps.symbols import COMPONENTS, STATE, h, k, pol
+from parkf.steps.symbols import BEFORE, COMPONENTS, STATE, h, k, pol
 
 
 def step_functions(step: Step) -> list[str]:
@@ -44,11 +44,13 @@ def _noise_function(step: Step) -> list[str]:
     used = set().union(*(form.free_symbols for form in targets.values()))
     body = [f"const T {v} = s.{v};" for v in STATE if v in used]
     body += ["(void)s;"] if not body else []
+    begins = [f"const T {v} = before.{s};" for v, s in zip(BEFORE, STATE, strict=True) if v in used]
+    body += begins if begins or not step.through_magnet else ["(void)before;"]
     body += [f"(void){v};" for v in step.kernel_inputs if v not in used]
     return [
         "template <class T, class P>",
         f"KERNEL_FUNCTION Noise<T> noise_{step.name}(const P& p, const T& k{_inputs(step)},"
-        " const State<T>& s) {",
+        f"{' const State<T>& before,' if step.through_magnet else ''} const State<T>& s) {{",
         "  Noise<T> q;",
         *(f"  {line}" for line in body + assignments(targets)),
         "  return q;",
@@ -69,7 +71,8 @@ def by_name(steps: list[Step]) -> list[str]:
     ]
     for step in steps:
         planes = "".join(f", planes[{i}]" for i in range(len(step.kernel_inputs)))
-        noise = f"q = noise_{step.name}<T>(p, s.k{planes}, s);" if step.noise else ""
+        begin = ", s" if step.through_magnet else ""
+        noise = f"q = noise_{step.name}<T>(p, s.k{planes}{begin}, s);" if step.noise else ""
         lines += [
             f'  if (name == "{step.name}") {{',
             *([f"    {noise}"] if noise else []),

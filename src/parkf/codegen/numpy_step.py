@@ -11,7 +11,7 @@ from sympy.codegen.rewriting import create_expand_pow_optimization
 
 from parkf.steps import Step
 from parkf.steps.step import NOISE
-from parkf.steps.symbols import COMPONENTS, STATE, h, k, pol, state_derivative, z0, z1
+from parkf.steps.symbols import BEFORE, COMPONENTS, STATE, h, k, pol, state_derivative, z0, z1
 
 Array = NDArray[np.float64]
 Rows = Mapping[str, NDArray]
@@ -22,6 +22,8 @@ _multiplied = create_expand_pow_optimization(8)
 
 # Columns of a step dataset that the formulas read, in the order of the generated functions' arguments.
 COLUMNS = ("x0", "y0", "tx0", "ty0", "qop", "polarity", "z0", "z1")
+# More of them for the noise of the hop through the magnet: the state at z_in.
+BEFORE_COLUMNS = tuple(str(symbol) for symbol in BEFORE)
 _FUNCTIONS = {
     "Local": lambda value: value,
     "Side": lambda value: np.where(np.asarray(value) < 0, -1.0, 1.0),
@@ -34,7 +36,8 @@ class NumpyStep:
 
     `rows` maps the columns x0, y0 (mm), tx0, ty0 (rad), qop (1/MeV, at production), polarity (+1 MagUp), z0
     and z1 (mm, of the very points) to arrays of shape (n,); more columns may be there. `p` are the m
-    parameters of one set, shape (m,). For ``UTTF`` the state is the magnet table's at z_out.
+    parameters of one set, shape (m,). For ``UTTF`` the state is the magnet table's at z_out, and x_in, y_in,
+    tx_in, ty_in the one that the table was asked with.
     """
 
     def __init__(self, step: Step) -> None:
@@ -118,14 +121,17 @@ def numpy_step(step: Step) -> NumpyStep:
 
 def _compiled(expressions: list[sp.Expr], parameters: tuple[sp.Symbol, ...]) -> _Evaluation:
     """Turn expressions into one NumPy function of (p, rows) that shares common subexpressions."""
-    arguments = (list(parameters), *STATE, k, pol, h, z0, z1)
+    used = set().union(*(form.free_symbols for form in expressions))
+    begins = BEFORE if used & set(BEFORE) else ()
+    arguments = (list(parameters), *STATE, k, pol, h, z0, z1, *begins)
     function = sp.lambdify(arguments, expressions, modules=[_FUNCTIONS, "numpy"], cse=_shared)
 
     def evaluate(p: Array, rows: Rows) -> list[Array]:
         columns = [np.asarray(rows[name], dtype=np.float64) for name in COLUMNS]
         x, y, tx, ty, qop, polarity, start, end = columns
+        before = [np.asarray(rows[str(symbol)], dtype=np.float64) for symbol in begins]
         values = function(
-            np.asarray(p, dtype=np.float64), x, y, tx, ty, qop, polarity, polarity * qop, start, end
+            np.asarray(p, dtype=np.float64), x, y, tx, ty, qop, polarity, polarity * qop, start, end, *before
         )
         return [value if np.shape(value) == x.shape else np.full(x.shape, float(value)) for value in values]
 

@@ -3,6 +3,10 @@
 Each row holds the true state at a step's origin, the true state at its target, and the origin carried to the
 target's z by Runge-Kutta with the true local momentum and without material: what a step function has to
 reproduce, and what scattering adds.
+
+A state is recorded in the middle of a layer: the second half of the last UT layer's material lies before
+z_in, on a way that the fit goes without scattering. The hop through the magnet therefore starts from the
+state in that layer, carried to z_in: what the half layer does is scattering of this step.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +20,7 @@ from tqdm import tqdm
 
 from parkf.datasets.legs import BEAM_LINE_SET, SETS, Legs, legs_of_steps, select_particles
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import Beam, Geometry
+from parkf.detector.geometry import UT_PLANES, Beam, Geometry
 from parkf.errors import ParkfError
 from parkf.simulation.events import particle_key, read_by_event
 from parkf.tables import PARTICLES, STATES, STEP_DATA
@@ -193,6 +197,9 @@ def _rows(
         moved = propagate(field, piece.polarity, vertex, z, (z_target[to_beam], 0.0, 0.0), threads=threads)
         target[to_beam] = moved.states[:, :4]
         good[to_beam] = moved.ok
+    if step == "UTTF":
+        origin, carried = _from_last_ut_layer(piece, legs.origin, origin, field, threads)
+        good &= carried
     start = np.column_stack([origin, particles["charge"] / p_origin])
     moved = propagate(field, piece.polarity, start, z_origin, (z_target, 0.0, 0.0), threads=threads)
     good &= moved.ok
@@ -213,6 +220,25 @@ def _rows(
         columns[f"{name}1"] = target[:, index]
         columns[f"{name}e"] = moved.states[:, index]
     return {name: columns[name][good].astype(kind.to_pandas_dtype()) for name, kind in STEP_DATA.columns}
+
+
+def _from_last_ut_layer(
+    piece: _Piece, at_z_in: np.ndarray, recorded: np.ndarray, field: FieldMap, threads: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """States (n, 4) at z_in, from the last UT layer where a particle crossed it, and which came through."""
+    states = piece.states
+    # The layer is the plane before z_in.
+    before = at_z_in - 1
+    same = (before >= 0) & (states["plane"][before] == UT_PLANES[-1]) & states["active"][before]
+    for name in ("event", "particle"):
+        same &= states[name][before] == states[name][at_z_in]
+    before, z_in = before[same], states["z"][at_z_in[same]]
+    local_qop = piece.particles["charge"][before] / states["p"][before]
+    start = np.column_stack([_states(states, before), local_qop])
+    moved = propagate(field, piece.polarity, start, states["z"][before], (z_in, 0.0, 0.0), threads=threads)
+    origin, good = recorded.copy(), np.ones(len(at_z_in), bool)
+    origin[same], good[same] = moved.states[:, :4], moved.ok
+    return origin, good
 
 
 def _states(states: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.codegen.numpy_step import NumpyStep, numpy_step
+from parkf.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep, numpy_step
 from parkf.parameters.parameter_set import ParameterSet
 from parkf.steps.magnet import BINS, HEADER
 from parkf.training.magnet_table import MagnetTable
@@ -146,7 +146,8 @@ def _hops(a: _Predictor, b: _Predictor) -> Iterator[_Hop]:
 
 def _behind_the_magnet(a: _Predictor, b: _Predictor, rows: Rows) -> Iterator[_Hop]:
     ends = a.magnet(rows)
-    sigma = a.sigma("UTTF", 0, rows)
+    there = _at(rows, ends, rows["z1"], rows["z1"]) | dict(zip(BEFORE_COLUMNS, _states(rows).T, strict=True))
+    sigma = a.sigma("UTTF", 0, there)
     yield _Hop("magnet", rows["qop"], _difference(ends, b.magnet(rows)), sigma)
     # What leaves the detector is no track.
     inside = np.all(np.abs(ends[:, :2]) < [3000.0, 2500.0], axis=1)

@@ -2,12 +2,15 @@
 
 import sympy as sp
 
-from parkf.steps.step import Numbers, Parameter, Step, after_loss, scattering
-from parkf.steps.symbols import h, k, parameters, ten, tx, ty, x, y
+from parkf.steps.step import Numbers, Parameter, Step, after_loss, scattering, turned
+from parkf.steps.symbols import BEFORE, Side, h, k, parameters, ten, tx, ty, x, y
 
 _NAME = "UTTF"
 _TEXT = "corrections to the magnet table at z_out, and the scattering from z_in to z_out"
 _SETS = ("forward",)
+# Half size, in mm, of the opening around the beam pipe in what stands behind the UT: hardly anything scatters
+# inside.
+OPENING = 35
 
 
 def _production() -> Step:
@@ -55,10 +58,7 @@ def _production() -> Step:
 
 
 def _improved() -> Step:
-    """Linear and quadratic corrections, and the spread of the energy loss.
-
-    A loss that differs from the mean by δ turns tx by δ·kick·k²: below 5 GeV as much as scattering does.
-    """
+    """Linear and quadratic corrections, and the scattering of a track that knows where it began."""
     p = Numbers()
     ty1 = ty + p("ty", "MeV", parity=-1) * h
     y1 = y + ten(2) * p("y", "1e2 mm MeV", parity=-1) * h
@@ -66,25 +66,45 @@ def _improved() -> Step:
     x1 = x + ten(2) * p("x, linear", "1e2 mm MeV", parity=-1) * h
     x1 += ten(5) * p("x, quadratic", "1e5 mm MeV²") * k**2
     k_here, _ = after_loss(p("energy lost before the bend", "MeV", 17.0, "loss"))
-    angle, spread = (
-        p("scattering angle in x times momentum", "MeV", 2.5, "noise"),
-        p("spread of the loss times kick", "1e3 MeV²", 3.0, "noise"),
-    )
-    shift, spread_x = (
-        p("scattering of x times momentum", "1e2 mm MeV", 90.0, "noise"),
-        p("spread of the loss times shift", "1e5 mm MeV²", 90.0, "noise"),
-    )
-    # With N at z_out, as a compromise: half of the scattering happens before the bend, at smaller slopes.
-    turn = sp.Abs(k) * sp.sqrt(1 + tx**2 + ty**2)
-    sigma_tx = sp.sqrt((angle * turn) ** 2 + (ten(3) * spread * k**2) ** 2)
-    sigma_x = ten(2) * sp.sqrt((shift * turn) ** 2 + (ten(3) * spread_x * k**2) ** 2)
-    rho_x = p("correlation of x and tx", "1", 0.87, "noise")
-    sigma_ty = p("scattering angle in y times momentum", "MeV", 2.43, "noise") * turn
-    sigma_y = ten(2) * p("scattering of y times momentum", "1e2 mm MeV", 90.0, "noise") * turn
-    rho_y = p("correlation of y and ty", "1", 0.85, "noise")
-    noise = scattering((sigma_x, sigma_y), (sigma_tx, sigma_ty), (rho_x, rho_y))
     outputs = {"x": x1, "y": y1, "tx": tx1, "ty": ty1}
+    noise = _scattering(p)
     return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, local_qop=k_here)
+
+
+def _scattering(p: Numbers) -> dict[str, sp.Expr]:
+    """Give the scattering from z_in on, as the field has changed it, and the spread of the energy loss.
+
+    The field adds to s = tx/N whatever s is, N = √(1 + tx² + ty²). A turn by dtx at z_in therefore becomes
+    (N'/N)³·dtx behind the bend, less what the field's edges focus; scattering there is (N'/N)² times as wide
+    as at z_in, nearly. Vertically a turn would become (N'/N)·dty, of which the edges take half back. For
+    positions half of the way counts. A loss that differs from the mean by δ turns tx by δ·kick·k²: for soft
+    tracks as much as scattering does. Landau's δ beside it widens the core by 3/2 powers of k, where two
+    normal widths would make it less for hard tracks and more for soft ones.
+    """
+    x_in, y_in, tx_in, ty_in = BEFORE
+    before = {tx: tx_in, ty: ty_in}
+    turn_x, turn_y = (turned(t).subs(before, simultaneous=True) for t in (tx, ty))
+    stretch = sp.sqrt((1 + tx**2 + ty**2) / (1 + tx_in**2 + ty_in**2))
+    inside = (1 + Side(sp.Min(OPENING - sp.Abs(x_in), OPENING - sp.Abs(y_in)))) / 2
+    angle = p("scattering angle in x times momentum", "MeV", 2.8, "noise")
+    spread = p("its growth with the spread of the loss", "GeV^3/2", 0.9, "noise")
+    shift = p("scattering of x times momentum", "1e2 mm MeV", 100.0, "noise")
+    spread_x = p("its growth with the spread of the loss", "GeV^3/2", 0.5, "noise")
+    rho_x = p("correlation of x and tx", "1", 0.87, "noise")
+    angle_y = p("scattering angle in y times momentum", "MeV", 2.8, "noise")
+    shift_y = p("scattering of y times momentum", "1e2 mm MeV", 100.0, "noise")
+    rho_y = p("correlation of y and ty", "1", 0.85, "noise")
+    open_angle = p("share of the angles' widths around the beam pipe", "1", 0.6, "noise")
+    open_shift = p("share of the positions' widths around the beam pipe", "1", 0.3, "noise")
+    slopes = 1 + (open_angle - 1) * inside
+    places = 1 + (open_shift - 1) * inside
+    # In GeV, so that the numbers are of order one.
+    growth = (ten(3) * sp.Abs(k)) ** sp.Rational(3, 2)
+    sigma_tx = slopes * stretch**2 * angle * turn_x * (1 + spread * growth)
+    sigma_x = places * stretch * shift * turn_x * (1 + spread_x * growth)
+    sigma_ty = slopes * sp.sqrt(stretch) * angle_y * turn_y
+    sigma_y = places * shift_y * turn_y
+    return scattering((ten(2) * sigma_x, ten(2) * sigma_y), (sigma_tx, sigma_ty), (rho_x, rho_y))
 
 
 PRODUCTION = _production()

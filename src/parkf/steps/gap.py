@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import sympy as sp
 
-from parkf.steps.step import Numbers, after_loss
+from parkf.steps.step import Numbers, after_loss, gain
 from parkf.steps.symbols import Local, h, ten, tx, ty, x, y, z0, z1
 
 dz = z1 - z0
@@ -24,8 +24,8 @@ MIDDLE = {X: ten(-3) * (x + tx * dz / 2), Y: ten(-3) * (y + ty * dz / 2), H: ten
 
 def forms(
     p: Numbers, bend: Sequence[sp.Expr], turn: Sequence[sp.Expr], lever: Sequence[sp.Expr], field: float
-) -> tuple[dict[str, sp.Expr], dict[sp.Symbol, sp.Expr]]:
-    """Give the outputs of a step over a gap, and the parts that they are made of.
+) -> tuple[dict[str, sp.Expr], dict[sp.Symbol, sp.Expr], sp.Expr]:
+    """Give the outputs of a step over a gap, the parts that they are made of, and by what q/p has grown.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def forms(
     }
     named = {"X": MIDDLE[X], "Y": MIDDLE[Y], "B": mean, "C": twist, "b": bent, "c": turned}
     named[r"\lambda"] = Local(1 - share)
-    return outputs, {sp.Symbol(name): part for name, part in named.items()}
+    return outputs, {sp.Symbol(name): part for name, part in named.items()}, gain(loss)
 
 
 def _sum(p: Numbers, text: str, terms: Sequence[sp.Expr], start: float) -> sp.Expr:

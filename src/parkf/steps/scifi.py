@@ -66,7 +66,7 @@ def _improved() -> Step:
     """One set a gap: the terms odd in X and in Y tell the sides apart."""
     p = Numbers()
     one = sp.Integer(1)
-    outputs, parts = gap.forms(
+    outputs, parts, gain = gap.forms(
         p,
         bend=(
             *(one, X, Y, X**2, Y**2, ty * Y),
@@ -79,7 +79,7 @@ def _improved() -> Step:
         lever=(one, Y**2, X**2),
         field=-0.2,
     )
-    noise = p.scattering(1.35, gap.levers(1.35))
+    noise = p.scattering(1.35, gap.levers(1.35), gain)
     return Step(
         name=_NAME,
         text=_TEXT,

@@ -8,7 +8,19 @@ from typing import Literal
 
 import sympy as sp
 
-from parkf.steps.symbols import COMPONENTS, STATE, h, k, state_derivative, tx, ty, without_local, z0, z1
+from parkf.steps.symbols import (
+    BEFORE,
+    COMPONENTS,
+    STATE,
+    h,
+    k,
+    state_derivative,
+    tx,
+    ty,
+    without_local,
+    z0,
+    z1,
+)
 
 Kind = Literal["extrapolation", "loss", "noise", "free"]
 NOISE = ("x", "y", "tx", "ty", "rho_x", "rho_y")
@@ -89,6 +101,11 @@ class Step:
         return tuple(i for i, parameter in enumerate(self.parameters) if parameter.kind == kind)
 
     @property
+    def through_magnet(self) -> bool:
+        """Whether the step is the hop by table, whose noise may know where the hop began."""
+        return self.local_qop is not None
+
+    @property
     def kernel_outputs(self) -> tuple[sp.Expr, ...]:
         """x, y, tx, ty at the target, with z0 and z1 taken from the planes."""
         return tuple(without_local(form) for form in self._on_planes)
@@ -141,6 +158,9 @@ class Step:
         names = {"x": "x", "y": "y", "tx": "t_x", "ty": "t_y"}
         symbols = {s: sp.Symbol(names[str(s)]) for s in STATE}
         symbols |= {z0: sp.Symbol("z_0"), z1: sp.Symbol("z_0") + sp.Symbol(r"\Delta z")}
+        symbols |= {
+            b: sp.Symbol(rf"{names[str(s)]}^\mathrm{{in}}") for b, s in zip(BEFORE, STATE, strict=True)
+        }
         symbols |= {p: sp.Symbol(f"p_{{{i}}}") for i, p in enumerate(self.symbols)}
         lines: dict[str, str] = {}
         known: dict[sp.Expr, sp.Symbol] = {}
@@ -176,8 +196,12 @@ def turned(t: sp.Expr) -> sp.Expr:
 
 def after_loss(loss: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     """Give k and h of a track that has lost `loss` (MeV) since production, to first order in loss/p."""
-    gain = 1 + sp.Abs(k) * loss
-    return k * gain, h * gain
+    return k * gain(loss), h * gain(loss)
+
+
+def gain(loss: sp.Expr) -> sp.Expr:
+    """Give by what q/p has grown since production, to first order in loss/p."""
+    return 1 + sp.Abs(k) * loss
 
 
 class Numbers:
@@ -194,7 +218,7 @@ class Numbers:
         return sp.Symbol(f"p{len(self.parameters) - 1}", real=True)
 
     def scattering(
-        self, angle: float, levers: Sequence[tuple[sp.Expr, str, str, float]]
+        self, angle: float, levers: Sequence[tuple[sp.Expr, str, str, float]], gain: sp.Expr = sp.S.One
     ) -> dict[str, sp.Expr]:
         """Declare the numbers of scattering in a step.
 
@@ -205,6 +229,8 @@ class Numbers:
         levers : sequence of (term, text, unit, start)
             The width of the position is that of a turn by MeV over the momentum, times a sum of numbers, each
             by its term.
+        gain : sympy.Expr
+            Production's momentum over the one at the step.
         """
         sigma, slope, rho = [], [], []
         for plane, t in (("x", tx), ("y", ty)):
@@ -212,9 +238,8 @@ class Numbers:
                 self(f"scattering in {plane} {text}", unit, start, "noise") for _, text, unit, start in levers
             ]
             lever = sp.Add(*(q * term for q, (term, *_) in zip(numbers, levers, strict=True)))
-            sigma.append(lever * turned(t))
-            slope.append(
-                self(f"scattering angle in {plane} times momentum", "MeV", angle, "noise") * turned(t)
-            )
+            turn = gain * turned(t)
+            sigma.append(lever * turn)
+            slope.append(self(f"scattering angle in {plane} times momentum", "MeV", angle, "noise") * turn)
             rho.append(self(f"correlation of {plane} and t{plane}", "1", 0.8, "noise"))
         return scattering((sigma[0], sigma[1]), (slope[0], slope[1]), (rho[0], rho[1]))

@@ -1,7 +1,8 @@
 """The symbols that the formulas of the steps are written in.
 
 State (x, y, tx, ty) in mm and rad at z0; k = q/p at production in 1/MeV; h = pol·k, the q/p that a track in
-MagUp with the same trajectory would have; z0 and z1 the z of origin and target in mm.
+MagUp with the same trajectory would have; z0 and z1 the z of origin and target in mm. The hop through the
+magnet corrects the state at its end; (x_in, y_in, tx_in, ty_in) is where it began.
 """
 
 import sympy as sp
@@ -10,6 +11,7 @@ x, y, tx, ty, k, h, pol = sp.symbols("x y tx ty k h pol", real=True)
 z0, z1 = sp.symbols("z0 z1", real=True)
 
 STATE = (x, y, tx, ty)
+BEFORE = sp.symbols("x_in y_in tx_in ty_in", real=True)
 COMPONENTS = ("x", "y", "tx", "ty")
 
 

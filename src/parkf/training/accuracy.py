@@ -1,13 +1,14 @@
 """``accuracy.json``: how far every form is from Runge–Kutta, in units of the scattering it adds to."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from parkf.codegen.numpy_step import numpy_step
+from parkf.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS, numpy_step
 from parkf.errors import ParkfError
 from parkf.files import read_json, sha256
 from parkf.steps import FORMS, Forms
@@ -15,7 +16,7 @@ from parkf.training.chain import measure_chain
 from parkf.training.magnet_table import load_table
 from parkf.training.minimise import F64
 from parkf.training.result import BinAccuracy, FitResult, load_results
-from parkf.training.rows import COMPONENTS, StoredRows, read_batches, store_sets
+from parkf.training.rows import COMPONENTS, Rows, StoredRows, read_batches, store_sets
 from parkf.training.spread import Spreads
 from parkf.training.train import add_residuals
 
@@ -96,12 +97,18 @@ def _step_accuracy(
     spreads = Spreads()
     for number in sets:
         p = np.array(result.sets[number].values)
-        noise = (functions, p) if functions.step.noise else (numpy_step(forms.steps["UTTF"]), scattering)
-        add_residuals(spreads, functions, p, rows[number], *noise)
+        noise = partial(functions.noise, p) if functions.step.noise else partial(_magnets, forms, scattering)
+        add_residuals(spreads, functions, p, rows[number], noise)
     figures = spreads.figures()
     if functions.step.noise:
         return figures
     return [figure.model_copy(update={"truth_width": None}) for figure in figures]
+
+
+def _magnets(forms: Forms, p: F64, rows: Rows) -> dict[str, F64]:
+    """UTTF's scattering for rows at z_out, which do not say where they came from: as if straight on."""
+    begins = {name: rows[column] for name, column in zip(BEFORE_COLUMNS, COLUMNS, strict=False)}
+    return numpy_step(forms.steps["UTTF"]).noise(p, {**rows, **begins})
 
 
 def _collect(bins: list[BinAccuracy]) -> dict[str, list[dict[str, Any]]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.codegen.numpy_step import NumpyStep, numpy_step
+from parkf.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep, numpy_step
 from parkf.steps import Forms
 from parkf.steps.magnet import HEADER
 from parkf.training.magnet_table import MagnetTable
@@ -99,6 +99,7 @@ class _Track:
             moved = table.extrapolate(shifted, qop, self.rows["polarity"])
             jacobian[:, :, column] = (moved - ends) / SLOPE_STEP
         self._carry(jacobian)
+        self.rows |= dict(zip(BEFORE_COLUMNS, states.T, strict=True))
         z_out = float(table.header[HEADER.index("z_out")])
         self._move(ends, np.full(len(ends), z_out))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from parkf.codegen.numpy_step import NumpyStep
+from parkf.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
 from parkf.errors import ParkfError
 from parkf.steps.magnet import HEADER
 from parkf.training.magnet_table import MagnetTable
@@ -35,7 +35,8 @@ def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64)
     Returns
     -------
     dict of (n,) arrays
-        The rows with x0, y0, tx0, ty0 at z_out, and Runge–Kutta moved to the momentum that the form takes the
+        The rows with x0, y0, tx0, ty0 at z_out, x_in, y_in, tx_in, ty_in at z_in, and Runge–Kutta moved to
+        the momentum that the form takes the
         track to have: what one particle loses more than another is no fault of the form but scattering, and
         stays in the truth. The few per mille beyond the grid's edge are left out: the table ends there, and
         neither corrections nor scattering should pay for it.
@@ -58,7 +59,8 @@ def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64)
     assumed = table.extrapolate(origins, functions.local_qop(p, rows["qop"]), rows["polarity"])
     own = table.extrapolate(origins, np.sign(rows["qop"]) / rows["p_true"], rows["polarity"])
     moved = {f"{c}e": rows[f"{c}e"] + assumed[:, i] - own[:, i] for i, c in enumerate(COMPONENTS)}
-    return {**rows, **{f"{c}0": assumed[:, i] for i, c in enumerate(COMPONENTS)}, **moved}
+    begins = dict(zip(BEFORE_COLUMNS, origins.T, strict=True))
+    return {**rows, **begins, **{f"{c}0": assumed[:, i] for i, c in enumerate(COMPONENTS)}, **moved}
 
 
 def loss_before_bend(functions: NumpyStep, table: MagnetTable, rows: StoredRows, start: F64) -> float:

@@ -25,6 +25,8 @@ SAMPLE = 10_000
 # Estimated distance to the minimum, in units of the likelihood: what Minuit accepts by default.
 LARGEST_EDM = 1e-4
 MOST_PASSES = 20
+# In units of a parameter's step: nearer to a limit is at it.
+AT_LIMIT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Fits:
             if not minuit.valid:
                 raise _InvalidError(_reason(minuit))
             hessian = problem.curvature(self.sample, w) / self.share
-            w, nll, edm, scores, passes = _newton(problem, hessian, w, self.rows)
+            w, nll, edm, scores, free, passes = _newton(problem, hessian, w, self.rows)
             hessian = problem.curvature(self.sample, w) / self.share
         except _InvalidError as invalid:
             end = problem.place(w)
@@ -109,7 +111,9 @@ class Fits:
                 "More events, or a form with fewer parameters, may help"
             ) from None
         end = problem.place(w)
-        inverse = np.linalg.inv(hessian)
+        # What stands at its limit is known to be there: the tail's share, where there is none.
+        inverse = np.zeros_like(hessian)
+        inverse[np.ix_(free, free)] = np.linalg.inv(hessian[np.ix_(free, free)])
         moved = self._inherit(problem, w, scores) @ -inverse @ directions.T
         self._moved |= {
             f.index: column for f, column in zip(floating, moved.T, strict=True) if f.index < self._parameters
@@ -123,7 +127,7 @@ class Fits:
             values=end[[f.index for f in floating]].tolist(),
             errors=errors.tolist(),
             naive_errors=np.sqrt(np.diag(directions @ inverse @ directions.T)).tolist(),
-            correlation=(sandwich / np.outer(errors, errors)).tolist(),
+            correlation=_correlation(sandwich).tolist(),
             edm=edm,
             nll=nll,
             calls=calls + passes,
@@ -217,19 +221,33 @@ class _Problem:
             shifted[i] += 0.1 * error if w[i] + error < high else -0.1 * error
             columns.append((self.gradient(rows, shifted) - gradient) / (shifted[i] - w[i]))
         hessian = 0.5 * (np.array(columns) + np.array(columns).T)
-        if not np.all(np.linalg.eigvalsh(hessian) > 0):
+        # At a limit it need not be.
+        low, high = self.limits.T
+        inner = (w > low + AT_LIMIT) & (w < high - AT_LIMIT)
+        if not np.all(np.linalg.eigvalsh(hessian[np.ix_(inner, inner)]) > 0):
             raise _InvalidError("the curvature is not positive")
         return hessian
 
 
-def _newton(problem: _Problem, hessian: F64, w: F64, rows: StoredRows) -> tuple[F64, float, float, F64, int]:
+def _correlation(covariance: F64) -> F64:
+    """Correlation matrix; what has no error is correlated with nothing."""
+    errors = np.sqrt(np.diag(covariance))
+    correlation = np.eye(len(errors))
+    known = np.ix_(errors > 0, errors > 0)
+    correlation[known] = covariance[known] / np.outer(errors, errors)[known]
+    return correlation
+
+
+def _newton(
+    problem: _Problem, hessian: F64, w: F64, rows: StoredRows
+) -> tuple[F64, float, float, F64, NDArray[np.bool_], int]:
     """Go on to the minimum of all rows.
 
     Returns
     -------
-    w, nll, edm, scores, passes
+    w, nll, edm, scores, free, passes
         The minimum, the likelihood there, the estimated distance to it, the derivatives summed over each
-        group of particles (GROUPS, f), and how often the rows were read.
+        group of particles (GROUPS, f), what does not stand at a limit (f,), and how often the rows were read.
     """
     low, high = problem.limits.T
     edm, before = np.inf, None
@@ -244,13 +262,17 @@ def _newton(problem: _Problem, hessian: F64, w: F64, rows: StoredRows) -> tuple[
         gradient = scores.sum(axis=0)
         if before is not None:
             hessian = _updated(hessian, w - before[0], gradient - before[1])
-        # What stands at a limit and is pressed against it stays there.
-        free = ~((w <= low) & (gradient > 0) | (w >= high) & (gradient < 0))
+        # What stands at a limit and is pressed against it stays there; Minuit comes close to one at most.
+        pressed_down, pressed_up = (
+            (w <= low + AT_LIMIT) & (gradient > 0),
+            (w >= high - AT_LIMIT) & (gradient < 0),
+        )
+        free = ~(pressed_down | pressed_up)
         step = np.zeros(len(w))
         step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
         edm = float(-0.5 * gradient @ step)
         if edm < LARGEST_EDM:
-            return w, nll, edm, scores, passes
+            return w, nll, edm, scores, free, passes
         before = w, gradient
         w = np.clip(w + step, low, high)
     raise _InvalidError(f"its distance to the minimum is {edm:.2g}, allowed {LARGEST_EDM:.2g}")

@@ -1,8 +1,9 @@
 r"""The density of the fits of scattering: a normal core with a wide tail of the same centre.
 
-With q the squared distance in units of the core, the density of position and slope is
+With q the squared distance in units of the core, the density of one component (d = 1), or of position and
+slope (d = 2), is
 
-.. math:: (1 - ε)\,N_2(q) + ε\,t_2(q/K^2)/K^2
+.. math:: (1 - ε)\,N_d(q) + ε\,t_d(q/K^2)/K^d
 
 with Student's t of two degrees of freedom, which falls off as single scattering does. Hard scatters, decays
 and large energy losses land in the tail and do not steer the core; the farther out, the less they count.
@@ -13,8 +14,11 @@ from numpy.typing import NDArray
 
 F64 = NDArray[np.float64]
 
+# t_d over N_d at the centre, for K = 1.
+_PEAK = {1: np.sqrt(np.pi) / 2, 2: 1.0}
 
-def mixture(q: F64, log_volume: F64, fraction: float, width: float) -> tuple[F64, F64, F64]:
+
+def mixture(q: F64, log_volume: F64, fraction: float, width: float, dimension: int) -> tuple[F64, F64, F64]:
     """Negative log of the density, and its derivatives.
 
     Parameters
@@ -25,6 +29,8 @@ def mixture(q: F64, log_volume: F64, fraction: float, width: float) -> tuple[F64
         Log of the product of the core's widths (square root of the determinant of its covariance).
     fraction, width : float
         ε and K of the tail.
+    dimension : {1, 2}
+        d.
 
     Returns
     -------
@@ -33,8 +39,9 @@ def mixture(q: F64, log_volume: F64, fraction: float, width: float) -> tuple[F64
     """
     near = 2 * width**2 / (2 * width**2 + q)
     core = np.exp(-0.5 * q)
-    tail = (near / width) ** 2
+    tail = _PEAK[dimension] * near * np.sqrt(near) ** dimension / width**dimension
     density = (1 - fraction) * core + fraction * tail
-    nll = log_volume + np.log(2 * np.pi) - np.log(density)
-    d_q = (0.5 * (1 - fraction) * core + fraction / width**2 * tail * near) / density
+    nll = log_volume + 0.5 * dimension * np.log(2 * np.pi) - np.log(density)
+    slope = (2 + dimension) / (4 * width**2) * near
+    d_q = (0.5 * (1 - fraction) * core + fraction * slope * tail) / density
     return nll, d_q, (core - tail) / density

@@ -1,122 +1,122 @@
 """Fits of p̃: the process noise describes how the truth scatters around the form, with p fixed.
 
-Position and slope of a plane are fitted together, as N₂ of their covariance; hard scatters, decays and large
-energy losses go to a wide tail whose share floats, so that the core has width one.
+First the widths, each component by itself: scattering has tails of its own in position and in slope, and what
+is far out in one may lie at the centre of the other. Then the correlations, as N₂ of their covariance. Hard
+scatters, decays and large energy losses go to wide tails whose shares float, so that each core has width one.
 """
 
 import numpy as np
 
 from parkf.codegen.numpy_step import NumpyStep
 from parkf.steps import Step
-from parkf.training.minimise import F64, Fits, Floating, Limits
+from parkf.training.minimise import F64, Fits, Floating, Likelihood, Limits
 from parkf.training.mixture import mixture
 from parkf.training.result import Minimum
 from parkf.training.rows import COMPONENTS, Rows, truth_residual
 
 TAIL_START = 0.03
+# The lower one changes a normal core by less than a per mille, and keeps far rows from deciding alone.
+TAIL_LIMITS = (1e-3, 0.5)
 # Fixed: a floating width would narrow the tail onto the core's flanks, and the core with it.
-TAIL_WIDTH = 3.0
+TAIL_WIDTH = 2.5
 # Where Minuit tries a correlation beyond this one, a parabola brings it back.
 LARGEST_CORRELATION = 0.9999
 WALL = 1e3
+PLANES = ("x", "y")
 
 
 def fit_noise(functions: NumpyStep, fits: Fits, start: F64) -> tuple[F64, list[Minimum]]:
-    """Fit the parameters of the noise; arguments and results as in :func:`fit_extrapolation`.
-
-    Planes that share parameters (VELO) are fitted together, others apart.
-    """
+    """Fit the parameters of the noise; arguments and results as in :func:`fit_extrapolation`."""
     values, minima = start.copy(), []
-    for planes, floating in plan(functions.step):
-        minimum = _fit_planes(functions, fits, values, planes, floating)
-        values[floating] = minimum.values[: len(floating)]
-        minima.append(minimum)
+    widths, correlations = plan(functions.step)
+    if widths:
+        likelihood = _widths(functions, values, widths)
+        minima.append(_fit(functions, fits, values, widths, likelihood, COMPONENTS))
+        values[widths] = minima[-1].values[: len(widths)]
+    if correlations:
+        for plane in PLANES:
+            values *= _signs(functions, values, fits.sample, plane)
+        likelihood = _correlations(functions, values, correlations)
+        minima.append(_fit(functions, fits, values, correlations, likelihood, ("rho_x", "rho_y")))
+        values[correlations] = minima[-1].values[: len(correlations)]
     return values, minima
 
 
-def plan(step: Step) -> list[tuple[tuple[str, ...], list[int]]]:
-    """Planes (x and tx, y and ty) that are fitted together, and their parameters."""
+def plan(step: Step) -> tuple[list[int], list[int]]:
+    """Parameters that make the widths, and those that make correlations alone."""
     if not step.noise:
-        return []
-    own = {}
-    for plane in ("x", "y"):
-        used = set().union(*(step.noise[name].free_symbols for name in (plane, f"t{plane}", f"rho_{plane}")))
-        own[plane] = [i for i in step.indices("noise") if step.symbols[i] in used]
-    if set(own["x"]) & set(own["y"]):
-        return [(("x", "y"), sorted(set(own["x"]) | set(own["y"])))]
-    return [((plane,), own[plane]) for plane in ("x", "y")]
+        return [], []
+    used = set().union(*(step.noise[name].free_symbols for name in COMPONENTS))
+    noise = step.indices("noise")
+    widths = [i for i in noise if step.symbols[i] in used]
+    return widths, [i for i in noise if i not in widths]
 
 
-def _fit_planes(functions: NumpyStep, fits: Fits, p: F64, planes: tuple[str, ...], own: list[int]) -> Minimum:
-    """Maximise Π N₂(form − truth; Q) of the planes, with a tail whose share floats."""
-
-    def likelihood(vector: F64, rows: Rows) -> tuple[F64, F64]:
-        residuals = _residuals(functions, p, rows, planes)
-        noise = functions.noise(vector[:-1], rows)
-        total = np.zeros(len(rows["qop"]))
-        gradient = np.zeros((len(own) + 1, len(total)))
-        for plane in planes:
-            names = (plane, f"t{plane}", f"rho_{plane}")
-            pulls = [residuals[c] / noise[c] for c in names[:2]]
-            distance, d_distance, log_volume, d_volume = _distance(noise, pulls, names)
-            nll, d_q, d_fraction = mixture(distance, log_volume, vector[-1], TAIL_WIDTH)
-            total += nll
-            for name in names:
-                d_noise = d_q * d_distance[name] + d_volume[name]
-                gradient[:-1] += d_noise * functions.noise_gradient(name, vector[:-1], rows, own).T
-            gradient[-1] += d_fraction
-        return total, gradient
-
-    start = np.append(p, TAIL_START)
-    residuals = _residuals(functions, p, fits.sample, planes)
-    for plane in planes:
-        start[:-1] *= _signs(functions.step, plane, residuals)
-    steps = [*np.maximum(0.02 * np.abs(p[own]), 0.01), 0.002]
+def _fit(
+    functions: NumpyStep, fits: Fits, p: F64, own: list[int], likelihood: Likelihood, parts: tuple[str, ...]
+) -> Minimum:
+    """Minimise with the parameters `own` and the share of the tail of each part floating."""
+    shares = [Floating(len(p) + i, f"tail_fraction_{part}", TAIL_LIMITS) for i, part in enumerate(parts)]
+    steps = [*np.maximum(0.02 * np.abs(p[own]), 0.01), *(0.002 for _ in parts)]
     return fits.minimise(
         likelihood,
-        start,
-        [
-            *(Floating(i, f"p{i}", _limits(functions, fits.sample, p, i)) for i in own),
-            Floating(len(p), "tail_fraction", (1e-5, 0.5)),
-        ],
+        np.append(p, np.full(len(parts), TAIL_START)),
+        [*(Floating(i, f"p{i}", _limits(functions, fits.sample, p, i)) for i in own), *shares],
         np.diag(steps),
-        target=" ".join(f"{plane},t{plane}" for plane in planes),
+        target=",".join(parts),
         kind="noise",
     )
 
 
-def _residuals(functions: NumpyStep, p: F64, rows: Rows, planes: tuple[str, ...]) -> dict[str, F64]:
-    predicted = functions.predict(p, rows)
-    return {c: truth_residual(predicted, rows, c) for plane in planes for c in (plane, f"t{plane}")}
+def _widths(functions: NumpyStep, p: F64, own: list[int]) -> Likelihood:
+    """Π N(form − truth; σ) of all components, each with a tail."""
+
+    def likelihood(vector: F64, rows: Rows) -> tuple[F64, F64]:
+        predicted, noise = functions.predict(p, rows), functions.noise(vector[: len(p)], rows)
+        total = np.zeros(len(rows["qop"]))
+        gradient = np.zeros((len(own) + len(COMPONENTS), len(total)))
+        for i, c in enumerate(COMPONENTS):
+            q = (truth_residual(predicted, rows, c) / noise[c]) ** 2
+            nll, d_q, d_fraction = mixture(q, np.log(noise[c]), vector[len(p) + i], TAIL_WIDTH, 1)
+            total += nll
+            d_noise = (1 - 2 * q * d_q) / noise[c]
+            gradient[: len(own)] += d_noise * functions.noise_gradient(c, vector[: len(p)], rows, own).T
+            gradient[len(own) + i] = d_fraction
+        return total, gradient
+
+    return likelihood
 
 
-def _distance(
-    noise: dict[str, F64], pulls: list[F64], names: tuple[str, str, str]
-) -> tuple[F64, dict[str, F64], F64, dict[str, F64]]:
-    """Squared distance of (position, slope) and log volume, with derivatives by σ, σ and ρ."""
-    position, slope, correlation = names
-    a, b = pulls
-    rho = np.clip(noise[correlation], -LARGEST_CORRELATION, LARGEST_CORRELATION)
-    excess = noise[correlation] - rho
-    free = 1 - rho**2
-    distance = (a**2 - 2 * rho * a * b + b**2) / free
-    d_distance = {
-        position: -2 * a * (a - rho * b) / (free * noise[position]),
-        slope: -2 * b * (b - rho * a) / (free * noise[slope]),
-        correlation: np.where(excess == 0, 2 * (rho * distance - a * b) / free, 0.0),
-    }
-    log_volume = np.log(noise[position] * noise[slope]) + 0.5 * np.log(free) + WALL * excess**2
-    d_volume = {
-        position: 1 / noise[position],
-        slope: 1 / noise[slope],
-        correlation: np.where(excess == 0, -rho / free, 2 * WALL * excess),
-    }
-    return distance, d_distance, log_volume, d_volume
+def _correlations(functions: NumpyStep, p: F64, own: list[int]) -> Likelihood:
+    """Π N₂(form − truth; Q) of both planes, each with a tail, with the widths as they are."""
+
+    def likelihood(vector: F64, rows: Rows) -> tuple[F64, F64]:
+        predicted, noise = functions.predict(p, rows), functions.noise(vector[: len(p)], rows)
+        total = np.zeros(len(rows["qop"]))
+        gradient = np.zeros((len(own) + len(PLANES), len(total)))
+        for i, plane in enumerate(PLANES):
+            a, b = (truth_residual(predicted, rows, c) / noise[c] for c in (plane, f"t{plane}"))
+            name = f"rho_{plane}"
+            rho = np.clip(noise[name], -LARGEST_CORRELATION, LARGEST_CORRELATION)
+            excess = noise[name] - rho
+            free = 1 - rho**2
+            q = (a**2 - 2 * rho * a * b + b**2) / free
+            log_volume = np.log(noise[plane] * noise[f"t{plane}"]) + 0.5 * np.log(free) + WALL * excess**2
+            nll, d_q, d_fraction = mixture(q, log_volume, vector[len(p) + i], TAIL_WIDTH, 2)
+            total += nll
+            d_rho = np.where(excess == 0, (2 * d_q * (rho * q - a * b) - rho) / free, 2 * WALL * excess)
+            gradient[: len(own)] += d_rho * functions.noise_gradient(name, vector[: len(p)], rows, own).T
+            gradient[len(own) + i] = d_fraction
+        return total, gradient
+
+    return likelihood
 
 
-def _signs(step: Step, plane: str, residuals: dict[str, F64]) -> F64:
+def _signs(functions: NumpyStep, p: F64, rows: Rows, plane: str) -> F64:
     """−1 for the correlation of a plane where position and slope go against each other, else 1; (m,)."""
-    sign = np.sign(np.sum(np.sign(residuals[plane] * residuals[f"t{plane}"])))
+    step, predicted = functions.step, functions.predict(p, rows)
+    product = truth_residual(predicted, rows, plane) * truth_residual(predicted, rows, f"t{plane}")
+    sign = np.sign(np.sum(np.sign(product)))
     correlation = step.noise[f"rho_{plane}"]
     return np.array([sign if symbol == correlation else 1.0 for symbol in step.symbols])
 

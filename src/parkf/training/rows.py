@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from parkf.codegen.numpy_step import COLUMNS
+from parkf.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS
 from parkf.errors import ParkfError
 from parkf.tables import STEP_DATA
 
@@ -33,10 +33,13 @@ class StoredRows:
     ----------
     path : Path
         The file, which is written from scratch.
+    columns : tuple of str
+        Columns that are kept.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, columns: tuple[str, ...] = KEPT) -> None:
         self._path = path
+        self._columns = columns
         self._lengths: list[int] = []
         path.write_bytes(b"")
 
@@ -44,10 +47,10 @@ class StoredRows:
         return sum(self._lengths)
 
     def append(self, rows: Rows) -> None:
-        """Add rows, of which the columns `KEPT` are kept."""
+        """Add rows."""
         with self._path.open("ab") as file:
             for begin in range(0, len(rows["qop"]), BLOCK):
-                block = np.stack([rows[name][begin : begin + BLOCK] for name in KEPT])
+                block = np.stack([rows[name][begin : begin + BLOCK] for name in self._columns])
                 file.write(block.astype(np.float64).tobytes())
                 self._lengths.append(block.shape[1])
 
@@ -55,12 +58,12 @@ class StoredRows:
         """Yield all rows, block by block, in their order."""
         with self._path.open("rb") as file:
             for length in self._lengths:
-                block = np.fromfile(file, np.float64, len(KEPT) * length).reshape(len(KEPT), length)
-                yield dict(zip(KEPT, block, strict=True))
+                block = np.fromfile(file, np.float64, len(self._columns) * length)
+                yield dict(zip(self._columns, block.reshape(-1, length), strict=True))
 
-    def changed(self, change: Callable[[Rows], Rows]) -> "StoredRows":
-        """Rows after `change`, which works block by block, in a file beside this one."""
-        result = StoredRows(self._path.with_suffix(".changed"))
+    def through_magnet(self, change: Callable[[Rows], Rows]) -> "StoredRows":
+        """Rows after `change`, which adds where they began; block by block, in a file beside this one."""
+        result = StoredRows(self._path.with_suffix(".changed"), KEPT + BEFORE_COLUMNS)
         for block in self.blocks():
             result.append(change(block))
         return result
@@ -74,7 +77,7 @@ class StoredRows:
             # Copies: a slice would keep its whole block in memory.
             parts.append(select(block, np.arange(-position % stride, length, stride)))
             position += length
-        return {name: np.concatenate([part[name] for part in parts]) for name in KEPT}
+        return {name: np.concatenate([part[name] for part in parts]) for name in self._columns}
 
 
 def store_sets(batches: Iterable[Rows], count: int, joined: int, folder: Path) -> list[StoredRows]:

@@ -1,6 +1,7 @@
 """The fit of one step: p from the Runge–Kutta target, then p̃ from the truth, set by set."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -30,6 +31,8 @@ from parkf.training.rows import (
 )
 from parkf.training.spread import Spreads
 
+# σ of each component (n,), and correlations, of rows.
+Noise = Callable[[Rows], dict[str, F64]]
 # Fewer rows do not determine a dozen parameters and their errors.
 FEWEST_ROWS_OF_A_SET = 100
 
@@ -107,12 +110,12 @@ def _train_set(
     start[list(step.indices("loss"))] = mean_energy_loss(rows)
     if table is not None:
         start[list(step.indices("loss"))] = loss_before_bend(functions, table, rows, start)
-        rows = rows.changed(lambda block: through_magnet(functions, table, block, start))
+        rows = rows.through_magnet(lambda block: through_magnet(functions, table, block, start))
     fits = Fits(rows, len(start), where)
     values, minima = fit_extrapolation(functions, fits, start)
     values, noise_minima = fit_noise(functions, fits, values)
     spreads = Spreads()
-    add_residuals(spreads, functions, values, rows, functions, values)
+    add_residuals(spreads, functions, values, rows, partial(functions.noise, values) if step.noise else None)
     return SetResult(
         label=label,
         rows=len(rows),
@@ -145,16 +148,16 @@ def _energy_loss(rows: Rows) -> F64:
 
 
 def add_residuals(
-    spreads: Spreads, functions: NumpyStep, p: F64, rows: StoredRows, scattering: NumpyStep, p_scattering: F64
+    spreads: Spreads, functions: NumpyStep, p: F64, rows: StoredRows, noise: Noise | None
 ) -> None:
-    """Add the residuals of a step with parameters `p`, measured in the scattering of another or the same."""
+    """Add the residuals of a step with parameters `p`, measured in a scattering, its own or another's."""
     for block in rows.blocks():
         predicted = functions.predict(p, block)
         spreads.add(
             block["qop"],
             {c: runge_kutta_residual(predicted, block, c) for c in COMPONENTS},
             {c: truth_residual(predicted, block, c) for c in COMPONENTS},
-            scattering.noise(p_scattering, block) if scattering.step.noise else None,
+            noise(block) if noise else None,
         )
 
 

@@ -1,0 +1,65 @@
+"""Widths are those of cores: of normal distributions exactly, of scattering with tails to three per cent."""
+
+import numpy as np
+import pytest
+from toy_steps import STEPS, draw, truth
+
+from parkf.training.train import train_rows
+from parkf.validation.core import fit_core
+
+COUNT = 30_000
+
+
+def _normal(random, count):
+    return random.normal(size=(count, 2))
+
+
+def _thin_layer(random, count):
+    """Projected angles in units of their core, as single scatters off nuclei widen them.
+
+    After Fruehwirth and Liendl, Comput. Phys. Commun. 141 (2001) 230, for half a per cent of a radiation
+    length of silicon: a fifth in a tail whose space angle r is exceeded with probability 1/(1 + r²).
+    """
+    u = random.uniform(size=count)
+    in_tail = random.uniform(size=count) < 0.22
+    r = np.where(in_tail, np.sqrt((1 - u) / (u + 1e-6)), np.sqrt(-2 * np.log(u)))
+    azimuth = 2 * np.pi * random.uniform(size=count)
+    return np.stack([r * np.cos(azimuth), r * np.sin(azimuth)], axis=1)
+
+
+def _between_layers(turn, seed):
+    """A gap with half a layer at either end: the first turns the slope and moves the position."""
+    random = np.random.Generator(np.random.Philox(key=[seed, 1]))
+    p = truth("UT")
+    rows = draw("UT", 6 * COUNT, seed, p)
+    first, second = turn(random, 6 * COUNT), turn(random, 6 * COUNT)
+    angle = np.abs(rows["qop"]) * 0.9
+    angle *= (1 + rows["tx0"] ** 2 + rows["ty0"] ** 2) ** 0.75
+    for i, c in enumerate("xy"):
+        size = angle * np.sqrt(1 + rows[f"t{c}0"] ** 2)
+        rows[f"t{c}1"] = rows[f"t{c}e"] + size * (first + second)[:, i]
+        rows[f"{c}1"] = rows[f"{c}e"] + size * (rows["z1"] - rows["z0"]) * first[:, i]
+    return rows
+
+
+@pytest.mark.parametrize(("turn", "low", "high"), [(_normal, 0.985, 1.015), (_thin_layer, 0.97, 1.0)])
+def test_widths_are_those_of_the_core(turn, low, high):
+    result = train_rows([_between_layers(turn, 7)], STEPS["UT"])[0]
+    for component, width in result.truth_width.items():
+        assert low < width < high, component
+
+
+def test_tails_of_scattering_do_not_add_up_as_cores_do():
+    """Why the core over many steps is wider than the steps' own, whatever their widths are."""
+    random = np.random.Generator(np.random.Philox(key=[5, 1]))
+    one = _thin_layer(random, 200_000)[:, 0]
+    sixteen = sum(_thin_layer(random, 200_000)[:, 0] for _ in range(16)) / 4
+    assert fit_core(sixteen).width / fit_core(one).width == pytest.approx(1.12, abs=0.03)
+
+
+def test_correlation_of_position_and_slope():
+    """Two equal halves of which one moves the position: 1/√2."""
+    result = train_rows([_between_layers(_thin_layer, 9)], STEPS["UT"])[0]
+    for i in (10, 13):
+        assert "correlation" in STEPS["UT"].parameters[i].text
+        assert result.values[i] == pytest.approx(np.sqrt(0.5), abs=0.02)
