@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +63,22 @@ class Machine:
         turns = 4_000_000
         operations = function(turns)
         return operations / seconds(lambda: function(turns))
+
+    def two_thread_peak(self, precision: str) -> float:
+        """How many times the multiply-adds of one thread two do: the most that a speedup can be."""
+        function = getattr(
+            self._library, "multiply_add_" + {"float32": "float", "float64": "double"}[precision]
+        )
+
+        def run(threads: int) -> None:
+            team = [threading.Thread(target=function, args=(4_000_000,)) for _ in range(threads)]
+            for thread in team:
+                thread.start()
+            for thread in team:
+                thread.join()
+
+        one, two = (seconds(lambda n=n: run(n), time.perf_counter) for n in (1, 2))
+        return 2 * one / two
 
     def copy_bandwidth(self) -> float:
         """Bytes read and written a second by a copy that no cache holds."""

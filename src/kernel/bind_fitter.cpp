@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "forms.hpp"
+#include "interval_layout.hpp"
 #include "parallel.hpp"
+#include "result_memory.hpp"
 
 namespace nb = nanobind;
 
@@ -74,17 +76,28 @@ void check_header(const Forms& forms, const float* header) {
          "block UTT_META: bins, grid and degrees are not the 60, 50, 1, 1, 7, 9, 5, 7 of this kernel");
 }
 
-/// Arrays that Python takes over.
+struct GiveBack {
+  void operator()(void* memory) const { ResultMemory::give_back(memory); }
+};
+/// Numbers that Python takes over, not set to anything.
 template <class S>
-Out<S> owned(std::unique_ptr<S[]> values, std::initializer_list<std::size_t> shape) {
+using Results = std::unique_ptr<S[], GiveBack>;
+
+template <class S>
+Results<S> results(std::size_t count) {
+  return Results<S>(static_cast<S*>(ResultMemory::take(count * sizeof(S))));
+}
+
+template <class S>
+Out<S> owned(Results<S> values, std::initializer_list<std::size_t> shape) {
   S* kept = values.release();
-  nb::capsule owner(kept, [](void* p) noexcept { delete[] static_cast<S*>(p); });
+  nb::capsule owner(kept, [](void* p) noexcept { ResultMemory::give_back(p); });
   return Out<S>(kept, shape, owner);
 }
 
 template <class S>
 Out<S> owned(const std::vector<S>& values, std::initializer_list<std::size_t> shape) {
-  std::unique_ptr<S[]> kept(new S[values.size()]);
+  Results<S> kept = results<S>(values.size());
   std::copy(values.begin(), values.end(), kept.get());
   return owned(std::move(kept), shape);
 }
@@ -104,11 +117,13 @@ void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&
                    ", " + std::to_string(slots) + ")");
 }
 
+/// Run over a batch: fits, or fits at every plane; (number_rows, n) and (integer_rows, n).
 template <class S>
-nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
-              const Hits<S>& scifi, const std::string& forms_name, bool smoother, const std::string& build,
-              int threads) {
+              const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
+              bool smoother, FitRange<S> Build::* range, bool planes, std::size_t number_rows,
+              std::size_t integer_rows) {
   const Forms& forms = forms_named(forms_name);
   const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
   expect(constant.shape(0) == constant_count,
@@ -131,23 +146,42 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   batch.detector = {constants.data(), table.data(), static_cast<S>(velo_sigma * velo_sigma), static_cast<S>(beam_x),
                     static_cast<S>(beam_y)};
   batch.smoother = smoother;
-  // Not set to zero: that would cost a tenth of the fit.
-  std::unique_ptr<S[]> numbers(new S[fitted_numbers * count]);
-  std::unique_ptr<int[]> integers(new int[fitted_integers * count]);
+  batch.planes = planes;
+  Results<S> numbers = results<S>(number_rows * count);
+  Results<int> integers = results<int>(integer_rows * count);
   batch.numbers = numbers.get();
   batch.integers = integers.get();
   {
     nb::gil_scoped_release released;
     parkf::transport::for_blocks(count, 1024, threads, [&](std::size_t begin, std::size_t end) {
-      if constexpr (sizeof(S) == 4) {
-        chosen->fit_float(batch, static_cast<long>(begin), static_cast<long>(end));
-      } else {
-        chosen->fit_double(batch, static_cast<long>(begin), static_cast<long>(end));
-      }
+      (chosen->*range)(batch, static_cast<long>(begin), static_cast<long>(end));
     });
   }
-  return nb::make_tuple(owned(std::move(numbers), {fitted_numbers, count}),
-                        owned(std::move(integers), {fitted_integers, count}));
+  return nb::make_tuple(owned(std::move(numbers), {number_rows, count}),
+                        owned(std::move(integers), {integer_rows, count}));
+}
+
+template <class S>
+nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+              In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
+              const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads, bool smoother) {
+  FitRange<S> Build::* range;
+  if constexpr (sizeof(S) == 4) range = &Build::fit_float;
+  else range = &Build::fit_double;
+  return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
+                threads, smoother, range, false, fitted_numbers, fitted_integers);
+}
+
+template <class S>
+nb::tuple interval(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+                   In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
+                   const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads,
+                   bool planes) {
+  FitRange<S> Build::* range;
+  if constexpr (sizeof(S) == 4) range = &Build::interval_float;
+  else range = &Build::interval_double;
+  return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
+                threads, true, range, planes, planes ? interval_numbers : 1, interval_integers);
 }
 
 nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double, 2> states, In<double, 1> qop,
@@ -203,15 +237,21 @@ nb::tuple step(const std::string& forms, const std::string& name, In<double, 1> 
 NB_MODULE(_fitter, module) {
   using namespace nb::literals;
   module.doc() = "The compiled Parameterised Kalman Filter; parkf.kalman is its front.";
-  const char* text =
+  const char* fit_text =
       "Fit candidates given as rows of hits, without copying them; returns numbers (16, n) and integers (4, n). "
       "The arrays' type, float32 or float64, is the precision of the fit.";
-  module.def("fit", &parkf::kalman::fit<float>, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a,
-             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "smoother"_a, "build"_a,
-             "threads"_a);
-  module.def("fit", &parkf::kalman::fit<double>, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a,
-             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "smoother"_a, "build"_a,
-             "threads"_a);
+  const char* interval_text =
+      "Fit the same at every plane; returns u2 (1, n) of the hit that agrees least with the others, with `planes` "
+      "followed by x, y, tx, ty and the lower triangle of their covariance at each RICH plane (57, n), and that hit's "
+      "slot (1, n).";
+  const auto define = [&module](const char* name, auto* function, const char* text, const char* last) {
+    module.def(name, function, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a, "polarity"_a,
+               "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "build"_a, "threads"_a, nb::arg(last));
+  };
+  define("fit", &parkf::kalman::fit<float>, fit_text, "smoother");
+  define("fit", &parkf::kalman::fit<double>, fit_text, "smoother");
+  define("interval", &parkf::kalman::interval<float>, interval_text, "planes");
+  define("interval", &parkf::kalman::interval<double>, interval_text, "planes");
   module.def("magnet_extrapolate", &parkf::kalman::magnet_extrapolate,
              "Carry states (n, 4) at z_in with local q/p (1/MeV) to z_out by the table alone; returns states and "
              "their derivatives with respect to q/p, (n, 4) each.",

@@ -9,9 +9,10 @@ template <class S>
 struct Batch {
   CandidateRows<S> tracks;
   Detector<S> detector;
-  bool smoother;  // else forward + VELO backward
-  S* numbers;     // (fitted_numbers, count)
-  int* integers;  // (fitted_integers, count)
+  bool smoother;  // of fits: else forward + VELO backward
+  bool planes;    // of the fit at every plane: states at the RICH planes, too
+  S* numbers;     // (quantity, count): those of Fitted, or of Interval
+  int* integers;
 };
 
 /// Fits tracks begin … end - 1 of a batch.
@@ -22,6 +23,8 @@ struct Build {
   const char* name;
   FitRange<float> fit_float;
   FitRange<double> fit_double;
+  FitRange<float> interval_float;
+  FitRange<double> interval_double;
 };
 
 }  // namespace parkf::kalman

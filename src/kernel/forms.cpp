@@ -2,6 +2,7 @@
 
 #include "forms.hpp"
 
+#include "build_names.hpp"
 #include "magnet.hpp"
 #include "steps_by_name.hpp"
 
@@ -33,9 +34,6 @@ bool knows_header(const float* header) {
 }
 
 }  // namespace
-
-#define PARKF_TEXT(a) #a
-#define PARKF_QUOTE(a) PARKF_TEXT(a)
 
 extern const Forms forms;
 const Forms forms{PARKF_QUOTE(PARKF_FORMS),

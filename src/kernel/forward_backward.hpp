@@ -21,6 +21,8 @@ struct JacobianMemory {
   KERNEL_FUNCTION void step(const Jacobian& f) {
     for (auto& column : columns) apply(f, column);
   }
+  KERNEL_FUNCTION void begin(const Integer<T>&, const FirstState<T>&) {}
+  KERNEL_FUNCTION void velo(int, const JacobianV<T>&, const Innovation<T>&, const Innovation<T>&, const T*) {}
   KERNEL_FUNCTION void hit(const Innovation<T>&, const T&, const T*) {}
 };
 
@@ -86,10 +88,10 @@ KERNEL_FUNCTION Fitted<T> fit_forward_backward(const Candidates<Scalar<T>>& trac
   FirstState<T> unused;
   Fitted<T> track;
   fit.reference = load<T>(tracks.qop + i);
-  forward_velo<false>(tracks, i, detector, pol, fit, unused, track.z);
+  JacobianMemory<T> memory;
+  forward_velo(tracks, i, detector, pol, fit, unused, track.z, memory);
   const State<T> last = fit.state;
   const T z_last = fit.z;
-  JacobianMemory<T> memory;
   forward_ut(tracks, i, constant, pol, fit, memory);
   fit.reference = fit.state.k;  // production bends by the filtered q/p
   forward_magnet<false>(tracks, i, detector, pol, fit, memory);

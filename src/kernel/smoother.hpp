@@ -23,6 +23,15 @@ template <class T>
 struct FirstStateMemory {
   FirstState<T>& first;
 
+  KERNEL_FUNCTION void begin(const Integer<T>&, const FirstState<T>&) {}
+  KERNEL_FUNCTION void velo(int, const JacobianV<T>& f, const Innovation<T>& ux, const Innovation<T>& uy, const T* p) {
+    apply_x(f, first.cross[0]);
+    apply_x(f, first.cross[2]);
+    apply_y(f, first.cross[1]);
+    apply_y(f, first.cross[3]);
+    update_first_velo_x(ux, p, first);
+    update_first_velo_y(uy, p, first);
+  }
   template <class Jacobian>
   KERNEL_FUNCTION void step(const Jacobian& f) {
     for (auto& row : first.cross) apply(f, row);
@@ -39,8 +48,8 @@ KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long
   FirstState<T> first;
   Fitted<T> track;
   fit.reference = load<T>(tracks.qop + i);
-  forward_velo<true>(tracks, i, detector, pol, fit, first, track.z);
   FirstStateMemory<T> memory{first};
+  forward_velo(tracks, i, detector, pol, fit, first, track.z, memory);
   forward_ut(tracks, i, detector.constant, pol, fit, memory);
   forward_magnet<true>(tracks, i, detector, pol, fit, memory);
   forward_scifi(tracks, i, detector.constant, pol, fit, memory);

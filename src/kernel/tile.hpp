@@ -33,37 +33,35 @@ struct alignas(64) Tile {
   }
 };
 
-/// Four slots from each of the rows 0, 4, 8, …, which start at source + start[row].
-template <class S, int N>
-KERNEL_FUNCTION typename Lanes<S, N>::Vector quads(const S* source, const long* start) {
+/// Four slots from each of the rows 0, 4, 8, …, `slots` apart.
+template <class S, int N, int slots>
+KERNEL_FUNCTION typename Lanes<S, N>::Vector quads(const S* source) {
   if constexpr (N == 4) {
     typename Lanes<S, 4>::Vector quad;
-    __builtin_memcpy(&quad, source + *start, sizeof(quad));
+    __builtin_memcpy(&quad, source, sizeof(quad));
     return quad;
   } else {
-    return joined(quads<S, N / 2>(source, start), quads<S, N / 2>(source, start + N / 2),
+    return joined(quads<S, N / 2, slots>(source), quads<S, N / 2, slots>(source + N / 2 * slots),
                   std::make_integer_sequence<int, N>{});
   }
 }
 
 /// The first `used` slots of rows, as (slot, lane).
-template <class T>
-KERNEL_FUNCTION void turn(const Scalar<T>* source, const long* rows, int slots, int used, Scalar<T>* target) {
+template <class T, int slots>
+KERNEL_FUNCTION void turn(const Scalar<T>* source, int used, Scalar<T>* target) {
   using S = Scalar<T>;
   constexpr int n = Number<T>::lanes;
-  long start[n];
-  for (int lane = 0; lane < n; ++lane) start[lane] = rows[lane] * slots;
   if constexpr (n >= 4) {
     for (int slot = 0; slot < used; slot += 4) {
       const int first = slot + 4 < slots ? slot : slots - 4;
       typename T::Vector four[4];
-      for (int j = 0; j < 4; ++j) four[j] = quads<S, n>(source + first, start + j);
+      for (int j = 0; j < 4; ++j) four[j] = quads<S, n, slots>(source + first + j * slots);
       transpose_rows<1, 4>(four);
       __builtin_memcpy(target + first * n, four, sizeof(four));
     }
   } else {
     for (int slot = 0; slot < used; ++slot) {
-      for (int lane = 0; lane < n; ++lane) target[slot * n + lane] = source[start[lane] + slot];
+      for (int lane = 0; lane < n; ++lane) target[slot * n + lane] = source[lane * slots + slot];
     }
   }
 }
@@ -77,31 +75,53 @@ KERNEL_FUNCTION void fetch(const S* source, int slots, long begin, int rows) {
   for (long offset = 0; offset < bytes; offset += 64) __builtin_prefetch(from + offset, 0, 1);
 }
 
-/// Read the tracks from number `begin` on; beyond the last one, that one again.
+/// Read the `left` last tracks, fewer than there are lanes; the last one again in those beyond.
+template <class T>
+KERNEL_FUNCTION void fill_last(const CandidateRows<Scalar<T>>& rows, long begin, int left, Tile<T>& tile) {
+  constexpr int n = Number<T>::lanes;
+  for (int lane = 0; lane < n; ++lane) {
+    const long at = begin + (lane < left ? lane : left - 1);
+    tile.polarity[lane] = rows.polarity[at];
+    tile.qop[lane] = rows.qop[at];
+    tile.velo_n[lane] = rows.velo_n[at];
+    const auto copy = [at, lane](const Scalar<T>* source, int slots, Scalar<T>* target) {
+      for (int slot = 0; slot < slots; ++slot) target[slot * n + lane] = source[at * slots + slot];
+    };
+    for (int q = 0; q < 3; ++q) copy(rows.velo[q], velo_slots, tile.velo + q * velo_slots * n);
+    for (int q = 0; q < 4; ++q) copy(rows.ut[q], ut_layers, tile.ut + q * ut_layers * n);
+    for (int q = 0; q < 4; ++q) copy(rows.scifi[q], scifi_layers, tile.scifi + q * scifi_layers * n);
+  }
+}
+
+/// Read the tracks from number `begin` on.
 template <class T>
 KERNEL_FUNCTION void fill(const CandidateRows<Scalar<T>>& rows, long begin, Tile<T>& tile) {
   using S = Scalar<T>;
   constexpr int n = Number<T>::lanes;
-  long at[n];
-  int most = 0;
-  for (int lane = 0; lane < n; ++lane) {
-    at[lane] = begin + lane < rows.count ? begin + lane : rows.count - 1;
-    tile.polarity[lane] = rows.polarity[at[lane]];
-    tile.qop[lane] = rows.qop[at[lane]];
-    tile.velo_n[lane] = rows.velo_n[at[lane]];
-    if (most < tile.velo_n[lane]) most = tile.velo_n[lane];
+  if (rows.count - begin < n) {
+    fill_last(rows, begin, static_cast<int>(rows.count - begin), tile);
+    return;
   }
+  __builtin_memcpy(tile.polarity, rows.polarity + begin, sizeof(tile.polarity));
+  __builtin_memcpy(tile.qop, rows.qop + begin, sizeof(tile.qop));
+  __builtin_memcpy(tile.velo_n, rows.velo_n + begin, sizeof(tile.velo_n));
+  // The fit starts from the first slot even where there is no hit in it.
+  int used = 1;
+  for (const int hits : tile.velo_n) used = used < hits ? hits : used;
+  if (used > velo_slots) used = velo_slots;
   const long ahead = begin + 2 * n;
-  if (ahead < rows.count) {
+  if (ahead + n <= rows.count) {
     for (const S* source : rows.velo) fetch(source, velo_slots, ahead, n);
     for (const S* source : rows.ut) fetch(source, ut_layers, ahead, n);
     for (const S* source : rows.scifi) fetch(source, scifi_layers, ahead, n);
   }
-  // The fit starts from the first slot even where there is no hit in it.
-  const int used = most < 1 ? 1 : most < velo_slots ? most : velo_slots;
-  for (int q = 0; q < 3; ++q) turn<T>(rows.velo[q], at, velo_slots, used, tile.velo + q * velo_slots * n);
-  for (int q = 0; q < 4; ++q) turn<T>(rows.ut[q], at, ut_layers, ut_layers, tile.ut + q * ut_layers * n);
-  for (int q = 0; q < 4; ++q) turn<T>(rows.scifi[q], at, scifi_layers, scifi_layers, tile.scifi + q * scifi_layers * n);
+  for (int q = 0; q < 3; ++q) {
+    turn<T, velo_slots>(rows.velo[q] + begin * velo_slots, used, tile.velo + q * velo_slots * n);
+  }
+  for (int q = 0; q < 4; ++q) {
+    turn<T, ut_layers>(rows.ut[q] + begin * ut_layers, ut_layers, tile.ut + q * ut_layers * n);
+    turn<T, scifi_layers>(rows.scifi[q] + begin * scifi_layers, scifi_layers, tile.scifi + q * scifi_layers * n);
+  }
 }
 
 }  // namespace parkf::kalman

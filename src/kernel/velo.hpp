@@ -29,14 +29,6 @@ KERNEL_FUNCTION Noise<T> where(const Mask<T>& mask, const Noise<T>& q) {
           select(mask, q.yy, zero), select(mask, q.yty, zero), select(mask, q.tyty, zero)};
 }
 
-template <class T>
-KERNEL_FUNCTION void apply_velo(const JacobianV<T>& f, FirstState<T>& first) {
-  apply_x(f, first.cross[0]);
-  apply_x(f, first.cross[2]);
-  apply_y(f, first.cross[1]);
-  apply_y(f, first.cross[3]);
-}
-
 /// Start at the second hit from the first two at different z. Slots up to the one returned are used up.
 ///
 /// With Δ their distance, the bend κ·k and the scattering Q of the step between, everything follows from the two
@@ -116,12 +108,14 @@ KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long 
   return used;
 }
 
-/// Filter all VELO hits; the fit ends at the last one. Smooth: carry the first state along.
-template <bool Smooth, class T>
+/// Filter all VELO hits; the fit ends at the last one. The scheme's `memory` has begin(slot of the second hit, first
+/// state) and velo(slot, jacobian, innovation of x, of y, p).
+template <class T, class Memory>
 KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
-                                  const T& pol, Filter<T>& fit, FirstState<T>& first, T& z_first) {
+                                  const T& pol, Filter<T>& fit, FirstState<T>& first, T& z_first, Memory& memory) {
   const Scalar<T>* constant = detector.constant + layout::V;
   const Integer<T> used = start_velo(tracks, i, detector, pol, fit, first, z_first);
+  memory.begin(used, first);
   const Integer<T> n = load_integer<T>(tracks.velo_n + i);
   const T variance(detector.velo_variance);
   const int most = largest(n);
@@ -138,11 +132,7 @@ KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, c
     T p[5];
     const auto ux = update_velo_x<T>(measured, load<T>(tracks.velo_x + at), variance, fit.state, fit.c, p);
     const auto uy = update_velo_y<T>(measured, load<T>(tracks.velo_y + at), variance, fit.state, fit.c, p);
-    if constexpr (Smooth) {
-      apply_velo(f, first);
-      update_first_velo_x(ux, p, first);
-      update_first_velo_y(uy, p, first);
-    }
+    memory.velo(slot, f, ux, uy, p);
     fit.chi2_velo += ux.chi2 + uy.chi2;
     fit.ndof_velo = fit.ndof_velo + select(measured, Integer<T>(2), Integer<T>(0));
   }

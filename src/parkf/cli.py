@@ -324,6 +324,13 @@ def fit(
     precision: Annotated[Precision, typer.Option()] = "float32",
     backend: Annotated[Backend, typer.Option()] = "cpu",
     threads: Threads = 1,
+    outliers: Annotated[
+        float | None,
+        typer.Option(min=0, help="Fit without hits whose u² is above this (16 is usual); adds `removed`."),
+    ] = None,
+    rich_states: Annotated[
+        bool, typer.Option("--rich-states", help="Add states at z = 990, 2165, 9450 and 11900 mm.")
+    ] = False,
 ) -> None:
     """Fit track candidates with a parameter set."""
     from parkf.kalman import fit_file
@@ -341,6 +348,8 @@ def fit(
         precision=precision,
         backend=backend,
         threads=threads,
+        outliers=outliers,
+        rich_states=rich_states,
     )
     print(f"{output}: {count} candidates fitted", file=sys.stderr)
 

@@ -37,6 +37,10 @@ class Table:
         """Arrow schema with name and version in its metadata."""
         return pa.schema(list(self.columns), metadata={"parkf.table": f"{self.name} {self.version}"})
 
+    def with_columns(self, columns: tuple[tuple[str, pa.DataType], ...]) -> "Table":
+        """Return the table with more columns, which readers of this one pass over."""
+        return Table(self.name, self.version, self.columns + columns)
+
     @contextmanager
     def writer(self, path: Path, made_with: Mapping[str, str] | None = None) -> Iterator[pq.ParquetWriter]:
         """Open a chunked writer; the file appears under its name when the block succeeds.
@@ -179,6 +183,9 @@ STEP_DATA = Table(
     ),
 )
 
+# z in mm where the fit can give states for the RICH detectors; the compiled kernel knows them, too.
+RICH_PLANES = (990, 2165, 9450, 11900)
+
 FITTED = Table(
     "fitted",
     1,
@@ -193,4 +200,12 @@ FITTED = Table(
         *((f"ndof_{name}", pa.int32()) for name in ("velo", "ut", "scifi")),
         ("status", pa.int32()),  # 0: good; parkf.kalman says what the bits mean
     ),
+)
+
+# What the fit adds to `fitted` when it is asked to.
+REMOVED_HITS = (("removed", pa.int64()),)  # bits: VELO slots 0–25, UT layers 26–29, SciFi layers 30–41
+RICH_STATES = tuple(
+    (f"{name}_{z}", pa.list_(pa.float32(), count))
+    for z in RICH_PLANES
+    for name, count in (("state", 4), ("covariance", 10))  # x, y, tx, ty; lower triangle, row by row
 )

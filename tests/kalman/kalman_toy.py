@@ -1,6 +1,6 @@
 """Tracks whose truth follows the step functions and noise models: a right fit has unit pulls."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +9,7 @@ from kalman_reference import Model, landing
 
 from parkf.kalman.candidates import from_arrays
 from parkf.parameters.imported import EMPTY
+from parkf.parameters.parameter_set import aligned
 from parkf.steps import FORMS, TABLE_SHAPE
 
 SCIFI_Z = [7826, 7896, 7966, 8036, 8508, 8578, 8648, 8718, 9193, 9263, 9333, 9403]
@@ -67,6 +68,7 @@ class Toy:
     arrays: dict
     vertex: np.ndarray  # (n, 5): x, y, tx, ty, q/p
     z_vertex: np.ndarray
+    passed: dict = field(default_factory=dict)  # true states (n, 5) and z (n,) on the way
 
     def candidates(self, precision):
         return from_arrays(self.arrays, precision)
@@ -83,7 +85,7 @@ def parameters(name="improved"):
     forms = FORMS[name]
     constants = SimpleNamespace(velo_sigma=VELO_SIGMA, beam_x=0.02, beam_y=-0.03)
     manifest = SimpleNamespace(constants=constants, forms=name, formulas=_fitter.formulas[name], blobs=EMPTY)
-    return SimpleNamespace(constant=constant_blob(forms), table=magnet_table(), manifest=manifest)
+    return SimpleNamespace(constant=constant_blob(forms), table=aligned(magnet_table()), manifest=manifest)
 
 
 def scatter(random, noise):
@@ -129,6 +131,8 @@ def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0, forms="impro
         hit = random.normal(state[:, :2], VELO_SIGMA)
         velo[0, here, slot], velo[1, here, slot], velo[2, here, slot] = hit[here, 0], hit[here, 1], z[here]
 
+    passed = {"last VELO hit": (state.copy(), z.copy())}
+
     def strip(state, dxdy, sigma, z_layer):
         x = random.normal(state[:, 0] - dxdy * state[:, 1], sigma)
         x[random.random(n) > efficiency] = np.nan
@@ -142,6 +146,8 @@ def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0, forms="impro
         state = model.predict(name, row, state, polarity, z, z_next)
         state[:, :4] += scatter(random, noise)
         z = z_next
+        if layer == 0:
+            passed["first UT layer"] = state.copy(), z
         ut[:, :, layer] = strip(state, UT_DXDY[layer], UT_SIGMA, z_layer)
     state = model.predict("UT", 2, state, polarity, z, np.full(n, model.z_in))
     before, state = state, model.magnet(state, k, polarity)
@@ -170,4 +176,5 @@ def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0, forms="impro
         **dict(zip(("ut_x", "ut_z", "ut_dxdy", "ut_sigma"), ut, strict=True)),
         **dict(zip(("scifi_x", "scifi_z", "scifi_dxdy", "scifi_sigma"), scifi, strict=True)),
     }
-    return Toy(p, arrays, vertex, z_vertex)
+    passed["last SciFi layer"] = state, z
+    return Toy(p, arrays, vertex, z_vertex, passed)

@@ -47,6 +47,17 @@ class Candidates:
         """How many candidates there are."""
         return len(self.qop)
 
+    def rows(self, index: NDArray) -> "Candidates":
+        """Copy some of the candidates, by their numbers."""
+        return Candidates(
+            polarity=self.polarity[index],
+            qop=self.qop[index],
+            velo_n=self.velo_n[index],
+            velo=tuple(a[index] for a in self.velo),
+            ut=tuple(a[index] for a in self.ut),
+            scifi=tuple(a[index] for a in self.scifi),
+        )
+
 
 def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candidates:
     """Take candidates from rows of the table ``candidates``.

@@ -1,6 +1,10 @@
 """The fit on processor cores, several tracks in a vector register."""
 
 import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
 from parkf.kalman.candidates import Candidates
@@ -26,8 +30,42 @@ def fit(
     build : str
         One of ``_fitter.builds()``; empty: the fastest for this machine.
     """
-    constants = parameters.manifest.constants
     numbers, integers = _fitter.fit(
+        *_arguments(parameters, tracks), build=build, threads=_threads(threads), smoother=smoother
+    )
+    return Fitted.from_kernel(numbers, integers)
+
+
+def interval(
+    parameters: ParameterSet, tracks: Candidates, *, planes: bool, threads: int | None, build: str = ""
+) -> tuple[NDArray, NDArray[np.int32]]:
+    """Fit a batch at every plane: u² of each candidate's worst hit; with `planes` the RICH states, too.
+
+    Parameters
+    ----------
+    parameters, tracks, threads, build
+        As for :func:`fit`.
+    planes : bool
+        Give the states, too.
+
+    Returns
+    -------
+    (1 or 57, n) float, (1, n) int32
+        u², and for each plane x, y, tx, ty and the lower triangle of their covariance; the worst hit: its
+        VELO slot, 26 + UT layer or 30 + SciFi layer.
+    """
+    return _fitter.interval(
+        *_arguments(parameters, tracks), build=build, threads=_threads(threads), planes=planes
+    )
+
+
+def _threads(threads: int | None) -> int:
+    return threads or os.cpu_count() or 1
+
+
+def _arguments(parameters: ParameterSet, tracks: Candidates) -> tuple[Any, ...]:
+    constants = parameters.manifest.constants
+    return (
         parameters.constant,
         parameters.table.reshape(-1),
         constants.velo_sigma,
@@ -39,9 +77,5 @@ def fit(
         list(tracks.velo),
         list(tracks.ut),
         list(tracks.scifi),
-        forms=parameters.manifest.forms,
-        smoother=smoother,
-        build=build,
-        threads=threads or os.cpu_count() or 1,
+        parameters.manifest.forms,
     )
-    return Fitted.from_kernel(numbers, integers)

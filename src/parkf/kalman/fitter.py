@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 import parkf._fitter as _fitter
@@ -15,14 +16,18 @@ from parkf.errors import ParkfError
 from parkf.kalman import cpu, gpu
 from parkf.kalman.candidates import Candidates, from_arrow
 from parkf.kalman.fitted import Fitted, set_metadata
+from parkf.kalman.interval import states_at_rich, without_outliers
 from parkf.kalman.reference import fit_full, fit_velo_only
 from parkf.parameters.manifest import Blobs
 from parkf.parameters.parameter_set import ParameterSet, load
-from parkf.tables import CANDIDATES, FITTED
+from parkf.tables import CANDIDATES, FITTED, REMOVED_HITS, RICH_STATES, Table
 
 # Candidates read, fitted and written at a time: 60 MB of float32.
 BATCH = 1 << 16
 FULL_BATCH = 1 << 13  # of the full fit, which keeps a covariance and a Jacobian for each
+
+# Fitted tracks and what else was asked for, by column.
+Batch = tuple[Fitted, dict[str, NDArray]]
 
 
 def fit(
@@ -90,6 +95,8 @@ def fit_file(
     precision: Precision = "float32",
     backend: Backend = "cpu",
     threads: int | None = None,
+    outliers: float | None = None,
+    rich_states: bool = False,
 ) -> int:
     """Fit a file of candidates, batch by batch, and return how many there were.
 
@@ -101,6 +108,11 @@ def fit_file(
         Parquet tables ``candidates`` (read) and ``fitted`` (written).
     scheme, precision, backend, threads
         As for :func:`fit`.
+    outliers : float, optional
+        Fit once more without hits whose u² is above this limit
+        (:func:`parkf.kalman.interval.without_outliers`) and add the columns ``REMOVED_HITS``.
+    rich_states : bool
+        Add the columns ``RICH_STATES`` (:func:`parkf.kalman.interval.states_at_rich`).
 
     Raises
     ------
@@ -108,11 +120,32 @@ def fit_file(
         When an input is missing or does not match what is expected of it.
     """
     numbers = load(parameters)
+    if scheme != "smoother" and (outliers is not None or rich_states):
+        raise ParkfError(
+            f"scheme '{scheme}': outliers and states at the RICH planes come with the smoother alone"
+        )
+    table = FITTED.with_columns(
+        (REMOVED_HITS if outliers is not None else ()) + (RICH_STATES if rich_states else ())
+    )
 
-    def batch(rows: pa.RecordBatch) -> Fitted:
-        return fit(numbers, rows, scheme=scheme, precision=precision, backend=backend, threads=threads)
+    def batch(rows: pa.RecordBatch) -> Batch:
+        tracks = from_arrow(rows, np.dtype(precision))
+        more: dict[str, NDArray] = {}
 
-    return _fit_batches(batch, candidates, fitted, size=BATCH, made_with=numbers.manifest.blobs)
+        def fitted_tracks() -> Fitted:
+            return fit(numbers, tracks, scheme=scheme, precision=precision, backend=backend, threads=threads)
+
+        result = fitted_tracks()
+        if outliers is not None:
+            tracks, more["removed"] = without_outliers(
+                numbers, tracks, result, limit=outliers, threads=threads
+            )
+            result = fitted_tracks() if more["removed"].any() else result
+        if rich_states:
+            more |= states_at_rich(numbers, tracks, threads=threads).columns()
+        return result, more
+
+    return _fit_batches(batch, candidates, fitted, table, size=BATCH, made_with=numbers.manifest.blobs)
 
 
 def fit_file_full(
@@ -133,16 +166,17 @@ def fit_file_full(
         When the candidates are missing or do not match what is expected of them.
     """
 
-    def batch(rows: pa.RecordBatch) -> Fitted:
-        return fit_full(geometry, field, rows, threads=threads)
+    def batch(rows: pa.RecordBatch) -> Batch:
+        return fit_full(geometry, field, rows, threads=threads), {}
 
-    return _fit_batches(batch, candidates, fitted, size=FULL_BATCH)
+    return _fit_batches(batch, candidates, fitted, FITTED, size=FULL_BATCH)
 
 
 def _fit_batches(
-    fit_rows: Callable[[pa.RecordBatch], Fitted],
+    fit_rows: Callable[[pa.RecordBatch], Batch],
     candidates: Path,
     fitted: Path,
+    table: Table,
     *,
     size: int,
     made_with: Blobs | None = None,
@@ -150,12 +184,24 @@ def _fit_batches(
     count = 0
     with (
         CANDIDATES.open(candidates) as file,
-        FITTED.writer(fitted, set_metadata(made_with) if made_with else None) as writer,
+        table.writer(fitted, set_metadata(made_with) if made_with else None) as writer,
         tqdm(total=file.metadata.num_rows, desc="fit", unit=" tracks", disable=None) as bar,
     ):
         for rows in file.iter_batches(batch_size=size):
-            tracks = fit_rows(rows)
-            writer.write_batch(tracks.to_arrow(rows.column("event"), rows.column("candidate")))
+            tracks, more = fit_rows(rows)
+            batch = tracks.to_arrow(rows.column("event"), rows.column("candidate"))
+            arrays = batch.columns + [
+                _column(more[name], kind) for name, kind in table.columns[batch.num_columns :]
+            ]
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
             count += rows.num_rows
             bar.update(rows.num_rows)
     return count
+
+
+def _column(values: NDArray, kind: pa.DataType) -> pa.Array:
+    """Make a column of numbers, (n), or of lists of them, (n, length)."""
+    if not pa.types.is_fixed_size_list(kind):
+        return pa.array(values, type=kind)
+    flat = pa.array(np.ascontiguousarray(values).ravel()).cast(kind.value_type, safe=False)
+    return pa.FixedSizeListArray.from_arrays(flat, type=kind)

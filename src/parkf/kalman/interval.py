@@ -1,0 +1,155 @@
+"""What the fit at every plane tells: hits that agree with no other, and states at the RICH detectors.
+
+A second launch over the candidates, always on processor cores (:mod:`parkf.kalman.cpu`), for the smoother
+alone.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.kalman import cpu
+from parkf.kalman.candidates import Candidates
+from parkf.kalman.fitted import Fitted
+from parkf.parameters.parameter_set import ParameterSet
+from parkf.tables import RICH_PLANES, UT_LAYERS, VELO_SLOTS
+
+OUTLIER = 16.0
+# A candidate loses one hit a round.
+ROUNDS = 3
+FEWEST_VELO_HITS = 3
+
+
+@dataclass(frozen=True)
+class PlaneStates:
+    """States at the RICH planes, in the order of :data:`parkf.tables.RICH_PLANES`.
+
+    Attributes
+    ----------
+    state : (n, 4, 4) float
+        Of each candidate and plane: x, y (mm), tx, ty. q/p is the fit's.
+    covariance : (n, 4, 10) float
+        Lower triangle of its covariance, row by row.
+    """
+
+    state: NDArray
+    covariance: NDArray
+
+    def columns(self) -> dict[str, NDArray]:
+        """Name the columns ``RICH_STATES`` of the table ``fitted``."""
+        return {
+            f"{name}_{z}": getattr(self, name)[:, i]
+            for i, z in enumerate(RICH_PLANES)
+            for name in ("state", "covariance")
+        }
+
+
+def states_at_rich(
+    parameters: ParameterSet, tracks: Candidates, *, threads: int | None = None
+) -> PlaneStates:
+    """Give states and covariances of candidates at z = 990, 2165, 9450 and 11900 mm by all their hits.
+
+    Before the magnet the smoothed states at the last VELO hit and the first UT layer are carried on by the
+    forms of the VELO and of the gap between UT layers, behind it the state at the last SciFi layer by a
+    straight line, all without the scattering on the way.
+
+    Parameters
+    ----------
+    parameters : ParameterSet
+        The set to fit with.
+    tracks : Candidates
+        The batch, n candidates.
+    threads : int, optional
+        Threads; as many as cores by default.
+    """
+    numbers, _ = cpu.interval(parameters, tracks, planes=True, threads=threads)
+    planes = numbers[1:].reshape(len(RICH_PLANES), -1, tracks.count)
+    return PlaneStates(planes[:, :4].transpose(2, 0, 1), planes[:, 4:].transpose(2, 0, 1))
+
+
+def without_outliers(
+    parameters: ParameterSet,
+    tracks: Candidates,
+    fitted: Fitted,
+    *,
+    limit: float = OUTLIER,
+    threads: int | None = None,
+) -> tuple[Candidates, NDArray[np.int64]]:
+    """Take hits out of candidates that are further than `limit` from where all their other hits say.
+
+    A hit's u² is the squared distance of x (in the VELO, of x or y) over its variance, the hit itself left
+    out: what χ² would lose without it. The worst hit of a candidate goes if its u² is above the limit; up to
+    three go, one after the other. Three VELO hits stay.
+
+    Parameters
+    ----------
+    parameters : ParameterSet
+        The set to fit with.
+    tracks : Candidates
+        The batch, n candidates. It is not changed.
+    fitted : Fitted
+        Its fit. Candidates with a χ² below limit + ½ndof are passed over: in the others a hit above the limit
+        leaves too little for the rest.
+    limit : float
+        Largest u² of a hit that may stay.
+    threads : int, optional
+        Threads; as many as cores by default.
+
+    Returns
+    -------
+    Candidates, (n,) int64
+        The batch without those hits, and which they were: bit s for VELO slot s (as given), 26 + l for UT
+        layer l, 30 + l for SciFi layer l.
+    """
+    removed = np.zeros(tracks.count, dtype=np.int64)
+    chi2 = fitted.chi2_velo + fitted.chi2_ut + fitted.chi2_scifi
+    ndof = fitted.ndof_velo + fitted.ndof_ut + fitted.ndof_scifi
+    suspects = np.flatnonzero((chi2 > limit + 0.5 * ndof) & (fitted.status & 1 == 0))
+    cleaned = tracks
+    # Slots of the hits that are left, by the slots they came in.
+    places = np.broadcast_to(np.arange(VELO_SLOTS), (tracks.count, VELO_SLOTS))
+    for _ in range(ROUNDS):
+        if not len(suspects):
+            break
+        numbers, slots = cpu.interval(parameters, cleaned.rows(suspects), planes=False, threads=threads)
+        slot = slots[0]
+        bad = numbers[0] > limit
+        bad &= (slot >= VELO_SLOTS) | (cleaned.velo_n[suspects] > FEWEST_VELO_HITS)
+        suspects, slot = suspects[bad], slot[bad]
+        if not len(suspects):
+            break
+        if cleaned is tracks:
+            cleaned, places = _copied(tracks), places.copy()
+        in_velo = slot < VELO_SLOTS
+        came_in = np.where(in_velo, places[suspects, np.minimum(slot, VELO_SLOTS - 1)], slot)
+        removed[suspects] |= np.int64(1) << came_in.astype(np.int64)
+        _take_out(cleaned, places, suspects, slot)
+    return cleaned, removed
+
+
+def _copied(tracks: Candidates) -> Candidates:
+    """Copy what hits are taken out of."""
+    return dataclasses.replace(
+        tracks,
+        velo_n=tracks.velo_n.copy(),
+        velo=tuple(a.copy() for a in tracks.velo),
+        ut=(tracks.ut[0].copy(), *tracks.ut[1:]),
+        scifi=(tracks.scifi[0].copy(), *tracks.scifi[1:]),
+    )
+
+
+def _take_out(tracks: Candidates, places: NDArray, rows: NDArray, slots: NDArray) -> None:
+    """Remove a hit from each of these rows, in place."""
+    ut = (slots >= VELO_SLOTS) & (slots < VELO_SLOTS + UT_LAYERS)
+    scifi = slots >= VELO_SLOTS + UT_LAYERS
+    tracks.ut[0][rows[ut], slots[ut] - VELO_SLOTS] = np.nan
+    tracks.scifi[0][rows[scifi], slots[scifi] - VELO_SLOTS - UT_LAYERS] = np.nan
+    velo = slots < VELO_SLOTS
+    rows, slots = rows[velo], slots[velo]
+    order = np.arange(VELO_SLOTS) + (np.arange(VELO_SLOTS) >= slots[:, None])
+    order = np.minimum(order, VELO_SLOTS - 1)
+    for array in (*tracks.velo, places):
+        array[rows] = np.take_along_axis(array[rows], order, axis=1)
+    tracks.velo_n[rows] -= 1
