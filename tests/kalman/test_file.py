@@ -10,7 +10,8 @@ from parkf.errors import ParkfError
 from parkf.kalman import fit, fit_file, fitter
 from parkf.kalman.candidates import from_arrow
 from parkf.kalman.fitted import common_set, fitted_with, set_metadata
-from parkf.tables import CANDIDATES, FITTED
+from parkf.kalman.interval import states_at_rich, without_outliers
+from parkf.tables import CANDIDATES, FITTED, RICH_PLANES
 
 
 def rows(toy):
@@ -74,6 +75,56 @@ def test_a_fitted_file_says_with_which_set(toy, files, tmp_path):
         writer.write_table(FITTED.open(files.fitted).read())
     with pytest.raises(ParkfError, match=r"other\.parquet: fitted with another parameter set than .*fitted"):
         common_set((*both, tmp_path / "other.parquet"))
+
+
+def test_outliers_and_rich_states_are_columns_of_their_own(toy, files):
+    bad = {name: a.copy() for name, a in toy.arrays.items()}
+    bad["scifi_x"][500, 6] += 5
+    with CANDIDATES.writer(files.candidates) as writer:
+        writer.write_table(rows(SimpleNamespace(arrays=bad)))
+    fit_file(files.set, files.candidates, files.fitted, outliers=16.0, rich_states=True)
+    table = FITTED.open(files.fitted).read()
+    removed = table.column("removed").to_numpy()
+    assert removed[500] == 1 << 36
+    assert np.count_nonzero(removed) < 10
+    tracks, _ = without_outliers(
+        toy.parameters,
+        from_arrow(rows(SimpleNamespace(arrays=bad)), "float32"),
+        fit(toy.parameters, rows(toy)),
+    )
+    states = states_at_rich(toy.parameters, tracks)
+    for i, z in enumerate(RICH_PLANES):
+        got = table.column(f"state_{z}").combine_chunks().flatten().to_numpy().reshape(-1, 4)
+        np.testing.assert_array_equal(got, states.state[:, i])
+    # The rest of the track is as if the hit had never been there.
+    clean = fit(toy.parameters, rows(toy))
+    assert abs(table.column("qop")[500].as_py() - clean.qop[500]) < np.sqrt(clean.qopqop[500])
+
+
+@pytest.mark.parametrize("asked", [{"outliers": 16.0}, {"rich_states": True}])
+def test_only_the_smoother_knows_every_plane(files, asked):
+    with pytest.raises(ParkfError, match="scheme 'forward_backward': outliers and states"):
+        fit_file(files.set, files.candidates, files.fitted, scheme="forward_backward", **asked)
+    assert not files.fitted.exists()
+
+
+def test_memory_does_not_grow_with_the_file(toy, files, monkeypatch):
+    """Two hundred batches take no more than a few: what is kept of one is a row of results."""
+    tracks = rows(toy).slice(0, 300)
+    with CANDIDATES.writer(files.candidates) as writer:
+        for _ in range(200):
+            writer.write_table(tracks)
+    used = []
+    write = fitter.fit
+
+    def fit_and_look(*arguments, **options):
+        used.append(pa.total_allocated_bytes())
+        return write(*arguments, **options)
+
+    monkeypatch.setattr(fitter, "fit", fit_and_look)
+    assert fit_file(files.set, files.candidates, files.fitted) == 60000
+    assert len(used) == 200
+    assert max(used[100:]) < 1.5 * max(used[:20])
 
 
 def test_sliced_batches_keep_their_rows(toy):

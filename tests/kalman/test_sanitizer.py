@@ -16,6 +16,7 @@ PROGRAM = r"""
 #include <vector>
 
 #include "forward_backward.hpp"
+#include "interval.hpp"
 #include "magnet_lanes.hpp"
 #include "smoother.hpp"
 #include "tile.hpp"
@@ -34,12 +35,15 @@ void run(const CandidateRows<float>& rows, const Detector<float>& detector) {
   const long stride = (rows.count + 15) / 16 * 16;
   std::vector<float> numbers(fitted_numbers * stride);
   std::vector<int> integers(fitted_integers * stride);
+  std::vector<float> planes(interval_numbers * stride);
+  std::vector<int> slots(stride);
   Tile<T> tile;
   for (long i = 0; i < rows.count; i += Number<T>::lanes) {
     fill(rows, i, tile);
     const auto tracks = tile.candidates();
     store(fit_forward_backward<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
     store(fit_smoother<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
+    store_interval(fit_interval<T>(tracks, 0, detector, true), true, stride, i, planes.data(), slots.data());
   }
   std::FILE* out = std::fopen("out", "wb");
   std::fwrite(numbers.data(), 4, numbers.size(), out);
