@@ -87,11 +87,8 @@ def test_outliers_and_rich_states_are_columns_of_their_own(toy, files):
     removed = table.column("removed").to_numpy()
     assert removed[500] == 1 << 36
     assert np.count_nonzero(removed) < 10
-    tracks, _ = without_outliers(
-        toy.parameters,
-        from_arrow(rows(SimpleNamespace(arrays=bad)), "float32"),
-        fit(toy.parameters, rows(toy)),
-    )
+    given = from_arrow(rows(SimpleNamespace(arrays=bad)), "float32")
+    tracks, _ = without_outliers(toy.parameters, given, fit(toy.parameters, given))
     states = states_at_rich(toy.parameters, tracks)
     for i, z in enumerate(RICH_PLANES):
         got = table.column(f"state_{z}").combine_chunks().flatten().to_numpy().reshape(-1, 4)
