@@ -110,9 +110,9 @@ SECTIONS: Mapping[str, tuple[Row, ...]] = {
             "VELO modules, mean",
             2,
             _text("""
-                Where vertices lie, and η. Ten events have 76 vertices, and their tracks share these; embedded
-                tracks weighted to them have LHCb's distribution: 12, 13, 14 modules for 6.8, 5.0, 3.7 %, LHCb's
-                6.7, 5.3, 3.2 %."""),
+                Where vertices lie, and η. Ten events have 76 vertices, which their tracks share; embedded
+                tracks weighted to them have LHCb's distribution: 12, 13, 14 modules for 6.8, 5.0, 3.7 %,
+                LHCb's 6.7, 5.3, 3.2 %."""),
         ),
         Row("velo_several", "VELO modules with several hits", 2, _SEVERAL, " %"),
         Row(
