@@ -138,6 +138,9 @@ HITS = Table(
     ),
 )
 
+# UT and SciFi have one hit a layer: whoever makes candidates chooses between two. The embedded pattern
+# recognition takes the one nearer to where the other hits say. A VELO module may give two, of the same
+# z: both count.
 CANDIDATES = Table(
     "candidates",
     1,

@@ -53,7 +53,18 @@ def states_at_rich(
 
     Before the magnet the smoothed states at the last VELO hit and the first UT layer are carried on by the
     forms of the VELO and of the gap between UT layers, behind it the state at the last SciFi layer by a
-    straight line, all without the scattering on the way.
+    straight line, all without the scattering on the way. Against Runge-Kutta from the true state, with the
+    parameters of the trigger's layout, 68% of x and tx are within
+
+    ====== =================== =================== ===================
+    z      3–5 GeV             10–20 GeV           50–100 GeV
+    ====== =================== =================== ===================
+    990    0.03 mm, 0.16 mrad  0.8 μm, 2 μrad      0.1 μm, 0.2 μrad
+    2165   0.015 mm, 0.28 mrad 4.6 μm, 0.09 mrad   1.0 μm, 0.02 mrad
+    9450   0.007 mm, 0.28 mrad 2.0 μm, 0.09 mrad   0.4 μm, 0.02 mrad
+    ====== =================== =================== ===================
+
+    The field's tail between 9450 and 11900 mm, which maps do not hold, is neglected.
 
     Parameters
     ----------
