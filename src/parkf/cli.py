@@ -302,15 +302,22 @@ def accuracy(
     table: Annotated[Path, typer.Option(help="Magnet table.")],
     table_accuracy: Annotated[Path, typer.Option(help="Accuracy of the magnet table.")],
     parameters: Annotated[Path, typer.Option("--set", help="Folder of the set made of fits and table.")],
+    field: Annotated[Path, typer.Option(help="Field map (.npz).")],
+    beside: Annotated[
+        Path | None, typer.Option(help="accuracy.json of other forms, to print in the same table.")
+    ] = None,
 ) -> None:
     """Compare every step and the table with Runge-Kutta, in momentum bins."""
-    from parkf.files import write_json
+    from parkf.detector.field import FieldMap
+    from parkf.files import read_json, write_json
     from parkf.parameters.assembly import check_made_of
     from parkf.training.accuracy import measure_accuracy
+    from parkf.training.accuracy_table import accuracy_table
 
     blobs = check_made_of(parameters, fits, table)
-    measured = measure_accuracy(fits, datasets, table, table_accuracy)
+    measured = measure_accuracy(fits, datasets, table, table_accuracy, FieldMap.load(field))
     write_json(output, {**measured, "set": blobs.fingerprints()})
+    print(accuracy_table(measured, read_json(beside) if beside else None))
 
 
 @app.command()

@@ -5,9 +5,11 @@ import pytest
 from toy_steps import MISFIT, STEPS, draw, no_field, truth, write
 
 from parkf.codegen.numpy_step import numpy_step
+from parkf.detector.field import FieldMap
 from parkf.errors import ParkfError
 from parkf.files import sha256, write_json
 from parkf.training.accuracy import measure_accuracy
+from parkf.training.accuracy_table import accuracy_table
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.momentum import momentum_bins
 from parkf.training.result import FitResult, SetResult
@@ -42,18 +44,26 @@ def run(tmp_path_factory):
             forms="improved", step=name, formula=step.formula_hash(), dataset=dataset, table=None, sets=sets
         )
         result.save(folder / "fits" / f"{name}.json")
+    hop = draw("TFT", 300, 3, truth("TFT")) | {"z0": np.full(300, 2665.0), "z1": np.full(300, 7826.0)}
+    write(hop, folder / "datasets/UTTF.parquet")
     write_json(folder / "table.json", {"fiducial": [], "full": []})
     no_field().save(folder / "table.npz")
     return folder
 
 
+def weak_field():
+    """None at all, all over the detector."""
+    return FieldMap(np.full(3, -1e4), np.full(3, 2e4), np.zeros((2, 2, 2, 3), np.float32), outside="zero")
+
+
 def _measure(run):
-    return measure_accuracy(run / "fits", run / "datasets", run / "table.npz", run / "table.json")
+    paths = (run / "fits", run / "datasets", run / "table.npz", run / "table.json")
+    return measure_accuracy(*paths, weak_field())
 
 
 def test_names_and_ratios(run):
     content = _measure(run)
-    assert set(content) == {"steps", "chain", "table"}
+    assert set(content) == {"forms", "steps", "chain", "stiff", "table"}
     names = {"V.forward", "VUT", "TFT", *(f"UT.gap{i}" for i in range(3)), *(f"T.gap{i}" for i in range(11))}
     assert names <= set(content["steps"])
     for name in names - {"TFT"}:
@@ -79,6 +89,33 @@ def test_step_without_noise_is_measured_in_the_magnets(run):
         MISFIT / truth("UTTF")[STEPS["UTTF"].indices("noise")[0]], rel=0.2
     )
     assert rms["truth_width"] is None
+
+
+def test_a_stiff_track_is_measured_in_both_precisions(run):
+    """Without a field the form's own bend is all of δ; rounding shows in x of a metre, not in slopes."""
+    stiff = _measure(run)["stiff"]
+    rows = draw("TFT", 1500, 3, truth("TFT"))
+    rows["qop"] = np.sign(rows["qop"]) / 1e6
+    bend = np.abs(numpy_step(STEPS["TFT"]).predict(truth("TFT"), rows)[2] - rows["tx0"])
+    assert stiff["TFT"]["tx"]["largest"] == pytest.approx(bend.max(), rel=1e-6)
+    assert set(stiff) == {"V", "VUT", "UT", "UTTF", "TFT", "T"}
+    for components in stiff.values():
+        for component, figures in components.items():
+            rounding = figures["float32_largest"] - figures["largest"]
+            assert abs(rounding) < (1e-3 if component in ("x", "y") else 1e-7)
+            assert figures["q99"] <= figures["largest"]
+    assert any(f["x"]["float32_largest"] != f["x"]["largest"] for f in stiff.values())
+
+
+def test_the_table_puts_forms_beside_each_other(run):
+    content = _measure(run)
+    lines = accuracy_table(content, {**content, "forms": "production"}).splitlines()
+    first = [line.split() for line in lines if line.split()[:2] == ["V.forward", "x"]]
+    assert [row[2] for row in first] == ["improved", "production"]
+    assert [float(cell) for cell in first[0][3:9]] == pytest.approx([MISFIT] * 6, rel=0.2)
+    chain = next(line.split() for line in lines if line.split()[:2] == ["chain", "x"])
+    assert len(chain) == 3 + 6
+    assert any(line.startswith("TFT") and "e-" in line for line in lines)
 
 
 def test_another_dataset_is_refused(run):

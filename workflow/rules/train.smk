@@ -90,6 +90,7 @@ rule assemble:
 rule accuracy:
     input:
         rules.assemble.output,
+        field=f"{RESULTS}/field.npz",
         datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
         table=TABLE,
@@ -107,4 +108,4 @@ rule accuracy:
         f"{RESULTS}/benchmarks/accuracy.tsv"
     shell:
         "parkf accuracy {output} --set {params.folder} --fits {params.fits} --datasets {params.datasets}"
-        " --table {input.table} --table-accuracy {input.table_accuracy} 2> {log}"
+        " --table {input.table} --table-accuracy {input.table_accuracy} --field {input.field} > {log} 2>&1"

@@ -16,8 +16,8 @@ from parkf.steps.symbols import BEFORE, COMPONENTS, STATE, h, k, pol, state_deri
 Array = NDArray[np.float64]
 Rows = Mapping[str, NDArray]
 
-# Of p and rows: arrays (n,).
-_Evaluation = Callable[[Array, Rows], list[Array]]
+# Of p, rows and a precision: arrays (n,).
+_Evaluation = Callable[..., list[Array]]
 _multiplied = create_expand_pow_optimization(8)
 
 # Columns of a step dataset that the formulas read, in the order of the generated functions' arguments.
@@ -26,7 +26,7 @@ COLUMNS = ("x0", "y0", "tx0", "ty0", "qop", "polarity", "z0", "z1")
 BEFORE_COLUMNS = tuple(str(symbol) for symbol in BEFORE)
 _FUNCTIONS = {
     "Local": lambda value: value,
-    "Side": lambda value: np.where(np.asarray(value) < 0, -1.0, 1.0),
+    "Side": lambda value: np.where(np.asarray(value) < 0, -1, 1).astype(np.result_type(value)),
     "Min": np.minimum,
 }
 
@@ -49,9 +49,11 @@ class NumpyStep:
             None if step.local_qop is None else sp.lambdify((k, list(step.symbols)), step.local_qop, "numpy")
         )
 
-    def predict(self, p: Array, rows: Rows) -> tuple[Array, Array, Array, Array]:
-        """State at z1: x, y (mm), tx, ty (rad), each (n,) float64."""
-        x, y, tx, ty = self._predict(p, rows)
+    def predict(
+        self, p: Array, rows: Rows, precision: type[np.floating] = np.float64
+    ) -> tuple[Array, Array, Array, Array]:
+        """State at z1: x, y (mm), tx, ty (rad), each (n,), computed in this precision."""
+        x, y, tx, ty = self._predict(p, rows, precision)
         return x, y, tx, ty
 
     def gradient(self, component: str, p: Array, rows: Rows, own: Sequence[int] | None = None) -> Array:
@@ -126,12 +128,12 @@ def _compiled(expressions: list[sp.Expr], parameters: tuple[sp.Symbol, ...]) -> 
     arguments = (list(parameters), *STATE, k, pol, h, z0, z1, *begins)
     function = sp.lambdify(arguments, expressions, modules=[_FUNCTIONS, "numpy"], cse=_shared)
 
-    def evaluate(p: Array, rows: Rows) -> list[Array]:
-        columns = [np.asarray(rows[name], dtype=np.float64) for name in COLUMNS]
+    def evaluate(p: Array, rows: Rows, precision: type[np.floating] = np.float64) -> list[Array]:
+        columns = [np.asarray(rows[name], dtype=precision) for name in COLUMNS]
         x, y, tx, ty, qop, polarity, start, end = columns
-        before = [np.asarray(rows[str(symbol)], dtype=np.float64) for symbol in begins]
+        before = [np.asarray(rows[str(symbol)], dtype=precision) for symbol in begins]
         values = function(
-            np.asarray(p, dtype=np.float64), x, y, tx, ty, qop, polarity, polarity * qop, start, end, *before
+            np.asarray(p, dtype=precision), x, y, tx, ty, qop, polarity, polarity * qop, start, end, *before
         )
         return [value if np.shape(value) == x.shape else np.full(x.shape, float(value)) for value in values]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from parkf.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS, numpy_step
+from parkf.detector.field import FieldMap
 from parkf.errors import ParkfError
 from parkf.files import read_json, sha256
 from parkf.steps import FORMS, Forms
@@ -18,12 +19,15 @@ from parkf.training.minimise import F64
 from parkf.training.result import BinAccuracy, FitResult, load_results
 from parkf.training.rows import COMPONENTS, Rows, StoredRows, read_batches, store_sets
 from parkf.training.spread import Spreads
+from parkf.training.stiff import measure_stiff
 from parkf.training.train import add_residuals
 
 _FIELDS = ("p_min", "p_max", "mean", "rms", "q68", "q99", "ratio_rms", "truth_width", "n")
 
 
-def measure_accuracy(fits: Path, datasets: Path, table: Path, table_accuracy: Path) -> dict[str, Any]:
+def measure_accuracy(
+    fits: Path, datasets: Path, table: Path, table_accuracy: Path, field: FieldMap
+) -> dict[str, Any]:
     """Collect the accuracy of all steps, of steps in a row, and of the magnet table.
 
     Parameters
@@ -36,14 +40,18 @@ def measure_accuracy(fits: Path, datasets: Path, table: Path, table_accuracy: Pa
         The magnet table.
     table_accuracy : Path
         JSON of :func:`parkf.training.magnet_table.train_table`.
+    field : FieldMap
+        The field that all was made with.
 
     Returns
     -------
     dict
+        ``forms``: name of the set of forms;
         ``steps.<step>.<component>``: list of {p_min, p_max (GeV), mean, rms, q68, q99 (mm or rad),
         ratio_rms, truth_width, n};
         ``chain.<component>``: the same from the last VELO hit to the first SciFi layer, against the truth and
         in units of the covariance predicted over all steps between;
+        ``stiff.<step>.<component>``: |δ_par| at 1 TeV, in float64 and float32, of :func:`measure_stiff`;
         ``table.<region>``: list of {p_min, p_max, component, q68, q99, n}.
 
     Raises
@@ -68,8 +76,16 @@ def measure_accuracy(fits: Path, datasets: Path, table: Path, table_accuracy: Pa
                 steps[label] = _collect(_step_accuracy(forms, results[name], rows, numbers, scattering))
     # The hop through the magnet was measured when it was fitted, with the table at hand.
     steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
-    chain = _collect(measure_chain(forms, results, load_table(table), datasets))
-    return {"steps": steps, "chain": chain, "table": read_json(table_accuracy)}
+    magnet = load_table(table)
+    chain = _collect(measure_chain(forms, results, magnet, datasets))
+    stiff = measure_stiff(forms, results, magnet, datasets, field)
+    return {
+        "forms": forms.name,
+        "steps": steps,
+        "chain": chain,
+        "stiff": stiff,
+        "table": read_json(table_accuracy),
+    }
 
 
 def _groups(step: str, joined: int) -> Iterator[tuple[str, tuple[int, ...]]]:

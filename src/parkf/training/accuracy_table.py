@@ -1,0 +1,62 @@
+"""``accuracy.json`` as a table on a terminal, one set of forms beside another."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from parkf.terminal import aligned
+from parkf.training.momentum import BINS
+from parkf.training.rows import COMPONENTS
+
+Accuracy = Mapping[str, Any]
+
+
+def accuracy_table(accuracy: Accuracy, beside: Accuracy | None = None) -> str:
+    """Lay out δ_par/σ_MS and the core widths of standardised truth differences by momentum, then 1 TeV.
+
+    Parameters
+    ----------
+    accuracy, beside : mapping
+        Contents of ``accuracy.json``; steps of the second, by name and component, follow those of the first.
+    """
+    measured = [accuracy] if beside is None else [accuracy, beside]
+    bins = [f"{low:g}-{high:g}" for low, high in BINS]
+    header = ["step", "", "forms", *(f"δ {b}" for b in bins), *(f"w {b}" for b in bins)]
+    text = [
+        "δ: RMS of (form − Runge–Kutta)/σ_MS; w: core width of (form − truth)/σ; by momentum in GeV.",
+        "chain: last VELO hit to first SciFi layer, against the covariance predicted over all steps.",
+        aligned(header, list(_rows(measured))),
+        "",
+        "At 1 TeV, 99% and largest |δ| in mm or rad; the same in float32.",
+        aligned(
+            ["step", "", "forms", "99%", "largest", "float32 99%", "float32 largest"], list(_stiff(measured))
+        ),
+    ]
+    return "\n".join(text)
+
+
+def _rows(measured: list[Accuracy]) -> Iterator[list[object]]:
+    named = [{**one["steps"], "chain": one["chain"]} for one in measured]
+    for name in named[0]:
+        for component in COMPONENTS:
+            for one, steps in zip(measured, named, strict=True):
+                found = {row["p_min"]: row for row in steps.get(name, {}).get(component, [])}
+                ratios = ["ratio_rms"] if name != "chain" else []
+                yield [
+                    *(name, component, one["forms"]),
+                    *(_number(found.get(low), ratios) for low, _ in BINS),
+                    *(_number(found.get(low), ["truth_width"]) for low, _ in BINS),
+                ]
+
+
+def _number(row: Mapping[str, Any] | None, keys: list[str]) -> str | None:
+    values = [row[key] for key in keys if row is not None and row[key] is not None]
+    return f"{values[0]:.3f}" if values else None
+
+
+def _stiff(measured: list[Accuracy]) -> Iterator[list[object]]:
+    for name, components in measured[0]["stiff"].items():
+        for component in components:
+            for one in measured:
+                figures = one["stiff"][name][component]
+                keys = ("q99", "largest", "float32_q99", "float32_largest")
+                yield [name, component, one["forms"], *(f"{figures[key]:.1e}" for key in keys)]
