@@ -10,16 +10,28 @@
 namespace parkf::kalman::PARKF_FORMS {
 namespace {
 
+/// Written out, not by a function shared with interval_lanes.cpp: the compiler makes a tenth slower code of that.
 template <class S>
 void fit_range(const Batch<S>& batch, long begin, long end) {
   using T = Together<S>;
-  for_tiles<fitted_numbers, fitted_integers>(
-      batch, begin, end, fitted_numbers,
-      [&batch](const Candidates<S>& tracks, long stride, long i, S* numbers, int* integers) {
-        const Fitted<T> track = batch.smoother ? fit_smoother<T>(tracks, 0, batch.detector)
-                                               : fit_forward_backward<T>(tracks, 0, batch.detector);
-        store(track, stride, i, numbers, integers);
-      });
+  constexpr int n = Number<T>::lanes;
+  const long count = batch.tracks.count;
+  Tile<T> tile;
+  for (long i = begin; i < end; i += n) {
+    fill(batch.tracks, i, tile);
+    const Candidates<S> tracks = tile.candidates();
+    const Fitted<T> track = batch.smoother ? fit_smoother<T>(tracks, 0, batch.detector)
+                                           : fit_forward_backward<T>(tracks, 0, batch.detector);
+    if (i + n <= count) {
+      store(track, count, i, batch.numbers, batch.integers);
+    } else {
+      S numbers[fitted_numbers * n];
+      int integers[fitted_integers * n];
+      store(track, n, 0, numbers, integers);
+      copy_last<n>(numbers, fitted_numbers, count, i, batch.numbers);
+      copy_last<n>(integers, fitted_integers, count, i, batch.integers);
+    }
+  }
 }
 
 }  // namespace
