@@ -49,6 +49,8 @@ def without_material(geometry):
         ("scifi", "noise_per_layer"),
     ):
         content[part][noise] = 0.0
+    # Nothing is misplaced, either.
+    content["scifi"]["alignment_error"] = 0.0
     return Geometry(Description.model_validate(content), geometry.frames)
 
 

@@ -8,6 +8,7 @@ from toy_steps import COMPONENTS, STEPS, draw, store, truth, write
 from parkf.codegen.numpy_step import numpy_step
 from parkf.errors import ParkfError
 from parkf.training import FitResult, train_step
+from parkf.training.result import RESULT_VERSION
 from parkf.training.rows import select
 from parkf.training.train import mean_energy_loss, train_rows
 
@@ -178,5 +179,5 @@ def test_table_belongs_to_one_step(tmp_path):
 def test_result_of_another_version_is_refused(tmp_path):
     path = tmp_path / "fit.json"
     path.write_text('{"version": 99}')
-    with pytest.raises(ParkfError, match="version 99, expected 2"):
+    with pytest.raises(ParkfError, match=f"version 99, expected {RESULT_VERSION}"):
         FitResult.load(path)
