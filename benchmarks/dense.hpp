@@ -174,7 +174,7 @@ Track<S> fit(const CandidateRows<S>& rows, long i, const S* constant, const floa
 
   const S bend = t.s.k;
   MagnetCoefficients<S> m;
-  magnet_coefficients(table, constant + layout::UTT_META, t.s.x, t.s.y, m);
+  magnet_coefficients(table, constant + layout::UTT_META, t.s, m);
   JacobianMagnet<S> magnet;
   bool low;
   const State<S> at_z_in = t.s;

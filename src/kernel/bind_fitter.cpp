@@ -73,7 +73,15 @@ const Forms& forms_named(const std::string& name) {
 
 void check_header(const Forms& forms, const float* header) {
   expect(forms.knows_header(header),
-         "block UTT_META: bins, grid and degrees are not the 60, 50, 1, 1, 7, 9, 5, 7 of this kernel");
+         std::string("block UTT_META: bins, grid and degrees are not those of forms ") + forms.name);
+}
+
+/// The forms that a table was trained for.
+const Forms& forms_of(const float* header) {
+  for (const Forms* forms : all_forms) {
+    if (forms->knows_header(header)) return *forms;
+  }
+  throw std::invalid_argument("block UTT_META: bins, grid and degrees are of no known forms");
 }
 
 struct GiveBack {
@@ -187,14 +195,13 @@ nb::tuple interval(In<float, 1> constant, In<float, 1> table, double velo_sigma,
 nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double, 2> states, In<double, 1> qop,
                              In<double, 1> polarity, int threads) {
   const std::size_t n = states.shape(0);
-  const Forms& forms = *all_forms[0];
   expect(header.shape(0) == header_numbers, "magnet header: expected 19 numbers");
   expect(table.shape(0) == table_numbers, "magnet table: expected 240000 numbers");
   expect(states.shape(1) == 4 && qop.shape(0) == n && polarity.shape(0) == n,
          "expected states (n, 4), qop (n) and polarity (n)");
   const std::vector<float> rounded(header.data(), header.data() + header_numbers);
-  check_header(forms, rounded.data());
-  std::vector<double> carried(4 * n), derivative(4 * n);
+  const Forms& forms = forms_of(rounded.data());
+  std::vector<double> carried(4 * n), derivatives(12 * n);
   {
     nb::gil_scoped_release released;
     parkf::transport::for_blocks(n, 4096, threads, [&](std::size_t begin, std::size_t end) {
@@ -202,17 +209,17 @@ nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double
         const double* from = states.data() + 4 * i;
         const double pol = polarity.data()[i];
         State<double> s{from[0], from[1], from[2], from[3], qop.data()[i]};
-        double slopes[4];
-        forms.through_table(table.data(), header.data(), pol, s, slopes);
+        double* rows = derivatives.data() + 12 * i;
+        forms.through_table(table.data(), header.data(), pol, s, rows);
         const double values[4] = {s.x, s.y, s.tx, s.ty};
         for (int c = 0; c < 4; ++c) {
           carried[4 * i + c] = values[c];
-          derivative[4 * i + c] = slopes[c] * pol;
+          rows[3 * c + 2] *= pol;
         }
       }
     });
   }
-  return nb::make_tuple(owned(carried, {n, 4}), owned(derivative, {n, 4}));
+  return nb::make_tuple(owned(carried, {n, 4}), owned(derivatives, {n, 4, 3}));
 }
 
 nb::tuple step(const std::string& forms, const std::string& name, In<double, 1> p, double polarity, In<double, 1> planes, In<double, 1> state,
@@ -254,7 +261,7 @@ NB_MODULE(_fitter, module) {
   define("interval", &parkf::kalman::interval<double>, interval_text, "planes");
   module.def("magnet_extrapolate", &parkf::kalman::magnet_extrapolate,
              "Carry states (n, 4) at z_in with local q/p (1/MeV) to z_out by the table alone; returns states and "
-             "their derivatives with respect to q/p, (n, 4) each.",
+             "(n, 4) and their derivatives with respect to tx, ty and q/p, (n, 4, 3).",
              "header"_a, "table"_a, "states"_a, "qop"_a, "polarity"_a, "threads"_a = 1);
   module.def("step", &parkf::kalman::step,
              "Run one generated step: state (5), Jacobian by columns (5, 5), covariance (15) without noise, noise (6).",

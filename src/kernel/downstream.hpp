@@ -148,7 +148,7 @@ KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i,
                                     const T& pol, Filter<T>& fit, Memory& memory) {
   const Scalar<T>* constant = detector.constant;
   MagnetCoefficients<T> m;
-  magnet_coefficients(detector.table, constant + layout::UTT_META, fit.state.x, fit.state.y, m);
+  magnet_coefficients(detector.table, constant + layout::UTT_META, fit.state, m);
   JacobianMagnet<T> f;
   Mask<T> low_momentum;
   const State<T> before = fit.state;

@@ -2,6 +2,8 @@
 
 #include "forms.hpp"
 
+#include <algorithm>
+
 #include "build_names.hpp"
 #include "magnet.hpp"
 #include "steps_by_name.hpp"
@@ -15,22 +17,15 @@ extern const Build build_v2, build_v3, build_v4;
 
 namespace {
 
-void through_table(const float* table, const double* header, double pol, State<double>& s, double* slopes) {
+void through_table(const float* table, const double* header, double pol, State<double>& s, double* derivatives) {
   MagnetCoefficients<double> m;
-  magnet_coefficients(table, header, s.x, s.y, m);
+  magnet_coefficients(table, header, s, m);
   JacobianMagnet<double> f;
   bool low_momentum;
   magnet_table(m, header, pol * s.k, s, f, low_momentum);
-  slopes[0] = f.x_k;
-  slopes[1] = f.y_k;
-  slopes[2] = f.tx_k;
-  slopes[3] = f.ty_k;
-}
-
-bool knows_header(const float* header) {
-  return header[11] == bin::nx && header[12] == bin::ny && header[13] == 1 && header[14] == 1 &&
-         header[15] == bin::x_ux_degree && header[16] == bin::x_u0_degree && header[17] == bin::y_ux_degree &&
-         header[18] == bin::y_u0_degree;
+  const double rows[12] = {f.x_tx,  f.x_ty,  f.x_k,  f.y_tx,  f.y_ty,  f.y_k,
+                           f.tx_tx, f.tx_ty, f.tx_k, f.ty_tx, f.ty_ty, f.ty_k};
+  std::copy(rows, rows + 12, derivatives);
 }
 
 }  // namespace
@@ -47,6 +42,6 @@ const Forms forms{PARKF_QUOTE(PARKF_FORMS),
 #endif
                   run_step<double>,
                   through_table,
-                  knows_header};
+                  bin::is_mine};
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -20,8 +20,9 @@ struct Forms {
   bool (*run_step)(const std::string& name, const double* p, double pol, const double* planes, State<double>& s,
                    Covariance<double>& c, double* jacobian, Noise<double>& q);
 
-  /// Carry a state at z_in to z_out by the table alone; derivatives with respect to h go to `slopes` (4).
-  void (*through_table)(const float* table, const double* header, double pol, State<double>& s, double* slopes);
+  /// Carry a state at z_in to z_out by the table alone. Derivatives of x, y, tx, ty with respect to tx, ty and h go to
+  /// `derivatives` (12).
+  void (*through_table)(const float* table, const double* header, double pol, State<double>& s, double* derivatives);
 
   /// Whether a table's header is of the kernel's bins and degrees.
   bool (*knows_header)(const float* header);

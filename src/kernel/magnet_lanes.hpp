@@ -34,4 +34,26 @@ KERNEL_FUNCTION void mix_bins(const float* table, const BinPlace<Lanes<S, N>>& x
   for (int b = 0; b < bin::count; b += N) transpose(c + b);
 }
 
+template <class S, int N>
+KERNEL_FUNCTION void mix_leading(const float* table, const BinPlace<Lanes<S, N>>& x, const BinPlace<Lanes<S, N>>& y,
+                                 const Lanes<S, N>* w_a, const Lanes<S, N>* w_b, Lanes<S, N>* by_a,
+                                 Lanes<S, N>* by_b) {
+  for (int lane = 0; lane < N; ++lane) {
+    const auto one = [lane](const BinPlace<Lanes<S, N>>& place) {
+      return BinPlace<S>{static_cast<Integer<S>>(place.nearest.bits[lane]),
+                         static_cast<Integer<S>>(place.direction.bits[lane]), S(0), S(0), false};
+    };
+    S a[6], b[6], to_a[leading_count], to_b[leading_count];
+    for (int n = 0; n < 6; ++n) {
+      a[n] = w_a[n].v[lane];
+      b[n] = w_b[n].v[lane];
+    }
+    mix_leading(table, one(x), one(y), a, b, to_a, to_b);
+    for (int i = 0; i < leading_count; ++i) {
+      by_a[i].v[lane] = to_a[i];
+      by_b[i].v[lane] = to_b[i];
+    }
+  }
+}
+
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -226,6 +226,7 @@ def train_table(
     field: FieldFile,
     rays: Annotated[int, typer.Option(min=1000, help="Rays through the magnet to fit.")],
     seed: Seed,
+    forms: Annotated[FormsName, typer.Option(help="Set of forms.")] = "improved",
     threads: Threads = 1,
 ) -> None:
     """Train the 240,000 numbers of the magnet table and measure them on independent rays."""
@@ -234,13 +235,14 @@ def train_table(
     from parkf.files import write_json
     from parkf.training.magnet_table import train_table as run
 
-    print(f"train-table: {rays} rays, seed {seed}", file=sys.stderr)
+    print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
     nominal = load_geometry(geometry)
     table, measured = run(
         FieldMap.load(field),
         z_in=nominal.z_in,
         z_out=nominal.z_out,
         beam=nominal.beam,
+        forms=forms,
         rays=rays,
         seed=seed,
         threads=threads,

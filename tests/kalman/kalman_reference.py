@@ -31,6 +31,13 @@ class Model:
         self.table = parameters.table.astype(float)
         self.header = self.block("UTT_META")[0]
         self.z_in, self.z_out = self.header[:2]
+        # Of f and f² without u: of x, tx, y and ty.
+        n_x, n_y, before_y = (
+            int(self.header[16]),
+            int(self.header[18]),
+            2 * int(self.header[16]) + 4 * int(self.header[15]),
+        )
+        self.leading = [at + power for at in (0, n_x, before_y, before_y + n_y) for power in (0, 1)]
 
     def block(self, name):
         return self.constant[self.forms.block_slice(name)].reshape(self.forms.block(name).shape)
@@ -76,8 +83,10 @@ class Model:
             q[:, a, a + 2] = q[:, a + 2, a] = s["rho_" + c] * s[c] * s["t" + c]
         return q
 
-    def interpolated(self, x, y):
-        """Coefficients (n, 80) at a place by the six-point formula, written out from Abramowitz & Stegun."""
+    def interpolated(self, state):
+        """Coefficients (n, 80) of states by the six-point formula, written out from Abramowitz & Stegun."""
+        depth = self.z_in + {"production": 0.0, "improved": 0.3}[self.forms.name] * (self.z_out - self.z_in)
+        x, y = (state[:, i] + (depth - self.z_in) * state[:, i + 2] for i in (0, 1))
 
         def axis(place, bins):
             at = (place + 1) * bins / 2
@@ -85,8 +94,8 @@ class Model:
             offset = np.clip(at - nearest - 0.5, -1.5, 1.5)
             return nearest.astype(int), np.where(offset < 0, -1, 1), np.abs(offset)
 
-        i, di, p = axis(x / self.z_in / self.header[7], 60)
-        j, dj, q = axis(y / self.z_in / self.header[8], 50)
+        i, di, p = axis(x / depth / self.header[7], 60)
+        j, dj, q = axis(y / depth / self.header[8], 50)
         terms = [
             (0, -1, q * (q - 1) / 2),
             (-1, 0, p * (p - 1) / 2),
@@ -100,7 +109,7 @@ class Model:
     def magnet(self, state, k, polarity, coefficients=None):
         """z_in to z_out, bent as for q/p = k. Coefficients of another place may be given."""
         x, y, tx, ty, own = state.T
-        c = self.interpolated(x, y) if coefficients is None else coefficients
+        c = self.interpolated(state) if coefficients is None else coefficients
         z_in, z_out, p_min, bx, bx2, by2, bxy = self.header[:7]
         h = polarity * self.functions("UTTF").local_qop(self.block("UTTF")[0], k)
         u_x = (tx - x / z_in - (bx + bx2 * (x / z_in) ** 2 + by2 * (y / z_in) ** 2) * h) / self.header[10]
@@ -114,19 +123,27 @@ class Model:
             tangent = np.sum(part * powers * near[:, None] ** (powers - 1), axis=1)
             return np.sum(part * near[:, None] ** powers, axis=1) + tangent * (f - near)
 
-        def sums(centre, n, by_x, by_y, m):
-            return series(centre, n) + u_x * series(by_x, m) + u_y * series(by_y, m)
+        def sums(centre, by_x, by_y, plane):
+            return series(centre, n[plane]) + u_x * series(by_x, m[plane]) + u_y * series(by_y, m[plane])
 
+        # Centres of x and tx, then x with u_x and u_y, then tx; the same for y.
+        n = {"x": int(self.header[16]), "y": int(self.header[18])}
+        m = {"x": int(self.header[15]), "y": int(self.header[17])}
+        moved = {}
+        begin = 0
+        for plane in "xy":
+            by, end = begin + 2 * n[plane], begin + 2 * n[plane] + 4 * m[plane]
+            moved[plane] = sums(begin, by, by + m[plane], plane)
+            moved["t" + plane] = sums(begin + n[plane], by + 2 * m[plane], by + 3 * m[plane], plane)
+            begin = end
+        sx, sy = tx, ty
+        if self.forms.name == "improved":
+            sx, sy = (t / np.sqrt(1 + tx**2 + ty**2) for t in (tx, ty))
+        sx, sy = sx + moved["tx"], sy + moved["ty"]
+        if self.forms.name == "improved":
+            sx, sy = (s / np.sqrt(np.maximum(1 - sx**2 - sy**2, 0.05)) for s in (sx, sy))
         dz = z_out - z_in
-        there = np.column_stack(
-            [
-                x + tx * dz + sums(0, 9, 18, 25, 7),
-                y + ty * dz + sums(46, 7, 60, 65, 5),
-                tx + sums(9, 9, 32, 39, 7),
-                ty + sums(53, 7, 70, 75, 5),
-                k,
-            ]
-        )
+        there = np.column_stack([x + tx * dz + moved["x"], y + ty * dz + moved["y"], sx, sy, k])
         there = self.predict("UTTF", 0, there, polarity, z_out, z_out)
         there[:, 4] = own
         return there
@@ -265,13 +282,15 @@ class ReferenceFit:
         c = self.joint.c[:, :5, :5]
         if not newton:
             self.reference = state[:, 4].copy()
-        coefficients = self.model.interpolated(state[:, 0], state[:, 1])
+        coefficients = self.model.interpolated(state)
         for last in [False, True] if newton else [True]:
             ref = self.reference
             base = self.model.magnet(state, ref, self.pol, coefficients)
 
             def bent(s, ref=ref):
-                return self.model.magnet(s, s[:, 4], self.pol, coefficients)
+                moved, leading = coefficients.copy(), self.model.leading
+                moved[:, leading] = self.model.interpolated(s)[:, leading]
+                return self.model.magnet(s, s[:, 4], self.pol, moved)
 
             f = jacobian(bent, np.column_stack([state[:, :4], ref]))
             # At fixed slope a shift before the magnet stays that shift: the kernel's convention.

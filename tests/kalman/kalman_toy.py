@@ -18,7 +18,7 @@ STEREO = 0.0874892
 SCIFI_DXDY = np.array([0, STEREO, -STEREO, 0] * 3)
 UT_DXDY = np.array([0, STEREO, -STEREO, 0])
 VELO_SIGMA, UT_SIGMA, SCIFI_SIGMA = 0.0125, 0.05, 0.08
-HEADER = [2665, 7826, 1500, -29.5, -35, 310, -140, 0.3, 0.25, 2500, 0.005, 60, 50, 1, 1, 7, 9, 5, 7]
+HEADER = [2665, 7826, 1500, -29.5, -35, 310, -140, 0.3, 0.25, 2500, 0.005]
 
 
 def constant_blob(forms):
@@ -35,7 +35,7 @@ def constant_blob(forms):
                 size = 2e-4 if "/m" in parameter.unit else 0.02
                 part[:, i] = parameter.start + (random.normal(0, size, rows) if odd else 0)
         if block.name == "UTT_META":
-            part[0] = HEADER
+            part[0, : len(HEADER)], part[0, len(HEADER) :] = HEADER, list(forms.table.signature.values())
         if block.name == "TLayer":
             part[0], part[1], part[2], part[3] = SCIFI_Z, 1 / 0.0036, SCIFI_DXDY, 0.01
         if block.name == "UTLayer":
@@ -44,19 +44,26 @@ def constant_blob(forms):
     return blob.astype(np.float32)
 
 
-def magnet_table():
-    """A kick of 1.2 GeV at z = 5.2 m that varies over the bins, with small higher terms."""
+def magnet_table(form):
+    """A kick at z = 5.2 m that varies over the bins, with small higher terms: 1.2 GeV, linear in q/p.
+
+    Where sines are summed, slopes are not linear in q/p: a quarter of it keeps 2 GeV in the detector, and
+    a fit without Newton's step from going astray.
+    """
     random = np.random.default_rng(2)
     x, y = np.meshgrid(np.linspace(-0.295, 0.295, 60), np.linspace(-0.245, 0.245, 50), indexing="ij")
     shape = 1 + x**2 + 1.5 * y**2
     table = np.zeros(TABLE_SHAPE)
     table += random.normal(0, 1e-4, 80) * shape[..., None]
     lever = 7826 - 5200
-    table[..., 0], table[..., 9] = -0.8 * lever * shape, -0.8 * shape
-    table[..., 1], table[..., 10] = 20 * x, 0.01 * x
-    table[..., 2], table[..., 11] = -30 * shape, -0.01 * shape
-    table[..., 18], table[..., 25] = -3 * x, -1e-3 * x
-    table[..., 47], table[..., 54] = 30 * y, 0.01 * y
+    stops = np.cumsum([piece.degree for piece in form.pieces])
+    at = {(p.component, p.factor): stop - p.degree for p, stop in zip(form.pieces, stops, strict=True)}
+    for component, size in (("x", 1), ("tx", 1e-3)):
+        begin = at[component, "1"]
+        table[..., begin] = -(0.2 if form.sines else 0.8) * shape * (lever if component == "x" else 1)
+        table[..., begin + 1], table[..., begin + 2] = 20 * size * x, -30 * size * shape
+    table[..., at["x", "u_x"]], table[..., at["x", "u_y"]] = -3 * x, -1e-3 * x
+    table[..., at["y", "1"] + 1], table[..., at["ty", "1"] + 1] = 30 * y, 0.01 * y
     return table.astype(np.float32)
 
 
@@ -85,7 +92,9 @@ def parameters(name="improved"):
     forms = FORMS[name]
     constants = SimpleNamespace(velo_sigma=VELO_SIGMA, beam_x=0.02, beam_y=-0.03)
     manifest = SimpleNamespace(constants=constants, forms=name, formulas=_fitter.formulas[name], blobs=EMPTY)
-    return SimpleNamespace(constant=constant_blob(forms), table=aligned(magnet_table()), manifest=manifest)
+    return SimpleNamespace(
+        constant=constant_blob(forms), table=aligned(magnet_table(forms.table)), manifest=manifest
+    )
 
 
 def scatter(random, noise):

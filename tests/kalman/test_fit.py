@@ -84,7 +84,7 @@ def test_a_seed_far_off_costs_nothing():
 def test_forward_backward_counts_velo_hits_twice(toys):
     """What production's scheme is known for: q/p far too sure of itself, no worse a resolution of slopes."""
     for momentum, low, high in ((3000.0, 1.7, 2.8), (50000.0, 1.3, 1.7)):
-        toy = toys[momentum]
+        toy = generate(4000, momentum, seed=int(momentum), forms="production")
         pulls = toy.pulls(fit(toy.parameters, toy.candidates("float32"), scheme="forward_backward"))
         assert low < np.std(pulls["qop"]) < high
 

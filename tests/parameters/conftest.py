@@ -8,7 +8,7 @@ from parkf.parameters.imported import imported
 from parkf.parameters.manifest import Constants, Manifest
 from parkf.parameters.parameter_set import ParameterSet
 from parkf.steps import FORMS, TABLE_SHAPE
-from parkf.steps.magnet import HEADER, PIECES
+from parkf.steps.magnet import HEADER
 
 PRODUCTION = FORMS["production"]
 META = [2665, 7826, 1500, -29.5, -35, 310, -140, 0.3, 0.25, 2500, 0.005, 60, 50, 1, 1, 7, 9, 5, 7]
@@ -46,6 +46,6 @@ def dipole() -> ParameterSet:
     assert len(META) == len(HEADER)
     table = random.normal(0, 1e-3, TABLE_SHAPE).astype(np.float32)
     table[..., 0] = random.normal(-2000, 10, TABLE_SHAPE[:2])
-    table[..., PIECES[0].degree] = random.normal(-0.8, 0.01, TABLE_SHAPE[:2])
+    table[..., PRODUCTION.table.pieces[0].degree] = random.normal(-0.8, 0.01, TABLE_SHAPE[:2])
     constants = Constants(velo_sigma=0.0125, beam_x=0.02, beam_y=-0.03)
     return imported(PRODUCTION, blocks, table, constants, inputs={}, source="test")

@@ -11,7 +11,7 @@ from parkf.parameters import assemble, explain, load
 from parkf.parameters.assembly import check_made_of
 from parkf.steps import FORMS, TABLE_SHAPE
 from parkf.training.magnet_table import MagnetTable
-from parkf.training.magnet_table.form import Header
+from parkf.training.magnet_table.form import make_header
 from parkf.training.result import FitResult, SetResult
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +45,8 @@ def _result(name: str, table: str | None) -> FitResult:
 @pytest.fixture
 def inputs(tmp_path):
     """Fits, table and field of a run, and how to assemble them."""
-    header = Header(2665.0, 7826.0, -29.5, -35.0, 310.0, -140.0).numbers().astype(np.float32)
+    bends = dict.fromkeys(("bendx", "bendx_x2", "bendx_y2", "bendy_xy"), -29.5)
+    header = make_header(FORMS["improved"].table, 2665.0, 7826.0, bends).numbers.astype(np.float32)
     coefficients = np.random.default_rng(1).normal(size=TABLE_SHAPE).astype(np.float32)
     table = tmp_path / "table.npz"
     MagnetTable(header, coefficients).save(table)

@@ -39,7 +39,7 @@ def test_blocks_tile_the_constant_blob():
 
 
 def test_every_number_is_named_once():
-    constant, table = list(constant_numbers(PRODUCTION)), list(table_numbers())
+    constant, table = list(constant_numbers(PRODUCTION)), list(table_numbers(PRODUCTION.table))
     assert (len(constant), len(table)) == (466, 240_000)
     places = Counter((n.block, n.set, n.index) for n in [*constant, *table])
     assert set(places.values()) == {1}
@@ -47,7 +47,7 @@ def test_every_number_is_named_once():
 
 
 def test_table_numbers_follow_the_order_of_a_bin():
-    names = [n.name for _, n in zip(range(80), table_numbers(), strict=False)]
+    names = [n.name for _, n in zip(range(80), table_numbers(PRODUCTION.table), strict=False)]
     # x00 tx00 x10 x01 tx10 tx01 y00 ty00 y10 y01 ty10 ty01, as in the trigger's text file
     heads = list(dict.fromkeys(name.split("[")[0] for name in names))
     assert heads == ["x00", "tx00", "x10", "x01", "tx10", "tx01", "y00", "ty00", "y10", "y01", "ty10", "ty01"]

@@ -9,7 +9,7 @@ from parkf.codegen.numpy_step import COLUMNS, numpy_step
 from parkf.detector.geometry import load_geometry
 from parkf.steps import FORMS
 from parkf.steps.corrections import OPENING
-from parkf.steps.magnet import COEFFICIENTS, WEIGHTS, a, b
+from parkf.steps.magnet import WEIGHTS, a, b
 from parkf.steps.symbols import (
     COMPONENTS,
     Local,
@@ -64,7 +64,9 @@ def test_layout_is_the_triggers():
         "TFT": (1, 4), "T": (22, 12), "TLayer": (4, 12), "UTLayer": (1, 4), "BEAM": (2, 4),
     }  # fmt: skip
     assert forms.offsets["BEAM"] == 466 - 8
-    assert COEFFICIENTS == 80
+    assert forms.table.coefficients == 80
+    signature = {"x_grid": 1, "y_grid": 1, "deg_x1": 7, "deg_x2": 9, "deg_y1": 5, "deg_y2": 7}
+    assert forms.table.signature == {"nbin_x": 60, "nbin_y": 50, **signature}
 
 
 @every_step

@@ -136,13 +136,13 @@ def test_bins_share_no_row():
 
 @pytest.fixture
 def magnet():
-    return no_field()
+    return no_field("production")
 
 
 @pytest.fixture
 def kick():
     """A table that turns tx by -1200 MeV times h, and moves nothing."""
-    table = no_field()
+    table = no_field("production")
     # Behind the nine of x: the one of tx that f multiplies.
     table.coefficients[..., 9] = -1200 / 1500
     return table

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from parkf.choices import FormsName
 from parkf.codegen.numpy_step import numpy_step
 from parkf.steps import FORMS, TABLE_SHAPE
 from parkf.tables import STEP_DATA
 from parkf.training.magnet_table import MagnetTable
-from parkf.training.magnet_table.form import Header
+from parkf.training.magnet_table.form import make_header
 from parkf.training.rows import StoredRows, store_sets
 
 STEPS = FORMS["improved"].steps
@@ -26,6 +27,8 @@ PLANES = {
 COMPONENTS = ("x", "y", "tx", "ty")
 # Size of δ_par in units of the scattering: the forms are right up to this noise.
 MISFIT = 0.05
+# Slopes gained before z_in, times momentum.
+BENDS = {"bendx": -29.5, "bendx_x2": -35.0, "bendx_y2": 310.0, "bendy_xy": -140.0}  # MeV
 # Energy lost before the step, MeV.
 LOSS = 15.0
 
@@ -92,7 +95,7 @@ def store(rows: Rows, step: str, folder: Path) -> list[StoredRows]:
     return store_sets([rows], len(STEPS[step].sets), STEPS[step].joined, folder)
 
 
-def no_field() -> MagnetTable:
+def no_field(forms: FormsName = "improved") -> MagnetTable:
     """Let every track go straight through the magnet."""
-    header = Header(2665.0, 7826.0, -29.5, -35.0, 310.0, -140.0).numbers().astype(np.float32)
+    header = make_header(FORMS[forms].table, 2665.0, 7826.0, BENDS).numbers.astype(np.float32)
     return MagnetTable(header, np.zeros(TABLE_SHAPE, np.float32))

@@ -28,6 +28,7 @@ rule table:
     params:
         rays=RUN["training"]["rays"],
         seed=RUN["seed"],
+        forms=RUN["forms"],
         code=code("parkf/steps/magnet.py", "parkf/training/magnet_table", "parkf/transport", *TRANSPORT_KERNEL),
     threads: 2
     log:
@@ -36,7 +37,7 @@ rule table:
         f"{RESULTS}/benchmarks/table.tsv"
     shell:
         "parkf train-table {output.table} {output.accuracy} --geometry {input[0]} --field {input.field}"
-        " --rays {params.rays} --seed {params.seed} --threads {threads} 2> {log}"
+        " --forms {params.forms} --rays {params.rays} --seed {params.seed} --threads {threads} 2> {log}"
 
 
 rule train:

@@ -2,10 +2,11 @@
 
 import sympy as sp
 
-from parkf.codegen.cpp_expressions import assignments
+from parkf.codegen.cpp_expressions import assignments, text
 from parkf.codegen.cpp_transport import SparseJacobian
 from parkf.steps import Forms, magnet
-from parkf.steps.symbols import STATE, h, k
+from parkf.steps.magnet import TableForm
+from parkf.steps.symbols import STATE, h, k, tx, ty
 
 _FACTORS = {"1": "0", "u_x": "x", "u_y": "y"}
 
@@ -16,8 +17,10 @@ def magnet_functions(forms: Forms) -> list[str]:
         *_jacobian(),
         *_local_qop(forms.steps["UTTF"].local_qop),
         *_deviations(),
+        *_place(forms.table),
         *_weights(),
-        *_bin_layout(),
+        *_slopes(forms.table),
+        *_bin_layout(forms.table),
     ]
 
 
@@ -48,8 +51,6 @@ def _deviations() -> list[str]:
         "u.x_h": sp.diff(magnet.U_X, h),
         "u.y_h": sp.diff(magnet.U_Y, h),
     }
-    used = set().union(*(form.free_symbols for form in targets.values())) - {*STATE, h}
-    read = [f"  const auto {n} = header[{i}];" for i, n in enumerate(magnet.HEADER) if n in map(str, used)]
     return [
         "/// What the polynomials depend on; x_tx = ∂x/∂tx = ∂y/∂ty, x_h and y_h are derivatives to h.",
         "template <class T>",
@@ -60,7 +61,7 @@ def _deviations() -> list[str]:
         "template <class T, class P>",
         "KERNEL_FUNCTION Deviations<T> deviations(const P& header, const T& h, const State<T>& s) {",
         "  const T x = s.x, y = s.y, tx = s.tx, ty = s.ty;",
-        *read,
+        *(f"  {line}" for line in _header_of(*targets.values())),
         "  Deviations<T> u;",
         *(f"  {line}" for line in assignments(targets)),
         "  return u;",
@@ -70,7 +71,11 @@ def _deviations() -> list[str]:
 
 
 def _weights() -> list[str]:
-    targets = {f"w[{i}]": form for i, form in enumerate(magnet.WEIGHTS.values())}
+    forms = list(magnet.WEIGHTS.values())
+    targets = {f"w[{i}]": form for i, form in enumerate(forms)}
+    slopes = {
+        f"w_{axis}[{i}]": sp.diff(form, axis) for axis in (magnet.a, magnet.b) for i, form in enumerate(forms)
+    }
 
     def neighbour(axis: str, steps: list[int]) -> str:
         values = ", ".join(map(str, steps))
@@ -84,6 +89,12 @@ def _weights() -> list[str]:
         *(f"  {line}" for line in assignments(targets)),
         "}",
         "",
+        "/// Their derivatives.",
+        "template <class T>",
+        "KERNEL_FUNCTION void bin_weight_slopes(const T& a, const T& b, T* w_a, T* w_b) {",
+        *(f"  {line}" for line in assignments(slopes)),
+        "}",
+        "",
         "/// Steps in bins, in the direction of the offset, from the nearest bin to the n-th that is read.",
         neighbour("x", [i for i, _ in magnet.WEIGHTS]),
         neighbour("y", [j for _, j in magnet.WEIGHTS]),
@@ -91,15 +102,105 @@ def _weights() -> list[str]:
     ]
 
 
-def _bin_layout() -> list[str]:
+def _header_of(*forms: sp.Expr) -> list[str]:
+    """Statements that read the numbers of the header in some formulas."""
+    used = {str(symbol) for form in forms for symbol in form.free_symbols}
+    return [f"const auto {n} = header[{i}];" for i, n in enumerate(magnet.HEADER) if n in used]
+
+
+def _place(form: TableForm) -> list[str]:
+    lever, (scale_x, scale_y) = form.lever, form.scales
+
+    def on_axis(axis: str, scale: sp.Expr) -> str:
+        at = f"s.{axis}" if lever == 0 else f"(s.{axis} + T({text(lever)}) * s.t{axis})"
+        return f"{axis} = {at} * T({text(scale)});"
+
+    return [
+        "/// Where on the grid, -1 to 1 on both axes, a state at z_in finds its bins.",
+        "template <class T>",
+        "KERNEL_FUNCTION void table_place(const Scalar<T>* header, const State<T>& s, T& x, T& y) {",
+        "  using S = Scalar<T>;",
+        *(f"  {line}" for line in _header_of(lever, scale_x, scale_y)),
+        f"  {on_axis('x', scale_x)}",
+        f"  {on_axis('y', scale_y)}",
+        "}",
+        "",
+        "/// How that place changes with the slopes.",
+        "template <class S>",
+        "KERNEL_FUNCTION void table_place_slopes(const S* header, S& x_tx, S& y_ty) {",
+        *(f"  {line}" for line in _header_of(lever * scale_x, lever * scale_y)),
+        f"  x_tx = {text(lever * scale_x)};",
+        f"  y_ty = {text(lever * scale_y)};",
+        "}",
+        "",
+    ]
+
+
+def _slopes(form: TableForm) -> list[str]:
+    """How the slopes take what the polynomials say, and the derivatives with them."""
+    opening = [
+        "/// Slopes behind the bend. `f` holds the derivatives of what they gain, and then their own.",
+        "template <class T>",
+        "KERNEL_FUNCTION void bend(const T& gain_x, const T& gain_y, State<T>& s, JacobianMagnet<T>& f) {",
+    ]
+    if not form.sines:
+        lines = ["s.tx += gain_x;", "s.ty += gain_y;", "f.tx_tx += T(1);", "f.ty_ty += T(1);"]
+        return [*opening, *(f"  {line}" for line in lines), "}", ""]
+    sums = dict(zip("xy", form.summed, strict=True))
+    before = {f"s{a}": sums[a] for a in "xy"}
+    before |= {f"s{a}_t{b}": sp.diff(sums[a], t) for a in "xy" for b, t in zip("xy", (tx, ty), strict=True)}
+    # Back to slopes: t = s/√q with q = 1 − s², which must not come near zero.
+    s, q = dict(zip("xy", sp.symbols("sx sy"), strict=True)), sp.Symbol("q")
+    slope = {a: s[a] / sp.sqrt(q) for a in "xy"}
+    after = {f"t{a}": slope[a] for a in "xy"}
+    after |= {
+        f"t{a}_s{b}": sp.diff(slope[a], s[b])
+        + sp.diff(slope[a], q) * sp.diff(1 - s["x"] ** 2 - s["y"] ** 2, s[b])
+        for a in "xy"
+        for b in "xy"
+    }
+    chain = []
+    for column in ("tx", "ty", "k"):
+        for a in "xy":
+            own = "" if column == "k" else f" + s{a}_{column}"
+            chain.append(f"const T d{a}_{column} = f.t{a}_{column}{own};")
+        chain += [f"f.t{a}_{column} = t{a}_sx * dx_{column} + t{a}_sy * dy_{column};" for a in "xy"]
+    lines = [
+        "const T tx = s.tx, ty = s.ty;",
+        f"T {', '.join(before)}, {', '.join(name for name in after if '_' in name)};",
+        "{",
+        *(f"  {line}" for line in assignments(before)),
+        "}",
+        "sx += gain_x;",
+        "sy += gain_y;",
+        f"const T q = larger(T(1) - sx * sx - sy * sy, T(Scalar<T>({magnet.SMALLEST_COSINE_SQUARED})));",
+        "{",
+        *(
+            f"  {line}"
+            for line in assignments({f"s.{n}" if "_" not in n else n: e for n, e in after.items()})
+        ),
+        "}",
+        *chain,
+    ]
+    return [*opening, *(f"  {line}" for line in lines), "}", ""]
+
+
+def _bin_layout(form: TableForm) -> list[str]:
     lines = ["/// Where a bin's polynomials start, and their degrees.", "namespace bin {"]
     position = 0
-    for piece in magnet.PIECES:
+    for piece in form.pieces:
         name = f"{piece.component}_u{_FACTORS[piece.factor]}"
         lines.append(f"constexpr int {name} = {position}, {name}_degree = {piece.degree};")
         position += piece.degree
+    signature = [(magnet.HEADER.index(name), value) for name, value in form.signature.items()]
     lines += [
+        "/// Whether slopes have a say in which bins a track finds.",
+        f"constexpr bool by_slopes = {'false' if form.lever == 0 else 'true'};",
         f"constexpr int count = {position}, nx = {magnet.BINS[0]}, ny = {magnet.BINS[1]};",
+        "/// Whether a header is of these bins, this grid and these degrees.",
+        "inline bool is_mine(const float* header) {",
+        f"  return {' && '.join(f'header[{i}] == {value}' for i, value in signature)};",
+        "}",
         "}  // namespace bin",
         "",
     ]

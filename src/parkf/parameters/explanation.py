@@ -48,5 +48,5 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
         error = errors.get((n.block, n.set, n.index))
         yield n.block, n.set, n.index, n.name, float(value), n.unit, error, n.text
     if table:
-        for n, value in zip(table_numbers(), loaded.table.ravel(), strict=True):
+        for n, value in zip(table_numbers(loaded.forms.table), loaded.table.ravel(), strict=True):
             yield n.block, n.set, n.index, n.name, float(value), n.unit, None, n.text

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from parkf.steps import TABLE_SHAPE, Forms
-from parkf.steps.magnet import BINS, PIECES
+from parkf.steps.magnet import BINS, TableForm
 
 assert TABLE_SHAPE == (60, 50, 80), f"the trigger's table is 60×50×80, the blocks give {TABLE_SHAPE}"
 
@@ -40,19 +40,19 @@ def constant_numbers(forms: Forms) -> Iterator[Number]:
                 yield Number(b.name, label, index, name, unit, text)
 
 
-def table_numbers() -> Iterator[Number]:
+def table_numbers(form: TableForm) -> Iterator[Number]:
     """Yield the 240,000 numbers in their order: bins in x outermost, then bins in y, then coefficients."""
-    kinds = list(_coefficients())
+    kinds = list(_coefficients(form))
     for i in range(BINS[0]):
         for j in range(BINS[1]):
             for index, (name, unit, text) in enumerate(kinds):
                 yield Number("UTT", f"bin {i},{j}", index, name, unit, text)
 
 
-def _coefficients() -> Iterator[tuple[str, str, str]]:
+def _coefficients(form: TableForm) -> Iterator[tuple[str, str, str]]:
     """Name, unit and text of a bin's 80 coefficients."""
     suffix = {"1": "00", "u_x": "10", "u_y": "01"}
-    for piece in PIECES:
+    for piece in form.pieces:
         unit = "mm" if piece.component in ("x", "y") else "rad"
         for power in range(1, piece.degree + 1):
             factor = "" if piece.factor == "1" else f"{piece.factor}·"

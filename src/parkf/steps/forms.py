@@ -35,12 +35,15 @@ class Forms:
         What configurations and manifests call it.
     layout_version : int
         Grows with every change of what a number of the blobs means or where it lies.
+    table : TableForm
+        Of the hop through the magnet.
     steps : dict of str to Step
         All steps, in the order of their blocks.
     """
 
     name: FormsName
     layout_version: int
+    table: magnet.TableForm
     steps: dict[str, Step]
 
     @cached_property
@@ -85,9 +88,12 @@ class Forms:
     def hash(self) -> str:
         """Fingerprint of all formulas and of the layout, which a compiled kernel was made from."""
         layout = [(block.name, block.shape) for block in self.blocks]
-        magnet_forms = [sp.srepr(e) for e in (magnet.U_X, magnet.U_Y, magnet.F, *magnet.WEIGHTS.values())]
+        expressions = [magnet.U_X, magnet.U_Y, magnet.F, *magnet.WEIGHTS.values()]
+        if self.table is not magnet.PRODUCTION:
+            expressions += [*self.table.place, *self.table.summed]
+        magnet_forms = [sp.srepr(expression) for expression in expressions]
         steps = [step.formula_hash() for step in self.steps.values()]
-        text = repr((self.layout_version, steps, layout, magnet.PIECES, magnet_forms))
+        text = repr((self.layout_version, steps, layout, self.table.pieces, magnet_forms))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -102,20 +108,25 @@ def _layers(kind: str, count: int) -> tuple[tuple[str, str, str], ...]:
     return tuple((f"layer {i}", "", f"{kind} layer {i}") for i in range(count))
 
 
-def _forms(name: FormsName, layout_version: int, *steps: Step) -> Forms:
+def _forms(name: FormsName, layout_version: int, table: magnet.TableForm, *steps: Step) -> Forms:
     """Put a set of forms together; what all share, in the VELO, is far better than the scattering there."""
-    return Forms(name, layout_version, {step.name: step for step in (velo.V, *steps, beam.BEAM)})
+    return Forms(name, layout_version, table, {step.name: step for step in (velo.V, *steps, beam.BEAM)})
 
 
 FORMS: dict[FormsName, Forms] = {
     forms.name: forms
     for forms in (
-        _forms("improved", 2, velo_to_ut.IMPROVED, ut.IMPROVED, corrections.IMPROVED, *scifi.IMPROVED),
         _forms(
-            "production", 1, velo_to_ut.PRODUCTION, ut.PRODUCTION, corrections.PRODUCTION, *scifi.PRODUCTION
+            *("improved", 2, magnet.IMPROVED),
+            *(velo_to_ut.IMPROVED, ut.IMPROVED, corrections.IMPROVED, *scifi.IMPROVED),
+        ),
+        _forms(
+            *("production", 1, magnet.PRODUCTION),
+            *(velo_to_ut.PRODUCTION, ut.PRODUCTION, corrections.PRODUCTION, *scifi.PRODUCTION),
         ),
     )
 }
 # The same in all sets of forms, and so are the datasets.
 STEP_NAMES = tuple(FORMS["improved"].steps)
-TABLE_SHAPE = (*magnet.BINS, magnet.COEFFICIENTS)
+(_coefficients,) = {forms.table.coefficients for forms in FORMS.values()}
+TABLE_SHAPE = (*magnet.BINS, _coefficients)

@@ -66,12 +66,17 @@ def train_step(dataset: Path, step: str, *, forms: FormsName, table: Path | None
         raise ParkfError(f"step '{step}' does not exist, expected one of {', '.join(steps)}")
     if (step == "UTTF") != (table is not None):
         raise ParkfError(f"step {step}: a magnet table is needed for UTTF and for no other step")
+    magnet = load_table(table) if table else None
+    if magnet is not None and magnet.form is not FORMS[forms].table:
+        raise ParkfError(
+            f"{table}: a magnet table of other forms than '{forms}'; train it with `--forms {forms}`"
+        )
     # One thread: the same sums in the same order on any machine.
     with threadpool_limits(1):
         sets = train_rows(
             read_batches(dataset),
             steps[step],
-            table=load_table(table) if table else None,
+            table=magnet,
             where=str(dataset),
         )
     return FitResult(

@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from parkf.parameters.layout import table_numbers
 from parkf.parameters.parameter_set import ParameterSet
-from parkf.steps.magnet import PIECES
 from parkf.tables import Table
 
 NUMBERS = Table(
@@ -45,9 +44,10 @@ def export_parquet(parameters: ParameterSet, path: Path) -> None:
         for index, n in enumerate(one.numbers)
     ]
     # Powers of f, which is odd in h.
-    parity = [-1 if power % 2 else 1 for piece in PIECES for power in range(1, piece.degree + 1)]
+    table = parameters.forms.table
+    parity = [-1 if power % 2 else 1 for piece in table.pieces for power in range(1, piece.degree + 1)]
     coefficients = [
-        (n.block, n.set, n.index, n.name, n.unit, 1.0, None, parity[n.index]) for n in table_numbers()
+        (n.block, n.set, n.index, n.name, n.unit, 1.0, None, parity[n.index]) for n in table_numbers(table)
     ]
     values = np.concatenate([parameters.constant, parameters.table.ravel()])
     block, label, index, name, unit, scale, error, sign = zip(*constants, *coefficients, strict=True)

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.steps import Forms
-from parkf.steps.magnet import HEADER, PIECES
+from parkf.steps.magnet import HEADER, PRODUCTION
 
 F32 = NDArray[np.float32]
 
 # The number of each block that bends tx the most, in production's forms.
 LEADING = {"VUT": 5, "UT": 4, "TFT": 1, "T": 4}
 _BENDS = slice(HEADER.index("bendx"), HEADER.index("bendy_xy") + 1)
-_ODD = np.array([power % 2 == 1 for piece in PIECES for power in range(1, piece.degree + 1)])
+_ODD = np.array([power % 2 == 1 for piece in PRODUCTION.pieces for power in range(1, piece.degree + 1)])
 # tx gains this coefficient times f in the middle of a bin.
-_LEADING_TABLE = PIECES[0].degree
+_LEADING_TABLE = PRODUCTION.pieces[0].degree
 
 
 def settle_blocks(where: str, forms: Forms, blocks: Mapping[str, F32]) -> dict[str, F32]:

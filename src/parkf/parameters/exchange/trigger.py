@@ -30,7 +30,7 @@ from parkf.parameters.imported import imported
 from parkf.parameters.manifest import Constants
 from parkf.parameters.parameter_set import ParameterSet
 from parkf.steps import FORMS, TABLE_SHAPE, Forms
-from parkf.steps.magnet import BINS, DEGREES, HEADER, PIECES
+from parkf.steps.magnet import HEADER, PRODUCTION
 
 F32 = NDArray[np.float32]
 
@@ -52,10 +52,14 @@ UT_ORDER = (0, 1, 2, 5, 4, 3)
 # The kick from VELO to UT, which the trigger applies the other way round.
 _KICK = (5, 6, 7)
 _FIRST_LINE = HEADER.index("nbin_x")
-_WHOLE = (*BINS, 1, 1, *DEGREES)
+_WHOLE = tuple(PRODUCTION.signature[name] for name in HEADER[_FIRST_LINE:])
 # Of a bin's 80 coefficients: 1e3 for slopes, 1 for positions.
 _UNITS = np.array(
-    [1e3 if piece.component in ("tx", "ty") else 1.0 for piece in PIECES for _ in range(piece.degree)]
+    [
+        1e3 if piece.component in ("tx", "ty") else 1.0
+        for piece in PRODUCTION.pieces
+        for _ in range(piece.degree)
+    ]
 )
 
 

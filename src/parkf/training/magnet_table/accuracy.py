@@ -23,7 +23,7 @@ def table_accuracy(table: MagnetTable, rays: Rays) -> dict[str, list[dict[str, A
     Returns
     -------
     dict
-        Per region a list of {p_min, p_max (GeV), component, q68, q99 (mm or rad), n}.
+        Per region a list of {p_min, p_max (GeV), component, q68, q99, largest (mm or rad), n}.
     """
     delta = table.extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
     z_in = float(table.header[HEADER.index("z_in")])
@@ -47,6 +47,7 @@ def _figures(delta: F64, qop: F64) -> list[dict[str, Any]]:
             "component": component,
             "q68": half_width(delta[mask, c]),
             "q99": half_width(delta[mask, c], 0.99),
+            "largest": float(np.abs(delta[mask, c]).max()),
             "n": int(mask.sum()),
         }
         for low, high, mask in momentum_bins(qop)

@@ -4,13 +4,18 @@ Formulas, orders and degrees come from :mod:`parkf.steps.magnet`, as the kernel'
 six bins is written here again, and ``tests/training`` holds it against the kernel's.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from parkf.errors import ParkfError
 from parkf.steps import magnet
+from parkf.steps.magnet import HEADER, TableForm, table_form
 from parkf.steps.symbols import STATE, h
 
 F64 = NDArray[np.float64]
@@ -21,37 +26,46 @@ BINS_X, BINS_Y = magnet.BINS
 LARGEST_OFFSET = 1.5
 
 
-@dataclass(frozen=True)
-class Header:
-    """The 19 numbers of the table's header, by their names in :data:`parkf.steps.magnet.HEADER`.
+# Numbers of a header that no field decides: f = 1 at p_min (MeV), u = 1 at dtxy.
+P_MIN = 1500.0
+DTXY = 0.005
+XF_MAX = 3000.0  # mm
 
-    Lengths are in mm; the bends, slopes gained before z_in per h, in MeV.
+
+@dataclass(frozen=True, eq=False)
+class Header:
+    """The 19 numbers of a table's header, in the order of :data:`parkf.steps.magnet.HEADER`, and its form.
+
+    Attributes
+    ----------
+    numbers : (19,) float64
+        Lengths are in mm; the bends, slopes gained before z_in per h, in MeV.
+    form : TableForm
+        What the coefficients behind it mean.
     """
 
-    z_in: float
-    z_out: float
-    bendx: float
-    bendx_x2: float
-    bendx_y2: float
-    bendy_xy: float
-    p_min: float = 1500.0
-    tx_max: float = 0.30
-    ty_max: float = 0.25
-    xf_max: float = 3000.0
-    dtxy: float = 0.005
-    nbin_x: int = BINS_X
-    nbin_y: int = BINS_Y
-    x_grid: int = 1
-    y_grid: int = 1
-    deg_x1: int = magnet.DEGREES[0]
-    deg_x2: int = magnet.DEGREES[1]
-    deg_y1: int = magnet.DEGREES[2]
-    deg_y2: int = magnet.DEGREES[3]
+    numbers: F64
+    form: TableForm
 
-    def numbers(self) -> F64:
-        """Return the (19,) numbers in the order of the constant blob."""
-        values = asdict(self)
-        return np.array([values[name] for name in magnet.HEADER], dtype=np.float64)
+    @classmethod
+    def of(cls, numbers: NDArray) -> "Header":
+        """Recognise a header.
+
+        Raises
+        ------
+        ParkfError
+            When bins, grid and degrees are of no known form.
+        """
+        form = table_form(dict(zip(HEADER, numbers.tolist(), strict=True)))
+        if form is None:
+            raise ParkfError(
+                "magnet table: block UTT_META: bins, grid and degrees "
+                f"{[f'{number:g}' for number in numbers[HEADER.index('nbin_x') :]]} are of no known forms"
+            )
+        return cls(numbers.astype(np.float64), form)
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.numbers[HEADER.index(name)])
 
 
 _header_symbols = sp.symbols(" ".join(magnet.HEADER), real=True)
@@ -60,13 +74,20 @@ _weights = sp.lambdify([magnet.a, magnet.b], list(magnet.WEIGHTS.values()), "num
 _NEIGHBOURS = np.array(list(magnet.WEIGHTS))
 
 
+@cache
+def _functions(form: TableForm) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    place = sp.lambdify([_header_symbols, *STATE], form.place, "numpy", cse=True)
+    summed = sp.lambdify([*STATE], form.summed, "numpy", cse=True)
+    return place, summed
+
+
 def deviations(header: Header, states: F64, qop: F64) -> tuple[F64, F64, F64]:
     """Return u_x, u_y and f, each (n,), of states (n, 4) at z_in with h = pol·q/p (n,) in 1/MeV."""
-    u_x, u_y, f = _deviations(header.numbers(), *states.T, qop)
+    u_x, u_y, f = _deviations(header.numbers, *states.T, qop)
     return u_x, u_y, f
 
 
-def fit_header(states: F64, qop: F64, z_in: float, z_out: float) -> Header:
+def bend_before(states: F64, qop: F64, z_in: float) -> dict[str, float]:
     """Least squares of the slopes that tracks from the origin have gained before z_in.
 
     Parameters
@@ -75,28 +96,51 @@ def fit_header(states: F64, qop: F64, z_in: float, z_out: float) -> Header:
         x, y in mm and tx, ty of tracks at z_in.
     qop : (n,) float64
         h = pol·q/p in 1/MeV.
+
+    Returns
+    -------
+    dict
+        The header's bendx, bendx_x2, bendx_y2 and bendy_xy, in MeV.
     """
     x, y = states[:, 0] / z_in, states[:, 1] / z_in
     # Divided by h: the scattering that blurs the slopes is proportional to it.
     basis = np.stack([np.ones_like(x), x**2, y**2], axis=1)
-    bendx = np.linalg.lstsq(basis, (states[:, 2] - x) / qop, rcond=None)[0]
+    bendx = np.linalg.lstsq(basis, (states[:, 2] - x) / qop, rcond=None)[0].tolist()
     bendy = float(x * y @ ((states[:, 3] - y) / qop) / np.sum((x * y) ** 2))
-    return Header(z_in, z_out, float(bendx[0]), float(bendx[1]), float(bendx[2]), bendy)
+    return dict(zip(("bendx", "bendx_x2", "bendx_y2", "bendy_xy"), (*bendx, bendy), strict=True))
+
+
+def make_header(form: TableForm, z_in: float, z_out: float, bends: Mapping[str, float]) -> Header:
+    """Put a header together; `bends` as of :func:`bend_before`."""
+    edges = {"tx_max": form.edges[0], "ty_max": form.edges[1], "xf_max": XF_MAX}
+    values = {"z_in": z_in, "z_out": z_out, "p_min": P_MIN, "dtxy": DTXY, **bends, **edges, **form.signature}
+    return Header(np.array([values[name] for name in HEADER], dtype=np.float64), form)
+
+
+def places(header: Header, states: F64) -> tuple[F64, F64]:
+    """Where on the grid states (n, 4) at z_in find their bins: from −1 to 1 in x and y, (n,) each."""
+    x, y = _functions(header.form)[0](header.numbers, *states.T)
+    return x, y
+
+
+def summed_slopes(form: TableForm, states: F64) -> F64:
+    """Return what the bend of the slopes of states (n, 4) is added to, (n, 2)."""
+    return np.stack(_functions(form)[1](*states.T), axis=1)
 
 
 def inside_grid(header: NDArray, states: F64) -> NDArray[np.bool_]:
     """Whether states (n, 4) at z_in lie inside the grid of a header (19,); (n,)."""
-    z_in, tx_max, ty_max = (float(header[magnet.HEADER.index(name)]) for name in ("z_in", "tx_max", "ty_max"))
-    return np.all(np.abs(states[:, :2]) < [z_in * tx_max, z_in * ty_max], axis=1)
+    x, y = places(Header.of(header), states)
+    return np.asarray((np.abs(x) < 1) & (np.abs(y) < 1))
 
 
 def stencil(header: Header, states: F64) -> tuple[I64, I64, F64]:
-    """Six bins and their weights.
+    """Six bins and where they surround a state.
 
     Parameters
     ----------
     states : (n, 4) float64
-        States at z_in; only x and y are used.
+        States at z_in.
 
     Returns
     -------
@@ -104,17 +148,22 @@ def stencil(header: Header, states: F64) -> tuple[I64, I64, F64]:
         States of one cell share their six bins.
     bins : (n, 6) int64
         Bin numbers, bins in y innermost.
-    weights : (n, 6) float64
-        They sum to one.
+    offsets : (n, 2) float64
+        Distances from the nearest bin's centre in bins, mirrored to be positive: the weights' variables.
     """
-    i, a = _axis(states[:, 0] / (header.z_in * header.tx_max), BINS_X)
-    j, b = _axis(states[:, 1] / (header.z_in * header.ty_max), BINS_Y)
+    x, y = places(header, states)
+    (i, a), (j, b) = _axis(x, BINS_X), _axis(y, BINS_Y)
     side_i, side_j = np.where(a < 0, -1, 1), np.where(b < 0, -1, 1)
-    # Mirrored into the quadrant of the offset, where the formula holds.
-    weights = np.stack(_weights(np.abs(a), np.abs(b)), axis=1)
     columns = i[:, None] + side_i[:, None] * _NEIGHBOURS[:, 0]
     bins = columns * BINS_Y + j[:, None] + side_j[:, None] * _NEIGHBOURS[:, 1]
-    return 4 * (i * BINS_Y + j) + (side_i > 0) + 2 * (side_j > 0), bins, weights
+    cell = 4 * (i * BINS_Y + j) + (side_i > 0) + 2 * (side_j > 0)
+    # Mirrored into the quadrant of the offset, where the formula holds.
+    return cell, bins, np.abs(np.stack([a, b], axis=1))
+
+
+def six_weights(offsets: F64) -> F64:
+    """Weights (n, 6) of the six bins; they sum to one."""
+    return np.stack(_weights(*offsets.T), axis=1)
 
 
 def _axis(position: F64, bins: int) -> tuple[I64, F64]:
@@ -124,10 +173,10 @@ def _axis(position: F64, bins: int) -> tuple[I64, F64]:
     return centre, np.clip(place - centre - 0.5, -LARGEST_OFFSET, LARGEST_OFFSET)
 
 
-def polynomials(component: str) -> list[tuple[str, slice]]:
+def polynomials(form: TableForm, component: str) -> list[tuple[str, slice]]:
     """Factor (1, u_x, u_y) and place in a bin of each polynomial of a component, in that order of factors."""
     found, position = {}, 0
-    for piece in magnet.PIECES:
+    for piece in form.pieces:
         if piece.component == component:
             found[piece.factor] = slice(position, position + piece.degree)
         position += piece.degree

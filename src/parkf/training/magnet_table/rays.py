@@ -4,6 +4,7 @@ Slopes are kicked at z_in as scattering does: without that, tracks that leave th
 would be undetermined, and come out millimetres wrong while unscattered ones look perfect.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +15,7 @@ from scipy.stats import qmc
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Beam
-from parkf.training.magnet_table.form import F64
+from parkf.training.magnet_table.form import F64, bend_before
 from parkf.transport import propagate
 
 # Flat in slopes to a little past the grid's edge, and flat in pseudorapidity as tracks are.
@@ -22,14 +23,18 @@ LARGEST_SLOPES = (0.31, 0.26)
 FLAT_SHARE = 0.8
 MOMENTA = (1440.0, 120e3)  # MeV; beyond both edges of what is fitted
 TEST_MOMENTA = (1500.0, 100e3)
+ETA, TEST_ETA = (1.8, 5.1), (2.0, 5.0)
 # Kicks at z_in that leave slopes as far from the line to the vertex as scattering in the detector does below
 # 5 GeV, times momentum.
 KICK = 5.0  # MeV
 VERTEX_SIGMA = 0.3  # mm across the beam: decays included
 # Vertices along the beam reach farther than the beam spot for the same reason.
 STRETCH = 1.5
-# Accuracy of the Runge–Kutta steps, mm: far below the table's.
-TOLERANCE = 1e-4
+# Accuracy of the Runge–Kutta steps, mm: far below the table's, where rays are to be described and where they
+# are to judge.
+TOLERANCE, TEST_TOLERANCE = 1e-3, 1e-4
+# Rays followed from their vertices to learn what slopes gain before z_in.
+FOLLOWED = 1 << 14
 
 Purpose = Literal["training", "test"]
 
@@ -57,20 +62,11 @@ class Rays:
         return Rays(self.start[mask], self.end[mask], self.qop[mask])
 
 
-def draw_rays(
-    field: FieldMap,
-    *,
-    z_in: float,
-    z_out: float,
-    beam: Beam,
-    count: int,
-    seed: int,
-    threads: int,
-    purpose: Purpose,
-) -> Rays:
-    """Carry random tracks from the beam spot to both planes; those that leave the map are dropped.
+@dataclass(frozen=True)
+class Magnet:
+    """What rays are carried through.
 
-    Parameters
+    Attributes
     ----------
     field : FieldMap
         Used as it is in MagUp; in MagDown the trajectories are those of the opposite charge.
@@ -78,52 +74,96 @@ def draw_rays(
         Planes in mm.
     beam : Beam
         Where tracks begin.
-    count : int
-        Tracks to draw.
-    seed : int
-        Training and test rays of one seed are independent.
     threads : int
         Cores; the rays do not depend on it.
-    purpose : {'training', 'test'}
-        Training covers more than the acceptance, at both ends of it; a test has tracks as they are.
     """
-    vertices, kicks = _draw(beam, count, seed, purpose)
-    planes = [(z, 0.0, 0.0) for z in (z_in, z_out)]
-    at_in = propagate(
-        field, +1, vertices[:, :5], vertices[:, 5], planes[0], tolerance=TOLERANCE, threads=threads
+
+    field: FieldMap
+    z_in: float
+    z_out: float
+    beam: Beam
+    threads: int
+
+    def rays(self, starts: F64, tolerance: float) -> Rays:
+        """Carry states (n, 5) at z_in through; those that leave the map are dropped."""
+        z = np.full(len(starts), self.z_in)
+        plane = (self.z_out, 0.0, 0.0)
+        end = propagate(self.field, +1, starts, z, plane, tolerance=tolerance, threads=self.threads)
+        return Rays(starts[:, :4], end.states[:, :4], starts[:, 4])[end.ok]
+
+    def starts(self, seed: int, count: int, purpose: Purpose) -> F64:
+        """States (n, 5) at z_in of tracks from the beam spot, followed there and scattered."""
+        random = np.random.Generator(np.random.Philox(key=[seed, int(purpose == "test")]))
+        place = random.uniform(size=(count, 10))
+        slopes, qop = _slopes(place[:, :3], purpose), _qop(place[:, 3:5], purpose)
+        normal = ndtri(place[:, 5:])
+        vertex = normal[:, :3] * [VERTEX_SIGMA, VERTEX_SIGMA, STRETCH * self.beam.sigma_z]
+        states = np.column_stack([self.beam.x + vertex[:, 0], self.beam.y + vertex[:, 1], slopes, qop])
+        plane = (self.z_in, 0.0, 0.0)
+        there = propagate(
+            self.field, +1, states, vertex[:, 2], plane, tolerance=TEST_TOLERANCE, threads=self.threads
+        )
+        scattered = there.states.copy()
+        scattered[:, 2:4] += KICK * np.abs(scattered[:, 4:]) * normal[:, 3:]
+        return np.asarray(scattered[there.ok])
+
+    def bends(self, seed: int) -> dict[str, float]:
+        """Return what slopes gain before z_in, as the header has it."""
+        starts = self.starts(seed, FOLLOWED, "training")
+        return bend_before(starts[:, :4], starts[:, 4], self.z_in)
+
+
+def independent_rays(magnet: Magnet, *, count: int, seed: int) -> Rays:
+    """Tracks as they are, independent of the training rays of any seed; `count` before losses."""
+    return magnet.rays(magnet.starts(seed, count, "test"), TEST_TOLERANCE)
+
+
+def training_rays(magnet: Magnet, bends: Mapping[str, float], *, count: int, seed: int) -> Rays:
+    """Rays that cover more than the acceptance, at both ends of the magnet.
+
+    They begin at z_in, evenly: with the slope of the line to a vertex, what the field before z_in adds to it
+    (`bends`), and the kick of scattering and of a vertex beside the beam.
+    """
+    random = np.random.Generator(np.random.Philox(key=[seed, 0]))
+    cube = _evenly(random, count, 8)
+    across, qop = _slopes(cube[:, :3], "training"), _qop(cube[:, 3:5], "training")
+    normal = ndtri(cube[:, 5:])
+    vertex = STRETCH * magnet.beam.sigma_z * normal[:, :1]
+    kick = np.hypot(KICK * np.abs(qop), VERTEX_SIGMA / magnet.z_in)
+    x, y = across.T
+    bend = np.stack(
+        [bends["bendx"] + bends["bendx_x2"] * x**2 + bends["bendx_y2"] * y**2, bends["bendy_xy"] * x * y],
+        axis=1,
     )
-    scattered = at_in.states.copy()
-    scattered[:, 2:4] += np.abs(scattered[:, 4:]) * kicks
-    reached = np.flatnonzero(at_in.ok)
-    scattered = scattered[reached]
-    starts = np.full(len(reached), z_in)
-    at_out = propagate(field, +1, scattered, starts, planes[1], tolerance=TOLERANCE, threads=threads)
-    return Rays(scattered[:, :4], at_out.states[:, :4], scattered[:, 4])[at_out.ok]
+    slopes = (
+        across * magnet.z_in / (magnet.z_in - vertex) + bend * qop[:, None] + kick[:, None] * normal[:, 1:]
+    )
+    return magnet.rays(np.column_stack([across * magnet.z_in, slopes, qop]), TOLERANCE)
 
 
-def _draw(beam: Beam, count: int, seed: int, purpose: Purpose) -> tuple[F64, F64]:
-    """Tracks at their vertices, (n, 6): x, y, tx, ty, q/p, z; and their kicks times momentum, (n, 2)."""
-    random = np.random.Generator(np.random.Philox(key=[seed, int(purpose == "test")]))
+def _slopes(place: F64, purpose: Purpose) -> F64:
+    """Slopes (n, 2) of lines from the origin, from places (n, 3) in the unit cube."""
     training = purpose == "training"
-    place = _evenly(random, count, 10) if training else random.uniform(size=(count, 10))
     flat = (2 * place[:, :2] - 1) * LARGEST_SLOPES
-    low_eta, high_eta = 2.0 - 0.2 * training, 5.0 + 0.1 * training
-    polar = 1 / np.sinh(low_eta + (high_eta - low_eta) * place[:, 0])
+    low, high = ETA if training else TEST_ETA
+    polar = 1 / np.sinh(low + (high - low) * place[:, 0])
     azimuth = 2 * np.pi * place[:, 1]
     round_ = polar[:, None] * np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1)
-    slopes = np.where(place[:, 2:3] < FLAT_SHARE * training, flat, round_)
+    return np.where(place[:, 2:] < FLAT_SHARE * training, flat, round_)
+
+
+def _qop(place: F64, purpose: Purpose) -> F64:
+    """q/p (n,) in 1/MeV, from places (n, 2) in the unit square; both charges alike."""
+    training = purpose == "training"
     low, high = MOMENTA if training else TEST_MOMENTA
-    charge, fall = np.sign(2 * place[:, 3] - 1), np.abs(2 * place[:, 3] - 1)
+    charge, fall = np.sign(2 * place[:, 0] - 1), np.abs(2 * place[:, 0] - 1)
     # Half flat in log p, half in 1/p, where the table's polynomials want their rays.
     p = np.where(
-        place[:, 4] < 0.5 * training,
+        place[:, 1] < 0.5 * training,
         1 / (1 / low + fall * (1 / high - 1 / low)),
         low * (high / low) ** fall,
     )
-    normal = ndtri(place[:, 5:])
-    vertex = normal[:, :3] * [VERTEX_SIGMA, VERTEX_SIGMA, STRETCH * beam.sigma_z]
-    columns = beam.x + vertex[:, 0], beam.y + vertex[:, 1], slopes, charge / p, vertex[:, 2]
-    return np.column_stack(columns), KICK * normal[:, 3:]
+    return np.asarray(charge / p)
 
 
 def _evenly(random: np.random.Generator, count: int, dimensions: int) -> F64:

@@ -1,18 +1,16 @@
-"""The magnet table as a linear problem: normal equations over the grid, solved by banded Cholesky.
+"""The magnet table as a linear problem: normal equations over the grid, and what is believed besides.
 
-Two components share their matrix (x with tx, y with ty), so there are two systems. Unknowns are ordered bin
-by bin, and a six-point formula spans at most two columns of bins: the matrix is banded.
+Components with the same degrees share their matrix: position and slope of a plane.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.linalg
 
-from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64, I64
+from parkf.training.magnet_table.band import Matrix, solve
+from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64
+from parkf.training.magnet_table.sums import BINS, DISTANCES, Rows, accumulate
 
-BINS = BINS_X * BINS_Y
-BAND = 2 * BINS_Y + 1  # bins apart at most within one six-point formula
 # What is believed before the rays speak, in units of what one ray says: coefficients are finite, and their
 # second differences between neighbouring bins small, the more so the higher the order in f, and for the terms
 # in u. Where rays are few, at border and corners, it keeps high orders from following the kinks of the field
@@ -23,28 +21,11 @@ SMOOTHING_ORDER = 4
 SMOOTHING_OF_U = 10.0
 
 
-def chebyshev_basis(f: F64, u_x: F64, u_y: F64, degrees: Sequence[int]) -> F64:
-    """Columns T_{n−1}(f), u_x·T_{n−1}(f), u_y·T_{n−1}(f): the form divided by f.
+def monomials(coefficients: F64) -> F64:
+    """Turn Σ c_n·f·T_{n−1}(f) into Σ c'_n·fⁿ, along the last axis.
 
     Chebyshev polynomials keep the normal equations well conditioned where monomials do not.
-
-    Returns
-    -------
-    (n, sum(degrees)) float64
     """
-    polynomials = np.polynomial.chebyshev.chebvander(f, max(degrees) - 1)
-    return np.concatenate(
-        [
-            polynomials[:, : degrees[0]],
-            u_x[:, None] * polynomials[:, : degrees[1]],
-            u_y[:, None] * polynomials[:, : degrees[2]],
-        ],
-        axis=1,
-    )
-
-
-def monomials(coefficients: F64) -> F64:
-    """Turn Σ c_n·f·T_{n−1}(f) into Σ c'_n·fⁿ, along the last axis."""
     degree = coefficients.shape[-1]
     transform = np.zeros((degree, degree))
     for n in range(degree):
@@ -59,89 +40,56 @@ def stiffness(degrees: Sequence[int]) -> F64:
     return np.concatenate([f * n**SMOOTHING_ORDER for f, n in zip(factors, orders, strict=True)])
 
 
-def solve_grid(
-    cell: I64, bins: I64, weights: F64, basis: F64, targets: F64, row_weights: F64, stiff: F64
-) -> F64:
-    """Least squares of targets ≈ Σ_bins weight · (basis · coefficients of the bin).
+def solve_grid(rows: Rows, targets: F64, degrees: Sequence[int], threads: int) -> F64:
+    """Least squares of targets ≈ Σ_bins weight · (T_{n−1}(f) and u·T_{n−1}(f)) · coefficients of the bin.
 
     Parameters
     ----------
-    cell : (n,) int64
-        Rows of one cell share their six bins.
-    bins, weights : (n, 6)
-        Six-point interpolation of each row.
-    basis : (n, m) float64
-        Functions that the coefficients of a bin multiply.
+    rows : Rows
+        n rays.
     targets : (n, t) float64
-        Right-hand sides.
-    row_weights : (n,) float64
-        Weight of a row's squared residual.
-    stiff : (m,) float64
-        Of :func:`stiffness`.
+        What the table describes, divided by f.
+    degrees : sequence of int
+        Of the terms with 1, u_x and u_y.
+    threads : int
+        Cores; the result does not depend on it.
 
     Returns
     -------
     (BINS, m, t) float64
         Coefficients; bins that no ray reaches are carried on smoothly from their neighbours.
+
+    Raises
+    ------
+    ParkfError
+        When the rays are too few for a solution.
     """
-    m, t = basis.shape[1], targets.shape[1]
-    band = _Band(m)
-    right = np.zeros((BINS, m, t))
-    order = np.argsort(cell, kind="stable")
-    starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
-    for rows in np.split(order, starts[1:]):
-        design = (weights[rows, :, None] * basis[rows, None, :]).reshape(len(rows), 6 * m)
-        weighted = design * row_weights[rows, None]
-        band.add(bins[rows[0]], weighted.T @ design)
-        right[bins[rows[0]]] += (weighted.T @ targets[rows]).reshape(6, m, t)
-    one_ray = band.mean_diagonal() * BINS / len(basis)
-    band.add_diagonal(RIDGE * one_ray)
-    _smooth(band, SMOOTHING * one_ray * stiff)
-    return band.solve(right.reshape(BINS * m, t)).reshape(BINS, m, t)
+    normal = accumulate(rows, targets, degrees)
+    m = sum(degrees)
+    one_ray = normal.mean_diagonal() * BINS / len(targets)
+    ridge = RIDGE * one_ray * np.eye(m)
+    smooth = np.diag(SMOOTHING * one_ray * stiffness(degrees))
+    differences = _second_differences()
+
+    def block(first: int, distance: int) -> F64:
+        found = normal.block(first, distance)
+        if distance == 0:
+            found += ridge
+        if differences[first, distance]:
+            found += differences[first, distance] * smooth
+        return found
+
+    return solve(Matrix(block, m), normal.right, threads)
 
 
-def _smooth(band: "_Band", strength: F64) -> None:
-    """Penalise second differences between neighbouring bins, coefficient by coefficient, (m,)."""
+def _second_differences() -> F64:
+    """Sum of squared second differences between neighbouring bins, as a matrix, (BINS, 11)."""
     grid = np.arange(BINS).reshape(BINS_X, BINS_Y)
-    difference = np.kron(np.outer([1.0, -2.0, 1.0], [1.0, -2.0, 1.0]), np.diag(strength))
-    triples = [grid[:-2], grid[1:-1], grid[2:]], [grid[:, :-2], grid[:, 1:-1], grid[:, 2:]]
-    for a, b, c in triples:
-        for triple in np.stack([a.ravel(), b.ravel(), c.ravel()], axis=1):
-            band.add(triple, difference)
-
-
-class _Band:
-    """A symmetric banded matrix of BINS × m unknowns in LAPACK's lower storage."""
-
-    def __init__(self, m: int) -> None:
-        self.m = m
-        self._width = (BAND + 1) * m - 1
-        self._stored = np.zeros((self._width + 1, BINS * m), order="F")
-        # element (i, j), i ≥ j, lies at i − j + j·(width + 1) = i + j·width
-        step = self._stored.itemsize
-        self._full = np.lib.stride_tricks.as_strided(
-            self._stored, (BINS * m, BINS * m), (step, self._width * step), writeable=True
-        )
-        self._lower = np.tril(np.ones((m, m)))
-
-    def add(self, bins: I64, block: F64) -> None:
-        """Add a symmetric (len(bins)·m)² block that couples these bins."""
-        m = self.m
-        for a, row in enumerate(bins):
-            for b, column in enumerate(bins):
-                if row < column:
-                    continue  # the upper triangle is not stored
-                piece = block[a * m : (a + 1) * m, b * m : (b + 1) * m]
-                target = self._full[row * m : (row + 1) * m, column * m : (column + 1) * m]
-                target += piece * self._lower if row == column else piece
-
-    def add_diagonal(self, value: float) -> None:
-        self._stored[0] += value
-
-    def mean_diagonal(self) -> float:
-        return float(self._stored[0].mean())
-
-    def solve(self, right: F64) -> F64:
-        """Solve in place; the matrix is destroyed."""
-        factor = scipy.linalg.cholesky_banded(self._stored, overwrite_ab=True, lower=True, check_finite=False)
-        return scipy.linalg.cho_solve_banded((factor, True), right, check_finite=False)
+    result = np.zeros((BINS, len(DISTANCES)))
+    weights = (1.0, -2.0, 1.0)
+    for lines, step in ((grid, BINS_Y), (grid.T, 1)):
+        triples = [lines[:-2].ravel(), lines[1:-1].ravel(), lines[2:].ravel()]
+        for a in range(3):
+            for b in range(a, 3):
+                result[triples[a], DISTANCES.index((b - a) * step)] += weights[a] * weights[b]
+    return result

@@ -10,9 +10,8 @@ import parkf._fitter as _fitter
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing
 from parkf.steps import TABLE_SHAPE
-from parkf.steps.magnet import HEADER
-
-F64 = NDArray[np.float64]
+from parkf.steps.magnet import HEADER, TableForm
+from parkf.training.magnet_table.form import F64, Header
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +28,17 @@ class MagnetTable:
 
     header: NDArray[np.float32]
     coefficients: NDArray[np.float32]
+
+    @property
+    def form(self) -> TableForm:
+        """What the coefficients mean.
+
+        Raises
+        ------
+        ParkfError
+            When the header is of no known form.
+        """
+        return Header.of(self.header).form
 
     def extrapolate(self, states: F64, qop: F64, polarity: F64) -> F64:
         """Carry states through the magnet with the kernel, in float64.
@@ -64,7 +74,8 @@ def load_table(path: Path) -> MagnetTable:
     Raises
     ------
     ParkfError
-        When the file is missing, no .npz, or an array is missing, misshapen or not finite.
+        When the file is missing, no .npz, an array is missing, misshapen or not finite, or the header is of
+        no known forms.
     """
     try:
         with np.load(existing(path), allow_pickle=False) as file:
@@ -77,4 +88,5 @@ def load_table(path: Path) -> MagnetTable:
             raise ParkfError(
                 f"{path}: {name} has shape {array.shape} of {array.dtype}, expected {shape} of finite float32"
             )
+    Header.of(arrays["header"])
     return MagnetTable(**arrays)

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from parkf.choices import FormsName
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Beam
-from parkf.steps import TABLE_SHAPE
+from parkf.steps import FORMS, TABLE_SHAPE
 from parkf.training.magnet_table.accuracy import table_accuracy
 from parkf.training.magnet_table.form import (
     BINS_X,
@@ -15,13 +16,15 @@ from parkf.training.magnet_table.form import (
     F64,
     Header,
     deviations,
-    fit_header,
     inside_grid,
+    make_header,
     polynomials,
     stencil,
+    summed_slopes,
 )
-from parkf.training.magnet_table.rays import Purpose, Rays, draw_rays
-from parkf.training.magnet_table.solve import chebyshev_basis, monomials, solve_grid, stiffness
+from parkf.training.magnet_table.rays import Magnet, Rays, independent_rays, training_rays
+from parkf.training.magnet_table.solve import monomials, solve_grid
+from parkf.training.magnet_table.sums import Rows
 from parkf.training.magnet_table.table import MagnetTable
 
 # Rays that end beyond the SciFi's edge only hold the polynomials of border bins in place. At full weight they
@@ -34,7 +37,15 @@ TEST_RAYS = 150_000
 
 
 def train_table(
-    field: FieldMap, *, z_in: float, z_out: float, beam: Beam, rays: int, seed: int, threads: int
+    field: FieldMap,
+    *,
+    z_in: float,
+    z_out: float,
+    beam: Beam,
+    forms: FormsName,
+    rays: int,
+    seed: int,
+    threads: int,
 ) -> tuple[MagnetTable, dict[str, Any]]:
     """Train the 240,000 coefficients and measure them.
 
@@ -46,9 +57,10 @@ def train_table(
         Planes that it connects, in mm.
     beam : Beam
         Where tracks come from.
+    forms : {'improved', 'production'}
+        What the coefficients of a bin multiply.
     rays : int
-        Tracks to draw for the training, best a power of two: a million determine every bin; half of that
-        widens the tails by a tenth.
+        Tracks to draw for the training, best a power of two.
     seed : int
         Seed of the rays.
     threads : int
@@ -58,50 +70,59 @@ def train_table(
     -------
     MagnetTable, dict
         The table, and its accuracy: figures by momentum bin and component, ``fiducial`` and ``full``.
+
+    Raises
+    ------
+    ParkfError
+        When the rays are too few.
     """
-
-    def draw(count: int, purpose: Purpose) -> Rays:
-        return draw_rays(
-            field, z_in=z_in, z_out=z_out, beam=beam, count=count, seed=seed, threads=threads, purpose=purpose
-        )
-
-    table = fit_table(draw(rays, "training"), z_in, z_out)
-    return table, table_accuracy(table, draw(TEST_RAYS, "test"))
+    magnet = Magnet(field, z_in, z_out, beam, threads)
+    bends = magnet.bends(seed)
+    header = make_header(FORMS[forms].table, z_in, z_out, bends)
+    table = fit_table(header, training_rays(magnet, bends, count=rays, seed=seed), threads)
+    return table, table_accuracy(table, independent_rays(magnet, count=TEST_RAYS, seed=seed))
 
 
-def fit_table(rays: Rays, z_in: float, z_out: float) -> MagnetTable:
-    """Solve for header and coefficients; see :func:`train_table`."""
-    header = fit_header(rays.start, rays.qop, z_in, z_out)
+def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
+    """Solve for the coefficients; see :func:`train_table`."""
     near = (np.abs(rays.end[:, 0]) < FARTHEST[0]) & (np.abs(rays.end[:, 1]) < FARTHEST[1])
-    rays = rays[near & inside_grid(header.numbers(), rays.start)]
-    inner = (np.abs(rays.end[:, 0]) < EDGE[0]) & (np.abs(rays.end[:, 1]) < EDGE[1])
-    row_weights = np.where(inner, 1.0, EDGE_WEIGHT)
+    rays = rays[near & inside_grid(header.numbers, rays.start)]
+    rays, rows = _by_cell(header, rays)
     coefficients = np.zeros((BINS_X * BINS_Y, TABLE_SHAPE[2]))
-    # One thread: the same sums in the same order on any machine.
+    # Both cores at two halves of the problem, rather than at each product: the same sums in the same order.
     with threadpool_limits(1):
         for plane in ("x", "y"):
-            _fit_plane(plane, rays, header, row_weights, coefficients)
+            _fit_plane(plane, rays, rows, header, threads, coefficients)
     return MagnetTable(
-        header.numbers().astype(np.float32), coefficients.reshape(TABLE_SHAPE).astype(np.float32)
+        header.numbers.astype(np.float32), coefficients.reshape(TABLE_SHAPE).astype(np.float32)
     )
 
 
-def _fit_plane(plane: str, rays: Rays, header: Header, row_weights: F64, coefficients: F64) -> None:
+def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows]:
+    """Sort rays by their cells, and give them as rows of the linear problem."""
+    cell, bins, offsets = stencil(header, rays.start)
+    order = np.argsort(cell, kind="stable")
+    rays, offsets = rays[order], offsets[order]
+    starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
+    u_x, u_y, f = deviations(header, rays.start, rays.qop)
+    inner = (np.abs(rays.end[:, 0]) < EDGE[0]) & (np.abs(rays.end[:, 1]) < EDGE[1])
+    rows = Rows(
+        offsets=offsets,
+        bins=bins[order[starts]],
+        starts=np.append(starts, len(order)),
+        u=np.stack([u_x, u_y], axis=1),
+        f=f,
+        weight=np.where(inner, 1.0, EDGE_WEIGHT),
+    )
+    return rays, rows
+
+
+def _fit_plane(plane: str, rays: Rays, rows: Rows, header: Header, threads: int, coefficients: F64) -> None:
     """Fit position and slope of a plane, which share their matrix, into `coefficients` (bins, 80)."""
     components = (plane, f"t{plane}")
-    pieces = {component: polynomials(component) for component in components}
+    pieces = {component: polynomials(header.form, component) for component in components}
     degrees = [place.stop - place.start for _, place in pieces[plane]]
-    u_x, u_y, f = deviations(header, rays.start, rays.qop)
-    cell, bins, weights = stencil(header, rays.start)
-    solution = solve_grid(
-        cell,
-        bins,
-        weights,
-        chebyshev_basis(f, u_x, u_y, degrees),
-        _targets(plane, rays, header, f),
-        row_weights,
-        stiffness(degrees),
-    )
+    solution = solve_grid(rows, _targets(plane, rays, header, rows.f), degrees, threads)
     ends = np.cumsum(degrees)
     for c, component in enumerate(components):
         for (_, place), end, degree in zip(pieces[component], ends, degrees, strict=True):
@@ -111,6 +132,6 @@ def _fit_plane(plane: str, rays: Rays, header: Header, row_weights: F64, coeffic
 def _targets(plane: str, rays: Rays, header: Header, f: F64) -> F64:
     """Bending of position and slope divided by f: equal errors in units of the scattering, (n, 2)."""
     column = {"x": 0, "y": 1}[plane]
-    slope = rays.start[:, column + 2]
-    straight = rays.start[:, column] + (header.z_out - header.z_in) * slope
-    return np.stack([rays.end[:, column] - straight, rays.end[:, column + 2] - slope], axis=1) / f[:, None]
+    straight = rays.start[:, column] + (header["z_out"] - header["z_in"]) * rays.start[:, column + 2]
+    gained = summed_slopes(header.form, rays.end) - summed_slopes(header.form, rays.start)
+    return np.stack([rays.end[:, column] - straight, gained[:, column]], axis=1) / f[:, None]

@@ -1,0 +1,177 @@
+"""Sums over rays that the normal equations of the magnet table are made of.
+
+A row of the design matrix is (weights of six bins) ⊗ (1, u_x, u_y) ⊗ T_0 … T_{n−1}(f), and its products with
+itself separate: the weights' are polynomials of fourth order in the offsets (a, b) from the bin's centre, and
+2·T_n·T_m = T_{n+m} + T_{|n−m|}. So it is enough to sum, over the rays of a cell, the products of fifteen
+monomials of the offsets with monomials of u times Chebyshev polynomials: a fifteenth of the multiplications,
+and of the numbers to keep.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from parkf.steps import magnet
+from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64, I64
+
+BINS = BINS_X * BINS_Y
+# How far apart, in bin numbers, two bins of one six-point formula can be.
+DISTANCES: tuple[int, ...] = (0, 1, 2, *range(BINS_Y - 2, BINS_Y + 3), *range(2 * BINS_Y - 1, 2 * BINS_Y + 2))
+_PLACE = np.full(DISTANCES[-1] + 1, -1)
+_PLACE[list(DISTANCES)] = np.arange(len(DISTANCES))
+# Factors of the polynomials in f (none, u_x, u_y), and their products two by two.
+_FACTORS = ((0, 0), (1, 0), (0, 1))
+_PRODUCTS = tuple(sorted({(i + k, j + m) for i, j in _FACTORS for k, m in _FACTORS}))
+# Cells whose columns of functions are in memory at a time.
+_CELLS_AT_ONCE = 400
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rays as rows of the linear problem, cell by cell.
+
+    Attributes
+    ----------
+    offsets : (n, 2) float64
+        Distance from the centre of the nearest bin, in bins.
+    bins : (cells, 6) int64
+        Of each cell's six-point formula.
+    starts : (cells + 1,) int64
+        Where the rays of each cell begin, and where the last ones end.
+    u : (n, 2) float64
+        u_x and u_y.
+    f : (n,) float64
+        h·p_min.
+    weight : (n,) float64
+        Of the squared residual.
+    """
+
+    offsets: F64
+    bins: I64
+    starts: I64
+    u: F64
+    f: F64
+    weight: F64
+
+    def chunks(self) -> Iterator[tuple[slice, slice]]:
+        """Yield cells and their rays, a few at a time."""
+        cells = len(self.bins)
+        for begin in range(0, cells, _CELLS_AT_ONCE):
+            end = min(begin + _CELLS_AT_ONCE, cells)
+            yield slice(begin, end), slice(int(self.starts[begin]), int(self.starts[end]))
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Normal equations, bin by bin.
+
+    Attributes
+    ----------
+    degrees : tuple of int
+        Degrees in f of the terms with 1, u_x and u_y.
+    pairs : (BINS, 11, sums) float64
+        By a bin and the distance to a later one in :data:`DISTANCES`: what the block that couples the two is
+        made of. A block is symmetric.
+    right : (BINS, m, targets) float64
+        Right-hand sides.
+    """
+
+    degrees: tuple[int, ...]
+    pairs: F64
+    right: F64
+
+    def block(self, bin_: int, distance: int) -> F64:
+        """Return the block (m, m) that couples a bin to the one at DISTANCES[distance]."""
+        total, difference = _chebyshev_products(self.degrees)
+        sums = self.pairs[bin_, distance]
+        return 0.5 * (sums[total] + sums[difference])
+
+    def mean_diagonal(self) -> float:
+        """Mean of the matrix's diagonal."""
+        total, difference = (np.diag(index) for index in _chebyshev_products(self.degrees))
+        own = self.pairs[:, 0]
+        return float(0.5 * (own[:, total] + own[:, difference]).mean())
+
+
+def accumulate(rows: Rows, targets: F64, degrees: Sequence[int]) -> Normal:
+    """Sum the normal equations of targets ≈ Σ_bins weight · (basis · coefficients of the bin).
+
+    Parameters
+    ----------
+    rows : Rows
+        n rays.
+    targets : (n, t) float64
+        What is to be described.
+    degrees : sequence of int
+        Degrees in f of the terms with 1, u_x and u_y.
+    """
+    lengths = _product_degrees(degrees)
+    width, m = sum(lengths.values()), sum(degrees)
+    pairs = np.zeros((BINS * len(DISTANCES), width))
+    right = np.zeros((BINS, m * targets.shape[1]))
+    for cells, rays in rows.chunks():
+        u, f = rows.u[rays], rows.f[rays]
+        powers = np.polynomial.chebyshev.chebvander(f, max(lengths.values()) - 1)
+        products = np.concatenate([powers[:, :n] * _monomial(u, e) for e, n in lengths.items()], axis=1)
+        basis = np.concatenate(
+            [powers[:, :n] * _monomial(u, e) for e, n in zip(_FACTORS, degrees, strict=True)], 1
+        )
+        aims = (basis[:, :, None] * targets[rays, None, :]).reshape(len(f), -1)
+        weight = rows.weight[rays, None]
+        square = weight * np.concatenate([_monomial(rows.offsets[rays], e) for e in _QUARTIC], axis=1)
+        once = weight * np.concatenate([_monomial(rows.offsets[rays], e) for e in _QUADRATIC], axis=1)
+        count = cells.stop - cells.start
+        squares = np.empty((count, len(_QUARTIC), width))
+        singles = np.empty((count, len(_QUADRATIC), right.shape[1]))
+        edges = rows.starts[cells.start : cells.stop + 1] - rays.start
+        for i, (begin, end) in enumerate(pairwise(edges)):
+            squares[i] = square[begin:end].T @ products[begin:end]
+            singles[i] = once[begin:end].T @ aims[begin:end]
+        bins = rows.bins[cells]
+        for n, six in enumerate(np.moveaxis(_WEIGHTS @ singles, 1, 0)):
+            np.add.at(right, bins[:, n], six)
+        for (p, q), sums in zip(_PAIRS, np.moveaxis(_WEIGHT_PRODUCTS @ squares, 1, 0), strict=True):
+            first, last = np.minimum(bins[:, p], bins[:, q]), np.maximum(bins[:, p], bins[:, q])
+            np.add.at(pairs, first * len(DISTANCES) + _PLACE[last - first], sums)
+    return Normal(
+        tuple(degrees), pairs.reshape(BINS, len(DISTANCES), width), right.reshape(BINS, m, targets.shape[1])
+    )
+
+
+def _monomial(values: F64, exponents: tuple[int, int]) -> F64:
+    return np.asarray(values[:, :1] ** exponents[0] * values[:, 1:] ** exponents[1])
+
+
+def _product_degrees(degrees: Sequence[int]) -> dict[tuple[int, int], int]:
+    """How many Chebyshev polynomials each product of two factors needs."""
+    lengths = dict.fromkeys(_PRODUCTS, 0)
+    for (i, j), n in zip(_FACTORS, degrees, strict=True):
+        for (k, m), other in zip(_FACTORS, degrees, strict=True):
+            lengths[i + k, j + m] = max(lengths[i + k, j + m], n + other - 1)
+    return lengths
+
+
+def _chebyshev_products(degrees: Sequence[int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where, among the sums, T_{n+m} and T_{|n−m|} of each element of a block lie, (m, m) each."""
+    lengths = _product_degrees(degrees)
+    start = dict(zip(lengths, np.cumsum([0, *lengths.values()]), strict=False))
+    terms = [(factor, n) for factor, degree in zip(_FACTORS, degrees, strict=True) for n in range(degree)]
+    starts = np.array([[start[a[0] + b[0], a[1] + b[1]] for b, _ in terms] for a, _ in terms])
+    orders = np.array([n for _, n in terms])
+    return starts + np.add.outer(orders, orders), starts + np.abs(np.subtract.outer(orders, orders))
+
+
+def _coefficients(form: sp.Expr, exponents: Sequence[tuple[int, int]]) -> list[float]:
+    polynomial = sp.Poly(form, magnet.a, magnet.b)
+    return [float(polynomial.coeff_monomial(magnet.a**i * magnet.b**j)) for i, j in exponents]
+
+
+_QUADRATIC, _QUARTIC = ([(i, j) for i in range(order + 1) for j in range(order + 1 - i)] for order in (2, 4))
+_SIX = list(magnet.WEIGHTS.values())
+_PAIRS = [(p, q) for p in range(6) for q in range(p + 1)]
+_WEIGHTS = np.array([_coefficients(weight, _QUADRATIC) for weight in _SIX])
+_WEIGHT_PRODUCTS = np.array([_coefficients(sp.expand(_SIX[p] * _SIX[q]), _QUARTIC) for p, q in _PAIRS])
