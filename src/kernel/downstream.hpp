@@ -142,6 +142,10 @@ KERNEL_FUNCTION State<T> bent_by_reference(const Filter<T>& fit, const JacobianM
   return s;
 }
 
+/// How often the bend is evaluated anew at most: once for a seed within tens of per cent, twice and more for one of
+/// the wrong sign, from which a straight line in q/p leads astray.
+constexpr int newton_rounds = 3;
+
 /// From z_in through the magnet to z_out. Newton: evaluate the bend once more, where the first SciFi hit says.
 template <bool Newton, class T, class Memory>
 KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
@@ -155,10 +159,17 @@ KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i,
   through_magnet(m, constant, pol, fit.reference, fit.state, f, low_momentum);
   Noise<T> q = noise_UTTF<T>(constant + layout::UTTF, fit.reference, before, bent_by_reference(fit, f));
   if constexpr (Newton) {
-    fit.reference = better_reference(tracks, i, constant, fit.state, f, fit.c, q, fit.reference);
-    fit.state = before;
-    through_magnet(m, constant, pol, fit.reference, fit.state, f, low_momentum);
-    q = noise_UTTF<T>(constant + layout::UTTF, fit.reference, before, bent_by_reference(fit, f));
+    Mask<T> far = fit.reference == fit.reference;
+    // Tracks that are done are evaluated again where they are, if another one beside them goes on.
+    for (int round = 0; round < newton_rounds && any(far); ++round) {
+      const T last = fit.reference;
+      const T next = better_reference(tracks, i, constant, fit.state, f, fit.c, q, last);
+      fit.reference = select(far, next, last);
+      far = far & (magnitude(next - last) > T(Scalar<T>(0.5)) * magnitude(last));
+      fit.state = before;
+      through_magnet(m, constant, pol, fit.reference, fit.state, f, low_momentum);
+      q = noise_UTTF<T>(constant + layout::UTTF, fit.reference, before, bent_by_reference(fit, f));
+    }
   }
   carry(f, fit, memory);
   add(q, fit.c);
