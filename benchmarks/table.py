@@ -67,10 +67,10 @@ def main() -> None:
 def _show(title: str, cost: dict[str, float], accuracy: list[dict[str, Any]]) -> None:
     print(f"\n{title}: {cost['rays']:.0f} s to follow the rays, {cost['fit']:.0f} s to fit (of one core)")
     edges = list(dict.fromkeys((f["p_min"], f["p_max"]) for f in accuracy))
-    print("68 % / 99 %   " + "".join(f"{low:g}–{high:g} GeV".rjust(17) for low, high in edges) + "  largest")
+    print("68 % / 99 %   " + "".join(f"{low:g}–{high:g} GeV".rjust(20) for low, high in edges) + "  largest")
     for component, (unit, scale) in COMPONENTS.items():
         found = [f for f in accuracy if f["component"] == component]
-        columns = (f"{scale * f['q68']:.3g} / {scale * f['q99']:.3g}".rjust(17) for f in found)
+        columns = (f"{scale * f['q68']:.3g} / {scale * f['q99']:.3g}".rjust(20) for f in found)
         largest = np.max([scale * f["largest"] for f in found])
         print(f"{component} [{unit}]".ljust(14) + "".join(columns) + f"{largest:9.3g}")
 
