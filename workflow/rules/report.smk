@@ -22,17 +22,18 @@ rule report:
         f"{RESULTS}/accuracy.json",
         f"{RESULTS}/stages.json",
         rules.assemble.output,
-        gates=GATES,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
     output:
         f"{RESULTS}/report/index.html",
     params:
         results=RESULTS,
         formulas=[STEPS[step].formula_hash() for step in STEPS],
+        # What it says, not where it lies: no input, since a project may be moved.
+        gates=sha256(Path(GATES)),
         code=code("parkf/report", "parkf/gates"),
     log:
         f"{RESULTS}/logs/report.log",
     benchmark:
         f"{RESULTS}/benchmarks/report.tsv"
     shell:
-        "parkf report {params.results} {output} --gates {input.gates} 2> {log}"
+        "parkf report {params.results} {output} --gates {GATES} 2> {log}"
