@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import sympy as sp
 from sympy.printing.cxx import CXX17CodePrinter
@@ -44,11 +45,11 @@ class KernelPrinter(CXX17CodePrinter):
     def _print_Pow(self, expr: sp.Pow) -> str:  # noqa: N802
         base, exponent = expr.args
         if exponent.is_negative:
-            raise NotImplementedError(f"{expr}: inverse powers are for shared_inverses")
+            raise ValueError(f"{expr}: inverse powers are for shared_inverses")
         text = self._print(base)
         whole, quarters = divmod(4 * exponent, 4)
         if not quarters.is_integer:
-            raise NotImplementedError(f"power {exponent} in a formula: the kernel has none but quarters")
+            raise ValueError(f"power {exponent} in a formula: the kernel has none but quarters")
         root = f"root({text})"
         roots = {0: [], 1: [f"root({root})"], 2: [root], 3: [f"root({root})", root]}[int(quarters)]
         factors = [self.parenthesize(base, 1000, strict=True)] * int(whole) + roots
@@ -81,16 +82,20 @@ def text(expression: sp.Expr) -> str:
     return str(_printer.doprint(expression))
 
 
-def assignments(targets: Mapping[str, sp.Expr]) -> list[str]:
+def assignments(
+    targets: Mapping[str, sp.Expr], parts: Mapping[sp.Symbol, sp.Expr] = MappingProxyType({})
+) -> list[str]:
     """C++ statements that set `targets` of number type T and share common subexpressions.
 
-    Names that are declared elsewhere may be read; parameters p0, p1, … are read from `p[…]` first. All
-    targets are set after everything has been computed, so a target may also be an input.
+    Names that are declared elsewhere may be read; parameters p0, p1, … are read from `p[…]` first. Parts
+    are declared before the targets, in the same words in every function: compilers see what they share.
+    All targets are set after everything has been computed, so a target may also be an input.
     """
+    named = [(name, _divided_once(form)) for name, form in parts.items()]
     forms = [_divided_once(form) for form in targets.values()]
     steps, results = sp.cse(forms, symbols=sp.numbered_symbols("t"))
     lines = _loaded(symbol for form in (*(f for _, f in steps), *results) for symbol in form.free_symbols)
-    lines += [f"const auto {name} = {text(form)};" for name, form in steps]
+    lines += [f"const auto {name} = {text(form)};" for name, form in (*named, *steps)]
     lines += [f"const T new_{i} = {text(form)};" for i, form in enumerate(results)]
     lines += [f"{target} = new_{i};" for i, target in enumerate(targets)]
     constants = any("S(" in line for line in lines)

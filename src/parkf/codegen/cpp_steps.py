@@ -19,11 +19,15 @@ def _inputs(step: Step) -> str:
     return "".join(f", const T& {symbol}" for symbol in step.kernel_inputs)
 
 
+def _parts(step: Step, used: set[sp.Symbol]) -> dict[sp.Symbol, sp.Expr]:
+    return {name: form for name, form in step.kernel_parts.items() if name in used}
+
+
 def _state_function(step: Step, jacobian: SparseJacobian) -> list[str]:
     targets: dict[str, sp.Expr] = {f"s.{n}": e for n, e in zip(COMPONENTS, step.kernel_outputs, strict=True)}
     targets = {target: form for target, form in targets.items() if form != sp.Symbol(target[2:], real=True)}
     targets |= {f"f.{name}": form for name, form in jacobian.fields.items()}
-    used = set().union(*(form.free_symbols for form in targets.values()))
+    used = step.kernel_symbols(targets.values())
     body = [f"const T {v} = s.{v};" for v in (*STATE, k) if v in used or (v == k and h in used)]
     body += ["const T h = pol * k;"] if h in used else []
     # A step may read neither its polarity nor one of its planes.
@@ -33,7 +37,7 @@ def _state_function(step: Step, jacobian: SparseJacobian) -> list[str]:
         "template <class T, class P>",
         f"KERNEL_FUNCTION void step_{step.name}(const P& p, const T& pol{_inputs(step)}, State<T>& s,"
         f" Jacobian{step.name}<T>& f) {{",
-        *(f"  {line}" for line in body + assignments(targets)),
+        *(f"  {line}" for line in body + assignments(targets, _parts(step, used))),
         "}",
         "",
     ]
@@ -41,7 +45,7 @@ def _state_function(step: Step, jacobian: SparseJacobian) -> list[str]:
 
 def _noise_function(step: Step) -> list[str]:
     targets = {f"q.{name}": form for name, form in step.kernel_noise.items()}
-    used = set().union(*(form.free_symbols for form in targets.values()))
+    used = step.kernel_symbols(targets.values())
     body = [f"const T {v} = s.{v};" for v in STATE if v in used]
     body += ["(void)s;"] if not body else []
     begins = [f"const T {v} = before.{s};" for v, s in zip(BEFORE, STATE, strict=True) if v in used]
@@ -52,7 +56,7 @@ def _noise_function(step: Step) -> list[str]:
         f"KERNEL_FUNCTION Noise<T> noise_{step.name}(const P& p, const T& k{_inputs(step)},"
         f"{' const State<T>& before,' if step.through_magnet else ''} const State<T>& s) {{",
         "  Noise<T> q;",
-        *(f"  {line}" for line in body + assignments(targets)),
+        *(f"  {line}" for line in body + assignments(targets, _parts(step, used))),
         "  return q;",
         "}",
         "",

@@ -1,7 +1,7 @@
 """What a step is: formulas for the state and for the process noise, and the parameters in them."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -12,12 +12,15 @@ from parkf.steps.symbols import (
     BEFORE,
     COMPONENTS,
     STATE,
+    dz,
     h,
     k,
+    per_slant,
     state_derivative,
     tx,
     ty,
     without_local,
+    y,
     z0,
     z1,
 )
@@ -105,38 +108,62 @@ class Step:
         """Whether the step is the hop by table, whose noise may know where the hop began."""
         return self.local_qop is not None
 
-    @property
-    def kernel_outputs(self) -> tuple[sp.Expr, ...]:
-        """x, y, tx, ty at the target, with z0 and z1 taken from the planes."""
-        return tuple(without_local(form) for form in self._on_planes)
+    @cached_property
+    def _way(self) -> tuple[sp.Expr, sp.Expr]:
+        """Numerator and denominator of dz = z1 - z0; the latter is not one where the target leans."""
+        way, slant = sp.fraction((z1 - z0).subs(self.surface, simultaneous=True))
+        return sp.collect(way, y), slant
 
     @property
-    def _on_planes(self) -> tuple[sp.Expr, ...]:
-        return tuple(self.outputs[name].subs(self.surface, simultaneous=True) for name in COMPONENTS)
+    def kernel_parts(self) -> dict[sp.Symbol, sp.Expr]:
+        """What value, Jacobian and noise share in the kernel; a part may name earlier ones."""
+        way, slant = self._way
+        return {dz: way} if slant == 1 else {per_slant: 1 / slant, dz: way * per_slant}
+
+    def _by_parts(self, form: sp.Expr) -> sp.Expr:
+        """Name dz in a formula; z0 and z1 elsewhere are taken from the planes."""
+        return form.subs(z1 - z0, dz).subs(self.surface, simultaneous=True)
+
+    @property
+    def kernel_outputs(self) -> tuple[sp.Expr, ...]:
+        """x, y, tx, ty at the target, by the kernel's parts."""
+        return tuple(without_local(self._by_parts(self.outputs[name])) for name in COMPONENTS)
+
+    def kernel_symbols(self, forms: Iterable[sp.Expr]) -> set[sp.Symbol]:
+        """All that formulas of the kernel are made of, through the parts in them, too."""
+        used: set[sp.Symbol] = set().union(*(form.free_symbols for form in forms))
+        for part in reversed(self.kernel_parts):
+            used |= self.kernel_parts[part].free_symbols if part in used else set()
+        return used
 
     @property
     def kernel_inputs(self) -> tuple[sp.Symbol, ...]:
         """What the kernel hands over besides state and parameters: z0 and z1, or planes."""
-        forms = (*self.kernel_outputs, *self.kernel_noise.values())
-        used = set().union(*(form.free_symbols for form in forms))
+        used = self.kernel_symbols((*self.kernel_outputs, *self.kernel_noise.values()))
         planes = set().union(*(self.surface.get(z, z).free_symbols for z in (z0, z1)))
         return tuple(sorted(used & planes - set(STATE), key=str))
 
     @cached_property
     def kernel_jacobian(self) -> sp.Matrix:
-        """∂(x, y, tx, ty, k)₁ / ∂(x, y, tx, ty, k)₀, 5×5, targets on leaning planes included.
+        """∂(x, y, tx, ty, k)₁ / ∂(x, y, tx, ty, k)₀, 5×5, by the kernel's parts.
 
-        What the formulas call local is not differentiated.
+        Targets on leaning planes are included; what the formulas call local is not differentiated.
         """
-        rows = [[state_derivative(out, v) for v in (*STATE, k)] for out in self._on_planes]
-        return sp.Matrix([*rows, [0, 0, 0, 0, 1]])
+        way, slant = self._way
+
+        def derivative(form: sp.Expr, v: sp.Symbol) -> sp.Expr:
+            of_dz = (sp.diff(way, v) - dz * sp.diff(slant, v)) * per_slant
+            return state_derivative(form, v) + (of_dz and state_derivative(form, dz) * of_dz)
+
+        forms = [self._by_parts(self.outputs[name]) for name in COMPONENTS]
+        return sp.Matrix([*([derivative(form, v) for v in (*STATE, k)] for form in forms), [0, 0, 0, 0, 1]])
 
     @property
     def kernel_noise(self) -> dict[str, sp.Expr]:
         """Process noise: its elements xx, xtx, txtx, yy, yty, tyty."""
         if not self.noise:
             return {}
-        sigma = {name: form.subs(self.surface, simultaneous=True) for name, form in self.noise.items()}
+        sigma = {name: self._by_parts(form) for name, form in self.noise.items()}
         elements = {}
         for a in ("x", "y"):
             elements[f"{a}{a}"] = sigma[a] ** 2

@@ -9,6 +9,8 @@ import sympy as sp
 
 x, y, tx, ty, k, h, pol = sp.symbols("x y tx ty k h pol", real=True)
 z0, z1 = sp.symbols("z0 z1", real=True)
+dz, per_slant = sp.symbols("dz per_slant", real=True)
+"""In the kernel: z1 - z0, and for a target that leans the inverse of 1 - lean·ty."""
 
 STATE = (x, y, tx, ty)
 BEFORE = sp.symbols("x_in y_in tx_in ty_in", real=True)
