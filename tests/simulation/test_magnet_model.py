@@ -15,33 +15,33 @@ def model(field, geometry):
 
 @pytest.fixture(scope="module")
 def rays(field, model):
-    """Independent rays: VELO lines, states in the SciFi and h, for MagDown."""
+    """Independent rays: VELO lines, states in the SciFi, slopes at its end and h, for MagDown."""
     random = np.random.default_rng(77)
     tx, ty = random.uniform(-0.25, 0.25, N), random.uniform(-0.2, 0.2, N)
     qop = random.choice([-1, 1], N) / np.exp(random.uniform(np.log(2e3), np.log(5e4), N))
     start = np.column_stack([300 * tx, 300 * ty, tx, ty, qop])
     end = propagate(field, -1, start, 300.0, (model.z_scifi, 0.0, 0.0))
-    inside = end.ok & (np.abs(end.states[:, 0]) < 2500) & (np.abs(end.states[:, 1]) < 2300)
+    last = propagate(field, -1, end.states, end.z, (model.z_end, 0.0, 0.0))
+    inside = last.ok & end.ok & (np.abs(end.states[:, 0]) < 2500) & (np.abs(end.states[:, 1]) < 2300)
     lines = start[:, :4].copy()
     lines[:, :2] += lines[:, 2:] * (Z_REFERENCE - 300.0)
-    return lines[inside], end.states[inside, :4], -qop[inside]
+    return lines[inside], end.states[inside, :4], last.states[inside, 2], -qop[inside]
 
 
 def test_momentum_from_the_bending_to_a_percent(model, rays):
-    lines, states, h = rays
-    relative = model.h(lines, states) / h - 1
+    lines, _, tx_end, h = rays
+    relative = model.h(lines, tx_end) / h - 1
     assert np.sqrt(np.mean(relative**2)) < 0.01
     assert abs(np.median(relative)) < 0.003
 
 
 def test_the_sign_is_that_of_a_positive_charge_to_positive_x_in_magdown(model):
-    line, state = np.zeros((1, 4)), np.array([[1000.0, 0.0, 0.2, 0.0]])
     # MagDown: h = -q/p.
-    assert model.h(line, state)[0] < 0
+    assert model.h(np.zeros((1, 4)), np.array([0.2]))[0] < 0
 
 
 def test_predictions_at_the_scifi(model, rays):
-    lines, states, h = rays
+    lines, states, _, h = rays
     p = 1 / np.abs(h)
     x = model.x_at_scifi(lines, states[:, 2]) - states[:, 0]
     y, ty = model.y_at_scifi(lines, states[:, 2])
@@ -52,7 +52,7 @@ def test_predictions_at_the_scifi(model, rays):
 
 
 def test_shift_at_the_ut(model, rays, field, geometry):
-    lines, _, h = rays
+    lines, _, _, h = rays
     start = np.column_stack([lines[:, :2] - lines[:, 2:] * (Z_REFERENCE - 300.0), lines[:, 2:], -h])
     z = geometry.planes()[55, 0]
     end = propagate(field, -1, start, 300.0, (z, 0.0, 0.0))

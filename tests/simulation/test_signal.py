@@ -14,6 +14,7 @@ def test_pairs_have_the_mass_of_their_mother(tmp_path, geometry, signal, kinds):
     pairs = generate_signal(path, signal=signal, beam=geometry.beam, number=600, seed=3, workers=2)
     rows = PARTICLES.open(path).read().to_pandas()
     assert len(rows) == 2 * pairs
+    assert np.array_equal(rows.event, np.arange(2 * pairs) // 2)
     assert pairs > 10
     assert set(rows.pdg_id.abs()) == kinds
     rows["energy"] = np.sqrt(rows.px**2 + rows.py**2 + rows.pz**2 + rows.mass**2)

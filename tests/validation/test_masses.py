@@ -1,14 +1,18 @@
 """Mass peaks of pairs whose masses are known by construction."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from parkf.errors import ParkfError
-from parkf.validation.masses import fit_peak, measure_peak, pair_masses
+from parkf.simulation.signal import DECAYS
+from parkf.validation.masses import find_pairs, fit_peak, invariant_masses, measure_peak
 from parkf.validation.sample import Sample
 
 MUON, JPSI = 105.6583755, 3096.9
+EVERY = replace(DECAYS["jpsi"], p_min=0.0, pt_min=0.0, pair_pt_min=0.0)
 
 
 def decays(n, resolution, seed=3, apart=0.0):
@@ -35,6 +39,8 @@ def decays(n, resolution, seed=3, apart=0.0):
                     "p_true": p,
                     "pdg_id": -13 * sign,
                     "true_qop": qop,
+                    "true_tx": x,
+                    "true_ty": y,
                     "qop": qop * (1 + resolution * random.normal(size=n)),
                     "tx": x,
                     "ty": y,
@@ -48,18 +54,31 @@ def decays(n, resolution, seed=3, apart=0.0):
 
 
 def test_perfect_tracks_give_the_mass():
-    assert pair_masses(decays(1000, 0.0)) == pytest.approx(JPSI, rel=1e-9)
+    assert invariant_masses(find_pairs(decays(1000, 0.0), EVERY)) == pytest.approx(JPSI, rel=1e-9)
 
 
 def test_width_follows_the_momentum_resolution():
     """δm/m = ½ √2 δp/p for two equal errors."""
-    peak = measure_peak(decays(20_000, 0.005), JPSI)
+    peak = measure_peak(decays(20_000, 0.005), EVERY)
     assert peak["width"] == pytest.approx(JPSI * 0.005 / np.sqrt(2), rel=0.03)
     assert peak["mean"] == pytest.approx(JPSI, abs=5 * peak["mean_error"])
+    assert peak["parts"] == pytest.approx({"momenta": peak["width"], "directions": 0.0}, rel=0.02, abs=1e-6)
 
 
 def test_tracks_that_miss_each_other_are_no_pair():
-    assert len(pair_masses(decays(1000, 0.0, apart=3.0))) < 10
+    assert len(find_pairs(decays(1000, 0.0, apart=3.0), EVERY)) < 10
+
+
+@pytest.mark.parametrize("threshold", ["p_min", "pt_min", "pair_pt_min"])
+def test_thresholds_of_the_trigger_line_hold(threshold):
+    """Of both tracks, and of the pair, where mothers of the toy fly along the beam."""
+    sample = decays(1000, 0.0)
+    p = sample.rows.p_true
+    tracks = {"p_min": p, "pt_min": p * np.sin(np.arctan(np.hypot(sample.rows.tx, sample.rows.ty)))}
+    values = tracks.get(threshold, pd.Series(np.zeros(2000)))
+    cut = float(values.quantile(0.3)) + 1.0
+    expected = (values > cut).groupby(sample.rows.event).all().sum()
+    assert len(find_pairs(sample, replace(EVERY, **{threshold: cut}))) == expected
 
 
 def test_a_double_gaussian_is_found_again():
@@ -75,4 +94,4 @@ def test_a_double_gaussian_is_found_again():
 
 def test_too_few_pairs_are_an_error():
     with pytest.raises(ParkfError, match="50 pairs, expected at least 100"):
-        measure_peak(decays(50, 0.001), JPSI)
+        measure_peak(decays(50, 0.001), EVERY)

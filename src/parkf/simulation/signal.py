@@ -41,14 +41,20 @@ class Decay:
         Where the peak is, MeV.
     settings : tuple of str
         Pythia's.
+    p_min, pt_min, pair_pt_min : float
+        MeV; what the trigger line that looks for the decay asks of each track, and of the pair.
     """
 
     mother: int
     from_mother: int
     mass: float
     settings: tuple[str, ...]
+    p_min: float
+    pt_min: float
+    pair_pt_min: float
 
 
+# The lines are Hlt1DiMuonHighMass and Hlt1D2KPi, with the thresholds that Allen has by default.
 DECAYS: dict[str, Decay] = {
     "jpsi": Decay(
         mother=443,
@@ -63,6 +69,9 @@ DECAYS: dict[str, Decay] = {
             "443:onMode = off",
             "443:onIfMatch = 13 -13",
         ),
+        p_min=6000.0,
+        pt_min=300.0,
+        pair_pt_min=0.0,
     ),
     "d0": Decay(
         mother=421,
@@ -75,6 +84,9 @@ DECAYS: dict[str, Decay] = {
             "421:onMode = off",
             "421:onIfMatch = 321 211",
         ),
+        p_min=0.0,
+        pt_min=800.0,
+        pair_pt_min=2000.0,
     ),
 }
 _COMMON = ("PartonLevel:MPI = off", "PhaseSpace:pTHatMin = 2.")
@@ -94,7 +106,7 @@ def generate_signal(
     beam : Beam
         Beam spot.
     number : int
-        Collisions, of a heavy quark pair each; about one in eight gives a pair of tracks.
+        Collisions, of a heavy quark pair each; one in six gives a J/ψ with both tracks, one in fifteen a D⁰.
     seed : int
         Same seed, same bytes.
     workers : int, optional
@@ -116,6 +128,8 @@ def generate_signal(
     pairs = 0
     with PARTICLES.writer(path) as writer, tqdm(total=number, desc=signal, disable=None) as bar:
         for columns in forked_map(chunk, range(0, number, COLLISIONS_PER_CHUNK), workers):
+            # Pairs are rare; numbered without gaps, many share what later stages do for events together.
+            columns["event"] += np.int32(pairs)
             writer.write_table(pa.table(columns, schema=PARTICLES.schema))
             pairs += len(columns["event"]) // 2
             bar.update(min(COLLISIONS_PER_CHUNK, number - bar.n))
@@ -136,7 +150,7 @@ def _initialised(decay: Decay) -> Any:
 
 
 def _pairs(pythia: Any, decay: Decay, beam: Beam, first: int, count: int, seed: int) -> dict[str, np.ndarray]:
-    """Columns of PARTICLES; a collision's number is its event's."""
+    """Columns of PARTICLES; events are numbered from 0."""
     pythia.rndm.init(int(keyed_generator(seed, first, Stream.PYTHIA).integers(1, _MAX_PYTHIA_SEED)))
     particles = stable_particles(pythia, collisions(pythia, count))
     mothers = particles["mother"]
@@ -166,7 +180,7 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, first: int, count: int, seed: 
     # Of two mothers in a collision each may have lost one track.
     together = np.repeat(np.ptp(particles["z"].reshape(-1, 2), axis=1) == 0, 2)
     particles = {name: values[together] for name, values in particles.items()}
-    particles["event"] = first + particles["collision"]
-    particles["particle"] = np.arange(len(particles["event"])) % 2
-    particles["collision"] = np.zeros(len(particles["event"]))
+    particles["event"] = np.arange(len(particles["z"])) // 2
+    particles["particle"] = np.arange(len(particles["z"])) % 2
+    particles["collision"] = np.zeros(len(particles["z"]))
     return {name: particles[name].astype(kind.to_pandas_dtype()) for name, kind in PARTICLES.columns}

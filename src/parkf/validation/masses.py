@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from parkf.errors import ParkfError
+from parkf.simulation.signal import Decay
+from parkf.validation.core import fit_core
 from parkf.validation.sample import Sample
 
 F64 = NDArray[np.float64]
@@ -17,7 +19,7 @@ F64 = NDArray[np.float64]
 MASSES = {11: 0.51099895, 13: 105.6583755, 211: 139.57039, 321: 493.677, 2212: 938.27209}
 """MeV, by PDG id."""
 
-CLOSEST = 0.5  # mm; two tracks of one vertex come nearer to each other
+CLOSEST = 0.2  # mm; the trigger's lines ask two tracks to come that near to each other
 RANGE = 0.05  # of the mass; the peak is fitted that far to either side
 _ENOUGH = 100
 
@@ -43,42 +45,47 @@ class Peak:
     n: int
 
 
-def measure_peak(sample: Sample, mass: float) -> dict[str, Any]:
-    """Fit the mass peak of a sample in which every event is one decay.
+def measure_peak(sample: Sample, decay: Decay) -> dict[str, Any]:
+    """Fit the mass peak of the pairs that the trigger's line takes; every event is one decay.
 
     Parameters
     ----------
     sample : Sample
         Candidates of a signal sample.
-    mass : float
-        About where the peak is, MeV.
+    decay : Decay
 
     Returns
     -------
     dict
-        The fields of :class:`Peak`, and ``histogram.{edges, content}`` (MeV, pairs).
+        The fields of :class:`Peak`, ``parts.{momenta, directions}`` (MeV), core widths that come of either
+        alone, and ``histogram.{edges, content}`` (MeV, pairs).
 
     Raises
     ------
     ParkfError
         With fewer than 100 pairs.
     """
-    masses = pair_masses(sample)
-    masses = masses[np.abs(masses / mass - 1) < RANGE]
+    mass = decay.mass
+    pairs = find_pairs(sample, decay)
+    masses = invariant_masses(pairs)
+    inside = np.abs(masses / mass - 1) < RANGE
+    masses = masses[inside]
     if len(masses) < _ENOUGH:
         raise ParkfError(
             f"masses: {len(masses)} pairs, expected at least {_ENOUGH}; raise signals.collisions"
         )
     content, edges = np.histogram(masses, np.linspace(mass * (1 - RANGE), mass * (1 + RANGE), _BINS + 1))
     histogram = {"edges": edges.tolist(), "content": content.tolist()}
-    return {**asdict(fit_peak(masses, mass)), "histogram": histogram}
+    return {**asdict(fit_peak(masses, mass)), "parts": _parts(pairs[inside]), "histogram": histogram}
 
 
-def pair_masses(sample: Sample) -> F64:
-    """Invariant masses (MeV) of pairs of genuine, well fitted tracks of an event, opposite in charge.
+def find_pairs(sample: Sample, decay: Decay) -> pd.DataFrame:
+    """Pairs of genuine, well fitted tracks of an event, opposite in charge, that the trigger's line takes.
 
-    Both tracks are taken at the middle of their closest approach to each other, where directions are the
-    fitted ones, and with their particles' true masses.
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of the sample with ``_a`` (positive) and ``_b``.
     """
     rows = sample.genuine
     rows = rows[(rows.status == 0) & rows.pdg_id.abs().isin(list(MASSES))]
@@ -87,13 +94,35 @@ def pair_masses(sample: Sample) -> F64:
     positive, negative = rows[rows.qop > 0], rows[rows.qop < 0]
     pairs = positive.merge(negative, on=["event", "file"], suffixes=("_a", "_b"))
     pairs = pairs[_distance(pairs) < CLOSEST]
+    momenta = [_momentum(pairs, suffix) for suffix in ("_a", "_b")]
+    taken = _across(momenta[0] + momenta[1]) >= decay.pair_pt_min
+    for p in momenta:
+        taken &= (np.linalg.norm(p, axis=1) >= decay.p_min) & (_across(p) >= decay.pt_min)
+    return pairs[taken]
+
+
+def invariant_masses(pairs: pd.DataFrame, *, momenta: str = "", directions: str = "") -> F64:
+    """Invariant masses (n,) in MeV of pairs, with the particles' own masses.
+
+    Both tracks are taken at the middle of their closest approach to each other, where directions are as
+    fitted. `momenta` and `directions` are prefixes of columns: with ``true_`` they are the particles'.
+    """
     energy, momentum = np.zeros(len(pairs)), np.zeros((len(pairs), 3))
     for suffix in ("_a", "_b"):
-        p = _direction(pairs, suffix) / np.abs(pairs[f"qop{suffix}"].to_numpy(np.float64))[:, None]
+        p = _momentum(pairs, suffix, momenta, directions)
         mass = pairs[f"pdg_id{suffix}"].abs().map(MASSES).to_numpy(np.float64)
         energy += np.sqrt((p**2).sum(1) + mass**2)
         momentum += p
     return np.sqrt(energy**2 - (momentum**2).sum(1))
+
+
+def _parts(pairs: pd.DataFrame) -> dict[str, float]:
+    """Width of the core that errors of momenta alone give, and errors of directions alone, MeV."""
+    true = invariant_masses(pairs, momenta="true_", directions="true_")
+    return {
+        "momenta": fit_core(invariant_masses(pairs, directions="true_") - true).width,
+        "directions": fit_core(invariant_masses(pairs, momenta="true_") - true).width,
+    }
 
 
 def fit_peak(masses: F64, guess: float) -> Peak:
@@ -138,8 +167,18 @@ def fit_peak(masses: F64, guess: float) -> Peak:
     )
 
 
-def _direction(pairs: pd.DataFrame, suffix: str) -> F64:
-    slopes = [pairs[f"{name}{suffix}"].to_numpy(np.float64) for name in ("tx", "ty")]
+def _across(momentum: F64) -> F64:
+    """Momentum across the beam, (n,)."""
+    return np.hypot(momentum[:, 0], momentum[:, 1])
+
+
+def _momentum(pairs: pd.DataFrame, suffix: str, momenta: str = "", directions: str = "") -> F64:
+    p = 1 / np.abs(pairs[f"{momenta}qop{suffix}"].to_numpy(np.float64))
+    return _direction(pairs, suffix, directions) * p[:, None]
+
+
+def _direction(pairs: pd.DataFrame, suffix: str, prefix: str = "") -> F64:
+    slopes = [pairs[f"{prefix}{name}{suffix}"].to_numpy(np.float64) for name in ("tx", "ty")]
     direction = np.column_stack([*slopes, np.ones(len(pairs))])
     return direction / np.linalg.norm(direction, axis=1, keepdims=True)
 

@@ -74,7 +74,7 @@ def validate(
         fit["breakdown"] = breakdown(sample, fit["working_point"]["cut"])
     for signal, samples in (signals or {}).items():
         for name, sample in samples.items():
-            peak = measure_peak(sample, DECAYS[signal].mass)
+            peak = measure_peak(sample, DECAYS[signal])
             measured["fits"][name].setdefault("masses", {})[signal] = peak
     return measured | {"misaligned": _measure_all(misaligned)} if misaligned else measured
 

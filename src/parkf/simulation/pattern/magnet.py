@@ -10,6 +10,7 @@ import numpy as np
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
+from parkf.simulation.pattern.scifi import STEREO, fit_curves, slope_at
 from parkf.simulation.pattern.velo import Z_REFERENCE
 from parkf.transport import propagate
 
@@ -17,7 +18,12 @@ N_RAYS = 6000
 _SEED = 20_000
 _P_RANGE = (1500.0, 100_000.0)
 _SLOPE_MAX = (0.3, 0.25)
+_SLOPE_MIN = 0.013
+"""At η = 5. There are as many tracks in each unit of η, but as many rays in each square of slopes: the
+steeper a ray is, the fewer tracks it stands for."""
 _VERTEX_SIGMA_Z = 60.0
+_STEREO_SLOPE = 0.0875
+"""dx/dy of stereo fibres; any will do for rays."""
 _Z_START = 300.0
 """mm; where a VELO segment typically has its direction: its line leaves out the bending from there on."""
 _SMALLEST_BEND = 1e-3
@@ -31,8 +37,8 @@ class MagnetModel:
 
     Attributes
     ----------
-    z_scifi : float
-        mm; z in the middle of the SciFi at which its segments' states are given.
+    z_scifi, z_end : float
+        mm; z in the middle of the SciFi at which its segments' states are given, and of its last layer.
     cubic_ratio : float
         1/mm; cubic over quadratic coefficient of x(z - z_scifi) in the SciFi: how the field falls off there.
     kink, momentum, y_shift, ty_shift : (k,) float64
@@ -42,6 +48,7 @@ class MagnetModel:
     """
 
     z_scifi: float
+    z_end: float
     cubic_ratio: float
     kink: np.ndarray
     momentum: np.ndarray
@@ -63,13 +70,15 @@ class MagnetModel:
         y = velo[:, 1] + velo[:, 3] * (self.z_scifi - Z_REFERENCE) + terms @ self.y_shift
         return y, velo[:, 3] + terms @ self.ty_shift
 
-    def h(self, velo: np.ndarray, scifi: np.ndarray) -> np.ndarray:
-        """Polarity · q/p (n,) in 1/MeV from the change of slope.
+    def h(self, velo: np.ndarray, tx_end: np.ndarray) -> np.ndarray:
+        """Polarity · q/p (n,) in 1/MeV from VELO lines (n, 4) and slopes (n,) at the last SciFi layer.
 
-        As coarse as the trigger's estimate, which this is: p = c₀ + (c₁ + c₂·tx'² + c₃·tx'·tx + c₄·ty² +
-        c₅·tx²)/abs(tx' − tx) (Allen's LongTrack momentum, 2024). It leaves half a percent of spread.
+        The trigger's estimate (Allen, ``track_matching``, 2024):
+        p = c₀ + (c₁ + c₂·tx'² + c₃·tx'⁴ + c₄·tx'·tx + c₅·ty² + c₆·ty⁴ + c₇·tx²)/abs(tx' − tx).
+        It takes the slope tx' where a segment's curve ends, which costs resolution at high momentum: the
+        error of the curvature adds to that of the slope there.
         """
-        return 1 / (_momentum_terms(velo, scifi[:, 2]) @ self.momentum)
+        return 1 / (_momentum_terms(velo, tx_end) @ self.momentum)
 
     def x_shift_at_ut(self, velo: np.ndarray, h: np.ndarray) -> np.ndarray:
         """Bending (n, 4) in mm, away from the VELO line, at the UT layers."""
@@ -90,7 +99,10 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
     z_layers = geometry.planes()[SCIFI_PLANES, 0]
     z_scifi = float(0.5 * (z_layers[0] + z_layers[-1]))
     cubic_ratio = _cubic_ratio(z_layers - z_scifi, rays.x_scifi)
-    velo, h, scifi = rays.velo, rays.h, _as_segments(rays, z_layers - z_scifi, cubic_ratio)
+    velo, h = rays.velo, rays.h
+    scifi, tx_end = _as_segments(rays, z_layers - z_scifi, cubic_ratio)
+
+    weight = 1 / np.maximum(np.hypot(velo[:, 2], velo[:, 3]), _SLOPE_MIN)
 
     bend = scifi[:, 2] - velo[:, 2]
     sizeable = np.abs(bend) > _SMALLEST_BEND
@@ -102,9 +114,10 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
     straight_x = velo[:, :1] + velo[:, 2:3] * (geometry.planes()[UT_PLANES, 0] - Z_REFERENCE)
     return MagnetModel(
         z_scifi=z_scifi,
+        z_end=float(z_layers[-1]),
         cubic_ratio=cubic_ratio,
         kink=_solve(kink_terms[sizeable], kink_times_bend[sizeable]),
-        momentum=_solve(_momentum_terms(velo, scifi[:, 2]) * h[:, None], np.ones(len(h))),
+        momentum=_solve(_momentum_terms(velo, tx_end) * (weight * h)[:, None], weight),
         y_shift=_solve(focusing, scifi[:, 1] - straight_y),
         ty_shift=_solve(focusing, scifi[:, 3] - velo[:, 3]),
         ut_shift=np.stack([_solve(_ut_terms(velo), shift / h) for shift in (rays.x_ut - straight_x).T]),
@@ -148,12 +161,18 @@ def _carry_rays(field: FieldMap, geometry: Geometry) -> _Rays:
     return _Rays(velo[alive], h[alive], x[:, :n_ut], x[:, n_ut:], y[:, n_ut:])
 
 
-def _as_segments(rays: _Rays, z: np.ndarray, cubic_ratio: float) -> np.ndarray:
-    """States (n, 4) at z = 0 of the curves that a SciFi segment is fitted with, z (12,) being the layers'."""
-    in_x = np.column_stack([np.ones_like(z), z, z**2 * (1 + cubic_ratio * z)])
-    x = np.linalg.lstsq(in_x, rays.x_scifi.T, rcond=None)[0]
-    y = np.linalg.lstsq(in_x[:, :2], rays.y_scifi.T, rcond=None)[0]
-    return np.column_stack([x[0], y[0], x[1], y[1]])
+def _as_segments(rays: _Rays, z: np.ndarray, cubic_ratio: float) -> tuple[np.ndarray, np.ndarray]:
+    """Fit rays as SciFi segments, with layers at z (12,): states (n, 4) at z = 0, slopes (n,) at the end."""
+    layers = np.arange(z.size) + z.size * np.arange(len(rays.h))[:, None]
+    shape = layers.shape
+    fibre = {
+        "x": (rays.x_scifi - _STEREO_SLOPE * STEREO * rays.y_scifi).ravel(),
+        "z": np.broadcast_to(z, shape).ravel(),
+        "dxdy": np.broadcast_to(_STEREO_SLOPE * STEREO, shape).ravel(),
+        "dzdy": np.zeros(layers.size),
+    }
+    curves = fit_curves(fibre, layers, 0.0, cubic_ratio)
+    return curves[:, [0, 3, 1, 4]], slope_at(curves, z[-1], cubic_ratio)
 
 
 def _solve(terms: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -174,13 +193,13 @@ def _focusing_terms(velo: np.ndarray, tx_scifi: np.ndarray) -> np.ndarray:
     )
 
 
-def _momentum_terms(velo: np.ndarray, tx_scifi: np.ndarray) -> np.ndarray:
-    """Terms (n, 6) of polarity · p/q."""
-    tx, ty, bend = velo[:, 2], velo[:, 3], tx_scifi - velo[:, 2]
+def _momentum_terms(velo: np.ndarray, tx_end: np.ndarray) -> np.ndarray:
+    """Terms (n, 8) of polarity · p/q."""
+    tx, ty, bend = velo[:, 2], velo[:, 3], tx_end - velo[:, 2]
     one = np.ones_like(tx)
     charge, bend = np.where(bend < 0, -one, one), np.where(np.abs(bend) < _NO_BEND, _NO_BEND, bend)
-    over_bend = np.column_stack([one, tx_scifi**2, tx_scifi * tx, ty**2, tx**2]) / bend[:, None]
-    return np.column_stack([charge, over_bend])
+    slopes = [one, tx_end**2, tx_end**4, tx_end * tx, ty**2, ty**4, tx**2]
+    return np.column_stack([charge, np.column_stack(slopes) / bend[:, None]])
 
 
 def _ut_terms(velo: np.ndarray) -> np.ndarray:

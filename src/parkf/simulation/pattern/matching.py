@@ -64,7 +64,7 @@ def match_segments(
         + (states[:, 1] - y) ** 2 / (SIGMA_Y**2 + (SIGMA_Y_PER_BEND * bend) ** 2)
         + (states[:, 3] - ty) ** 2 / (SIGMA_TY**2 + (SIGMA_TY_PER_BEND * bend) ** 2)
     )
-    h = magnet.h(lines, states)
+    h = magnet.h(lines, scifi.tx_end[j])
     kept = np.flatnonzero((chi2 < windows.match_chi2) & (np.abs(h) * windows.p_min < 1))
     kept = kept[np.argsort(chi2[kept], kind="stable")]
     velo_free, scifi_free = np.ones(len(velo.event), bool), np.ones(len(scifi.event), bool)

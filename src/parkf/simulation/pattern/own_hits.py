@@ -7,7 +7,7 @@ import numpy as np
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
 from parkf.simulation.events import particle_key
 from parkf.simulation.pattern.magnet import MagnetModel
-from parkf.simulation.pattern.scifi import fit_curves
+from parkf.simulation.pattern.scifi import fit_curves, slope_at
 from parkf.simulation.pattern.velo import fit_lines
 from parkf.tables import VELO_SLOTS
 
@@ -39,9 +39,8 @@ class OwnHits:
         """Polarity · q/p (n,) in 1/MeV, from the segments' directions before and behind the magnet."""
         points = np.stack([hits["x"], hits["y"]], axis=1)[self.velo]
         lines = fit_lines(points, hits["z"][self.velo], (self.velo >= 0).sum(1))
-        fibres = {name: hits[name] for name in ("x", "z", "dxdy", "dzdy", "sigma")}
-        curves = fit_curves(fibres, self.scifi, magnet.z_scifi, magnet.cubic_ratio)
-        return magnet.h(lines, curves[:, [0, 3, 1, 4]])
+        curves = fit_curves(hits, self.scifi, magnet.z_scifi, magnet.cubic_ratio)
+        return magnet.h(lines, slope_at(curves, magnet.z_end - magnet.z_scifi, magnet.cubic_ratio))
 
 
 def find_own_hits(hits: dict[str, np.ndarray], fewest_velo: int) -> OwnHits:

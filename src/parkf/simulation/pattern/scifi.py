@@ -8,6 +8,11 @@ from parkf.detector.geometry import SCIFI_PLANES, Geometry
 from parkf.simulation.pattern.layer_search import LayerSearch
 from parkf.tables import SCIFI_LAYERS
 
+STEREO = np.tile([False, True, True, False], SCIFI_LAYERS // 4)
+"""Which layers are."""
+
+_FEWEST_X, _FEWEST_STEREO = 3, 2
+
 _PASSES = 2
 """Of a fit, and of the search for z: the second pass knows at which height y the first crossed a fibre."""
 
@@ -24,12 +29,15 @@ class SciFiSegments:
         Rows of the hit table, one a layer, -1 where there is none.
     states : (n, 4) float64
         (x, y, tx, ty) at the reference z, in mm and rad.
+    tx_end : (n,) float64
+        rad; slope in x at the last layer.
     """
 
     event: np.ndarray
     particle: np.ndarray
     hits: np.ndarray
     states: np.ndarray
+    tx_end: np.ndarray
 
 
 def find_scifi_segments(
@@ -64,11 +72,11 @@ def find_scifi_segments(
     rows = np.flatnonzero(hits["plane"] >= SCIFI_PLANES.start)
     layer = (hits["plane"][rows] - SCIFI_PLANES.start).astype(np.int64)
     own = own_hits(hits["event"][rows], hits["particle"][rows], layer)
-    own = own[(own >= 0).sum(1) >= fewest]
+    own = own[_enough(own, fewest)]
     lead = rows[own.max(axis=1, initial=-1)] if len(rows) else rows[:0]
     event, particle = hits["event"][lead], hits["particle"][lead]
 
-    fibre = {name: hits[name][rows] for name in ("x", "z", "dxdy", "dzdy", "sigma")}
+    fibre = {name: hits[name][rows] for name in ("x", "z", "dxdy", "dzdy")}
     upper = hits["y"][rows] > 0
     curve = fit_curves(fibre, own, z_reference, cubic_ratio)
 
@@ -84,11 +92,16 @@ def find_scifi_segments(
         _group((event - first_event)[:, None], np.arange(SCIFI_LAYERS), y > 0), x - slope * y
     )
     collected = np.where(np.abs(distance) < window, found, -1)
-    kept = (collected >= 0).sum(1) >= fewest
+    kept = _enough(collected, fewest)
     collected = collected[kept]
     curve = fit_curves(fibre, collected, z_reference, cubic_ratio)
-    states = curve[:, [0, 3, 1, 4]]
-    return SciFiSegments(event[kept], particle[kept], np.where(collected >= 0, rows[collected], -1), states)
+    return SciFiSegments(
+        event[kept],
+        particle[kept],
+        np.where(collected >= 0, rows[collected], -1),
+        states=curve[:, [0, 3, 1, 4]],
+        tx_end=slope_at(curve, z0[-1] - z_reference, cubic_ratio),
+    )
 
 
 def own_hits(event: np.ndarray, particle: np.ndarray, layer: np.ndarray) -> np.ndarray:
@@ -116,12 +129,14 @@ def _at(curve: np.ndarray, z: np.ndarray, cubic_ratio: float) -> tuple[np.ndarra
 def fit_curves(
     fibre: dict[str, np.ndarray], collected: np.ndarray, z_reference: float, cubic_ratio: float
 ) -> np.ndarray:
-    """Least squares of x(z) = a + b·z + c·z²(1 + r·z), y(z) = d + e·z to the fibres.
+    """Fit x(z) = a + b·z + c·z²(1 + r·z) to the x layers, y(z) = d + e·z to where that meets stereo fibres.
+
+    All hits count alike: so does the trigger's seeding (Allen, ``seed_xz`` and ``seed_confirmTracks``).
 
     Parameters
     ----------
     collected : (n, 12) int
-        Rows of `fibre`, -1 where there is none.
+        Rows of `fibre`, -1 where there is none; three x layers and two stereo layers at least.
 
     Returns
     -------
@@ -130,17 +145,40 @@ def fit_curves(
     """
     used = collected >= 0
     x, z0, dxdy, dzdy = (fibre[name][collected] for name in ("x", "z", "dxdy", "dzdy"))
-    weight = np.where(used, 1.0 / fibre["sigma"][collected], 0.0)
-    z = z0 - z_reference
-    curve = np.zeros((len(collected), 5))
+    stereo = used & STEREO
+    y, z = np.zeros_like(x), z0 - z_reference
+    in_x, in_y = np.zeros((len(x), 3)), np.zeros((len(x), 2))
     for _ in range(_PASSES):
-        terms = np.stack([np.ones_like(z), z, z**2 * (1 + cubic_ratio * z), -dxdy, -dxdy * z], axis=-1)
-        terms *= weight[..., None]
-        normal = np.einsum("nli,nlj->nij", terms, terms)
-        right = np.einsum("nli,nl->ni", terms, weight * x)
-        # Scaled to unit diagonal: the columns' units differ by many orders.
-        scale = 1.0 / np.sqrt(np.einsum("nii->ni", normal))
-        normal *= scale[:, :, None] * scale[:, None, :]
-        curve = scale * np.linalg.solve(normal, (scale * right)[..., None])[..., 0]
-        z = z0 - z_reference + dzdy * (curve[:, 3:4] + curve[:, 4:5] * z)
-    return curve
+        terms = np.stack([np.ones_like(z), z, z**2 * (1 + cubic_ratio * z)], axis=-1)
+        in_x = _solve(terms, x + dxdy * y, used & ~STEREO)
+        across = np.einsum("nlk,nk->nl", terms, in_x) - x
+        in_y = _solve(terms[..., :2], across / np.where(stereo, dxdy, 1.0), stereo)
+        y = np.einsum("nlk,nk->nl", terms[..., :2], in_y)
+        z = z0 - z_reference + dzdy * y
+    return np.concatenate([in_x, in_y], axis=1)
+
+
+def slope_at(curves: np.ndarray, z: float, cubic_ratio: float) -> np.ndarray:
+    """Slope dx/dz (n,) of curves (n, 5) at z in mm, relative to the reference."""
+    return curves[:, 1] + curves[:, 2] * z * (2 + 3 * cubic_ratio * z)
+
+
+def _enough(collected: np.ndarray, fewest: int) -> np.ndarray:
+    """Which (n,) of the collected hits determine a curve."""
+    used = collected >= 0
+    return (
+        (used.sum(1) >= fewest)
+        & ((used & ~STEREO).sum(1) >= _FEWEST_X)
+        & ((used & STEREO).sum(1) >= _FEWEST_STEREO)
+    )
+
+
+def _solve(terms: np.ndarray, values: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """Least squares (n, k) of some of the layers."""
+    terms = np.where(used[..., None], terms, 0.0)
+    normal = np.einsum("nli,nlj->nij", terms, terms)
+    right = np.einsum("nli,nl->ni", terms, values)
+    # Scaled to unit diagonal: the columns' units differ by many orders.
+    scale = 1.0 / np.sqrt(np.einsum("nii->ni", normal))
+    normal *= scale[:, :, None] * scale[:, None, :]
+    return scale * np.linalg.solve(normal, (scale * right)[..., None])[..., 0]

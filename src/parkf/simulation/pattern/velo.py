@@ -14,8 +14,13 @@ Z_REFERENCE = 770.0
 _GROUP_SPACING = 1e3
 """mm; far more than a module's size, so that a nearest hit is one of the same module and event."""
 
-_MEMORY = 3.0
-"""Hits; those further than this from the segment's end say less about its direction: soft tracks scatter."""
+HIT_ERROR = 0.0125
+"""mm; of a hit's x and y, as the fit takes it."""
+
+SCATTERING = (1e-8, 7e-6)
+"""rad²; what a module adds to the variance of a slope, alone and times tx² + ty², whatever the momentum."""
+
+_WIDE_SLOPE = 1.0  # rad; no VELO track is as steep
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,10 @@ def find_velo_segments(hits: dict[str, np.ndarray], fewest: int) -> VeloSegments
 
 
 def fit_lines(points: np.ndarray, z: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Straight lines at `Z_REFERENCE` through hits, the last of them counting most.
+    """Straight lines at `Z_REFERENCE` through hits, filtered from the first to the last as in the trigger.
+
+    x and y are apart, and a module scatters by the same angle, whatever the momentum (Allen,
+    ``VeloKalmanFilter``).
 
     Parameters
     ----------
@@ -106,24 +114,34 @@ def fit_lines(points: np.ndarray, z: np.ndarray, count: np.ndarray) -> np.ndarra
     z : (n, slots) float64
         mm.
     count : (n,) int
-        How many slots hold hits.
+        How many slots hold hits, 2 at least.
 
     Returns
     -------
     (n, 4) float64
         x, y, tx, ty in mm and rad.
     """
-    age = count[:, None] - 1 - np.arange(z.shape[1])
-    weight = np.where(age >= 0, 1.0 / (1.0 + (age / _MEMORY) ** 2), 0.0)
-    z = z - Z_REFERENCE
-    total = weight.sum(1)
-    mean_z = (weight * z).sum(1) / total
-    spread = z - mean_z[:, None]
-    variance = (weight * spread**2).sum(1)
-    lines = np.empty((len(z), 4))
-    for axis in range(2):
-        values = points[..., axis]
-        slope = (weight * spread * values).sum(1) / variance
-        lines[:, axis] = (weight * values).sum(1) / total - slope * mean_z
-        lines[:, axis + 2] = slope
-    return lines
+    if not len(z):
+        return np.zeros((0, 4))
+    hits = points[..., :2]
+    at, rows = z[:, 0], np.arange(len(z))
+    x, variance = hits[:, 0], HIT_ERROR**2
+    slope = (hits[rows, count - 1] - x) / (z[rows, count - 1] - at)[:, None]
+    constant, per_slope = SCATTERING
+    noise = constant + per_slope * (slope**2).sum(1)
+    # Both projections have one covariance: of place, of both, and of slope.
+    xx, xt, tt = np.full(len(z), variance), np.zeros(len(z)), np.full(len(z), _WIDE_SLOPE**2)
+    for slot in range(1, z.shape[1]):
+        here = slot < count
+        dz = np.where(here, z[:, slot] - at, 0.0)
+        scattered = tt + noise
+        predicted, mixed = xx + dz * (2 * xt + dz * scattered), xt + dz * scattered
+        weight = np.where(here, 1.0 / (predicted + variance), 0.0)
+        off = np.where(here[:, None], hits[:, slot] - x - dz[:, None] * slope, 0.0)
+        x = x + dz[:, None] * slope + (predicted * weight)[:, None] * off
+        slope = slope + (mixed * weight)[:, None] * off
+        xx = np.where(here, predicted * (1.0 - predicted * weight), xx)
+        tt = np.where(here, scattered - mixed**2 * weight, tt)
+        xt = np.where(here, mixed * (1.0 - predicted * weight), xt)
+        at = at + dz
+    return np.concatenate([x + slope * (Z_REFERENCE - at)[:, None], slope], axis=1)
