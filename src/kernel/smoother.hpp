@@ -39,6 +39,14 @@ struct FirstStateMemory {
   KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p) { update_first(u, slope, p, first); }
 };
 
+/// What the seed has added to χ² so far. It is where the fit starts, no measurement: hits alone make a χ², or a
+/// seed of the wrong sign, which costs nothing else, would add 44.
+template <class T>
+KERNEL_FUNCTION T seed_chi2(const T& k, const T& seed) {
+  const T pull = (k - seed) / (T(static_cast<Scalar<T>>(seed_width)) * seed);
+  return pull * pull;
+}
+
 /// Fit the tracks from number `i` on that run together.
 template <class T>
 KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long i,
@@ -47,12 +55,17 @@ KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long
   Filter<T> fit;
   FirstState<T> first;
   Fitted<T> track;
-  fit.reference = load<T>(tracks.qop + i);
+  const T seed = load<T>(tracks.qop + i), none(0);
+  fit.reference = seed;
   FirstStateMemory<T> memory{first};
   forward_velo(tracks, i, detector, pol, fit, first, track.z, memory);
   forward_ut(tracks, i, detector.constant, pol, fit, memory);
+  const T before_magnet = seed_chi2(fit.state.k, seed);
   forward_magnet<true>(tracks, i, detector, pol, fit, memory);
   forward_scifi(tracks, i, detector.constant, pol, fit, memory);
+  // Of a bad seed the UT alone takes more than its part, which the SciFi gives back.
+  fit.chi2_ut = larger(fit.chi2_ut - before_magnet, none);
+  fit.chi2_scifi = larger(fit.chi2_scifi - (seed_chi2(fit.state.k, seed) - before_magnet), none);
   track.x = first.state[0];
   track.y = first.state[1];
   track.tx = first.state[2];

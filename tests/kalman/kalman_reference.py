@@ -222,12 +222,20 @@ class ReferenceFit:
         last = self.joint.state[:, :5].copy(), self.z.copy()
         self.joint.total = np.broadcast_to(np.eye(5), (self.n, 5, 5)).copy()
         self._ut()
+        by_seed = self._seed_chi2()
         self._magnet(smoother)
         self._scifi()
         if smoother:
+            self.chi2_ut = np.maximum(self.chi2_ut - by_seed, 0)
+            self.chi2_scifi = np.maximum(self.chi2_scifi - (self._seed_chi2() - by_seed), 0)
             self._publish(self.joint.state[:, 5:], self.joint.c[:, 5:, 5:], self.a["velo_z"][:, 0])
         else:
             self._backward_velo(*last)
+
+    def _seed_chi2(self):
+        """Part of the sum over hits that is due to the prior on q/p."""
+        seed = self.a["qop"]
+        return (self.joint.state[:, 4] - seed) ** 2 / (0.09 * seed**2)
 
     def at_reference(self, state):
         return np.column_stack([state[:, :4], self.reference])

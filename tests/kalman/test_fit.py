@@ -100,8 +100,7 @@ def test_chi2_follows_its_degrees_of_freedom(toys):
     assert chi2.sum() / ndof.sum() == pytest.approx(1, abs=0.02)
     for part in ("velo", "ut", "scifi"):
         ratio = getattr(result, f"chi2_{part}").sum() / getattr(result, f"ndof_{part}").sum()
-        # The prior on q/p, not as wide as no knowledge, leaves the UT a little more than its three.
-        assert ratio == pytest.approx(1, abs=0.09), part
+        assert ratio == pytest.approx(1, abs=0.05), part
 
 
 def test_without_ut_hits_scifi_pays_for_qop(toys):
