@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from parkf.commands.params.common import NO_ANSWER, RegistryFolder, Set, exit_on_error, registry_in
 from parkf.errors import ParkfError
-from parkf.params_commands.common import NO_ANSWER, RegistryFolder, Set, exit_on_error, registry_in
 
 
 def export(

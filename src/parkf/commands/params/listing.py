@@ -4,8 +4,8 @@ from typing import Any
 
 import typer
 
+from parkf.commands.params.common import NO, Json, RegistryFolder, registry_in, say
 from parkf.errors import ParkfError
-from parkf.params_commands.common import NO, Json, RegistryFolder, registry_in, say
 from parkf.terminal import aligned
 
 _COLUMNS = ("version", "state", "forms", "detector", "created", "supersedes", "problem")

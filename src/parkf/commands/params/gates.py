@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parkf.params_commands.common import NO, NO_ANSWER, Json, exit_on_error, say
+from parkf.commands.params.common import NO, NO_ANSWER, Json, exit_on_error, say
 from parkf.terminal import aligned
 
 if TYPE_CHECKING:

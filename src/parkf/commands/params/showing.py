@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from parkf.params_commands.common import (
+from parkf.commands.params.common import (
     NO_ANSWER,
     Json,
     RegistryFolder,
@@ -15,7 +15,7 @@ from parkf.params_commands.common import (
     short,
     state_of,
 )
-from parkf.params_commands.gates import gate_table
+from parkf.commands.params.gates import gate_table
 from parkf.terminal import aligned
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from parkf.params_commands.common import (
+from parkf.commands.params.common import (
     NO,
     NO_ANSWER,
     Json,

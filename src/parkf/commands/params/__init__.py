@@ -6,13 +6,12 @@ there is no answer: wrong usage, or files that cannot be read.
 
 import typer
 
-from parkf.params_commands.difference import diff
-from parkf.params_commands.exchange import export, header, import_
-from parkf.params_commands.gates import gate
-from parkf.params_commands.listing import list_
-from parkf.params_commands.publication import publish, validate, withdraw
-from parkf.params_commands.reproduction import reproduce
-from parkf.params_commands.showing import show
+from parkf.commands.params.difference import diff
+from parkf.commands.params.exchange import export, header, import_
+from parkf.commands.params.listing import list_
+from parkf.commands.params.publication import publish, validate, withdraw
+from parkf.commands.params.reproduction import reproduce
+from parkf.commands.params.showing import show
 
 app = typer.Typer(help="Published parameter sets, and their exchange with others.", no_args_is_help=True)
 app.command("list")(list_)
@@ -25,5 +24,3 @@ app.command()(export)
 app.command("import")(import_)
 app.command()(header)
 app.command()(reproduce)
-
-__all__ = ["app", "gate"]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from parkf.params_commands.common import (
+from parkf.commands.params.common import (
     NO,
     NO_ANSWER,
     Json,
@@ -17,7 +17,7 @@ from parkf.params_commands.common import (
     say,
     state_of,
 )
-from parkf.params_commands.gates import GATES, GatesFile, gate_table, measured_gates
+from parkf.commands.params.gates import GATES, GatesFile, gate_table, measured_gates
 
 # Where new sets go, unlike those that are read, which may be the ones that parkf ships.
 PARAMS = Path("params")

@@ -1,0 +1,1 @@
+"""Commands of the command line, on files. Imports wait until their command runs."""

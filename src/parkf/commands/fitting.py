@@ -1,0 +1,76 @@
+"""Commands that fit track candidates."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parkf.choices import Backend, Precision, Scheme
+from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Threads, aligned
+
+app = typer.Typer()
+
+
+@app.command()
+def fit(
+    parameters: Annotated[str, typer.Argument(metavar="SET", help="Published version, or a set's folder.")],
+    candidates: Path,
+    output: Path,
+    scheme: Annotated[
+        Scheme, typer.Option(help="The default, the paper's forward_backward, or velo_only.")
+    ] = "smoother",
+    precision: Annotated[Precision, typer.Option()] = "float32",
+    backend: Annotated[Backend, typer.Option()] = "cpu",
+    threads: Threads = 1,
+    outliers: Annotated[
+        float | None,
+        typer.Option(min=0, help="Fit without hits whose u² is above this (16 is usual); adds `removed`."),
+    ] = None,
+    rich_states: Annotated[
+        bool, typer.Option("--rich-states", help="Add states at z = 990, 2165, 9450 and 11900 mm.")
+    ] = False,
+) -> None:
+    """Fit track candidates with a parameter set."""
+    from parkf.kalman import fit_file
+    from parkf.parameters.registry import readable_registry
+
+    registry = readable_registry()
+    folder = registry.find(parameters)
+    if folder.parent == registry.folder and (withdrawal := registry.withdrawal(folder.name)):
+        print(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
+    count = fit_file(
+        folder,
+        candidates,
+        output,
+        scheme=scheme,
+        precision=precision,
+        backend=backend,
+        threads=threads,
+        outliers=outliers,
+        rich_states=rich_states,
+    )
+    print(f"{output}: {count} candidates fitted", file=sys.stderr)
+
+
+@app.command("fit-full")
+def fit_full(
+    candidates: Path,
+    output: Path,
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    threads: Threads = 1,
+) -> None:
+    """Fit track candidates with Runge-Kutta and every layer of material: the reference."""
+    from parkf.detector.field import FieldMap
+    from parkf.kalman import fit_file_full
+
+    count = fit_file_full(
+        candidates,
+        output,
+        geometry=aligned(geometry, alignment),
+        field=FieldMap.load(field),
+        threads=threads,
+    )
+    print(f"{output}: {count} candidates fitted", file=sys.stderr)

@@ -1,0 +1,60 @@
+"""Commands that show what a run has come to."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parkf.commands.params.gates import GATES, GatesFile, gate
+
+app = typer.Typer()
+app.command()(gate)
+
+
+@app.command()
+def stages(benchmarks: Path, output: Path) -> None:
+    """Collect wall time and peak memory of every stage."""
+    from parkf.files import write_json
+    from parkf.report.stages import collect_stages
+
+    write_json(output, collect_stages(benchmarks))
+
+
+@app.command()
+def report(
+    results: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    output: Path,
+    gates: GatesFile = GATES,
+) -> None:
+    """Write the pages of a run."""
+    from parkf.gates import load_thresholds
+    from parkf.report.pages import write_report
+
+    write_report(results, output, load_thresholds(gates))
+
+
+@app.command()
+def explain(
+    parameters: Annotated[Path, typer.Argument(help="Folder of a parameter set.")],
+    fits: Annotated[Path | None, typer.Option(help="Folder of the fits, for the errors.")] = None,
+    table: Annotated[bool, typer.Option("--table", help="The 240,000 numbers of the magnet too.")] = False,
+) -> None:
+    """Print every number of a set: block, set, index, name, value, unit, error."""
+    from parkf.parameters import COLUMNS
+    from parkf.parameters import explain as rows
+
+    print("\t".join(COLUMNS))
+    for row in rows(parameters, fits=fits, table=table):
+        cells = ("" if cell is None else f"{cell:.9g}" if isinstance(cell, float) else cell for cell in row)
+        print("\t".join(map(str, cells)))
+
+
+@app.command()
+def where(
+    results: Annotated[Path, typer.Argument(help="Folder of a run.")], gates: GatesFile = GATES
+) -> None:
+    """Say where the outcome of a run lies, and its main figures."""
+    from parkf.gates import load_thresholds
+    from parkf.report.summary import summary
+
+    print(summary(results, load_thresholds(gates)))

@@ -1,0 +1,117 @@
+"""Commands that hold fitted tracks against the truth."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, aligned
+
+app = typer.Typer()
+
+
+@app.command()
+def validate(
+    results: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    output: Path,
+    samples: Annotated[str, typer.Option(help="Names of the samples, separated by blanks.")],
+    fits: Annotated[str, typer.Option(help="Names of the fits, separated by blanks.")],
+    misaligned: Annotated[str, typer.Option(help="The same from a misaligned detector; may be empty.")] = "",
+    signals: Annotated[str, typer.Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
+) -> None:
+    """Measure fitted candidates against the truth."""
+    from parkf.files import write_json
+    from parkf.kalman.fitted import common_set
+    from parkf.validation.sample import Files, Sample, load_sample
+    from parkf.validation.validate import validate as run
+
+    def load(names: str, fits: str = fits) -> dict[str, Sample]:
+        files = {
+            fit: [
+                Files(
+                    # A misaligned detector sees the particles of the other.
+                    results / f"particles/{sample.replace('misaligned', 'validation')}.parquet",
+                    results / f"candidates/{sample}.parquet",
+                    results / f"fitted/{fit}/{sample}.parquet",
+                )
+                for sample in names.split()
+            ]
+            for fit in fits.split()
+        }
+        return {fit: load_sample(several) for fit, several in files.items() if several}
+
+    peaks: dict[str, list[str]] = {}
+    for name in signals.split():
+        peaks.setdefault(name.rpartition("_")[0], []).append(name)
+    measured = run(
+        load(samples),
+        load(samples, "parkf_float64")["parkf_float64"],
+        load(misaligned),
+        {signal: load(" ".join(names)) for signal, names in peaks.items()},
+    )
+    # Gates hold figures against a set only when they are of that very set.
+    measured["set"] = common_set(
+        results / f"fitted/{fit}/{sample}.parquet"
+        for fit in fits.split()
+        for sample in f"{samples} {misaligned} {signals}".split()
+    )
+    write_json(output, measured)
+
+
+@app.command()
+def measure(
+    particles: Path,
+    candidates: Path,
+    fitted: Path,
+    output: Path,
+) -> None:
+    """Measure resolution, pulls and χ² of one sample, to compare it with another."""
+    from parkf.files import write_json
+    from parkf.validation.measure import measure as run
+    from parkf.validation.sample import Files, load_sample
+
+    write_json(output, run(load_sample([Files(particles, candidates, fitted)])))
+
+
+@app.command()
+def characterise(
+    hits: Path,
+    particles: Path,
+    matched: Annotated[Path, typer.Argument(help="Candidates by truth.")],
+    found: Annotated[Path, typer.Argument(help="Candidates of the search.")],
+    output: Path,
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    polarity: Polarity,
+) -> None:
+    """Describe a simulated sample in figures that compare with another's."""
+    from parkf.detector.field import FieldMap
+    from parkf.files import write_json
+    from parkf.validation.likeness import Files
+    from parkf.validation.likeness import characterise as run
+
+    files = Files(hits, particles, matched, found)
+    detector = aligned(geometry, alignment)
+    write_json(output, run(files, geometry=detector, field=FieldMap.load(field), polarity=polarity))
+
+
+@app.command()
+def likeness(
+    embedded: Annotated[Path, typer.Argument(help="Of the embedded simulation, by `characterise`.")],
+    other: Annotated[Path, typer.Argument(help="Of the other, LHCb's.")],
+    output: Path,
+    measured: Annotated[
+        str,
+        typer.Option(help="<fit>=<embedded>,<other> by `measure`, separated by blanks; may be empty."),
+    ] = "",
+) -> None:
+    """Write the page that lays the embedded simulation beside another."""
+    from parkf.report.likeness import write_likeness
+
+    pairs = {}
+    for entry in measured.split():
+        name, _, files = entry.partition("=")
+        one, _, two = files.partition(",")
+        pairs[name] = (Path(one), Path(two))
+    write_likeness(embedded, other, pairs, output)

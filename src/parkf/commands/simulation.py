@@ -1,0 +1,147 @@
+"""Commands that make samples: field, collisions, hits, track candidates."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parkf.choices import Interpolation, Outside, Signal
+from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Seed, Threads, aligned
+
+app = typer.Typer()
+importer = typer.Typer(help="Take over what others made.", no_args_is_help=True)
+app.add_typer(importer, name="import")
+
+
+@app.command()
+def field(
+    source: Path,
+    output: Path,
+    spacing: Annotated[float, typer.Option(help="Grid spacing [mm], for analytic sources.")] = 100.0,
+    outside: Annotated[Outside, typer.Option(help="Look-up outside the map.")] = "error",
+    interpolation: Annotated[Interpolation, typer.Option(help="Between the nodes.")] = "linear",
+) -> None:
+    """Evaluate an analytic dipole (.json) onto a grid, or check and copy a user's grid (.npz)."""
+    from parkf.detector.field import make_field_map
+
+    make_field_map(source, spacing=spacing, outside=outside, interpolation=interpolation).save(output)
+
+
+@app.command()
+def generate(
+    output: Path,
+    geometry: GeometryFile,
+    events: Annotated[int, typer.Option(min=1, help="Bunch crossings.")],
+    seed: Seed,
+    pile_up: Annotated[float, typer.Option(help="Mean inelastic pp collisions a crossing.")] = 5.5,
+    threads: Threads = 1,
+) -> None:
+    """Generate pp collisions with Pythia 8."""
+    from parkf.detector.geometry import load_geometry
+    from parkf.simulation.generator import generate as run
+
+    print(f"generate: {events} events, seed {seed}", file=sys.stderr)
+    run(output, events=events, seed=seed, pile_up=pile_up, workers=threads, beam=load_geometry(geometry).beam)
+
+
+@app.command("generate-signal")
+def generate_signal(
+    output: Path,
+    signal: Annotated[Signal, typer.Option(help="J/psi to two muons, or D0 to K pi.")],
+    geometry: GeometryFile,
+    collisions: Annotated[int, typer.Option(min=1, help="One in eight gives a pair of tracks.")],
+    seed: Seed,
+    threads: Threads = 1,
+) -> None:
+    """Generate the two tracks of a mass peak with Pythia 8."""
+    from parkf.detector.geometry import load_geometry
+    from parkf.simulation.signal import generate_signal as run
+
+    beam = load_geometry(geometry).beam
+    pairs = run(output, signal=signal, beam=beam, number=collisions, seed=seed, workers=threads)
+    print(f"generate-signal: {pairs} pairs, seed {seed}", file=sys.stderr)
+
+
+@app.command()
+def simulate(
+    particles: Path,
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    polarity: Polarity,
+    seed: Seed,
+    states: Annotated[Path | None, typer.Option(help="True states to write.")] = None,
+    hits: Annotated[Path | None, typer.Option(help="Hits to write.")] = None,
+    threads: Threads = 1,
+) -> None:
+    """Carry particles through field and material to true states, and to hits."""
+    from parkf.detector.field import FieldMap
+    from parkf.simulation.simulate import simulate as run
+
+    print(f"simulate: seed {seed}", file=sys.stderr)
+    run(
+        particles,
+        states,
+        hits,
+        geometry=aligned(geometry, alignment),
+        field=FieldMap.load(field),
+        polarity=polarity,
+        seed=seed,
+        threads=threads,
+    )
+
+
+@app.command()
+def misalign(
+    hits: Path,
+    output: Path,
+    scifi_module: Annotated[float, typer.Option(min=0, help="Width of the modules' shifts in x [mm].")],
+    scifi_mat: Annotated[float, typer.Option(min=0, help="Width of the mats' own shifts [mm].")],
+    seed: Seed,
+) -> None:
+    """Displace SciFi mats without telling the reconstruction."""
+    from parkf.simulation.misalignment import misalign_scifi
+
+    misalign_scifi(hits, output, module=scifi_module, mat=scifi_mat, seed=seed)
+
+
+@app.command()
+def candidates(
+    hits: Path,
+    output: Path,
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    polarity: Polarity,
+    matched: Annotated[
+        bool, typer.Option("--matched", help="No search: what each particle left behind, by truth.")
+    ] = False,
+    threads: Threads = 1,
+) -> None:
+    """Find track candidates in hits, as the trigger's pattern recognition hands them over."""
+    from parkf.detector.field import FieldMap
+    from parkf.simulation.pattern import find_candidates
+
+    find_candidates(
+        hits,
+        output,
+        geometry=aligned(geometry, alignment),
+        field=FieldMap.load(field),
+        polarity=polarity,
+        workers=threads,
+        matched=matched,
+    )
+
+
+@importer.command("hits")
+def import_hits(
+    hits: Annotated[Path, typer.Argument(help="Hits of another simulation (Parquet).")],
+    tracks: Annotated[Path, typer.Argument(help="Its particles (Parquet).")],
+    hits_to: Annotated[Path, typer.Option("--hits", help="Hits to write.")],
+    particles_to: Annotated[Path, typer.Option("--particles", help="Particles to write.")],
+) -> None:
+    """Take over hits and particles of another simulation, LHCb's for one."""
+    from parkf.simulation.foreign import import_hits as run
+
+    run(hits, tracks, hits_to=hits_to, particles_to=particles_to)

@@ -1,0 +1,169 @@
+"""Commands that make a parameter set out of true states."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parkf.choices import FormsName
+from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Seed, Threads, aligned
+from parkf.errors import ParkfError
+
+app = typer.Typer()
+
+
+@app.command()
+def datasets(
+    folder: Path,
+    particles: Annotated[str, typer.Option(help="Particle files, separated by blanks.")],
+    states: Annotated[str, typer.Option(help="Files of true states, in the same order.")],
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    max_rows: Annotated[int, typer.Option(min=1000, help="Rows kept for each step.")] = 300_000,
+    threads: Threads = 1,
+) -> None:
+    """Build the dataset of every step: true origin, true target, Runge-Kutta target."""
+    from parkf.datasets.builder import build_step_datasets
+    from parkf.detector.field import FieldMap
+
+    build_step_datasets(
+        [Path(name) for name in particles.split()],
+        [Path(name) for name in states.split()],
+        folder,
+        geometry=aligned(geometry, alignment),
+        field=FieldMap.load(field),
+        max_rows=max_rows,
+        threads=threads,
+    )
+
+
+@app.command("check-dataset")
+def check_dataset(
+    step: str,
+    dataset: Path,
+    copy_to: Annotated[Path | None, typer.Option(help="Copy it here when it passes.")] = None,
+) -> None:
+    """Check a step dataset of your own: units, ranges, NaN, polarity, duplicates, coverage."""
+    from parkf.datasets.checks import check_dataset as run
+    from parkf.files import copy
+
+    run(dataset, step)
+    if copy_to is not None:
+        copy(dataset, copy_to)
+
+
+@app.command()
+def kernel() -> None:
+    """Check that the installed kernel was compiled from today's formulas."""
+    from parkf import _fitter
+    from parkf.steps import FORMS
+
+    if _fitter.formulas != {name: forms.hash() for name, forms in FORMS.items()}:
+        raise ParkfError("the compiled kernel is older than the formulas in parkf.steps; run `make build`")
+
+
+@app.command("train-table")
+def train_table(
+    output: Path,
+    accuracy: Path,
+    geometry: GeometryFile,
+    field: FieldFile,
+    rays: Annotated[int, typer.Option(min=1000, help="Rays through the magnet to fit.")],
+    seed: Seed,
+    forms: Annotated[FormsName, typer.Option(help="Set of forms.")] = "improved",
+    threads: Threads = 1,
+) -> None:
+    """Train the 240,000 numbers of the magnet table and measure them on independent rays."""
+    from parkf.detector.field import FieldMap
+    from parkf.detector.geometry import load_geometry
+    from parkf.files import write_json
+    from parkf.training.magnet_table import train_table as run
+
+    print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
+    nominal = load_geometry(geometry)
+    table, measured = run(
+        FieldMap.load(field),
+        z_in=nominal.z_in,
+        z_out=nominal.z_out,
+        beam=nominal.beam,
+        forms=forms,
+        rays=rays,
+        seed=seed,
+        threads=threads,
+    )
+    table.save(output)
+    write_json(accuracy, measured)
+
+
+@app.command()
+def train(
+    step: str,
+    dataset: Path,
+    output: Path,
+    forms: Annotated[FormsName, typer.Option(help="Set of forms.")] = "improved",
+    table: Annotated[Path | None, typer.Option(help="Magnet table, for UTTF.")] = None,
+) -> None:
+    """Fit p, then the scattering, of one step."""
+    from parkf.training import train_step
+
+    train_step(dataset, step, forms=forms, table=table).save(output)
+
+
+@app.command()
+def assemble(
+    folder: Path,
+    fits: Annotated[Path, typer.Option(help="Folder of the fits of all steps.")],
+    table: Annotated[Path, typer.Option(help="Magnet table.")],
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    seed: Seed,
+    configuration: Annotated[
+        str | None, typer.Option(help="Keys of the run's configuration, as JSON, for the manifest.")
+    ] = None,
+    inputs: Annotated[
+        str | None, typer.Option(help="Further fingerprints of what went in, as JSON, for the manifest.")
+    ] = None,
+) -> None:
+    """Put fits, table and layers together into a parameter set."""
+    from parkf.parameters import assemble as run
+
+    run(
+        fits,
+        table,
+        geometry=geometry,
+        alignment=alignment,
+        field=field,
+        seed=seed,
+        configuration=None if configuration is None else json.loads(configuration),
+        inputs={} if inputs is None else json.loads(inputs),
+    ).save(folder)
+
+
+@app.command()
+def accuracy(
+    output: Path,
+    fits: Annotated[Path, typer.Option(help="Folder of the fits of all steps.")],
+    datasets: Annotated[Path, typer.Option(help="Folder of the step datasets.")],
+    table: Annotated[Path, typer.Option(help="Magnet table.")],
+    table_accuracy: Annotated[Path, typer.Option(help="Accuracy of the magnet table.")],
+    parameters: Annotated[Path, typer.Option("--set", help="Folder of the set made of fits and table.")],
+    field: FieldFile,
+    beside: Annotated[
+        Path | None, typer.Option(help="accuracy.json of other forms, to print in the same table.")
+    ] = None,
+) -> None:
+    """Compare every step and the table with Runge-Kutta, in momentum bins."""
+    from parkf.detector.field import FieldMap
+    from parkf.files import read_json, write_json
+    from parkf.parameters.assembly import check_made_of
+    from parkf.training.accuracy import measure_accuracy
+    from parkf.training.accuracy_table import accuracy_table
+
+    blobs = check_made_of(parameters, fits, table)
+    measured = measure_accuracy(fits, datasets, table, table_accuracy, FieldMap.load(field))
+    write_json(output, {**measured, "set": blobs.fingerprints()})
+    print(accuracy_table(measured, read_json(beside) if beside else None))
