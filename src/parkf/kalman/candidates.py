@@ -47,8 +47,8 @@ class Candidates:
         """How many candidates there are."""
         return len(self.qop)
 
-    def rows(self, index: NDArray) -> "Candidates":
-        """Copy some of the candidates, by their numbers."""
+    def rows(self, index: NDArray | slice) -> "Candidates":
+        """Take some of the candidates: copies by their numbers, views by a slice."""
         return Candidates(
             polarity=self.polarity[index],
             qop=self.qop[index],

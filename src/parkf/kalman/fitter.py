@@ -54,9 +54,14 @@ def fit(
     precision : {'float32', 'float64'}
         Numbers that the kernel computes with; `velo_only` takes float64.
     backend : {'cpu', 'gpu'}
-        Processor cores, or the current GPU through CuPy.
+        Processor cores, or the current GPU through CuPy (:func:`parkf.kalman.gpu.fit` says what it copies).
     threads : int, optional
         Threads of the CPU back end; as many as cores by default.
+
+    Returns
+    -------
+    Fitted
+        One track for each candidate, in arrays of NumPy; of CuPy where the candidates' are.
 
     Raises
     ------

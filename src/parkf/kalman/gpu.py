@@ -1,6 +1,8 @@
 """The fit on a GPU through CuPy: the same headers, one track a thread."""
 
+from collections import deque
 from functools import lru_cache
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,17 @@ from parkf.parameters.parameter_set import ParameterSet
 THREADS_PER_BLOCK = 128
 # Multiplications and additions are fused, as in the processor's v3 and v4 builds; results agree to rounding.
 OPTIONS = ("--std=c++17", "--fmad=true")
+# Tracks of host arrays copied together, 120 MB in float32: the next part is copied while this one is fitted.
+PART = 1 << 18
+_STREAMS = 2
 
 
 def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool) -> Fitted:
     """Fit a batch on the current GPU, in the precision of its arrays.
+
+    Candidates of CuPy arrays stay on the GPU, and so do the results, as CuPy arrays; hits are copied once
+    there, so that neighbouring threads read neighbouring numbers. NumPy arrays are copied there in parts, by
+    two streams in turn, and so are the results on their way back.
 
     Raises
     ------
@@ -27,34 +36,61 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool) -> Fitt
         When CuPy or a GPU is missing.
     """
     cupy = _cupy()
-    real = tracks.qop.dtype.type
-    module = _module(
-        parameters.constant.tobytes(), parameters.manifest.forms, tracks.qop.dtype.name, cupy.cuda.Device().id
-    )
-    constants = parameters.manifest.constants
-    numbers = cupy.empty((len(NUMBERS), tracks.count), dtype=real)
-    integers = cupy.empty((len(INTEGERS), tracks.count), dtype=np.int32)
-    # Neighbouring threads read neighbouring numbers: rows of hits are turned where bandwidth is plenty.
-    arrays = [cupy.asarray(a) for a in (tracks.polarity, tracks.qop, tracks.velo_n)]
-    for hits in (tracks.velo, tracks.ut, tracks.scifi):
-        arrays.append(cupy.stack([cupy.asarray(rows).T for rows in hits]))
-    if tracks.count:
-        module.get_function("fit_smoother" if smoother else "fit_forward_backward")(
-            (-(-tracks.count // THREADS_PER_BLOCK),),
-            (THREADS_PER_BLOCK,),
-            (
-                np.int64(tracks.count),
-                np.int64(tracks.count),
-                *arrays,
-                cupy.asarray(parameters.table),
-                real(constants.velo_sigma**2),
-                real(constants.beam_x),
-                real(constants.beam_y),
-                numbers,
-                integers,
-            ),
-        )
-    return Fitted.from_kernel(numbers.get(), integers.get())
+    kernel = _Kernel(cupy, parameters, tracks.qop.dtype, smoother=smoother)
+    if isinstance(tracks.qop, cupy.ndarray):
+        return Fitted.from_kernel(*kernel(tracks))
+    numbers = np.empty((len(NUMBERS), tracks.count), dtype=tracks.qop.dtype)
+    integers = np.empty((len(INTEGERS), tracks.count), dtype=np.int32)
+    streams = [cupy.cuda.Stream() for _ in range(_STREAMS)]
+    under_way: deque[tuple[slice, Any, list[Any]]] = deque()
+
+    def fetch() -> None:
+        rows, stream, results = under_way.popleft()
+        for target, result in zip((numbers, integers), results, strict=True):
+            target[:, rows] = result.get(stream=stream)
+
+    for begin, stream in zip(range(0, tracks.count, PART), cycle(streams), strict=False):
+        rows = slice(begin, begin + PART)
+        if len(under_way) == _STREAMS:
+            fetch()
+        with stream:
+            under_way.append((rows, stream, kernel(tracks.rows(rows))))
+    while under_way:
+        fetch()
+    return Fitted.from_kernel(numbers, integers)
+
+
+class _Kernel:
+    """The compiled kernel with what all tracks share, on the current GPU."""
+
+    def __init__(self, cupy: Any, parameters: ParameterSet, real: np.dtype, *, smoother: bool) -> None:
+        constants, name = parameters.manifest.constants, real.name
+        blob, forms = parameters.constant.tobytes(), parameters.manifest.forms
+        module = _module(blob, forms, name, cupy.cuda.Device().id)
+        self._run = module.get_function("fit_smoother" if smoother else "fit_forward_backward")
+        self._cupy, self._real = cupy, real.type
+        self._table = cupy.asarray(parameters.table)
+        self._shared = [
+            self._real(constants.velo_sigma**2),
+            *map(self._real, (constants.beam_x, constants.beam_y)),
+        ]
+
+    def __call__(self, tracks: Candidates) -> list[Any]:
+        """Start to fit tracks in the current stream; numbers (16, n) and integers (4, n), on the GPU."""
+        cupy, count = self._cupy, tracks.count
+        results = [
+            cupy.empty((len(NUMBERS), count), dtype=self._real),
+            cupy.empty((len(INTEGERS), count), dtype=np.int32),
+        ]
+        # Neighbouring threads read neighbouring numbers: rows of hits are turned where bandwidth is plenty.
+        arrays = [cupy.asarray(a) for a in (tracks.polarity, tracks.qop, tracks.velo_n)]
+        for hits in (tracks.velo, tracks.ut, tracks.scifi):
+            arrays.append(cupy.stack([cupy.asarray(rows).T for rows in hits]))
+        if count:
+            blocks = -(-count // THREADS_PER_BLOCK)
+            arguments = (np.int64(count), np.int64(count), *arrays, self._table, *self._shared, *results)
+            self._run((blocks,), (THREADS_PER_BLOCK,), arguments)
+        return results
 
 
 @lru_cache(maxsize=8)
