@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from parkf.detector.description import Description
-from parkf.detector.field import DipoleSources, evaluate_on_grid
-from parkf.detector.geometry import Geometry, load_geometry
+from parkf.detector.geometry import Geometry
 from parkf.kalman.candidates import from_arrow
 from parkf.kalman.reference import fit_full
 from parkf.kalman.reference.gain import Estimate, changed_energy, on_plane
@@ -24,16 +23,6 @@ from parkf.validation.core import fit_core
 
 DATA = Path(__file__).parents[2] / "data"
 NAMES = ("x", "y", "tx", "ty", "qop")
-
-
-@pytest.fixture(scope="module")
-def geometry():
-    return load_geometry(DATA / "geometry/run3.yaml")
-
-
-@pytest.fixture(scope="module")
-def field():
-    return evaluate_on_grid(DipoleSources.load(DATA / "field/dipole.json"))
 
 
 def without_material(geometry):

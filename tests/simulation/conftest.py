@@ -1,28 +1,13 @@
-from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
-from parkf.detector.field import DipoleSources, evaluate_on_grid
-from parkf.detector.geometry import load_geometry
 from parkf.simulation.generator import generate
 from parkf.simulation.gun import shoot
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.simulate import simulate
 from parkf.tables import CANDIDATES, HITS, PARTICLES, STATES
-
-DATA = Path(__file__).parents[2] / "data"
-
-
-@pytest.fixture(scope="session")
-def geometry():
-    return load_geometry(DATA / "geometry/run3.yaml")
-
-
-@pytest.fixture(scope="session")
-def field():
-    return evaluate_on_grid(DipoleSources.load(DATA / "field/dipole.json"))
 
 
 @pytest.fixture(scope="session")

@@ -1,28 +1,7 @@
-"""The embedded detector and field."""
+"""The peer that tests compare with."""
 
 import sys
 from pathlib import Path
 
-import pytest
-
-from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
-from parkf.detector.geometry import Geometry, load_geometry
-
-ROOT = Path(__file__).parents[2]
-# A peer to compare with is a module beside the tests that use it.
+# It is a module beside the tests that use it.
 sys.path.insert(0, str(Path(__file__).parent))
-
-
-@pytest.fixture(scope="session")
-def geometry() -> Geometry:
-    return load_geometry(ROOT / "data/geometry/run3.yaml")
-
-
-@pytest.fixture(scope="session")
-def sources() -> DipoleSources:
-    return DipoleSources.load(ROOT / "data/field/dipole.json")
-
-
-@pytest.fixture(scope="session")
-def field(sources: DipoleSources) -> FieldMap:
-    return evaluate_on_grid(sources)

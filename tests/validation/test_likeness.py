@@ -50,17 +50,11 @@ def with_candidates(files, detector):
     return files
 
 
-def figures_of(files, detector):
-    return characterise(files, geometry=detector.geometry, field=detector.field, polarity=MAGDOWN)
-
-
-@pytest.fixture(scope="module")
-def pions(tmp_path_factory, detector):
-    """Pions from the origin through the detector."""
-    files = files_in(tmp_path_factory.mktemp("pions"))
+def shot(folder, detector, *, seed, **gun):
+    """Particles of a gun, their hits and candidates."""
+    files = files_in(folder)
     with PARTICLES.writer(files.particles) as writer:
-        columns = shoot(events=40, per_event=60, seed=11, p_range=(3000.0, 100_000.0), slope_max=(0.12, 0.1))
-        writer.write_table(pa.table(columns, schema=PARTICLES.schema))
+        writer.write_table(pa.table(shoot(seed=seed, **gun), schema=PARTICLES.schema))
     simulate(
         files.particles,
         None,
@@ -68,10 +62,28 @@ def pions(tmp_path_factory, detector):
         geometry=detector.geometry,
         field=detector.field,
         polarity=MAGDOWN,
-        seed=11,
+        seed=seed,
         threads=2,
     )
     return with_candidates(files, detector)
+
+
+def figures_of(files, detector):
+    return characterise(files, geometry=detector.geometry, field=detector.field, polarity=MAGDOWN)
+
+
+@pytest.fixture(scope="module")
+def pions(tmp_path_factory, detector):
+    """Pions from the origin through the detector."""
+    return shot(
+        tmp_path_factory.mktemp("pions"),
+        detector,
+        seed=11,
+        events=40,
+        per_event=60,
+        p_range=(3000.0, 100_000.0),
+        slope_max=(0.12, 0.1),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -174,22 +186,9 @@ def test_two_rows_of_one_hit_count_once(pions, detector, tmp_path, of_pions):
 
 
 def test_too_few_stiff_tracks_are_refused(detector, tmp_path):
-    files = files_in(tmp_path)
-    with PARTICLES.writer(files.particles) as writer:
-        columns = shoot(events=2, per_event=10, seed=1)
-        writer.write_table(pa.table(columns, schema=PARTICLES.schema))
-    simulate(
-        files.particles,
-        None,
-        files.hits,
-        geometry=detector.geometry,
-        field=detector.field,
-        polarity=MAGDOWN,
-        seed=1,
-        threads=1,
-    )
+    files = shot(tmp_path, detector, seed=1, events=2, per_event=10)
     with pytest.raises(ParkfError, match="below 10 GeV, expected at least 50 of each"):
-        figures_of(with_candidates(files, detector), detector)
+        figures_of(files, detector)
 
 
 @pytest.mark.skipif(not LHCB.is_dir(), reason=f"LHCb's full simulation is not at {LHCB}")

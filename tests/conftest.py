@@ -7,7 +7,7 @@ import pytest
 from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
 from parkf.detector.geometry import Geometry, load_geometry
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="session")
