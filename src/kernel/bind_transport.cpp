@@ -184,6 +184,7 @@ nb::dict track_through(const Field& field, const transport::Detector& detector, 
   result["tx"] = column<double>(blocks, rows, [](const Crossing& c) { return c.tx; });
   result["ty"] = column<double>(blocks, rows, [](const Crossing& c) { return c.ty; });
   result["p"] = column<double>(blocks, rows, [](const Crossing& c) { return c.p; });
+  result["hardest"] = column<double>(blocks, rows, [](const Crossing& c) { return c.hardest; });
   return result;
 }
 

@@ -21,6 +21,7 @@ struct Crossing {
   std::int16_t plane;
   bool active;
   double z, x, y, tx, ty, p;
+  double hardest;  // largest scattering of one layer so far: space angle over the projected width of its core
 };
 
 struct Conditions {
@@ -47,10 +48,10 @@ inline void deflect(State<double>& state, double angle, double azimuth) {
   state.ty = turned[1] / turned[2];
 }
 
-/// Scatter and slow a particle in a share of a layer; `length` is the path in mm through the whole layer.
-/// False when it stops.
+/// Scatter and slow a particle in a share of a layer; `length` is the path in mm through the whole layer, and
+/// `hardest` grows to the angle over its core's width. False when it stops.
 inline bool traverse(const Material& material, double length, double share, const Particle& particle,
-                     const Conditions& conditions, std::uint32_t step, State<double>& state) {
+                     const Conditions& conditions, std::uint32_t step, State<double>& state, double& hardest) {
   Random random(conditions.seed, static_cast<std::uint32_t>(particle.event),
                 static_cast<std::uint32_t>(particle.number), step);
   const double p = std::abs(particle.charge / state.qop);
@@ -58,6 +59,7 @@ inline bool traverse(const Material& material, double length, double share, cons
   const double whole = length / material.radiation_length;
   const double core = std::abs(particle.charge) * highland(share * whole, whole, p, kinematics.beta2);
   const double angle = scattering_angle(material, share * whole, kinematics.beta2, core, random);
+  if (core > 0.0) hardest = std::max(hardest, angle / core);
   deflect(state, angle, 6.283185307179586 * random.uniform());
 
   const double charge2 = particle.charge * particle.charge;
@@ -87,47 +89,49 @@ class Tracker {
     State<double> state{particle.x, particle.y, particle.px / particle.pz, particle.py / particle.pz,
                         particle.charge / p, particle.z};
     if (!(std::abs(state.tx) < conditions_.steepest && std::abs(state.ty) < conditions_.steepest)) return;
+    double hardest = 0.0;
     for (std::size_t i = 0; i < detector_.surfaces.size(); ++i) {
       const Surface& surface = detector_.surfaces[i];
       if (distance_to(surface.plane, state) <= 0.0) continue;  // born behind it
-      if (!cross_tubes(particle, surface.plane, state)) return;
+      if (!cross_tubes(particle, surface.plane, state, hardest)) return;
       if (!propagate(grid_, surface.plane, conditions_.tolerance, state)) return;
       const bool covered = surface.covers(state.x, state.y);
       const bool thick = covered && surface.thickness > 0.0;
       // Half of the material before the recorded point and half behind: forwards and backwards are alike.
       const auto step = static_cast<std::uint32_t>(2 * i);
-      if (thick && !half(surface, particle, step, state)) return;
-      record(surface, covered, particle, state, crossings);
-      if (thick && !half(surface, particle, step + 1, state)) return;
+      if (thick && !half(surface, particle, step, state, hardest)) return;
+      record(surface, covered, particle, state, hardest, crossings);
+      if (thick && !half(surface, particle, step + 1, state, hardest)) return;
     }
   }
 
  private:
-  bool half(const Surface& surface, const Particle& particle, std::uint32_t step, State<double>& state) const {
+  bool half(const Surface& surface, const Particle& particle, std::uint32_t step, State<double>& state,
+            double& hardest) const {
     return traverse(detector_.materials[surface.material], surface.thickness * obliquity(surface.plane, state), 0.5,
-                    particle, conditions_, step, state);
+                    particle, conditions_, step, state, hardest);
   }
 
   void record(const Surface& surface, bool covered, const Particle& particle, const State<double>& state,
-              std::vector<Crossing>& crossings) const {
+              double hardest, std::vector<Crossing>& crossings) const {
     // VELO sensors are small: only what they see is of interest. The other planes are recorded everywhere.
     if (surface.plane_index < 0 || (surface.only_covered && !covered)) return;
-    append(surface.plane_index, covered, particle, state, crossings);
+    append(surface.plane_index, covered, particle, state, hardest, crossings);
     if (surface.companion_index < 0) return;
     State<double> companion = state;
     if (!propagate(grid_, surface.companion, conditions_.tolerance, companion)) return;
-    append(surface.companion_index, true, particle, companion, crossings);
+    append(surface.companion_index, true, particle, companion, hardest, crossings);
     if (companion.z < state.z) std::swap(crossings[crossings.size() - 1], crossings[crossings.size() - 2]);
   }
 
-  static void append(int plane, bool active, const Particle& particle, const State<double>& state,
+  static void append(int plane, bool active, const Particle& particle, const State<double>& state, double hardest,
                      std::vector<Crossing>& crossings) {
     crossings.push_back({particle.event, particle.number, static_cast<std::int16_t>(plane), active, state.z, state.x,
-                         state.y, state.tx, state.ty, std::abs(particle.charge / state.qop)});
+                         state.y, state.tx, state.ty, std::abs(particle.charge / state.qop), hardest});
   }
 
   /// Stop at the walls of tubes on the way to a plane; their crossings are found along the tangent.
-  bool cross_tubes(const Particle& particle, const Plane& goal, State<double>& state) const {
+  bool cross_tubes(const Particle& particle, const Plane& goal, State<double>& state, double& hardest) const {
     for (std::size_t i = 0; i < detector_.tubes.size(); ++i) {
       const Tube& tube = detector_.tubes[i];
       if (state.z > tube.z_max || std::hypot(state.x, state.y) > 0.999 * tube.radius) continue;
@@ -142,7 +146,8 @@ class Tracker {
       if (!propagate(grid_, {z, 0.0, 0.0}, conditions_.tolerance, state)) return false;
       const double length = tube.thickness * std::sqrt(1.0 + state.tx * state.tx + state.ty * state.ty);
       const auto step = static_cast<std::uint32_t>(2 * detector_.surfaces.size() + i);
-      if (!traverse(detector_.materials[tube.material], length, 1.0, particle, conditions_, step, state)) return false;
+      if (!traverse(detector_.materials[tube.material], length, 1.0, particle, conditions_, step, state, hardest))
+        return false;
     }
     return true;
   }

@@ -122,6 +122,19 @@ STATES = Table(
     ),
 )
 
+FATES = Table(
+    "fates",
+    1,
+    (
+        ("event", pa.int32()),
+        ("particle", pa.int32()),  # of those that reach a plane
+        (
+            "hardest",
+            pa.float32(),
+        ),  # its largest scattering in one layer: space angle over its projection's width
+    ),
+)
+
 HITS = Table(
     "hits",
     1,

@@ -6,7 +6,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES
 from parkf.errors import ParkfError
 from parkf.files import sha256
 from parkf.simulation.simulate import STATES_P_MIN, simulate
-from parkf.tables import HITS
+from parkf.tables import FATES, HITS
 
 
 def test_threads_do_not_change_a_byte(tmp_path, geometry, field, collisions):
@@ -33,6 +33,23 @@ def test_states_and_hits_can_be_made_apart(tmp_path, geometry, field, collisions
         simulate(
             collisions.paths["particles"], None, None, geometry=geometry, field=field, polarity=-1, seed=3
         )
+
+
+def test_fates_tell_the_hardest_scattering(tmp_path, geometry, field, collisions):
+    path = tmp_path / "fates.parquet"
+    common = {"geometry": geometry, "field": field, "polarity": -1, "seed": 3}
+    simulate(collisions.paths["particles"], None, None, path, **common)
+    fates = FATES.open(path).read().to_pandas()
+    assert not fates.duplicated(["event", "particle"]).any()
+    long = collisions.candidates[collisions.candidates.purity > 0.7][["event", "particle"]].drop_duplicates()
+    hardest = long.merge(fates, on=["event", "particle"]).hardest
+    assert len(hardest) == len(long)
+    # The largest of some fifty angles in two dimensions: √(2 ln 50) = 2.8 of a normal one's width. Single
+    # scatters off nuclei go far beyond: three times as far a ninth as often.
+    assert 2.8 < hardest.median() < 5
+    beyond = [(hardest > limit).mean() for limit in (7, 21)]
+    assert 0.02 < beyond[0] < 0.3
+    assert beyond[1] / beyond[0] == pytest.approx(1 / 9, rel=0.5)
 
 
 def test_true_states_are_of_particles_worth_training_on(collisions):

@@ -42,7 +42,9 @@ def states(field: FieldMap, geometry: Geometry, particles: pd.DataFrame) -> pd.D
 
 
 def test_columns_are_the_tables(states: pd.DataFrame) -> None:
-    assert list(states.columns) == [name for name, _ in tables.STATES.columns if name != "polarity"]
+    assert list(states.columns[:-1]) == [name for name, _ in tables.STATES.columns if name != "polarity"]
+    assert states.columns[-1] == "hardest"
+    assert (states.groupby(["event", "particle"]).hardest.diff().dropna() >= 0).all()
     assert len(states) > 0
     assert states.notna().all().all()
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from samples import make_sample
 
-from parkf.validation.breakdown import VARIABLES, breakdown
+from parkf.validation.breakdown import VARIABLES, breakdown, fates
 
 
 def test_slices_share_out_all_tracks():
@@ -30,6 +30,19 @@ def test_a_bad_slice_stands_out_and_others_stay():
     assert below["genuine"] < 0.2 < 0.9 < above["genuine"]
     for one in slices["charge"]:
         assert np.isclose(one["genuine"], (below["genuine"] + above["genuine"]) / 2, atol=0.03)
+
+
+def test_ghosts_are_told_by_what_became_of_their_particle():
+    """In the sample every fourth particle ends; here what such ghosts left looks like tracks."""
+    sample = make_sample(n=4000, ghosts=1000)
+    rows = sample.rows
+    looking_good = (rows.purity < 0.7) & np.isfinite(rows.z_end)
+    rows.loc[looking_good, ["chi2_velo", "chi2_ut", "chi2_scifi"]] /= 10
+    own, ended, other = fates(sample, cut=2.0)
+    assert (own["n"], ended["n"], other["n"]) == (4000, 250, 750)
+    assert ended["kept"] == pytest.approx(own["kept"], abs=0.02)
+    assert other["kept"] < 0.01
+    assert ended["chi2_median"] == pytest.approx(own["chi2_median"], rel=0.1)
 
 
 def test_purity_counts_what_a_cut_keeps():

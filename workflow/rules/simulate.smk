@@ -86,7 +86,8 @@ rule simulate:
         f"{RESULTS}/{{product}}/{{sample}}.parquet",
     wildcard_constraints:
         # True states train the steps; hits make the candidates that prove them.
-        product="states|hits",
+        # Fates tell validation how hard a track scattered.
+        product="states|hits|fates",
         sample=r"(training|validation|jpsi|d0)_(up|down)",
     params:
         seed=lambda w: RUN.seed(w.sample),

@@ -49,6 +49,7 @@ rule validate:
     input:
         particles=[f"{RESULTS}/particles/{s}.parquet" for s in [*RUN.samples("validation"), *SIGNALS]],
         candidates=[f"{RESULTS}/candidates/{s}.parquet" for s in VALIDATED],
+        fates=[f"{RESULTS}/fates/{s}.parquet" for s in RUN.samples("validation")],
         fitted=[f"{RESULTS}/fitted/{fit}/{s}.parquet" for fit in RUN["fits"]["of"] for s in VALIDATED],
         float64=[f"{RESULTS}/fitted/parkf_float64/{s}.parquet" for s in RUN.samples("validation")],
     output:

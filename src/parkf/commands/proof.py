@@ -33,6 +33,7 @@ def validate(
                     results / f"particles/{sample.replace('misaligned', 'validation')}.parquet",
                     results / f"candidates/{sample}.parquet",
                     results / f"fitted/{fit}/{sample}.parquet",
+                    results / f"fates/{sample}.parquet" if sample in samples.split() else None,
                 )
                 for sample in names.split()
             ]

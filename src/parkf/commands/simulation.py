@@ -73,6 +73,7 @@ def simulate(
     seed: Seed,
     states: Annotated[Path | None, typer.Option(help="True states to write.")] = None,
     hits: Annotated[Path | None, typer.Option(help="Hits to write.")] = None,
+    fates: Annotated[Path | None, typer.Option(help="How hard each scattered, to write.")] = None,
     threads: Threads = 1,
 ) -> None:
     """Carry particles through field and material to true states, and to hits."""
@@ -84,6 +85,7 @@ def simulate(
         particles,
         states,
         hits,
+        fates,
         geometry=aligned(geometry, alignment),
         field=FieldMap.load(field),
         polarity=polarity,

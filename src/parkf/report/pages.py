@@ -56,7 +56,10 @@ def write_report(results: Path, index: Path, thresholds: Thresholds) -> None:
         write_page(index.with_name(f"{name}.html"), "step.html", **step_page(fit, against, pulls))
     numbers = tables.constants(results / "set", results / "fits")
     write_page(index.with_name("parameters.html"), "parameters.html", numbers=numbers)
-    write_page(index.with_name("slices.html"), "slices.html", slices=_slices(validation["fits"]["parkf"]))
+    own = validation["fits"]["parkf"]
+    write_page(
+        index.with_name("slices.html"), "slices.html", slices=_slices(own), fates=slices.fates(own["fates"])
+    )
     # The overview comes last: when it is there, all it links to is.
     write_page(
         index, "index.html", **_overview(results.name, validation, accuracy, stages, manifest, fits, gates)

@@ -18,6 +18,7 @@ TITLES = {
     "ut_layers": "UT layers",
     "scifi_layers": "SciFi layers",
     "purity": "Share of hits that are its own",
+    "hardest": "Largest scattering of one layer, over its width",
 }
 # Variables of few values.
 _NAMES = {
@@ -27,6 +28,7 @@ _NAMES = {
     "half": ("ty < 0", "ty > 0"),
     "purity": ("0.7–0.9", "0.9–1", "all"),
 }
+_OPEN = 1000.0  # the last slice of scatterings has no end
 _COUNTS = ("velo_hits", "ut_layers", "scifi_layers")
 
 
@@ -76,9 +78,23 @@ def table(variable: str, bins: Sequence[Mapping[str, Any]]) -> Cells:
     )
 
 
+def fates(rows: Sequence[Mapping[str, Any]]) -> Cells:
+    """Write what the cut keeps of tracks and of ghosts with and without an end."""
+    return Cells(
+        ["candidates", "number", "kept [%]", "median χ²/ndof"],
+        [
+            [row["fate"], str(row["n"]), f"{100 * row['kept']:.1f}", f"{row['chi2_median']:.2f}"]
+            for row in rows
+        ],
+        text=("candidates",),
+    )
+
+
 def _labels(variable: str, bins: Sequence[Mapping[str, Any]]) -> list[str]:
     if variable in _NAMES and len(bins) == len(_NAMES[variable]):
         return list(_NAMES[variable])
+    if variable == "hardest":
+        return [f"{b['low']:g}–{b['high']:g}" if b["high"] < _OPEN else f"> {b['low']:g}" for b in bins]
     if variable in _COUNTS:
         return [_count(int(b["low"]), int(b["high"]) - 1) for b in bins]
     return [f"{b['low']:.3g}–{b['high']:.3g}" for b in bins]

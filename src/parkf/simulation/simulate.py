@@ -1,4 +1,4 @@
-"""Particles through the detector: true states for training, hits for the pattern recognition."""
+"""Particles through the detector: true states for training, hits for the pattern recognition, and fates."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,7 +14,7 @@ from parkf.errors import ParkfError
 from parkf.simulation.detector_response import respond
 from parkf.simulation.events import particle_key, read_by_event
 from parkf.simulation.forked import default_workers
-from parkf.tables import HITS, PARTICLES, STATES
+from parkf.tables import FATES, HITS, PARTICLES, STATES
 from parkf.transport import track_through
 
 EVENTS_PER_PIECE = 50
@@ -29,6 +29,7 @@ def simulate(
     particles_path: Path,
     states_path: Path | None,
     hits_path: Path | None,
+    fates_path: Path | None = None,
     *,
     geometry: Geometry,
     field: FieldMap,
@@ -46,6 +47,8 @@ def simulate(
         Where the true states go (`parkf.tables.STATES`): of particles above 1 GeV, electrons left out.
     hits_path : Path or None
         Where the hits of all particles go (`parkf.tables.HITS`).
+    fates_path : Path, optional
+        Where it goes how hard each particle scattered (`parkf.tables.FATES`).
     geometry, field
         The detector as it is.
     polarity : int
@@ -58,14 +61,15 @@ def simulate(
     Raises
     ------
     ParkfError
-        When neither output is asked for, or the particles cannot be read.
+        When no output is asked for, or the particles cannot be read.
     """
-    if states_path is None and hits_path is None:
-        raise ParkfError("nothing to simulate: give a file for the true states, for the hits or for both")
+    if states_path is hits_path is fates_path is None:
+        raise ParkfError("nothing to simulate: give a file for the true states, the hits or the fates")
     threads = threads or default_workers()
     with ExitStack() as stack:
         states_writer = None if states_path is None else stack.enter_context(STATES.writer(states_path))
         hits_writer = None if hits_path is None else stack.enter_context(HITS.writer(hits_path))
+        fates_writer = None if fates_path is None else stack.enter_context(FATES.writer(fates_path))
         bar = stack.enter_context(tqdm(desc="transport", unit=" events", disable=None))
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
             states = track_through(field, polarity, geometry, particles, seed=seed, threads=threads)
@@ -77,6 +81,8 @@ def simulate(
             if hits_writer is not None:
                 hits = respond(states, geometry=geometry, seed=seed)
                 hits_writer.write_table(pa.table(hits, schema=HITS.schema))
+            if fates_writer is not None:
+                fates_writer.write_table(pa.table(_fates(states), schema=FATES.schema))
             bar.update(EVENTS_PER_PIECE)
 
 
@@ -85,6 +91,12 @@ def _until_the_end(states: dict[str, NDArray], particles: dict[str, NDArray]) ->
     row = np.searchsorted(particle_key(particles), particle_key(states))
     kept = states["z"] <= particles["z_end"][row]
     return {name: values[kept] for name, values in states.items()}
+
+
+def _fates(states: dict[str, NDArray]) -> dict[str, NDArray]:
+    """How hard each particle scattered up to the last plane that it reached."""
+    last = np.flatnonzero(np.diff(particle_key(states), append=-1) != 0)
+    return {name: states[name][last].astype(kind.to_pandas_dtype()) for name, kind in FATES.columns}
 
 
 def _worth_training(states: dict[str, NDArray], particles: dict[str, NDArray]) -> dict[str, NDArray]:

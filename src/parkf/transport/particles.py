@@ -52,9 +52,10 @@ def track_through(
     Returns
     -------
     dict of str to (m,) array
-        Columns of ``parkf.tables.STATES`` but for the polarity, sorted by event, particle and z. VELO modules
-        appear only where they are hit; the other planes always, `active` saying whether inside the sensitive
-        area.
+        Columns of ``parkf.tables.STATES`` but for the polarity, sorted by event, particle and z, and
+        `hardest`: the largest scattering of one layer so far, as space angle over the width that Highland's
+        formula gives for one projection. VELO modules appear only where they are hit; the other planes
+        always, `active` saying whether inside the sensitive area.
 
     Raises
     ------

@@ -27,7 +27,7 @@ def _eta(rows: pd.DataFrame) -> npt.NDArray:
     return np.arcsinh(1 / np.hypot(rows.tx, rows.ty))
 
 
-# By what was fitted, so that ghosts have it too; only the purity is known by truth alone.
+# By what was fitted, so that ghosts have it too; purity and hard scatters are known by truth alone.
 VARIABLES = {
     "p": _Variable(lambda rows: 1e-3 / rows.qop.abs(), (1.5, 3, 5, 10, 20, 50, 100)),
     "eta": _Variable(_eta, (2, 2.5, 3, 3.5, 4, 4.5, 5)),
@@ -40,6 +40,7 @@ VARIABLES = {
     "ut_layers": _Variable(lambda rows: rows.ut_n, (0, 1, 3, 4, 5)),
     "scifi_layers": _Variable(lambda rows: rows.scifi_n, (9, 10, 11, 12, 13)),
     "purity": _Variable(lambda rows: rows.purity, (0.7, 0.9, 0.999, 1.001)),
+    "hardest": _Variable(lambda rows: rows.hardest, (0, 3, 4, 6, 10, 1000)),
 }
 
 
@@ -61,6 +62,34 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
         Slices of fewer than 50 genuine tracks are left out.
     """
     return {name: _slices(sample, variable, cut) for name, variable in VARIABLES.items()}
+
+
+def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
+    """Tell candidates by what became of their particle: decays and interactions leave it half a track.
+
+    Returns
+    -------
+    list of dict
+        ``{fate, n, kept, chi2_median}``: candidates, share of them below the cut on χ²/ndof, and its median;
+        of genuine tracks, of ghosts whose particle (the one with most hits) ends before the magnet, and of
+        other ghosts.
+    """
+    ended = np.isfinite(sample.ghosts.z_end)
+    several = {
+        "genuine": sample.genuine,
+        "ghost of a particle that ends": sample.ghosts[ended],
+        "other ghost": sample.ghosts[~ended],
+    }
+    return [
+        {
+            "fate": fate,
+            "n": len(rows),
+            "kept": float((chi2_per_ndof(rows) < cut).mean()),
+            "chi2_median": float(np.median(chi2_per_ndof(rows))),
+        }
+        for fate, rows in several.items()
+        if len(rows) >= _ENOUGH
+    ]
 
 
 def _slices(sample: Sample, variable: _Variable, cut: float) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from parkf.errors import ParkfError
-from parkf.tables import CANDIDATES, FITTED, PARTICLES
+from parkf.tables import CANDIDATES, FATES, FITTED, PARTICLES
 
 GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
 STATE = ("x", "y", "tx", "ty", "qop")
@@ -20,11 +20,12 @@ _ELECTRON = 11
 
 @dataclass(frozen=True)
 class Files:
-    """The three files of one sample that belong together."""
+    """The files of one sample that belong together; without fates nothing is known of hard scatters."""
 
     particles: Path
     candidates: Path
     fitted: Path
+    fates: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Sample:
     ----------
     rows : pandas.DataFrame
         Columns of the fitted table, number of the file, purity, polarity and numbers of hits (``velo_n``,
-        ``ut_n``, ``scifi_n``), the particle's id and momentum, ``true_z`` of its vertex, and
+        ``ut_n``, ``scifi_n``), the particle's id and momentum, ``true_z`` of its vertex, ``z_end`` where it
+        decays or interacts, ``hardest``, its largest scattering (of ``parkf.tables.FATES``), and
         ``true_<component>``: its state at the fitted z, on the straight line through its production vertex
         (units as in the tables; the field is negligible that close to the beam).
     """
@@ -89,7 +91,11 @@ def _load(files: Files) -> pd.DataFrame:
     for name in ("x", "y"):
         rows[f"true_{name}"] = truth[name] + rows[f"true_t{name}"] * (rows.z - truth.z)
     rows["true_qop"] = truth.charge / rows.p_true
-    rows["true_z"] = truth.z
+    rows["true_z"], rows["z_end"] = truth.z, truth.z_end
+    rows["hardest"] = np.nan
+    if files.fates is not None:
+        fates = FATES.open(files.fates).read().to_pandas().set_index(["event", "particle"])
+        rows["hardest"] = fates.reindex(key).hardest.to_numpy(np.float64)
     return rows
 
 

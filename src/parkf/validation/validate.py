@@ -10,7 +10,7 @@ import pandas as pd
 
 from parkf.errors import ParkfError
 from parkf.simulation.signal import DECAYS
-from parkf.validation.breakdown import breakdown
+from parkf.validation.breakdown import breakdown, fates
 from parkf.validation.core import fit_core
 from parkf.validation.impact import impact_parameters
 from parkf.validation.masses import measure_peak
@@ -58,7 +58,7 @@ def validate(
         χ²/ndof, normalised to one including what lies outside. A fit of all detectors has ``separation.{roc,
         working_point}`` of :func:`parkf.validation.separation.discriminant`, too. With `misaligned`,
         ``misaligned.{counts, fits.<name>}`` holds the same of that. The aligned fits have ``impact`` (of
-        :func:`parkf.validation.impact.impact_parameters`) and ``breakdown`` besides, and with `signals`
+        :func:`parkf.validation.impact.impact_parameters`), ``breakdown`` and ``fates``; with `signals`
         ``masses.<signal>``, a peak's ``{mean, width, narrow, wide, share, n}`` with errors of the first two
         (MeV). ``precision`` is that of :func:`parkf.validation.precision.compare_precision`.
 
@@ -72,6 +72,7 @@ def validate(
         fit = measured["fits"][name]
         fit["impact"] = impact_parameters(_good(sample))
         fit["breakdown"] = breakdown(sample, fit["working_point"]["cut"])
+        fit["fates"] = fates(sample, fit["working_point"]["cut"])
     for signal, samples in (signals or {}).items():
         for name, sample in samples.items():
             peak = measure_peak(sample, DECAYS[signal])
