@@ -112,6 +112,18 @@ def test_an_impossible_geometry_is_refused(tmp_path: Path, change, complaint: st
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["run3.yaml", "run3_fullsim.yaml"])
+def test_hits_and_holes_are_those_of_the_full_simulation(name: str) -> None:
+    """The hole in the UT is as large as LHCb's round one; SciFi clusters err as its tracks say."""
+    description = load_geometry(FILE.with_name(name)).description
+    hole, scifi = description.ut.hole, description.scifi
+    assert 4 * hole.half_width * hole.half_height == pytest.approx(np.pi * 33.4**2, rel=0.01)
+    by_size = {
+        size: error for size, error in enumerate(scifi.cluster_errors) if scifi.cluster_fractions[size]
+    }
+    assert by_size == {0: 0.085, 4: 0.15, 5: 0.30, 6: 0.45, 7: 0.60}
+
+
 def test_a_missing_or_broken_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParkfError, match="no such file"):
         load_geometry(tmp_path / "nowhere.yaml")

@@ -122,7 +122,7 @@ SECTIONS: Mapping[str, tuple[Row, ...]] = {
             "ut_none",
             "tracks without UT hits",
             2,
-            "The hole for the beam pipe: in <code>run3.yaml</code> a square of ±33 mm, in LHCb round.",
+            "The hole for the beam pipe: in the embedded simulation a square, in LHCb round, and as large.",
             " %",
         ),
         Row("ut_several", "UT layers with several hits", 2, _SEVERAL, " %"),
@@ -166,9 +166,8 @@ SECTIONS: Mapping[str, tuple[Row, ...]] = {
             "SciFi residual",
             1,
             _text("""
-                <code>run3.yaml</code> errs as the trigger believes, by cluster size; LHCb's clusters are
-                measured to err by 85 µm, large ones by 150 to 600 µm, as <code>run3_fullsim.yaml</code>
-                has it."""),
+                LHCb's clusters are measured to err by 85 µm, large ones by 150 to 600 µm, and so do the
+                embedded ones; by their size the trigger would believe in 50 to 380 µm."""),
             " µm",
         ),
         Row(
