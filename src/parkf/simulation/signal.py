@@ -106,7 +106,7 @@ def generate_signal(
     beam : Beam
         Beam spot.
     number : int
-        Collisions, of a heavy quark pair each; one in six gives a J/ψ with both tracks, one in fifteen a D⁰.
+        Collisions, of a heavy quark pair each; one in ten gives a J/ψ with both tracks, one in fifteen a D⁰.
     seed : int
         Same seed, same bytes.
     workers : int, optional
