@@ -71,7 +71,7 @@ def train(folder: Path, forms: str) -> Iterator[tuple[str, Cost]]:
     def with_table() -> Cost:
         return run(
             *("train-table", table, folder / "table.json", "--field", RUN / "field.npz", "--seed", "1"),
-            *("--geometry", ROOT / "data/geometry/run3.yaml", "--rays", "1048576", "--threads", "1"),
+            *("--geometry", ROOT / "data/geometry/run3.yaml", "--rays", "2097152", "--threads", "1"),
             *("--forms", forms),
         )
 

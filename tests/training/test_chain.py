@@ -8,6 +8,7 @@ from parkf.codegen.numpy_step import numpy_step
 from parkf.steps import FORMS
 from parkf.training.chain import measure_chain
 from parkf.training.result import FitResult, SetResult
+from parkf.training.trained import Trained
 
 UT_LAYERS = (2327.5, 2372.5, 2597.5, 2642.5)
 Z_IN, Z_OUT, SCIFI = 2665.0, 7826.0, 7836.0
@@ -91,7 +92,7 @@ def datasets(tmp_path_factory):
 @pytest.mark.parametrize("stretch", [1.0, 1.25])
 def test_widths_over_all_steps(datasets, stretch):
     results = {name: _result(name, _parameters(name, stretch)) for name in ("VUT", "UT", "UTTF", "TFT")}
-    figures = measure_chain(FORMS["improved"], results, no_field(), datasets)
+    figures = measure_chain(Trained(FORMS["improved"], results, no_field(), datasets))
     assert {f.component for f in figures} == set(COMPONENTS)
     for component in COMPONENTS:
         widths = [f.truth_width for f in figures if f.component == component]

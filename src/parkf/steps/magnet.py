@@ -69,10 +69,15 @@ class Piece:
 
 _header = dict(zip(HEADER, sp.symbols(" ".join(HEADER), real=True), strict=True))
 _X, _Y = x / _header["z_in"], y / _header["z_in"]
-U_X = (
-    tx - _X - (_header["bendx"] + _header["bendx_x2"] * _X**2 + _header["bendx_y2"] * _Y**2) * h
-) / _header["dtxy"]
-U_Y = (ty - _Y - _header["bendy_xy"] * _X * _Y * h) / _header["dtxy"]
+# What the slopes of tracks from the origin have gained before z_in, over h, by where they are, X = x/z_in and
+# Y = y/z_in, and the numbers of the header that say so.
+X, Y = sp.symbols("X Y", real=True)
+BEND_X = _header["bendx"] + _header["bendx_x2"] * X**2 + _header["bendx_y2"] * Y**2
+BEND_Y = _header["bendy_xy"] * X * Y
+U_X, U_Y = (
+    (slope - place - bend.subs({X: _X, Y: _Y}) * h) / _header["dtxy"]
+    for slope, place, bend in ((tx, _X, BEND_X), (ty, _Y, BEND_Y))
+)
 F = h * _header["p_min"]
 
 # Six-point formula, Abramowitz & Stegun 25.2.67: offsets (a, b) in bins from the nearest centre, both ≥ 0

@@ -21,6 +21,7 @@ from parkf.training.rows import COMPONENTS, Rows, StoredRows, read_batches, stor
 from parkf.training.spread import Spreads
 from parkf.training.stiff import measure_stiff
 from parkf.training.train import add_residuals
+from parkf.training.trained import Trained
 
 _FIELDS = ("p_min", "p_max", "mean", "rms", "q68", "q99", "ratio_rms", "truth_width", "n")
 
@@ -76,9 +77,9 @@ def measure_accuracy(
                 steps[label] = _collect(_step_accuracy(forms, results[name], rows, numbers, scattering))
     # The hop through the magnet was measured when it was fitted, with the table at hand.
     steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
-    magnet = load_table(table)
-    chain = _collect(measure_chain(forms, results, magnet, datasets))
-    stiff = measure_stiff(forms, results, magnet, datasets, field)
+    trained = Trained(forms, results, load_table(table), datasets)
+    chain = _collect(measure_chain(trained))
+    stiff = measure_stiff(trained, field)
     return {
         "forms": forms.name,
         "steps": steps,

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep, numpy_step
-from parkf.steps import Forms
+from parkf.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
 from parkf.steps.magnet import HEADER
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.minimise import F64
-from parkf.training.result import BinAccuracy, FitResult
+from parkf.training.result import BinAccuracy
 from parkf.training.rows import COMPONENTS, GROUPS, Rows, group_of_particle, read_batches, select
 from parkf.training.spread import Spreads
+from parkf.training.trained import Trained
 
 # Tracks that are enough for widths to a per cent in every bin.
 LARGEST = 200_000
@@ -23,41 +23,29 @@ LARGEST = 200_000
 SLOPE_STEP = 1e-5
 
 
-def measure_chain(
-    forms: Forms, results: dict[str, FitResult], table: MagnetTable, datasets: Path
-) -> list[BinAccuracy]:
+def measure_chain(trained: Trained) -> list[BinAccuracy]:
     """Compare predictions over all steps with the truth, in units of the predicted spread.
 
-    Parameters
-    ----------
-    forms : Forms
-        Set of forms.
-    results : dict of str to FitResult
-        Fits of all its steps.
-    table : MagnetTable
-        The magnet table.
-    datasets : Path
-        Folder with ``VUT.parquet``, ``UT.parquet`` and ``TFT.parquet``; tracks are found in the first and the
-        last again by polarity, event and particle.
+    Tracks are found in the datasets of the first step and the last again by polarity, event and particle.
 
     Returns
     -------
     list of BinAccuracy
         `truth_width` is the figure to look at; `mean`, `rms` and quantiles are those of prediction − truth.
     """
-    begin, end = _common(_thinned(datasets / "VUT.parquet"), _thinned(datasets / "TFT.parquet"))
-    layers = _ut_layers(datasets / "UT.parquet")
+    begin, end = _common(_thinned(trained.dataset("VUT")), _thinned(trained.dataset("TFT")))
+    layers = _ut_layers(trained.dataset("UT"))
+    table = trained.table
     header = dict(zip(HEADER, table.header.astype(np.float64), strict=True))
-    steps = {name: (numpy_step(forms.steps[name]), results[name]) for name in ("VUT", "UT", "UTTF", "TFT")}
     track = _Track(begin)
-    track.step(*_of_set(steps["VUT"], 0), begin["z1"])
+    track.step(*trained.step("VUT", 0), begin["z1"])
     for gap, z in enumerate(layers[1:]):
-        track.step(*_of_set(steps["UT"], gap), z)
-    track.step(*_of_set(steps["UT"], 2), header["z_in"], scatters=False)
-    functions, p = _of_set(steps["UTTF"], 0)
+        track.step(*trained.step("UT", gap), z)
+    track.step(*trained.step("UT", 2), header["z_in"], scatters=False)
+    functions, p = trained.step("UTTF", 0)
     track.through(table, functions.local_qop(p, begin["qop"]))
     track.step(functions, p, header["z_out"])
-    track.step(*_of_set(steps["TFT"], 0), end["z1"])
+    track.step(*trained.step("TFT", 0), end["z1"])
     delta = {c: track.rows[f"{c}0"] - end[f"{c}1"] for c in COMPONENTS}
     spreads = Spreads()
     variances = np.diagonal(track.covariance, axis1=1, axis2=2)
@@ -108,10 +96,6 @@ class _Track:
 
     def _move(self, states: F64, z: F64) -> None:
         self.rows |= {f"{c}0": states[:, i] for i, c in enumerate(COMPONENTS)} | {"z0": z}
-
-
-def _of_set(step: tuple[NumpyStep, FitResult], number: int) -> tuple[NumpyStep, F64]:
-    return step[0], np.array(step[1].sets[number].values)
 
 
 def _thinned(path: Path) -> Rows:

@@ -9,12 +9,10 @@ import numpy as np
 
 from parkf.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.detector.field import FieldMap
-from parkf.steps import Forms
 from parkf.training.magnet_hop import through_magnet
-from parkf.training.magnet_table import MagnetTable
 from parkf.training.minimise import F64
-from parkf.training.result import FitResult
 from parkf.training.rows import COMPONENTS, Rows, read_batches, select
+from parkf.training.trained import Trained
 from parkf.transport import propagate
 
 MOMENTUM = 1e6  # MeV
@@ -25,21 +23,13 @@ LARGEST = 2000
 TOLERANCE = 1e-6  # mm; of a Runge–Kutta step, far below the micrometre asked for
 
 
-def measure_stiff(
-    forms: Forms, results: dict[str, FitResult], table: MagnetTable, datasets: Path, field: FieldMap
-) -> dict[str, dict[str, dict[str, float]]]:
+def measure_stiff(trained: Trained, field: FieldMap) -> dict[str, dict[str, dict[str, float]]]:
     """Measure |δ_par| of every step at 1 TeV, with the origins of the stiffest tracks of its dataset.
 
     Parameters
     ----------
-    forms : Forms
-        Set of forms.
-    results : dict of str to FitResult
-        Fits of all its steps.
-    table : MagnetTable
-        The magnet table.
-    datasets : Path
-        Folder with ``<step>.parquet``.
+    trained : Trained
+        What is measured.
     field : FieldMap
         The field that the datasets were made with.
 
@@ -52,12 +42,12 @@ def measure_stiff(
     """
     figures = {}
     for name in ("V", "VUT", "UT", "UTTF", "TFT", "T"):
-        step, result = numpy_step(forms.steps[name]), results[name]
+        step = numpy_step(trained.forms.steps[name])
         parts: list[tuple[F64, F64]] = []
-        for number, rows in _stiff(datasets / f"{name}.parquet", step, field):
-            p = np.array(result.sets[number].values)
+        for number, rows in _stiff(trained.dataset(name), step, field):
+            _, p = trained.step(name, number)
             if name == "UTTF":
-                rows = through_magnet(step, table, rows, p)
+                rows = through_magnet(step, trained.table, rows, p)
             target = np.stack([rows[f"{c}e"] for c in COMPONENTS])
             precise = np.stack(step.predict(p, rows)) - target
             parts.append((precise, np.stack(step.predict(p, rows, np.float32)) - target))

@@ -72,6 +72,14 @@ _header_symbols = sp.symbols(" ".join(magnet.HEADER), real=True)
 _deviations = sp.lambdify([_header_symbols, *STATE, h], [magnet.U_X, magnet.U_Y, magnet.F], "numpy", cse=True)
 _weights = sp.lambdify([magnet.a, magnet.b], list(magnet.WEIGHTS.values()), "numpy", cse=True)
 _NEIGHBOURS = np.array(list(magnet.WEIGHTS))
+# By plane: what each number of the header that bends slopes before z_in is multiplied with.
+_bend_terms = [
+    {
+        str(number): sp.lambdify([magnet.X, magnet.Y], sp.diff(bend, number), "numpy")
+        for number in sorted(bend.free_symbols - {magnet.X, magnet.Y}, key=str)
+    }
+    for bend in (magnet.BEND_X, magnet.BEND_Y)
+]
 
 
 @cache
@@ -102,12 +110,21 @@ def bend_before(states: F64, qop: F64, z_in: float) -> dict[str, float]:
     dict
         The header's bendx, bendx_x2, bendx_y2 and bendy_xy, in MeV.
     """
-    x, y = states[:, 0] / z_in, states[:, 1] / z_in
-    # Divided by h: the scattering that blurs the slopes is proportional to it.
-    basis = np.stack([np.ones_like(x), x**2, y**2], axis=1)
-    bendx = np.linalg.lstsq(basis, (states[:, 2] - x) / qop, rcond=None)[0].tolist()
-    bendy = float(x * y @ ((states[:, 3] - y) / qop) / np.sum((x * y) ** 2))
-    return dict(zip(("bendx", "bendx_x2", "bendx_y2", "bendy_xy"), (*bendx, bendy), strict=True))
+    place = states[:, :2] / z_in
+    # Not divided by h: what a vertex away from the origin adds is the same at any momentum.
+    gained = states[:, 2:] - place
+    bends: dict[str, float] = {}
+    for column, terms in enumerate(_bend_terms):
+        basis = np.stack([qop * term(*place.T) for term in terms.values()], axis=1)
+        solution = np.linalg.lstsq(basis, gained[:, column], rcond=None)[0]
+        bends |= dict(zip(terms, solution.tolist(), strict=True))
+    return bends
+
+
+def slopes_gained(bends: Mapping[str, float], place: F64) -> F64:
+    """Slopes (n, 2) gained before z_in over h, in MeV, of tracks at `place` (n, 2), x and y over z_in."""
+    gained = [sum(bends[name] * term(*place.T) for name, term in terms.items()) for terms in _bend_terms]
+    return np.stack(gained, axis=1)
 
 
 def make_header(form: TableForm, z_in: float, z_out: float, bends: Mapping[str, float]) -> Header:

@@ -15,13 +15,16 @@ from scipy.stats import qmc
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Beam
-from parkf.training.magnet_table.form import F64, bend_before
+from parkf.training.magnet_table.form import F64, bend_before, slopes_gained
 from parkf.transport import propagate
 
 # Flat in slopes to a little past the grid's edge, and flat in pseudorapidity as tracks are.
 LARGEST_SLOPES = (0.31, 0.26)
 FLAT_SHARE = 0.8
 MOMENTA = (1440.0, 120e3)  # MeV; beyond both edges of what is fitted
+SOFTEST = 1475.0  # MeV; what is fitted has lost some 20 MeV of 1.5 GeV
+# Slopes to the beam beyond which no track of the acceptance comes, and the share of rays there that are kept.
+CORNER, CORNER_SHARE = 0.285, 0.5
 TEST_MOMENTA = (1500.0, 100e3)
 ETA, TEST_ETA = (1.8, 5.1), (2.0, 5.0)
 # Kicks at z_in that leave slopes as far from the line to the vertex as scattering in the detector does below
@@ -30,9 +33,9 @@ KICK = 5.0  # MeV
 VERTEX_SIGMA = 0.3  # mm across the beam: decays included
 # Vertices along the beam reach farther than the beam spot for the same reason.
 STRETCH = 1.5
-# Accuracy of the Runge–Kutta steps, mm: far below the table's, where rays are to be described and where they
-# are to judge.
-TOLERANCE, TEST_TOLERANCE = 1e-3, 1e-4
+# Accuracy of a Runge–Kutta step, mm: rays that are to be described end a micrometre off if they are soft, and
+# far less if they are stiff or to judge.
+TOLERANCE, TEST_TOLERANCE = 1e-2, 1e-4
 # Rays followed from their vertices to learn what slopes gain before z_in.
 FOLLOWED = 1 << 14
 
@@ -125,19 +128,15 @@ def training_rays(magnet: Magnet, bends: Mapping[str, float], *, count: int, see
     (`bends`), and the kick of scattering and of a vertex beside the beam.
     """
     random = np.random.Generator(np.random.Philox(key=[seed, 0]))
-    cube = _evenly(random, count, 8)
+    cube = _evenly(random, count, 9)
     across, qop = _slopes(cube[:, :3], "training"), _qop(cube[:, 3:5], "training")
-    normal = ndtri(cube[:, 5:])
+    kept = ~in_corner(across * magnet.z_in, magnet.z_in) | (cube[:, 8] < CORNER_SHARE)
+    cube, across, qop = cube[kept], across[kept], qop[kept]
+    normal = ndtri(cube[:, 5:8])
     vertex = STRETCH * magnet.beam.sigma_z * normal[:, :1]
     kick = np.hypot(KICK * np.abs(qop), VERTEX_SIGMA / magnet.z_in)
-    x, y = across.T
-    bend = np.stack(
-        [bends["bendx"] + bends["bendx_x2"] * x**2 + bends["bendx_y2"] * y**2, bends["bendy_xy"] * x * y],
-        axis=1,
-    )
-    slopes = (
-        across * magnet.z_in / (magnet.z_in - vertex) + bend * qop[:, None] + kick[:, None] * normal[:, 1:]
-    )
+    bend = slopes_gained(bends, across) * qop[:, None]
+    slopes = across * magnet.z_in / (magnet.z_in - vertex) + bend + kick[:, None] * normal[:, 1:]
     return magnet.rays(np.column_stack([across * magnet.z_in, slopes, qop]), TOLERANCE)
 
 
@@ -152,18 +151,33 @@ def _slopes(place: F64, purpose: Purpose) -> F64:
     return np.where(place[:, 2:] < FLAT_SHARE * training, flat, round_)
 
 
+def in_corner(places: F64, z: float) -> NDArray[np.bool_]:
+    """Whether places (n, 2) at z, in mm, lie outside the acceptance, in the corners of the grid; (n,)."""
+    return np.hypot(*places.T) > CORNER * z
+
+
+def momentum_density(qop: F64) -> F64:
+    """Density of training rays in q/p (n,), up to a factor, over the one that is to count.
+
+    A third each is flat in log p, in 1/p and in 1/p²: where polynomials in 1/p end they want most rays, or
+    they follow each single one. What is to count is half flat in log p, half in 1/p.
+    """
+    low, high = MOMENTA
+    fraction = low * np.abs(qop)
+    flat, log = 1.0, 1 / (np.log(high / low) * fraction)
+    return np.asarray((flat + log + 2 * fraction) / 3 / ((flat + log) / 2))
+
+
 def _qop(place: F64, purpose: Purpose) -> F64:
     """q/p (n,) in 1/MeV, from places (n, 2) in the unit square; both charges alike."""
     training = purpose == "training"
     low, high = MOMENTA if training else TEST_MOMENTA
     charge, fall = np.sign(2 * place[:, 0] - 1), np.abs(2 * place[:, 0] - 1)
-    # Half flat in log p, half in 1/p, where the table's polynomials want their rays.
-    p = np.where(
-        place[:, 1] < 0.5 * training,
-        1 / (1 / low + fall * (1 / high - 1 / low)),
-        low * (high / low) ** fall,
-    )
-    return np.asarray(charge / p)
+    # Momenta of the softest over that of the ray: flat in log p, in 1/p and in 1/p².
+    least = low / high
+    fractions = [least**fall, 1 + fall * (least - 1), np.sqrt(1 + fall * (least**2 - 1))]
+    kind = (3 * place[:, 1]).astype(np.int64) * training
+    return np.asarray(charge * np.choose(kind, fractions) / low)
 
 
 def _evenly(random: np.random.Generator, count: int, dimensions: int) -> F64:

@@ -9,6 +9,7 @@ and of the numbers to keep.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -155,7 +156,8 @@ def _product_degrees(degrees: Sequence[int]) -> dict[tuple[int, int], int]:
     return lengths
 
 
-def _chebyshev_products(degrees: Sequence[int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+@cache
+def _chebyshev_products(degrees: tuple[int, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Where, among the sums, T_{n+m} and T_{|n−m|} of each element of a block lie, (m, m) each."""
     lengths = _product_degrees(degrees)
     start = dict(zip(lengths, np.cumsum([0, *lengths.values()]), strict=False))

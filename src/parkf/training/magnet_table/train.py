@@ -1,5 +1,6 @@
 """Training of the magnet table: rays, a linear problem, and its accuracy on independent rays."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from parkf.training.magnet_table.rays import Magnet, Rays, independent_rays, tra
 from parkf.training.magnet_table.solve import monomials, solve_grid
 from parkf.training.magnet_table.sums import Rows
 from parkf.training.magnet_table.table import MagnetTable
+from parkf.training.magnet_table.weights import Weights, first_weights, second_weights
 
 # Rays that end beyond the SciFi's edge only hold the polynomials of border bins in place. At full weight they
 # would pull the tails inside several times wider.
@@ -87,34 +89,42 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
     """Solve for the coefficients; see :func:`train_table`."""
     near = (np.abs(rays.end[:, 0]) < FARTHEST[0]) & (np.abs(rays.end[:, 1]) < FARTHEST[1])
     rays = rays[near & inside_grid(header.numbers, rays.start)]
-    rays, rows = _by_cell(header, rays)
+    rays, rows, weights = _by_cell(header, rays)
     coefficients = np.zeros((BINS_X * BINS_Y, TABLE_SHAPE[2]))
     # Both cores at two halves of the problem, rather than at each product: the same sums in the same order.
     with threadpool_limits(1):
-        for plane in ("x", "y"):
-            _fit_plane(plane, rays, rows, header, threads, coefficients)
+        _fit_plane("y", rays, rows, header, threads, coefficients)
+        # In the plane of the bend a first look tells which rays will be in the tail.
+        _fit_plane("x", rays, rows, header, threads, coefficients)
+        missed = _table(header, coefficients).extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
+        rows = replace(rows, weight=second_weights(weights, rows.f, missed[:, 0]))
+        _fit_plane("x", rays, rows, header, threads, coefficients)
+    return _table(header, coefficients)
+
+
+def _table(header: Header, coefficients: F64) -> MagnetTable:
     return MagnetTable(
         header.numbers.astype(np.float32), coefficients.reshape(TABLE_SHAPE).astype(np.float32)
     )
 
 
-def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows]:
+def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, Weights]:
     """Sort rays by their cells, and give them as rows of the linear problem."""
     cell, bins, offsets = stencil(header, rays.start)
     order = np.argsort(cell, kind="stable")
     rays, offsets = rays[order], offsets[order]
     starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
     u_x, u_y, f = deviations(header, rays.start, rays.qop)
-    inner = (np.abs(rays.end[:, 0]) < EDGE[0]) & (np.abs(rays.end[:, 1]) < EDGE[1])
+    weights = first_weights(rays, header["z_in"], f, offsets)
     rows = Rows(
         offsets=offsets,
         bins=bins[order[starts]],
         starts=np.append(starts, len(order)),
         u=np.stack([u_x, u_y], axis=1),
         f=f,
-        weight=np.where(inner, 1.0, EDGE_WEIGHT),
+        weight=weights.values,
     )
-    return rays, rows
+    return rays, rows, weights
 
 
 def _fit_plane(plane: str, rays: Rays, rows: Rows, header: Header, threads: int, coefficients: F64) -> None:

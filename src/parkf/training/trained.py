@@ -1,0 +1,42 @@
+"""What a training leaves behind, as the measurements of several steps together take it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from parkf.codegen.numpy_step import NumpyStep, numpy_step
+from parkf.steps import Forms
+from parkf.training.magnet_table import MagnetTable
+from parkf.training.minimise import F64
+from parkf.training.result import FitResult
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Fits of all steps, the magnet table, and what they were fitted to.
+
+    Attributes
+    ----------
+    forms : Forms
+        Set of forms.
+    results : dict of str to FitResult
+        Fits of its steps.
+    table : MagnetTable
+        The magnet table.
+    datasets : Path
+        Folder with ``<step>.parquet``.
+    """
+
+    forms: Forms
+    results: dict[str, FitResult]
+    table: MagnetTable
+    datasets: Path
+
+    def step(self, name: str, number: int) -> tuple[NumpyStep, F64]:
+        """Give a step's functions and the parameters (m,) of one of its sets."""
+        return numpy_step(self.forms.steps[name]), np.array(self.results[name].sets[number].values)
+
+    def dataset(self, name: str) -> Path:
+        """Give where a step's dataset lies."""
+        return self.datasets / f"{name}.parquet"
