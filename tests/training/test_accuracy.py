@@ -72,7 +72,7 @@ def test_names_and_ratios(run):
             assert [b["p_min"] for b in bins] == [1.5, 3, 5, 10, 20, 50]
             for b in bins:
                 fields = {"p_min", "p_max", "mean", "rms", "q68", "q99", "ratio_rms", "truth_width", "n"}
-                assert set(b) == fields
+                assert set(b) == fields | {"truth_width_error"}
                 # The toys' misfit is a normal distribution of known width.
                 assert b["ratio_rms"] == pytest.approx(MISFIT, rel=5 / np.sqrt(2 * b["n"]))
 
@@ -89,6 +89,7 @@ def test_step_without_noise_is_measured_in_the_magnets(run):
         MISFIT / truth("UTTF")[STEPS["UTTF"].indices("noise")[0]], rel=0.2
     )
     assert rms["truth_width"] is None
+    assert rms["truth_width_error"] is None
 
 
 def test_a_stiff_track_is_measured_in_both_precisions(run):
@@ -116,6 +117,19 @@ def test_the_table_puts_forms_beside_each_other(run):
     chain = next(line.split() for line in lines if line.split()[:2] == ["chain", "x"])
     assert len(chain) == 3 + 6
     assert any(line.startswith("TFT") and "e-" in line for line in lines)
+
+
+def test_the_table_counts_widths_that_are_not_one(run):
+    content = _measure(run)
+    for bins in content["steps"].values():
+        for row in (row for rows in bins.values() for row in rows if row["truth_width"] is not None):
+            row |= {"truth_width": 1.01, "truth_width_error": 0.01}
+    # Statistics explain the first, not the second.
+    content["steps"]["VUT"]["x"][0] |= {"truth_width": 1.045}
+    content["steps"]["VUT"]["y"][3] |= {"truth_width": 0.94}
+    text = accuracy_table(content)
+    assert "0.940(10)" in text
+    assert "widths of steps: 2 of 480 outside 1 ± 0.03, 1 by more than two standard errors." in text
 
 
 def test_another_dataset_is_refused(run):

@@ -5,7 +5,7 @@ import pytest
 
 from parkf.training.momentum import momentum_bins
 from parkf.training.rows import COMPONENTS
-from parkf.training.spread import Spreads
+from parkf.training.spread import Spreads, core_error
 
 COUNT = 200_000
 
@@ -55,6 +55,19 @@ def test_blocks_do_not_matter(rows):
 def test_core_of_a_normal_distribution_is_its_width(rows):
     for width in _spreads(rows, 1).truth_width().values():
         assert width == pytest.approx(1.1, rel=0.015)
+
+
+def test_the_error_of_a_core_is_the_spread_of_cores():
+    random = np.random.default_rng(4)
+    qop, n = np.full(2000, 2e-4), 2000
+    widths = []
+    for _ in range(300):
+        spreads = Spreads()
+        truth = {c: 2.0 * random.normal(size=n) for c in COMPONENTS}
+        spreads.add(qop, truth, truth, dict.fromkeys(COMPONENTS, np.ones(n)))
+        widths += spreads.truth_width().values()
+    # 1200 widths: their spread is known to two per cent.
+    assert core_error(2.0, n) == pytest.approx(np.std(widths), rel=0.08)
 
 
 def test_tails_are_no_core(rows):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from parkf.training.result import BinAccuracy, FitResult
+from parkf.training.spread import core_error
 
 # δ_par/σ_MS above 3 GeV: a quarter adds 3% to the scattering in quadrature, one doubles its square.
 RATIO_GREEN, RATIO_AMBER = 0.25, 1.0
@@ -47,7 +48,7 @@ def light(fit: FitResult) -> Light:
 
 def _off(width: float, n: int) -> float:
     """Give the distance from one beyond what statistics explain (two standard errors)."""
-    return float(max(abs(width - 1) - 2 * width / (2 * n) ** 0.5, 0.0))
+    return max(abs(width - 1) - 2 * core_error(width, n), 0.0)
 
 
 def _place(label: str, row: BinAccuracy) -> str:

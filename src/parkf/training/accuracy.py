@@ -18,7 +18,7 @@ from parkf.training.magnet_table import load_table
 from parkf.training.minimise import F64
 from parkf.training.result import BinAccuracy, FitResult, load_results
 from parkf.training.rows import COMPONENTS, Rows, StoredRows, read_batches, store_sets
-from parkf.training.spread import Spreads
+from parkf.training.spread import Spreads, core_error
 from parkf.training.stiff import measure_stiff
 from parkf.training.train import add_residuals
 from parkf.training.trained import Trained
@@ -49,7 +49,7 @@ def measure_accuracy(
     dict
         ``forms``: name of the set of forms;
         ``steps.<step>.<component>``: list of {p_min, p_max (GeV), mean, rms, q68, q99 (mm or rad),
-        ratio_rms, truth_width, n};
+        ratio_rms, truth_width, truth_width_error, n};
         ``chain.<component>``: the same from the last VELO hit to the first SciFi layer, against the truth and
         in units of the covariance predicted over all steps between;
         ``stiff.<step>.<component>``: |δ_par| at 1 TeV, in float64 and float32, of :func:`measure_stiff`;
@@ -131,5 +131,7 @@ def _magnets(forms: Forms, p: F64, rows: Rows) -> dict[str, F64]:
 def _collect(bins: list[BinAccuracy]) -> dict[str, list[dict[str, Any]]]:
     collected: dict[str, list[dict[str, Any]]] = {name: [] for name in COMPONENTS}
     for one in bins:
-        collected[one.component].append({name: getattr(one, name) for name in _FIELDS})
+        error = None if one.truth_width is None else core_error(one.truth_width, one.n)
+        figures = {name: getattr(one, name) for name in _FIELDS}
+        collected[one.component].append({**figures, "truth_width_error": error})
     return collected

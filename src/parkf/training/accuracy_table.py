@@ -8,6 +8,8 @@ from parkf.training.momentum import BINS
 from parkf.training.rows import COMPONENTS
 
 Accuracy = Mapping[str, Any]
+# How far from one core widths may be.
+STEP_BAND, CHAIN_BAND = 0.03, 0.05
 
 
 def accuracy_table(accuracy: Accuracy, beside: Accuracy | None = None) -> str:
@@ -23,8 +25,11 @@ def accuracy_table(accuracy: Accuracy, beside: Accuracy | None = None) -> str:
     header = ["step", "", "forms", *(f"δ {b}" for b in bins), *(f"w {b}" for b in bins)]
     text = [
         "δ: RMS of (form − Runge–Kutta)/σ_MS; w: core width of (form − truth)/σ; by momentum in GeV.",
+        "In brackets: the width's standard error, in units of its last digit.",
         "chain: last VELO hit to first SciFi layer, against the covariance predicted over all steps.",
         aligned(header, list(_rows(measured))),
+        "",
+        *(line for one in measured for line in _widths(one)),
         "",
         "At 1 TeV, 99% and largest |δ| in mm or rad; the same in float32.",
         aligned(
@@ -44,13 +49,35 @@ def _rows(measured: list[Accuracy]) -> Iterator[list[object]]:
                 yield [
                     *(name, component, one["forms"]),
                     *(_number(found.get(low), ratios) for low, _ in BINS),
-                    *(_number(found.get(low), ["truth_width"]) for low, _ in BINS),
+                    *(_width(found.get(low)) for low, _ in BINS),
                 ]
 
 
 def _number(row: Mapping[str, Any] | None, keys: list[str]) -> str | None:
     values = [row[key] for key in keys if row is not None and row[key] is not None]
     return f"{values[0]:.3f}" if values else None
+
+
+def _width(row: Mapping[str, Any] | None) -> str | None:
+    if row is None or row["truth_width"] is None:
+        return None
+    return f"{row['truth_width']:.3f}({1e3 * row['truth_width_error']:.0f})"
+
+
+def _widths(one: Accuracy) -> Iterator[str]:
+    """Count widths that are not one, and those of which statistics can tell."""
+    for what, steps, band in (
+        ("widths of steps", one["steps"], STEP_BAND),
+        ("chain", {"": one["chain"]}, CHAIN_BAND),
+    ):
+        rows = [row for step in steps.values() for bins in step.values() for row in bins]
+        rows = [row for row in rows if row["truth_width"] is not None]
+        off = [(abs(row["truth_width"] - 1) - band, row["truth_width_error"]) for row in rows]
+        outside, known = sum(d > 0 for d, _ in off), sum(d > 2 * error for d, error in off)
+        yield (
+            f"{one['forms']}, {what}: {outside} of {len(rows)} outside 1 ± {band:g}, "
+            f"{known} by more than two standard errors."
+        )
 
 
 def _stiff(measured: list[Accuracy]) -> Iterator[list[object]]:

@@ -17,10 +17,10 @@ from parkf.training.rows import COMPONENTS, Rows, truth_residual
 TAIL_START = 0.03
 # The lower one changes a normal core by less than a per mille, and keeps far rows from deciding alone.
 TAIL_LIMITS = (1e-3, 0.5)
-# Fixed: a floating width would narrow the tail onto the core's flanks, and the core with it. The likelihood
-# rises down to here and little below. A wider tail leaves its near part to the core: with 2.5, the core comes
-# out 1% wider than what lies within two widths has it.
-TAIL_WIDTH = 1.7
+# Fixed: a floating width would narrow the tail onto the core's flanks, and the core with it. With 2 to 2.5,
+# cores of scattering in layers come out 1% to 2% wider than what lies within two widths has them, cores below
+# normal tails as much narrower.
+TAIL_WIDTH = 2.2
 # Where Minuit tries a correlation beyond this one, a parabola brings it back.
 LARGEST_CORRELATION = 0.9999
 WALL = 1e3
