@@ -10,6 +10,7 @@ from pathlib import Path
 from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.steps import FORMS
+from parkf.tables import PARTICLES, STEP_DATA
 from parkf.workflow import SCHEMES, Run, load_config
 
 if not config:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -46,3 +48,12 @@ def test_an_interrupted_writer_leaves_nothing(tmp_path):
         writer.write_table(_one_row(STATES))
         raise RuntimeError("killed half-way")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_content_says_what_is_in_a_file_and_nothing_of_how():
+    """What rules of the workflow depend on: a change of a column makes its files again."""
+    assert PARTICLES.content.startswith("particles 1: event int32, particle int32, collision int16, ")
+    assert PARTICLES.content.endswith("z_end double")
+    contents = {table.content for table in (PARTICLES, STATES, replace(STATES, version=2), CANDIDATES)}
+    assert len(contents) == 4
+    assert STATES.with_columns((("more", pa.int8()),)).content == f"{STATES.content}, more int8"

@@ -37,6 +37,12 @@ class Table:
         """Arrow schema with name and version in its metadata."""
         return pa.schema(list(self.columns), metadata={"parkf.table": f"{self.name} {self.version}"})
 
+    @property
+    def content(self) -> str:
+        """Name, version and columns in one line: what a file of this table depends on, whatever writes it."""
+        columns = (f"{name} {kind}" for name, kind in self.columns)
+        return f"{self.name} {self.version}: {', '.join(columns)}"
+
     def with_columns(self, columns: tuple[tuple[str, pa.DataType], ...]) -> "Table":
         """Return the table with more columns, which readers of this one pass over."""
         return Table(self.name, self.version, self.columns + columns)

@@ -32,7 +32,8 @@ else:
         output:
             f"{RESULTS}/datasets/{{step}}.parquet",
         params:
-            code=code("parkf/datasets/checks.py", "parkf/tables.py"),
+            code=code("parkf/datasets/checks.py"),
+            table=STEP_DATA.content,
         log:
             f"{RESULTS}/logs/adopt-{{step}}.log",
         shell:

@@ -37,8 +37,9 @@ rule generate:
             "parkf/simulation/generator.py",
             "parkf/simulation/interactions.py",
             "parkf/simulation/randomness.py",
-            "parkf/tables.py",
         ),
+        # Not the code that writes tables: files of another making hold the same particles.
+        table=PARTICLES.content,
     threads: 2
     log:
         f"{RESULTS}/logs/generate-{{sample}}.log",
@@ -65,8 +66,9 @@ rule generate_signal:
             "parkf/simulation/generator.py",
             "parkf/simulation/interactions.py",
             "parkf/simulation/randomness.py",
-            "parkf/tables.py",
         ),
+        # Not the code that writes tables: files of another making hold the same particles.
+        table=PARTICLES.content,
     threads: 2
     log:
         f"{RESULTS}/logs/generate-{{signal}}_{{polarity}}.log",
