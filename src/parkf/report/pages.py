@@ -103,6 +103,7 @@ def _overview(
         "tables": {
             "momentum": tables.momentum(measured),
             "pulls": tables.pulls(measured),
+            "masses": tables.masses(measured),
             "precision": tables.precision(validation["precision"]),
             "magnet": tables.magnet(fiducial),
             "steps": _steps(fits),

@@ -60,6 +60,27 @@ def pulls(fits: Mapping[str, Any]) -> Cells:
     return Cells(head, rows)
 
 
+def masses(fits: Mapping[str, Any]) -> Cells:
+    """Mean and width of each mass peak, and the core widths that momenta and directions give alone, MeV."""
+    return Cells(
+        ["signal", "fit", "pairs", "mean [MeV]", "width", "core, of momenta", "of directions"],
+        [
+            [
+                signal,
+                FIT_NAMES[name],
+                str(peak["n"]),
+                f"{peak['mean']:.2f} ± {peak['mean_error']:.2f}",
+                f"{peak['width']:.2f} ± {peak['width_error']:.2f}",
+                f"{peak['parts']['momenta']:.2f}",
+                f"{peak['parts']['directions']:.2f}",
+            ]
+            for name, fit in fits.items()
+            for signal, peak in sorted(fit.get("masses", {}).items())
+        ],
+        text=("signal", "fit"),
+    )
+
+
 def precision(content: Mapping[str, Any]) -> Cells:
     """Differences of float32 and float64: in units of the error, and relative for χ²."""
     quantiles = ("q50", "q99", "q999")
