@@ -48,7 +48,7 @@ def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
         shutil.copy2(tmp_path / "nominal.yaml", alignment)
     # Collisions, field and magnet table know nothing of the alignment.
     assert jobs.keys().isdisjoint({"generate", "field", "table"})
-    assert jobs["simulate"] == 4
+    assert jobs["simulate"] == 6  # states to train on; hits, and fates, of what validates
     assert jobs["train"] == 7
 
 
