@@ -215,6 +215,8 @@ def test_solution_from_both_ends_is_the_solution():
     assert got.tobytes() == same.tobytes()
     expected = scipy.sparse.linalg.spsolve(matrix.tocsc(), right.reshape(2 * BINS, 3))
     np.testing.assert_allclose(got.reshape(2 * BINS, 3), expected, atol=1e-10)
+    single = solve(Matrix(lambda first, d: blocks[first, d], 2), right, 1, np.float32)
+    np.testing.assert_allclose(single.reshape(2 * BINS, 3), expected, atol=1e-5)
 
 
 def test_too_few_rays_are_refused():

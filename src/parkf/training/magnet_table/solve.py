@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parkf.training.magnet_table.band import Matrix, solve
+from parkf.training.magnet_table.band import Matrix, Precision, solve
 from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64
 from parkf.training.magnet_table.sums import BINS, DISTANCES, Rows, accumulate
 
@@ -40,7 +40,9 @@ def stiffness(degrees: Sequence[int]) -> F64:
     return np.concatenate([f * n**SMOOTHING_ORDER for f, n in zip(factors, orders, strict=True)])
 
 
-def solve_grid(rows: Rows, targets: F64, degrees: Sequence[int], threads: int) -> F64:
+def solve_grid(
+    rows: Rows, targets: F64, degrees: Sequence[int], threads: int, precision: Precision = np.float64
+) -> F64:
     """Least squares of targets ≈ Σ_bins weight · (T_{n−1}(f) and u·T_{n−1}(f)) · coefficients of the bin.
 
     Parameters
@@ -53,6 +55,8 @@ def solve_grid(rows: Rows, targets: F64, degrees: Sequence[int], threads: int) -
         Of the terms with 1, u_x and u_y.
     threads : int
         Cores; the result does not depend on it.
+    precision : {numpy.float64, numpy.float32}
+        Of the solution; sums are float64.
 
     Returns
     -------
@@ -79,7 +83,7 @@ def solve_grid(rows: Rows, targets: F64, degrees: Sequence[int], threads: int) -
             found += differences[first, distance] * smooth
         return found
 
-    return solve(Matrix(block, m), normal.right, threads)
+    return solve(Matrix(block, m), normal.right, threads, precision)
 
 
 def _second_differences() -> F64:

@@ -11,6 +11,7 @@ from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Beam
 from parkf.steps import FORMS, TABLE_SHAPE
 from parkf.training.magnet_table.accuracy import table_accuracy
+from parkf.training.magnet_table.band import Precision
 from parkf.training.magnet_table.form import (
     BINS_X,
     BINS_Y,
@@ -95,7 +96,7 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
     with threadpool_limits(1):
         _fit_plane("y", rays, rows, header, threads, coefficients)
         # In the plane of the bend a first look tells which rays will be in the tail.
-        _fit_plane("x", rays, rows, header, threads, coefficients)
+        _fit_plane("x", rays, rows, header, threads, coefficients, np.float32)
         missed = _table(header, coefficients).extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
         rows = replace(rows, weight=second_weights(weights, rows.f, missed[:, 0]))
         _fit_plane("x", rays, rows, header, threads, coefficients)
@@ -127,12 +128,20 @@ def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, Weights]:
     return rays, rows, weights
 
 
-def _fit_plane(plane: str, rays: Rays, rows: Rows, header: Header, threads: int, coefficients: F64) -> None:
+def _fit_plane(
+    plane: str,
+    rays: Rays,
+    rows: Rows,
+    header: Header,
+    threads: int,
+    coefficients: F64,
+    precision: Precision = np.float64,
+) -> None:
     """Fit position and slope of a plane, which share their matrix, into `coefficients` (bins, 80)."""
     components = (plane, f"t{plane}")
     pieces = {component: polynomials(header.form, component) for component in components}
     degrees = [place.stop - place.start for _, place in pieces[plane]]
-    solution = solve_grid(rows, _targets(plane, rays, header, rows.f), degrees, threads)
+    solution = solve_grid(rows, _targets(plane, rays, header, rows.f), degrees, threads, precision)
     ends = np.cumsum(degrees)
     for c, component in enumerate(components):
         for (_, place), end, degree in zip(pieces[component], ends, degrees, strict=True):
