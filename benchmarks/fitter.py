@@ -31,7 +31,7 @@ from kalman_toy import Toy, generate
 
 SCHEMES = {"smoother": True, "forward_backward": False}
 VELO_HITS = 10
-# The figures are those of the first, where the arithmetic is measured: large enough that the call itself, 11 µs,
+# The figures are those of the first, where arithmetic is measured: large enough that the call itself, 11 µs,
 # does not count, and small enough for the third-level cache. `batch` has all.
 SIZES = (4096, 32768, 262144)
 RESULT_BYTES = 20 * 4

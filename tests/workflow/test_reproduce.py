@@ -37,7 +37,7 @@ def checkout(finished):
         (finished.folder / name).symlink_to(ROOT / name)
     (finished.folder / "gates.yaml").write_text(GATES)
     code, text = params(finished, "publish", "results/smoke/set", "--gates", "gates.yaml", "--year", 2026)
-    assert (code, text) == (0, "published params/2026-run3-like-1-r001\n")
+    assert (code, text) == (0, "published params/2026-run3-like-2-r001\n")
     return finished
 
 
@@ -46,9 +46,9 @@ def reproduce(checkout, version):
 
 
 def test_same_bytes_on_one_core(checkout):
-    code, text = reproduce(checkout, "2026-run3-like-1-r001")
+    code, text = reproduce(checkout, "2026-run3-like-2-r001")
     assert code == 0, text[-5000:]
-    assert text.startswith("params/2026-run3-like-1-r001: identical, byte for byte\n")
+    assert text.startswith("params/2026-run3-like-2-r001: identical, byte for byte\n")
     for name in FILES:
         one, two = (
             checkout.folder / f"{run}/set/{name}" for run in ("results/smoke", "again/results/reproduced")
@@ -62,7 +62,7 @@ def test_a_changed_alignment_is_named(checkout):
     text = alignment.read_text()
     try:
         alignment.write_text(text.replace("scifi_layers: {}", "scifi_layers: {3: {x: 0.1}}"))
-        code, said = reproduce(checkout, "2026-run3-like-1-r001")
+        code, said = reproduce(checkout, "2026-run3-like-2-r001")
     finally:
         alignment.write_text(text)
     assert code == 2
@@ -89,9 +89,9 @@ def test_other_numbers_are_named(checkout):
         (other / f"{name}.json").write_text(str(figures).replace("'", '"'))
     code, text = params(checkout, "publish", other / "set", "--gates", "gates.yaml", "--year", 2026)
     assert code == 0, text
-    code, text = reproduce(checkout, "2026-run3-like-1-r002")
+    code, text = reproduce(checkout, "2026-run3-like-2-r002")
     assert code == 1, text[-5000:]
-    assert "params/2026-run3-like-1-r002: NOT identical" in text
+    assert "params/2026-run3-like-2-r002: NOT identical" in text
     (row,) = [line.split() for line in text.splitlines() if line.startswith("UT ")]
     assert row[-4] == number.name
     assert float(row[-1]) == pytest.approx(-3 / np.sqrt(2), rel=1e-2)
