@@ -3,6 +3,7 @@ VENV := .venv
 PYTHON ?= python3
 RUN ?= default
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+# Targets follow a --, or they are taken for more configuration files.
 SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/local --cores $(CORES) \
 	--configfile workflow/config/$(RUN).yaml
 
@@ -27,7 +28,7 @@ dry-run: build  ## what a run would do now
 	$(SNAKEMAKE) --dry-run
 
 publish: build  ## publish the set of results/$(RUN) to params/, if it meets its gates
-	$(SNAKEMAKE) publish
+	$(SNAKEMAKE) -- publish
 	@cat results/$(RUN)/published.json
 
 smoke paper: build  ## the run for tests; 10,000 events a polarity
