@@ -37,10 +37,10 @@ def draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> str:
     places, names = range(len(bins)), _labels(variable, bins)
     with figure(3, width=3.8, height=2.6) as drawn:
         core, pulls, kept = drawn.axes
-        core.errorbar(
-            places, [100 * b["core"] for b in bins], yerr=[100 * b["core_error"] for b in bins], fmt="o"
-        )
-        core.set(ylabel="core width of δp/p [%]", ylim=(0, None))
+        widths = [100 * b["core"] for b in bins]
+        core.errorbar(places, widths, yerr=[100 * b["core_error"] for b in bins], fmt="o")
+        # By itself the axis would end at the points where all are alike.
+        core.set(ylabel="core width of δp/p [%]", ylim=(0, 1.2 * max(widths)))
         for component, text in COMPONENTS.items():
             pulls.plot(places, [b["pulls"][component] for b in bins], "o-", ms=3, lw=0.8, label=text)
         pulls.axhspan(0.95, 1.05, color="grey", alpha=0.15, lw=0)
