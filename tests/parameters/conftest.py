@@ -7,7 +7,7 @@ import pytest
 from parkf.parameters.imported import imported
 from parkf.parameters.manifest import Constants, Manifest
 from parkf.parameters.parameter_set import ParameterSet
-from parkf.steps import FORMS, TABLE_SHAPE
+from parkf.steps import FORMS, TABLE_SHAPE, Forms
 from parkf.steps.magnet import HEADER
 
 PRODUCTION = FORMS["production"]
@@ -16,14 +16,24 @@ META = [2665, 7826, 1500, -29.5, -35, 310, -140, 0.3, 0.25, 2500, 0.005, 60, 50,
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "kalman")]
 
 
-@pytest.fixture
-def parameters() -> ParameterSet:
-    """A set of random numbers: whole, but of no detector."""
+def random_set(forms: Forms) -> ParameterSet:
+    """Make a set of random numbers: whole, but of no detector."""
     random = np.random.default_rng(7)
-    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in PRODUCTION.blocks}
+    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in forms.blocks}
     table = random.normal(size=TABLE_SHAPE).astype(np.float32)
     constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)
-    return imported(PRODUCTION, blocks, table, constants, inputs={"field": "abc"}, source="test")
+    return imported(forms, blocks, table, constants, inputs={"field": "abc"}, source="test")
+
+
+@pytest.fixture
+def parameters() -> ParameterSet:
+    return random_set(PRODUCTION)
+
+
+@pytest.fixture
+def better() -> ParameterSet:
+    """The same of the improved forms."""
+    return random_set(FORMS["improved"])
 
 
 @pytest.fixture

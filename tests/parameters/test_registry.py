@@ -47,6 +47,14 @@ def test_names_sort_and_sets_follow_each_other(made, sets):
     assert [m.constants.beam_x for m in manifests] == [0, 1, 2]
 
 
+def test_sets_of_other_forms_stand_side_by_side(made, better, sets, tmp_path):
+    manifest = better.manifest.model_copy(update={"detector": "run3"})
+    ParameterSet(better.constant, better.table, manifest).save(tmp_path / "better")
+    folders = (made(0), tmp_path / "better", made(1))
+    names = [sets.publish(folder, year=2025, gates=GATES) for folder in folders]
+    assert [sets.load(name).manifest.supersedes for name in names] == [None, None, names[0]]
+
+
 def test_validity_is_recorded(made, sets):
     validity = Validity(first_run=300_000, last_run=None, first_time=None, last_time=None)
     version = sets.publish(made(1), year=2026, gates=GATES, validity=validity)

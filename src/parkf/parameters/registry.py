@@ -203,7 +203,8 @@ class Registry:
             assert found is not None
             if found["detector"] != manifest.detector:
                 continue
-            if self.withdrawal(version) is None:
+            # A fitter that reads one layout has no use for a set of the other.
+            if other.forms == manifest.forms and self.withdrawal(version) is None:
                 supersedes = version
             if int(found["year"]) == year:
                 revision = max(revision, int(found["revision"]))
