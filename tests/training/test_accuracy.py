@@ -119,6 +119,13 @@ def test_the_table_puts_forms_beside_each_other(run):
     assert any(line.startswith("TFT") and "e-" in line for line in lines)
 
 
+def test_the_magnet_table_is_printed_by_momentum(run):
+    row = {"component": "x", "p_min": 3.0, "p_max": 5.0, "q68": 0.0428, "q99": 0.1733, "largest": 1.0, "n": 9}
+    content = _measure(run) | {"table": {"fiducial": [], "full": [row]}}
+    (line,) = (line for line in accuracy_table(content).splitlines() if "0.0428 / 0.173" in line)
+    assert line.split()[:2] == ["x", "improved"]
+
+
 def test_the_table_counts_widths_that_are_not_one(run):
     content = _measure(run)
     for bins in content["steps"].values():

@@ -99,8 +99,6 @@ rule accuracy:
     output:
         f"{RESULTS}/accuracy.json",
     params:
-        fits=f"{RESULTS}/fits",
-        datasets=f"{RESULTS}/datasets",
         folder=f"{RESULTS}/set",
         code=code("parkf/training"),
     log:
@@ -108,5 +106,5 @@ rule accuracy:
     benchmark:
         f"{RESULTS}/benchmarks/accuracy.tsv"
     shell:
-        "parkf accuracy {output} --set {params.folder} --fits {params.fits} --datasets {params.datasets}"
-        " --table {input.table} --table-accuracy {input.table_accuracy} --field {input.field} > {log} 2>&1"
+        # The set's run has all the inputs.
+        "parkf accuracy {params.folder} --output {output} > {log} 2>&1"

@@ -45,7 +45,7 @@ class KernelPrinter(CXX17CodePrinter):
     def _print_Pow(self, expr: sp.Pow) -> str:  # noqa: N802
         base, exponent = expr.args
         if exponent.is_negative:
-            raise ValueError(f"{expr}: inverse powers are for shared_inverses")
+            raise ValueError(f"{expr}: inverse powers are written as powers of Inverse first")
         text = self._print(base)
         whole, quarters = divmod(4 * exponent, 4)
         if not quarters.is_integer:

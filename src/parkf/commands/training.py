@@ -145,25 +145,27 @@ def assemble(
 
 @app.command()
 def accuracy(
-    output: Path,
-    fits: Annotated[Path, typer.Option(help="Folder of the fits of all steps.")],
-    datasets: Annotated[Path, typer.Option(help="Folder of the step datasets.")],
-    table: Annotated[Path, typer.Option(help="Magnet table.")],
-    table_accuracy: Annotated[Path, typer.Option(help="Accuracy of the magnet table.")],
-    parameters: Annotated[Path, typer.Option("--set", help="Folder of the set made of fits and table.")],
-    field: FieldFile,
+    parameters: Annotated[Path, typer.Argument(metavar="SET", help="Set of a run: results/<run>/set.")],
+    output: Annotated[Path | None, typer.Option(help="Write accuracy.json here, too.")] = None,
     beside: Annotated[
         Path | None, typer.Option(help="accuracy.json of other forms, to print in the same table.")
     ] = None,
 ) -> None:
-    """Compare every step and the table with Runge-Kutta, in momentum bins."""
+    """Compare every step and the table of a run's set with Runge-Kutta, in momentum bins."""
     from parkf.detector.field import FieldMap
     from parkf.files import read_json, write_json
     from parkf.parameters.assembly import check_made_of
     from parkf.training.accuracy import measure_accuracy
     from parkf.training.accuracy_table import accuracy_table
 
+    run = parameters.parent
+    fits, table = run / "fits", run / "table/table.npz"
+    if not fits.is_dir():
+        raise ParkfError(f"{parameters}: no fits in {run}; expected the set of a run, results/<run>/set")
     blobs = check_made_of(parameters, fits, table)
-    measured = measure_accuracy(fits, datasets, table, table_accuracy, FieldMap.load(field))
-    write_json(output, {**measured, "set": blobs.fingerprints()})
+    measured = measure_accuracy(
+        fits, run / "datasets", table, table.with_name("accuracy.json"), FieldMap.load(run / "field.npz")
+    )
+    if output is not None:
+        write_json(output, {**measured, "set": blobs.fingerprints()})
     print(accuracy_table(measured, read_json(beside) if beside else None))

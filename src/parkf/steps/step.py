@@ -153,7 +153,7 @@ class Step:
 
         def derivative(form: sp.Expr, v: sp.Symbol) -> sp.Expr:
             of_dz = (sp.diff(way, v) - dz * sp.diff(slant, v)) * per_slant
-            return state_derivative(form, v) + (of_dz and state_derivative(form, dz) * of_dz)
+            return state_derivative(form, v) + state_derivative(form, dz) * of_dz
 
         forms = [self._by_parts(self.outputs[name]) for name in COMPONENTS]
         return sp.Matrix([*([derivative(form, v) for v in (*STATE, k)] for form in forms), [0, 0, 0, 0, 1]])
