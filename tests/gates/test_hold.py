@@ -62,6 +62,18 @@ def test_the_worst_of_several_decides(run, bounds, met, worst):
     assert (gate.at_least, gate.at_most) == (bounds.get("at_least"), bounds.get("at_most"))
 
 
+@pytest.mark.parametrize(("errors", "met"), [(0, False), (0.4, False), (0.6, True)])
+def test_bounds_give_way_by_errors(run, errors, met):
+    gate = held(run, figure=CORE, at_least=0.001, at_most=0.0049, errors=errors)
+    assert gate.met is met
+    assert gate.at_most == pytest.approx(0.0049 + errors * 0.0002)
+    assert gate.bar == "0.001 to 0.0049" + (f", give or take {errors} errors" if errors else "")
+
+
+def test_a_figure_without_an_error_has_the_bounds_as_they_are(run):
+    assert not held(run, figure=BIAS, at_least=-0.001, errors=5).met
+
+
 def test_what_is_shown(run):
     gate = held(run, figure=CORE, at_most=0.01, unit="%")
     assert (gate.measured, gate.bar) == ("0.500 ± 0.020 % (5–10 GeV)", "≤ 1 %")

@@ -56,7 +56,7 @@ def inputs(tmp_path):
     return tmp_path
 
 
-def _assemble(folder, alignment=ALIGNMENT):
+def _assemble(folder, alignment=ALIGNMENT, configuration=None):
     return assemble(
         folder / "fits",
         folder / "table.npz",
@@ -64,6 +64,7 @@ def _assemble(folder, alignment=ALIGNMENT):
         alignment=alignment,
         field=folder / "field.npz",
         seed=5,
+        configuration=configuration,
     )
 
 
@@ -176,3 +177,32 @@ def test_the_manifest_says_how_it_was_trained(inputs):
     assert made.manifest.configuration == {"seed": "5", "events.training": "80"}
     assert made.manifest.inputs["code"] == "abc"
     assert _assemble(inputs).manifest.configuration is None
+
+
+def test_a_set_holds_the_noise_of_a_fit(inputs, tmp_path):
+    plain = _assemble(inputs)
+    wide = _assemble(inputs, configuration={"training": {"noise_scale": {"UT": 1.1, "BEAM": 1.2}}})
+    assert wide.manifest.configuration == {
+        "training.noise_scale.UT": "1.1",
+        "training.noise_scale.BEAM": "1.2",
+    }
+    for block in ("V", "VUT", "UTTF", "TFT", "T", "TLayer"):
+        assert (wide.block(block) == plain.block(block)).all()
+    widths = [p.kind == "noise" and "correlation" not in p.text for p in STEPS["UT"].parameters]
+    np.testing.assert_allclose(wide.block("UT"), plain.block("UT") * np.where(widths, 1.1, 1.0), rtol=1e-6)
+    assert wide.block("BEAM")[:, 0] == pytest.approx(plain.block("BEAM")[:, 0] * 1.44)
+    # A number and its error grow together, wherever the error is read from.
+    wide.save(tmp_path / "set")
+    rows = list(explain(tmp_path / "set", fits=inputs / "fits"))
+    told = [row[6] for row in rows if row[0] == "UT"]
+    described = next(block for block in wide.manifest.layout if block.name == "UT")
+    assert told == [number.error for one in described.sets for number in one.numbers]
+    assert sorted({error for error in told if error is not None}) == pytest.approx([0.5, 0.55])
+    # The fits of single steps are still what the set is made of.
+    assert check_made_of(tmp_path / "set", inputs / "fits", inputs / "table.npz") == wide.manifest.blobs
+
+
+def test_no_factor_is_one(inputs):
+    plain = _assemble(inputs)
+    for configuration in (None, {}, {"training": {"rays": 1}}, {"training": {"noise_scale": {"V": 1.0}}}):
+        assert _assemble(inputs, configuration=configuration).manifest.blobs == plain.manifest.blobs

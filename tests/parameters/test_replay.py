@@ -64,6 +64,18 @@ def test_the_same_inputs_are_run_with_the_same_configuration(trained, tmp_path, 
     assert not found.environment
 
 
+def test_a_set_from_before_the_noise_scale_is_made_without(trained, tmp_path, monkeypatch):
+    kept = {k: v for k, v in trained.manifest.configuration.items() if "noise_scale" not in k}
+    assert len(kept) == len(trained.manifest.configuration) - 6
+
+    def run(config, project, work, cores):
+        assert set(config["training"]["noise_scale"].values()) == {1.0}
+        trained.save(work / "results/reproduced/set")
+
+    monkeypatch.setattr(module, "_run", run)
+    assert replay(changed(trained, configuration=kept), ROOT, tmp_path, 1).identical
+
+
 @pytest.mark.parametrize("name", INPUTS)
 def test_another_input_is_named(trained, tmp_path, name):
     other = changed(trained, inputs=trained.manifest.inputs | {name: "0" * 64})

@@ -63,9 +63,13 @@ def _measure(run):
 
 def test_names_and_ratios(run):
     content = _measure(run)
-    assert set(content) == {"forms", "steps", "chain", "stiff", "table"}
+    assert set(content) == {"forms", "steps", "chain", "sums", "stiff", "table"}
     names = {"V.forward", "VUT", "TFT", *(f"UT.gap{i}" for i in range(3)), *(f"T.gap{i}" for i in range(11))}
     assert names <= set(content["steps"])
+    assert set(content["sums"]) == {"V", "VUT", "UT", "UTTF", "T"}
+    # Nothing in the toys scatters but their misfit, which is normal: sums are as wide as one.
+    widths = [row["width"] for row in content["sums"]["UT"]["x"]]
+    assert widths == pytest.approx([widths[0]] * 5, rel=0.05)
     for name in names - {"TFT"}:
         for component in ("x", "y", "tx", "ty"):
             bins = content["steps"][name][component]

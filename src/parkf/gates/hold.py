@@ -74,17 +74,18 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
             at_most=threshold.at_most,
             reason=threshold.reason,
         )
-    worst = min(figures, key=lambda found: _room(threshold, found.value))
+    worst = min(figures, key=lambda found: _room(threshold, found))
+    least, most = _bounds(threshold, worst)
     return Gate(
         what=threshold.gate,
         measured=_shown(threshold, worst, with_place=len(figures) > 1)
         + (f"; {len(figures)} of {threshold.count} measured" if len(figures) < threshold.count else ""),
         bar=bar,
-        met=_room(threshold, worst.value) >= 0 and len(figures) >= threshold.count,
+        met=_room(threshold, worst) >= 0 and len(figures) >= threshold.count,
         figure=f"{file}.json: {worst.path}",
         value=worst.value if math.isfinite(worst.value) else None,
-        at_least=threshold.at_least,
-        at_most=threshold.at_most,
+        at_least=least,
+        at_most=most,
         reason=threshold.reason,
     )
 
@@ -105,13 +106,22 @@ def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
     return [Found(a.path, a.place, a.value / b.value, None) for a, b in zip(above, below, strict=True)]
 
 
-def _room(threshold: Threshold, value: float) -> float:
+def _bounds(threshold: Threshold, found: Found) -> tuple[float | None, float | None]:
+    """Bounds for a figure, which give way by so many of its errors."""
+    error = found.error if found.error is not None and math.isfinite(found.error) else 0.0
+    give = threshold.errors * error
+    least = None if threshold.at_least is None else threshold.at_least - give
+    return least, None if threshold.at_most is None else threshold.at_most + give
+
+
+def _room(threshold: Threshold, found: Found) -> float:
     """How far inside its bounds a figure is; negative beyond them, and for what is no number."""
-    if not math.isfinite(value):
+    if not math.isfinite(found.value):
         return -math.inf
-    least = -math.inf if threshold.at_least is None else threshold.at_least
-    most = math.inf if threshold.at_most is None else threshold.at_most
-    return min(value - least, most - value)
+    least, most = _bounds(threshold, found)
+    return min(
+        math.inf if least is None else found.value - least, math.inf if most is None else most - found.value
+    )
 
 
 def _shown(threshold: Threshold, found: Found, *, with_place: bool) -> str:
@@ -127,9 +137,10 @@ def _shown(threshold: Threshold, found: Found, *, with_place: bool) -> str:
 def _bar(threshold: Threshold) -> str:
     scale, unit = _unit(threshold)
     bounds = [None if b is None else f"{scale * b:.6g}" for b in (threshold.at_least, threshold.at_most)]
+    errors = f", give or take {threshold.errors:g} errors" if threshold.errors else ""
     if None not in bounds:
-        return f"{bounds[0]} to {bounds[1]}{unit}"
-    return (f"≥ {bounds[0]}" if bounds[1] is None else f"≤ {bounds[1]}") + unit
+        return f"{bounds[0]} to {bounds[1]}{unit}{errors}"
+    return (f"≥ {bounds[0]}" if bounds[1] is None else f"≤ {bounds[1]}") + unit + errors
 
 
 def _unit(threshold: Threshold) -> tuple[float, str]:

@@ -34,6 +34,12 @@ class Threshold(_Strict):
     count: int = Field(default=1, ge=1, description="How many figures there must be.")
     at_least: float | None = Field(default=None, description="Lower bound, included.")
     at_most: float | None = Field(default=None, description="Upper bound, included.")
+    errors: float = Field(
+        default=0.0,
+        ge=0,
+        le=5,
+        description="How many of a figure's own standard errors the bounds give way by.",
+    )
     unit: str = Field(
         default="", description="Of figure and bounds; '%': both are fractions, shown as percentages."
     )

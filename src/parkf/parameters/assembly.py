@@ -12,7 +12,7 @@ from parkf.detector.alignment import load_alignment
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
 from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.parameters.configuration import flat
+from parkf.parameters.configuration import flat, noise_scale
 from parkf.parameters.description import describe
 from parkf.parameters.imported import ALWAYS, EMPTY
 from parkf.parameters.manifest import (
@@ -27,6 +27,7 @@ from parkf.parameters.parameter_set import ParameterSet, load, with_blobs
 from parkf.steps import FORMS, Forms
 from parkf.training.magnet_table import load_table
 from parkf.training.result import FitResult, load_results
+from parkf.training.widening import widening
 
 F64 = NDArray[np.float64]
 
@@ -57,7 +58,8 @@ def assemble(
     seed : int
         Of the run.
     configuration : mapping of str to Any, optional
-        What of the run's configuration decides the training, for the manifest.
+        What of the run's configuration decides the training, for the manifest. Its ``training.noise_scale``
+        says by how much the noise of each kind of step is wider in a fit; 1 where it says nothing.
     inputs : mapping of str to str, optional
         Further fingerprints for the manifest.
 
@@ -72,14 +74,16 @@ def assemble(
     if results["UTTF"].table != sha256(table):
         raise ParkfError(f"{fits / 'UTTF.json'}: fitted with another magnet table than {table}; fit it again")
     forms = FORMS[results["UTTF"].forms]
+    said = None if configuration is None else flat(configuration)
     constant = np.full(forms.constant_count, np.nan)
+    grown = widenings(forms, said)
     for name, result in results.items():
-        _put(forms, constant, name, np.array([s.values for s in result.sets]))
+        _put(forms, constant, name, np.array([s.values for s in result.sets]) * grown[name])
     _put(forms, constant, "UTT_META", magnet.header[None].astype(np.float64))
     _put(forms, constant, "TLayer", scifi_layers(detector))
     _put(forms, constant, "UTLayer", detector.planes()[list(UT_PLANES), :1].T)
     errors = {
-        (name, i, j): error
+        (name, i, j): None if error is None else error * grown[name][j]
         for name, result in results.items()
         for i, one in enumerate(result.sets)
         for j, error in enumerate(one.errors)
@@ -111,7 +115,7 @@ def assemble(
             **(inputs or {}),
         },
         seeds={"run": seed},
-        configuration=None if configuration is None else flat(configuration),
+        configuration=said,
         steps={name: step.formula_hash() for name, step in forms.steps.items()},
         fits=[summary for result in results.values() for summary in _summaries(result)],
         gates=[],
@@ -120,6 +124,12 @@ def assemble(
         created=None,
     )
     return with_blobs(manifest, values, magnet.coefficients)
+
+
+def widenings(forms: Forms, configuration: Mapping[str, str] | None) -> dict[str, F64]:
+    """Give what the parameters (m,) of each step's fit are multiplied with in a set of this configuration."""
+    scales = noise_scale(configuration)
+    return {name: widening(step, scales.get(name, 1.0)) for name, step in forms.steps.items()}
 
 
 def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
@@ -131,9 +141,13 @@ def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
         When a file is missing or broken, or the set is of other numbers.
     """
     loaded, magnet = load(parameters), load_table(table)
+    grown = widenings(loaded.forms, loaded.manifest.configuration)
     for name, result in load_results(fits).items():
-        values = np.array([one.values for one in result.sets], dtype=np.float32)
-        if result.forms != loaded.manifest.forms or not np.array_equal(loaded.block(name), values):
+        same = result.forms == loaded.manifest.forms
+        if same:
+            values = np.array([one.values for one in result.sets]) * grown[name]
+            same = np.array_equal(loaded.block(name), values.astype(np.float32))
+        if not same:
             raise ParkfError(
                 f"{parameters}: block {name} is not that of {fits / f'{name}.json'}; assemble the set again"
             )

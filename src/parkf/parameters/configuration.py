@@ -6,6 +6,8 @@ from typing import Any
 
 from parkf.errors import ParkfError
 
+_NOISE_SCALE = "training.noise_scale."
+
 
 def flat(configuration: Mapping[str, Any]) -> dict[str, str]:
     """Flatten nested keys with dots; equal configurations give equal text."""
@@ -39,3 +41,16 @@ def nested(entries: Mapping[str, str]) -> dict[str, Any]:
         except ValueError as error:
             raise ParkfError(f"configuration.{key}: got {text:.40}, expected JSON") from error
     return configuration
+
+
+def noise_scale(entries: Mapping[str, str] | None) -> dict[str, float]:
+    """Give by what factor the noise in a set is wider than that of single steps, by kind of step.
+
+    Of the configuration in a manifest. A kind that it does not name has the factor 1: so have sets from
+    before there was one, and numbers that were imported.
+    """
+    return {
+        key.removeprefix(_NOISE_SCALE): float(json.loads(text))
+        for key, text in (entries or {}).items()
+        if key.startswith(_NOISE_SCALE)
+    }

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from parkf.parameters.assembly import widenings
 from parkf.parameters.layout import constant_numbers, table_numbers
 from parkf.parameters.parameter_set import load
 from parkf.training.result import load_results
@@ -38,8 +39,9 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
     """
     loaded = load(parameters)
     results = load_results(fits) if fits is not None else {}
+    grown = widenings(loaded.forms, loaded.manifest.configuration) if results else {}
     errors = {
-        (name, one.label, index): error
+        (name, one.label, index): None if error is None else error * float(grown[name][index])
         for name, result in results.items()
         for one in result.sets
         for index, error in enumerate(one.errors)

@@ -20,6 +20,7 @@ from parkf.training.result import BinAccuracy, FitResult, load_results
 from parkf.training.rows import COMPONENTS, Rows, StoredRows, read_batches, store_sets
 from parkf.training.spread import Spreads, core_error
 from parkf.training.stiff import measure_stiff
+from parkf.training.sums import measure_sums
 from parkf.training.train import add_residuals
 from parkf.training.trained import Trained
 
@@ -30,6 +31,9 @@ def measure_accuracy(
     fits: Path, datasets: Path, table: Path, table_accuracy: Path, field: FieldMap
 ) -> dict[str, Any]:
     """Collect the accuracy of all steps, of steps in a row, and of the magnet table.
+
+    All noise is that of single steps, as it was fitted: what a parameter set holds is wider by
+    ``training.noise_scale`` (:mod:`parkf.training.widening`).
 
     Parameters
     ----------
@@ -52,6 +56,7 @@ def measure_accuracy(
         ratio_rms, truth_width, truth_width_error, n};
         ``chain.<component>``: the same from the last VELO hit to the first SciFi layer, against the truth and
         in units of the covariance predicted over all steps between;
+        ``sums.<step>.<component>``: list of {steps, width}, of :func:`parkf.training.sums.measure_sums`;
         ``stiff.<step>.<component>``: |δ_par| at 1 TeV, in float64 and float32, of :func:`measure_stiff`;
         ``table.<region>``: list of {p_min, p_max, component, q68, q99, n}.
 
@@ -84,6 +89,7 @@ def measure_accuracy(
         "forms": forms.name,
         "steps": steps,
         "chain": chain,
+        "sums": measure_sums(trained),
         "stiff": stiff,
         "table": read_json(table_accuracy),
     }

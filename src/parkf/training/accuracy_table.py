@@ -6,6 +6,7 @@ from typing import Any
 from parkf.terminal import aligned
 from parkf.training.momentum import BINS
 from parkf.training.rows import COMPONENTS
+from parkf.training.sums import COUNTS
 
 Accuracy = Mapping[str, Any]
 # How far from one core widths may be.
@@ -30,6 +31,9 @@ def accuracy_table(accuracy: Accuracy, beside: Accuracy | None = None) -> str:
         aligned(header, list(_rows(measured))),
         "",
         *(line for one in measured for line in _widths(one)),
+        "",
+        f"Core width of (form − truth)/σ summed over so many like steps, {BINS[1][0]:g}-{BINS[-1][1]:g} GeV.",
+        aligned(["step", "", "forms", *map(str, COUNTS)], list(_sums(measured))),
         "",
         "Magnet table, rays over the full acceptance: 68% / 99% of |table − Runge–Kutta| in mm or rad.",
         aligned(["", "forms", *bins], list(_magnet(measured))),
@@ -81,6 +85,15 @@ def _widths(one: Accuracy) -> Iterator[str]:
             f"{one['forms']}, {what}: {outside} of {len(rows)} outside 1 ± {band:g}, "
             f"{known} by more than two standard errors."
         )
+
+
+def _sums(measured: list[Accuracy]) -> Iterator[list[object]]:
+    for name, components in measured[0]["sums"].items():
+        for component in components:
+            # Older files have none.
+            for one in (one for one in measured if "sums" in one):
+                widths = [f"{row['width']:.3f}" for row in one["sums"][name][component]]
+                yield [name, component, one["forms"], *widths]
 
 
 def _magnet(measured: list[Accuracy]) -> Iterator[list[object]]:

@@ -97,13 +97,13 @@ class Spreads:
         )
 
 
-def core_width(counts: NDArray[np.int64]) -> float:
+def core_width(counts: NDArray, edges: F64 = _PULL_EDGES) -> float:
     """Give the width of the normal core of a histogram of standardised differences.
 
     The mean square inside two widths to either side of the median determines it, so that tails count for
     nothing; for a normal distribution it is its width. Half the histogram's reach is the largest.
     """
-    centres = 0.5 * (_PULL_EDGES[1:] + _PULL_EDGES[:-1])
+    centres = 0.5 * (edges[1:] + edges[:-1])
     cumulative = np.cumsum(counts)
     middle = centres[np.searchsorted(cumulative, 0.5 * cumulative[-1])] if cumulative[-1] else 0.0
     squares = np.concatenate([[0.0], np.cumsum(counts * (centres - middle) ** 2)])
@@ -111,9 +111,9 @@ def core_width(counts: NDArray[np.int64]) -> float:
     width = 1.0
     for _ in range(100):
         ends = middle + np.array([-1, 1]) * _WINDOW * width
-        inside, square = (np.diff(np.interp(ends, _PULL_EDGES, sums))[0] for sums in (total, squares))
+        inside, square = (np.diff(np.interp(ends, edges, sums))[0] for sums in (total, squares))
         if inside == 0:
-            return _REACH / _WINDOW
+            return float(edges[-1]) / _WINDOW
         width, before = float(np.sqrt(square / inside / _VARIANCE_INSIDE)), width
         if abs(width - before) < 1e-6:
             break

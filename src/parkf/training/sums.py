@@ -1,0 +1,85 @@
+"""How wide the core of a sum of like steps is, in units of the quadratic sum of their σ.
+
+The distribution of (form − truth)/σ of single steps, folded with itself n times: as if n steps in a row had
+scattered alike and independently of each other, which they do. ``training.noise_scale`` of a configuration
+comes from here (:mod:`parkf.training.widening`).
+"""
+
+import numpy as np
+
+from parkf.training.magnet_hop import through_magnet
+from parkf.training.minimise import F64
+from parkf.training.momentum import BINS
+from parkf.training.rows import COMPONENTS, Rows, read_batches, select, truth_residual
+from parkf.training.spread import core_width
+from parkf.training.trained import Trained
+
+COUNTS = (1, 2, 4, 8, 16)
+STEPS = ("V", "VUT", "UT", "UTTF", "T")
+# Below, a step's own form may be farther from the truth than what scatters.
+LOWEST = BINS[1][0]
+# What is farther out, in σ, is counted at the end: it belongs to no core, however many steps there are.
+_REACH, _STEPS = 40.0, 4001
+_EDGES = np.linspace(-_REACH, _REACH, _STEPS + 1)
+
+
+def measure_sums(trained: Trained) -> dict[str, dict[str, list[dict[str, float]]]]:
+    """Measure the kinds of steps between hits, over all sets together, from 3 to 100 GeV.
+
+    Returns
+    -------
+    dict
+        ``<step>.<component>``: list of {steps, width}, for each of `COUNTS`.
+    """
+    return {name: _of_step(trained, name) for name in STEPS}
+
+
+def widths_of_sums(counts: F64) -> list[dict[str, float]]:
+    """Core widths of sums of so many independent numbers, over the root of how many.
+
+    Parameters
+    ----------
+    counts : (4001,) float64
+        Histogram of one such number from −40 to 40.
+    """
+    # Rotated so that the middle bin, at zero, is the first: what is folded then stays where it is.
+    one = np.fft.rfft(np.fft.ifftshift(counts / counts.sum()))
+    return [
+        {
+            "steps": n,
+            "width": core_width(
+                np.maximum(np.fft.fftshift(np.fft.irfft(one**n, len(counts))), 0.0), _EDGES / np.sqrt(n)
+            ),
+        }
+        for n in COUNTS
+    ]
+
+
+def _of_step(trained: Trained, name: str) -> dict[str, list[dict[str, float]]]:
+    counts = np.zeros((len(COMPONENTS), _STEPS))
+    joined = trained.forms.steps[name].joined
+    for batch in read_batches(trained.dataset(name)):
+        momentum = 1e-3 / np.abs(batch["qop"])
+        inside = (momentum >= LOWEST) & (momentum < BINS[-1][1])
+        numbers = np.where(inside, batch["set"] // joined, -1)
+        for number in range(len(trained.results[name].sets)):
+            rows = select(batch, numbers == number)
+            if len(rows["qop"]):
+                counts += _standardised(trained, name, number, rows)
+    return {component: widths_of_sums(counts[i]) for i, component in enumerate(COMPONENTS)}
+
+
+def _standardised(trained: Trained, name: str, number: int, rows: Rows) -> F64:
+    """Histograms of (form − truth)/σ, (4, steps)."""
+    functions, p = trained.step(name, number)
+    if name == "UTTF":
+        rows = through_magnet(functions, trained.table, rows, p)
+    predicted, noise = functions.predict(p, rows), functions.noise(p, rows)
+    edge = _EDGES[-2]
+    return np.array(
+        [
+            np.histogram(np.clip(truth_residual(predicted, rows, c) / noise[c], -edge, edge), _EDGES)[0]
+            for c in COMPONENTS
+        ],
+        dtype=np.float64,
+    )
