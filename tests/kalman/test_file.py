@@ -12,6 +12,7 @@ from parkf.kalman.candidates import from_arrow
 from parkf.kalman.fitted import common_set, fitted_with, set_metadata
 from parkf.kalman.interval import states_at_rich, without_outliers
 from parkf.tables import CANDIDATES, FITTED, RICH_PLANES
+from parkf.validation import throughput
 
 
 def rows(toy):
@@ -165,3 +166,16 @@ def test_another_table_is_refused(files, tmp_path):
     with pytest.raises(ParkfError, match="expected 'candidates 1'"):
         fit_file(files.set, tmp_path / "other.parquet", files.fitted)
     assert not files.fitted.exists()
+
+
+def test_throughput_is_measured_in_both_precisions_on_one_thread_and_several(toy, files, monkeypatch):
+    monkeypatch.setattr(throughput, "load", lambda folder: toy.parameters)
+    monkeypatch.setattr(throughput, "SHORTEST", 0.0)
+    found = throughput.measure_throughput(files.set, [files.candidates] * 2, threads=2)
+    assert found["tracks"] == 2000
+    assert found["device"]
+    kinds = [(rate["precision"], rate["threads"]) for rate in found["rates"]]
+    assert kinds == [("float32", 1), ("float32", 2), ("float64", 1), ("float64", 2)]
+    assert all(0 < rate["slowest"] <= rate["tracks_per_s"] <= rate["fastest"] for rate in found["rates"])
+    alone = throughput.measure_throughput(files.set, [files.candidates], threads=1)
+    assert [rate["threads"] for rate in alone["rates"]] == [1, 1]

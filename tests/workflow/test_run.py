@@ -23,6 +23,9 @@ def test_leaves_a_set_numbers_and_report(finished):
         assert 0.8 < validation["fits"]["parkf"]["pulls"][component]["width"] < 1.2
     stages = read_json(results / "stages.json")["stages"]
     assert {"table", "datasets", "train-UTTF", "validate"} <= stages.keys()
+    rates = read_json(results / "throughput.json")["rates"]
+    assert {rate["precision"] for rate in rates} == {"float32", "float64"}
+    assert all(rate["tracks_per_s"] > 1000 for rate in rates)
     assert "<svg" in (results / "report/index.html").read_text()
     assert not [path for path in results.rglob(".*") if path.is_file()], "half-written files"
 

@@ -21,6 +21,7 @@ rule report:
         f"{RESULTS}/validation.json",
         f"{RESULTS}/accuracy.json",
         f"{RESULTS}/stages.json",
+        f"{RESULTS}/throughput.json",
         rules.assemble.output,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
     output:

@@ -68,3 +68,21 @@ rule validate:
     shell:
         "parkf validate {params.results} {output} --samples '{params.samples}'"
         " --misaligned '{params.misaligned}' --signals '{params.signals}' --fits '{params.fits}' 2> {log}"
+
+
+rule throughput:
+    """A figure of the machine that the run took place on: alone on its cores, and in a file of its own."""
+    input:
+        rules.assemble.output,
+        f"{RESULTS}/validation.json",
+        candidates=[f"{RESULTS}/candidates/{s}.parquet" for s in RUN.samples("validation")],
+    output:
+        f"{RESULTS}/throughput.json",
+    params:
+        folder=f"{RESULTS}/set",
+        code=code("parkf/kalman", "parkf/codegen", "kernel", "parkf/validation/throughput.py"),
+    threads: workflow.cores or 2
+    log:
+        f"{RESULTS}/logs/throughput.log",
+    shell:
+        "parkf throughput {params.folder} '{input.candidates}' {output} --threads {threads} 2> {log}"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, aligned
+from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Threads, aligned
 
 app = typer.Typer()
 
@@ -57,6 +57,21 @@ def validate(
         for sample in f"{samples} {misaligned} {signals}".split()
     )
     write_json(output, measured)
+
+
+@app.command()
+def throughput(
+    parameters: Annotated[Path, typer.Argument(metavar="SET", help="A set's folder.")],
+    candidates: Annotated[str, typer.Argument(help="Files of candidates, separated by blanks.")],
+    output: Path,
+    threads: Threads = 1,
+) -> None:
+    """Time the fit of candidates in memory, on one thread and on several, in float32 and float64."""
+    from parkf.files import write_json
+    from parkf.validation.throughput import measure_throughput
+
+    files = [Path(name) for name in candidates.split()]
+    write_json(output, measure_throughput(parameters, files, threads=threads))
 
 
 @app.command()

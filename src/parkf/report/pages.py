@@ -46,7 +46,7 @@ def write_report(results: Path, index: Path, thresholds: Thresholds) -> None:
     for measured in (validation, validation.get("misaligned", {"fits": {}})):
         measured["fits"] = {name: measured["fits"][name] for name in FIT_NAMES if name in measured["fits"]}
     accuracy = read_json(results / "accuracy.json")
-    stages = read_json(results / "stages.json")
+    machine = {name: read_json(results / f"{name}.json") for name in ("stages", "throughput")}
     parameters, registry = load(results / "set"), readable_registry()
     manifest, against = parameters.manifest, newest_alike(registry, parameters)
     pulls = moves(registry.load(against), parameters) if against else {}
@@ -62,7 +62,9 @@ def write_report(results: Path, index: Path, thresholds: Thresholds) -> None:
     )
     # The overview comes last: when it is there, all it links to is.
     write_page(
-        index, "index.html", **_overview(results.name, validation, accuracy, stages, manifest, fits, gates)
+        index,
+        "index.html",
+        **_overview(results.name, validation, accuracy, machine, manifest, fits, gates),
     )
 
 
@@ -76,7 +78,7 @@ def _overview(
     run: str,
     validation: Mapping[str, Any],
     accuracy: Mapping[str, Any],
-    stages: Mapping[str, Any],
+    machine: Mapping[str, Any],
     manifest: Manifest,
     fits: Mapping[str, FitResult],
     gates: list[Gate],
@@ -85,6 +87,7 @@ def _overview(
     return {
         "run": run,
         "counts": validation["counts"],
+        "throughput": machine["throughput"],
         "fits": measured,
         "gates": gates,
         "figures": {
@@ -107,7 +110,8 @@ def _overview(
             "precision": tables.precision(validation["precision"]),
             "magnet": tables.magnet(fiducial),
             "steps": _steps(fits),
-            "stages": tables.stages(stages),
+            "stages": tables.stages(machine["stages"]),
+            "throughput": tables.throughput(machine["throughput"]),
             "inputs": tables.Cells(
                 ["input", "fingerprint or seed"],
                 [[name, str(value)] for name, value in {**manifest.inputs, **manifest.seeds}.items()],

@@ -111,6 +111,23 @@ def stages(content: Mapping[str, Any]) -> Cells:
     )
 
 
+def throughput(content: Mapping[str, Any]) -> Cells:
+    """Tracks a second by precision and number of threads."""
+    return Cells(
+        ["numbers", "threads", "tracks per second", "slowest to fastest", "µs a track and thread"],
+        [
+            [
+                rate["precision"],
+                str(rate["threads"]),
+                f"{rate['tracks_per_s']:,.0f}",
+                f"{rate['slowest']:,.0f} to {rate['fastest']:,.0f}",
+                f"{1e6 * rate['threads'] / rate['tracks_per_s']:.2f}",
+            ]
+            for rate in content["rates"]
+        ],
+    )
+
+
 def parameters(step: Step, one: SetResult, moves: Mapping[str, Sequence[float | None]]) -> Cells:
     """Value and error of each parameter of a set, and how many errors it is away from other sets' by name."""
     return Cells(
