@@ -16,7 +16,7 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/* src/pa
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e '.[dev]'
 	touch $@
 
-.PHONY: run dry-run publish test lint build smoke paper clean
+.PHONY: run dry-run validate publish test lint build smoke paper clean
 
 build: $(VENV)/.installed
 
@@ -26,6 +26,9 @@ run: build  ## train, validate and report with workflow/config/$(RUN).yaml
 
 dry-run: build  ## what a run would do now
 	$(SNAKEMAKE) --dry-run
+
+validate: build  ## train what is missing, and measure: validation.json alone
+	$(SNAKEMAKE) -- validate
 
 publish: build  ## publish the set of results/$(RUN) to params/, if it meets its gates
 	$(SNAKEMAKE) -- publish
