@@ -54,12 +54,17 @@ struct Matrix {
 template <class S, class Jacobian>
 Matrix<S> dense(const Jacobian& f) {
   Matrix<S> m;
-  for (int j = 0; j < 5; ++j) {
-    S column[5] = {};
+  for (int j = 0; j < 4; ++j) {
+    S column[4] = {};
     column[j] = 1;
     apply(f, column);
-    for (int i = 0; i < 5; ++i) m.a[i][j] = column[i];
+    for (int i = 0; i < 4; ++i) m.a[i][j] = column[i];
+    m.a[4][j] = 0;
   }
+  S by_k[4] = {};
+  total_derivative(f, by_k);
+  for (int i = 0; i < 4; ++i) m.a[i][4] = by_k[i];
+  m.a[4][4] = 1;
   return m;
 }
 
@@ -178,7 +183,7 @@ Track<S> fit(const CandidateRows<S>& rows, long i, const S* constant, const floa
   JacobianMagnet<S> magnet;
   bool low;
   const State<S> at_z_in = t.s;
-  through_magnet(m, constant, pol, bend, t.s, magnet, low);
+  through_magnet(m, constant, pol, t.s, magnet, low);
   t.carry(dense<S>(magnet), noise_UTTF<S>(constant + layout::UTTF, bend, at_z_in, t.s));
   t.z = z_out;
 

@@ -7,6 +7,18 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
+/// Covariances so far of given q/p become those of a q/p known to `variance`; by_k: derivatives of x, y, tx, ty.
+template <class T>
+KERNEL_FUNCTION void free_qop(const T* by_k, const T& variance, Fitted<T>& track) {
+  track.xx += by_k[0] * by_k[0] * variance;
+  track.xtx += by_k[0] * by_k[2] * variance;
+  track.txtx += by_k[2] * by_k[2] * variance;
+  track.yy += by_k[1] * by_k[1] * variance;
+  track.yty += by_k[1] * by_k[3] * variance;
+  track.tyty += by_k[3] * by_k[3] * variance;
+  track.qopqop = variance;
+}
+
 /// To the beam line, with the scattering before the first hit.
 ///
 /// The place is that of the straight line; the state bends on the way there as between VELO hits, which a
@@ -20,7 +32,7 @@ KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const T& p
   State<T> s{track.x, track.y, track.tx, track.ty, track.qop};
   const Scalar<T>* p = detector.constant + layout::BEAM + layout::BEAM_columns;
   const T z = track.z + dz;
-  const Noise<T> q = noise_BEAM<T>(p, fit.reference, track.z, z, s);
+  const Noise<T> q = noise_BEAM<T>(p, track.qop, track.z, z, s);
   JacobianV<T> f;
   // The step takes the field where it is nearer to the beam spot. That is right over the 30 mm between hits; over
   // half a metre the bend of steep tracks would be a quarter too small: hence the field in the middle.
@@ -37,9 +49,9 @@ KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const T& p
   track.yty += dz * track.tyty + q.yty;
   track.tyty += q.tyty;
 
-  track.chi2_velo = fit.chi2_velo;
-  track.chi2_ut = fit.chi2_ut;
-  track.chi2_scifi = fit.chi2_scifi;
+  track.chi2_velo = fit.velo.chi2;
+  track.chi2_ut = fit.ut.chi2;
+  track.chi2_scifi = fit.scifi.chi2;
   track.ndof_velo = fit.ndof_velo;
   track.ndof_ut = fit.ndof_ut;
   track.ndof_scifi = fit.ndof_scifi;

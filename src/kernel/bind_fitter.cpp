@@ -224,17 +224,17 @@ nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double
 
 nb::tuple step(const std::string& forms, const std::string& name, In<double, 1> p, double polarity, In<double, 1> planes, In<double, 1> state,
                In<double, 1> covariance) {
-  expect(state.shape(0) == 5 && covariance.shape(0) == 15 && planes.shape(0) == 4 && p.shape(0) >= 40,
-         "expected p (at least 40), planes (4), state (5) and covariance (15)");
+  expect(state.shape(0) == 5 && covariance.shape(0) == 10 && planes.shape(0) == 4 && p.shape(0) >= 40,
+         "expected p (at least 40), planes (4), state (5) and covariance (10)");
   State<double> s{state.data()[0], state.data()[1], state.data()[2], state.data()[3], state.data()[4]};
   Covariance<double> c;
-  for (int i = 0; i < 15; ++i) c.elements[i] = covariance.data()[i];
-  std::vector<double> jacobian(25);
+  for (int i = 0; i < 10; ++i) c.elements[i] = covariance.data()[i];
+  std::vector<double> jacobian(20);
   Noise<double> q;
   expect(forms_named(forms).run_step(name, p.data(), polarity, planes.data(), s, c, jacobian.data(), q),
          "unknown step '" + name + "'");
-  return nb::make_tuple(owned<double>({s.x, s.y, s.tx, s.ty, s.k}, {5}), owned(jacobian, {5, 5}),
-                        owned(std::vector<double>(c.elements, c.elements + 15), {15}),
+  return nb::make_tuple(owned<double>({s.x, s.y, s.tx, s.ty, s.k}, {5}), owned(jacobian, {5, 4}),
+                        owned(std::vector<double>(c.elements, c.elements + 10), {10}),
                         owned<double>({q.xx, q.xtx, q.txtx, q.yy, q.yty, q.tyty}, {6}));
 }
 
@@ -264,7 +264,7 @@ NB_MODULE(_fitter, module) {
              "(n, 4) and their derivatives with respect to tx, ty and q/p, (n, 4, 3).",
              "header"_a, "table"_a, "states"_a, "qop"_a, "polarity"_a, "threads"_a = 1);
   module.def("step", &parkf::kalman::step,
-             "Run one generated step: state (5), Jacobian by columns (5, 5), covariance (15) without noise, noise (6).",
+             "Run one generated step: state (5), Jacobian by columns (5, 4), covariance (10) without noise, noise (6).",
              "forms"_a, "name"_a, "p"_a, "polarity"_a, "planes"_a, "state"_a, "covariance"_a);
   module.def("builds", [] {
     std::vector<std::string> names;

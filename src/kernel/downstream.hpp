@@ -1,6 +1,6 @@
 #pragma once
-// Behind the VELO, forward: UT, magnet, SciFi. What is done with a step's Jacobian and with a hit besides
-// filtering is the scheme's: `Memory` has step(jacobian) and hit(innovation, slope, p).
+// Behind the VELO, forward: UT, magnet, SciFi. What is done with a step's Jacobian, with a hit and with a new q/p
+// besides filtering is the scheme's: `Memory` has step(jacobian), hit(innovation, slope, p) and move(change).
 
 #include "magnet.hpp"
 #include "measurement.hpp"
@@ -38,18 +38,26 @@ KERNEL_FUNCTION Strip<T> read_strip(const Scalar<T>* x, const Scalar<T>* z, cons
   return strip;
 }
 
+/// `hits`: those of the strip's detector.
 template <class T, class Memory>
-KERNEL_FUNCTION T measure(const Strip<T>& strip, Filter<T>& fit, Memory& memory) {
-  T p[5];
-  const auto u = update<0, 1>(strip.measured, strip.x, strip.variance, strip.dxdy, fit.state, fit.c, p);
+KERNEL_FUNCTION void measure(const Strip<T>& strip, Filter<T>& fit, Parabola<T>& hits, Memory& memory) {
+  T p[4];
+  const auto u = update<0, 1>(strip.measured, strip.x, strip.variance, strip.dxdy, fit, hits, p);
   memory.hit(u, strip.dxdy, p);
-  return u.chi2;
 }
 
 template <class T, class Jacobian, class Memory>
 KERNEL_FUNCTION void carry(const Jacobian& f, Filter<T>& fit, Memory& memory) {
   transport(f, fit.c);
+  total_derivative(f, fit.by_k);
   memory.step(f);
+}
+
+/// Keep state and χ² at another q/p.
+template <class T, class Memory>
+KERNEL_FUNCTION void move(const T& change, Filter<T>& fit, Memory& memory) {
+  fit.move(change);
+  memory.move(change);
 }
 
 /// From the last VELO hit through the UT layers to z_in.
@@ -63,19 +71,19 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
     if (layer == 0) {
       const Scalar<T>* p = constant + layout::VUT;
       JacobianVUT<T> f;
-      q = noise_VUT<T>(p, fit.reference, fit.z, strip.z, fit.state);
+      q = noise_VUT<T>(p, fit.state.k, fit.z, strip.z, fit.state);
       step_VUT<T>(p, pol, fit.z, strip.z, fit.state, f);
       carry(f, fit, memory);
     } else {
       const Scalar<T>* p = constant + layout::UT + (layer - 1) * layout::UT_columns;
       JacobianUT<T> f;
-      q = noise_UT<T>(p, fit.reference, fit.z, strip.z, fit.state);
+      q = noise_UT<T>(p, fit.state.k, fit.z, strip.z, fit.state);
       step_UT<T>(p, pol, fit.z, strip.z, fit.state, f);
       carry(f, fit, memory);
     }
     add(q, fit.c);
     fit.z = strip.z;
-    fit.chi2_ut += measure(strip, fit, memory);
+    measure(strip, fit, fit.ut, memory);
     fit.ndof_ut = fit.ndof_ut + count<T>(strip.measured);
   }
   // The short way to z_in has no set and no scattering of its own: the magnet's noise begins behind the UT.
@@ -92,88 +100,80 @@ KERNEL_FUNCTION S layer_lean(const S* place) {
   return S(1) / place[layout::TLayer_columns];
 }
 
-/// q/p after the first SciFi hit, by straight line from z_out: where the bend is to be evaluated.
-///
-/// `s` is the prediction at z_out by Jacobian `f` of the magnet from a state with covariance `c`; the hit's row of
-/// derivatives there is (1, −t, dz, −t·dz, 0).
+/// The SciFi hit that a track meets first.
 template <class T>
-KERNEL_FUNCTION T better_reference(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant,
-                                   const State<T>& s, const JacobianMagnet<T>& f, const Covariance<T>& c,
-                                   const Noise<T>& q, const T& reference) {
-  Mask<T> searching = reference == reference;
-  T hit(0), z(0), t(0), variance(1), lean(0);
-  Mask<T> known = !searching;
+struct FirstHit {
+  Mask<T> measured;
+  T x, z, dxdy, variance, lean;
+};
+
+template <class T>
+KERNEL_FUNCTION FirstHit<T> first_scifi_hit(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant) {
+  const T zero(0);
+  Mask<T> searching = zero == zero;
+  FirstHit<T> first{!searching, zero, zero, zero, T(1), zero};
   for (int layer = 0; layer < scifi_layers && any(searching); ++layer) {
     const Scalar<T>* place = constant + layout::TLayer + layer;
     const Strip<T> strip = read_strip<T>(tracks.scifi_x, tracks.scifi_z, tracks.scifi_dxdy, tracks.scifi_sigma,
                                          layer * tracks.stride + i, place[0]);
     const Mask<T> found = searching & strip.measured;
-    hit = select(found, strip.x, hit);
-    z = select(found, strip.z, z);
-    t = select(found, strip.dxdy, t);
-    variance = select(found, strip.variance, variance);
-    lean = select(found, T(layer_lean(place)), lean);
-    known = known | found;
+    first.x = select(found, strip.x, first.x);
+    first.z = select(found, strip.z, first.z);
+    first.dxdy = select(found, strip.dxdy, first.dxdy);
+    first.variance = select(found, strip.variance, first.variance);
+    first.lean = select(found, T(layer_lean(place)), first.lean);
+    first.measured = first.measured | found;
     searching = searching & !found;
   }
-  const T dz = (z + lean * s.y - T(constant[layout::UTT_META + 1])) / (T(1) - lean * s.ty);
-  const T residual = hit - (s.x + s.tx * dz) + t * (s.y + s.ty * dz);
-  const T to_tx = dz, to_ty = -t * dz;
-  const T row[5] = {T(1), -t, f.x_tx - t * f.y_tx + to_tx * f.tx_tx + to_ty * f.ty_tx,
-                    f.x_ty - t * f.y_ty + to_tx * f.tx_ty + to_ty * f.ty_ty,
-                    f.x_k - t * f.y_k + to_tx * f.tx_k + to_ty * f.ty_k};
-  T with_hit[5];
-  T predicted = q.xx + dz * (q.xtx + q.xtx + dz * q.txtx) + t * t * (q.yy + dz * (q.yty + q.yty + dz * q.tyty));
-  for (int l = 0; l < 5; ++l) {
-    with_hit[l] = c(l, 0) * row[0];
-    for (int j = 1; j < 5; ++j) with_hit[l] += c(l, j) * row[j];
-    predicted += row[l] * with_hit[l];
-  }
-  return select(known, s.k + with_hit[4] * residual / (predicted + variance), reference);
+  return first;
 }
 
-/// The state at z_out with the slopes that q/p's reference bends to; q/p itself may still be a bad seed's.
+/// By how much the first SciFi hit and all before it want another q/p than the state's: straight on from z_out,
+/// where of all errors before that of tx alone counts. Good to a thousandth of q/p, and only to evaluate the bend at.
 template <class T>
-KERNEL_FUNCTION State<T> bent_by_reference(const Filter<T>& fit, const JacobianMagnet<T>& f) {
-  State<T> s = fit.state;
-  const T change = fit.reference - s.k;
-  s.tx += f.tx_k * change;
-  s.ty += f.ty_k * change;
-  return s;
+KERNEL_FUNCTION T towards(const FirstHit<T>& hit, const Filter<T>& fit, const BentX<T>& bent, const T& z_in,
+                          const T& z_out) {
+  const State<T>& s = fit.state;
+  const T y = s.y + s.ty * (z_out - z_in);
+  const T dz = (hit.z + hit.lean * y - z_out) / (T(1) - hit.lean * s.ty), lever = z_out - z_in + dz;
+  const T residual = hit.x - (bent.x + bent.tx * dz) + hit.dxdy * (y + s.ty * dz);
+  const T by_k = fit.by_k[0] + lever * fit.by_k[2] + bent.x_k + dz * bent.tx_k;
+  const T variance = hit.variance + lever * lever * fit.c(2, 2);
+  const Parabola<T> known = fit.known();
+  return (known.pull * variance + by_k * residual) / (known.weight * variance + by_k * by_k);
 }
 
 /// How often the bend is evaluated anew at most: once for a seed within tens of per cent, twice and more for one of
 /// the wrong sign, from which a straight line in q/p leads astray.
 constexpr int newton_rounds = 3;
 
-/// From z_in through the magnet to z_out. Newton: evaluate the bend once more, where the first SciFi hit says.
+/// From z_in through the magnet to z_out. Newton: the bend is evaluated at the q/p that the first SciFi hit says.
 template <bool Newton, class T, class Memory>
 KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                     const T& pol, Filter<T>& fit, Memory& memory) {
   const Scalar<T>* constant = detector.constant;
+  const Scalar<T>* header = constant + layout::UTT_META;
+  const T z_out(header[1]);
   MagnetCoefficients<T> m;
-  magnet_coefficients(detector.table, constant + layout::UTT_META, fit.state, m);
+  magnet_coefficients(detector.table, header, fit.state, m);
+  if constexpr (Newton) {
+    const FirstHit<T> hit = first_scifi_hit<T>(tracks, i, constant);
+    Mask<T> far = hit.measured;
+    for (int round = 0; round < newton_rounds && any(far); ++round) {
+      const BentX<T> bent = bent_x(m, constant, pol, fit.state);
+      // Tracks that are done stay where they are, if another one beside them goes on.
+      const T change = select(far, towards(hit, fit, bent, T(header[0]), z_out), T(0));
+      far = far & (magnitude(change) > T(Scalar<T>(0.5)) * magnitude(fit.state.k));
+      move(change, fit, memory);
+    }
+  }
   JacobianMagnet<T> f;
   Mask<T> low_momentum;
   const State<T> before = fit.state;
-  through_magnet(m, constant, pol, fit.reference, fit.state, f, low_momentum);
-  Noise<T> q = noise_UTTF<T>(constant + layout::UTTF, fit.reference, before, bent_by_reference(fit, f));
-  if constexpr (Newton) {
-    Mask<T> far = fit.reference == fit.reference;
-    // Tracks that are done are evaluated again where they are, if another one beside them goes on.
-    for (int round = 0; round < newton_rounds && any(far); ++round) {
-      const T last = fit.reference;
-      const T next = better_reference(tracks, i, constant, fit.state, f, fit.c, q, last);
-      fit.reference = select(far, next, last);
-      far = far & (magnitude(next - last) > T(Scalar<T>(0.5)) * magnitude(last));
-      fit.state = before;
-      through_magnet(m, constant, pol, fit.reference, fit.state, f, low_momentum);
-      q = noise_UTTF<T>(constant + layout::UTTF, fit.reference, before, bent_by_reference(fit, f));
-    }
-  }
+  through_magnet(m, constant, pol, fit.state, f, low_momentum);
   carry(f, fit, memory);
-  add(q, fit.c);
-  fit.z = T(constant[layout::UTT_META + 1]);
+  add(noise_UTTF<T>(constant + layout::UTTF, fit.state.k, before, fit.state), fit.c);
+  fit.z = z_out;
   fit.status = fit.status | flag<T>(m.outside, status::outside_table) | flag<T>(low_momentum, status::low_momentum);
 }
 
@@ -207,20 +207,19 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
       const auto p = gap_numbers(constant, layer - 1, fit.state);
       const T lean_before(layer_lean(place - 1));
       JacobianT<T> f;
-      const Noise<T> q = noise_T<T>(p, fit.reference, lean_before, lean, fit.z, strip.z, fit.state);
+      const Noise<T> q = noise_T<T>(p, fit.state.k, lean_before, lean, fit.z, strip.z, fit.state);
       step_T<T>(p, pol, lean_before, lean, fit.z, strip.z, fit.state, f);
       carry(f, fit, memory);
       add(q, fit.c);
     }
     fit.z = strip.z;
-    fit.chi2_scifi += measure(strip, fit, memory);
+    measure(strip, fit, fit.scifi, memory);
     fit.ndof_scifi = fit.ndof_scifi + count<T>(strip.measured);
   }
-  // q/p is a fifth unknown. UT measures it first, better than the prior says; without UT hits SciFi does.
+  // q/p is a fifth unknown, which the SciFi pays for: it tells q/p a hundred times better than the UT.
   const Mask<T> none = fit.ndof_scifi == Integer<T>(0), no_ut = fit.ndof_ut == Integer<T>(0);
-  const Integer<T> by_scifi = select(none, Integer<T>(0), Integer<T>(-1));
-  fit.ndof_scifi = fit.ndof_scifi + select(no_ut, by_scifi, Integer<T>(0));
-  fit.ndof_ut = fit.ndof_ut + select(no_ut, Integer<T>(0), Integer<T>(-1));
+  fit.ndof_scifi = fit.ndof_scifi + select(none, Integer<T>(0), Integer<T>(-1));
+  fit.ndof_ut = fit.ndof_ut + select(none & !no_ut, Integer<T>(-1), Integer<T>(0));
   fit.status = fit.status | flag<T>(none, status::no_scifi_hit);
 }
 

@@ -7,23 +7,26 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Multiplies the Jacobians from the last VELO hit on. Columns of the product; its last row is (0, 0, 0, 0, 1).
+/// Multiplies the Jacobians from the last VELO hit on, and the derivatives by q/p with them.
 template <class T>
 struct JacobianMemory {
-  T columns[5][5];
+  T columns[4][4], by_k[4];
 
   KERNEL_FUNCTION JacobianMemory() {
-    for (int j = 0; j < 5; ++j) {
-      for (int i = 0; i < 5; ++i) columns[j][i] = T(i == j ? 1 : 0);
+    for (int j = 0; j < 4; ++j) {
+      for (int i = 0; i < 4; ++i) columns[j][i] = T(i == j ? 1 : 0);
+      by_k[j] = T(0);
     }
   }
   template <class Jacobian>
   KERNEL_FUNCTION void step(const Jacobian& f) {
     for (auto& column : columns) apply(f, column);
+    total_derivative(f, by_k);
   }
   KERNEL_FUNCTION void begin(const Integer<T>&, const FirstState<T>&) {}
   KERNEL_FUNCTION void velo(int, const JacobianV<T>&, const Innovation<T>&, const Innovation<T>&, const T*) {}
   KERNEL_FUNCTION void hit(const Innovation<T>&, const T&, const T*) {}
+  KERNEL_FUNCTION void move(const T&) {}
 };
 
 template <class T>
@@ -43,9 +46,10 @@ struct Square {
   }
 };
 
-/// C ← F⁻¹ C F⁻ᵀ, by blocks: positions | slopes, of which the slopes' block is close to one.
+/// C ← F⁻¹ C F⁻ᵀ and the derivatives by q/p likewise, by blocks: positions | slopes, of which the slopes' block is
+/// close to one.
 template <class T>
-KERNEL_FUNCTION void transport_back(const JacobianMemory<T>& memory, Covariance<T>& c) {
+KERNEL_FUNCTION void transport_back(const JacobianMemory<T>& memory, Conditional<T>& at) {
   const auto& f = memory.columns;
   const Square<T> pp{f[0][0], f[1][0], f[0][1], f[1][1]}, ps{f[2][0], f[3][0], f[2][1], f[3][1]};
   const Square<T> sp{f[0][2], f[1][2], f[0][3], f[1][3]}, ss{f[2][2], f[3][2], f[2][3], f[3][3]};
@@ -55,26 +59,24 @@ KERNEL_FUNCTION void transport_back(const JacobianMemory<T>& memory, Covariance<
   const Square<T> positive = i_pp * lever;  // −(inverse's positions from slopes)
   const Square<T> negative = feed * i_pp;   // −(inverse's slopes from positions)
   const Square<T> across = feed * positive;
-  T inverse[4][5] = {{i_pp.a00, i_pp.a01, -positive.a00, -positive.a01, T(0)},
-                     {i_pp.a10, i_pp.a11, -positive.a10, -positive.a11, T(0)},
-                     {-negative.a00, -negative.a01, ss_inverse.a00 + across.a00, ss_inverse.a01 + across.a01, T(0)},
-                     {-negative.a10, -negative.a11, ss_inverse.a10 + across.a10, ss_inverse.a11 + across.a11, T(0)}};
-  for (auto& row : inverse) {
-    for (int j = 0; j < 4; ++j) row[4] -= row[j] * f[4][j];
+  const T inverse[4][4] = {{i_pp.a00, i_pp.a01, -positive.a00, -positive.a01},
+                           {i_pp.a10, i_pp.a11, -positive.a10, -positive.a11},
+                           {-negative.a00, -negative.a01, ss_inverse.a00 + across.a00, ss_inverse.a01 + across.a01},
+                           {-negative.a10, -negative.a11, ss_inverse.a10 + across.a10, ss_inverse.a11 + across.a11}};
+  const auto back = [&inverse](int i, const T* v) {
+    T sum = inverse[i][0] * v[0];
+    for (int m = 1; m < 4; ++m) sum += inverse[i][m] * v[m];
+    return sum;
+  };
+  T half[4][4], gained[4];
+  for (int j = 0; j < 4; ++j) {
+    const T column[4] = {at.c(0, j), at.c(1, j), at.c(2, j), at.c(3, j)};
+    for (int i = 0; i < 4; ++i) half[i][j] = back(i, column);
+    gained[j] = at.by_k[j] - memory.by_k[j];
   }
-  T half[4][5];
   for (int i = 0; i < 4; ++i) {
-    for (int j = 0; j < 5; ++j) {
-      half[i][j] = inverse[i][0] * c(0, j);
-      for (int m = 1; m < 5; ++m) half[i][j] += inverse[i][m] * c(m, j);
-    }
-  }
-  for (int i = 0; i < 4; ++i) {
-    for (int j = 0; j <= i; ++j) {
-      c(i, j) = half[i][0] * inverse[j][0];
-      for (int m = 1; m < 5; ++m) c(i, j) += half[i][m] * inverse[j][m];
-    }
-    c(4, i) = half[i][4];
+    for (int j = 0; j <= i; ++j) at.c(i, j) = back(j, half[i]);
+    at.by_k[i] = back(i, gained);
   }
 }
 
@@ -87,22 +89,22 @@ KERNEL_FUNCTION Fitted<T> fit_forward_backward(const Candidates<Scalar<T>>& trac
   Filter<T> fit;
   FirstState<T> unused;
   Fitted<T> track;
-  fit.reference = load<T>(tracks.qop + i);
   JacobianMemory<T> memory;
   forward_velo(tracks, i, detector, pol, fit, unused, track.z, memory);
-  const State<T> last = fit.state;
+  State<T> last = fit.state;
   const T z_last = fit.z;
   forward_ut(tracks, i, constant, pol, fit, memory);
-  fit.reference = fit.state.k;  // production bends by the filtered q/p
+  fit.move(fit.known().best());  // production bends by the filtered q/p
   forward_magnet<false>(tracks, i, detector, pol, fit, memory);
   forward_scifi(tracks, i, constant, pol, fit, memory);
 
-  const T k = fit.state.k;
-  fit.reference = k;
+  const Parabola<T> forward = fit.known();
+  fit.move(forward.best());
+  last.k = fit.state.k;
   fit.state = last;
-  fit.state.k = k;
   fit.z = z_last;
-  transport_back(memory, fit.c);
+  transport_back(memory, fit);
+  Parabola<T> again{T(0), T(0), forward.weight};
   const Integer<T> n = load_integer<T>(tracks.velo_n + i);
   const Scalar<T>* backward = constant + layout::V + layout::V_columns;
   const T variance(detector.velo_variance), straight(0);
@@ -113,27 +115,30 @@ KERNEL_FUNCTION Fitted<T> fit_forward_backward(const Candidates<Scalar<T>>& trac
     const T z = select(measured, load<T>(tracks.velo_z + at), fit.z);
     JacobianV<T> f;
     // The last hit has been filtered at its place; there is no scattering on no way.
-    const Noise<T> q = where(z < fit.z, noise_V<T>(backward, k, fit.z, z, fit.state));
+    const Noise<T> q = where(z < fit.z, noise_V<T>(backward, fit.state.k, fit.z, z, fit.state));
     step_V<T>(backward, pol, fit.z, z, fit.state, f);
     transport(f, fit.c);
+    total_derivative(f, fit.by_k);
     add(q, fit.c);
     fit.z = z;
-    T p[5];
-    update<0, 1>(measured, load<T>(tracks.velo_x + at), variance, straight, fit.state, fit.c, p);
-    update<1, 0>(measured, load<T>(tracks.velo_y + at), variance, straight, fit.state, fit.c, p);
+    T p[4];
+    update<0, 1>(measured, load<T>(tracks.velo_x + at), variance, straight, fit, again, p);
+    update<1, 0>(measured, load<T>(tracks.velo_y + at), variance, straight, fit, again, p);
   }
-  track.x = fit.state.x;
-  track.y = fit.state.y;
-  track.tx = fit.state.tx;
-  track.ty = fit.state.ty;
-  track.qop = fit.state.k;
+  State<T>& s = fit.state;
+  const T change = again.best();
+  track.x = s.x + fit.by_k[0] * change;
+  track.y = s.y + fit.by_k[1] * change;
+  track.tx = s.tx + fit.by_k[2] * change;
+  track.ty = s.ty + fit.by_k[3] * change;
+  track.qop = s.k + change;
   track.xx = fit.c(0, 0);
   track.xtx = fit.c(2, 0);
   track.txtx = fit.c(2, 2);
   track.yy = fit.c(1, 1);
   track.yty = fit.c(3, 1);
   track.tyty = fit.c(3, 3);
-  track.qopqop = fit.c(4, 4);
+  free_qop(fit.by_k, T(1) / again.weight, track);
   to_beamline(detector, pol, fit, track);
   return track;
 }

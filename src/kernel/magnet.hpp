@@ -119,18 +119,72 @@ KERNEL_FUNCTION Polynomial<T> polynomial(const T* c, const T& f, const T& beyond
   return {sum * f + derivative * beyond, derivative};
 }
 
-/// A component's three polynomials together: its value and its derivatives with respect to u_x, u_y and h.
+/// What a component gains: polynomials for the middle, and in front of u_x and u_y.
+template <class T>
+struct Component {
+  Polynomial<T> centre, x, y;
+
+  KERNEL_FUNCTION T gain(const Deviations<T>& u) const { return centre.value + u.x * x.value + u.y * y.value; }
+  KERNEL_FUNCTION T by_h(const Deviations<T>& u, const T& p_min) const {
+    return p_min * (centre.derivative + u.x * x.derivative + u.y * y.derivative) + x.value * u.x_h + y.value * u.y_h;
+  }
+};
+
+/// Beyond the momenta of the table f is `clamped`, and goes on linearly from there.
 template <int N0, int N1, class T>
-KERNEL_FUNCTION void magnet_component(const T* c0, const T* cx, const T* cy, const Deviations<T>& u, const T& f,
-                                      const T& p_min, T& value, T& to_tx, T& to_ty, T& to_h) {
-  const T beyond = u.f - f;
-  const Polynomial<T> centre = polynomial<N0>(c0, f, beyond);
-  const Polynomial<T> x = polynomial<N1>(cx, f, beyond);
-  const Polynomial<T> y = polynomial<N1>(cy, f, beyond);
-  value = centre.value + u.x * x.value + u.y * y.value;
-  to_tx = x.value * u.x_tx;
-  to_ty = y.value * u.x_tx;
-  to_h = p_min * (centre.derivative + u.x * x.derivative + u.y * y.derivative) + x.value * u.x_h + y.value * u.y_h;
+KERNEL_FUNCTION Component<T> component(const T* c0, const T* cx, const T* cy, const T& clamped, const T& beyond) {
+  return {polynomial<N0>(c0, clamped, beyond), polynomial<N1>(cx, clamped, beyond),
+          polynomial<N1>(cy, clamped, beyond)};
+}
+
+template <class T>
+KERNEL_FUNCTION T clamp(const T& f) {
+  const T limit(static_cast<Scalar<T>>(f_max));
+  return smaller(larger(f, -limit), limit);
+}
+
+template <class T>
+KERNEL_FUNCTION Component<T> component_x(const MagnetCoefficients<T>& m, const T& clamped, const T& beyond) {
+  return component<bin::x_u0_degree, bin::x_ux_degree>(m.c + bin::x_u0, m.c + bin::x_ux, m.c + bin::x_uy, clamped,
+                                                       beyond);
+}
+template <class T>
+KERNEL_FUNCTION Component<T> component_tx(const MagnetCoefficients<T>& m, const T& clamped, const T& beyond) {
+  return component<bin::tx_u0_degree, bin::tx_ux_degree>(m.c + bin::tx_u0, m.c + bin::tx_ux, m.c + bin::tx_uy,
+                                                         clamped, beyond);
+}
+template <class T>
+KERNEL_FUNCTION Component<T> component_y(const MagnetCoefficients<T>& m, const T& clamped, const T& beyond) {
+  return component<bin::y_u0_degree, bin::y_ux_degree>(m.c + bin::y_u0, m.c + bin::y_ux, m.c + bin::y_uy, clamped,
+                                                       beyond);
+}
+template <class T>
+KERNEL_FUNCTION Component<T> component_ty(const MagnetCoefficients<T>& m, const T& clamped, const T& beyond) {
+  return component<bin::ty_u0_degree, bin::ty_ux_degree>(m.c + bin::ty_u0, m.c + bin::ty_ux, m.c + bin::ty_uy,
+                                                         clamped, beyond);
+}
+
+/// x and tx at z_out and their derivatives with respect to q/p.
+template <class T>
+struct BentX {
+  T x, tx, x_k, tx_k;
+};
+
+/// By the table only, as if nothing bent y.
+template <class T>
+KERNEL_FUNCTION BentX<T> bent_x(const MagnetCoefficients<T>& m, const Scalar<T>* constant, const T& pol,
+                                const State<T>& s) {
+  const Scalar<T>* header = constant + layout::UTT_META;
+  T local, local_k;
+  local_qop<T>(constant + layout::UTTF, s.k, local, local_k);
+  const Deviations<T> u = deviations<T>(header, pol * local, s);
+  const T clamped = clamp(u.f), beyond = u.f - clamped, p_min(header[2]), to_k = pol * local_k;
+  const Component<T> x = component_x(m, clamped, beyond), tx = component_tx(m, clamped, beyond);
+  BentX<T> bent;
+  bent.x = s.x + s.tx * T(header[1] - header[0]) + x.gain(u);
+  bent.x_k = x.by_h(u, p_min) * to_k;
+  bend_x<T>(tx.gain(u), tx.by_h(u, p_min) * to_k, s, bent.tx, bent.tx_k);
+  return bent;
 }
 
 /// Carry a state at z_in to z_out: by the table only, and its Jacobian with respect to tx, ty and h. Of what changes
@@ -138,23 +192,26 @@ KERNEL_FUNCTION void magnet_component(const T* c0, const T* cx, const T* cy, con
 template <class T>
 KERNEL_FUNCTION void magnet_table(const MagnetCoefficients<T>& m, const Scalar<T>* header, const T& h, State<T>& s,
                                   JacobianMagnet<T>& f, Mask<T>& low_momentum) {
-  using S = Scalar<T>;
   const Deviations<T> u = deviations<T>(header, h, s);
-  const T limit(static_cast<S>(f_max));
-  const T clamped = smaller(larger(u.f, -limit), limit);
-  low_momentum = magnitude(u.f) > limit;
+  const T clamped = clamp(u.f), beyond = u.f - clamped;
+  low_momentum = magnitude(u.f) > magnitude(clamped);
   const T p_min(header[2]), dz(header[1] - header[0]);
-  T x, y, tx, ty;
-  magnet_component<bin::x_u0_degree, bin::x_ux_degree>(m.c + bin::x_u0, m.c + bin::x_ux, m.c + bin::x_uy, u, clamped,
-                                                       p_min, x, f.x_tx, f.x_ty, f.x_k);
-  magnet_component<bin::tx_u0_degree, bin::tx_ux_degree>(m.c + bin::tx_u0, m.c + bin::tx_ux, m.c + bin::tx_uy, u,
-                                                         clamped, p_min, tx, f.tx_tx, f.tx_ty, f.tx_k);
-  magnet_component<bin::y_u0_degree, bin::y_ux_degree>(m.c + bin::y_u0, m.c + bin::y_ux, m.c + bin::y_uy, u, clamped,
-                                                       p_min, y, f.y_tx, f.y_ty, f.y_k);
-  magnet_component<bin::ty_u0_degree, bin::ty_ux_degree>(m.c + bin::ty_u0, m.c + bin::ty_ux, m.c + bin::ty_uy, u,
-                                                         clamped, p_min, ty, f.ty_tx, f.ty_ty, f.ty_k);
+  const Component<T> x = component_x(m, clamped, beyond), tx = component_tx(m, clamped, beyond);
+  const Component<T> y = component_y(m, clamped, beyond), ty = component_ty(m, clamped, beyond);
+  f.x_tx = x.x.value * u.x_tx;
+  f.x_ty = x.y.value * u.x_tx;
+  f.x_k = x.by_h(u, p_min);
+  f.y_tx = y.x.value * u.x_tx;
+  f.y_ty = y.y.value * u.x_tx;
+  f.y_k = y.by_h(u, p_min);
+  f.tx_tx = tx.x.value * u.x_tx;
+  f.tx_ty = tx.y.value * u.x_tx;
+  f.tx_k = tx.by_h(u, p_min);
+  f.ty_tx = ty.x.value * u.x_tx;
+  f.ty_ty = ty.y.value * u.x_tx;
+  f.ty_k = ty.by_h(u, p_min);
   if constexpr (bin::by_slopes) {
-    const T beyond = u.f - clamped, twice = clamped + clamped;
+    const T twice = clamped + clamped;
     const auto moved = [&](const T* by) {
       return clamped * (by[0] + clamped * by[1]) + beyond * (by[0] + twice * by[1]);
     };
@@ -167,38 +224,29 @@ KERNEL_FUNCTION void magnet_table(const MagnetCoefficients<T>& m, const Scalar<T
     f.ty_tx += moved(m.to_tx + 6);
     f.ty_ty += moved(m.to_ty + 6);
   }
-  s.x += s.tx * dz + x;
-  s.y += s.ty * dz + y;
+  s.x += s.tx * dz + x.gain(u);
+  s.y += s.ty * dz + y.gain(u);
   f.x_tx += dz;
   f.y_ty += dz;
-  bend<T>(tx, ty, s, f);
+  bend<T>(tx.gain(u), ty.gain(u), s, f);
 }
 
-/// Carry a state at z_in to z_out with the energy loss and the corrections of UTTF. The bend is evaluated at
-/// `reference` and continued linearly to the state's own q/p, which is poorly known before the magnet.
+/// Carry a state at z_in to z_out with the energy loss and the corrections of UTTF.
 /// At fixed slope the position hardly changes the kick: the Jacobian's x and y columns are those of no field.
 template <class T>
 KERNEL_FUNCTION void through_magnet(const MagnetCoefficients<T>& m, const Scalar<T>* constant, const T& pol,
-                                    const T& reference, State<T>& s, JacobianMagnet<T>& f, Mask<T>& low_momentum) {
-  using S = Scalar<T>;
-  const S* corrections = constant + layout::UTTF;
+                                    State<T>& s, JacobianMagnet<T>& f, Mask<T>& low_momentum) {
+  const Scalar<T>* corrections = constant + layout::UTTF;
   T local, local_k;
-  local_qop<T>(corrections, reference, local, local_k);
+  local_qop<T>(corrections, s.k, local, local_k);
   magnet_table<T>(m, constant + layout::UTT_META, pol * local, s, f, low_momentum);
-  const T k = s.k, to_k = pol * local_k;
-  s.k = reference;
+  const T to_k = pol * local_k;
   JacobianUTTF<T> g;
   step_UTTF<T>(corrections, pol, s, g);
   f.x_k = f.x_k * to_k + g.x_k;
   f.y_k = f.y_k * to_k + g.y_k;
   f.tx_k = f.tx_k * to_k + g.tx_k;
   f.ty_k = f.ty_k * to_k + g.ty_k;
-  const T change = k - reference;
-  s.x += f.x_k * change;
-  s.y += f.y_k * change;
-  s.tx += f.tx_k * change;
-  s.ty += f.ty_k * change;
-  s.k = k;
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

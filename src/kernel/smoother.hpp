@@ -2,14 +2,19 @@
 // The default scheme: one forward filter that carries the state at the first VELO hit along. Every measurement
 // enters once, there is no backward pass, and the bend is evaluated where the first SciFi hit puts q/p.
 //
+// State, covariance and first state are kept at one q/p, with their derivatives by it; what hits tell of q/p is a
+// parabola beside them. Where the best q/p has moved, all of it is moved along: after the first SciFi hit, and at the
+// end. So every step is evaluated at one q/p, and one number is missing in every row and column.
+//
 // Why float32 is enough (99.9% of states within 0.003 σ of float64, no negative variance):
 // - The start is the closed form from two hits. A wide prior would have to be forgotten again: 100 mm² against
 //   1.6e-4 mm² is all that 24 bits hold.
-// - A hit multiplies its own row of the covariance by R/S. Subtracting K·S·Kᵀ would cancel to 1e-6 at the first
-//   SciFi hit, where the prediction is millimetres wide.
-// - q/p stays in 1/MeV: its covariances are products of numbers of like size only, and 1e-12 is no small number
-//   for a float. What is powers of ten away from one lies in the step's formulas, in front of its parameters.
-// - The magnet acts on differences from the straight line, and on q/p from the reference: no large terms cancel.
+// - For the same reason q/p is no part of the covariance: at the first SciFi hit the seed's would be worth decimetres,
+//   of which hundredths of a millimetre must be left.
+// - A hit multiplies its own row of the covariance by R/S. Subtracting K·S·Kᵀ would cancel.
+// - q/p stays in 1/MeV: 1e-12 is no small number for a float. What is powers of ten away from one lies in the step's
+//   formulas, in front of its parameters.
+// - The magnet acts on differences from the straight line: no large terms cancel.
 // - SciFi states stay on the leaning planes, so that no z is computed as a difference of places.
 // - x before y in the VELO, and hits in the order of z, as in float64: the order changes rounding, not the result.
 
@@ -37,15 +42,8 @@ struct FirstStateMemory {
     for (auto& row : first.cross) apply(f, row);
   }
   KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p) { update_first(u, slope, p, first); }
+  KERNEL_FUNCTION void move(const T& change) { first.move(change); }
 };
-
-/// What the seed has added to χ² so far. It is where the fit starts, no measurement: hits alone make a χ², or a
-/// seed of the wrong sign, which costs nothing else, would add 44.
-template <class T>
-KERNEL_FUNCTION T seed_chi2(const T& k, const T& seed) {
-  const T pull = (k - seed) / (T(static_cast<Scalar<T>>(seed_width)) * seed);
-  return pull * pull;
-}
 
 /// Fit the tracks from number `i` on that run together.
 template <class T>
@@ -55,17 +53,13 @@ KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long
   Filter<T> fit;
   FirstState<T> first;
   Fitted<T> track;
-  const T seed = load<T>(tracks.qop + i), none(0);
-  fit.reference = seed;
   FirstStateMemory<T> memory{first};
   forward_velo(tracks, i, detector, pol, fit, first, track.z, memory);
   forward_ut(tracks, i, detector.constant, pol, fit, memory);
-  const T before_magnet = seed_chi2(fit.state.k, seed);
   forward_magnet<true>(tracks, i, detector, pol, fit, memory);
   forward_scifi(tracks, i, detector.constant, pol, fit, memory);
-  // Of a bad seed the UT alone takes more than its part, which the SciFi gives back.
-  fit.chi2_ut = larger(fit.chi2_ut - before_magnet, none);
-  fit.chi2_scifi = larger(fit.chi2_scifi - (seed_chi2(fit.state.k, seed) - before_magnet), none);
+  const Parabola<T> known = fit.known();
+  move(known.best(), fit, memory);
   track.x = first.state[0];
   track.y = first.state[1];
   track.tx = first.state[2];
@@ -77,7 +71,7 @@ KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long
   track.yy = first.yy;
   track.yty = first.yty;
   track.tyty = first.tyty;
-  track.qopqop = fit.c(4, 4);
+  free_qop(first.by_k, T(1) / known.weight, track);
   to_beamline(detector, pol, fit, track);
   return track;
 }

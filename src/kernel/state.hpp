@@ -11,10 +11,10 @@ struct State {
   T x, y, tx, ty, k;
 };
 
-/// Symmetric 5×5, order (x, y, tx, ty, k), its lower triangle row by row.
+/// Symmetric 4×4, order (x, y, tx, ty), its lower triangle row by row.
 template <class T>
 struct Covariance {
-  T elements[15];
+  T elements[10];
 
   KERNEL_FUNCTION T& operator()(int i, int j) { return elements[i < j ? j * (j + 1) / 2 + i : i * (i + 1) / 2 + j]; }
   KERNEL_FUNCTION const T& operator()(int i, int j) const {

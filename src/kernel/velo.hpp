@@ -7,19 +7,25 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Relative width of the pattern recognition's q/p, taken wide: 30%.
+/// Relative width of the pattern recognition's q/p, taken wide: 30%. It keeps q/p where no hit tells it.
 constexpr double seed_width = 0.3;
 
-/// What a fit carries from plane to plane.
+/// What a fit carries from plane to plane. Noise and bend are evaluated at the state's q/p.
 template <class T>
-struct Filter {
-  State<T> state;
-  Covariance<T> c;
+struct Filter : Conditional<T> {
   T z;
-  T reference;  // q/p that noise and bend are evaluated at
-  T chi2_velo, chi2_ut, chi2_scifi;
+  Parabola<T> seed, velo, ut, scifi;  // what is known of q/p, by whom
   Integer<T> ndof_velo, ndof_ut, ndof_scifi;
   Integer<T> status;
+
+  KERNEL_FUNCTION Parabola<T> known() const { return seed + velo + (ut + scifi); }
+  KERNEL_FUNCTION void move(const T& change) {
+    Conditional<T>::move(change);
+    seed.move(change);
+    velo.move(change);
+    ut.move(change);
+    scifi.move(change);
+  }
 };
 
 template <class T>
@@ -55,55 +61,56 @@ KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long 
   const Mask<T> failed = used == Integer<T>(0);
   fit.status = flag<T>(failed, status::few_velo_hits);
 
-  const T k = fit.reference, zero(0), half(S(0.5)), variance(detector.velo_variance);
+  const T zero(0), half(S(0.5)), variance(detector.velo_variance);
+  const T k = load<T>(tracks.qop + i);
   const T width = T(static_cast<S>(seed_width)) * k;
-  const T prior = width * width;
   const T per_dz = T(1) / (z2 - z1);
   const T sx = (x2 - x1) * per_dz, sy = (y2 - y1) * per_dz;
 
-  fit.state = {x1, y1, sx, sy, k};
+  State<T>& s = fit.state;
+  s = {x1, y1, sx, sy, k};
   JacobianV<T> f;
-  const Noise<T> q = noise_V<T>(detector.constant + layout::V, k, z1, z2, fit.state);
-  step_V<T>(detector.constant + layout::V, pol, z1, z2, fit.state, f);
-  const T kappa = f.tx_k, bend = half * kappa * k;
-  const T quarter = half * kappa * half * kappa * prior;
+  const Noise<T> q = noise_V<T>(detector.constant + layout::V, k, z1, z2, s);
+  step_V<T>(detector.constant + layout::V, pol, z1, z2, s, f);
+  const T kink = half * f.tx_k;
   const T lever = variance * per_dz;                                        // R/Δ
   const T free = (lever + lever + q.xx * per_dz) * per_dz;                  // slope variance at the first hit
   const T seen = free - q.xtx * per_dz, seen_y = free - q.yty * per_dz;     // slopes at first and second hit
 
-  fit.state = {x2, y2, sx + bend, sy, k};
-  for (int e = 0; e < 15; ++e) fit.c.elements[e] = zero;
+  s = {x2, y2, sx + kink * k, sy, k};
+  for (T& slope : fit.by_k) slope = zero;
+  fit.by_k[2] = kink;
+  for (T& element : fit.c.elements) element = zero;
   fit.c(0, 0) = variance;
   fit.c(2, 0) = lever;
-  fit.c(2, 2) = seen - q.xtx * per_dz + q.txtx + quarter;
-  fit.c(4, 2) = half * kappa * prior;
-  fit.c(4, 4) = prior;
+  fit.c(2, 2) = seen - q.xtx * per_dz + q.txtx;
   fit.c(1, 1) = variance;
   fit.c(3, 1) = lever;
   fit.c(3, 3) = seen_y - q.yty * per_dz + q.tyty;
 
   first.state[0] = x1;
   first.state[1] = y1;
-  first.state[2] = sx - bend;
+  first.state[2] = sx - kink * k;
   first.state[3] = sy;
+  for (T& slope : first.by_k) slope = zero;
+  first.by_k[2] = -kink;
   first.xx = first.yy = variance;
   first.xtx = first.yty = -lever;
-  first.txtx = free + quarter;
-  first.tyty = free;
+  first.txtx = first.tyty = free;
   for (auto& row : first.cross) {
     for (T& element : row) element = zero;
   }
   first.cross[0][2] = -lever;
   first.cross[2][0] = lever;
-  first.cross[2][2] = seen - quarter;
-  first.cross[2][4] = -(half * kappa * prior);
+  first.cross[2][2] = seen;
   first.cross[1][3] = -lever;
   first.cross[3][1] = lever;
   first.cross[3][3] = seen_y;
 
   fit.z = z2;
   z_first = z1;
-  fit.chi2_velo = fit.chi2_ut = fit.chi2_scifi = zero;
+  fit.seed = {zero, zero, T(1) / (width * width)};
+  fit.velo = fit.ut = fit.scifi = Parabola<T>::nothing();
   fit.ndof_velo = fit.ndof_ut = fit.ndof_scifi = Integer<T>(0);
   return used;
 }
@@ -124,16 +131,16 @@ KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, c
     const Mask<T> measured = (Integer<T>(slot) < n) & (used < Integer<T>(slot));
     const T z = select(measured, load<T>(tracks.velo_z + at), fit.z);
     JacobianV<T> f;
-    const Noise<T> q = where(measured, noise_V<T>(constant, fit.reference, fit.z, z, fit.state));
+    const Noise<T> q = where(measured, noise_V<T>(constant, fit.state.k, fit.z, z, fit.state));
     step_V<T>(constant, pol, fit.z, z, fit.state, f);
     transport_decoupled(f, fit.c);
+    total_derivative_x(f, fit.by_k);
     add(q, fit.c);
     fit.z = z;
-    T p[5];
-    const auto ux = update_velo_x<T>(measured, load<T>(tracks.velo_x + at), variance, fit.state, fit.c, p);
-    const auto uy = update_velo_y<T>(measured, load<T>(tracks.velo_y + at), variance, fit.state, fit.c, p);
+    T p[4];
+    const auto ux = update_velo_x<T>(measured, load<T>(tracks.velo_x + at), variance, fit, fit.velo, p);
+    const auto uy = update_velo_y<T>(measured, load<T>(tracks.velo_y + at), variance, fit, fit.velo, p);
     memory.velo(slot, f, ux, uy, p);
-    fit.chi2_velo += ux.chi2 + uy.chi2;
     fit.ndof_velo = fit.ndof_velo + select(measured, Integer<T>(2), Integer<T>(0));
   }
 }

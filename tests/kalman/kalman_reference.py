@@ -1,8 +1,8 @@
 """An independent fit: float64, dense matrices, textbook updates, Jacobians by finite differences.
 
-The smoother's first state is part of one 9-component state here; the start is a wide prior instead of the
-closed form from two hits. Only the formulas of the steps are shared with the kernel, through their NumPy
-functions.
+The smoother's first state is part of one 9-component state here, q/p a component of it like the others; the start
+is a wide prior instead of the closed form from two hits. Only the formulas of the steps are shared with the
+kernel, through their NumPy functions.
 """
 
 import numpy as np
@@ -106,8 +106,11 @@ class Model:
         ]
         return sum(w[:, None] * self.table[i + a * di, j + b * dj] for a, b, w in terms)
 
-    def magnet(self, state, k, polarity, coefficients=None):
-        """z_in to z_out, bent as for q/p = k. Coefficients of another place may be given."""
+    def magnet(self, state, k, polarity, coefficients=None, *, roughly=False):
+        """z_in to z_out, bent as for q/p = k. Coefficients of another place may be given.
+
+        `roughly`: nothing bends y, and the table's result is not corrected.
+        """
         x, y, tx, ty, own = state.T
         c = self.interpolated(state) if coefficients is None else coefficients
         z_in, z_out, p_min, bx, bx2, by2, bxy = self.header[:7]
@@ -136,6 +139,8 @@ class Model:
             moved[plane] = sums(begin, by, by + m[plane], plane)
             moved["t" + plane] = sums(begin + n[plane], by + 2 * m[plane], by + 3 * m[plane], plane)
             begin = end
+        if roughly:
+            moved["y"] = moved["ty"] = 0.0
         sx, sy = tx, ty
         if self.forms.name == "improved":
             sx, sy = (t / np.sqrt(1 + tx**2 + ty**2) for t in (tx, ty))
@@ -144,7 +149,8 @@ class Model:
             sx, sy = (s / np.sqrt(np.maximum(1 - sx**2 - sy**2, 0.05)) for s in (sx, sy))
         dz = z_out - z_in
         there = np.column_stack([x + tx * dz + moved["x"], y + ty * dz + moved["y"], sx, sy, k])
-        there = self.predict("UTTF", 0, there, polarity, z_out, z_out)
+        if not roughly:
+            there = self.predict("UTTF", 0, there, polarity, z_out, z_out)
         there[:, 4] = own
         return there
 
@@ -187,19 +193,34 @@ class Joint:
         self.c[:, :5, :5] += q
         self.total = f @ self.total
 
+    def at(self, k):
+        """What the state (n, 5) would be if q/p were k: regression on it."""
+        per_k = self.c[:, :5, 4] / self.c[:, 4, 4, None]
+        return self.state[:, :5] + per_k * (k - self.state[:, 4])[:, None]
+
     def measure(self, value, row, variance):
-        """Update with value = row·state where it is finite; returns its χ²."""
+        """Update with value = row·state where it is finite.
+
+        Returns
+        -------
+        residual : function of k
+            Of the value from its prediction by all before, if q/p were k (n,).
+        variance : (n,) float64
+            Of that; infinite without a value.
+        """
         has = np.isfinite(value)
         h = np.concatenate([row, np.zeros((len(row), 4))], axis=1)
         r = np.where(has, value - np.sum(h * self.state, axis=1), 0)
         ph = np.einsum("nij,nj->ni", self.c, h)
         s = np.sum(ph * h, axis=1) + variance
+        per_k, k = ph[:, 4] / self.c[:, 4, 4], self.state[:, 4].copy()
+        left = np.where(has, s - ph[:, 4] * per_k, np.inf)
         gain = ph / s[:, None] * has[:, None]
         self.state += gain * r[:, None]
         joseph = np.eye(9) - gain[:, :, None] * h[:, None, :]
         self.c = joseph @ self.c @ joseph.transpose(0, 2, 1)
         self.c += np.where(has, variance, 0)[:, None, None] * gain[:, :, None] * gain[:, None, :]
-        return r**2 / s
+        return lambda final: r - per_k * (final - k), left
 
 
 def rows(n, *values):
@@ -218,55 +239,58 @@ class ReferenceFit:
         self.n, self.pol = len(self.a["qop"]), self.a["polarity"]
         self.reference = self.a["qop"].copy()
         self.variance = toy.parameters.manifest.constants.velo_sigma**2
+        self.residuals = {"velo": [], "ut": [], "scifi": []}
         self._forward_velo()
-        last = self.joint.state[:, :5].copy(), self.z.copy()
+        last = self.at_reference(), self.z.copy()
         self.joint.total = np.broadcast_to(np.eye(5), (self.n, 5, 5)).copy()
         self._ut()
-        by_seed = self._seed_chi2()
         self._magnet(smoother)
         self._scifi()
+        for piece, hits in self.residuals.items():
+            setattr(self, f"chi2_{piece}", sum(residual(self.qop) ** 2 / variance for residual, variance in hits))
         if smoother:
-            self.chi2_ut = np.maximum(self.chi2_ut - by_seed, 0)
-            self.chi2_scifi = np.maximum(self.chi2_scifi - (self._seed_chi2() - by_seed), 0)
             self._publish(self.joint.state[:, 5:], self.joint.c[:, 5:, 5:], self.a["velo_z"][:, 0])
         else:
             self._backward_velo(*last)
 
-    def _seed_chi2(self):
-        """Part of the sum over hits that is due to the prior on q/p."""
-        seed = self.a["qop"]
-        return (self.joint.state[:, 4] - seed) ** 2 / (0.09 * seed**2)
+    def at_reference(self):
+        return self.joint.at(self.reference)
 
-    def at_reference(self, state):
-        return np.column_stack([state[:, :4], self.reference])
+    def _carry(self, function, f, q):
+        """Carry on by a function of the state, taken at the reference's q/p, and its Jacobian from there."""
+        start = self.at_reference()
+        off = np.einsum("nij,nj->ni", f, self.joint.state[:, :5] - start)
+        self.joint.carry(function(start) + off, f, q)
 
     def _step(self, name, row, z1, noise=True):
         """One step to fixed z; returns nothing."""
-        state = self.joint.state[:, :5].copy()
+        state = self.at_reference()
         q = 0.0
         if noise:
-            q = self.model.noise_matrix(name, row, self.at_reference(state), self.pol, self.z, z1)
+            q = self.model.noise_matrix(name, row, state, self.pol, self.z, z1)
 
         def carry(s):
             return self.model.predict(name, row, s, self.pol, self.z, z1)
 
-        self.joint.carry(carry(state), np.where(self.kept, jacobian(carry, state), np.eye(5)), q)
+        self._carry(carry, np.where(self.kept, jacobian(carry, state), np.eye(5)), q)
         self.z = np.broadcast_to(z1, self.n).astype(float)
 
     def _velo_hit(self, slot):
         one = rows(self.n, 1, 0, 0, 0, 0)
-        chi2 = self.joint.measure(self.a["velo_x"][:, slot], one, self.variance)
-        return chi2 + self.joint.measure(self.a["velo_y"][:, slot], one[:, [1, 0, 2, 3, 4]], self.variance)
+        return [
+            self.joint.measure(self.a["velo_x"][:, slot], one, self.variance),
+            self.joint.measure(self.a["velo_y"][:, slot], one[:, [1, 0, 2, 3, 4]], self.variance),
+        ]
 
     def _forward_velo(self):
         self.joint = Joint(self.a["velo_x"][:, 0], self.a["velo_y"][:, 0], self.a["qop"])
         self.z = self.a["velo_z"][:, 0].copy()
-        self.chi2_velo = self._velo_hit(0)
+        self._velo_hit(0)
         for slot in range(1, 15):
             has = slot < self.a["velo_n"]
             kept = self.joint.state.copy(), self.joint.c.copy(), self.joint.total.copy(), self.z.copy()
             self._step("V", 0, np.where(has, self.a["velo_z"][:, slot], self.z + 1))
-            self.chi2_velo += self._velo_hit(slot)
+            self.residuals["velo"] += self._velo_hit(slot)
             for new, old in zip(
                 (self.joint.state, self.joint.c, self.joint.total, self.z), kept, strict=True
             ):
@@ -278,61 +302,66 @@ class ReferenceFit:
         return x, np.where(has, z, nominal), np.where(has, dxdy, 0), np.where(has, sigma, 1) ** 2
 
     def _ut(self):
-        self.chi2_ut = 0.0
         for layer in range(4):
             x, z, dxdy, variance = self._strip("ut", layer, self.model.block("UTLayer")[0, layer])
             self._step(*(("VUT", 0) if layer == 0 else ("UT", layer - 1)), z)
-            self.chi2_ut += self.joint.measure(x, rows(self.n, 1, -dxdy, 0, 0, 0), variance)
+            self.residuals["ut"] += [self.joint.measure(x, rows(self.n, 1, -dxdy, 0, 0, 0), variance)]
         self._step("UT", 2, np.full(self.n, self.model.z_in), noise=False)
 
     def _magnet(self, newton):
-        state = self.joint.state[:, :5].copy()
-        c = self.joint.c[:, :5, :5]
         if not newton:
-            self.reference = state[:, 4].copy()
-        coefficients = self.model.interpolated(state)
-        for last in [False, True] if newton else [True]:
-            ref = self.reference
-            base = self.model.magnet(state, ref, self.pol, coefficients)
+            self.reference = self.joint.state[:, 4].copy()
+        # The bins are those of the place that the seed says.
+        coefficients = self.model.interpolated(self.at_reference())
 
-            def bent(s, ref=ref):
-                moved, leading = coefficients.copy(), self.model.leading
-                moved[:, leading] = self.model.interpolated(s)[:, leading]
-                return self.model.magnet(s, s[:, 4], self.pol, moved)
+        def bent(s):
+            moved, leading = coefficients.copy(), self.model.leading
+            moved[:, leading] = self.model.interpolated(s)[:, leading]
+            return self.model.magnet(s, s[:, 4], self.pol, moved)
 
-            f = jacobian(bent, np.column_stack([state[:, :4], ref]))
-            # At fixed slope a shift before the magnet stays that shift: the kernel's convention.
-            f[:, :, :2] = np.eye(5, 2)
-            there = base + f[:, :, 4] * (state[:, 4] - ref)[:, None]
-            there[:, 4] = state[:, 4]
-            q = self.model.noise_matrix(
-                "UTTF", 0, self.at_reference(base), self.pol, self.z, self.z, before=state
-            )
-            if last:
-                break
-            self.reference = self._newton(there, f @ c @ f.transpose(0, 2, 1) + q)
-        self.joint.carry(there, f, q)
+        def bent_in_bins(s):
+            return self.model.magnet(s, s[:, 4], self.pol, coefficients)
+
+        if newton:
+            self.reference = self._newton(coefficients)
+        state = self.at_reference()
+        there, f = bent_in_bins(state), jacobian(bent, state)
+        # At fixed slope a shift before the magnet stays that shift: the kernel's convention.
+        f[:, :, :2] = np.eye(5, 2)
+        q = self.model.noise_matrix("UTTF", 0, there, self.pol, self.z, self.z, before=state)
+        self._carry(bent_in_bins, f, q)
         self.z = np.full(self.n, self.model.z_out)
 
-    def _newton(self, there, c):
+    def _newton(self, coefficients):
+        """q/p from all before and the first SciFi hit, of whose uncertainties the slope's is taken alone."""
+
+        def bent(s):
+            return self.model.magnet(s, s[:, 4], self.pol, coefficients, roughly=True)
+
         first = np.argmax(np.isfinite(self.a["scifi_x"]), axis=1)
         x, plane, t, sigma = (
             np.take_along_axis(self.a[f"scifi_{q}"], first[:, None], 1)[:, 0]
             for q in ("x", "z", "dxdy", "sigma")
         )
-        dz = landing(there, self.model.z_out, plane, 0.0036) - self.model.z_out
-        h = rows(self.n, 1, -t, dz, -t * dz, 0)
-        ch = np.einsum("nij,nj->ni", c, h)
-        r = x - np.sum(h * there, axis=1)
-        return there[:, 4] + ch[:, 4] / (np.sum(ch * h, axis=1) + sigma**2) * r
+        state, z_out = self.at_reference(), self.model.z_out
+        there, f = bent(state), jacobian(bent, state)
+        dz = landing(there, z_out, plane, 0.0036) - z_out
+        lever = z_out + dz - self.model.z_in
+        residual = x - (there[:, 0] + dz * there[:, 2]) + t * (there[:, 1] + dz * there[:, 3])
+        c = self.joint.c
+        per_k = c[:, :4, 4] / c[:, 4, 4, None]
+        by_k = f[:, 0, 4] + dz * f[:, 2, 4] + per_k[:, 0] + lever * per_k[:, 2]
+        variance = sigma**2 + lever**2 * (c[:, 2, 2] - c[:, 2, 4] * per_k[:, 2])
+        k = self.joint.state[:, 4]
+        gain = c[:, 4, 4] * by_k / (by_k**2 * c[:, 4, 4] + variance)
+        return k + gain * (residual - by_k * (k - self.reference))
 
     def _scifi(self):
-        self.chi2_scifi = 0.0
         lean = 1 / self.model.block("TLayer")[1]
         before = None
         for layer in range(12):
             x, plane, dxdy, variance = self._strip("scifi", layer, self.model.block("TLayer")[0, layer])
-            state = self.joint.state[:, :5].copy()
+            state = self.at_reference()
             row = self.model.gap_row(layer - 1, state[:, 1]) if layer else 0
             name = "T" if layer else "TFT"
 
@@ -345,9 +374,9 @@ class ReferenceFit:
 
             q = 0.0
             if layer:
-                q = self.model.noise_matrix(name, row, self.at_reference(state), self.pol, *places(state))
-            self.joint.carry(carry(state), np.where(self.kept, jacobian(carry, state), np.eye(5)), q)
-            self.chi2_scifi += self.joint.measure(x, rows(self.n, 1, -dxdy, 0, 0, 0), variance)
+                q = self.model.noise_matrix(name, row, state, self.pol, *places(state))
+            self._carry(carry, np.where(self.kept, jacobian(carry, state), np.eye(5)), q)
+            self.residuals["scifi"] += [self.joint.measure(x, rows(self.n, 1, -dxdy, 0, 0, 0), variance)]
             before = plane
         self.qop, self.qopqop = self.joint.state[:, 4].copy(), self.joint.c[:, 4, 4].copy()
 
@@ -374,15 +403,14 @@ class ReferenceFit:
         constants = self.toy.parameters.manifest.constants
         offset = np.array([constants.beam_x, constants.beam_y]) - state[:, :2]
         dz = np.sum(offset * state[:, 2:4], axis=1) / np.sum(state[:, 2:4] ** 2, axis=1)
-        five = self.at_reference(state)
+        five = np.column_stack([state, self.qop])
         f = np.broadcast_to(np.eye(4), (self.n, 4, 4)).copy()
         f[:, 0, 2] = f[:, 1, 3] = dz
         q = self.model.noise_matrix("BEAM", 1, five, self.pol, z, z + dz)[:, :4, :4]
         c = f @ c @ f.transpose(0, 2, 1) + q
         self.z = z + dz
-        own_qop = np.column_stack([state, self.qop])
         half = np.abs(dz) / 2
-        there = self.model.predict("V", 1, own_qop, self.pol, z + half, self.z + half)
+        there = self.model.predict("V", 1, five, self.pol, z + half, self.z + half)
         self.x, self.y, self.tx, self.ty = there[:, :4].T
         for name, (i, j) in zip(COMPONENTS, [(0, 0), (0, 2), (2, 2), (1, 1), (1, 3), (3, 3)], strict=True):
             setattr(self, name, c[:, i, j])

@@ -143,12 +143,18 @@ def _slopes(form: TableForm) -> list[str]:
         "template <class T>",
         "KERNEL_FUNCTION void bend(const T& gain_x, const T& gain_y, State<T>& s, JacobianMagnet<T>& f) {",
     ]
+    opening_x = [
+        "/// tx alone, as if ty went straight, and its derivative with respect to q/p from that of what it gains.",
+        "template <class T>",
+        "KERNEL_FUNCTION void bend_x(const T& gain, const T& gain_k, const State<T>& s, T& tx_out, T& tx_k) {",
+    ]
     if not form.sines:
         lines = ["s.tx += gain_x;", "s.ty += gain_y;", "f.tx_tx += T(1);", "f.ty_ty += T(1);"]
-        return [*opening, *(f"  {line}" for line in lines), "}", ""]
+        lines_x = ["tx_out = s.tx + gain;", "tx_k = gain_k;"]
+        return _function(opening, lines) + _function(opening_x, lines_x)
     sums = dict(zip("xy", form.summed, strict=True))
-    before = {f"s{a}": sums[a] for a in "xy"}
-    before |= {f"s{a}_t{b}": sp.diff(sums[a], t) for a in "xy" for b, t in zip("xy", (tx, ty), strict=True)}
+    sums_by_name: dict[str, sp.Expr] = {f"s{a}": sums[a] for a in "xy"}
+    before = sums_by_name | {f"s{a}_t{b}": sp.diff(sums[a], t) for a in "xy" for b, t in zip("xy", (tx, ty), strict=True)}
     # Back to slopes: t = s/√q with q = 1 − s², which must not come near zero.
     s, q = dict(zip("xy", sp.symbols("sx sy"), strict=True)), sp.Symbol("q")
     slope = {a: s[a] / sp.sqrt(q) for a in "xy"}
@@ -165,6 +171,7 @@ def _slopes(form: TableForm) -> list[str]:
             own = "" if column == "k" else f" + s{a}_{column}"
             chain.append(f"const T d{a}_{column} = f.t{a}_{column}{own};")
         chain += [f"f.t{a}_{column} = t{a}_sx * dx_{column} + t{a}_sy * dy_{column};" for a in "xy"]
+    cosine = f"const T q = larger(T(1) - sx * sx - sy * sy, T(Scalar<T>({magnet.SMALLEST_COSINE_SQUARED})));"
     lines = [
         "const T tx = s.tx, ty = s.ty;",
         f"T {', '.join(before)}, {', '.join(name for name in after if '_' in name)};",
@@ -173,7 +180,7 @@ def _slopes(form: TableForm) -> list[str]:
         "}",
         "sx += gain_x;",
         "sy += gain_y;",
-        f"const T q = larger(T(1) - sx * sx - sy * sy, T(Scalar<T>({magnet.SMALLEST_COSINE_SQUARED})));",
+        cosine,
         "{",
         *(
             f"  {line}"
@@ -182,6 +189,20 @@ def _slopes(form: TableForm) -> list[str]:
         "}",
         *chain,
     ]
+    lines_x = [
+        "const T tx = s.tx, ty = s.ty;",
+        "T sx, sy;",
+        "{",
+        *(f"  {line}" for line in assignments(sums_by_name)),
+        "}",
+        "sx += gain;",
+        cosine,
+        *assignments({"tx_out": after["tx"], "tx_k": after["tx_sx"] * sp.Symbol("gain_k")}),
+    ]
+    return _function(opening, lines) + _function(opening_x, lines_x)
+
+
+def _function(opening: list[str], lines: list[str]) -> list[str]:
     return [*opening, *(f"  {line}" for line in lines), "}", ""]
 
 

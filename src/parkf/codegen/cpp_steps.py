@@ -66,11 +66,12 @@ def _noise_function(step: Step) -> list[str]:
 def by_name(steps: list[Step]) -> list[str]:
     """C++ function that runs a step given by name, for checks from Python."""
     lines = [
-        "/// Run one step: `s`, `c` and the columns of `jacobian` (25) are carried on; `q` is its noise.",
+        "/// Run one step: `s` and `c` are carried on, the columns of `jacobian` are for x, y, tx, ty and k (5, 4); `q`",
+        "/// is its noise.",
         "template <class T>",
         "bool run_step(const std::string& name, const T* p, T pol, const T* planes, State<T>& s,",
         "              Covariance<T>& c, T* jacobian, Noise<T>& q) {",
-        "  for (int i = 0; i < 25; ++i) jacobian[i] = T(i % 6 == 0);",
+        "  for (int i = 0; i < 20; ++i) jacobian[i] = T(i < 16 && i % 5 == 0);",
         "  q = {};",
     ]
     for step in steps:
@@ -83,7 +84,8 @@ def by_name(steps: list[Step]) -> list[str]:
             f"    Jacobian{step.name}<T> f;",
             f"    step_{step.name}<T>(p, pol{planes}, s, f);",
             "    transport(f, c);",
-            "    for (int column = 0; column < 5; ++column) apply(f, jacobian + 5 * column);",
+            "    for (int column = 0; column < 4; ++column) apply(f, jacobian + 4 * column);",
+            "    total_derivative(f, jacobian + 16);",
             "    return true;",
             "  }",
         ]

@@ -1,4 +1,8 @@
-"""C++ that multiplies with a step's Jacobian, its zeros and ones left out."""
+"""C++ that multiplies with a step's Jacobian, its zeros and ones left out.
+
+Covariances are those of x, y, tx and ty at given q/p; the Jacobian's last column goes into their total
+derivatives with respect to q/p.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,10 +12,11 @@ import sympy as sp
 from parkf.codegen.cpp_expressions import text
 
 NAMES = ("x", "y", "tx", "ty", "k")
-ALL = frozenset(range(5))
-LOWER = tuple((i, j) for i in range(5) for j in range(i + 1))
+K = 4
+ALL = frozenset(range(4))
+LOWER = tuple((i, j) for i in range(4) for j in range(i + 1))
 # As long as no formula and no hit couples them (in the VELO), x, tx and q/p know nothing of y and ty.
-X_PART, Y_PART = frozenset({0, 2, 4}), frozenset({1, 3})
+X_PART, Y_PART = frozenset({0, 2}), frozenset({1, 3})
 # What a step between two planes does to errors: levers of the slopes, and the bend in x. The rest (bend in y,
 # planes that lean, fields that vary with y) moves an error by a few percent of itself. Gains and covariances,
 # where that counts squared, go without; the state does not.
@@ -81,7 +86,7 @@ class SparseJacobian:
 
         A component comes before those that it depends on: it needs them as they were.
         """
-        left = [i for i in range(5) if any(self.matrix[i, j] != int(i == j) for j in range(5))]
+        left = [i for i in sorted(ALL) if any(self.matrix[i, j] != int(i == j) for j in ALL)]
         order: list[int] = []
         while left:
             free = [i for i in left if all(self.matrix[j, i] == 0 for j in left if j != i)]
@@ -98,13 +103,13 @@ class SparseJacobian:
         for i in order:
 
             def carried(j: int, own: str, i: int = i) -> str:
-                others = [m for m in range(5) if m != i and f[i, m] != 0]
+                others = [m for m in sorted(ALL) if m != i and f[i, m] != 0]
                 terms = [f"{f[i, m]}*c({max(m, j)}, {min(m, j)})" for m in others]
                 own = own if f[i, i] == 1 else f"{f[i, i]}*{own}"
                 return " + ".join([own, *terms])
 
             lines.append(f"const T carried_{i} = {carried(i, f'c({i}, {i})')};")
-            for j in range(5):
+            for j in sorted(ALL):
                 if j != i and coupled(i, j):
                     element = f"c({max(i, j)}, {min(i, j)})"
                     lines.append(f"{element} = {carried(j, element)};")
@@ -114,7 +119,7 @@ class SparseJacobian:
     def _transport_at_once(self) -> list[str]:
         """For components that depend on each other in a circle."""
         f = self.pattern
-        half = f * sp.Matrix(5, 5, lambda i, j: sp.Symbol(f"c{max(i, j)}{min(i, j)}"))
+        half = f[:K, :K] * sp.Matrix(K, K, lambda i, j: sp.Symbol(f"c{max(i, j)}{min(i, j)}"))
         named: dict[sp.Symbol, sp.Expr] = {}
 
         def name(i: int, j: int) -> sp.Expr:
@@ -126,7 +131,7 @@ class SparseJacobian:
 
         results = {}
         for i, j in LOWER:
-            form = sum(name(i, m) * f[j, m] for m in range(5) if f[j, m] != 0)
+            form = sum(name(i, m) * f[j, m] for m in ALL if f[j, m] != 0)
             if form != sp.Symbol(f"c{i}{j}"):
                 results[i, j] = form
         used = set().union(*(form.free_symbols for form in (*results.values(), *named.values())))
@@ -138,14 +143,22 @@ class SparseJacobian:
 
     def apply(self, part: frozenset[int] = ALL, suffix: str = "") -> list[str]:
         """C++ function v ← F v for a vector whose elements outside `part` are zero and stay so."""
+        return self._multiply(f"apply{suffix}", part, {})
+
+    def total_derivative(self, part: frozenset[int] = ALL, suffix: str = "") -> list[str]:
+        """C++ function that carries on the derivatives of `part` by q/p, all others being zero and staying so."""
+        f = self.pattern
+        return self._multiply(f"total_derivative{suffix}", part, {i: f[i, K] for i in part})
+
+    def _multiply(self, function: str, part: frozenset[int], added: dict[int, sp.Expr]) -> list[str]:
         f = self.pattern
         lines = [
             "template <class T>",
-            f"KERNEL_FUNCTION void apply{suffix}(const Jacobian{self.name}<T>& f, T* v) {{",
+            f"KERNEL_FUNCTION void {function}(const Jacobian{self.name}<T>& f, T* v) {{",
         ]
         results = {}
         for i in sorted(part):
-            form = sum(f[i, j] * sp.Symbol(f"v{j}") for j in sorted(part))
+            form = sum(f[i, j] * sp.Symbol(f"v{j}") for j in sorted(part)) + added.get(i, 0)
             if form != sp.Symbol(f"v{i}"):
                 results[i] = form
         used = set().union(*(form.free_symbols for form in results.values()))
@@ -155,9 +168,10 @@ class SparseJacobian:
 
     def functions(self) -> list[str]:
         """Type and functions; the decoupled ones where the step keeps x and y apart."""
-        lines = [*self.struct(), *self.transport(decoupled=False), *self.apply()]
+        lines = [*self.struct(), *self.transport(decoupled=False), *self.apply(), *self.total_derivative()]
         if all(self.matrix[i, j] == 0 == self.matrix[j, i] for i in X_PART for j in Y_PART):
             lines += self.transport(decoupled=True) + self.apply(X_PART, "_x")
+            lines += self.total_derivative(X_PART, "_x")
             if any(self.matrix[i, j] != int(i == j) for i in Y_PART for j in Y_PART):
                 lines += self.apply(Y_PART, "_y")
         return lines
