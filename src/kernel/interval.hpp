@@ -119,7 +119,7 @@ struct Record {
     }
     for (int i = 0; i < strip; ++i) hits[i].move(change);
     last_velo.move(change);
-    if (strip > 0) first_ut.move(change);
+    first_ut.move(change);
   }
 };
 
@@ -127,7 +127,7 @@ struct Record {
 template <class T>
 struct Later {
   T qop_variance;
-  T rho[4], by_k[4];  // ρ of the residuals, and of what they lose for 1/MeV
+  T rho[4], by_k[4];  // of the residuals, and of what they lose for 1/MeV
   Covariance<T> n;
   T worst;  // u²
   Integer<T> worst_slot;
@@ -232,7 +232,7 @@ struct Later {
   }
 };
 
-/// State at a plane with the covariance of x, y, tx, ty.
+/// State at a plane with the covariance of x, y, tx, ty, whatever q/p.
 template <class T>
 struct PlaneState {
   State<T> s;
@@ -259,14 +259,14 @@ KERNEL_FUNCTION Interval<T> backward(const Record<T>& record, const Detector<Sca
   const Filter<T>& end = record.fit;
   Interval<T> result;
   const auto z_of = [](int plane) { return T(static_cast<S>(rich_z[plane])); };
-  const auto put = [&](int plane, Conditional<T>& there, const auto& f) {
+  // The state has been carried there; `f` is the step's Jacobian.
+  const auto publish = [&](int plane, Conditional<T>& there, const auto& f) {
     transport(f, there.c);
     total_derivative(f, there.by_k);
-    PlaneState<T>& put = result.planes[plane];
-    put = {there.state, there.c};
     for (int i = 0; i < 4; ++i) {
-      for (int j = 0; j <= i; ++j) put.c(i, j) += there.by_k[i] * there.by_k[j] * qop_variance;
+      for (int j = 0; j <= i; ++j) there.c(i, j) += there.by_k[i] * there.by_k[j] * qop_variance;
     }
+    result.planes[plane] = {there.state, there.c};
   };
   if (planes) {
     const T lean(layer_lean(constant + layout::TLayer + scifi_layers - 1));
@@ -276,7 +276,7 @@ KERNEL_FUNCTION Interval<T> backward(const Record<T>& record, const Detector<Sca
       const JacobianBEAM<T> straight{dz, dz};
       there.state.x += dz * there.state.tx;
       there.state.y += dz * there.state.ty;
-      put(plane, there, straight);
+      publish(plane, there, straight);
     }
   }
   Later<T> later(qop_variance);
@@ -286,7 +286,7 @@ KERNEL_FUNCTION Interval<T> backward(const Record<T>& record, const Detector<Sca
       Conditional<T> there = later.smoothed(record.first_ut);
       JacobianUT<T> f;
       step_UT<T>(constant + layout::UT, pol, record.first_ut_z, z_of(1), there.state, f);
-      put(1, there, f);
+      publish(1, there, f);
     }
     const StripRecord<T>& r = record.hits[strip];
     later.template hit<0, 1>(velo_slots + strip, r, r.slope);
@@ -300,7 +300,7 @@ KERNEL_FUNCTION Interval<T> backward(const Record<T>& record, const Detector<Sca
     Conditional<T> there = later.smoothed(record.last_velo);
     JacobianV<T> f;
     step_V<T>(constant + layout::V, pol, record.last_velo_z, z_of(0), there.state, f);
-    put(0, there, f);
+    publish(0, there, f);
   }
   const T straight(0);
   for (int slot = record.pixels_end - 1; slot >= 2; --slot) {
