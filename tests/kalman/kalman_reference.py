@@ -1,8 +1,8 @@
 """An independent fit: float64, dense matrices, textbook updates, Jacobians by finite differences.
 
-The smoother's first state is part of one 9-component state here, q/p a component of it like the others; the start
-is a wide prior instead of the closed form from two hits. Only the formulas of the steps are shared with the
-kernel, through their NumPy functions.
+The smoother's first state is part of one 9-component state here, q/p a component of it like the others; the
+start is a wide prior instead of the closed form from two hits. Only the formulas of the steps are shared with
+the kernel, through their NumPy functions.
 """
 
 import numpy as np
@@ -247,7 +247,9 @@ class ReferenceFit:
         self._magnet(smoother)
         self._scifi()
         for piece, hits in self.residuals.items():
-            setattr(self, f"chi2_{piece}", sum(residual(self.qop) ** 2 / variance for residual, variance in hits))
+            setattr(
+                self, f"chi2_{piece}", sum(residual(self.qop) ** 2 / variance for residual, variance in hits)
+            )
         if smoother:
             self._publish(self.joint.state[:, 5:], self.joint.c[:, 5:, 5:], self.a["velo_z"][:, 0])
         else:

@@ -144,17 +144,19 @@ def _slopes(form: TableForm) -> list[str]:
         "KERNEL_FUNCTION void bend(const T& gain_x, const T& gain_y, State<T>& s, JacobianMagnet<T>& f) {",
     ]
     opening_x = [
-        "/// tx alone, as if ty went straight, and its derivative with respect to q/p from that of what it gains.",
+        "/// tx alone, as if ty went straight, and its derivative to q/p from that of what it gains.",
         "template <class T>",
-        "KERNEL_FUNCTION void bend_x(const T& gain, const T& gain_k, const State<T>& s, T& tx_out, T& tx_k) {",
+        "KERNEL_FUNCTION void bend_x(const T& gain, const T& gain_k, const State<T>& s, T& out, T& out_k) {",
     ]
     if not form.sines:
         lines = ["s.tx += gain_x;", "s.ty += gain_y;", "f.tx_tx += T(1);", "f.ty_ty += T(1);"]
-        lines_x = ["tx_out = s.tx + gain;", "tx_k = gain_k;"]
+        lines_x = ["out = s.tx + gain;", "out_k = gain_k;"]
         return _function(opening, lines) + _function(opening_x, lines_x)
     sums = dict(zip("xy", form.summed, strict=True))
     sums_by_name: dict[str, sp.Expr] = {f"s{a}": sums[a] for a in "xy"}
-    before = sums_by_name | {f"s{a}_t{b}": sp.diff(sums[a], t) for a in "xy" for b, t in zip("xy", (tx, ty), strict=True)}
+    before = sums_by_name | {
+        f"s{a}_t{b}": sp.diff(sums[a], t) for a in "xy" for b, t in zip("xy", (tx, ty), strict=True)
+    }
     # Back to slopes: t = s/√q with q = 1 − s², which must not come near zero.
     s, q = dict(zip("xy", sp.symbols("sx sy"), strict=True)), sp.Symbol("q")
     slope = {a: s[a] / sp.sqrt(q) for a in "xy"}
@@ -197,7 +199,7 @@ def _slopes(form: TableForm) -> list[str]:
         "}",
         "sx += gain;",
         cosine,
-        *assignments({"tx_out": after["tx"], "tx_k": after["tx_sx"] * sp.Symbol("gain_k")}),
+        *assignments({"out": after["tx"], "out_k": after["tx_sx"] * sp.Symbol("gain_k")}),
     ]
     return _function(opening, lines) + _function(opening_x, lines_x)
 

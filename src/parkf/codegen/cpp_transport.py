@@ -146,7 +146,7 @@ class SparseJacobian:
         return self._multiply(f"apply{suffix}", part, {})
 
     def total_derivative(self, part: frozenset[int] = ALL, suffix: str = "") -> list[str]:
-        """C++ function that carries on the derivatives of `part` by q/p, all others being zero and staying so."""
+        """C++ function that carries on derivatives by q/p; those outside `part` are zero and stay so."""
         f = self.pattern
         return self._multiply(f"total_derivative{suffix}", part, {i: f[i, K] for i in part})
 
