@@ -66,7 +66,7 @@ def _noise_function(step: Step) -> list[str]:
 def by_name(steps: list[Step]) -> list[str]:
     """C++ function that runs a step given by name, for checks from Python."""
     lines = [
-        "/// Run one step: `s` and `c` are carried on; columns of `jacobian`, (5, 4), are for x, y, tx, ty and k;",
+        "/// Run one step: `s` and `c` are carried on; `jacobian` is (5, 4), by columns for x, y, tx, ty, k;",
         "/// `q` is its noise.",
         "template <class T>",
         "bool run_step(const std::string& name, const T* p, T pol, const T* planes, State<T>& s,",
