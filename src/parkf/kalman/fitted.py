@@ -83,9 +83,10 @@ class Fitted:
     """Tracks at their closest approach to the beam line; every attribute is (n,).
 
     z, x, y in mm, tx, ty in rad, qop at production in 1/MeV in the precision of the fit; the covariance's
-    elements xx, xtx, txtx, yy, yty, tyty, qopqop; χ² and ndof of the VELO, UT and SciFi hits; status (0:
-    good, else a sum of the bits in :data:`STATUS`). The start from two hits takes four off the VELO's ndof,
-    q/p one off the UT's, or SciFi's where there is no UT hit.
+    elements xx, xtx, txtx, yy, yty, tyty, qopqop; χ² and ndof of the VELO, UT and SciFi hits, at the q/p of
+    all of them together; status (0: good, else a sum of the bits in :data:`STATUS`). The start from two hits
+    takes four off the VELO's ndof, q/p one off SciFi's, or the UT's where there is no SciFi hit. The full fit
+    counts in the order of its filter: there q/p is paid for by the UT, if it has hits.
     """
 
     z: NDArray
