@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import parkf._fitter as _fitter
-from benchmarks.machine import Machine, seconds
+from benchmarks.machine import Machine, seconds, seconds_of
 
 from parkf.choices import FormsName
 from parkf.kalman import Fitted, cpu, fit
@@ -63,8 +63,10 @@ def repeated(toy: Toy, count: int, precision: str) -> Candidates:
     return from_arrays(arrays, precision)
 
 
-def tracks_per_second(toy: Toy, tracks: Candidates, *, smoother: bool = True, build: str = "") -> float:
-    """Of one core, from rows in memory to arrays of results."""
+def fits(
+    toy: Toy, tracks: Candidates, *, smoother: bool = True, build: str = ""
+) -> tuple[int, Callable[[], None]]:
+    """How many tracks a run fits on one core, from rows in memory to arrays of results, and the run."""
     turns = max(1, 65536 // tracks.count)
 
     def run() -> None:
@@ -72,7 +74,13 @@ def tracks_per_second(toy: Toy, tracks: Candidates, *, smoother: bool = True, bu
             cpu.fit(toy.parameters, tracks, smoother=smoother, threads=1, build=build)
 
     run()
-    return turns * tracks.count / seconds(run)
+    return turns * tracks.count, run
+
+
+def tracks_per_second(toy: Toy, tracks: Candidates, *, smoother: bool = True, build: str = "") -> float:
+    """Of one core."""
+    count, run = fits(toy, tracks, smoother=smoother, build=build)
+    return count / seconds(run)
 
 
 def thread_speedups(toy: Toy, tracks: Candidates) -> dict[str, float]:
@@ -129,8 +137,16 @@ def measure(machine: Machine, toy: Toy, precision: str) -> dict[str, Any]:
         for name, smoother in SCHEMES.items()
     }
     flops = {name: sum(parts.values()) for name, parts in counted.items()}
-    rate, peak = tracks_per_second(toy, tracks), machine.peak(precision)
-    dense = tracks.count / seconds(lambda: machine.dense(tracks, p.constant, p.table, sigma))
+    count, run = fits(toy, tracks)
+    of_fit, of_dense, of_peak = seconds_of(
+        [
+            run,
+            lambda: machine.dense(tracks, p.constant, p.table, sigma),
+            lambda: machine.multiply_adds(precision),
+        ]
+    )
+    rate, dense = count / of_fit, tracks.count / of_dense
+    peak = machine.multiply_adds(precision) / of_peak
     item = tracks.qop.itemsize
     all_cores = seconds(lambda: cpu.fit(p, large, smoother=True, threads=None), time.perf_counter)
     return {

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -28,14 +28,25 @@ _FLAGS = (
 _C_TYPE = {np.dtype("float32"): ctypes.c_float, np.dtype("float64"): ctypes.c_double}
 
 
-def seconds(run: Callable[[], object], clock: Callable[[], float] = time.thread_time) -> float:
-    """Median time of a run. The thread's own clock stands still while others have the core."""
-    times = []
+def seconds_of(
+    runs: Sequence[Callable[[], object]], clock: Callable[[], float] = time.thread_time
+) -> list[float]:
+    """Median times of several runs, which take turns: what slows the machine for a while slows all of them.
+
+    The thread's own clock stands still while others have the core.
+    """
+    times: list[list[float]] = [[] for _ in runs]
     for _ in range(REPEATS):
-        begin = clock()
-        run()
-        times.append(clock() - begin)
-    return median(times)
+        for run, of_run in zip(runs, times, strict=True):
+            begin = clock()
+            run()
+            of_run.append(clock() - begin)
+    return [median(of_run) for of_run in times]
+
+
+def seconds(run: Callable[[], object], clock: Callable[[], float] = time.thread_time) -> float:
+    """Median time of a run."""
+    return seconds_of([run], clock)[0]
 
 
 class Machine:
@@ -55,23 +66,16 @@ class Machine:
             function = getattr(self._library, f"multiply_add_{name}")
             function.argtypes, function.restype = [ctypes.c_long], ctypes.c_double
 
-    def peak(self, precision: str) -> float:
-        """Floating-point operations a second of one core that does nothing but multiply-adds."""
-        function = getattr(
-            self._library, "multiply_add_" + {"float32": "float", "float64": "double"}[precision]
-        )
-        turns = 4_000_000
-        operations = function(turns)
-        return operations / seconds(lambda: function(turns))
+    def multiply_adds(self, precision: str) -> float:
+        """Do nothing but multiply-adds for a while, and give how many floating-point operations that were."""
+        name = "multiply_add_" + {"float32": "float", "float64": "double"}[precision]
+        return float(getattr(self._library, name)(4_000_000))
 
     def two_thread_peak(self, precision: str) -> float:
         """How many times the multiply-adds of one thread two do: the most that a speedup can be."""
-        function = getattr(
-            self._library, "multiply_add_" + {"float32": "float", "float64": "double"}[precision]
-        )
 
         def run(threads: int) -> None:
-            team = [threading.Thread(target=function, args=(4_000_000,)) for _ in range(threads)]
+            team = [threading.Thread(target=self.multiply_adds, args=(precision,)) for _ in range(threads)]
             for thread in team:
                 thread.start()
             for thread in team:

@@ -6,7 +6,7 @@
 // parabola beside them. Where the best q/p has moved, all of it is moved along: after the first SciFi hit, and at the
 // end. So every step is evaluated at one q/p, and one number is missing in every row and column.
 //
-// Why float32 is enough (99.9% of states within 0.001 σ of float64, no negative variance):
+// Why float32 is enough (99.9% of states within 0.003 σ of float64, no negative variance):
 // - The start is the closed form from two hits. A wide prior would have to be forgotten again: 100 mm² against
 //   1.6e-4 mm² is all that 24 bits hold.
 // - For the same reason q/p is no part of the covariance: at the first SciFi hit the seed's would be worth decimetres,
