@@ -63,7 +63,7 @@ def repeated(toy: Toy, count: int, precision: str) -> Candidates:
     return from_arrays(arrays, precision)
 
 
-def fits(
+def run_of_fits(
     toy: Toy, tracks: Candidates, *, smoother: bool = True, build: str = ""
 ) -> tuple[int, Callable[[], None]]:
     """How many tracks a run fits on one core, from rows in memory to arrays of results, and the run."""
@@ -79,7 +79,7 @@ def fits(
 
 def tracks_per_second(toy: Toy, tracks: Candidates, *, smoother: bool = True, build: str = "") -> float:
     """Of one core."""
-    count, run = fits(toy, tracks, smoother=smoother, build=build)
+    count, run = run_of_fits(toy, tracks, smoother=smoother, build=build)
     return count / seconds(run)
 
 
@@ -137,7 +137,7 @@ def measure(machine: Machine, toy: Toy, precision: str) -> dict[str, Any]:
         for name, smoother in SCHEMES.items()
     }
     flops = {name: sum(parts.values()) for name, parts in counted.items()}
-    count, run = fits(toy, tracks)
+    count, run = run_of_fits(toy, tracks)
     of_fit, of_dense, of_peak = seconds_of(
         [
             run,

@@ -125,13 +125,13 @@ KERNEL_FUNCTION Fitted<T> fit_forward_backward(const Candidates<Scalar<T>>& trac
     update<0, 1>(measured, load<T>(tracks.velo_x + at), variance, straight, fit, again, p);
     update<1, 0>(measured, load<T>(tracks.velo_y + at), variance, straight, fit, again, p);
   }
-  State<T>& s = fit.state;
-  const T change = again.best();
-  track.x = s.x + fit.by_k[0] * change;
-  track.y = s.y + fit.by_k[1] * change;
-  track.tx = s.tx + fit.by_k[2] * change;
-  track.ty = s.ty + fit.by_k[3] * change;
-  track.qop = s.k + change;
+  // χ² stays that of the way forward.
+  fit.Conditional<T>::move(again.best());
+  track.x = fit.state.x;
+  track.y = fit.state.y;
+  track.tx = fit.state.tx;
+  track.ty = fit.state.ty;
+  track.qop = fit.state.k;
   track.xx = fit.c(0, 0);
   track.xtx = fit.c(2, 0);
   track.txtx = fit.c(2, 2);

@@ -62,8 +62,8 @@ KERNEL_FUNCTION void mix_bins(const float* table, const BinPlace<S>& x, const Bi
 template <class S>
 KERNEL_FUNCTION void mix_leading(const float* table, const BinPlace<S>& x, const BinPlace<S>& y, const S* w_a,
                                  const S* w_b, S* by_a, S* by_b) {
-  constexpr int leading[leading_count] = {bin::x_u0,  bin::x_u0 + 1,  bin::y_u0,  bin::y_u0 + 1,
-                                          bin::tx_u0, bin::tx_u0 + 1, bin::ty_u0, bin::ty_u0 + 1};
+  constexpr int leading[leading_count] = {bin::x::u0,  bin::x::u0 + 1,  bin::y::u0,  bin::y::u0 + 1,
+                                          bin::tx::u0, bin::tx::u0 + 1, bin::ty::u0, bin::ty::u0 + 1};
   for (int i = 0; i < leading_count; ++i) by_a[i] = by_b[i] = S(0);
   for (int n = 0; n < 6; ++n) {
     const int ix = x.nearest + x.direction * neighbour_x(n);
@@ -128,14 +128,12 @@ struct Component {
   KERNEL_FUNCTION T by_h(const Deviations<T>& u, const T& p_min) const {
     return p_min * (centre.derivative + u.x * x.derivative + u.y * y.derivative) + x.value * u.x_h + y.value * u.y_h;
   }
+  KERNEL_FUNCTION void derive(const Deviations<T>& u, const T& p_min, T& by_tx, T& by_ty, T& to_h) const {
+    by_tx = x.value * u.x_tx;
+    by_ty = y.value * u.x_tx;
+    to_h = by_h(u, p_min);
+  }
 };
-
-/// Beyond the momenta of the table f is `clamped`, and goes on linearly from there.
-template <int N0, int N1, class T>
-KERNEL_FUNCTION Component<T> component(const T* c0, const T* cx, const T* cy, const T& clamped, const T& beyond) {
-  return {polynomial<N0>(c0, clamped, beyond), polynomial<N1>(cx, clamped, beyond),
-          polynomial<N1>(cy, clamped, beyond)};
-}
 
 template <class T>
 KERNEL_FUNCTION T clamp(const T& f) {
@@ -143,25 +141,12 @@ KERNEL_FUNCTION T clamp(const T& f) {
   return smaller(larger(f, -limit), limit);
 }
 
-template <class T>
-KERNEL_FUNCTION Component<T> component_x(const MagnetCoefficients<T>& m, const T& clamped, const T& beyond) {
-  return component<bin::x_u0_degree, bin::x_ux_degree>(m.c + bin::x_u0, m.c + bin::x_ux, m.c + bin::x_uy, clamped,
-                                                       beyond);
-}
-template <class T>
-KERNEL_FUNCTION Component<T> component_tx(const MagnetCoefficients<T>& m, const T& clamped, const T& beyond) {
-  return component<bin::tx_u0_degree, bin::tx_ux_degree>(m.c + bin::tx_u0, m.c + bin::tx_ux, m.c + bin::tx_uy,
-                                                         clamped, beyond);
-}
-template <class T>
-KERNEL_FUNCTION Component<T> component_y(const MagnetCoefficients<T>& m, const T& clamped, const T& beyond) {
-  return component<bin::y_u0_degree, bin::y_ux_degree>(m.c + bin::y_u0, m.c + bin::y_ux, m.c + bin::y_uy, clamped,
-                                                       beyond);
-}
-template <class T>
-KERNEL_FUNCTION Component<T> component_ty(const MagnetCoefficients<T>& m, const T& clamped, const T& beyond) {
-  return component<bin::ty_u0_degree, bin::ty_ux_degree>(m.c + bin::ty_u0, m.c + bin::ty_ux, m.c + bin::ty_uy,
-                                                         clamped, beyond);
+/// The component that lies at `Place` in a bin. Beyond the momenta of the table f is `clamped`, and goes on linearly.
+template <class Place, class T>
+KERNEL_FUNCTION Component<T> component(const T* c, const T& clamped, const T& beyond) {
+  return {polynomial<Place::u0_degree>(c + Place::u0, clamped, beyond),
+          polynomial<Place::ux_degree>(c + Place::ux, clamped, beyond),
+          polynomial<Place::uy_degree>(c + Place::uy, clamped, beyond)};
 }
 
 /// x and tx at z_out and their derivatives with respect to q/p.
@@ -179,7 +164,7 @@ KERNEL_FUNCTION BentX<T> bent_x(const MagnetCoefficients<T>& m, const Scalar<T>*
   local_qop<T>(constant + layout::UTTF, s.k, local, local_k);
   const Deviations<T> u = deviations<T>(header, pol * local, s);
   const T clamped = clamp(u.f), beyond = u.f - clamped, p_min(header[2]), to_k = pol * local_k;
-  const Component<T> x = component_x(m, clamped, beyond), tx = component_tx(m, clamped, beyond);
+  const Component<T> x = component<bin::x>(m.c, clamped, beyond), tx = component<bin::tx>(m.c, clamped, beyond);
   BentX<T> bent;
   bent.x = s.x + s.tx * T(header[1] - header[0]) + x.gain(u);
   bent.x_k = x.by_h(u, p_min) * to_k;
@@ -196,20 +181,12 @@ KERNEL_FUNCTION void magnet_table(const MagnetCoefficients<T>& m, const Scalar<T
   const T clamped = clamp(u.f), beyond = u.f - clamped;
   low_momentum = magnitude(u.f) > magnitude(clamped);
   const T p_min(header[2]), dz(header[1] - header[0]);
-  const Component<T> x = component_x(m, clamped, beyond), tx = component_tx(m, clamped, beyond);
-  const Component<T> y = component_y(m, clamped, beyond), ty = component_ty(m, clamped, beyond);
-  f.x_tx = x.x.value * u.x_tx;
-  f.x_ty = x.y.value * u.x_tx;
-  f.x_k = x.by_h(u, p_min);
-  f.y_tx = y.x.value * u.x_tx;
-  f.y_ty = y.y.value * u.x_tx;
-  f.y_k = y.by_h(u, p_min);
-  f.tx_tx = tx.x.value * u.x_tx;
-  f.tx_ty = tx.y.value * u.x_tx;
-  f.tx_k = tx.by_h(u, p_min);
-  f.ty_tx = ty.x.value * u.x_tx;
-  f.ty_ty = ty.y.value * u.x_tx;
-  f.ty_k = ty.by_h(u, p_min);
+  const Component<T> x = component<bin::x>(m.c, clamped, beyond), tx = component<bin::tx>(m.c, clamped, beyond);
+  const Component<T> y = component<bin::y>(m.c, clamped, beyond), ty = component<bin::ty>(m.c, clamped, beyond);
+  x.derive(u, p_min, f.x_tx, f.x_ty, f.x_k);
+  y.derive(u, p_min, f.y_tx, f.y_ty, f.y_k);
+  tx.derive(u, p_min, f.tx_tx, f.tx_ty, f.tx_k);
+  ty.derive(u, p_min, f.ty_tx, f.ty_ty, f.ty_k);
   if constexpr (bin::by_slopes) {
     const T twice = clamped + clamped;
     const auto moved = [&](const T* by) {

@@ -16,9 +16,9 @@ struct Parabola {
   }
   /// Of the same hits, δ counted from a q/p larger by `change`.
   KERNEL_FUNCTION void move(const T& change) {
-    const T half = pull - weight * change;
-    chi2 -= change * (pull + half);
-    pull = half;
+    const T left = pull - weight * change;
+    chi2 -= change * (pull + left);
+    pull = left;
   }
   /// Where it is least.
   KERNEL_FUNCTION T best() const { return pull / weight; }

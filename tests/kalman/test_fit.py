@@ -112,7 +112,7 @@ def test_without_hits_of_one_detector_the_other_pays_for_qop(toys, without, left
     np.testing.assert_array_equal(getattr(result, f"ndof_{without}"), 0)
     np.testing.assert_array_equal(getattr(result, f"ndof_{left}"), {"ut": 3, "scifi": 11}[left])
     chi2, ndof = getattr(result, f"chi2_{left}").sum(), getattr(result, f"ndof_{left}").sum()
-    assert chi2 / ndof == pytest.approx(1, abs=0.04)
+    assert chi2 / ndof == pytest.approx(1, abs=0.03)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

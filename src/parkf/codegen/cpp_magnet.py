@@ -210,11 +210,14 @@ def _function(opening: list[str], lines: list[str]) -> list[str]:
 
 def _bin_layout(form: TableForm) -> list[str]:
     lines = ["/// Where a bin's polynomials start, and their degrees.", "namespace bin {"]
-    position = 0
+    position, places = 0, dict[str, list[str]]()
     for piece in form.pieces:
-        name = f"{piece.component}_u{_FACTORS[piece.factor]}"
-        lines.append(f"constexpr int {name} = {position}, {name}_degree = {piece.degree};")
+        name = f"u{_FACTORS[piece.factor]}"
+        place = f"  static constexpr int {name} = {position}, {name}_degree = {piece.degree};"
+        places.setdefault(piece.component, []).append(place)
         position += piece.degree
+    for component, fields in places.items():
+        lines += [f"struct {component} {{", *fields, "};"]
     signature = [(magnet.HEADER.index(name), value) for name, value in form.signature.items()]
     lines += [
         "/// Whether slopes have a say in which bins a track finds.",
