@@ -7,12 +7,13 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/local --cores $(CORES) \
 	--configfile workflow/config/$(RUN).yaml
 
-# The editable build is unisolated so that a changed formula recompiles in seconds.
+# The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
+# needs and publishes as source alone.
 $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/* src/parkf/steps/*.py src/parkf/codegen/*.py) \
 		$(wildcard params/*/*.json)
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c 'import sys; assert sys.version_info >= (3, 11), "parkf needs Python 3.11 or newer"'
-	$(VENV)/bin/python -m pip install -q scikit-build-core nanobind sympy ninja 'cmake>=3.25'
+	$(VENV)/bin/python -m pip install -q scikit-build-core nanobind sympy ninja 'cmake>=3.25' 'setuptools>=70.1'
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e '.[dev]'
 	touch $@
 
