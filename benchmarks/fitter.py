@@ -4,7 +4,7 @@ Run: python -m benchmarks.fitter [--forms production|improved] [--json FILE]
 Tracks have 10 VELO, 4 UT and 12 SciFi hits, from toys that follow the step functions. Times are medians of
 seven runs on the thread's own clock. Baselines: production's scheme with dense 5x5 matrices, one track at a
 time, -O3 for this machine (dense.hpp); batched NumPy (the tests' independent fit, float64); the floor is the
-counted operations over the measured rate of multiply-adds.
+counted operations over the measured rate of multiply-adds. Where CuPy finds a GPU, the same is done there.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import parkf._fitter as _fitter
+from benchmarks import gpu
 from benchmarks.machine import Machine, seconds, seconds_of
 
 from parkf.choices import FormsName
@@ -33,7 +34,7 @@ SCHEMES = {"smoother": True, "forward_backward": False}
 VELO_HITS = 10
 # The figures are those of the first, where arithmetic is measured: large enough that the call itself, 11 µs,
 # does not count, and small enough for the third-level cache. `batch` has all.
-SIZES = (4096, 32768, 262144)
+SIZES = (4096, 32768, 1048576)
 RESULT_BYTES = 20 * 4
 
 
@@ -67,7 +68,8 @@ def run_of_fits(
     toy: Toy, tracks: Candidates, *, smoother: bool = True, build: str = ""
 ) -> tuple[int, Callable[[], None]]:
     """How many tracks a run fits on one core, from rows in memory to arrays of results, and the run."""
-    turns = max(1, 65536 // tracks.count)
+    # So many that what ran before, and has the caches, is forgotten.
+    turns = max(1, 262144 // tracks.count)
 
     def run() -> None:
         for _ in range(turns):
@@ -90,9 +92,8 @@ def thread_speedups(toy: Toy, tracks: Candidates) -> dict[str, float]:
     """
 
     def ratio(clock: Callable[[], float]) -> float:
-        one, two = (
-            seconds(lambda t=t: cpu.fit(toy.parameters, tracks, smoother=True, threads=t), clock)
-            for t in (1, 2)
+        one, two = seconds_of(
+            [lambda t=t: cpu.fit(toy.parameters, tracks, smoother=True, threads=t) for t in (1, 2)], clock
         )
         return one / two
 
@@ -168,6 +169,16 @@ def measure(machine: Machine, toy: Toy, precision: str) -> dict[str, Any]:
     }
 
 
+def measure_gpu(device: str, toy: Toy, cpu_results: dict[str, Any]) -> dict[str, Any]:
+    rates = {
+        precision: gpu.measure(
+            toy.parameters, repeated(toy, SIZES[0], precision), of_cpu["flops_per_track"]["smoother"]
+        )
+        for precision, of_cpu in cpu_results.items()
+    }
+    return {"device": device, **rates}
+
+
 def resolutions(forms: FormsName) -> None:
     """Pull widths of the schemes, and how far float32 is from float64."""
     print("Pull widths of x, y, tx, ty, q/p (resolutions relative to forward_backward), 20,000 tracks")
@@ -215,6 +226,19 @@ def show(results: dict[str, Any]) -> None:
             print(f"  {part}: " + ", ".join(f"{name} {rate / 1e6:.2f} M/s" for name, rate in r[part].items()))
 
 
+def show_gpu(results: dict[str, Any]) -> None:
+    for precision in ("float32", "float64"):
+        r = results[precision]
+        print(
+            f"{results['device']} {precision}: {r['tracks_per_s'] / 1e6:.0f} M tracks/s resident,"
+            f" {r['tracks_per_s_with_copies'] / 1e6:.1f} M with copies there and back\n"
+            f"  {r['floor_ratio']:.2f} x the floor at {r['peak_flops'] / 1e12:.1f} TFLOP/s;"
+            f" copy {r['copy_bytes_per_s'] / 1e12:.2f} TB/s\n"
+            f"  {r['registers']} registers, {r['local_bytes']} bytes spilled,"
+            f" {r['shared_bytes']} bytes shared, occupancy {r['occupancy']:.0%}"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Benchmark the fit")
     parser.add_argument("--forms", choices=list(FORMS), default="production", help="formulas of the steps")
@@ -226,6 +250,10 @@ def main() -> None:
     results["copy_bytes_per_s"] = machine.copy_bandwidth()
     results["numpy_tracks_per_s"] = numpy_rate(toy)
     show(results)
+    device = gpu.device()
+    if device is not None:
+        results["gpu"] = measure_gpu(device, toy, results["cpu"])
+        show_gpu(results["gpu"])
     resolutions(arguments.forms)
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")

@@ -81,7 +81,7 @@ class Machine:
             for thread in team:
                 thread.join()
 
-        one, two = (seconds(lambda n=n: run(n), time.perf_counter) for n in (1, 2))
+        one, two = seconds_of([lambda n=n: run(n) for n in (1, 2)], time.perf_counter)
         return 2 * one / two
 
     def copy_bandwidth(self) -> float:

@@ -16,13 +16,21 @@ namespace forms = parkf::kalman::production;
 
 __constant__ float constants[forms::layout::count];
 
-__global__ void __launch_bounds__(128)
+constexpr int threads = 32;
+
+__global__ void __launch_bounds__(threads)
     fit(long count, parkf::kalman::Candidates<float> tracks, parkf::kalman::Detector<float> detector, float* numbers,
         int* integers) {
-  const long i = static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= count) return;
+  // The block reads the magnet's table together: threads without a track fit the last one again.
+  using Coefficients = forms::BlockCoefficients<float, threads>;
+  __shared__ float room[Coefficients::room];
+  __shared__ forms::BinOrder<float> orders[threads];
+  forms::MagnetCoefficients<float, Coefficients> m;
+  m.c = {room, orders, static_cast<int>(threadIdx.x)};
+  const long mine = static_cast<long>(blockIdx.x) * threads + threadIdx.x, i = mine < count ? mine : count - 1;
   detector.constant = constants;
-  parkf::kalman::store(forms::fit_smoother<float>(tracks, i, detector), tracks.stride, i, numbers, integers);
+  const auto track = forms::fit_smoother<float>(tracks, i, detector, m);
+  if (mine < count) parkf::kalman::store(track, tracks.stride, i, numbers, integers);
 }
 
 void check(cudaError_t status) {
@@ -92,7 +100,7 @@ int main(int argc, char** argv) {
     const long count = static_cast<long>(tracks.count);
     const auto on_device = parkf::candidates<float>(tracks.stride, polarity.data(), qop.data(), velo_n.data(),
                                                     velo.data(), ut.data(), scifi.data());
-    fit<<<static_cast<unsigned>((count + 127) / 128), 128>>>(count, on_device, detector, numbers.data(),
+    fit<<<static_cast<unsigned>((count + threads - 1) / threads), threads>>>(count, on_device, detector, numbers.data(),
                                                              integers.data());
     check(cudaGetLastError());
     const auto z = numbers.copy(1);

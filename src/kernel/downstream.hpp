@@ -2,6 +2,7 @@
 // Behind the VELO, forward: UT, magnet, SciFi. What is done with a step's Jacobian, with a hit and with a new q/p
 // besides filtering is the scheme's: `Memory` has step(jacobian), hit(innovation, slope, p) and move(change).
 
+#include "ahead.hpp"
 #include "magnet.hpp"
 #include "measurement.hpp"
 #include "steps_generated.hpp"
@@ -148,13 +149,12 @@ KERNEL_FUNCTION T towards(const FirstHit<T>& hit, const Filter<T>& fit, const Be
 constexpr int newton_rounds = 3;
 
 /// From z_in through the magnet to z_out. Newton: the bend is evaluated at the q/p that the first SciFi hit says.
-template <bool Newton, class T, class Memory>
+template <bool Newton, class T, class Memory, class Kept>
 KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
-                                    const T& pol, Filter<T>& fit, Memory& memory) {
+                                    const T& pol, MagnetCoefficients<T, Kept>& m, Filter<T>& fit, Memory& memory) {
   const Scalar<T>* constant = detector.constant;
   const Scalar<T>* header = constant + layout::UTT_META;
   const T z_out(header[1]);
-  MagnetCoefficients<T> m;
   magnet_coefficients(detector.table, header, fit.state, m);
   if constexpr (Newton) {
     const FirstHit<T> hit = first_scifi_hit<T>(tracks, i, constant);
@@ -195,6 +195,9 @@ template <class T, class Memory>
 KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant,
                                    const T& pol, Filter<T>& fit, Memory& memory) {
   for (int layer = 0; layer < scifi_layers; ++layer) {
+    if constexpr (Number<T>::lanes > 1) {
+      if (tracks.ahead != nullptr) tracks.ahead->template fetch<T>(layer);
+    }
     const Scalar<T>* place = constant + layout::TLayer + layer;
     const Strip<T> strip = read_strip<T>(tracks.scifi_x, tracks.scifi_z, tracks.scifi_dxdy, tracks.scifi_sigma,
                                          layer * tracks.stride + i, place[0]);

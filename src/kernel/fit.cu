@@ -1,46 +1,67 @@
-// The fit on a GPU, one track a thread. Compiled at run time as one flattened source with PARKF_REAL defined.
+// The fit on a GPU, one track a thread. Compiled at run time as one flattened source with PARKF_REAL and PARKF_THREADS,
+// those of a block, defined.
 
 #include "forward_backward.hpp"
+#include "magnet_block.hpp"
+#include "shared_tile.hpp"
 #include "smoother.hpp"
 
 using Real = PARKF_REAL;
+using Rows = parkf::kalman::CandidateRows<Real>;
 
 namespace forms = parkf::kalman::PARKF_FORMS;
 
 __constant__ Real parkf_constant[forms::layout::count];
 
 template <bool Smoother>
-__device__ __forceinline__ void fit_track(long count, parkf::kalman::Candidates<Real> tracks, const float* table,
-                                          Real velo_variance, Real beam_x, Real beam_y, Real* numbers,
-                                          int* integers) {
-  const long i = static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= count) return;
+__device__ __forceinline__ void fit_track(const Rows& rows, const float* table, Real velo_variance, Real beam_x,
+                                          Real beam_y, Real* numbers, int* integers) {
+  constexpr int threads = PARKF_THREADS;
+  using Tile = parkf::kalman::SharedTile<Real, threads>;
+  using Coefficients = forms::BlockCoefficients<Real, threads>;
+  // Behind the UT the smoother needs no more VELO and UT hits: the coefficients take their place. The paper's scheme
+  // goes back through them, and in double precision there is no room for both: each thread keeps its own coefficients.
+  static_assert(Coefficients::room <= Tile::scifi, "there is no room for the magnet's coefficients");
+  constexpr bool own = !Smoother && sizeof(Real) > sizeof(float);
+  constexpr int room = Smoother || own ? 0 : Coefficients::room;
+  __shared__ Real shared[room + Tile::numbers];
+  __shared__ forms::BinOrder<Real> orders[threads];
+
+  const long begin = static_cast<long>(blockIdx.x) * threads, left = rows.count - begin;
+  const int thread = static_cast<int>(threadIdx.x), tracks = left < threads ? static_cast<int>(left) : threads;
+  const Tile tile{shared + room};
+  tile.fill(rows, begin, tracks, thread);
+  __syncthreads();
+  // Threads without a track fit the last one again: the block reads the magnet's table together.
+  const int i = thread < tracks ? thread : tracks - 1;
+  const parkf::kalman::Candidates<Real> candidates = tile.candidates(rows, begin);
   const parkf::kalman::Detector<Real> detector{parkf_constant, table, velo_variance, beam_x, beam_y};
-  if constexpr (Smoother) {
-    parkf::kalman::store(forms::fit_smoother<Real>(tracks, i, detector), tracks.stride, i, numbers, integers);
-  } else {
-    parkf::kalman::store(forms::fit_forward_backward<Real>(tracks, i, detector), tracks.stride, i, numbers, integers);
-  }
+  forms::MagnetCoefficients<Real, Coefficients> m;
+  m.c = {shared, orders, thread};
+  parkf::kalman::Fitted<Real> track;
+  if constexpr (Smoother) track = forms::fit_smoother<Real>(candidates, i, detector, m);
+  else if constexpr (own) track = forms::fit_forward_backward<Real>(candidates, i, detector);
+  else track = forms::fit_forward_backward<Real>(candidates, i, detector, m);
+  if (thread < tracks) parkf::kalman::store(track, rows.count, begin + i, numbers, integers);
 }
 
-// Hits as (quantity, slot, track) blocks: x, y, z of the VELO; x, z, dxdy, sigma of UT and SciFi.
-#define PARKF_ARGUMENTS                                                                                           \
-  long count, long stride, const Real *polarity, const Real *qop, const int *velo_n, const Real *velo,            \
-      const Real *ut, const Real *scifi, const float *table, Real velo_variance, Real beam_x, Real beam_y,         \
-      Real *numbers, int *integers
+// Rows of hits start at multiples of 16 bytes, as does the table.
+#define PARKF_ARGUMENTS                                                                                             \
+  long count, const Real *polarity, const Real *qop, const int *velo_n, const Real *velo_x, const Real *velo_y,     \
+      const Real *velo_z, const Real *ut_x, const Real *ut_z, const Real *ut_dxdy, const Real *ut_sigma,            \
+      const Real *scifi_x, const Real *scifi_z, const Real *scifi_dxdy, const Real *scifi_sigma, const float *table, \
+      Real velo_variance, Real beam_x, Real beam_y, Real *numbers, int *integers
 
-#define PARKF_CANDIDATES                                                                                          \
-  parkf::kalman::Candidates<Real> {                                                                                       \
-    stride, polarity, qop, velo_n, velo, velo + parkf::kalman::velo_slots * stride, velo + 2 * parkf::kalman::velo_slots * stride, \
-        ut, ut + parkf::kalman::ut_layers * stride, ut + 2 * parkf::kalman::ut_layers * stride, ut + 3 * parkf::kalman::ut_layers * stride, \
-        scifi, scifi + parkf::kalman::scifi_layers * stride, scifi + 2 * parkf::kalman::scifi_layers * stride,                     \
-        scifi + 3 * parkf::kalman::scifi_layers * stride                                                                  \
+#define PARKF_ROWS                                                                       \
+  Rows {                                                                                 \
+    count, polarity, qop, velo_n, {velo_x, velo_y, velo_z}, {ut_x, ut_z, ut_dxdy, ut_sigma}, \
+        {scifi_x, scifi_z, scifi_dxdy, scifi_sigma}                                      \
   }
 
-extern "C" __global__ void __launch_bounds__(128) fit_smoother(PARKF_ARGUMENTS) {
-  fit_track<true>(count, PARKF_CANDIDATES, table, velo_variance, beam_x, beam_y, numbers, integers);
+extern "C" __global__ void __launch_bounds__(PARKF_THREADS) fit_smoother(PARKF_ARGUMENTS) {
+  fit_track<true>(PARKF_ROWS, table, velo_variance, beam_x, beam_y, numbers, integers);
 }
 
-extern "C" __global__ void __launch_bounds__(128) fit_forward_backward(PARKF_ARGUMENTS) {
-  fit_track<false>(count, PARKF_CANDIDATES, table, velo_variance, beam_x, beam_y, numbers, integers);
+extern "C" __global__ void __launch_bounds__(PARKF_THREADS) fit_forward_backward(PARKF_ARGUMENTS) {
+  fit_track<false>(PARKF_ROWS, table, velo_variance, beam_x, beam_y, numbers, integers);
 }

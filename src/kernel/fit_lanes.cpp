@@ -16,10 +16,16 @@ void fit_range(const Batch<S>& batch, long begin, long end) {
   using T = Together<S>;
   constexpr int n = Number<T>::lanes;
   const long count = batch.tracks.count;
+  const bool fetch = outgrows_cache(batch.tracks);
   Tile<T> tile;
+  Ahead ahead;
   for (long i = begin; i < end; i += n) {
     fill(batch.tracks, i, tile);
-    const Candidates<S> tracks = tile.candidates();
+    Candidates<S> tracks = tile.candidates();
+    if (fetch) {
+      ahead = ahead_of<n>(batch, i, fitted_numbers, fitted_integers);
+      tracks.ahead = &ahead;
+    }
     const Fitted<T> track = batch.smoother ? fit_smoother<T>(tracks, 0, batch.detector)
                                            : fit_forward_backward<T>(tracks, 0, batch.detector);
     if (i + n <= count) {

@@ -60,8 +60,8 @@ endforeach()
 install(TARGETS _fitter LIBRARY DESTINATION parkf)
 
 # For CuPy, which compiles them at run time, and for C++ users.
-set(kernel_headers number lanes tile state parabola measurement track velo magnet magnet_lanes downstream beamline
-    smoother forward_backward interval interval_layout)
+set(kernel_headers number lanes tile shared_tile ahead state parabola measurement track velo magnet magnet_lanes
+    magnet_block downstream beamline smoother forward_backward interval interval_layout)
 list(TRANSFORM kernel_headers PREPEND src/kernel/)
 list(TRANSFORM kernel_headers APPEND .hpp)
 install(FILES ${kernel_headers} src/kernel/fit.cu DESTINATION parkf/kernel)

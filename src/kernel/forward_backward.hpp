@@ -80,10 +80,10 @@ KERNEL_FUNCTION void transport_back(const JacobianMemory<T>& memory, Conditional
   }
 }
 
-/// Fit the tracks from number `i` on that run together.
-template <class T>
+/// Fit the tracks from number `i` on that run together; `m` is where the magnet's coefficients are kept meanwhile.
+template <class T, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_forward_backward(const Candidates<Scalar<T>>& tracks, long i,
-                                               const Detector<Scalar<T>>& detector) {
+                                               const Detector<Scalar<T>>& detector, MagnetCoefficients<T, Kept>& m) {
   const Scalar<T>* constant = detector.constant;
   const T pol = load<T>(tracks.polarity + i);
   Filter<T> fit;
@@ -95,7 +95,7 @@ KERNEL_FUNCTION Fitted<T> fit_forward_backward(const Candidates<Scalar<T>>& trac
   const T z_last = fit.z;
   forward_ut(tracks, i, constant, pol, fit, memory);
   fit.move(fit.known().best());  // production bends by the filtered q/p
-  forward_magnet<false>(tracks, i, detector, pol, fit, memory);
+  forward_magnet<false>(tracks, i, detector, pol, m, fit, memory);
   forward_scifi(tracks, i, constant, pol, fit, memory);
 
   const Parabola<T> forward = fit.known();
@@ -141,6 +141,13 @@ KERNEL_FUNCTION Fitted<T> fit_forward_backward(const Candidates<Scalar<T>>& trac
   free_qop(fit.by_k, T(1) / again.weight, track);
   to_beamline(detector, pol, fit, track);
   return track;
+}
+
+template <class T>
+KERNEL_FUNCTION Fitted<T> fit_forward_backward(const Candidates<Scalar<T>>& tracks, long i,
+                                               const Detector<Scalar<T>>& detector) {
+  MagnetCoefficients<T> m;
+  return fit_forward_backward<T>(tracks, i, detector, m);
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

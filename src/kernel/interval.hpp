@@ -329,7 +329,8 @@ KERNEL_FUNCTION Interval<T> fit_interval(const Candidates<Scalar<T>>& tracks, lo
   forward_velo(tracks, i, detector, pol, fit, first, z_first, record);
   record.end_of_velo();
   forward_ut(tracks, i, detector.constant, pol, fit, record);
-  forward_magnet<true>(tracks, i, detector, pol, fit, record);
+  MagnetCoefficients<T> m;
+  forward_magnet<true>(tracks, i, detector, pol, m, fit, record);
   forward_scifi(tracks, i, detector.constant, pol, fit, record);
   const Parabola<T> known = fit.known();
   move(known.best(), fit, record);

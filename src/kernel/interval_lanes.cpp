@@ -12,18 +12,26 @@ static void interval_range(const Batch<S>& batch, long begin, long end) {
   using T = Together<S>;
   constexpr int n = Number<T>::lanes;
   const long count = batch.tracks.count;
+  const int numbers = batch.planes ? interval_numbers : 1;
+  const bool fetch = outgrows_cache(batch.tracks);
   Tile<T> tile;
+  Ahead ahead;
   for (long i = begin; i < end; i += n) {
     fill(batch.tracks, i, tile);
-    const Interval<T> track = fit_interval<T>(tile.candidates(), 0, batch.detector, batch.planes);
+    Candidates<S> tracks = tile.candidates();
+    if (fetch) {
+      ahead = ahead_of<n>(batch, i, numbers, interval_integers);
+      tracks.ahead = &ahead;
+    }
+    const Interval<T> track = fit_interval<T>(tracks, 0, batch.detector, batch.planes);
     if (i + n <= count) {
       store_interval(track, batch.planes, count, i, batch.numbers, batch.integers);
     } else {
-      S numbers[interval_numbers * n];
-      int integers[interval_integers * n];
-      store_interval(track, batch.planes, n, 0, numbers, integers);
-      copy_last<n>(numbers, batch.planes ? interval_numbers : 1, count, i, batch.numbers);
-      copy_last<n>(integers, interval_integers, count, i, batch.integers);
+      S last[interval_numbers * n];
+      int last_integers[interval_integers * n];
+      store_interval(track, batch.planes, n, 0, last, last_integers);
+      copy_last<n>(last, numbers, count, i, batch.numbers);
+      copy_last<n>(last_integers, interval_integers, count, i, batch.integers);
     }
   }
 }

@@ -12,15 +12,6 @@ constexpr double f_max = 1.05;
 /// begins with f².
 constexpr int leading_count = 8;
 
-/// The 80 coefficients for a place at z_in, and whether it lies beyond the grid.
-template <class T>
-struct MagnetCoefficients {
-  T c[bin::count];
-  Mask<T> outside;
-  // How the leading coefficients, those of f and f² without u, change with the slopes, where these choose the bins.
-  T to_tx[leading_count], to_ty[leading_count];
-};
-
 /// Nearest bin among those with neighbours, direction of the neighbours, and distance from its centre in bins.
 template <class T>
 struct BinPlace {
@@ -51,10 +42,14 @@ KERNEL_FUNCTION void mix_bins(const float* table, const BinPlace<S>& x, const Bi
     const int iy = y.nearest + y.direction * neighbour_y(n);
     rows[n] = table + (ix * bin::ny + iy) * bin::count;
   }
-  for (int i = 0; i < bin::count; ++i) {
-    S sum = w[0] * S(rows[0][i]);
-    for (int n = 1; n < 6; ++n) sum += w[n] * S(rows[n][i]);
-    c[i] = sum;
+  constexpr int four = 4;
+  static_assert(bin::count % four == 0, "a bin is read in whole pieces");
+  KERNEL_UNROLLED for (int i = 0; i < bin::count; i += four) {
+    for (int n = 0; n < 6; ++n) {
+      float row[four];
+      load_together<four>(rows[n] + i, row);
+      for (int j = 0; j < four; ++j) c[i + j] = n == 0 ? w[0] * S(row[j]) : c[i + j] + w[n] * S(row[j]);
+    }
   }
 }
 
@@ -62,23 +57,47 @@ KERNEL_FUNCTION void mix_bins(const float* table, const BinPlace<S>& x, const Bi
 template <class S>
 KERNEL_FUNCTION void mix_leading(const float* table, const BinPlace<S>& x, const BinPlace<S>& y, const S* w_a,
                                  const S* w_b, S* by_a, S* by_b) {
-  constexpr int leading[leading_count] = {bin::x::u0,  bin::x::u0 + 1,  bin::y::u0,  bin::y::u0 + 1,
-                                          bin::tx::u0, bin::tx::u0 + 1, bin::ty::u0, bin::ty::u0 + 1};
+  constexpr int pairs[leading_count / 2] = {bin::x::u0, bin::y::u0, bin::tx::u0, bin::ty::u0};
+  static_assert(!bin::by_slopes || (pairs[0] | pairs[1] | pairs[2] | pairs[3]) % 2 == 0, "pairs are read in one piece");
   for (int i = 0; i < leading_count; ++i) by_a[i] = by_b[i] = S(0);
-  for (int n = 0; n < 6; ++n) {
+  KERNEL_UNROLLED for (int n = 0; n < 6; ++n) {
     const int ix = x.nearest + x.direction * neighbour_x(n);
     const int iy = y.nearest + y.direction * neighbour_y(n);
     const float* row = table + (ix * bin::ny + iy) * bin::count;
-    for (int i = 0; i < leading_count; ++i) {
-      by_a[i] += w_a[n] * S(row[leading[i]]);
-      by_b[i] += w_b[n] * S(row[leading[i]]);
+    KERNEL_UNROLLED for (int i = 0; i < leading_count; i += 2) {
+      float pair[2];
+      load_together<2>(row + pairs[i / 2], pair);
+      for (int j = 0; j < 2; ++j) {
+        by_a[i + j] += w_a[n] * S(pair[j]);
+        by_b[i + j] += w_b[n] * S(pair[j]);
+      }
     }
   }
 }
 
+/// Where the 80 coefficients are kept: with the track, in registers or the first-level cache.
 template <class T>
+struct OwnCoefficients {
+  T c[bin::count];
+
+  KERNEL_FUNCTION const T& operator[](int i) const { return c[i]; }
+  KERNEL_FUNCTION void mix(const float* table, const BinPlace<T>& x, const BinPlace<T>& y, const T* w) {
+    mix_bins(table, x, y, w, c);
+  }
+};
+
+/// The coefficients for a place at z_in, and whether it lies beyond the grid.
+template <class T, class Kept = OwnCoefficients<T>>
+struct MagnetCoefficients {
+  Kept c;
+  Mask<T> outside;
+  // How the leading coefficients, those of f and f² without u, change with the slopes, where these choose the bins.
+  T to_tx[leading_count], to_ty[leading_count];
+};
+
+template <class T, class Kept>
 KERNEL_FUNCTION void magnet_coefficients(const float* table, const Scalar<T>* header, const State<T>& s,
-                                         MagnetCoefficients<T>& m) {
+                                         MagnetCoefficients<T, Kept>& m) {
   T x, y;
   table_place<T>(header, s, x, y);
   const BinPlace<T> bx = bin_place<T>(x, bin::nx);
@@ -86,7 +105,7 @@ KERNEL_FUNCTION void magnet_coefficients(const float* table, const Scalar<T>* he
   m.outside = bx.outside | by.outside;
   T w[6];
   bin_weights(bx.distance, by.distance, w);
-  mix_bins(table, bx, by, w, m.c);
+  m.c.mix(table, bx, by, w);
   if constexpr (bin::by_slopes) {
     using S = Scalar<T>;
     T w_a[6], w_b[6];
@@ -108,11 +127,11 @@ struct Polynomial {
   T value, derivative;
 };
 
-template <int N, class T>
-KERNEL_FUNCTION Polynomial<T> polynomial(const T* c, const T& f, const T& beyond) {
-  T sum = c[N - 1], derivative = c[N - 1];
+template <int first, int N, class T, class Kept>
+KERNEL_FUNCTION Polynomial<T> polynomial(const Kept& c, const T& f, const T& beyond) {
+  T sum = c[first + N - 1], derivative = sum;
   for (int n = N - 2; n >= 0; --n) {
-    sum = sum * f + c[n];
+    sum = sum * f + c[first + n];
     derivative = derivative * f + sum;
   }
   // sum is now Σ cₙ fⁿ⁻¹ and derivative that of f·sum.
@@ -142,11 +161,11 @@ KERNEL_FUNCTION T clamp(const T& f) {
 }
 
 /// The component that lies at `Place` in a bin. Beyond the momenta of the table f is `clamped`, and goes on linearly.
-template <class Place, class T>
-KERNEL_FUNCTION Component<T> component(const T* c, const T& clamped, const T& beyond) {
-  return {polynomial<Place::u0_degree>(c + Place::u0, clamped, beyond),
-          polynomial<Place::ux_degree>(c + Place::ux, clamped, beyond),
-          polynomial<Place::uy_degree>(c + Place::uy, clamped, beyond)};
+template <class Place, class T, class Kept>
+KERNEL_FUNCTION Component<T> component(const Kept& c, const T& clamped, const T& beyond) {
+  return {polynomial<Place::u0, Place::u0_degree>(c, clamped, beyond),
+          polynomial<Place::ux, Place::ux_degree>(c, clamped, beyond),
+          polynomial<Place::uy, Place::uy_degree>(c, clamped, beyond)};
 }
 
 /// x and tx at z_out and their derivatives with respect to q/p.
@@ -156,8 +175,8 @@ struct BentX {
 };
 
 /// By the table only, as if nothing bent y.
-template <class T>
-KERNEL_FUNCTION BentX<T> bent_x(const MagnetCoefficients<T>& m, const Scalar<T>* constant, const T& pol,
+template <class T, class Kept>
+KERNEL_FUNCTION BentX<T> bent_x(const MagnetCoefficients<T, Kept>& m, const Scalar<T>* constant, const T& pol,
                                 const State<T>& s) {
   const Scalar<T>* header = constant + layout::UTT_META;
   T local, local_k;
@@ -174,8 +193,8 @@ KERNEL_FUNCTION BentX<T> bent_x(const MagnetCoefficients<T>& m, const Scalar<T>*
 
 /// Carry a state at z_in to z_out: by the table only, and its Jacobian with respect to tx, ty and h. Of what changes
 /// with the bins, the leading coefficients are enough.
-template <class T>
-KERNEL_FUNCTION void magnet_table(const MagnetCoefficients<T>& m, const Scalar<T>* header, const T& h, State<T>& s,
+template <class T, class Kept>
+KERNEL_FUNCTION void magnet_table(const MagnetCoefficients<T, Kept>& m, const Scalar<T>* header, const T& h, State<T>& s,
                                   JacobianMagnet<T>& f, Mask<T>& low_momentum) {
   const Deviations<T> u = deviations<T>(header, h, s);
   const T clamped = clamp(u.f), beyond = u.f - clamped;
@@ -210,8 +229,8 @@ KERNEL_FUNCTION void magnet_table(const MagnetCoefficients<T>& m, const Scalar<T
 
 /// Carry a state at z_in to z_out with the energy loss and the corrections of UTTF.
 /// At fixed slope the position hardly changes the kick: the Jacobian's x and y columns are those of no field.
-template <class T>
-KERNEL_FUNCTION void through_magnet(const MagnetCoefficients<T>& m, const Scalar<T>* constant, const T& pol,
+template <class T, class Kept>
+KERNEL_FUNCTION void through_magnet(const MagnetCoefficients<T, Kept>& m, const Scalar<T>* constant, const T& pol,
                                     State<T>& s, JacobianMagnet<T>& f, Mask<T>& low_momentum) {
   const Scalar<T>* corrections = constant + layout::UTTF;
   T local, local_k;

@@ -34,25 +34,47 @@ KERNEL_FUNCTION void mix_bins(const float* table, const BinPlace<Lanes<S, N>>& x
   for (int b = 0; b < bin::count; b += N) transpose(c + b);
 }
 
+/// The leading coefficients of a bin: four pairs of neighbours.
+template <class S>
+KERNEL_FUNCTION typename Lanes<S, leading_count>::Vector leading_of(const float* row) {
+  typedef float Pair __attribute__((vector_size(2 * sizeof(float))));
+  const auto pair = [row](int first) {
+    Pair numbers;
+    __builtin_memcpy(&numbers, row + first, sizeof(numbers));
+    return numbers;
+  };
+  constexpr std::make_integer_sequence<int, 4> four{};
+  const auto xy = joined(pair(bin::x::u0), pair(bin::y::u0), four), slopes = joined(pair(bin::tx::u0), pair(bin::ty::u0), four);
+  return __builtin_convertvector(joined(xy, slopes, std::make_integer_sequence<int, leading_count>{}),
+                                 typename Lanes<S, leading_count>::Vector);
+}
+
 template <class S, int N>
 KERNEL_FUNCTION void mix_leading(const float* table, const BinPlace<Lanes<S, N>>& x, const BinPlace<Lanes<S, N>>& y,
                                  const Lanes<S, N>* w_a, const Lanes<S, N>* w_b, Lanes<S, N>* by_a,
                                  Lanes<S, N>* by_b) {
+  using Leading = typename Lanes<S, leading_count>::Vector;
+  Leading sums[N][2];
   for (int lane = 0; lane < N; ++lane) {
-    const auto one = [lane](const BinPlace<Lanes<S, N>>& place) {
-      return BinPlace<S>{static_cast<Integer<S>>(place.nearest.bits[lane]),
-                         static_cast<Integer<S>>(place.direction.bits[lane]), S(0), S(0), false};
-    };
-    S a[6], b[6], to_a[leading_count], to_b[leading_count];
+    const float* nearest = table + (x.nearest.bits[lane] * bin::ny + y.nearest.bits[lane]) * bin::count;
+    const long step_x = x.direction.bits[lane] * (bin::ny * bin::count), step_y = y.direction.bits[lane] * bin::count;
+    sums[lane][0] = sums[lane][1] = Leading{};
     for (int n = 0; n < 6; ++n) {
-      a[n] = w_a[n].v[lane];
-      b[n] = w_b[n].v[lane];
+      const auto row = leading_of<S>(nearest + neighbour_x(n) * step_x + neighbour_y(n) * step_y);
+      sums[lane][0] += w_a[n].v[lane] * row;
+      sums[lane][1] += w_b[n].v[lane] * row;
     }
-    mix_leading(table, one(x), one(y), a, b, to_a, to_b);
-    for (int i = 0; i < leading_count; ++i) {
-      by_a[i].v[lane] = to_a[i];
-      by_b[i].v[lane] = to_b[i];
+  }
+  Lanes<S, N> turned[2 * leading_count];
+  for (int first = 0; first < 2 * leading_count; first += N) {
+    for (int lane = 0; lane < N; ++lane) {
+      __builtin_memcpy(&turned[first + lane], reinterpret_cast<const S*>(sums[lane]) + first, sizeof(turned[0]));
     }
+    transpose(turned + first);
+  }
+  for (int i = 0; i < leading_count; ++i) {
+    by_a[i] = turned[i];
+    by_b[i] = turned[leading_count + i];
   }
 }
 

@@ -4,9 +4,12 @@
 
 #if defined(__CUDACC__)
 #define KERNEL_FUNCTION __host__ __device__ __forceinline__
+// Before a loop over an array that is to stay in registers.
+#define KERNEL_UNROLLED _Pragma("unroll")
 #else
 // Forced, so that no out-of-line copy made for one instruction set is ever called by another.
 #define KERNEL_FUNCTION inline __attribute__((always_inline))
+#define KERNEL_UNROLLED
 #endif
 
 #if !defined(__CUDACC_RTC__)
@@ -38,6 +41,17 @@ KERNEL_FUNCTION float magnitude(float a) { return ::fabsf(a); }
 KERNEL_FUNCTION double magnitude(double a) { return ::fabs(a); }
 KERNEL_FUNCTION float round_down(float a) { return ::floorf(a); }
 KERNEL_FUNCTION double round_down(double a) { return ::floor(a); }
+template <class S, int n>
+struct alignas(n * sizeof(S)) Together {
+  S numbers[n];
+};
+template <int n, class S>
+KERNEL_FUNCTION void load_together(const S* source, S* numbers) {
+  const Together<S, n> all = *reinterpret_cast<const Together<S, n>*>(source);
+  for (int i = 0; i < n; ++i) numbers[i] = all.numbers[i];
+}
+KERNEL_FUNCTION void fetch_to_read(const char*) {}
+KERNEL_FUNCTION void fetch_to_write(const char*) {}
 #else
 KERNEL_FUNCTION float root(float a) { return std::sqrt(a); }
 KERNEL_FUNCTION double root(double a) { return std::sqrt(a); }
@@ -45,6 +59,14 @@ KERNEL_FUNCTION float magnitude(float a) { return std::fabs(a); }
 KERNEL_FUNCTION double magnitude(double a) { return std::fabs(a); }
 KERNEL_FUNCTION float round_down(float a) { return std::floor(a); }
 KERNEL_FUNCTION double round_down(double a) { return std::floor(a); }
+/// Neighbouring numbers; on a GPU in one piece, whose place is a multiple of its size.
+template <int n, class S>
+KERNEL_FUNCTION void load_together(const S* source, S* numbers) {
+  for (int i = 0; i < n; ++i) numbers[i] = source[i];
+}
+/// Into the second-level cache: the first is full.
+KERNEL_FUNCTION void fetch_to_read(const char* line) { __builtin_prefetch(line, 0, 1); }
+KERNEL_FUNCTION void fetch_to_write(const char* line) { __builtin_prefetch(line, 1, 1); }
 #endif
 
 /// yes where the mask holds, else no. Both are computed: tracks that run together never take different paths.

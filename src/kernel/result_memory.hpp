@@ -7,6 +7,10 @@
 #include <new>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace parkf::kalman {
 
 class ResultMemory {
@@ -24,9 +28,7 @@ class ResultMemory {
         return data(found);
       }
     }
-    auto* block = static_cast<std::size_t*>(::operator new(line + bytes, std::align_val_t(line)));
-    *block = bytes;
-    return data(block);
+    return data(fresh(bytes));
   }
 
   static void give_back(void* memory) noexcept {
@@ -39,12 +41,26 @@ class ResultMemory {
         return;
       }
     }
-    ::operator delete(block, std::align_val_t(line));
+    ::operator delete(block, alignment(*block));
   }
 
  private:
   static constexpr std::size_t line = 64;  // of the cache; a block starts with its size, on a line of its own
+  static constexpr std::size_t large_page = std::size_t{1} << 21;
   static constexpr std::size_t most_blocks = 4, most_bytes = std::size_t{1} << 25;
+
+  static std::align_val_t alignment(std::size_t bytes) {
+    return std::align_val_t(bytes < 2 * large_page ? line : large_page);
+  }
+  static std::size_t* fresh(std::size_t bytes) {
+    auto* block = static_cast<std::size_t*>(::operator new(line + bytes, alignment(bytes)));
+#if defined(__linux__)
+    // Twenty quantities are written at a time: that many pages, which large ones make few.
+    if (bytes >= 2 * large_page) madvise(block, line + bytes, MADV_HUGEPAGE);
+#endif
+    *block = bytes;
+    return block;
+  }
 
   struct Shared {
     std::mutex lock;

@@ -45,10 +45,10 @@ struct FirstStateMemory {
   KERNEL_FUNCTION void move(const T& change) { first.move(change); }
 };
 
-/// Fit the tracks from number `i` on that run together.
-template <class T>
+/// Fit the tracks from number `i` on that run together; `m` is where the magnet's coefficients are kept meanwhile.
+template <class T, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long i,
-                                       const Detector<Scalar<T>>& detector) {
+                                       const Detector<Scalar<T>>& detector, MagnetCoefficients<T, Kept>& m) {
   const T pol = load<T>(tracks.polarity + i);
   Filter<T> fit;
   FirstState<T> first;
@@ -56,7 +56,7 @@ KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long
   FirstStateMemory<T> memory{first};
   forward_velo(tracks, i, detector, pol, fit, first, track.z, memory);
   forward_ut(tracks, i, detector.constant, pol, fit, memory);
-  forward_magnet<true>(tracks, i, detector, pol, fit, memory);
+  forward_magnet<true>(tracks, i, detector, pol, m, fit, memory);
   forward_scifi(tracks, i, detector.constant, pol, fit, memory);
   const Parabola<T> known = fit.known();
   move(known.best(), fit, memory);
@@ -74,6 +74,13 @@ KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long
   free_qop(first.by_k, T(1) / known.weight, track);
   to_beamline(detector, pol, fit, track);
   return track;
+}
+
+template <class T>
+KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long i,
+                                       const Detector<Scalar<T>>& detector) {
+  MagnetCoefficients<T> m;
+  return fit_smoother<T>(tracks, i, detector, m);
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -1,22 +1,10 @@
 #pragma once
-// Candidates as tables hold them, a row of slots a track, and a few of them turned into what the fit reads: one
-// track a lane. The tile stays in the first-level cache; nothing of a whole batch is ever copied.
+// A few candidates turned from rows of slots into what the fit reads: one track a lane. The tile stays in the first-level cache; nothing of a whole batch is ever copied.
 
 #include "lanes.hpp"
 #include "track.hpp"
 
 namespace parkf::kalman {
-
-template <class S>
-struct CandidateRows {
-  long count;
-  const S* polarity;
-  const S* qop;
-  const int* velo_n;
-  const S* velo[3];   // x, y, z: (track, velo_slots)
-  const S* ut[4];     // x, z, dxdy, sigma: (track, ut_layers)
-  const S* scifi[4];  // (track, scifi_layers)
-};
 
 /// The tracks that run together.
 template <class T>
@@ -66,15 +54,6 @@ KERNEL_FUNCTION void turn(const Scalar<T>* source, int used, Scalar<T>* target) 
   }
 }
 
-/// Have rows fetched into the second-level cache while others are fitted: too many streams for the hardware to
-/// foresee, and the first level is full.
-template <class S>
-KERNEL_FUNCTION void fetch(const S* source, int slots, long begin, int rows) {
-  const char* from = reinterpret_cast<const char*>(source + begin * slots);
-  const long bytes = static_cast<long>(rows * slots * sizeof(S));
-  for (long offset = 0; offset < bytes; offset += 64) __builtin_prefetch(from + offset, 0, 1);
-}
-
 /// Read the `left` last tracks, fewer than there are lanes; the last one again in those beyond.
 template <class T>
 KERNEL_FUNCTION void fill_last(const CandidateRows<Scalar<T>>& rows, long begin, int left, Tile<T>& tile) {
@@ -96,7 +75,6 @@ KERNEL_FUNCTION void fill_last(const CandidateRows<Scalar<T>>& rows, long begin,
 /// Read the tracks from number `begin` on.
 template <class T>
 KERNEL_FUNCTION void fill(const CandidateRows<Scalar<T>>& rows, long begin, Tile<T>& tile) {
-  using S = Scalar<T>;
   constexpr int n = Number<T>::lanes;
   if (rows.count - begin < n) {
     fill_last(rows, begin, static_cast<int>(rows.count - begin), tile);
@@ -109,12 +87,6 @@ KERNEL_FUNCTION void fill(const CandidateRows<Scalar<T>>& rows, long begin, Tile
   int used = 1;
   for (const int hits : tile.velo_n) used = used < hits ? hits : used;
   if (used > velo_slots) used = velo_slots;
-  const long ahead = begin + 2 * n;
-  if (ahead + n <= rows.count) {
-    for (const S* source : rows.velo) fetch(source, velo_slots, ahead, n);
-    for (const S* source : rows.ut) fetch(source, ut_layers, ahead, n);
-    for (const S* source : rows.scifi) fetch(source, scifi_layers, ahead, n);
-  }
   for (int q = 0; q < 3; ++q) {
     turn<T, velo_slots>(rows.velo[q] + begin * velo_slots, used, tile.velo + q * velo_slots * n);
   }

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "ahead.hpp"
 #include "fit_batch.hpp"
 
 namespace parkf::kalman {
@@ -21,6 +22,27 @@ template <int N, class S>
 KERNEL_FUNCTION void copy_last(const S* from, int rows, long count, long i, S* to) {
   const std::size_t bytes = static_cast<std::size_t>(count - i) * sizeof(S);
   for (int q = 0; q < rows; ++q) std::memcpy(to + q * count + i, from + q * N, bytes);
+}
+
+/// Whether a batch is too large to stay in a core's share of the caches.
+template <class S>
+KERNEL_FUNCTION bool outgrows_cache(const CandidateRows<S>& tracks) {
+  return tracks.count * candidate_numbers * static_cast<long>(sizeof(S)) > 4'000'000;
+}
+
+/// What is wanted while the N tracks from `i` on are fitted.
+template <int N, class S>
+KERNEL_FUNCTION Ahead ahead_of(const Batch<S>& batch, long i, int numbers, int integers) {
+  const CandidateRows<S>& tracks = batch.tracks;
+  const long next = i + 2 * N <= tracks.count ? i + N : i;
+  const auto quantities = [&](const auto* first, int count) {
+    return Ahead::Quantities{first + i, tracks.count * static_cast<long>(sizeof(*first)), count};
+  };
+  Ahead ahead{{}, {}, {}, quantities(batch.numbers, numbers), quantities(batch.integers, integers)};
+  for (int q = 0; q < 3; ++q) ahead.velo[q] = tracks.velo[q] + next * velo_slots;
+  for (int q = 0; q < 4; ++q) ahead.ut[q] = tracks.ut[q] + next * ut_layers;
+  for (int q = 0; q < 4; ++q) ahead.scifi[q] = tracks.scifi[q] + next * scifi_layers;
+  return ahead;
 }
 
 }  // namespace

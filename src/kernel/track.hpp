@@ -8,6 +8,9 @@ namespace parkf::kalman {
 constexpr int velo_slots = 26;
 constexpr int ut_layers = 4;
 constexpr int scifi_layers = 12;
+constexpr int candidate_numbers = 3 * velo_slots + 4 * ut_layers + 4 * scifi_layers;  // of its hits
+
+struct Ahead;
 
 /// Candidates. Hits lie as (slot, track) with `stride` tracks a slot.
 /// Lengths in mm; slots without a hit hold NaN. S is the scalar type of the fit.
@@ -28,6 +31,19 @@ struct Candidates {
   const S* scifi_z;  // at y = 0
   const S* scifi_dxdy;
   const S* scifi_sigma;
+  const Ahead* ahead = nullptr;  // what to have fetched while they are fitted, on the CPU
+};
+
+/// Candidates as tables hold them: a row of slots a track.
+template <class S>
+struct CandidateRows {
+  long count;
+  const S* polarity;
+  const S* qop;
+  const int* velo_n;
+  const S* velo[3];   // x, y, z: (track, velo_slots)
+  const S* ut[4];     // x, z, dxdy, sigma: (track, ut_layers)
+  const S* scifi[4];  // (track, scifi_layers)
 };
 
 /// What all tracks share.

@@ -13,6 +13,7 @@ import pytest
 from kalman_toy import generate
 
 from parkf.kalman import fit
+from parkf.kalman.gpu import OPTIONS
 from parkf.kalman.source import KERNEL_FOLDER, flattened
 from parkf.steps import FORMS
 
@@ -40,7 +41,7 @@ def test_nvcc_compiles_both_schemes_without_spills(architecture, forms, tmp_path
     flags = ["-DPARKF_REAL=float", "-Xptxas=-v", "-cubin"]
     result = subprocess.run(
         # 177: constants of the headers that the GPU does not use.
-        ["nvcc", "-std=c++17", "-diag-suppress=177", f"-arch={architecture}", *flags, str(source)],
+        ["nvcc", *OPTIONS, "-diag-suppress=177", f"-arch={architecture}", *flags, str(source)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -49,7 +50,7 @@ def test_nvcc_compiles_both_schemes_without_spills(architecture, forms, tmp_path
     assert result.returncode == 0, result.stderr
     assert "warning" not in result.stderr
     assert re.findall(r"(\d+) bytes spill stores", result.stderr) == ["0", "0"]
-    # 80 coefficients live in registers between the two evaluations of the bend.
+    # Arrays lie in registers or in shared memory; one that a variable indexes would lie in local memory.
     assert all(int(stack) == 0 for stack in re.findall(r"(\d+) bytes stack frame", result.stderr))
 
 
@@ -57,7 +58,7 @@ def nvrtc():
     """The run-time compiler's library, or None."""
     wheel = importlib.util.find_spec("nvidia")
     folders = list(wheel.submodule_search_locations or []) if wheel else []
-    found = [path for folder in folders for path in sorted(Path(folder).glob("*nvrtc/lib/libnvrtc.so.*"))]
+    found = [path for folder in folders for path in sorted(Path(folder).glob("*/lib/libnvrtc.so.*"))]
     name = str(found[0]) if found else ctypes.util.find_library("nvrtc")
     return ctypes.CDLL(name) if name else None
 
@@ -69,7 +70,7 @@ def test_the_run_time_compiler_takes_it(real, forms):
     """CuPy's compiler has no standard headers: nothing of them may be left in the source."""
     library, program = nvrtc(), ctypes.c_void_p()
     library.nvrtcCreateProgram(ctypes.byref(program), flattened(forms).encode(), b"fit.cu", 0, None, None)
-    options = [b"--std=c++17", b"--gpu-architecture=sm_80", b"--fmad=true", f"-DPARKF_REAL={real}".encode()]
+    options = [o.encode() for o in (*OPTIONS, "--gpu-architecture=sm_80", f"-DPARKF_REAL={real}")]
     status = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     size = ctypes.c_size_t()
     library.nvrtcGetProgramLogSize(program, ctypes.byref(size))

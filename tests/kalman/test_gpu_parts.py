@@ -24,9 +24,21 @@ class OnDevice(np.ndarray):
         assert isinstance(stream, Stream)
         return np.asarray(self)
 
+    @property
+    def data(self):
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+    def copy(self):
+        """To where the device's memory would begin."""
+        room = np.empty(self.nbytes + 16, dtype=np.uint8)
+        begin = -room.ctypes.data % 16
+        new = room[begin : begin + self.nbytes].view(self.dtype).reshape(self.shape).view(OnDevice)
+        new[...] = self
+        return new
+
 
 def on_device(array):
-    return np.array(array).view(OnDevice)
+    return array if isinstance(array, OnDevice) else np.array(array).view(OnDevice).copy()
 
 
 @pytest.fixture
@@ -40,10 +52,11 @@ def launches(toy, monkeypatch):
     sizes = []
 
     def run(blocks, threads, arguments):
-        count, stride, polarity, qop, velo_n, *hits, _, _, _, _, numbers, integers = arguments
-        assert blocks[0] * threads[0] >= count == stride
+        count, polarity, qop, velo_n, *hits, _, _, _, _, numbers, integers = arguments
+        assert blocks[0] * threads[0] >= count
+        assert all(a.flags.c_contiguous and a.data.ptr % 16 == 0 for a in hits)
         sizes.append(int(count))
-        rows = [tuple(np.ascontiguousarray(q.T) for q in group) for group in hits]
+        rows = [tuple(hits[:3]), tuple(hits[3:7]), tuple(hits[7:])]
         fitted = cpu.fit(toy.parameters, Candidates(polarity, qop, velo_n, *rows), smoother=True, threads=1)
         numbers[:] = [getattr(fitted, name) for name in NUMBERS]
         integers[:] = [getattr(fitted, name) for name in INTEGERS]
@@ -51,8 +64,8 @@ def launches(toy, monkeypatch):
     cupy = SimpleNamespace(
         ndarray=OnDevice,
         asarray=on_device,
+        ascontiguousarray=lambda a: a if a.flags.c_contiguous else on_device(np.array(a)),
         empty=lambda shape, dtype: on_device(np.empty(shape, dtype)),
-        stack=lambda arrays: on_device(np.stack(arrays)),
         cuda=SimpleNamespace(Stream=Stream, Device=lambda: SimpleNamespace(id=0)),
     )
     monkeypatch.setattr(gpu, "_cupy", lambda: cupy)
@@ -87,4 +100,17 @@ def test_arrays_on_the_device_stay_there(toy, launches):
     assert launches == [700]
     assert isinstance(fitted.qop, OnDevice)
     assert isinstance(fitted.status, OnDevice)
+    same(fitted, cpu.fit(toy.parameters, tracks, smoother=True, threads=1))
+
+
+def test_rows_that_the_kernel_cannot_read_are_copied(toy, launches):
+    tracks = toy.candidates("float32")
+    shifted, wide = (
+        on_device(np.zeros(26 * 700 + 1, np.float32))[1:],
+        on_device(np.zeros((700, 27), np.float32)),
+    )
+    shifted, gapped = shifted.reshape(700, 26), wide[:, 1:]
+    shifted[...], gapped[...] = tracks.velo[0], tracks.velo[1]
+    there = dataclasses.replace(tracks, qop=on_device(tracks.qop), velo=(shifted, gapped, tracks.velo[2]))
+    fitted = gpu.fit(toy.parameters, there, smoother=True)
     same(fitted, cpu.fit(toy.parameters, tracks, smoother=True, threads=1))

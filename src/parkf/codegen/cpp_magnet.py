@@ -224,7 +224,7 @@ def _bin_layout(form: TableForm) -> list[str]:
         f"constexpr bool by_slopes = {'false' if form.lever == 0 else 'true'};",
         f"constexpr int count = {position}, nx = {magnet.BINS[0]}, ny = {magnet.BINS[1]};",
         "/// Whether a header is of these bins, this grid and these degrees.",
-        "inline bool is_mine(const float* header) {",
+        "KERNEL_FUNCTION bool is_mine(const float* header) {",
         f"  return {' && '.join(f'header[{i}] == {value}' for i, value in signature)};",
         "}",
         "}  // namespace bin",

@@ -20,6 +20,7 @@ _SCHEMA_WORDS = frozenset({"title", "description", "$schema"})
 
 # Vector types are no CUDA.
 _IF_LANES = "#if !defined(__CUDACC__) && defined(__GNUC__)\n"
+_IF_CUDA = "#if defined(__CUDACC__)\n"
 
 _OPENING = f"""\
 #pragma once
@@ -54,6 +55,7 @@ def cpp_header() -> str:
         made_for_it = set(shared)
         parts += [_expand(file, name, made_for_it) for file in ("smoother.hpp", "forward_backward.hpp")]
         parts += [_IF_LANES, _expand("magnet_lanes.hpp", name, made_for_it), "#endif\n"]
+        parts += [_IF_CUDA, _expand("magnet_block.hpp", name, made_for_it), "#endif\n"]
         parts.append("#undef PARKF_FORMS\n")
         shared |= {file for file in made_for_it if not _is_made_for_forms(file)}
     parts.append(_dispatch())

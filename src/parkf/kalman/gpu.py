@@ -15,9 +15,10 @@ from parkf.kalman.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.kalman.source import flattened
 from parkf.parameters.parameter_set import ParameterSet
 
-THREADS_PER_BLOCK = 128
+# A warp: threads of a block wait for each other, and small blocks leave least of the shared memory unused.
+THREADS_PER_BLOCK = 32
 # Multiplications and additions are fused, as in the processor's v3 and v4 builds; results agree to rounding.
-OPTIONS = ("--std=c++17", "--fmad=true")
+OPTIONS = ("--std=c++17", "--fmad=true", f"-DPARKF_THREADS={THREADS_PER_BLOCK}")
 # Tracks of host arrays copied together, 120 MB in float32: the next part is copied while this one is fitted.
 PART = 1 << 18
 _STREAMS = 2
@@ -26,9 +27,9 @@ _STREAMS = 2
 def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool) -> Fitted:
     """Fit a batch on the current GPU, in the precision of its arrays.
 
-    Candidates of CuPy arrays stay on the GPU, and so do the results, as CuPy arrays; hits are copied once
-    there, so that neighbouring threads read neighbouring numbers. NumPy arrays are copied there in parts, by
-    two streams in turn, and so are the results on their way back.
+    Candidates of CuPy arrays stay on the GPU, and so do the results, as CuPy arrays. The kernel reads rows of
+    hits where they are; arrays with gaps, or that do not start at a multiple of 16 bytes, are copied first.
+    NumPy arrays are copied there in parts, by two streams in turn, and so are the results on their way back.
 
     Raises
     ------
@@ -36,7 +37,7 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool) -> Fitt
         When CuPy or a GPU is missing.
     """
     cupy = _cupy()
-    kernel = _Kernel(cupy, parameters, tracks.qop.dtype, smoother=smoother)
+    kernel = Kernel(cupy, parameters, tracks.qop.dtype, smoother=smoother)
     if isinstance(tracks.qop, cupy.ndarray):
         return Fitted.from_kernel(*kernel(tracks))
     numbers = np.empty((len(NUMBERS), tracks.count), dtype=tracks.qop.dtype)
@@ -60,14 +61,16 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool) -> Fitt
     return Fitted.from_kernel(numbers, integers)
 
 
-class _Kernel:
+class Kernel:
     """The compiled kernel with what all tracks share, on the current GPU."""
 
     def __init__(self, cupy: Any, parameters: ParameterSet, real: np.dtype, *, smoother: bool) -> None:
         constants, name = parameters.manifest.constants, real.name
         blob, forms = parameters.constant.tobytes(), parameters.manifest.forms
         module = _module(blob, forms, name, cupy.cuda.Device().id)
-        self._run = module.get_function("fit_smoother" if smoother else "fit_forward_backward")
+        self.function = module.get_function("fit_smoother" if smoother else "fit_forward_backward")
+        # Hits and coefficients are in shared memory; what is left for the cache is read once.
+        self.function.preferred_shared_memory_carveout = 100
         self._cupy, self._real = cupy, real.type
         self._table = cupy.asarray(parameters.table)
         self._shared = [
@@ -82,15 +85,18 @@ class _Kernel:
             cupy.empty((len(NUMBERS), count), dtype=self._real),
             cupy.empty((len(INTEGERS), count), dtype=np.int32),
         ]
-        # Neighbouring threads read neighbouring numbers: rows of hits are turned where bandwidth is plenty.
-        arrays = [cupy.asarray(a) for a in (tracks.polarity, tracks.qop, tracks.velo_n)]
-        for hits in (tracks.velo, tracks.ut, tracks.scifi):
-            arrays.append(cupy.stack([cupy.asarray(rows).T for rows in hits]))
+        hits = (*tracks.velo, *tracks.ut, *tracks.scifi)
+        arrays = [self._readable(a) for a in (tracks.polarity, tracks.qop, tracks.velo_n, *hits)]
         if count:
             blocks = -(-count // THREADS_PER_BLOCK)
-            arguments = (np.int64(count), np.int64(count), *arrays, self._table, *self._shared, *results)
-            self._run((blocks,), (THREADS_PER_BLOCK,), arguments)
+            arguments = (np.int64(count), *arrays, self._table, *self._shared, *results)
+            self.function((blocks,), (THREADS_PER_BLOCK,), arguments)
         return results
+
+    def _readable(self, array: Any) -> Any:
+        """As the kernel reads it, several numbers at a time."""
+        there = self._cupy.ascontiguousarray(self._cupy.asarray(array))
+        return there if there.data.ptr % 16 == 0 else there.copy()
 
 
 @lru_cache(maxsize=8)

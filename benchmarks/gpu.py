@@ -1,0 +1,112 @@
+"""What the GPU at hand does with the fit, beside its own limits; `device` is None where there is none."""
+
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from parkf.kalman import gpu
+from parkf.kalman.candidates import Candidates
+from parkf.parameters.parameter_set import ParameterSet
+
+REPEATS = 7
+RESIDENT, COPIED = 10_000_000, 1_000_000
+_CHAINS, _TURNS, _THREADS, _BLOCKS = 8, 4096, 256, 4096
+_MULTIPLY_ADD = f"""
+extern "C" __global__ void multiply_add(REAL* out, REAL factor, REAL term) {{
+  REAL sums[{_CHAINS}];
+  for (int i = 0; i < {_CHAINS}; ++i) sums[i] = threadIdx.x + i;
+  for (int turn = 0; turn < {_TURNS}; ++turn) {{
+    #pragma unroll
+    for (int i = 0; i < {_CHAINS}; ++i) sums[i] = sums[i] * factor + term;
+  }}
+  REAL all = 0;
+  for (int i = 0; i < {_CHAINS}; ++i) all += sums[i];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = all;
+}}
+"""
+
+
+def device() -> str | None:
+    """Name of the GPU, or None without one or without CuPy."""
+    try:
+        import cupy
+
+        return str(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())
+    except ImportError:
+        return None
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return None
+
+
+def measure(parameters: ParameterSet, tracks: Candidates, flops: float) -> dict[str, Any]:
+    """Rates with tracks on the GPU and with copies of host arrays there and back; registers and occupancy.
+
+    `tracks` are fitted over and over; `flops` a track takes the fit.
+    """
+    import cupy
+
+    def to_count(array: np.ndarray, count: int, module: Any) -> Any:
+        repeats = -(-count // len(array))
+        return module.tile(module.asarray(array), (repeats, 1) if array.ndim == 2 else repeats)[:count]
+
+    def candidates(count: int, module: Any) -> Candidates:
+        singles = [to_count(a, count, module) for a in (tracks.polarity, tracks.qop, tracks.velo_n)]
+        groups = [
+            tuple(to_count(a, count, module) for a in group)
+            for group in (tracks.velo, tracks.ut, tracks.scifi)
+        ]
+        return Candidates(*singles, *groups)
+
+    resident, copied = candidates(RESIDENT, cupy), candidates(COPIED, np)
+    rate = RESIDENT / _seconds(cupy, lambda: gpu.fit(parameters, resident, smoother=True))
+    end_to_end = COPIED / _seconds(cupy, lambda: gpu.fit(parameters, copied, smoother=True))
+    real = tracks.qop.dtype
+    peak = _peak(cupy, real)
+    function = gpu.Kernel(cupy, parameters, real, smoother=True).function
+    blocks = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+        function.kernel.ptr, gpu.THREADS_PER_BLOCK, 0
+    )
+    threads = cupy.cuda.runtime.getDeviceProperties(0)["maxThreadsPerMultiProcessor"]
+    return {
+        "tracks_per_s": rate,
+        "tracks_per_s_with_copies": end_to_end,
+        "floor_ratio": peak / flops / rate,
+        "peak_flops": peak,
+        "copy_bytes_per_s": _copy(cupy),
+        "registers": function.num_regs,
+        "local_bytes": function.local_size_bytes,
+        "shared_bytes": function.shared_size_bytes,
+        "occupancy": blocks * gpu.THREADS_PER_BLOCK / threads,
+    }
+
+
+def _seconds(cupy: Any, run: Callable[[], object]) -> float:
+    """Median time by the GPU's own clock, after a run that compiles and fills the memory pool."""
+    run()
+    times = []
+    for _ in range(REPEATS):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        begin.record()
+        run()
+        end.record()
+        end.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(begin, end) / 1e3)
+    return median(times)
+
+
+def _peak(cupy: Any, real: np.dtype) -> float:
+    name = {"float32": "float", "float64": "double"}[real.name]
+    kernel = cupy.RawKernel(_MULTIPLY_ADD, "multiply_add", options=(f"-DREAL={name}", "--fmad=true"))
+    out = cupy.empty(_BLOCKS * _THREADS, dtype=real)
+    arguments = (out, real.type(0.999), real.type(0.001))
+    taken = _seconds(cupy, lambda: kernel((_BLOCKS,), (_THREADS,), arguments))
+    return 2.0 * _CHAINS * _TURNS * _BLOCKS * _THREADS / taken
+
+
+def _copy(cupy: Any) -> float:
+    """Bytes read and written a second."""
+    source = cupy.ones(1 << 28, dtype=np.float32)
+    target = cupy.empty_like(source)
+    return float(2 * source.nbytes / _seconds(cupy, lambda: cupy.copyto(target, source)))
