@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import parkf._fitter as _fitter
 from benchmarks import gpu
-from benchmarks.machine import Machine, seconds, seconds_of
+from benchmarks.machine import Machine, processor, seconds, seconds_of
 
 from parkf.choices import FormsName
 from parkf.kalman import Fitted, cpu, fit
@@ -207,6 +207,7 @@ def _resolution(toy: Toy, fitted: Fitted) -> np.ndarray:
 
 def show(results: dict[str, Any]) -> None:
     copied, by_numpy = results["copy_bytes_per_s"], results["numpy_tracks_per_s"]
+    print(f"Processor: {results['processor']}")
     print(f"Copy {copied / 1e9:.1f} GB/s; batched NumPy {by_numpy:.0f} tracks/s")
     for precision, r in results["cpu"].items():
         flops, dense = r["flops_per_track"]["smoother"], r["dense_scalar_tracks_per_s"]
@@ -245,7 +246,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     arguments = parser.parse_args()
     machine, toy = Machine(arguments.forms), toy_of_ten(SIZES[0], arguments.forms)
-    results: dict[str, Any] = {"forms": arguments.forms}
+    results: dict[str, Any] = {"processor": processor(), "forms": arguments.forms}
     results["cpu"] = {precision: measure(machine, toy, precision) for precision in ("float32", "float64")}
     results["copy_bytes_per_s"] = machine.copy_bandwidth()
     results["numpy_tracks_per_s"] = numpy_rate(toy)

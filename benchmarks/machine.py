@@ -2,6 +2,8 @@
 
 import ctypes
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -47,6 +49,15 @@ def seconds_of(
 def seconds(run: Callable[[], object], clock: Callable[[], float] = time.thread_time) -> float:
     """Median time of a run."""
     return seconds_of([run], clock)[0]
+
+
+def processor() -> str:
+    """Name the processor as the system does."""
+    info = Path("/proc/cpuinfo")
+    if not info.exists():
+        return platform.processor()
+    said = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$", info.read_text(), re.MULTILINE))
+    return ", ".join(f"{name.removeprefix('cpu ')} {value}" for name, value in said.items())
 
 
 class Machine:

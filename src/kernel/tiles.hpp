@@ -24,10 +24,10 @@ KERNEL_FUNCTION void copy_last(const S* from, int rows, long count, long i, S* t
   for (int q = 0; q < rows; ++q) std::memcpy(to + q * count + i, from + q * N, bytes);
 }
 
-/// Whether a batch is too large to stay in a core's share of the caches.
+/// Whether a batch is too large for a second-level cache.
 template <class S>
 KERNEL_FUNCTION bool outgrows_cache(const CandidateRows<S>& tracks) {
-  return tracks.count * candidate_numbers * static_cast<long>(sizeof(S)) > 4'000'000;
+  return tracks.count * candidate_numbers * static_cast<long>(sizeof(S)) > 1'000'000;
 }
 
 /// What is wanted while the N tracks from `i` on are fitted.
