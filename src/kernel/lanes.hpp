@@ -1,6 +1,7 @@
 #pragma once
 // Several tracks in one number: N lanes of a vector register (GCC and Clang), one track a lane.
 
+#include <limits>
 #include <utility>
 
 #include "number.hpp"
@@ -112,7 +113,10 @@ struct Lanes {
     for (int i = 0; i < N; ++i) result.v[i] = root(a.v[i]);
     return result;
   }
-  KERNEL_FUNCTION friend Lanes magnitude(const Lanes& a) { return select(a < Lanes(S(0)), -a, a); }
+  /// Without the sign's bit, the highest one.
+  KERNEL_FUNCTION friend Lanes magnitude(const Lanes& a) {
+    return Lanes(reinterpret_cast<Vector>(reinterpret_cast<Bits>(a.v) & std::numeric_limits<I>::max()));
+  }
   KERNEL_FUNCTION friend Integer to_integer(const Lanes& a) { return Integer(__builtin_convertvector(a.v, Bits)); }
   KERNEL_FUNCTION friend Lanes round_down(const Lanes& a) {
     const Lanes whole(__builtin_convertvector(__builtin_convertvector(a.v, Bits), Vector));

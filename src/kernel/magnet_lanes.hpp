@@ -6,6 +6,17 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
+/// Where in the table the nearest bins begin, and how far it is to their neighbours.
+template <class S, int N>
+struct BinSteps {
+  typename Lanes<S, N>::Bits nearest, step_x, step_y;
+
+  KERNEL_FUNCTION BinSteps(const BinPlace<Lanes<S, N>>& x, const BinPlace<Lanes<S, N>>& y)
+      : nearest((x.nearest.bits * bin::ny + y.nearest.bits) * bin::count),
+        step_x(x.direction.bits * (bin::ny * bin::count)),
+        step_y(y.direction.bits * bin::count) {}
+};
+
 /// Coefficients weighted with w and summed over the six bins of one track, N at a time.
 template <class S, int N, int... n>
 KERNEL_FUNCTION void mix_bins(const float* nearest, long step_x, long step_y, const S (&w)[6], Lanes<S, N>* c,
@@ -25,11 +36,10 @@ KERNEL_FUNCTION void mix_bins(const float* table, const BinPlace<Lanes<S, N>>& x
   static_assert(bin::count % N == 0, "a bin is read in whole vectors");
   constexpr std::make_integer_sequence<int, 6> bins{};
   // Gathering 80 coefficients from 16 places would be 480 slow gathers; whole bins in a row are 480 fast loads.
+  const BinSteps<S, N> steps(x, y);
   for (int lane = 0; lane < N; ++lane) {
-    const long nearest = (x.nearest.bits[lane] * bin::ny + y.nearest.bits[lane]) * bin::count;
     const S weights[6] = {w[0].v[lane], w[1].v[lane], w[2].v[lane], w[3].v[lane], w[4].v[lane], w[5].v[lane]};
-    mix_bins(table + nearest, x.direction.bits[lane] * (bin::ny * bin::count), y.direction.bits[lane] * bin::count,
-             weights, c + lane, bins);
+    mix_bins(table + steps.nearest[lane], steps.step_x[lane], steps.step_y[lane], weights, c + lane, bins);
   }
   for (int b = 0; b < bin::count; b += N) transpose(c + b);
 }
@@ -55,9 +65,10 @@ KERNEL_FUNCTION void mix_leading(const float* table, const BinPlace<Lanes<S, N>>
                                  Lanes<S, N>* by_b) {
   using Leading = typename Lanes<S, leading_count>::Vector;
   Leading sums[N][2];
+  const BinSteps<S, N> steps(x, y);
   for (int lane = 0; lane < N; ++lane) {
-    const float* nearest = table + (x.nearest.bits[lane] * bin::ny + y.nearest.bits[lane]) * bin::count;
-    const long step_x = x.direction.bits[lane] * (bin::ny * bin::count), step_y = y.direction.bits[lane] * bin::count;
+    const float* nearest = table + steps.nearest[lane];
+    const long step_x = steps.step_x[lane], step_y = steps.step_y[lane];
     sums[lane][0] = sums[lane][1] = Leading{};
     for (int n = 0; n < 6; ++n) {
       const auto row = leading_of<S>(nearest + neighbour_x(n) * step_x + neighbour_y(n) * step_y);

@@ -21,32 +21,40 @@ struct alignas(64) Tile {
   }
 };
 
-/// Four slots from each of the rows 0, 4, 8, …, `slots` apart.
-template <class S, int N, int slots>
-KERNEL_FUNCTION typename Lanes<S, N>::Vector quads(const S* source) {
-  if constexpr (N == 4) {
-    typename Lanes<S, 4>::Vector quad;
-    __builtin_memcpy(&quad, source, sizeof(quad));
-    return quad;
+/// W slots from each of the rows 0, W, 2·W, …, `slots` apart.
+template <class S, int N, int W, int slots>
+KERNEL_FUNCTION typename Lanes<S, N>::Vector pieces(const S* source) {
+  if constexpr (N == W) {
+    typename Lanes<S, W>::Vector piece;
+    __builtin_memcpy(&piece, source, sizeof(piece));
+    return piece;
   } else {
-    return joined(quads<S, N / 2, slots>(source), quads<S, N / 2, slots>(source + N / 2 * slots),
+    return joined(pieces<S, N / 2, W, slots>(source), pieces<S, N / 2, W, slots>(source + N / 2 * slots),
                   std::make_integer_sequence<int, N>{});
   }
+}
+
+/// W slots of rows from `first` on, as (slot, lane).
+template <class T, int W, int slots>
+KERNEL_FUNCTION void turn_slots(const Scalar<T>* source, int first, Scalar<T>* target) {
+  typename T::Vector turned[W];
+  for (int j = 0; j < W; ++j) {
+    turned[j] = pieces<Scalar<T>, Number<T>::lanes, W, slots>(source + first + j * slots);
+  }
+  transpose_rows<1, W>(turned);
+  __builtin_memcpy(target + first * Number<T>::lanes, turned, sizeof(turned));
 }
 
 /// The first `used` slots of rows, as (slot, lane).
 template <class T, int slots>
 KERNEL_FUNCTION void turn(const Scalar<T>* source, int used, Scalar<T>* target) {
-  using S = Scalar<T>;
   constexpr int n = Number<T>::lanes;
   if constexpr (n >= 4) {
-    for (int slot = 0; slot < used; slot += 4) {
-      const int first = slot + 4 < slots ? slot : slots - 4;
-      typename T::Vector four[4];
-      for (int j = 0; j < 4; ++j) four[j] = quads<S, n, slots>(source + first + j * slots);
-      transpose_rows<1, 4>(four);
-      __builtin_memcpy(target + first * n, four, sizeof(four));
+    int slot = 0;
+    if constexpr (n >= 8 && slots >= 8) {
+      for (; slot + 4 < used; slot += 8) turn_slots<T, 8, slots>(source, slot + 8 < slots ? slot : slots - 8, target);
     }
+    for (; slot < used; slot += 4) turn_slots<T, 4, slots>(source, slot + 4 < slots ? slot : slots - 4, target);
   } else {
     for (int slot = 0; slot < used; ++slot) {
       for (int lane = 0; lane < n; ++lane) target[slot * n + lane] = source[lane * slots + slot];
