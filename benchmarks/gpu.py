@@ -5,12 +5,12 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from benchmarks.machine import REPEATS
 
 from parkf.kalman import gpu
 from parkf.kalman.candidates import Candidates
 from parkf.parameters.parameter_set import ParameterSet
 
-REPEATS = 7
 RESIDENT, COPIED = 10_000_000, 1_000_000
 _CHAINS, _TURNS, _THREADS, _BLOCKS = 8, 4096, 256, 4096
 _MULTIPLY_ADD = f"""

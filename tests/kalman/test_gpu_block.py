@@ -107,7 +107,17 @@ def test_threads_of_a_block_do_not_disturb_each_other(tmp_path, forms, scheme, p
     defined = [f"-DPARKF_REAL={real}", f"-DPARKF_THREADS={THREADS_PER_BLOCK}", f"-DSCHEME=fit_{scheme}"]
     build = ["g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=thread", "-pthread"]
     subprocess.run([*build, *defined, "main.cpp", "-o", "main"], cwd=tmp_path, check=True)
-    subprocess.run(["./main"], cwd=tmp_path, check=True, env={"TSAN_OPTIONS": "halt_on_error=1"})
+    run = subprocess.run(
+        ["./main"],
+        cwd=tmp_path,
+        env={"TSAN_OPTIONS": "halt_on_error=1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "unexpected memory mapping" in run.stderr:
+        pytest.skip("this compiler's thread sanitizer does not know this kernel's address space")
+    assert run.returncode == 0, run.stderr
 
     expected = cpu.fit(toy.parameters, tracks, smoother=scheme == "smoother", threads=1, build="plain")
     written = (tmp_path / "out").read_bytes()
