@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <thread>
-#include <vector>
+
+#include "team.hpp"
 
 namespace parkf::transport {
 
@@ -21,10 +21,7 @@ void for_blocks(std::size_t count, std::size_t block, int threads, const Body& b
     }
   };
   const std::size_t blocks = (count + block - 1) / block;
-  std::vector<std::thread> team;
-  for (std::size_t i = 1; i < std::min<std::size_t>(std::max(threads, 1), blocks); ++i) team.emplace_back(work);
-  work();
-  for (auto& thread : team) thread.join();
+  Team::run(static_cast<int>(std::min<std::size_t>(std::max(threads, 1), blocks)) - 1, work);
 }
 
 }  // namespace parkf::transport

@@ -1,6 +1,8 @@
 """The kernel against the independent fit, and against the truth of tracks that follow its model."""
 
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import parkf._fitter as _fitter
@@ -11,6 +13,7 @@ from kalman_toy import generate
 from parkf.errors import ParkfError
 from parkf.kalman import cpu, explain_status, fit
 from parkf.kalman.fitted import STATUS
+from parkf.simulation.forked import forked_map
 from parkf.steps import FORMS
 
 SCHEMES = ("smoother", "forward_backward")
@@ -155,6 +158,28 @@ def test_a_track_does_not_know_its_neighbours(toys):
         alone = fit(part.parameters, part.candidates("float32"), threads=1)
         for field in dataclasses.fields(whole):
             np.testing.assert_array_equal(getattr(alone, field.name), getattr(whole, field.name)[chosen])
+
+
+def test_threads_that_stay_are_anyones_and_no_childs(toys):
+    """Callers side by side share them; a forked child has none of its parent's and starts its own."""
+    toy = toys[10000.0]
+    tracks = toy.candidates("float32")
+
+    def fitted(threads):
+        return dataclasses.astuple(cpu.fit(toy.parameters, tracks, smoother=True, threads=threads))
+
+    alone = fitted(1)
+
+    def again(_):
+        return all(map(np.array_equal, fitted(3), alone))
+
+    with ThreadPoolExecutor(4) as callers:
+        assert all(callers.map(again, range(40)))
+    assert all(forked_map(again, range(4), workers=2))
+    assert again(None)
+    tasks = Path("/proc/self/task")
+    if tasks.exists():
+        assert list(forked_map(lambda _: again(_) and len(list(tasks.iterdir())), [0], workers=1)) == [3]
 
 
 def spoiled(toy, **changes):
