@@ -97,10 +97,10 @@ Results<S> results(std::size_t count) {
 }
 
 template <class S>
-Out<S> owned(Results<S> values, std::initializer_list<std::size_t> shape) {
+Out<S> owned(Results<S> values, std::initializer_list<std::size_t> shape, std::initializer_list<int64_t> strides = {}) {
   S* kept = values.release();
   nb::capsule owner(kept, [](void* p) noexcept { ResultMemory::give_back(p); });
-  return Out<S>(kept, shape, owner);
+  return Out<S>(kept, shape, owner, strides);
 }
 
 template <class S>
@@ -155,8 +155,10 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
                     static_cast<S>(beam_y)};
   batch.smoother = smoother;
   batch.planes = planes;
-  Results<S> numbers = results<S>(number_rows * count);
-  Results<int> integers = results<int>(integer_rows * count);
+  const std::size_t stride = (count + stride_unit - 1) / stride_unit * stride_unit;
+  Results<S> numbers = results<S>(number_rows * stride);
+  Results<int> integers = results<int>(integer_rows * stride);
+  batch.stride = static_cast<long>(stride);
   batch.numbers = numbers.get();
   batch.integers = integers.get();
   {
@@ -165,8 +167,9 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
       (chosen->*range)(batch, static_cast<long>(begin), static_cast<long>(end));
     });
   }
-  return nb::make_tuple(owned(std::move(numbers), {number_rows, count}),
-                        owned(std::move(integers), {integer_rows, count}));
+  const auto step = static_cast<int64_t>(stride);
+  return nb::make_tuple(owned(std::move(numbers), {number_rows, count}, {step, 1}),
+                        owned(std::move(integers), {integer_rows, count}, {step, 1}));
 }
 
 template <class S>

@@ -11,11 +11,16 @@ struct Batch {
   Detector<S> detector;
   bool smoother;  // of fits: else forward + VELO backward
   bool planes;    // of the fit at every plane: states at the RICH planes, too
-  S* numbers;     // (quantity, count): those of Fitted, or of Interval
+  // (quantity, stride): those of Fitted, or of Interval; rows begin at cache lines and hold whole ones.
+  long stride;
+  S* numbers;
   int* integers;
 };
 
-/// Fits tracks begin … end - 1 of a batch.
+/// What a batch's stride is a multiple of.
+constexpr long stride_unit = 16;
+
+/// Fits tracks begin … end - 1 of a batch; begin is a multiple of the stride's unit.
 template <class S>
 using FitRange = void (*)(const Batch<S>&, long begin, long end);
 

@@ -15,29 +15,25 @@ template <class S>
 void fit_range(const Batch<S>& batch, long begin, long end) {
   using T = Together<S>;
   constexpr int n = Number<T>::lanes;
-  const long count = batch.tracks.count;
-  const bool fetch = outgrows_cache(batch.tracks);
+  const bool large = outgrows_cache(batch.tracks);
   Tile<T> tile;
   Ahead ahead;
   for (long i = begin; i < end; i += n) {
     fill(batch.tracks, i, tile);
     Candidates<S> tracks = tile.candidates();
-    if (fetch) {
-      ahead = ahead_of<n>(batch, i, fitted_numbers, fitted_integers);
+    if (large) {
+      ahead = ahead_of<n>(batch.tracks, i);
       tracks.ahead = &ahead;
     }
     const Fitted<T> track = batch.smoother ? fit_smoother<T>(tracks, 0, batch.detector)
                                            : fit_forward_backward<T>(tracks, 0, batch.detector);
-    if (i + n <= count) {
-      store(track, count, i, batch.numbers, batch.integers);
+    if (large) {
+      store<true>(track, batch.stride, i, batch.numbers, batch.integers);
     } else {
-      S numbers[fitted_numbers * n];
-      int integers[fitted_integers * n];
-      store(track, n, 0, numbers, integers);
-      copy_last<n>(numbers, fitted_numbers, count, i, batch.numbers);
-      copy_last<n>(integers, fitted_integers, count, i, batch.integers);
+      store(track, batch.stride, i, batch.numbers, batch.integers);
     }
   }
+  finish_writing();
 }
 
 }  // namespace

@@ -338,16 +338,18 @@ KERNEL_FUNCTION Interval<T> fit_interval(const Candidates<Scalar<T>>& tracks, lo
 }
 
 /// Write the tracks that run together to (quantity, track) arrays at track `i`; planes only where wanted.
-template <class T>
+template <bool past_caches = false, class T>
 KERNEL_FUNCTION void store_interval(const Interval<T>& track, bool planes, long stride, long i, Scalar<T>* numbers,
                                     int* integers) {
-  store(track.worst, numbers + i);
-  store_integer<T>(track.worst_slot, integers + i);
+  store<past_caches>(track.worst, numbers + i);
+  store_integer<T, past_caches>(track.worst_slot, integers + i);
   if (!planes) return;
   Scalar<T>* row = numbers + stride + i;
   for (const PlaneState<T>& plane : track.planes) {
     const T state[4] = {plane.s.x, plane.s.y, plane.s.tx, plane.s.ty};
-    for (int q = 0; q < plane_numbers; ++q, row += stride) store(q < 4 ? state[q] : plane.c.elements[q - 4], row);
+    for (int q = 0; q < plane_numbers; ++q, row += stride) {
+      store<past_caches>(q < 4 ? state[q] : plane.c.elements[q - 4], row);
+    }
   }
 }
 

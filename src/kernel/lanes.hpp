@@ -4,6 +4,10 @@
 #include <limits>
 #include <utility>
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include "number.hpp"
 
 namespace parkf::kalman {
@@ -45,6 +49,18 @@ KERNEL_FUNCTION void transpose_rows(Vector* rows) {
 template <class Half, int... L>
 KERNEL_FUNCTION auto joined(const Half& low, const Half& high, std::integer_sequence<int, L...>) {
   return __builtin_shufflevector(low, high, L...);
+}
+
+/// Write past the caches what fills a line of them, the rest as ever: of a line written in part the rest is read.
+template <int bytes>
+KERNEL_FUNCTION void stream_bytes(const void* values, void* target) {
+#if defined(__AVX512F__)
+  if constexpr (bytes == sizeof(__m512i)) {
+    _mm512_stream_si512(static_cast<__m512i*>(target), _mm512_loadu_si512(values));
+    return;
+  }
+#endif
+  __builtin_memcpy(target, values, bytes);
 }
 
 /// N numbers of type S; arithmetic and comparisons act on each.
@@ -112,6 +128,12 @@ struct Lanes {
     Lanes result;
     for (int i = 0; i < N; ++i) result.v[i] = root(a.v[i]);
     return result;
+  }
+  KERNEL_FUNCTION friend void stream(const Lanes& a, S* target) { stream_bytes<sizeof(Vector)>(&a.v, target); }
+  KERNEL_FUNCTION friend void stream(const Integer& a, int* target) {
+    int values[N];
+    for (int i = 0; i < N; ++i) values[i] = static_cast<int>(a.bits[i]);
+    stream_bytes<sizeof(values)>(values, target);
   }
   /// Without the sign's bit, the highest one.
   KERNEL_FUNCTION friend Lanes magnitude(const Lanes& a) {

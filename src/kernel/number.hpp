@@ -51,8 +51,7 @@ KERNEL_FUNCTION void load_together(const S* source, S* numbers) {
   const Together<S, n> all = *reinterpret_cast<const Together<S, n>*>(source);
   for (int i = 0; i < n; ++i) numbers[i] = all.numbers[i];
 }
-KERNEL_FUNCTION void fetch_to_read(const char*) {}
-KERNEL_FUNCTION void fetch_to_write(const char*) {}
+KERNEL_FUNCTION void prefetch(const char*) {}
 #else
 KERNEL_FUNCTION float root(float a) { return std::sqrt(a); }
 KERNEL_FUNCTION double root(double a) { return std::sqrt(a); }
@@ -66,8 +65,7 @@ KERNEL_FUNCTION void load_together(const S* source, S* numbers) {
   for (int i = 0; i < n; ++i) numbers[i] = source[i];
 }
 /// Into the second-level cache: the first is full.
-KERNEL_FUNCTION void fetch_to_read(const char* line) { __builtin_prefetch(line, 0, 1); }
-KERNEL_FUNCTION void fetch_to_write(const char* line) { __builtin_prefetch(line, 1, 1); }
+KERNEL_FUNCTION void prefetch(const char* line) { __builtin_prefetch(line, 0, 1); }
 #endif
 
 /// yes where the mask holds, else no. Both are computed: tracks that run together never take different paths.

@@ -101,35 +101,40 @@ KERNEL_FUNCTION Integer<T> load_integer(const int* source) {
   }
 }
 
-template <class T>
+/// Write the values of tracks that run together; past the caches where none will hold them until they are read.
+template <bool past_caches = false, class T>
 KERNEL_FUNCTION void store(const T& value, Scalar<T>* target) {
   if constexpr (Number<T>::lanes == 1) {
     *target = value;
+  } else if constexpr (past_caches) {
+    stream(value, target);
   } else {
     __builtin_memcpy(target, &value, sizeof(T));
   }
 }
 
-template <class T>
+template <class T, bool past_caches = false>
 KERNEL_FUNCTION void store_integer(const Integer<T>& value, int* target) {
   if constexpr (Number<T>::lanes == 1) {
     *target = value;
+  } else if constexpr (past_caches) {
+    stream(value, target);
   } else {
     for (int i = 0; i < Number<T>::lanes; ++i) target[i] = static_cast<int>(value.bits[i]);
   }
 }
 
 /// Write the tracks that run together to (quantity, track) arrays at track `i`.
-template <class T>
+template <bool past_caches = false, class T>
 KERNEL_FUNCTION void store(const Fitted<T>& track, long stride, long i, Scalar<T>* numbers, int* integers) {
   const T values[fitted_numbers] = {track.z,   track.x,    track.y,    track.tx,     track.ty,  track.qop,
                                     track.xx,  track.xtx,  track.txtx, track.yy,     track.yty, track.tyty,
                                     track.qopqop, track.chi2_velo, track.chi2_ut, track.chi2_scifi};
-  for (int n = 0; n < fitted_numbers; ++n) store(values[n], numbers + n * stride + i);
-  store_integer<T>(track.ndof_velo, integers + i);
-  store_integer<T>(track.ndof_ut, integers + stride + i);
-  store_integer<T>(track.ndof_scifi, integers + 2 * stride + i);
-  store_integer<T>(track.status, integers + 3 * stride + i);
+  for (int n = 0; n < fitted_numbers; ++n) store<past_caches>(values[n], numbers + n * stride + i);
+  store_integer<T, past_caches>(track.ndof_velo, integers + i);
+  store_integer<T, past_caches>(track.ndof_ut, integers + stride + i);
+  store_integer<T, past_caches>(track.ndof_scifi, integers + 2 * stride + i);
+  store_integer<T, past_caches>(track.status, integers + 3 * stride + i);
 }
 
 /// One where the mask holds, for counting.
