@@ -1,7 +1,12 @@
 // What the machine and the plainest code can do, and the operations that a fit takes. Loaded by fitter.py.
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "counted.hpp"
 #include "dense.hpp"
@@ -27,9 +32,9 @@ constexpr std::make_integer_sequence<int, 12> chains{};
 #define IN_REGISTER(value) asm volatile("" : "+w"(value))
 #endif
 
-/// Independent chains of multiply-adds, enough of them to fill the pipelines; returns how many operations.
+/// Independent chains of multiply-adds, enough of them to fill the pipelines.
 template <class S, int... chain>
-double multiply_add(long turns, std::integer_sequence<int, chain...>) {
+void multiply_add(long turns, std::integer_sequence<int, chain...>) {
   typedef S Vector __attribute__((vector_size(register_bytes)));
   Vector sums[] = {Vector{} + S(1 + 0.001 * chain)...};
   const Vector factor = Vector{} + S(0.999), term = Vector{} + S(0.001);
@@ -38,7 +43,43 @@ double multiply_add(long turns, std::integer_sequence<int, chain...>) {
     IN_REGISTER(sum);
   };
   for (long turn = 0; turn < turns; ++turn) (add(sums[chain]), ...);
-  return 2.0 * sizeof(sums) / sizeof(S) * static_cast<double>(turns);
+}
+
+template <class S>
+double operations(long turns) {
+  return 2.0 * chains.size() * register_bytes / sizeof(S) * static_cast<double>(turns);
+}
+
+/// Independent additions, as many as a core can begin: a neighbour on the same core takes a part of its turns.
+void additions() {
+  long a = 0, b = 0, c = 0, d = 0, e = 0, f = 0;
+  const auto add = [](auto&... sums) { (..., (++sums, [&] { asm volatile("" : "+r"(sums)); }())); };
+  for (int turn = 0; turn < 100'000; ++turn) add(a, b, c, d, e, f), add(a, b, c, d, e, f);
+}
+
+/// Seconds that the same work takes on so many threads that begin together, the slowest of them.
+template <class Work>
+double seconds(int threads, const Work& work) {
+  std::vector<double> taken(threads);
+  std::atomic<int> missing{threads};
+  const auto timed = [&](int thread) {
+    --missing;
+    while (missing > 0) {}
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    taken[thread] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  std::vector<std::thread> others;
+  for (int thread = 1; thread < threads; ++thread) others.emplace_back(timed, thread);
+  timed(0);
+  for (auto& other : others) other.join();
+  return *std::max_element(taken.begin(), taken.end());
+}
+
+template <class S>
+double multiply_adds(long turns, int threads) {
+  seconds(threads, [turns] { multiply_add<S>(turns, chains); });
+  return threads * operations<S>(turns);
 }
 
 template <class S>
@@ -64,8 +105,9 @@ void dense(long count, const S* polarity, const S* qop, const int* velo_n, const
 
 extern "C" {
 
-double multiply_add_float(long turns) { return multiply_add<float>(turns, chains); }
-double multiply_add_double(long turns) { return multiply_add<double>(turns, chains); }
+double multiply_adds_float(long turns, int threads) { return multiply_adds<float>(turns, threads); }
+double multiply_adds_double(long turns, int threads) { return multiply_adds<double>(turns, threads); }
+double probe(int threads) { return seconds(threads, additions); }
 void copy(char* target, const char* source, long bytes) { std::memcpy(target, source, bytes); }
 
 void dense_float(long count, const float* polarity, const float* qop, const int* velo_n, const float* const* hits,

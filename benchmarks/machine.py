@@ -8,9 +8,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -21,6 +21,9 @@ from parkf.kalman.candidates import Candidates
 from parkf.kalman.source import KERNEL_FOLDER
 
 REPEATS = 7
+# A core shared with a neighbour takes a third longer for the probe, or twice as long.
+_UNDISTURBED = 1.05
+_PATIENCE_S = 10.0
 OPERATIONS = ("additions", "multiplications", "divisions", "roots")
 # Without vectors, which the baseline would lose by: compilers find them in its matrices, and shuffle.
 _FLAGS = (
@@ -30,27 +33,6 @@ _FLAGS = (
 _C_TYPE = {np.dtype("float32"): ctypes.c_float, np.dtype("float64"): ctypes.c_double}
 
 
-def seconds_of(
-    runs: Sequence[Callable[[], object]], clock: Callable[[], float] = time.thread_time
-) -> list[float]:
-    """Median times of several runs, which take turns: what slows the machine for a while slows all of them.
-
-    The thread's own clock stands still while others have the core.
-    """
-    times: list[list[float]] = [[] for _ in runs]
-    for _ in range(REPEATS):
-        for run, of_run in zip(runs, times, strict=True):
-            begin = clock()
-            run()
-            of_run.append(clock() - begin)
-    return [median(of_run) for of_run in times]
-
-
-def seconds(run: Callable[[], object], clock: Callable[[], float] = time.thread_time) -> float:
-    """Median time of a run."""
-    return seconds_of([run], clock)[0]
-
-
 def processor() -> str:
     """Name the processor as the system does."""
     info = Path("/proc/cpuinfo")
@@ -58,6 +40,18 @@ def processor() -> str:
         return platform.processor()
     said = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$", info.read_text(), re.MULTILINE))
     return ", ".join(f"{name.removeprefix('cpu ')} {value}" for name, value in said.items())
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Of a run: median seconds, of the repeats that others disturbed least and of all; how much they did.
+
+    The probe took at most `disturbance` times its shortest time before and after those repeats.
+    """
+
+    seconds: float
+    as_found: float
+    disturbance: float
 
 
 class Machine:
@@ -74,26 +68,49 @@ class Machine:
             subprocess.run([*command, "-shared", "-fPIC", "-o", library], check=True)
             self._library = ctypes.CDLL(str(library))
         for name in ("float", "double"):
-            function = getattr(self._library, f"multiply_add_{name}")
-            function.argtypes, function.restype = [ctypes.c_long], ctypes.c_double
+            function = getattr(self._library, f"multiply_adds_{name}")
+            function.argtypes, function.restype = [ctypes.c_long, ctypes.c_int], ctypes.c_double
+        self._library.probe.argtypes, self._library.probe.restype = [ctypes.c_int], ctypes.c_double
+        self._shortest = min(self._library.probe(1) for _ in range(100))
 
-    def multiply_adds(self, precision: str) -> float:
+    def timings(self, runs: Sequence[Callable[[], object]], *, cores: int = 1) -> list[Timing]:
+        """Time runs by turns, until each had so many cores to itself in REPEATS of them, or for ten seconds.
+
+        Whether it had them says not its own time but that of a probe, before and after. The clock is that of
+        the thread on one core, which stands still while others have it, and that on the wall on more.
+        """
+        clock = time.thread_time if cores == 1 else time.perf_counter
+        taken: list[list[tuple[float, float]]] = [[] for _ in runs]
+        end = time.perf_counter() + _PATIENCE_S
+        while min(sum(probe < _UNDISTURBED for probe, _ in of_run) for of_run in taken) < REPEATS and (
+            len(taken[0]) < REPEATS or time.perf_counter() < end
+        ):
+            for run, of_run in zip(runs, taken, strict=True):
+                before = self._disturbance(cores)
+                begin = clock()
+                run()
+                time_taken = clock() - begin
+                of_run.append((max(before, self._disturbance(cores)), time_taken))
+        return [_timing(of_run) for of_run in taken]
+
+    def seconds(self, run: Callable[[], object], *, cores: int = 1) -> float:
+        """Median time of a run, as undisturbed as it gets."""
+        return self.timings([run], cores=cores)[0].seconds
+
+    def _disturbance(self, cores: int) -> float:
+        taken = float(self._library.probe(cores))
+        self._shortest = min(self._shortest, taken)
+        return taken / self._shortest
+
+    def multiply_adds(self, precision: str, threads: int = 1) -> float:
         """Do nothing but multiply-adds for a while, and give how many floating-point operations that were."""
-        name = "multiply_add_" + {"float32": "float", "float64": "double"}[precision]
-        return float(getattr(self._library, name)(4_000_000))
+        name = "multiply_adds_" + {"float32": "float", "float64": "double"}[precision]
+        return float(getattr(self._library, name)(4_000_000, threads))
 
     def two_thread_peak(self, precision: str) -> float:
         """How many times the multiply-adds of one thread two do: the most that a speedup can be."""
-
-        def run(threads: int) -> None:
-            team = [threading.Thread(target=self.multiply_adds, args=(precision,)) for _ in range(threads)]
-            for thread in team:
-                thread.start()
-            for thread in team:
-                thread.join()
-
-        one, two = seconds_of([lambda n=n: run(n) for n in (1, 2)], time.perf_counter)
-        return 2 * one / two
+        one, two = self.timings([lambda n=n: self.multiply_adds(precision, n) for n in (1, 2)], cores=2)
+        return 2 * one.seconds / two.seconds
 
     def copy_bandwidth(self) -> float:
         """Bytes read and written a second by a copy that no cache holds."""
@@ -101,7 +118,7 @@ class Machine:
         target = np.zeros_like(source)
         size = ctypes.c_long(source.nbytes)
         pointers = (target.ctypes.data_as(ctypes.c_void_p), source.ctypes.data_as(ctypes.c_void_p))
-        return 2 * source.nbytes / seconds(lambda: self._library.copy(*pointers, size))
+        return 2 * source.nbytes / self.seconds(lambda: self._library.copy(*pointers, size))
 
     def _arguments(self, tracks: Candidates, constant: np.ndarray, table: np.ndarray) -> list[object]:
         def pointer(array: np.ndarray) -> ctypes.c_void_p:
@@ -140,3 +157,9 @@ class Machine:
         arguments = self._arguments(tracks, constant, table)
         self._library.count_operations(*arguments, ctypes.c_float(velo_sigma**2), int(smoother), done)
         return {name: count / tracks.count for name, count in zip(OPERATIONS, done, strict=True)}
+
+
+def _timing(repeats: list[tuple[float, float]]) -> Timing:
+    """From disturbances and times."""
+    least = sorted(repeats)[:REPEATS]
+    return Timing(median(t for _, t in least), median(t for _, t in repeats), least[-1][0])
