@@ -2,10 +2,11 @@
 
 Run: python -m benchmarks.fitter [--forms production|improved] [--json FILE]
 Tracks have 10 VELO, 4 UT and 12 SciFi hits, from toys that follow the step functions. Times are medians of
-seven runs that had the cores to themselves, by a probe before and after; where there were not seven in ten
-seconds, of those least disturbed. Baselines: production's scheme with dense 5x5 matrices, one track at a
-time, -O3 for this machine (dense.hpp); batched NumPy (the tests' independent fit, float64); the floor is the
-counted operations over the measured rate of multiply-adds. Where CuPy finds a GPU, the same is done there.
+seven runs that had the cores to themselves, by a probe before and after; where there were not seven in five
+seconds a core, of those least disturbed (`disturbance`: how much longer the probe took than ever, at most).
+Baselines: production's scheme with dense 5x5 matrices, one track at a time, -O3 for this machine (dense.hpp);
+batched NumPy (the tests' independent fit, float64); the floor is the counted operations over the measured
+rate of multiply-adds. Where CuPy finds a GPU, the same is done there.
 """
 
 import argparse

@@ -23,7 +23,7 @@ from parkf.kalman.source import KERNEL_FOLDER
 REPEATS = 7
 # A core shared with a neighbour takes a third longer for the probe, or twice as long.
 _UNDISTURBED = 1.05
-_PATIENCE_S = 10.0
+_PATIENCE_S = 5.0
 OPERATIONS = ("additions", "multiplications", "divisions", "roots")
 # Without vectors, which the baseline would lose by: compilers find them in its matrices, and shuffle.
 _FLAGS = (
@@ -74,17 +74,20 @@ class Machine:
         self._shortest = min(self._library.probe(1) for _ in range(100))
 
     def timings(self, runs: Sequence[Callable[[], object]], *, cores: int = 1) -> list[Timing]:
-        """Time runs by turns, until each had so many cores to itself in REPEATS of them, or for ten seconds.
+        """Time runs by turns, until each had the cores to itself REPEATS times, or for five seconds a core.
 
         Whether it had them says not its own time but that of a probe, before and after. The clock is that of
         the thread on one core, which stands still while others have it, and that on the wall on more.
         """
         clock = time.thread_time if cores == 1 else time.perf_counter
         taken: list[list[tuple[float, float]]] = [[] for _ in runs]
-        end = time.perf_counter() + _PATIENCE_S
-        while min(sum(probe < _UNDISTURBED for probe, _ in of_run) for of_run in taken) < REPEATS and (
-            len(taken[0]) < REPEATS or time.perf_counter() < end
-        ):
+        end = time.perf_counter() + cores * _PATIENCE_S
+
+        def enough() -> bool:
+            undisturbed = min(sum(probe < _UNDISTURBED for probe, _ in of_run) for of_run in taken)
+            return undisturbed >= REPEATS or (len(taken[0]) >= REPEATS and time.perf_counter() > end)
+
+        while not enough():
             for run, of_run in zip(runs, taken, strict=True):
                 before = self._disturbance(cores)
                 begin = clock()

@@ -163,7 +163,7 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   batch.integers = integers.get();
   {
     nb::gil_scoped_release released;
-    parkf::transport::for_blocks(count, 512, threads, [&](std::size_t begin, std::size_t end) {
+    parkf::transport::for_blocks(count, 128, threads, [&](std::size_t begin, std::size_t end) {
       (chosen->*range)(batch, static_cast<long>(begin), static_cast<long>(end));
     });
   }
