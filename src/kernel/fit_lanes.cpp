@@ -14,17 +14,11 @@ namespace {
 template <class S>
 void fit_range(const Batch<S>& batch, long begin, long end) {
   using T = Together<S>;
-  constexpr int n = Number<T>::lanes;
   const bool large = outgrows_cache(batch.tracks);
   Tile<T> tile;
   Ahead ahead;
-  for (long i = begin; i < end; i += n) {
-    fill(batch.tracks, i, tile);
-    Candidates<S> tracks = tile.candidates();
-    if (large) {
-      ahead = ahead_of<n>(batch.tracks, i);
-      tracks.ahead = &ahead;
-    }
+  for (long i = begin; i < end; i += Number<T>::lanes) {
+    const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead);
     const Fitted<T> track = batch.smoother ? fit_smoother<T>(tracks, 0, batch.detector)
                                            : fit_forward_backward<T>(tracks, 0, batch.detector);
     if (large) {

@@ -10,17 +10,11 @@ namespace parkf::kalman::PARKF_FORMS {
 template <class S>
 static void interval_range(const Batch<S>& batch, long begin, long end) {
   using T = Together<S>;
-  constexpr int n = Number<T>::lanes;
   const bool large = outgrows_cache(batch.tracks);
   Tile<T> tile;
   Ahead ahead;
-  for (long i = begin; i < end; i += n) {
-    fill(batch.tracks, i, tile);
-    Candidates<S> tracks = tile.candidates();
-    if (large) {
-      ahead = ahead_of<n>(batch.tracks, i);
-      tracks.ahead = &ahead;
-    }
+  for (long i = begin; i < end; i += Number<T>::lanes) {
+    const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead);
     const Interval<T> track = fit_interval<T>(tracks, 0, batch.detector, batch.planes);
     if (large) {
       store_interval<true>(track, batch.planes, batch.stride, i, batch.numbers, batch.integers);

@@ -28,15 +28,21 @@ KERNEL_FUNCTION bool outgrows_cache(const CandidateRows<S>& tracks) {
   return tracks.count * candidate_numbers * static_cast<long>(sizeof(S)) > 1'000'000;
 }
 
-/// The rows of the N tracks after those from `i` on.
-template <int N, class S>
-KERNEL_FUNCTION Ahead ahead_of(const CandidateRows<S>& tracks, long i) {
-  const long next = i + 2 * N <= tracks.count ? i + N : i;
-  Ahead ahead;
-  for (int q = 0; q < 3; ++q) ahead.velo[q] = tracks.velo[q] + next * velo_slots;
-  for (int q = 0; q < 4; ++q) ahead.ut[q] = tracks.ut[q] + next * ut_layers;
-  for (int q = 0; q < 4; ++q) ahead.scifi[q] = tracks.scifi[q] + next * scifi_layers;
-  return ahead;
+/// The tracks from `i` on; where they come from memory, with the rows of the next.
+template <class T>
+KERNEL_FUNCTION Candidates<Scalar<T>> tracks_from(const CandidateRows<Scalar<T>>& rows, long i, bool large,
+                                                  Tile<T>& tile, Ahead& ahead) {
+  constexpr int n = Number<T>::lanes;
+  fill(rows, i, tile);
+  Candidates<Scalar<T>> tracks = tile.candidates();
+  if (large) {
+    const long next = i + 2 * n <= rows.count ? i + n : i;
+    for (int q = 0; q < 3; ++q) ahead.velo[q] = rows.velo[q] + next * velo_slots;
+    for (int q = 0; q < 4; ++q) ahead.ut[q] = rows.ut[q] + next * ut_layers;
+    for (int q = 0; q < 4; ++q) ahead.scifi[q] = rows.scifi[q] + next * scifi_layers;
+    tracks.ahead = &ahead;
+  }
+  return tracks;
 }
 
 }  // namespace
