@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -23,7 +24,7 @@ from parkf.kalman.source import KERNEL_FOLDER
 REPEATS = 7
 # A core shared with a neighbour takes a third longer for the probe, or twice as long.
 _UNDISTURBED = 1.05
-_PATIENCE_S = 5.0
+_PATIENCE_S = 6.0
 OPERATIONS = ("additions", "multiplications", "divisions", "roots")
 # Without vectors, which the baseline would lose by: compilers find them in its matrices, and shuffle.
 _FLAGS = (
@@ -43,14 +44,10 @@ def processor() -> str:
 
 
 @dataclass(frozen=True)
-class Timing:
-    """Of a run: median seconds, of the repeats that others disturbed least and of all; how much they did.
+class Measured:
+    """Median of the repeats least disturbed; the probe took at most so many times its shortest."""
 
-    The probe took at most `disturbance` times its shortest time before and after those repeats.
-    """
-
-    seconds: float
-    as_found: float
+    value: float
     disturbance: float
 
 
@@ -73,32 +70,51 @@ class Machine:
         self._library.probe.argtypes, self._library.probe.restype = [ctypes.c_int], ctypes.c_double
         self._shortest = min(self._library.probe(1) for _ in range(100))
 
-    def timings(self, runs: Sequence[Callable[[], object]], *, cores: int = 1) -> list[Timing]:
-        """Time runs by turns, until each had the cores to itself REPEATS times, or for five seconds a core.
+    def timings(self, runs: Sequence[Callable[[], object]], *, cores: int = 1) -> list[Measured]:
+        """Seconds of runs by turns, until each had the cores to itself REPEATS times or patience ends.
 
         Whether it had them says not its own time but that of a probe, before and after. The clock is that of
         the thread on one core, which stands still while others have it, and that on the wall on more.
         """
         clock = time.thread_time if cores == 1 else time.perf_counter
-        taken: list[list[tuple[float, float]]] = [[] for _ in runs]
-        end = time.perf_counter() + cores * _PATIENCE_S
-
-        def enough() -> bool:
-            undisturbed = min(sum(probe < _UNDISTURBED for probe, _ in of_run) for of_run in taken)
-            return undisturbed >= REPEATS or (len(taken[0]) >= REPEATS and time.perf_counter() > end)
-
-        while not enough():
-            for run, of_run in zip(runs, taken, strict=True):
-                before = self._disturbance(cores)
-                begin = clock()
-                run()
-                time_taken = clock() - begin
-                of_run.append((max(before, self._disturbance(cores)), time_taken))
-        return [_timing(of_run) for of_run in taken]
+        repeats: list[list[Measured]] = [[] for _ in runs]
+        end = time.perf_counter() + _PATIENCE_S
+        while not all(map(_enough, repeats)) and (len(repeats[0]) < REPEATS or time.perf_counter() < end):
+            for run, of_run in zip(runs, repeats, strict=True):
+                of_run.append(self._timed(run, clock, cores))
+        return [_median(of_run[:REPEATS]) for of_run in map(_least_disturbed, repeats)]
 
     def seconds(self, run: Callable[[], object], *, cores: int = 1) -> float:
-        """Median time of a run, as undisturbed as it gets."""
-        return self.timings([run], cores=cores)[0].seconds
+        """Of a run, as undisturbed as it gets."""
+        return self.timings([run], cores=cores)[0].value
+
+    def two_thread_speedup(self, run: Callable[[int], object]) -> Measured:
+        """How many times faster two threads do `run` than one does, which has either core in turn.
+
+        Cores may be of different worth: one shared with a neighbour is slower. Where there were not REPEATS
+        undisturbed rounds when patience ends, the median is that of all.
+        """
+        run(2)  # threads that stay must not be bound to a core
+        rounds: list[Measured] = []
+        end = time.perf_counter() + _PATIENCE_S
+        while not _enough(rounds) and (len(rounds) < REPEATS or time.perf_counter() < end):
+            one, two = [], []
+            for core in _two_cores():
+                one.append(self._timed(lambda: run(1), time.perf_counter, 2, on=core))
+                two.append(self._timed(lambda: run(2), time.perf_counter, 2))
+            ratio = sum(timed.value for timed in one) / sum(timed.value for timed in two)
+            rounds.append(Measured(ratio, max(timed.disturbance for timed in one + two)))
+        return _median(_least_disturbed(rounds)[:REPEATS] if _enough(rounds) else rounds)
+
+    def _timed(
+        self, run: Callable[[], object], clock: Callable[[], float], cores: int, on: int | None = None
+    ) -> Measured:
+        before = self._disturbance(cores)
+        with _bound_to(on):
+            begin = clock()
+            run()
+            seconds = clock() - begin
+        return Measured(seconds, max(before, self._disturbance(cores)))
 
     def _disturbance(self, cores: int) -> float:
         taken = float(self._library.probe(cores))
@@ -111,9 +127,8 @@ class Machine:
         return float(getattr(self._library, name)(4_000_000, threads))
 
     def two_thread_peak(self, precision: str) -> float:
-        """How many times the multiply-adds of one thread two do: the most that a speedup can be."""
-        one, two = self.timings([lambda n=n: self.multiply_adds(precision, n) for n in (1, 2)], cores=2)
-        return 2 * one.seconds / two.seconds
+        """Speedup of bare multiply-adds, the most that one can be."""
+        return 2 * self.two_thread_speedup(lambda threads: self.multiply_adds(precision, threads)).value
 
     def copy_bandwidth(self) -> float:
         """Bytes read and written a second by a copy that no cache holds."""
@@ -162,7 +177,31 @@ class Machine:
         return {name: count / tracks.count for name, count in zip(OPERATIONS, done, strict=True)}
 
 
-def _timing(repeats: list[tuple[float, float]]) -> Timing:
-    """From disturbances and times."""
-    least = sorted(repeats)[:REPEATS]
-    return Timing(median(t for _, t in least), median(t for _, t in repeats), least[-1][0])
+def _least_disturbed(repeats: list[Measured]) -> list[Measured]:
+    return sorted(repeats, key=lambda repeat: repeat.disturbance)
+
+
+def _enough(repeats: list[Measured]) -> bool:
+    return sum(repeat.disturbance < _UNDISTURBED for repeat in repeats) >= REPEATS
+
+
+def _median(repeats: list[Measured]) -> Measured:
+    return Measured(median(r.value for r in repeats), max(r.disturbance for r in repeats))
+
+
+def _two_cores() -> list[int]:
+    return sorted(os.sched_getaffinity(0))[:2] if hasattr(os, "sched_getaffinity") else [0, 1]
+
+
+@contextmanager
+def _bound_to(core: int | None) -> Iterator[None]:
+    """Have this thread run on one core, if any, where the system knows how."""
+    if core is None or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
