@@ -1,6 +1,6 @@
 #pragma once
 // Work divided among threads in blocks, taken as threads become free. Each block writes its own results. Blocks are
-// long at first, as what comes next is known within one, and short at last, so that all threads end together.
+// long at first, as rows are read ahead within a block only, and short at last, so that all threads end together.
 
 #include <algorithm>
 #include <atomic>

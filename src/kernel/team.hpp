@@ -50,7 +50,7 @@ class Team {
 
   std::mutex lock;
   std::condition_variable posted, done;
-  std::vector<Job*> jobs;            // those that want helpers
+  std::vector<Job*> jobs;  // those that want helpers
   std::atomic<unsigned> postings{0};
   int members = 0;
 
@@ -96,7 +96,7 @@ class Team {
     changed.wait(guard, fulfilled);
   }
 
-  /// Never destroyed: its threads may outlive everything else. A forked child has none of them and gets a team of its own.
+  /// Never destroyed: its threads may outlive everything else. A forked child has none of them and gets another.
   static Team*& shared() {
     static Team* team = [] {
 #if __has_include(<pthread.h>)
