@@ -2,14 +2,12 @@
 
 import ctypes
 import os
-import platform
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,15 +30,6 @@ _FLAGS = (
     *("-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"),
 )
 _C_TYPE = {np.dtype("float32"): ctypes.c_float, np.dtype("float64"): ctypes.c_double}
-
-
-def processor() -> str:
-    """Name the processor as the system does."""
-    info = Path("/proc/cpuinfo")
-    if not info.exists():
-        return platform.processor()
-    said = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$", info.read_text(), re.MULTILINE))
-    return ", ".join(f"{name.removeprefix('cpu ')} {value}" for name, value in said.items())
 
 
 @dataclass(frozen=True)
@@ -77,34 +66,35 @@ class Machine:
         the thread on one core, which stands still while others have it, and that on the wall on more.
         """
         clock = time.thread_time if cores == 1 else time.perf_counter
-        repeats: list[list[Measured]] = [[] for _ in runs]
-        end = time.perf_counter() + _PATIENCE_S
-        while not all(map(_enough, repeats)) and (len(repeats[0]) < REPEATS or time.perf_counter() < end):
-            for run, of_run in zip(runs, repeats, strict=True):
-                of_run.append(self._timed(run, clock, cores))
-        return [_median(of_run[:REPEATS]) for of_run in map(_least_disturbed, repeats)]
+        repeats = _repeated(lambda: [self._timed(run, clock, cores) for run in runs])
+        return [_median(_least_disturbed(of_run)) for of_run in repeats]
 
     def seconds(self, run: Callable[[], object], *, cores: int = 1) -> float:
         """Of a run, as undisturbed as it gets."""
         return self.timings([run], cores=cores)[0].value
 
-    def two_thread_speedup(self, run: Callable[[int], object]) -> Measured:
-        """How many times faster two threads do `run` than one does, which has either core in turn.
+    def two_thread_speedup(self, run: Callable[[int], object]) -> tuple[Measured, float]:
+        """How many times faster two threads do `run` than one: that has either core in turn, that is free.
 
-        Cores may be of different worth: one shared with a neighbour is slower. Where there were not REPEATS
-        undisturbed rounds when patience ends, the median is that of all.
+        Cores may be of different worth, one shared with a neighbour is slower, and a free thread is mostly on
+        the better one. Of the first, where there were not REPEATS undisturbed rounds when patience ends, the
+        median is that of all; the second is the ratio of the medians of all repeats.
         """
         run(2)  # threads that stay must not be bound to a core
-        rounds: list[Measured] = []
-        end = time.perf_counter() + _PATIENCE_S
-        while not _enough(rounds) and (len(rounds) < REPEATS or time.perf_counter() < end):
-            one, two = [], []
+
+        def round_of() -> list[Measured]:
+            bound, two = [], []
             for core in _two_cores():
-                one.append(self._timed(lambda: run(1), time.perf_counter, 2, on=core))
+                bound.append(self._timed(lambda: run(1), time.perf_counter, 2, on=core))
                 two.append(self._timed(lambda: run(2), time.perf_counter, 2))
-            ratio = sum(timed.value for timed in one) / sum(timed.value for timed in two)
-            rounds.append(Measured(ratio, max(timed.disturbance for timed in one + two)))
-        return _median(_least_disturbed(rounds)[:REPEATS] if _enough(rounds) else rounds)
+            free = self._timed(lambda: run(1), time.perf_counter, 2)
+            ratio = sum(timed.value for timed in bound) / sum(timed.value for timed in two)
+            disturbance = max(timed.disturbance for timed in bound + two)
+            return [Measured(ratio, disturbance), *(Measured(t.value, disturbance) for t in (free, *two))]
+
+        ratios, free, *twos = _repeated(round_of)
+        two = median(timed.value for of_two in twos for timed in of_two)
+        return _median(_least_disturbed(ratios) if _enough(ratios) else ratios), _median(free).value / two
 
     def _timed(
         self, run: Callable[[], object], clock: Callable[[], float], cores: int, on: int | None = None
@@ -128,7 +118,7 @@ class Machine:
 
     def two_thread_peak(self, precision: str) -> float:
         """Speedup of bare multiply-adds, the most that one can be."""
-        return 2 * self.two_thread_speedup(lambda threads: self.multiply_adds(precision, threads)).value
+        return 2 * self.two_thread_speedup(lambda threads: self.multiply_adds(precision, threads))[0].value
 
     def copy_bandwidth(self) -> float:
         """Bytes read and written a second by a copy that no cache holds."""
@@ -177,11 +167,22 @@ class Machine:
         return {name: count / tracks.count for name, count in zip(OPERATIONS, done, strict=True)}
 
 
+def _repeated(take: Callable[[], list[Measured]]) -> list[list[Measured]]:
+    """Repeats of each figure that `take` gives, at least REPEATS undisturbed ones if patience allows."""
+    repeats: list[list[Measured]] = []
+    end = time.perf_counter() + _PATIENCE_S
+    while len(repeats) < REPEATS or (
+        time.perf_counter() < end and not all(map(_enough, zip(*repeats, strict=True)))
+    ):
+        repeats.append(take())
+    return [list(of_one) for of_one in zip(*repeats, strict=True)]
+
+
 def _least_disturbed(repeats: list[Measured]) -> list[Measured]:
-    return sorted(repeats, key=lambda repeat: repeat.disturbance)
+    return sorted(repeats, key=lambda repeat: repeat.disturbance)[:REPEATS]
 
 
-def _enough(repeats: list[Measured]) -> bool:
+def _enough(repeats: Iterable[Measured]) -> bool:
     return sum(repeat.disturbance < _UNDISTURBED for repeat in repeats) >= REPEATS
 
 

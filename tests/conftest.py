@@ -1,5 +1,7 @@
-"""The embedded detector and field."""
+"""The embedded detector and field; programs under a sanitizer."""
 
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,29 @@ from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
 from parkf.detector.geometry import Geometry, load_geometry
 
 ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def run_sanitized() -> Callable[[Path], str]:
+    """Run a program that was built with a sanitizer, in its folder; gives what it printed."""
+
+    def run(program: Path) -> str:
+        options = {"TSAN_OPTIONS": "halt_on_error=1"}
+        ran = subprocess.run(
+            [program],
+            cwd=program.parent,
+            env=options,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        if "unexpected memory mapping" in ran.stderr:
+            pytest.skip("this compiler's thread sanitizer does not know this kernel's address space")
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    return run
 
 
 @pytest.fixture(scope="session")

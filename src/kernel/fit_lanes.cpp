@@ -27,7 +27,7 @@ void fit_range(const Batch<S>& batch, long begin, long end) {
       store(track, batch.stride, i, batch.numbers, batch.integers);
     }
   }
-  finish_writing();
+  finish_streams();
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ static void interval_range(const Batch<S>& batch, long begin, long end) {
       store_interval(track, batch.planes, batch.stride, i, batch.numbers, batch.integers);
     }
   }
-  finish_writing();
+  finish_streams();
 }
 
 void PARKF_NAME(interval_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {

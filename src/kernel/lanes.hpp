@@ -63,6 +63,13 @@ KERNEL_FUNCTION void stream_bytes(const void* values, void* target) {
   __builtin_memcpy(target, values, bytes);
 }
 
+/// Let other threads see what went past the caches.
+KERNEL_FUNCTION void finish_streams() {
+#if defined(__AVX512F__)
+  _mm_sfence();
+#endif
+}
+
 /// N numbers of type S; arithmetic and comparisons act on each.
 template <class S, int N>
 struct Lanes {

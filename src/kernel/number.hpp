@@ -1,7 +1,7 @@
 #pragma once
 // What the fitter asks of a number: float and double here, several tracks at once in lanes.hpp.
-// The one header that knows about compilers, CUDA (nvcc, NVRTC without standard headers) or a C++17 host; only
-// magnet_block.hpp waits for the threads of a GPU besides.
+// The one header that knows about compilers, CUDA (nvcc, NVRTC without standard headers) or a C++17 host. Besides,
+// magnet_block.hpp waits for the threads of a GPU, and lanes.hpp writes past the caches of a processor.
 
 #if defined(__CUDACC__)
 #define KERNEL_FUNCTION __host__ __device__ __forceinline__

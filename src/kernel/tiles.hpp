@@ -15,13 +15,6 @@ template <class S>
 using Together = Lanes<S, PARKF_LANE_BYTES / sizeof(S)>;
 #endif
 
-/// Let other threads see what went past the caches.
-KERNEL_FUNCTION void finish_writing() {
-#if defined(__AVX512F__)
-  _mm_sfence();
-#endif
-}
-
 /// Whether a batch is too large for a second-level cache.
 template <class S>
 KERNEL_FUNCTION bool outgrows_cache(const CandidateRows<S>& tracks) {

@@ -4,6 +4,7 @@ It has a file of its own, beside ``validation.json``, which holds what is the sa
 """
 
 import platform
+import re
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -70,11 +71,13 @@ def measure_throughput(parameters: Path, candidates: Sequence[Path], *, threads:
 
 
 def device() -> str:
-    """Name the processor, as the system calls it."""
+    """Name the processor as the system calls it, with what tells its generation, if given."""
     known = Path("/proc/cpuinfo")
-    lines = known.read_text().splitlines() if known.is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    text = known.read_text() if known.is_file() else ""
+    said = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$", text, re.MULTILINE))
+    if "model name" not in said:
+        return platform.processor() or platform.machine()
+    return f"{said['model name']} (family {said.get('cpu family')}, model {said.get('model')})"
 
 
 def _times(run: Callable[[], object]) -> list[float]:
