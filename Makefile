@@ -9,7 +9,7 @@ SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/local --c
 
 # The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
 # needs and publishes as source alone.
-$(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/* src/parkf/steps/*.py src/parkf/codegen/*.py) \
+$(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/parkf/steps/*.py src/parkf/codegen/*.py) \
 		$(wildcard params/*/*.json)
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c 'import sys; assert sys.version_info >= (3, 11), "parkf needs Python 3.11 or newer"'

@@ -28,7 +28,7 @@ STEPS = FORMS[RUN["forms"]].steps
 SOURCE = PROJECT / "src"
 GATES = str(PROJECT / "workflow/config/gates.yaml")
 # What the compiled transport is made of.
-TRANSPORT_KERNEL = [f"kernel/{name}.hpp" for name in ("dual", "field", "runge_kutta", "material", "detector", "particle", "random")]
+TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]
 
 
 wildcard_constraints:

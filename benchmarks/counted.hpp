@@ -1,7 +1,7 @@
 #pragma once
 // A float that counts what is done with it: the kernel run with it says how many operations a fit takes.
 
-#include "number.hpp"
+#include "numbers/number.hpp"
 
 struct Counted {
   static inline long done[4];  // additions and subtractions, multiplications, divisions, roots
@@ -22,14 +22,14 @@ struct Counted {
   friend bool operator<(Counted a, Counted b) { return a.v < b.v; }
   friend bool operator>(Counted a, Counted b) { return a.v > b.v; }
   friend bool operator==(Counted a, Counted b) { return a.v == b.v; }
-  friend Counted root(Counted a) { return ++done[3], Counted(parkf::kalman::root(a.v)); }
-  friend Counted magnitude(Counted a) { return Counted(parkf::kalman::magnitude(a.v)); }
-  friend Counted round_down(Counted a) { return Counted(parkf::kalman::round_down(a.v)); }
+  friend Counted root(Counted a) { return ++done[3], Counted(parkf::root(a.v)); }
+  friend Counted magnitude(Counted a) { return Counted(parkf::magnitude(a.v)); }
+  friend Counted round_down(Counted a) { return Counted(parkf::round_down(a.v)); }
   friend int to_integer(Counted a) { return static_cast<int>(a.v); }
 };
 
 template <>
-struct parkf::kalman::Number<Counted> {
+struct parkf::Number<Counted> {
   using Scalar = float;
   using Mask = bool;
   using Integer = int;

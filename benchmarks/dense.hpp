@@ -2,12 +2,13 @@
 // The baseline: production's scheme as trigger code writes it, one track at a time with dense 5×5 matrices.
 // Step functions and magnet table are those of the kernel; all algebra is written out here.
 
-#include "magnet.hpp"
-#include "tile.hpp"
-#include "velo.hpp"
+#include "fit/magnet.hpp"
+#include "fit/tile.hpp"
+#include "fit/velo.hpp"
 
 namespace baseline {
 
+using namespace parkf;
 using namespace parkf::kalman;
 using namespace parkf::kalman::PARKF_FORMS;
 

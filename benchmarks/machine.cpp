@@ -10,8 +10,8 @@
 
 #include "counted.hpp"
 #include "dense.hpp"
-#include "forward_backward.hpp"
-#include "smoother.hpp"
+#include "fit/forward_backward.hpp"
+#include "fit/smoother.hpp"
 
 namespace {
 
@@ -123,6 +123,7 @@ void dense_double(long count, const double* polarity, const double* qop, const i
 void count_operations(long count, const float* polarity, const float* qop, const int* velo_n,
                       const float* const* hits, const float* constant, const float* table, float variance,
                       int smoother, long* operations) {
+  using namespace parkf;
   using namespace parkf::kalman;
   using namespace parkf::kalman::PARKF_FORMS;
   const auto rows = rows_of(count, polarity, qop, velo_n, hits);

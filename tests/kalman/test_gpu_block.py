@@ -35,6 +35,7 @@ void __syncthreads() { pthread_barrier_wait(&barrier); }
 
 #include "flattened.hpp"
 
+using namespace parkf;
 using namespace parkf::kalman;
 
 template <class S> std::vector<S> read(std::FILE* file, long count) {

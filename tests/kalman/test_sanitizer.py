@@ -15,12 +15,13 @@ PROGRAM = r"""
 #include <cstdlib>
 #include <vector>
 
-#include "forward_backward.hpp"
-#include "interval.hpp"
-#include "magnet_lanes.hpp"
-#include "smoother.hpp"
-#include "tile.hpp"
+#include "fit/forward_backward.hpp"
+#include "fit/interval.hpp"
+#include "fit/magnet_lanes.hpp"
+#include "fit/smoother.hpp"
+#include "fit/tile.hpp"
 
+using namespace parkf;
 using namespace parkf::kalman;
 using namespace parkf::kalman::PARKF_FORMS;
 

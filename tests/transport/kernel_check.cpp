@@ -5,9 +5,10 @@
 #include <limits>
 #include <vector>
 
-#include "parallel.hpp"
-#include "particle.hpp"
+#include "threads/parallel.hpp"
+#include "transport/particle.hpp"
 
+using namespace parkf;
 using namespace parkf::transport;
 
 namespace {

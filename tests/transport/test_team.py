@@ -17,9 +17,9 @@ PROGRAM = r"""
 #include <stdexcept>
 #include <vector>
 
-#include "parallel.hpp"
+#include "threads/parallel.hpp"
 
-using parkf::transport::for_blocks;
+using parkf::for_blocks;
 
 void once_each(std::size_t count, std::size_t block, int threads) {
   std::vector<int> times(count);

@@ -12,7 +12,7 @@ rule field:
         spacing=RUN["field"]["spacing"],
         outside=RUN["field"]["outside"],
         interpolation=RUN["field"]["interpolation"],
-        code=code("parkf/detector/field.py", "kernel/field.hpp"),
+        code=code("parkf/detector/field.py", "kernel/transport/field.hpp"),
     log:
         f"{RESULTS}/logs/field.log",
     benchmark:

@@ -14,7 +14,7 @@ def kernel_header(forms: Forms) -> str:
     """Text of ``steps_generated.hpp``."""
     lines = [
         *_OPENING,
-        '#include "state.hpp"',
+        '#include "fit/state.hpp"',
         "",
         "// The set of forms: all that is made for it lies in a namespace of its name.",
         f"#define PARKF_FORMS {forms.name}",

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "parameter_set.hpp"
-#include "track.hpp"
+#include "fit/track.hpp"
 
 namespace parkf {
 
@@ -99,13 +99,13 @@ template <class S>
 using Together = S;
 #elif defined(__AVX512F__)
 template <class S>
-using Together = kalman::Lanes<S, 64 / sizeof(S)>;
+using Together = Lanes<S, 64 / sizeof(S)>;
 #elif defined(__AVX2__)
 template <class S>
-using Together = kalman::Lanes<S, 32 / sizeof(S)>;
+using Together = Lanes<S, 32 / sizeof(S)>;
 #elif defined(__SSE4_2__)
 template <class S>
-using Together = kalman::Lanes<S, 16 / sizeof(S)>;
+using Together = Lanes<S, 16 / sizeof(S)>;
 #else
 template <class S>
 using Together = S;

@@ -42,9 +42,9 @@ def cpp_header() -> str:
         _OPENING,
         f"namespace parkf {{\nconstexpr int format_version = {FORMAT_VERSION};\n",
         f"constexpr int oldest_format = {OLDEST_FORMAT};\n}}\n",
-        _expand("number.hpp", None, shared),
+        _expand("numbers/number.hpp", None, shared),
         _IF_LANES,
-        _expand("lanes.hpp", None, shared),
+        _expand("numbers/lanes.hpp", None, shared),
         "#endif\n",
         _expand("fit.hpp", None, shared),
         _schema(json_schema()),
@@ -53,9 +53,11 @@ def cpp_header() -> str:
     for name in FORMS:
         # What is made for a set of forms lies in its namespace, and comes once for each.
         made_for_it = set(shared)
-        parts += [_expand(file, name, made_for_it) for file in ("smoother.hpp", "forward_backward.hpp")]
-        parts += [_IF_LANES, _expand("magnet_lanes.hpp", name, made_for_it), "#endif\n"]
-        parts += [_IF_CUDA, _expand("magnet_block.hpp", name, made_for_it), "#endif\n"]
+        parts += [
+            _expand(file, name, made_for_it) for file in ("fit/smoother.hpp", "fit/forward_backward.hpp")
+        ]
+        parts += [_IF_LANES, _expand("fit/magnet_lanes.hpp", name, made_for_it), "#endif\n"]
+        parts += [_IF_CUDA, _expand("fit/magnet_block.hpp", name, made_for_it), "#endif\n"]
         parts.append("#undef PARKF_FORMS\n")
         shared |= {file for file in made_for_it if not _is_made_for_forms(file)}
     parts.append(_dispatch())
@@ -122,7 +124,7 @@ def _layout(forms: Forms) -> str:
 def _dispatch() -> str:
     cases = "\n".join(
         f"""  if (forms == "{name}") {{
-    for (long i = begin; i < end; i += kalman::Number<T>::lanes) {{
+    for (long i = begin; i < end; i += Number<T>::lanes) {{
       const kalman::Fitted<T> track =
           job.scheme == Scheme::smoother
               ? kalman::{name}::fit_smoother<T>(job.tracks, i, job.detector)

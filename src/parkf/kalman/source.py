@@ -10,7 +10,7 @@ KERNEL_FOLDER = Path(_fitter.__file__).parent / "kernel"
 _INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
 
 
-def flattened(forms: FormsName, name: str = "fit.cu") -> str:
+def flattened(forms: FormsName, name: str = "fit/fit.cu") -> str:
     """Text of a kernel file with its own headers put in; standard headers stay as they are.
 
     Headers that are made for a set of forms lie in the folder of its name.

@@ -1,0 +1,281 @@
+// The Python module parkf._fitter: fits of batches, the magnet table, and single steps for checks.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "fit/forms.hpp"
+#include "fit/interval_layout.hpp"
+#include "threads/parallel.hpp"
+#include "bindings/result_memory.hpp"
+
+namespace nb = nanobind;
+
+namespace parkf::kalman {
+
+namespace improved {
+extern const Forms forms;
+}
+namespace production {
+extern const Forms forms;
+}
+
+namespace {
+
+// Magnet table and bins are the same in all.
+const Forms* const all_forms[] = {&improved::forms, &production::forms};
+constexpr std::size_t table_numbers = 60 * 50 * 80, header_numbers = 19;
+constexpr std::size_t shortest_block = 8 * stride_unit;  // tracks, of a thread: 12 microseconds
+
+template <class S, std::size_t N>
+using In = nb::ndarray<const S, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class S>
+using Out = nb::ndarray<nb::numpy, S>;
+
+/// How many of the builds, from the slowest on, this machine can run.
+std::size_t level() {
+#if defined(__x86_64__)
+  // By what sets the levels apart: not every compiler can ask for a level by its name.
+  if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt")) return 1;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi") ||
+      !__builtin_cpu_supports("bmi2"))
+    return 2;
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
+    return 3;
+  return 4;
+#else
+  return 1;
+#endif
+}
+
+/// Builds that this machine can run, the fastest first.
+std::vector<const Build*> builds(const Forms& forms) {
+  return {forms.builds.rend() - static_cast<std::ptrdiff_t>(level()), forms.builds.rend()};
+}
+
+void expect(bool ok, const std::string& what) {
+  if (!ok) throw std::invalid_argument(what);
+}
+
+const Forms& forms_named(const std::string& name) {
+  for (const Forms* forms : all_forms) {
+    if (name == forms->name) return *forms;
+  }
+  throw std::invalid_argument("forms '" + name + "' are unknown, expected improved or production");
+}
+
+void check_header(const Forms& forms, const float* header) {
+  expect(forms.knows_header(header),
+         std::string("block UTT_META: bins, grid and degrees are not those of forms ") + forms.name);
+}
+
+/// The forms that a table was trained for.
+const Forms& forms_of(const float* header) {
+  for (const Forms* forms : all_forms) {
+    if (forms->knows_header(header)) return *forms;
+  }
+  throw std::invalid_argument("block UTT_META: bins, grid and degrees are of no known forms");
+}
+
+struct GiveBack {
+  void operator()(void* memory) const { ResultMemory::give_back(memory); }
+};
+/// Numbers that Python takes over, not set to anything.
+template <class S>
+using Results = std::unique_ptr<S[], GiveBack>;
+
+template <class S>
+Results<S> results(std::size_t count) {
+  return Results<S>(static_cast<S*>(ResultMemory::take(count * sizeof(S))));
+}
+
+template <class S>
+Out<S> owned(Results<S> values, std::initializer_list<std::size_t> shape, std::initializer_list<int64_t> strides = {}) {
+  S* kept = values.release();
+  nb::capsule owner(kept, [](void* p) noexcept { ResultMemory::give_back(p); });
+  return Out<S>(kept, shape, owner, strides);
+}
+
+template <class S>
+Out<S> owned(const std::vector<S>& values, std::initializer_list<std::size_t> shape) {
+  Results<S> kept = results<S>(values.size());
+  std::copy(values.begin(), values.end(), kept.get());
+  return owned(std::move(kept), shape);
+}
+
+/// Rows of hits: quantities of (n, slots) each.
+template <class S>
+using Hits = std::vector<In<S, 2>>;
+
+template <class S, std::size_t quantities>
+void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&rows)[quantities]) {
+  bool fits = hits.size() == quantities;
+  for (std::size_t q = 0; fits && q < quantities; ++q) {
+    fits = hits[q].shape(0) == count && hits[q].shape(1) == slots;
+    rows[q] = hits[q].data();
+  }
+  expect(fits, "candidates: expected " + std::to_string(quantities) + " arrays of hits (" + std::to_string(count) +
+                   ", " + std::to_string(slots) + ")");
+}
+
+/// Run over a batch: fits, or fits at every plane; (number_rows, n) and (integer_rows, n).
+template <class S>
+nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+              In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
+              const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
+              bool smoother, FitRange<S> Build::* range, bool planes, std::size_t number_rows,
+              std::size_t integer_rows) {
+  const Forms& forms = forms_named(forms_name);
+  const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
+  expect(constant.shape(0) == constant_count,
+         "constant blob: expected " + std::to_string(constant_count) + " numbers");
+  expect(table.shape(0) == table_numbers, "magnet table: expected 240000 numbers");
+  check_header(forms, constant.data() + forms.header_offset);
+  expect(polarity.shape(0) == count && velo_n.shape(0) == count, "candidates: arrays differ in length");
+  const Build* chosen = nullptr;
+  for (const Build* candidate : builds(forms)) {
+    if (chosen == nullptr && (build.empty() || build == candidate->name)) chosen = candidate;
+  }
+  expect(chosen != nullptr, "build '" + build + "' is unknown or beyond this machine");
+
+  const std::vector<S> constants(constant.data(), constant.data() + constant_count);
+  Batch<S> batch;
+  batch.tracks = {static_cast<long>(count), polarity.data(), qop.data(), velo_n.data(), {}, {}, {}};
+  take(velo, count, velo_slots, batch.tracks.velo);
+  take(ut, count, ut_layers, batch.tracks.ut);
+  take(scifi, count, scifi_layers, batch.tracks.scifi);
+  batch.detector = {constants.data(), table.data(), static_cast<S>(velo_sigma * velo_sigma), static_cast<S>(beam_x),
+                    static_cast<S>(beam_y)};
+  batch.smoother = smoother;
+  batch.planes = planes;
+  const std::size_t stride = (count + stride_unit - 1) / stride_unit * stride_unit;
+  Results<S> numbers = results<S>(number_rows * stride);
+  Results<int> integers = results<int>(integer_rows * stride);
+  batch.stride = static_cast<long>(stride);
+  batch.numbers = numbers.get();
+  batch.integers = integers.get();
+  {
+    nb::gil_scoped_release released;
+    parkf::for_blocks(count, shortest_block, threads, [&](std::size_t begin, std::size_t end) {
+      (chosen->*range)(batch, static_cast<long>(begin), static_cast<long>(end));
+    });
+  }
+  const auto step = static_cast<int64_t>(stride);
+  return nb::make_tuple(owned(std::move(numbers), {number_rows, count}, {step, 1}),
+                        owned(std::move(integers), {integer_rows, count}, {step, 1}));
+}
+
+template <class S>
+nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+              In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
+              const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads, bool smoother) {
+  FitRange<S> Build::* range;
+  if constexpr (sizeof(S) == 4) range = &Build::fit_float;
+  else range = &Build::fit_double;
+  return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
+                threads, smoother, range, false, fitted_numbers, fitted_integers);
+}
+
+template <class S>
+nb::tuple interval(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+                   In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
+                   const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads,
+                   bool planes) {
+  FitRange<S> Build::* range;
+  if constexpr (sizeof(S) == 4) range = &Build::interval_float;
+  else range = &Build::interval_double;
+  return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
+                threads, true, range, planes, planes ? interval_numbers : 1, interval_integers);
+}
+
+nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double, 2> states, In<double, 1> qop,
+                             In<double, 1> polarity, int threads) {
+  const std::size_t n = states.shape(0);
+  expect(header.shape(0) == header_numbers, "magnet header: expected 19 numbers");
+  expect(table.shape(0) == table_numbers, "magnet table: expected 240000 numbers");
+  expect(states.shape(1) == 4 && qop.shape(0) == n && polarity.shape(0) == n,
+         "expected states (n, 4), qop (n) and polarity (n)");
+  const std::vector<float> rounded(header.data(), header.data() + header_numbers);
+  const Forms& forms = forms_of(rounded.data());
+  std::vector<double> carried(4 * n), derivatives(12 * n);
+  {
+    nb::gil_scoped_release released;
+    parkf::for_blocks(n, 4096, threads, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const double* from = states.data() + 4 * i;
+        const double pol = polarity.data()[i];
+        State<double> s{from[0], from[1], from[2], from[3], qop.data()[i]};
+        double* rows = derivatives.data() + 12 * i;
+        forms.through_table(table.data(), header.data(), pol, s, rows);
+        const double values[4] = {s.x, s.y, s.tx, s.ty};
+        for (int c = 0; c < 4; ++c) {
+          carried[4 * i + c] = values[c];
+          rows[3 * c + 2] *= pol;
+        }
+      }
+    });
+  }
+  return nb::make_tuple(owned(carried, {n, 4}), owned(derivatives, {n, 4, 3}));
+}
+
+nb::tuple step(const std::string& forms, const std::string& name, In<double, 1> p, double polarity, In<double, 1> planes, In<double, 1> state,
+               In<double, 1> covariance) {
+  expect(state.shape(0) == 5 && covariance.shape(0) == 10 && planes.shape(0) == 4 && p.shape(0) >= 40,
+         "expected p (at least 40), planes (4), state (5) and covariance (10)");
+  State<double> s{state.data()[0], state.data()[1], state.data()[2], state.data()[3], state.data()[4]};
+  Covariance<double> c;
+  for (int i = 0; i < 10; ++i) c.elements[i] = covariance.data()[i];
+  std::vector<double> jacobian(20);
+  Noise<double> q;
+  expect(forms_named(forms).run_step(name, p.data(), polarity, planes.data(), s, c, jacobian.data(), q),
+         "unknown step '" + name + "'");
+  return nb::make_tuple(owned<double>({s.x, s.y, s.tx, s.ty, s.k}, {5}), owned(jacobian, {5, 4}),
+                        owned(std::vector<double>(c.elements, c.elements + 10), {10}),
+                        owned<double>({q.xx, q.xtx, q.txtx, q.yy, q.yty, q.tyty}, {6}));
+}
+
+}  // namespace
+}  // namespace parkf::kalman
+
+NB_MODULE(_fitter, module) {
+  using namespace nb::literals;
+  module.doc() = "The compiled Parameterised Kalman Filter; parkf.kalman is its front.";
+  const char* fit_text =
+      "Fit candidates given as rows of hits, without copying them; returns numbers (16, n) and integers (4, n). "
+      "The arrays' type, float32 or float64, is the precision of the fit.";
+  const char* interval_text =
+      "Fit the same at every plane; returns u2 (1, n) of the hit that agrees least with the others, with `planes` "
+      "followed by x, y, tx, ty and the lower triangle of their covariance at each RICH plane (57, n), and that hit's "
+      "slot (1, n).";
+  const auto define = [&module](const char* name, auto* function, const char* text, const char* last) {
+    module.def(name, function, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a, "polarity"_a,
+               "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "build"_a, "threads"_a, nb::arg(last));
+  };
+  define("fit", &parkf::kalman::fit<float>, fit_text, "smoother");
+  define("fit", &parkf::kalman::fit<double>, fit_text, "smoother");
+  define("interval", &parkf::kalman::interval<float>, interval_text, "planes");
+  define("interval", &parkf::kalman::interval<double>, interval_text, "planes");
+  module.def("magnet_extrapolate", &parkf::kalman::magnet_extrapolate,
+             "Carry states (n, 4) at z_in with local q/p (1/MeV) to z_out by the table alone; returns states and "
+             "(n, 4) and their derivatives with respect to tx, ty and q/p, (n, 4, 3).",
+             "header"_a, "table"_a, "states"_a, "qop"_a, "polarity"_a, "threads"_a = 1);
+  module.def("step", &parkf::kalman::step,
+             "Run one generated step: state (5), Jacobian by columns (5, 4), covariance (10) without noise, noise (6).",
+             "forms"_a, "name"_a, "p"_a, "polarity"_a, "planes"_a, "state"_a, "covariance"_a);
+  module.def("builds", [] {
+    std::vector<std::string> names;
+    for (const parkf::kalman::Build* build : parkf::kalman::builds(*parkf::kalman::all_forms[0])) names.emplace_back(build->name);
+    return names;
+  }, "Names of the builds that this machine can run, the fastest first.");
+  nb::dict formulas;
+  for (const parkf::kalman::Forms* forms : parkf::kalman::all_forms) formulas[forms->name] = forms->formulas_hash;
+  module.attr("formulas") = formulas;
+}

@@ -1,0 +1,33 @@
+#pragma once
+// Rows that will be wanted, asked for while tracks are fitted: they come in too many streams for the hardware to
+// foresee, and asked for all at once they would be waited for.
+
+#include "fit/track.hpp"
+
+namespace parkf::kalman {
+
+/// The rows of the next tracks.
+struct Ahead {
+  const void* velo[3];
+  const void* ut[4];
+  const void* scifi[4];
+
+  /// Ask for one of as many parts as there are SciFi layers, of tracks that run together as a T.
+  template <class T>
+  KERNEL_FUNCTION void fetch(int part) const {
+    for (const void* rows : velo) fetch_rows<velo_slots * sizeof(T)>(rows, part);
+    for (const void* rows : ut) fetch_rows<ut_layers * sizeof(T)>(rows, part);
+    for (const void* rows : scifi) fetch_rows<scifi_layers * sizeof(T)>(rows, part);
+  }
+
+ private:
+  template <long bytes>
+  KERNEL_FUNCTION static void fetch_rows(const void* first, int part) {
+    constexpr int line = 64, lines = (bytes + line - 1) / line, each = lines / scifi_layers;
+    const char* from = static_cast<const char*>(first) + part * line;
+    for (int i = 0; i < each; ++i) prefetch(from + i * scifi_layers * line);
+    if (part < lines - each * scifi_layers) prefetch(from + each * scifi_layers * line);
+  }
+};
+
+}  // namespace parkf::kalman

@@ -1,0 +1,68 @@
+#pragma once
+// From the first VELO hit to the closest approach to the beam line: what is published of a track.
+
+#include "steps_generated.hpp"
+#include "fit/track.hpp"
+#include "fit/velo.hpp"
+
+namespace parkf::kalman::PARKF_FORMS {
+
+/// Covariances so far of given q/p become those of a q/p known to `variance`; by_k: derivatives of x, y, tx, ty.
+template <class T>
+KERNEL_FUNCTION void free_qop(const T* by_k, const T& variance, Fitted<T>& track) {
+  track.xx += by_k[0] * by_k[0] * variance;
+  track.xtx += by_k[0] * by_k[2] * variance;
+  track.txtx += by_k[2] * by_k[2] * variance;
+  track.yy += by_k[1] * by_k[1] * variance;
+  track.yty += by_k[1] * by_k[3] * variance;
+  track.tyty += by_k[3] * by_k[3] * variance;
+  track.qopqop = variance;
+}
+
+/// To the beam line, with the scattering before the first hit.
+///
+/// The place is that of the straight line; the state bends on the way there as between VELO hits, which a
+/// straight step would leave as a shift by charge of a fifth of the scattering. `track` holds state and
+/// covariance at the first hit and is carried on; counts and χ² come from `fit`.
+template <class T>
+KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const T& pol, const Filter<T>& fit,
+                                 Fitted<T>& track) {
+  const T tx2 = track.tx * track.tx, ty2 = track.ty * track.ty;
+  const T dz = ((T(detector.beam_x) - track.x) * track.tx + (T(detector.beam_y) - track.y) * track.ty) / (tx2 + ty2);
+  State<T> s{track.x, track.y, track.tx, track.ty, track.qop};
+  const Scalar<T>* p = detector.constant + layout::BEAM + layout::BEAM_columns;
+  const T z = track.z + dz;
+  const Noise<T> q = noise_BEAM<T>(p, track.qop, track.z, z, s);
+  JacobianV<T> f;
+  // The step takes the field where it is nearer to the beam spot. That is right over the 30 mm between hits; over
+  // half a metre the bend of steep tracks would be a quarter too small: hence the field in the middle.
+  const T half = T(Scalar<T>(0.5)) * magnitude(dz);
+  step_V<T>(detector.constant + layout::V + layout::V_columns, pol, track.z + half, z + half, s, f);
+  track.x = s.x;
+  track.y = s.y;
+  track.tx = s.tx;
+  track.z = z;
+  track.xx += dz * (track.xtx + track.xtx + dz * track.txtx) + q.xx;
+  track.xtx += dz * track.txtx + q.xtx;
+  track.txtx += q.txtx;
+  track.yy += dz * (track.yty + track.yty + dz * track.tyty) + q.yy;
+  track.yty += dz * track.tyty + q.yty;
+  track.tyty += q.tyty;
+
+  track.chi2_velo = fit.velo.chi2;
+  track.chi2_ut = fit.ut.chi2;
+  track.chi2_scifi = fit.scifi.chi2;
+  track.ndof_velo = fit.ndof_velo;
+  track.ndof_ut = fit.ndof_ut;
+  track.ndof_scifi = fit.ndof_scifi;
+  const T zero(0);
+  const Mask<T> positive = (track.xx > zero) & (track.txtx > zero) & (track.yy > zero) & (track.tyty > zero) &
+                           (track.qopqop > zero);
+  const T all = track.x + track.y + track.z + track.tx + track.ty + track.qop + track.xx + track.xtx + track.txtx +
+                track.yy + track.yty + track.tyty + track.qopqop + track.chi2_velo + track.chi2_ut +
+                track.chi2_scifi;
+  const Mask<T> good = finite(all);
+  track.status = fit.status | flag<T>(!good, status::non_finite) | flag<T>(good & !positive, status::negative_variance);
+}
+
+}  // namespace parkf::kalman::PARKF_FORMS

@@ -1,0 +1,67 @@
+// The fit on a GPU, one track a thread. Compiled at run time as one flattened source with PARKF_REAL and PARKF_THREADS,
+// those of a block, defined.
+
+#include "fit/forward_backward.hpp"
+#include "fit/magnet_block.hpp"
+#include "fit/shared_tile.hpp"
+#include "fit/smoother.hpp"
+
+using Real = PARKF_REAL;
+using Rows = parkf::kalman::CandidateRows<Real>;
+
+namespace forms = parkf::kalman::PARKF_FORMS;
+
+__constant__ Real parkf_constant[forms::layout::count];
+
+template <bool Smoother>
+__device__ __forceinline__ void fit_track(const Rows& rows, const float* table, Real velo_variance, Real beam_x,
+                                          Real beam_y, Real* numbers, int* integers) {
+  constexpr int threads = PARKF_THREADS;
+  using Tile = parkf::kalman::SharedTile<Real, threads>;
+  using Coefficients = forms::BlockCoefficients<Real, threads>;
+  // Behind the UT the smoother needs no more VELO and UT hits: the coefficients take their place. The paper's scheme
+  // goes back through them, and in double precision there is no room for both: each thread keeps its own coefficients.
+  static_assert(Coefficients::room <= Tile::scifi, "there is no room for the magnet's coefficients");
+  constexpr bool own = !Smoother && sizeof(Real) > sizeof(float);
+  constexpr int room = Smoother || own ? 0 : Coefficients::room;
+  __shared__ Real shared[room + Tile::numbers];
+  __shared__ forms::BinOrder<Real> orders[threads];
+
+  const long begin = static_cast<long>(blockIdx.x) * threads, left = rows.count - begin;
+  const int thread = static_cast<int>(threadIdx.x), tracks = left < threads ? static_cast<int>(left) : threads;
+  const Tile tile{shared + room};
+  tile.fill(rows, begin, tracks, thread);
+  __syncthreads();
+  // Threads without a track fit the last one again: the block reads the magnet's table together.
+  const int i = thread < tracks ? thread : tracks - 1;
+  const parkf::kalman::Candidates<Real> candidates = tile.candidates(rows, begin);
+  const parkf::kalman::Detector<Real> detector{parkf_constant, table, velo_variance, beam_x, beam_y};
+  forms::MagnetCoefficients<Real, Coefficients> m;
+  m.c = {shared, orders, thread};
+  parkf::kalman::Fitted<Real> track;
+  if constexpr (Smoother) track = forms::fit_smoother<Real>(candidates, i, detector, m);
+  else if constexpr (own) track = forms::fit_forward_backward<Real>(candidates, i, detector);
+  else track = forms::fit_forward_backward<Real>(candidates, i, detector, m);
+  if (thread < tracks) parkf::kalman::store(track, rows.count, begin + i, numbers, integers);
+}
+
+// Rows of hits start at multiples of 16 bytes, as does the table.
+#define PARKF_ARGUMENTS                                                                                             \
+  long count, const Real *polarity, const Real *qop, const int *velo_n, const Real *velo_x, const Real *velo_y,     \
+      const Real *velo_z, const Real *ut_x, const Real *ut_z, const Real *ut_dxdy, const Real *ut_sigma,            \
+      const Real *scifi_x, const Real *scifi_z, const Real *scifi_dxdy, const Real *scifi_sigma, const float *table, \
+      Real velo_variance, Real beam_x, Real beam_y, Real *numbers, int *integers
+
+#define PARKF_ROWS                                                                       \
+  Rows {                                                                                 \
+    count, polarity, qop, velo_n, {velo_x, velo_y, velo_z}, {ut_x, ut_z, ut_dxdy, ut_sigma}, \
+        {scifi_x, scifi_z, scifi_dxdy, scifi_sigma}                                      \
+  }
+
+extern "C" __global__ void __launch_bounds__(PARKF_THREADS) fit_smoother(PARKF_ARGUMENTS) {
+  fit_track<true>(PARKF_ROWS, table, velo_variance, beam_x, beam_y, numbers, integers);
+}
+
+extern "C" __global__ void __launch_bounds__(PARKF_THREADS) fit_forward_backward(PARKF_ARGUMENTS) {
+  fit_track<false>(PARKF_ROWS, table, velo_variance, beam_x, beam_y, numbers, integers);
+}

@@ -1,0 +1,35 @@
+#pragma once
+// A batch of candidates for the CPU, and the builds of the kernel that can fit it.
+
+#include "fit/tile.hpp"
+
+namespace parkf::kalman {
+
+template <class S>
+struct Batch {
+  CandidateRows<S> tracks;
+  Detector<S> detector;
+  bool smoother;  // of fits: else forward + VELO backward
+  bool planes;    // of the fit at every plane: states at the RICH planes, too
+  // (quantity, stride): those of Fitted, or of Interval; rows begin at cache lines and hold whole ones.
+  long stride;
+  S* numbers;
+  int* integers;
+};
+
+/// What a batch's stride is a multiple of.
+constexpr long stride_unit = 16;
+
+/// Fits tracks begin … end - 1 of a batch; begin is a multiple of the stride's unit.
+template <class S>
+using FitRange = void (*)(const Batch<S>&, long begin, long end);
+
+struct Build {
+  const char* name;
+  FitRange<float> fit_float;
+  FitRange<double> fit_double;
+  FitRange<float> interval_float;
+  FitRange<double> interval_double;
+};
+
+}  // namespace parkf::kalman

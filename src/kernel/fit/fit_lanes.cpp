@@ -1,0 +1,43 @@
+// Compiled once for every set of forms and instruction set: the generated headers name the former, PARKF_BUILD the
+// latter. Nothing with external linkage but the Build may come out of this file.
+
+#include "fit/build_names.hpp"
+#include "fit/forward_backward.hpp"
+#include "fit/magnet_lanes.hpp"
+#include "fit/smoother.hpp"
+#include "fit/tiles.hpp"
+
+namespace parkf::kalman::PARKF_FORMS {
+namespace {
+
+/// Written out, not by a function shared with interval_lanes.cpp: the compiler makes a tenth slower code of that.
+template <class S>
+void fit_range(const Batch<S>& batch, long begin, long end) {
+  using T = Together<S>;
+  const bool large = outgrows_cache(batch.tracks);
+  Tile<T> tile;
+  Ahead ahead;
+  for (long i = begin; i < end; i += Number<T>::lanes) {
+    const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead);
+    const Fitted<T> track = batch.smoother ? fit_smoother<T>(tracks, 0, batch.detector)
+                                           : fit_forward_backward<T>(tracks, 0, batch.detector);
+    if (large) {
+      store<true>(track, batch.stride, i, batch.numbers, batch.integers);
+    } else {
+      store(track, batch.stride, i, batch.numbers, batch.integers);
+    }
+  }
+  finish_streams();
+}
+
+}  // namespace
+
+void PARKF_NAME(interval_float_, PARKF_BUILD)(const Batch<float>&, long, long);
+void PARKF_NAME(interval_double_, PARKF_BUILD)(const Batch<double>&, long, long);
+
+extern const Build PARKF_NAME(build_, PARKF_BUILD);
+const Build PARKF_NAME(build_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), fit_range<float>, fit_range<double>,
+                                            PARKF_NAME(interval_float_, PARKF_BUILD),
+                                            PARKF_NAME(interval_double_, PARKF_BUILD)};
+
+}  // namespace parkf::kalman::PARKF_FORMS

@@ -1,0 +1,71 @@
+# The fitter: C++ generated from the symbolic steps, one build of the kernel for each set of forms and instruction
+# set, the module.
+
+set(forms improved production)
+
+set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
+foreach(name IN LISTS forms)
+  list(APPEND generated_headers ${generated}/${name}/steps_generated.hpp ${generated}/${name}/steps_by_name.hpp)
+endforeach()
+file(GLOB formulas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/parkf/steps/*.py
+     ${PROJECT_SOURCE_DIR}/src/parkf/codegen/*.py)
+add_custom_command(
+  OUTPUT ${generated_headers}
+  COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/src ${Python_EXECUTABLE} -m parkf.codegen ${generated}
+  DEPENDS ${formulas}
+  COMMENT "Generating C++ from the formulas in parkf.steps")
+add_custom_target(generate_steps DEPENDS ${generated_headers})
+
+# errno after a square root would keep it out of vector registers; nothing reads it.
+set(fitter_options -O3 -fno-math-errno -fno-trapping-math -Wno-psabi)
+
+function(add_fitter_part part source)
+  foreach(name IN LISTS forms)
+    set(target ${part}_${name})
+    add_library(${target} OBJECT src/kernel/fit/${source})
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+    target_include_directories(${target} PRIVATE src/kernel ${generated}/${name})
+    target_compile_options(${target} PRIVATE ${fitter_options} ${ARGN})
+    add_dependencies(${target} generate_steps)
+  endforeach()
+endfunction()
+
+function(add_fitter_build build bytes)
+  foreach(part fit interval)
+    add_fitter_part(${part}_${build} ${part}_lanes.cpp ${ARGN} -DPARKF_BUILD=${build} -DPARKF_LANE_BYTES=${bytes})
+  endforeach()
+endfunction()
+
+add_fitter_part(forms forms.cpp)
+add_fitter_build(plain 0)
+set(fitter_parts forms fit_plain interval_plain)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_fitter_build(v2 16 -march=x86-64-v2)
+  add_fitter_build(v3 32 -march=x86-64-v3 -ffp-contract=fast)
+  # 512-bit registers are the point of v4; compilers would stop at 256. Tuned for no processor in particular, the code
+  # is 4% slower (Zen 4).
+  add_fitter_build(v4 64 -march=x86-64-v4 -mtune=skylake-avx512 -mprefer-vector-width=512 -ffp-contract=fast)
+  list(APPEND fitter_parts fit_v2 fit_v3 fit_v4 interval_v2 interval_v3 interval_v4)
+endif()
+
+nanobind_add_module(_fitter NB_STATIC src/kernel/bindings/fitter.cpp)
+target_include_directories(_fitter PRIVATE src/kernel)
+target_compile_options(_fitter PRIVATE -O3)
+target_link_libraries(_fitter PRIVATE Threads::Threads)
+foreach(part IN LISTS fitter_parts)
+  foreach(name IN LISTS forms)
+    target_sources(_fitter PRIVATE $<TARGET_OBJECTS:${part}_${name}>)
+  endforeach()
+endforeach()
+install(TARGETS _fitter LIBRARY DESTINATION parkf)
+
+# For CuPy, which compiles them at run time, and for C++ users.
+set(fit_headers tile shared_tile ahead state parabola measurement track velo magnet magnet_lanes magnet_block downstream
+    beamline smoother forward_backward interval interval_layout)
+list(TRANSFORM fit_headers PREPEND src/kernel/fit/)
+list(TRANSFORM fit_headers APPEND .hpp)
+install(FILES ${fit_headers} src/kernel/fit/fit.cu DESTINATION parkf/kernel/fit)
+install(FILES src/kernel/numbers/number.hpp src/kernel/numbers/lanes.hpp DESTINATION parkf/kernel/numbers)
+foreach(name IN LISTS forms)
+  install(FILES ${generated}/${name}/steps_generated.hpp DESTINATION parkf/kernel/${name})
+endforeach()

@@ -1,0 +1,31 @@
+#pragma once
+// What the Python module knows of a set of forms; one object for each, made by forms.cpp.
+
+#include <string>
+#include <vector>
+
+#include "fit/fit_batch.hpp"
+#include "fit/state.hpp"
+
+namespace parkf::kalman {
+
+struct Forms {
+  const char* name;
+  const char* formulas_hash;
+  int constant_count;
+  int header_offset;                 // of the magnet table's header in the constant blob
+  std::vector<const Build*> builds;  // that the processor may be able to run, the slowest first
+
+  /// Run one step given by name: `s`, `c` and the columns of `jacobian` (25) are carried on; `q` is its noise.
+  bool (*run_step)(const std::string& name, const double* p, double pol, const double* planes, State<double>& s,
+                   Covariance<double>& c, double* jacobian, Noise<double>& q);
+
+  /// Carry a state at z_in to z_out by the table alone. Derivatives of x, y, tx, ty with respect to tx, ty and h go to
+  /// `derivatives` (12).
+  void (*through_table)(const float* table, const double* header, double pol, State<double>& s, double* derivatives);
+
+  /// Whether a table's header is of the kernel's bins and degrees.
+  bool (*knows_header)(const float* header);
+};
+
+}  // namespace parkf::kalman

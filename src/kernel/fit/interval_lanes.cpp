@@ -1,0 +1,35 @@
+// As fit_lanes.cpp, of the fit at every plane.
+
+#include "fit/build_names.hpp"
+#include "fit/interval.hpp"
+#include "fit/magnet_lanes.hpp"
+#include "fit/tiles.hpp"
+
+namespace parkf::kalman::PARKF_FORMS {
+
+template <class S>
+static void interval_range(const Batch<S>& batch, long begin, long end) {
+  using T = Together<S>;
+  const bool large = outgrows_cache(batch.tracks);
+  Tile<T> tile;
+  Ahead ahead;
+  for (long i = begin; i < end; i += Number<T>::lanes) {
+    const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead);
+    const Interval<T> track = fit_interval<T>(tracks, 0, batch.detector, batch.planes);
+    if (large) {
+      store_interval<true>(track, batch.planes, batch.stride, i, batch.numbers, batch.integers);
+    } else {
+      store_interval(track, batch.planes, batch.stride, i, batch.numbers, batch.integers);
+    }
+  }
+  finish_streams();
+}
+
+void PARKF_NAME(interval_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
+  interval_range(batch, begin, end);
+}
+void PARKF_NAME(interval_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
+  interval_range(batch, begin, end);
+}
+
+}  // namespace parkf::kalman::PARKF_FORMS

@@ -1,0 +1,59 @@
+#pragma once
+// The magnet table read for the tracks of a GPU block together.
+
+#include "fit/magnet.hpp"
+
+namespace parkf::kalman::PARKF_FORMS {
+
+/// Until all threads of the block have come here.
+KERNEL_FUNCTION void wait_for_block() {
+#if !defined(__CUDACC__) || defined(__CUDA_ARCH__)  // nvcc compiles all of this for the host, too
+  __syncthreads();
+#endif
+}
+
+/// What one track asks of the table: bins and weights.
+template <class S>
+struct BinOrder {
+  S w[6];
+  int nearest, step_x, step_y;
+};
+
+/// The coefficients of a block's tracks, in memory that its threads share: the registers are the fit's. All threads
+/// take part in every sum, so that neighbours read a bin in one piece; read by each thread for its own track, every
+/// four numbers would be a line of the cache.
+template <class S, int threads>
+struct BlockCoefficients {
+  // One more, so that threads that write neighbouring coefficients meet different banks of memory.
+  static constexpr int stride = threads + 1;
+  static constexpr int room = bin::count * stride;
+
+  S* sums;              // so much room; free when all threads have come here
+  BinOrder<S>* orders;  // of all threads
+  int thread;
+
+  KERNEL_FUNCTION const S& operator[](int i) const { return sums[i * stride + thread]; }
+
+  KERNEL_FUNCTION void mix(const float* table, const BinPlace<S>& x, const BinPlace<S>& y, const S* w) {
+    constexpr int four = 4, pieces = bin::count / four;
+    static_assert(bin::count % four == 0, "a bin is read in whole pieces");
+    orders[thread] = {{w[0], w[1], w[2], w[3], w[4], w[5]}, (x.nearest * bin::ny + y.nearest) * bin::count,
+                      x.direction * bin::ny * bin::count, y.direction * bin::count};
+    wait_for_block();
+    for (int i = thread; i < threads * pieces; i += threads) {
+      const int track = i / pieces, first = (i - track * pieces) * four;
+      const BinOrder<S>& order = orders[track];
+      const float* nearest = table + order.nearest + first;
+      S sum[four] = {};
+      KERNEL_UNROLLED for (int n = 0; n < 6; ++n) {
+        float row[four];
+        load_together<four>(nearest + neighbour_x(n) * order.step_x + neighbour_y(n) * order.step_y, row);
+        for (int j = 0; j < four; ++j) sum[j] += order.w[n] * S(row[j]);
+      }
+      for (int j = 0; j < four; ++j) sums[(first + j) * stride + track] = sum[j];
+    }
+    wait_for_block();
+  }
+};
+
+}  // namespace parkf::kalman::PARKF_FORMS

@@ -1,0 +1,27 @@
+#pragma once
+// What hits say of q/p.
+
+#include "numbers/number.hpp"
+
+namespace parkf::kalman {
+
+/// χ² of some hits as a function of q/p: chi2 − 2·pull·δ + weight·δ², δ from the q/p at which the state is kept.
+template <class T>
+struct Parabola {
+  T chi2, pull, weight;
+
+  KERNEL_FUNCTION static Parabola nothing() { return {T(0), T(0), T(0)}; }
+  KERNEL_FUNCTION friend Parabola operator+(const Parabola& a, const Parabola& b) {
+    return {a.chi2 + b.chi2, a.pull + b.pull, a.weight + b.weight};
+  }
+  /// Of the same hits, δ counted from a q/p larger by `change`.
+  KERNEL_FUNCTION void move(const T& change) {
+    const T left = pull - weight * change;
+    chi2 -= change * (pull + left);
+    pull = left;
+  }
+  /// Where it is least.
+  KERNEL_FUNCTION T best() const { return pull / weight; }
+};
+
+}  // namespace parkf::kalman

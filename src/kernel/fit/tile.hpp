@@ -1,0 +1,107 @@
+#pragma once
+// A few candidates turned from rows of slots into what the fit reads: one track a lane. The tile stays in the first-level cache; nothing of a whole batch is ever copied.
+
+#include "numbers/lanes.hpp"
+#include "fit/track.hpp"
+
+namespace parkf::kalman {
+
+/// The tracks that run together.
+template <class T>
+struct alignas(64) Tile {
+  static constexpr int lanes = Number<T>::lanes;
+  Scalar<T> velo[3 * velo_slots * lanes], ut[4 * ut_layers * lanes], scifi[4 * scifi_layers * lanes];
+  Scalar<T> polarity[lanes], qop[lanes];
+  int velo_n[lanes];
+
+  Candidates<Scalar<T>> candidates() const {
+    constexpr int v = velo_slots * lanes, u = ut_layers * lanes, s = scifi_layers * lanes;
+    return {lanes,  polarity,   qop,        velo_n, velo,      velo + v,      velo + 2 * v, ut,
+            ut + u, ut + 2 * u, ut + 3 * u, scifi,  scifi + s, scifi + 2 * s, scifi + 3 * s};
+  }
+};
+
+/// W slots from each of the rows 0, W, 2·W, …, `slots` apart.
+template <class S, int N, int W, int slots>
+KERNEL_FUNCTION typename Lanes<S, N>::Vector pieces(const S* source) {
+  if constexpr (N == W) {
+    typename Lanes<S, W>::Vector piece;
+    __builtin_memcpy(&piece, source, sizeof(piece));
+    return piece;
+  } else {
+    return joined(pieces<S, N / 2, W, slots>(source), pieces<S, N / 2, W, slots>(source + N / 2 * slots),
+                  std::make_integer_sequence<int, N>{});
+  }
+}
+
+/// W slots of rows from `first` on, as (slot, lane).
+template <class T, int W, int slots>
+KERNEL_FUNCTION void turn_slots(const Scalar<T>* source, int first, Scalar<T>* target) {
+  typename T::Vector turned[W];
+  for (int j = 0; j < W; ++j) {
+    turned[j] = pieces<Scalar<T>, Number<T>::lanes, W, slots>(source + first + j * slots);
+  }
+  transpose_rows<1, W>(turned);
+  __builtin_memcpy(target + first * Number<T>::lanes, turned, sizeof(turned));
+}
+
+/// The first `used` slots of rows, as (slot, lane).
+template <class T, int slots>
+KERNEL_FUNCTION void turn(const Scalar<T>* source, int used, Scalar<T>* target) {
+  constexpr int n = Number<T>::lanes;
+  if constexpr (n >= 4) {
+    int slot = 0;
+    if constexpr (n >= 8 && slots >= 8) {
+      for (; slot + 4 < used; slot += 8) turn_slots<T, 8, slots>(source, slot + 8 < slots ? slot : slots - 8, target);
+    }
+    for (; slot < used; slot += 4) turn_slots<T, 4, slots>(source, slot + 4 < slots ? slot : slots - 4, target);
+  } else {
+    for (int slot = 0; slot < used; ++slot) {
+      for (int lane = 0; lane < n; ++lane) target[slot * n + lane] = source[lane * slots + slot];
+    }
+  }
+}
+
+/// Read the `left` last tracks, fewer than there are lanes; the last one again in those beyond.
+template <class T>
+KERNEL_FUNCTION void fill_last(const CandidateRows<Scalar<T>>& rows, long begin, int left, Tile<T>& tile) {
+  constexpr int n = Number<T>::lanes;
+  for (int lane = 0; lane < n; ++lane) {
+    const long at = begin + (lane < left ? lane : left - 1);
+    tile.polarity[lane] = rows.polarity[at];
+    tile.qop[lane] = rows.qop[at];
+    tile.velo_n[lane] = rows.velo_n[at];
+    const auto copy = [at, lane](const Scalar<T>* source, int slots, Scalar<T>* target) {
+      for (int slot = 0; slot < slots; ++slot) target[slot * n + lane] = source[at * slots + slot];
+    };
+    for (int q = 0; q < 3; ++q) copy(rows.velo[q], velo_slots, tile.velo + q * velo_slots * n);
+    for (int q = 0; q < 4; ++q) copy(rows.ut[q], ut_layers, tile.ut + q * ut_layers * n);
+    for (int q = 0; q < 4; ++q) copy(rows.scifi[q], scifi_layers, tile.scifi + q * scifi_layers * n);
+  }
+}
+
+/// Read the tracks from number `begin` on.
+template <class T>
+KERNEL_FUNCTION void fill(const CandidateRows<Scalar<T>>& rows, long begin, Tile<T>& tile) {
+  constexpr int n = Number<T>::lanes;
+  if (rows.count - begin < n) {
+    fill_last(rows, begin, static_cast<int>(rows.count - begin), tile);
+    return;
+  }
+  __builtin_memcpy(tile.polarity, rows.polarity + begin, sizeof(tile.polarity));
+  __builtin_memcpy(tile.qop, rows.qop + begin, sizeof(tile.qop));
+  __builtin_memcpy(tile.velo_n, rows.velo_n + begin, sizeof(tile.velo_n));
+  // The fit starts from the first slot even where there is no hit in it.
+  int used = 1;
+  for (const int hits : tile.velo_n) used = used < hits ? hits : used;
+  if (used > velo_slots) used = velo_slots;
+  for (int q = 0; q < 3; ++q) {
+    turn<T, velo_slots>(rows.velo[q] + begin * velo_slots, used, tile.velo + q * velo_slots * n);
+  }
+  for (int q = 0; q < 4; ++q) {
+    turn<T, ut_layers>(rows.ut[q] + begin * ut_layers, ut_layers, tile.ut + q * ut_layers * n);
+    turn<T, scifi_layers>(rows.scifi[q] + begin * scifi_layers, scifi_layers, tile.scifi + q * scifi_layers * n);
+  }
+}
+
+}  // namespace parkf::kalman

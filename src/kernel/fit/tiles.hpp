@@ -1,0 +1,42 @@
+#pragma once
+// Tracks that run together in the build at hand, whose vectors are PARKF_LANE_BYTES wide (0: one track at a time).
+
+#include "fit/ahead.hpp"
+#include "fit/fit_batch.hpp"
+
+namespace parkf::kalman {
+namespace {  // compiled anew for each instruction set
+
+#if PARKF_LANE_BYTES == 0
+template <class S>
+using Together = S;
+#else
+template <class S>
+using Together = Lanes<S, PARKF_LANE_BYTES / sizeof(S)>;
+#endif
+
+/// Whether a batch is too large for a second-level cache.
+template <class S>
+KERNEL_FUNCTION bool outgrows_cache(const CandidateRows<S>& tracks) {
+  return tracks.count * candidate_numbers * static_cast<long>(sizeof(S)) > 1'000'000;
+}
+
+/// The tracks from `i` on; where they come from memory, with the rows of the next.
+template <class T>
+KERNEL_FUNCTION Candidates<Scalar<T>> tracks_from(const CandidateRows<Scalar<T>>& rows, long i, bool large,
+                                                  Tile<T>& tile, Ahead& ahead) {
+  constexpr int n = Number<T>::lanes;
+  fill(rows, i, tile);
+  Candidates<Scalar<T>> tracks = tile.candidates();
+  if (large) {
+    const long next = i + 2 * n <= rows.count ? i + n : i;
+    for (int q = 0; q < 3; ++q) ahead.velo[q] = rows.velo[q] + next * velo_slots;
+    for (int q = 0; q < 4; ++q) ahead.ut[q] = rows.ut[q] + next * ut_layers;
+    for (int q = 0; q < 4; ++q) ahead.scifi[q] = rows.scifi[q] + next * scifi_layers;
+    tracks.ahead = &ahead;
+  }
+  return tracks;
+}
+
+}  // namespace
+}  // namespace parkf::kalman

@@ -1,0 +1,148 @@
+#pragma once
+// The VELO, forward: start from two hits, then filter the others.
+
+#include "fit/measurement.hpp"
+#include "steps_generated.hpp"
+#include "fit/track.hpp"
+
+namespace parkf::kalman::PARKF_FORMS {
+
+/// Relative width of the pattern recognition's q/p, taken wide: 30%. It keeps q/p where no hit tells it.
+constexpr double seed_width = 0.3;
+
+/// What a fit carries from plane to plane. Noise and bend are evaluated at the state's q/p.
+template <class T>
+struct Filter : Conditional<T> {
+  T z;
+  Parabola<T> seed, velo, ut, scifi;  // what is known of q/p, by whom
+  Integer<T> ndof_velo, ndof_ut, ndof_scifi;
+  Integer<T> status;
+
+  KERNEL_FUNCTION Parabola<T> known() const { return seed + velo + (ut + scifi); }
+  KERNEL_FUNCTION void move(const T& change) {
+    Conditional<T>::move(change);
+    seed.move(change);
+    velo.move(change);
+    ut.move(change);
+    scifi.move(change);
+  }
+};
+
+template <class T>
+KERNEL_FUNCTION Noise<T> where(const Mask<T>& mask, const Noise<T>& q) {
+  const T zero(0);
+  return {select(mask, q.xx, zero), select(mask, q.xtx, zero), select(mask, q.txtx, zero),
+          select(mask, q.yy, zero), select(mask, q.yty, zero), select(mask, q.tyty, zero)};
+}
+
+/// Start at the second hit from the first two at different z. Slots up to the one returned are used up.
+///
+/// With Δ their distance, the bend κ·k and the scattering Q of the step between, everything follows from the two
+/// points: x = m₂, tx = (m₂ − m₁)/Δ + ½κk there, (m₂ − m₁)/Δ − ½κk at the first, each with variance R.
+template <class T>
+KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
+                                      const T& pol, Filter<T>& fit, FirstState<T>& first, T& z_first) {
+  using S = Scalar<T>;
+  const Integer<T> n = load_integer<T>(tracks.velo_n + i);
+  const T x1 = load<T>(tracks.velo_x + i), y1 = load<T>(tracks.velo_y + i), z1 = load<T>(tracks.velo_z + i);
+  T x2 = x1, y2 = y1, z2 = z1;
+  Integer<T> used(0);
+  Mask<T> searching = Integer<T>(1) < n;
+  for (int slot = 1; slot < velo_slots && any(searching); ++slot) {
+    const long at = slot * tracks.stride + i;
+    const T z = load<T>(tracks.velo_z + at);
+    const Mask<T> found = searching & (z > z1);
+    x2 = select(found, load<T>(tracks.velo_x + at), x2);
+    y2 = select(found, load<T>(tracks.velo_y + at), y2);
+    z2 = select(found, z, z2);
+    used = select(found, Integer<T>(slot), used);
+    searching = searching & !found & (Integer<T>(slot + 1) < n);
+  }
+  const Mask<T> failed = used == Integer<T>(0);
+  fit.status = flag<T>(failed, status::few_velo_hits);
+
+  const T zero(0), half(S(0.5)), variance(detector.velo_variance);
+  const T k = load<T>(tracks.qop + i);
+  const T width = T(static_cast<S>(seed_width)) * k;
+  const T per_dz = T(1) / (z2 - z1);
+  const T sx = (x2 - x1) * per_dz, sy = (y2 - y1) * per_dz;
+
+  State<T>& s = fit.state;
+  s = {x1, y1, sx, sy, k};
+  JacobianV<T> f;
+  const Noise<T> q = noise_V<T>(detector.constant + layout::V, k, z1, z2, s);
+  step_V<T>(detector.constant + layout::V, pol, z1, z2, s, f);
+  const T kink = half * f.tx_k;
+  const T lever = variance * per_dz;                                        // R/Δ
+  const T free = (lever + lever + q.xx * per_dz) * per_dz;                  // slope variance at the first hit
+  const T seen = free - q.xtx * per_dz, seen_y = free - q.yty * per_dz;     // slopes at first and second hit
+
+  s = {x2, y2, sx + kink * k, sy, k};
+  for (T& slope : fit.by_k) slope = zero;
+  fit.by_k[2] = kink;
+  for (T& element : fit.c.elements) element = zero;
+  fit.c(0, 0) = variance;
+  fit.c(2, 0) = lever;
+  fit.c(2, 2) = seen - q.xtx * per_dz + q.txtx;
+  fit.c(1, 1) = variance;
+  fit.c(3, 1) = lever;
+  fit.c(3, 3) = seen_y - q.yty * per_dz + q.tyty;
+
+  first.state[0] = x1;
+  first.state[1] = y1;
+  first.state[2] = sx - kink * k;
+  first.state[3] = sy;
+  for (T& slope : first.by_k) slope = zero;
+  first.by_k[2] = -kink;
+  first.xx = first.yy = variance;
+  first.xtx = first.yty = -lever;
+  first.txtx = first.tyty = free;
+  for (auto& row : first.cross) {
+    for (T& element : row) element = zero;
+  }
+  first.cross[0][2] = -lever;
+  first.cross[2][0] = lever;
+  first.cross[2][2] = seen;
+  first.cross[1][3] = -lever;
+  first.cross[3][1] = lever;
+  first.cross[3][3] = seen_y;
+
+  fit.z = z2;
+  z_first = z1;
+  fit.seed = {zero, zero, T(1) / (width * width)};
+  fit.velo = fit.ut = fit.scifi = Parabola<T>::nothing();
+  fit.ndof_velo = fit.ndof_ut = fit.ndof_scifi = Integer<T>(0);
+  return used;
+}
+
+/// Filter all VELO hits; the fit ends at the last one. The scheme's `memory` has begin(slot of the second hit, first
+/// state) and velo(slot, jacobian, innovation of x, of y, p).
+template <class T, class Memory>
+KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
+                                  const T& pol, Filter<T>& fit, FirstState<T>& first, T& z_first, Memory& memory) {
+  const Scalar<T>* constant = detector.constant + layout::V;
+  const Integer<T> used = start_velo(tracks, i, detector, pol, fit, first, z_first);
+  memory.begin(used, first);
+  const Integer<T> n = load_integer<T>(tracks.velo_n + i);
+  const T variance(detector.velo_variance);
+  const int most = largest(n);
+  for (int slot = 2; slot < velo_slots && slot < most; ++slot) {
+    const long at = slot * tracks.stride + i;
+    const Mask<T> measured = (Integer<T>(slot) < n) & (used < Integer<T>(slot));
+    const T z = select(measured, load<T>(tracks.velo_z + at), fit.z);
+    JacobianV<T> f;
+    const Noise<T> q = where(measured, noise_V<T>(constant, fit.state.k, fit.z, z, fit.state));
+    step_V<T>(constant, pol, fit.z, z, fit.state, f);
+    transport_decoupled(f, fit.c);
+    total_derivative_x(f, fit.by_k);
+    add(q, fit.c);
+    fit.z = z;
+    T p[4];
+    const auto ux = update_velo_x<T>(measured, load<T>(tracks.velo_x + at), variance, fit, fit.velo, p);
+    const auto uy = update_velo_y<T>(measured, load<T>(tracks.velo_y + at), variance, fit, fit.velo, p);
+    memory.velo(slot, f, ux, uy, p);
+    fit.ndof_velo = fit.ndof_velo + select(measured, Integer<T>(2), Integer<T>(0));
+  }
+}
+
+}  // namespace parkf::kalman::PARKF_FORMS

@@ -1,0 +1,182 @@
+#pragma once
+// Several tracks in one number: N lanes of a vector register (GCC and Clang), one track a lane.
+
+#include <limits>
+#include <utility>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+#include "numbers/number.hpp"
+
+namespace parkf {
+
+/// Integers of the same width as the numbers, so that masks and selections need no conversion.
+template <class S>
+struct LaneInteger;
+template <>
+struct LaneInteger<float> {
+  using type = int;
+};
+template <>
+struct LaneInteger<double> {
+  using type = long long;
+};
+
+/// One of the butterflies of a transposition: of every 2·Step lanes, `a` gives its second half for `b`'s first.
+template <int Step, class Vector, int... L>
+KERNEL_FUNCTION void swap_halves(Vector& a, Vector& b, std::integer_sequence<int, L...>) {
+  constexpr int n = sizeof...(L);
+  const Vector first = __builtin_shufflevector(a, b, ((L & Step) ? n + L - Step : L)...);
+  b = __builtin_shufflevector(a, b, ((L & Step) ? n + L : L + Step)...);
+  a = first;
+}
+
+/// Transpose every Rows × Rows block of so many vectors.
+template <int Step, int Rows, class Vector>
+KERNEL_FUNCTION void transpose_rows(Vector* rows) {
+  if constexpr (Step < Rows) {
+    constexpr int lanes = sizeof(Vector) / sizeof(rows[0][0]);
+    for (int i = 0; i < Rows; ++i) {
+      if ((i & Step) == 0) swap_halves<Step>(rows[i], rows[i + Step], std::make_integer_sequence<int, lanes>{});
+    }
+    transpose_rows<2 * Step, Rows>(rows);
+  }
+}
+
+/// One vector from the lanes of two.
+template <class Half, int... L>
+KERNEL_FUNCTION auto joined(const Half& low, const Half& high, std::integer_sequence<int, L...>) {
+  return __builtin_shufflevector(low, high, L...);
+}
+
+/// Write past the caches what fills a line of them, the rest as ever: of a line written in part the rest is read.
+template <int bytes>
+KERNEL_FUNCTION void stream_bytes(const void* values, void* target) {
+#if defined(__AVX512F__)
+  if constexpr (bytes == sizeof(__m512i)) {
+    _mm512_stream_si512(static_cast<__m512i*>(target), _mm512_loadu_si512(values));
+    return;
+  }
+#endif
+  __builtin_memcpy(target, values, bytes);
+}
+
+/// Let other threads see what went past the caches.
+KERNEL_FUNCTION void finish_streams() {
+#if defined(__AVX512F__)
+  _mm_sfence();
+#endif
+}
+
+/// N numbers of type S; arithmetic and comparisons act on each.
+template <class S, int N>
+struct Lanes {
+  using I = typename LaneInteger<S>::type;
+  typedef S Vector __attribute__((vector_size(N * sizeof(S))));
+  typedef I Bits __attribute__((vector_size(N * sizeof(S))));
+
+  /// Results of comparisons: all bits set where true.
+  struct Mask {
+    Bits bits;
+    KERNEL_FUNCTION friend Mask operator&(const Mask& a, const Mask& b) { return {a.bits & b.bits}; }
+    KERNEL_FUNCTION friend Mask operator|(const Mask& a, const Mask& b) { return {a.bits | b.bits}; }
+    KERNEL_FUNCTION friend Mask operator!(const Mask& a) { return {~a.bits}; }
+  };
+
+  /// Status bits and counts.
+  struct Integer {
+    Bits bits;
+    Integer() = default;
+    KERNEL_FUNCTION Integer(int a) : bits(Bits{} + static_cast<I>(a)) {}
+    KERNEL_FUNCTION explicit Integer(const Bits& a) : bits(a) {}
+    KERNEL_FUNCTION friend Integer operator+(const Integer& a, const Integer& b) { return Integer(a.bits + b.bits); }
+    KERNEL_FUNCTION friend Integer operator|(const Integer& a, const Integer& b) { return Integer(a.bits | b.bits); }
+    KERNEL_FUNCTION friend Mask operator<(const Integer& a, const Integer& b) { return {a.bits < b.bits}; }
+    KERNEL_FUNCTION friend Mask operator==(const Integer& a, const Integer& b) { return {a.bits == b.bits}; }
+  };
+
+  Vector v;
+
+  Lanes() = default;
+  // Taking off zero changes no number, so it is not done; adding it would turn -0 to 0.
+  KERNEL_FUNCTION Lanes(S a) : v(a - Vector{}) {}
+  KERNEL_FUNCTION explicit Lanes(const Vector& a) : v(a) {}
+
+  KERNEL_FUNCTION friend Lanes operator+(const Lanes& a, const Lanes& b) { return Lanes(a.v + b.v); }
+  KERNEL_FUNCTION friend Lanes operator-(const Lanes& a, const Lanes& b) { return Lanes(a.v - b.v); }
+  KERNEL_FUNCTION friend Lanes operator*(const Lanes& a, const Lanes& b) { return Lanes(a.v * b.v); }
+  KERNEL_FUNCTION friend Lanes operator/(const Lanes& a, const Lanes& b) { return Lanes(a.v / b.v); }
+  KERNEL_FUNCTION friend Lanes operator-(const Lanes& a) { return Lanes(-a.v); }
+  KERNEL_FUNCTION Lanes& operator+=(const Lanes& a) { return *this = *this + a; }
+  KERNEL_FUNCTION Lanes& operator-=(const Lanes& a) { return *this = *this - a; }
+  KERNEL_FUNCTION friend Mask operator<(const Lanes& a, const Lanes& b) { return {a.v < b.v}; }
+  KERNEL_FUNCTION friend Mask operator>(const Lanes& a, const Lanes& b) { return {a.v > b.v}; }
+  KERNEL_FUNCTION friend Mask operator==(const Lanes& a, const Lanes& b) { return {a.v == b.v}; }
+
+  KERNEL_FUNCTION friend Lanes select(const Mask& mask, const Lanes& yes, const Lanes& no) {
+    return Lanes(mask.bits ? yes.v : no.v);
+  }
+  KERNEL_FUNCTION friend Integer select(const Mask& mask, const Integer& yes, const Integer& no) {
+    return Integer(mask.bits ? yes.bits : no.bits);
+  }
+  KERNEL_FUNCTION friend bool any(const Mask& mask) {
+    I result = 0;
+    for (int i = 0; i < N; ++i) result |= mask.bits[i];
+    return result != 0;
+  }
+  KERNEL_FUNCTION friend int largest(const Integer& a) {
+    I result = a.bits[0];
+    for (int i = 1; i < N; ++i) result = a.bits[i] > result ? a.bits[i] : result;
+    return static_cast<int>(result);
+  }
+  KERNEL_FUNCTION friend Lanes root(const Lanes& a) {
+    Lanes result;
+    for (int i = 0; i < N; ++i) result.v[i] = root(a.v[i]);
+    return result;
+  }
+  KERNEL_FUNCTION friend void stream(const Lanes& a, S* target) { stream_bytes<sizeof(Vector)>(&a.v, target); }
+  KERNEL_FUNCTION friend void stream(const Integer& a, int* target) {
+    int values[N];
+    for (int i = 0; i < N; ++i) values[i] = static_cast<int>(a.bits[i]);
+    stream_bytes<sizeof(values)>(values, target);
+  }
+  /// Without the sign's bit, the highest one.
+  KERNEL_FUNCTION friend Lanes magnitude(const Lanes& a) {
+    return Lanes(reinterpret_cast<Vector>(reinterpret_cast<Bits>(a.v) & std::numeric_limits<I>::max()));
+  }
+  KERNEL_FUNCTION friend Integer to_integer(const Lanes& a) { return Integer(__builtin_convertvector(a.v, Bits)); }
+  KERNEL_FUNCTION friend Lanes round_down(const Lanes& a) {
+    const Lanes whole(__builtin_convertvector(__builtin_convertvector(a.v, Bits), Vector));
+    return select(a < whole, whole - Lanes(S(1)), whole);
+  }
+};
+
+/// Transpose: lane i of result j is lane j of row i.
+template <class S, int N>
+KERNEL_FUNCTION void transpose(Lanes<S, N>* rows) {
+  typename Lanes<S, N>::Vector vectors[N];
+  for (int i = 0; i < N; ++i) vectors[i] = rows[i].v;
+  transpose_rows<1, N>(vectors);
+  for (int i = 0; i < N; ++i) rows[i].v = vectors[i];
+}
+
+/// N consecutive floats as numbers.
+template <class S, int N>
+KERNEL_FUNCTION Lanes<S, N> from_floats(const float* source) {
+  typedef float Floats __attribute__((vector_size(N * sizeof(float))));
+  Floats floats;
+  __builtin_memcpy(&floats, source, sizeof(Floats));
+  return Lanes<S, N>(__builtin_convertvector(floats, typename Lanes<S, N>::Vector));
+}
+
+template <class S, int N>
+struct Number<Lanes<S, N>> {
+  using Scalar = S;
+  using Mask = typename Lanes<S, N>::Mask;
+  using Integer = typename Lanes<S, N>::Integer;
+  static constexpr int lanes = N;
+};
+
+}  // namespace parkf

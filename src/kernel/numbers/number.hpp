@@ -1,0 +1,102 @@
+#pragma once
+// What the fitter asks of a number: float and double here, several tracks at once in lanes.hpp.
+// The one header that knows about compilers, CUDA (nvcc, NVRTC without standard headers) or a C++17 host. Besides,
+// magnet_block.hpp waits for the threads of a GPU, and lanes.hpp writes past the caches of a processor.
+
+#if defined(__CUDACC__)
+#define KERNEL_FUNCTION __host__ __device__ __forceinline__
+// Before a loop over an array that is to stay in registers.
+#define KERNEL_UNROLLED _Pragma("unroll")
+#else
+// Forced, so that no out-of-line copy made for one instruction set is ever called by another.
+#define KERNEL_FUNCTION inline __attribute__((always_inline))
+#define KERNEL_UNROLLED
+#endif
+
+#if !defined(__CUDACC_RTC__)
+#include <cmath>
+#endif
+
+namespace parkf {
+
+/// A number type: its scalar, the result of its comparisons, and its integers. A plain number is its own scalar.
+template <class T>
+struct Number {
+  using Scalar = T;
+  using Mask = bool;
+  using Integer = int;
+  static constexpr int lanes = 1;
+};
+
+template <class T>
+using Scalar = typename Number<T>::Scalar;
+template <class T>
+using Mask = typename Number<T>::Mask;
+template <class T>
+using Integer = typename Number<T>::Integer;
+
+#if defined(__CUDA_ARCH__)
+KERNEL_FUNCTION float root(float a) { return ::sqrtf(a); }
+KERNEL_FUNCTION double root(double a) { return ::sqrt(a); }
+KERNEL_FUNCTION float magnitude(float a) { return ::fabsf(a); }
+KERNEL_FUNCTION double magnitude(double a) { return ::fabs(a); }
+KERNEL_FUNCTION float round_down(float a) { return ::floorf(a); }
+KERNEL_FUNCTION double round_down(double a) { return ::floor(a); }
+template <class S, int n>
+struct alignas(n * sizeof(S)) Together {
+  S numbers[n];
+};
+template <int n, class S>
+KERNEL_FUNCTION void load_together(const S* source, S* numbers) {
+  const Together<S, n> all = *reinterpret_cast<const Together<S, n>*>(source);
+  for (int i = 0; i < n; ++i) numbers[i] = all.numbers[i];
+}
+KERNEL_FUNCTION void prefetch(const char*) {}
+#else
+KERNEL_FUNCTION float root(float a) { return std::sqrt(a); }
+KERNEL_FUNCTION double root(double a) { return std::sqrt(a); }
+KERNEL_FUNCTION float magnitude(float a) { return std::fabs(a); }
+KERNEL_FUNCTION double magnitude(double a) { return std::fabs(a); }
+KERNEL_FUNCTION float round_down(float a) { return std::floor(a); }
+KERNEL_FUNCTION double round_down(double a) { return std::floor(a); }
+/// Neighbouring numbers; on a GPU in one piece, whose place is a multiple of its size.
+template <int n, class S>
+KERNEL_FUNCTION void load_together(const S* source, S* numbers) {
+  for (int i = 0; i < n; ++i) numbers[i] = source[i];
+}
+/// Into the second-level cache: the first is full.
+KERNEL_FUNCTION void prefetch(const char* line) { __builtin_prefetch(line, 0, 1); }
+#endif
+
+/// yes where the mask holds, else no. Both are computed: tracks that run together never take different paths.
+template <class T>
+KERNEL_FUNCTION T select(bool mask, const T& yes, const T& no) {
+  return mask ? yes : no;
+}
+/// Whether the mask holds for any track.
+KERNEL_FUNCTION bool any(bool mask) { return mask; }
+/// Of the tracks that run together.
+KERNEL_FUNCTION int largest(int a) { return a; }
+KERNEL_FUNCTION int to_integer(float a) { return static_cast<int>(a); }
+KERNEL_FUNCTION int to_integer(double a) { return static_cast<int>(a); }
+
+template <class T>
+KERNEL_FUNCTION T smaller(const T& a, const T& b) {
+  return select(a < b, a, b);
+}
+template <class T>
+KERNEL_FUNCTION T larger(const T& a, const T& b) {
+  return select(a < b, b, a);
+}
+/// Sign, +1 at zero.
+template <class T>
+KERNEL_FUNCTION T side(const T& a) {
+  return select(a < T(0), T(-1), T(1));
+}
+/// Neither NaN nor infinite.
+template <class T>
+KERNEL_FUNCTION Mask<T> finite(const T& a) {
+  return a - a == T(0);
+}
+
+}  // namespace parkf

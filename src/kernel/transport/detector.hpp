@@ -1,0 +1,66 @@
+#pragma once
+// What a particle meets: flat surfaces in the order of z, and thin tubes around the beam.
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "transport/material.hpp"
+#include "transport/runge_kutta.hpp"
+
+namespace parkf::transport {
+
+/// A rectangle in a surface's own coordinates.
+struct Panel {
+  double centre_u, centre_v, cosine, sine, half_length, half_width;
+
+  bool contains(double u, double v) const {
+    const double du = u - centre_u;
+    const double dv = v - centre_v;
+    return std::abs(cosine * du + sine * dv) <= half_length && std::abs(cosine * dv - sine * du) <= half_width;
+  }
+};
+
+/// A plane with material and, where `plane_index` is not negative, a state to record.
+struct Surface {
+  Plane plane;
+  // Own coordinates: (u, v) = map (x - x0, y - y0), then sheared along the strips.
+  double origin_x, origin_y, map[4];
+  double shear;
+  std::vector<Panel> panels;  // none: without end
+  double hole_u, hole_v;      // half sizes of the opening for the beam pipe
+  int plane_index;
+  bool only_covered;  // record a state only inside the panels
+  int material;
+  double thickness;  // mm, at normal incidence; 0: nothing to traverse
+  // A plane that lies within this one's material: its state is this one's, carried there without scattering.
+  int companion_index = -1;
+  Plane companion{};
+
+  bool covers(double x, double y) const {
+    const double dx = x - origin_x;
+    const double dy = y - origin_y;
+    const double v = map[2] * dx + map[3] * dy;
+    const double u = map[0] * dx + map[1] * dy - shear * v;
+    if (std::abs(u) < hole_u && std::abs(v) < hole_v) return false;
+    for (const Panel& panel : panels)
+      if (panel.contains(u, v)) return true;
+    return panels.empty();
+  }
+};
+
+/// A corrugated wall around the beam, between two z: it faces along the beam as often as away from it, so that
+/// a particle meets the same thickness at any angle.
+struct Tube {
+  double radius, z_min, z_max;
+  int material;
+  double thickness;  // mm, along z
+};
+
+struct Detector {
+  std::vector<Material> materials;
+  std::vector<Surface> surfaces;  // ascending z
+  std::vector<Tube> tubes;
+};
+
+}  // namespace parkf::transport
