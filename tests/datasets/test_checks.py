@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -34,8 +36,8 @@ def _dataset(rows=400):
 
 def _write(path, columns):
     arrays = {name: columns[name].astype(kind.to_pandas_dtype()) for name, kind in STEP_DATA.columns}
-    with STEP_DATA.writer(path) as writer:
-        writer.write_table(pa.table(arrays, schema=STEP_DATA.schema), row_group_size=150)
+    with replace(STEP_DATA, rows_in_group=150).writer(path) as writer:
+        writer.write_table(pa.table(arrays, schema=STEP_DATA.schema))
     return path
 
 
