@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from parkf.commands import fitting, outcome, params, proof, simulation, training
+from parkf.commands import datasets, fitting, outcome, params, proof, simulation, training
 from parkf.errors import ParkfError
 
 app = typer.Typer(
@@ -14,7 +14,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for part in (simulation, training, fitting, proof, outcome):
+for part in (simulation, datasets, training, fitting, proof, outcome):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 

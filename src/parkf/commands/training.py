@@ -8,36 +8,10 @@ from typing import Annotated
 import typer
 
 from parkf.choices import FormsName
-from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Seed, Threads, aligned
+from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Seed, Threads
 from parkf.errors import ParkfError
 
 app = typer.Typer()
-
-
-@app.command()
-def datasets(
-    folder: Path,
-    particles: Annotated[str, typer.Option(help="Particle files, separated by blanks.")],
-    states: Annotated[str, typer.Option(help="Files of true states, in the same order.")],
-    geometry: GeometryFile,
-    alignment: AlignmentFile,
-    field: FieldFile,
-    max_rows: Annotated[int, typer.Option(min=1000, help="Rows kept for each step.")] = 300_000,
-    threads: Threads = 1,
-) -> None:
-    """Build the dataset of every step: true origin, true target, Runge-Kutta target."""
-    from parkf.datasets.builder import build_step_datasets
-    from parkf.detector.field import FieldMap
-
-    build_step_datasets(
-        [Path(name) for name in particles.split()],
-        [Path(name) for name in states.split()],
-        folder,
-        geometry=aligned(geometry, alignment),
-        field=FieldMap.load(field),
-        max_rows=max_rows,
-        threads=threads,
-    )
 
 
 @app.command("check-dataset")
