@@ -21,8 +21,23 @@ if not config:
 # Jobs run the `parkf` that this Snakemake was installed with, whatever else the PATH offers.
 shell.prefix(f"set -euo pipefail; export PATH={Path(sys.executable).parent}:$PATH; ")
 
+
+# Chunks of each sample that are jobs of their own: `set-scatter` in a profile, or on the command line, says how
+# many. Nothing but the names of files depends on it.
+scattergather:
+    training=1,
+    validation=1,
+    signals=1,
+
+
 PROJECT = Path(workflow.basedir)
-RUN = Run(load_config(config, PROJECT / "workflow/schemas/config.schema.json", Path.cwd()))
+RUN = Run(
+    load_config(config, PROJECT / "workflow/schemas/config.schema.json", Path.cwd()),
+    {
+        name: len(getattr(gather, name)("{scatteritem}"))
+        for name in ("training", "validation", "signals")
+    },
+)
 RESULTS = f"results/{RUN.name}"
 STEPS = FORMS[RUN["forms"]].steps
 SOURCE = PROJECT / "src"
@@ -31,8 +46,14 @@ GATES = str(PROJECT / "workflow/config/gates.yaml")
 TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]
 
 
+# Samples in one chunk: hits of another simulation, and candidates by truth.
+OTHERS = ("lhcb", "matched-lhcb", "matched-validation")
+
+
 wildcard_constraints:
     sample=r"(matched-)?(training|validation|misaligned|jpsi|d0|lhcb)_(up|down)",
+    # A sample, or one chunk of it.
+    chunk=RUN.pattern("training", "validation", "misaligned", "jpsi", "d0", *OTHERS),
     step="|".join(STEPS),
     fit="|".join(SCHEMES),
 
@@ -59,6 +80,7 @@ rule all:
 
 
 include: "workflow/rules/simulate.smk"
+include: "workflow/rules/gather.smk"
 include: "workflow/rules/datasets.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/validate.smk"

@@ -116,11 +116,11 @@ class Run:
 
     def events(self, sample: str) -> int:
         """Bunch crossings of a sample."""
-        return int(self._config["events"][sample.split("_")[0]])
+        return int(self._config["events"][self.purpose(sample)])
 
     def ranges(self, sample: str) -> list[range]:
-        """Crossings, of a signal collisions, of each chunk of a sample; another simulation's is one chunk."""
-        purpose = sample.split("_")[0]
+        """Crossings, of a signal collisions, of each chunk of a sample; what others made is one chunk."""
+        purpose = self.purpose(sample)
         if purpose in ("jpsi", "d0"):
             collisions = int(self._config["signals"]["collisions"])
             return chunk_ranges(collisions, BLOCK_COLLISIONS, self._widths.get("signals", 1))
@@ -128,6 +128,7 @@ class Run:
             purpose = "validation"
         if purpose in ("training", "validation"):
             return chunk_ranges(self.events(purpose), BLOCK_EVENTS, self._widths.get(purpose, 1))
+        # Candidates by truth and hits of another simulation.
         return [range(1)]
 
     def chunks(self, sample: str) -> dict[str, range]:
@@ -143,6 +144,11 @@ class Run:
     def sample(chunk: str) -> str:
         """Sample of a chunk."""
         return chunk.split("/")[0]
+
+    @staticmethod
+    def purpose(chunk: str) -> str:
+        """What a chunk's sample is for: all of its name but the polarity."""
+        return chunk.rsplit("_", 1)[0]
 
     def pattern(self, *purposes: str) -> str:
         """Regular expression for the names of the chunks of samples for these purposes."""

@@ -9,6 +9,7 @@ TRAINED_BY = code(
     "parkf/simulation/interactions.py",
     "parkf/simulation/randomness.py",
     "parkf/simulation/simulate.py",
+    "parkf/simulation/long_tracks.py",
     "parkf/datasets",
     "parkf/steps",
     "parkf/codegen",
