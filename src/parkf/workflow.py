@@ -147,7 +147,7 @@ class Run:
 
     @staticmethod
     def purpose(chunk: str) -> str:
-        """What a chunk's sample is for: all of its name but the polarity."""
+        """Say what a chunk's sample is for: all of its name but the polarity."""
         return chunk.rsplit("_", 1)[0]
 
     def pattern(self, *purposes: str) -> str:

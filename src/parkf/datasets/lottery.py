@@ -52,7 +52,7 @@ def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int
     """
     # One more than may be kept tells whether all may be.
     smallest = {
-        (step, index): _Smallest(rows_of_set(step, max_rows) + 1)
+        (step, index): Smallest(rows_of_set(step, max_rows) + 1)
         for step in SETS
         for index in range(SETS[step])
     }
@@ -69,8 +69,14 @@ def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int
         np.savez(file, allow_pickle=False, max_rows=np.array(max_rows), **arrays)
 
 
-class _Smallest:
-    """The `most` smallest of all numbers that are added."""
+class Smallest:
+    """The smallest of all numbers that are added.
+
+    Parameters
+    ----------
+    most : int
+        How many are wanted; memory holds some three times as many.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -79,6 +85,7 @@ class _Smallest:
         self._bound = np.uint64(np.iinfo(np.uint64).max)
 
     def add(self, numbers: Numbers) -> None:
+        """Add numbers (n,)."""
         numbers = numbers[numbers <= self._bound]
         self._kept.append(numbers)
         self._count += len(numbers)
@@ -87,6 +94,7 @@ class _Smallest:
             self._kept, self._count, self._bound = [kept], self._most, kept.max()
 
     def ascending(self) -> Numbers:
+        """Give the wanted ones, (`most`,) or all that there are."""
         return np.sort(np.concatenate([np.zeros(0, np.uint64), *self._kept]))[: self._most]
 
 
