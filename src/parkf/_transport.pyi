@@ -61,6 +61,7 @@ def propagate(
     planes: NDArray[np.float64],
     tolerance: float,
     threads: int,
+    build: str = "",
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]: ...
 def propagate_with_jacobian(
     field: Field,
@@ -90,4 +91,6 @@ def track_through(
     least_momentum: float,
     steepest: float,
     threads: int,
+    build: str = "",
 ) -> dict[str, NDArray[Any]]: ...
+def builds() -> list[str]: ...

@@ -36,7 +36,7 @@ void known_random_numbers() {
 void derivatives() {
   const auto x = Dual<2>::variable(3.0, 0);
   const auto y = Dual<2>::variable(2.0, 1);
-  const auto f = square_root(x * y + 10.0) / (y - 0.5 * x);
+  const auto f = root(x * y + 10.0) / (y - 0.5 * x);
   expect(std::abs(f.real - 8.0) < 1e-12, "value");
   // f = sqrt(10 + xy) / (y - x/2): df/dx = y / (2 s d) + s / (2 d^2), df/dy = x / (2 s d) - s / d^2.
   expect(std::abs(f.slope[0] - (2.0 / (2 * 4 * 0.5) + 4.0 / (2 * 0.25))) < 1e-12, "df/dx");

@@ -13,7 +13,7 @@ from parkf.detector.geometry import Geometry
 from parkf.errors import ParkfError
 from parkf.transport.surfaces import compiled_detector
 
-PROPERTIES = ("charge", "mass", "x", "y", "z", "px", "py", "pz")
+PROPERTIES = ("charge", "mass", "x", "y", "z", "px", "py", "pz", "z_end")
 STEP_TOLERANCE = 1e-3  # mm; well below every resolution
 LEAST_MOMENTUM = 100.0  # MeV; slower particles reach no further plane
 STEEPEST = 1.0  # slope; particles beyond are far outside every acceptance
@@ -42,8 +42,9 @@ def track_through(
     geometry : Geometry
         Planes, active areas and material, aligned as they shall be.
     particles : mapping of name to (n,) array
-        event, particle (integers), charge in elementary charges, mass in MeV, production point x, y, z in mm
-        and momentum px, py, pz in MeV. A data frame will do.
+        event, particle (integers), charge in elementary charges, mass in MeV, production point x, y, z in mm,
+        momentum px, py, pz in MeV, and `z_end` in mm, where it decays or interacts (infinite if it does
+        neither): it leaves no state behind it. A data frame will do.
     seed : int
         From 0 to 2**64 - 1.
     threads : int or None
@@ -90,7 +91,7 @@ def track_through(
 def _checked(
     particles: Mapping[str, Any],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Particle numbers and properties as contiguous arrays, (n,), (n,) and (n, 8)."""
+    """Particle numbers and properties as contiguous arrays, (n,), (n,) and (n, 9)."""
     missing = [name for name in ("event", "particle", *PROPERTIES) if name not in particles]
     if missing:
         raise ParkfError(f"track_through: particles without {', '.join(missing)}")
@@ -108,7 +109,9 @@ def _checked(
         if shape != event.shape or len(shape) != 1:
             raise ParkfError(f"track_through: '{name}' has shape {shape}, 'event' has {event.shape}")
     for name, column in zip(PROPERTIES, columns, strict=True):
-        bad = ~np.isfinite(column) if name != "mass" else ~(np.isfinite(column) & (column > 0.0))
+        bad = np.isnan(column) if name == "z_end" else ~np.isfinite(column)
+        if name == "mass":
+            bad |= ~(column > 0.0)
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             raise ParkfError(f"track_through: '{name}' of row {row} is {column[row]}")
