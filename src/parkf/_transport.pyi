@@ -90,6 +90,9 @@ def track_through(
     tolerance: float,
     least_momentum: float,
     steepest: float,
+    fewest_planes: int,
+    velo_end: float,
+    last_plane: int,
     threads: int,
     build: str = "",
 ) -> dict[str, NDArray[Any]]: ...

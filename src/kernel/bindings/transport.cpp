@@ -148,10 +148,11 @@ nb::tuple layer_effects(const transport::Material& material, Column path, Column
 
 nb::dict track_through(const Field& field, const transport::Detector& detector, Numbers event, Numbers number,
                        Columns properties, std::uint64_t seed, double tolerance, double least_momentum, double steepest,
-                       int threads, const std::string& build) {
+                       int fewest_planes, double velo_end, int last_plane, int threads, const std::string& build) {
   const std::size_t count = event.shape(0);
   const transport::Carrier& chosen = carrier(build);
-  const transport::Conditions conditions{seed, tolerance, least_momentum, steepest};
+  const transport::Conditions conditions{seed,          tolerance, least_momentum, steepest,
+                                         fewest_planes, velo_end,  last_plane};
   std::vector<transport::Particle> particles(count);
   // By the unit of work that it begins with.
   std::vector<std::vector<std::vector<transport::Crossing>>> blocks((count + block - 1) / block);
@@ -273,7 +274,8 @@ NB_MODULE(_transport, module) {
              nb::kw_only(), nb::arg("mass"), nb::arg("share"));
   module.def("track_through", &track_through, nb::arg("field"), nb::arg("detector"), nb::arg("event"),
              nb::arg("particle"), nb::arg("properties"), nb::kw_only(), nb::arg("seed"), nb::arg("tolerance"),
-             nb::arg("least_momentum"), nb::arg("steepest"), nb::arg("threads"), nb::arg("build") = "");
+             nb::arg("least_momentum"), nb::arg("steepest"), nb::arg("fewest_planes"), nb::arg("velo_end"),
+             nb::arg("last_plane"), nb::arg("threads"), nb::arg("build") = "");
   module.def("builds", [] {
     std::vector<std::string> names;
     for (const transport::Carrier* each : transport::carriers()) names.emplace_back(each->name);

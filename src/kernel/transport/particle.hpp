@@ -31,6 +31,11 @@ struct Conditions {
   double tolerance;          // mm, of a Runge-Kutta step
   double least_momentum;     // MeV; below it a particle counts as stopped
   double steepest;           // slope beyond which a particle counts as lost
+  // Who crosses fewer planes before `velo_end` (mm) actively, or does not get to an active part of `last_plane`, leaves
+  // nothing; 0 and -1 where everyone shall leave something.
+  int fewest_planes;
+  double velo_end;
+  int last_plane;
 };
 
 /// Turn a direction by a space angle towards an azimuth.
@@ -69,6 +74,8 @@ class Walk {
     crossings_ = &crossings;
     surface_ = tube_ = 0;
     hardest_ = 0.0;
+    planes_ = 0;
+    through_ = conditions_.last_plane < 0;
     least_energy_ = std::hypot(particle.mass, conditions_.least_momentum);
     const double p = std::sqrt(particle.px * particle.px + particle.py * particle.py + particle.pz * particle.pz);
     if (!(particle.pz > 0.0) || particle.charge == 0.0 || !(p > conditions_.least_momentum)) return false;
@@ -78,8 +85,10 @@ class Walk {
     return find_goal(leg);
   }
 
-  /// Do what happens at the goal of a leg, and find the next. False when the particle stops, ends or is through.
+  /// Do what happens at the goal of a leg, and find the next. False when the particle stops, ends, is through, or is
+  /// not of those that are wanted.
   bool go_on(Leg& leg) {
+    if (planes_ < conditions_.fewest_planes && leg.state.z > conditions_.velo_end) return false;
     if (at_tube_) {
       const Tube& tube = detector_.tubes[tube_];
       const double length = tube.thickness * std::sqrt(1.0 + leg.state.tx * leg.state.tx + leg.state.ty * leg.state.ty);
@@ -100,6 +109,11 @@ class Walk {
     return find_goal(leg);
   }
 
+  /// The particle's way is over.
+  void end() {
+    if (!through_ || planes_ < conditions_.fewest_planes) crossings_->clear();
+  }
+
  private:
   const FieldGrid& grid_;
   const Detector& detector_;
@@ -110,6 +124,8 @@ class Walk {
   bool at_tube_ = false;
   double hardest_ = 0.0;  // largest scattering angle over its core's width
   double least_energy_ = 0.0;
+  int planes_ = 0;  // crossed actively before the end of the VELO
+  bool through_ = false;
 
   bool find_goal(Leg& leg) {
     for (; surface_ < detector_.surfaces.size(); ++surface_, tube_ = 0) {
@@ -185,6 +201,8 @@ class Walk {
   /// Unless the particle has ended before.
   bool append(int plane, bool active, const State<double>& state) {
     if (state.z > particle_->z_end) return false;
+    if (active && state.z <= conditions_.velo_end) ++planes_;
+    if (active && plane == conditions_.last_plane) through_ = true;
     crossings_->push_back({particle_->event, particle_->number, static_cast<std::int16_t>(plane), active, state.z,
                            state.x, state.y, state.tx, state.ty, std::abs(particle_->charge / state.qop), hardest_});
     return true;
@@ -210,7 +228,10 @@ class Walks final : public Legs {
   }
 
   bool next(int lane, bool there, Leg& leg) override {
-    return (there && lanes_[static_cast<std::size_t>(lane)].go_on(leg)) || begin(lane, leg);
+    Walk& walk = lanes_[static_cast<std::size_t>(lane)];
+    if (there && walk.go_on(leg)) return true;
+    walk.end();
+    return begin(lane, leg);
   }
 
   /// Crossings of each particle.

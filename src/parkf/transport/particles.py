@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from parkf import _transport
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import Geometry
+from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Geometry
 from parkf.errors import ParkfError
 from parkf.transport.surfaces import compiled_detector
 
@@ -17,6 +17,8 @@ PROPERTIES = ("charge", "mass", "x", "y", "z", "px", "py", "pz", "z_end")
 STEP_TOLERANCE = 1e-3  # mm; well below every resolution
 LEAST_MOMENTUM = 100.0  # MeV; slower particles reach no further plane
 STEEPEST = 1.0  # slope; particles beyond are far outside every acceptance
+FEWEST_VELO_MODULES = 3  # of a long track
+_BEHIND_VELO = 10.0  # mm; modules may lean, and the next plane is far behind
 
 
 def track_through(
@@ -26,6 +28,7 @@ def track_through(
     particles: Mapping[str, Any],
     *,
     seed: int,
+    long_only: bool = False,
     threads: int | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Follow charged particles downstream, from where they are produced until they stop or leave.
@@ -47,6 +50,9 @@ def track_through(
         neither): it leaves no state behind it. A data frame will do.
     seed : int
         From 0 to 2**64 - 1.
+    long_only : bool
+        Only particles that may become long tracks leave states: with active crossings of at least
+        `FEWEST_VELO_MODULES` VELO modules and of the last SciFi layer. Others are not carried on.
     threads : int or None
         None: as many as there are cores.
 
@@ -83,6 +89,9 @@ def track_through(
             tolerance=STEP_TOLERANCE,
             least_momentum=LEAST_MOMENTUM,
             steepest=STEEPEST,
+            fewest_planes=FEWEST_VELO_MODULES if long_only else 0,
+            velo_end=float(geometry.planes()[VELO_PLANES, 0].max()) + _BEHIND_VELO,
+            last_plane=SCIFI_PLANES[-1] if long_only else -1,
             threads=threads or os.cpu_count() or 1,
         )
     )
