@@ -54,8 +54,8 @@ FieldGrid small_grid(const std::vector<float>& nodes, bool cubic, bool zero_outs
   grid.nodes = nodes.data();
   for (int axis = 0; axis < 3; ++axis) {
     grid.origin[axis] = -100.0;
-    grid.spacing[axis] = 100.0;
-    grid.size[axis] = 3;
+    grid.spacing[axis] = 50.0;
+    grid.size[axis] = 5;
   }
   grid.cubic = cubic;
   grid.zero_outside = zero_outside;
@@ -64,7 +64,7 @@ FieldGrid small_grid(const std::vector<float>& nodes, bool cubic, bool zero_outs
 
 /// Every corner, edge and outside of a map; tracks that leave it, and that cannot be.
 void edges_of_the_map() {
-  const std::vector<float> nodes(3 * 27, 0.5F);
+  const std::vector<float> nodes(3 * 125, 0.5F);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const bool cubic : {false, true}) {
     const FieldGrid strict = small_grid(nodes, cubic, false);
@@ -94,7 +94,7 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 /// In lanes, states get where they get one by one, to the last bit: those that arrive, and those that are lost.
 void lanes_agree_with_one() {
   std::vector<float> nodes;
-  for (int i = 0; i < 3 * 27; ++i) nodes.push_back(0.1F * static_cast<float>(i % 17) - 0.8F);
+  for (int i = 0; i < 3 * 125; ++i) nodes.push_back(0.1F * static_cast<float>(i % 17) - 0.8F);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> states, z, planes;
   for (const double qop : {0.0, 1e-4, -1e-3, -1e-2, 1.0, nan})
@@ -127,7 +127,7 @@ void lanes_agree_with_one() {
 
 /// Particles of all kinds through all kinds of surfaces.
 void particles_through_material() {
-  const std::vector<float> nodes(3 * 27, 0.1F);
+  const std::vector<float> nodes(3 * 125, 0.1F);
   const FieldGrid grid = small_grid(nodes, false, true);
   Detector detector;
   detector.add({14.0, 2.329, 0.49848, 93.7, 173e-6, 0.2015, 2.8716, 0.14921, 3.2546, 4.4351});

@@ -27,7 +27,43 @@ struct Components {
     const Floats difference = high - low;
     return __builtin_convertvector(low, Doubles) + fraction * __builtin_convertvector(difference, Doubles);
   }
+
+  /// Four nodes that follow each other in z, which are twelve numbers in a row, with their weights.
+  KERNEL_FUNCTION static Doubles along_z(const float* node, const double (&weight)[4]) {
+    Floats a, b, c;
+    __builtin_memcpy(&a, node, sizeof a);
+    __builtin_memcpy(&b, node + 4, sizeof b);
+    __builtin_memcpy(&c, node + 8, sizeof c);
+    const Floats second = __builtin_shufflevector(a, b, 3, 4, 5, 5), third = __builtin_shufflevector(b, c, 2, 3, 4, 4),
+                 fourth = __builtin_shufflevector(c, c, 1, 2, 3, 3);
+    return weight[0] * __builtin_convertvector(a, Doubles) + weight[1] * __builtin_convertvector(second, Doubles) +
+           weight[2] * __builtin_convertvector(third, Doubles) + weight[3] * __builtin_convertvector(fourth, Doubles);
+  }
 };
+
+/// As `tricubic`; faster where no node lies beyond the map's edges.
+KERNEL_FUNCTION Components::Doubles tricubic_components(const FieldGrid& grid, const CellPosition<double> (&cell)[3]) {
+  bool inner = true;
+  for (int axis = 0; axis < 3; ++axis) inner &= cell[axis].index > 0 && cell[axis].index < grid.size[axis] - 2;
+  if (!inner) {
+    const Vector3<double> b = tricubic(grid, cell);
+    return Components::Doubles{b.x, b.y, b.z, 0.0};
+  }
+  double wx[4], wy[4], wz[4];
+  spline_weights(cell[0].fraction, wx);
+  spline_weights(cell[1].fraction, wy);
+  spline_weights(cell[2].fraction, wz);
+  Components::Doubles result{};
+  for (int i = 0; i < 4; ++i) {
+    Components::Doubles plane{};
+    for (int j = 0; j < 4; ++j) {
+      const float* node = grid.node(cell[0].index - 1 + i, cell[1].index - 1 + j, cell[2].index - 1);
+      plane = plane + wy[j] * Components::along_z(node, wz);
+    }
+    result = result + wx[i] * plane;
+  }
+  return result;
+}
 
 /// Field in T at the points of all lanes; holds for those inside the map, or where the field outside counts as zero.
 template <int N>
@@ -57,10 +93,8 @@ KERNEL_FUNCTION typename Lanes<double, N>::Mask field_at(const FieldGrid& grid, 
       const CellPosition<double> cell[3] = {{index[0][i], fraction[0].v[i]},
                                             {index[1][i], fraction[1].v[i]},
                                             {index[2][i], fraction[2].v[i]}};
-      const Vector3<double> b = tricubic(grid, cell);
-      found[0][i] = b.x;
-      found[1][i] = b.y;
-      found[2][i] = b.z;
+      const auto b = tricubic_components(grid, cell);
+      for (int c = 0; c < 3; ++c) found[c][i] = b[c];
     }
   } else {
     const std::ptrdiff_t y_stride = 3 * static_cast<std::ptrdiff_t>(grid.size[2]), x_stride = y_stride * grid.size[1];
