@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include "bindings/field.hpp"
 #include "threads/parallel.hpp"
 #include "transport/particle.hpp"
 #include "transport/rows.hpp"
@@ -22,15 +23,10 @@ using transport::FieldGrid;
 using Columns = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Column = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Nodes = nb::ndarray<const float, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using transport::Field;
+using transport::Nodes;
 
 constexpr std::size_t block = 64;
-
-/// A grid together with the array that it looks into.
-struct Field {
-  Nodes nodes;
-  FieldGrid grid;
-};
 
 Field make_field(Nodes nodes, std::array<double, 3> origin, std::array<double, 3> spacing, double scale, bool cubic,
                  bool zero_outside) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numbers/functions.hpp"
 #include "numbers/random.hpp"
 
 namespace parkf::transport {
@@ -20,40 +21,44 @@ struct Material {
   double x0 = 0.0, x1 = 0.0, a = 0.0, k = 0.0, c = 0.0;
 };
 
-/// What of a particle matters to its loss of energy.
+/// What of a particle, or of several in lanes, matters to its loss of energy.
+template <class T>
 struct Kinematics {
-  double beta2, gamma2, most_transfer;  // the last in MeV, to one electron
+  T beta2, gamma2, most_transfer;  // the last in MeV, to one electron
 
-  Kinematics(double p, double mass) {
-    const double energy2 = p * p + mass * mass;
+  KERNEL_FUNCTION Kinematics(const T& p, double mass) {
+    const T energy2 = p * p + mass * mass;
     beta2 = p * p / energy2;
     gamma2 = energy2 / (mass * mass);
     const double ratio = electron_mass / mass;
-    most_transfer = 2.0 * electron_mass * beta2 * gamma2 / (1.0 + 2.0 * std::sqrt(gamma2) * ratio + ratio * ratio);
+    most_transfer = 2.0 * electron_mass * beta2 * gamma2 / (1.0 + 2.0 * root(gamma2) * ratio + ratio * ratio);
   }
 };
 
 /// Landau's scale xi in MeV for a unit charge (PDG, Passage of particles through matter, 34.2).
-inline double landau_scale(const Material& material, double length, const Kinematics& kinematics) {
+template <class T>
+KERNEL_FUNCTION T landau_scale(const Material& material, const T& length, const Kinematics<T>& kinematics) {
   constexpr double half_k = 0.5 * 0.307075;  // MeV cm2 / mol
   return half_k * material.z_over_a * material.density * 0.1 * length / kinematics.beta2;
 }
 
 /// delta(beta gamma) of the density effect in Sternheimer's form.
-inline double density_effect(const Material& material, const Kinematics& kinematics) {
-  const double x = 0.5 * std::log10(kinematics.beta2 * kinematics.gamma2);
-  if (x < material.x0) return 0.0;
-  const double high = 2.0 * 2.302585092994046 * x - material.c;
-  return x < material.x1 ? high + material.a * std::pow(material.x1 - x, material.k) : high;
+template <class T>
+KERNEL_FUNCTION T density_effect(const Material& material, const Kinematics<T>& kinematics) {
+  const T x = 0.5 * decimal_logarithm(T(kinematics.beta2 * kinematics.gamma2));
+  T result = 2.0 * 2.302585092994046 * x - material.c;
+  const Mask<T> bent = x < T(material.x1);
+  if (any(bent)) result = select(bent, T(result + material.a * power(T(material.x1 - x), material.k)), result);
+  return select(x < T(material.x0), T(0.0), result);
 }
 
 /// Mean loss of energy in MeV over a length in mm: Bethe's formula.
-inline double mean_loss(const Material& material, double length, const Kinematics& kinematics) {
-  const double bracket =
-      std::log(2.0 * electron_mass * kinematics.beta2 * kinematics.gamma2 * kinematics.most_transfer /
-               (material.excitation * material.excitation)) -
-      2.0 * kinematics.beta2 - density_effect(material, kinematics);
-  return std::max(landau_scale(material, length, kinematics) * bracket, 0.0);
+template <class T>
+KERNEL_FUNCTION T mean_loss(const Material& material, const T& length, const Kinematics<T>& kinematics) {
+  const T bracket = logarithm(T(2.0 * electron_mass * kinematics.beta2 * kinematics.gamma2 * kinematics.most_transfer /
+                                (material.excitation * material.excitation))) -
+                    2.0 * kinematics.beta2 - density_effect(material, kinematics);
+  return larger(T(landau_scale(material, length, kinematics) * bracket), T(0.0));
 }
 
 /// A number from Landau's distribution, exactly: it is the stable law of index one, maximally skewed
@@ -67,7 +72,7 @@ inline double landau(Random& random) {
 
 /// The loss of one particle in MeV: Landau about the mean, cut where the mean of what is left is Bethe's;
 /// normal where many collisions near the largest transfer occur.
-inline double sampled_loss(const Material& material, double length, const Kinematics& kinematics, Random& random) {
+inline double sampled_loss(const Material& material, double length, const Kinematics<double>& kinematics, Random& random) {
   const double mean = mean_loss(material, length, kinematics);
   const double scale = landau_scale(material, length, kinematics);
   const double kappa_ratio = scale / kinematics.most_transfer;
@@ -88,8 +93,9 @@ inline double sampled_loss(const Material& material, double length, const Kinema
 
 /// Width of the projected angle's core for a traversed thickness in radiation lengths: Highland's formula.
 /// `whole` is the layer the logarithm is about, of which `thickness` may be one half.
-inline double highland(double thickness, double whole, double p, double beta2) {
-  return 13.6 / p * std::sqrt(thickness / beta2) * (1.0 + 0.038 * std::log(whole / beta2));
+template <class T>
+KERNEL_FUNCTION T highland(const T& thickness, const T& whole, const T& p, const T& beta2) {
+  return 13.6 / p * root(T(thickness / beta2)) * (1.0 + 0.038 * logarithm(T(whole / beta2)));
 }
 
 /// What of a material shapes the tail of its scattering (Fruehwirth and Liendl, Comput. Phys. Commun. 141 (2001) 230).
