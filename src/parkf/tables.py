@@ -73,7 +73,8 @@ class Table:
             When the file is missing, no Parquet, of another table or version, or lacks a column.
         """
         try:
-            file = pq.ParquetFile(existing(path))
+            # Without it, Arrow keeps all that it has read of a file in memory.
+            file = pq.ParquetFile(existing(path), pre_buffer=False)
         except pa.ArrowInvalid as error:
             raise ParkfError(f"{path}: not a Parquet file: {error}") from error
         got = (file.schema_arrow.metadata or {}).get(b"parkf.table", b"(no name)").decode()
