@@ -1,6 +1,7 @@
 """What a command took of its machine: the last line on its error stream, when PARKF_USAGE is set.
 
-The workflow sets it, so that every log of a job ends with such a line; :mod:`parkf.report.stages` adds them up.
+The workflow sets it, so that every log of a job ends with such a line, and :mod:`parkf.report.stages` adds
+them up.
 """
 
 import json

@@ -1,6 +1,7 @@
 """Rows on disk: none is lost, and memory holds a block of them."""
 
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -79,7 +80,7 @@ def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
 def test_blocks_do_not_depend_on_how_rows_came(tmp_path):
     rows = draw("TFT", 2 * BLOCK + 100, 1, truth("TFT"))
     edges = [0, 10, BLOCK + 500, 2 * BLOCK + 100]
-    pieces = [select(rows, np.arange(low, high)) for low, high in zip(edges, edges[1:], strict=False)]
+    pieces = [select(rows, np.arange(low, high)) for low, high in pairwise(edges)]
     (whole,), (pieced,) = (store_sets(batches, range(1), 1, tmp_path) for batches in ([rows], pieces))
     assert len(whole) == len(pieced) == 2 * BLOCK + 100
     assert [len(block["qop"]) for block in pieced.blocks()] == [BLOCK, BLOCK, 100]

@@ -80,7 +80,7 @@ def train_table(
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import load_geometry
     from parkf.files import write_json
-    from parkf.training.magnet_table import train_table as run
+    from parkf.training.magnet_table.train import train_table as run
 
     print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
     nominal = load_geometry(geometry)

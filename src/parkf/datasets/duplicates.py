@@ -4,6 +4,7 @@ Rows are dealt into scratch files by a hash of what makes them one: equal ones m
 file fits into memory.
 """
 
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -57,7 +58,7 @@ class Duplicates:
         number = _hash(entries) % np.uint64(self._count)
         order = np.argsort(number, kind="stable")
         ends = np.searchsorted(number[order], np.arange(self._count + 1, dtype=np.uint64))
-        for file, (first, last) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+        for file, (first, last) in enumerate(pairwise(ends)):
             if first < last:
                 with self._path(file).open("ab") as stream:
                     entries[order[first:last]].tofile(stream)
@@ -78,7 +79,8 @@ class Duplicates:
 def _hash(entries: NDArray) -> NDArray[np.uint64]:
     # Minus zero equals zero, and has other bits.
     columns = {name: entries[name] + entries[name].dtype.type(0) for name in KEY}
-    return pd.util.hash_pandas_object(pd.DataFrame(columns), index=False).to_numpy()
+    hashes = pd.util.hash_pandas_object(pd.DataFrame(columns), index=False)
+    return np.asarray(hashes, np.uint64)
 
 
 def _equal(entries: NDArray) -> tuple[int, int] | None:

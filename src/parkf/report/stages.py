@@ -52,7 +52,7 @@ def _jobs(logs: Path) -> dict[str, list[Usage]]:
 
 
 def _of_this_run(logs: Path) -> Iterator[Path]:
-    """Logs of the stages as they are cut today: those of other numbers of parts lie beside them."""
+    """Find the logs of the stages as they are cut today: those of other cuts may lie beside them."""
     newest: dict[Path, tuple[float, str]] = {}
     files = [(path, path.stat().st_mtime, _PART.search(path.stem)) for path in sorted(logs.rglob("*.log"))]
     for path, written, part in files:

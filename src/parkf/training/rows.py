@@ -69,7 +69,7 @@ class StoredRows:
         whole = waiting.shape[1] // self._block
         with self._path.open("ab") as file:
             for begin in range(0, whole * self._block, self._block):
-                file.write(np.ascontiguousarray(waiting[:, begin : begin + self._block]))
+                waiting[:, begin : begin + self._block].tofile(file)
         self._blocks += whole
         self._rest = waiting[:, whole * self._block :].copy()
 
