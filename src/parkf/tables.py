@@ -73,7 +73,7 @@ class Table:
             When the file is missing, no Parquet, of another table or version, or lacks a column.
         """
         try:
-            # Without it, Arrow keeps all that it has read of a file in memory.
+            # What is read ahead stays in memory until the file is closed.
             file = pq.ParquetFile(existing(path), pre_buffer=False)
         except pa.ArrowInvalid as error:
             raise ParkfError(f"{path}: not a Parquet file: {error}") from error

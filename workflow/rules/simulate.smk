@@ -62,6 +62,7 @@ rule generate_signal:
         collisions=RUN["signals"]["collisions"],
         seed=lambda w: RUN.seed(f"{w.signal}_{w.polarity}"),
         code=code(
+            "parkf/simulation/decays.py",
             "parkf/simulation/signal.py",
             "parkf/simulation/generator.py",
             "parkf/simulation/interactions.py",
