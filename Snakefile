@@ -11,6 +11,7 @@ from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.steps import FORMS
 from parkf.tables import PARTICLES, STEP_DATA
+from parkf.usage import VARIABLE
 from parkf.workflow import SCHEMES, Run, load_config
 
 if not config:
@@ -18,8 +19,9 @@ if not config:
     configfile: "workflow/config/default.yaml"
 
 
-# Jobs run the `parkf` that this Snakemake was installed with, whatever else the PATH offers.
-shell.prefix(f"set -euo pipefail; export PATH={Path(sys.executable).parent}:$PATH; ")
+# Jobs run the `parkf` that this Snakemake was installed with, whatever else the PATH offers. Every log ends with
+# what its job took, for stages.json.
+shell.prefix(f"set -euo pipefail; export PATH={Path(sys.executable).parent}:$PATH {VARIABLE}=1; ")
 
 
 # Chunks of each sample that are jobs of their own: `set-scatter` in a profile, or on the command line, says how

@@ -6,7 +6,8 @@ import pytest
 
 from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.simulation.signal import COLLISIONS_PER_CHUNK, DECAYS, generate_signal
+from parkf.simulation.decays import DECAYS
+from parkf.simulation.signal import COLLISIONS_PER_CHUNK, generate_signal
 from parkf.tables import PARTICLES
 
 

@@ -64,6 +64,7 @@ rule generate_signal:
         first=lambda w: RUN.chunk(w.chunk).start,
         seed=lambda w: RUN.seed(w.chunk),
         code=code(
+            "parkf/simulation/decays.py",
             "parkf/simulation/signal.py",
             "parkf/simulation/generator.py",
             "parkf/simulation/interactions.py",

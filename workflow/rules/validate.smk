@@ -61,8 +61,6 @@ rule validate:
         code=code("parkf/validation", "parkf/kalman/fitted.py"),
     log:
         f"{RESULTS}/logs/validate.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/validate.tsv"
     shell:
         "parkf validate {params.results} {output} --samples '{params.samples}'"
         " --misaligned '{params.misaligned}' --signals '{params.signals}' --fits '{params.fits}' 2> {log}"

@@ -54,7 +54,7 @@ def train_table(
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import load_geometry
     from parkf.files import write_json
-    from parkf.training.magnet_table import train_table as run
+    from parkf.training.magnet_table.train import train_table as run
 
     print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
     nominal = load_geometry(geometry)
@@ -79,11 +79,29 @@ def train(
     output: Path,
     forms: Annotated[FormsName, typer.Option(help="Set of forms.")] = "improved",
     table: Annotated[Path | None, typer.Option(help="Magnet table, for UTTF.")] = None,
+    part: Annotated[
+        str | None, typer.Option(help="Fit these parameter sets alone, 2-of-5 for one; then `join-fits`.")
+    ] = None,
 ) -> None:
     """Fit p, then the scattering, of one step."""
-    from parkf.training import train_step
+    from parkf.training import Part, train_part, train_step
 
-    train_step(dataset, step, forms=forms, table=table).save(output)
+    if part is None:
+        train_step(dataset, step, forms=forms, table=table).save(output)
+    else:
+        train_part(dataset, step, Part.parse(part), forms=forms, table=table).save(output)
+
+
+@app.command("join-fits")
+def join_fits(
+    parts: Annotated[list[Path], typer.Argument(help="What `train --part` wrote, every part of a step.")],
+    output: Path,
+    dataset: Annotated[Path, typer.Option(help="What they were fitted to.")],
+) -> None:
+    """Put the parts of a step's training together."""
+    from parkf.training import PartResult, join_parts
+
+    join_parts([PartResult.load(part) for part in parts], dataset).save(output)
 
 
 @app.command()
