@@ -148,8 +148,15 @@ struct Lanes {
   }
   KERNEL_FUNCTION friend Integer to_integer(const Lanes& a) { return Integer(__builtin_convertvector(a.v, Bits)); }
   KERNEL_FUNCTION friend Lanes round_down(const Lanes& a) {
-    const Lanes whole(__builtin_convertvector(__builtin_convertvector(a.v, Bits), Vector));
-    return select(a < whole, whole - Lanes(S(1)), whole);
+    if constexpr (sizeof(S) == sizeof(double)) {
+      // Not by way of integers of this width, which few instruction sets convert to.
+      Lanes result;
+      for (int i = 0; i < N; ++i) result.v[i] = round_down(a.v[i]);
+      return result;
+    } else {
+      const Lanes whole(__builtin_convertvector(__builtin_convertvector(a.v, Bits), Vector));
+      return select(a < whole, whole - Lanes(S(1)), whole);
+    }
   }
 };
 

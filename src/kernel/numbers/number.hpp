@@ -103,6 +103,11 @@ template <class T>
 KERNEL_FUNCTION T side(const T& a) {
   return select(a < T(0), T(-1), T(1));
 }
+/// The next whole number from below.
+template <class T>
+KERNEL_FUNCTION T round_up(const T& a) {
+  return -round_down(T(-a));
+}
 /// Neither NaN nor infinite.
 template <class T>
 KERNEL_FUNCTION Mask<T> finite(const T& a) {

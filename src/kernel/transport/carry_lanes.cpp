@@ -16,32 +16,6 @@ struct Planes {
   T z0, dzdx, dzdy;
 };
 
-KERNEL_FUNCTION T whole_below(const T& a) {
-  T result;
-  for (int i = 0; i < lanes; ++i) result.v[i] = __builtin_floor(a.v[i]);
-  return result;
-}
-KERNEL_FUNCTION T whole_above(const T& a) {
-  T result;
-  for (int i = 0; i < lanes; ++i) result.v[i] = __builtin_ceil(a.v[i]);
-  return result;
-}
-
-/// As the function of one state.
-KERNEL_FUNCTION T step_within_cells(const FieldGrid& grid, const State<T>& state, const T& direction) {
-  const T position[3] = {state.x, state.y, state.z};
-  const T motion[3] = {direction * state.tx, direction * state.ty, direction};
-  T longest(grid.spacing[2]);
-  for (int axis = 0; axis < 3; ++axis) {
-    const T spacing(grid.spacing[axis]);
-    const T scaled = (position[axis] - T(grid.origin[axis])) / spacing;
-    const T face = select(motion[axis] > T(0.0), whole_below(scaled) + T(1.0), whole_above(scaled) - T(1.0));
-    const T length = ((face - scaled) * spacing / motion[axis]) + T(beyond_face);
-    longest = select((length < longest) & !(motion[axis] == T(0.0)), length, longest);
-  }
-  return longest;
-}
-
 /// The legs that are under way.
 class Company {
  public:
@@ -113,7 +87,7 @@ class Company {
   KERNEL_FUNCTION void step() {
     const T distance = magnitude(rest_), direction = select(rest_ < T(0.0), T(-1.0), T(1.0));
     T fresh = smaller(proposal_, distance);
-    if (!grid_.cubic) fresh = smaller(step_within_cells(grid_, state_, direction), fresh);
+    if (!grid_.cubic) fresh = smaller(step_within_cell(grid_, state_, direction), fresh);
     length_ = select(again_, length_, fresh);
     shortened_ = {again_.bits ? shortened_.bits : (length_ < proposal_).bits};
     State<T> next = state_;

@@ -121,22 +121,6 @@ KERNEL_FUNCTION void follow(const CurvatureChange<T> (&k)[4], const T& h, const 
   }
 }
 
-/// Longest step that stays in one cell of the map, along the tangent.
-template <class T>
-KERNEL_FUNCTION T longest_within_cell(const FieldGrid& grid, const State<T>& state, const T& direction) {
-  constexpr double overlap = 1e-6;  // mm; beyond the face, so that the next step begins in the next cell
-  const T position[3] = {state.x, state.y, state.z};
-  const T motion[3] = {direction * state.tx, direction * state.ty, direction};
-  T longest = T(grid.spacing[2]);
-  for (int axis = 0; axis < 3; ++axis) {
-    const T scaled = (position[axis] - grid.origin[axis]) / grid.spacing[axis];
-    const T face = select(motion[axis] > T(0.0), T(round_down(scaled) + 1.0), T(-round_down(T(-scaled)) - 1.0));
-    const T length = (face - scaled) * grid.spacing[axis] / motion[axis] + overlap;
-    longest = select((length < longest) & !(motion[axis] == T(0.0)), length, longest);
-  }
-  return longest;
-}
-
 /// Put ends that are a hair off their leaning plane onto it, with the derivatives of where they cross it.
 template <class T>
 KERNEL_FUNCTION Mask<T> land(const FieldGrid& grid, const T& turn, const Planes<T>& plane, State<T>& state,
@@ -171,26 +155,21 @@ KERNEL_FUNCTION Mask<T> land(const FieldGrid& grid, const T& turn, const Planes<
 template <class T>
 static Mask<T> propagate_with_jacobian(const FieldGrid& grid, const T& turn, const Planes<T>& plane, double tolerance,
                                        const Mask<T>& which, State<T>& state, Jacobian<T>& jacobian) {
-  constexpr int most_trials = 100000;
-  constexpr double shortest = 1e-3;  // mm; below it an error estimate is rounding
-  constexpr double steepest = 10.0;  // slope beyond which z is no useful variable
-  constexpr double close = 1e-6;     // mm; the last correction is a straight line
   const Mask<T> none = which & !which;
   for (int i = 0; i < 4; ++i) {
     for (int c = 0; c < 5; ++c) jacobian.of[i][c] = T(i == c ? 1.0 : 0.0);
   }
-  Mask<T> going = which, arrived = none, again = none, rejected = none, shortened = none;
+  Mask<T> going = which, there = none, again = none, rejected = none, shortened = none;
   T proposal = T(grid.spacing[2]), length = proposal;
-  for (int trial = 0; trial < most_trials; ++trial) {
-    const T rest = (plane.z0 + plane.dzdx * state.x + plane.dzdy * state.y - state.z) /
-                   (1.0 - plane.dzdx * state.tx - plane.dzdy * state.ty);
+  for (int trial = 0; trial < most_steps; ++trial) {
+    const T rest = distance_to(plane, state);
     const T distance = magnitude(rest);
     const T direction = side(rest);
-    arrived = arrived | (going & at_most(distance, T(close)));
-    going = going & (distance > T(close));  // not where it is no number
+    there = there | (going & at_most(distance, T(arrived)));
+    going = going & (distance > T(arrived));  // not where it is no number
     if (!any(going)) break;
     T fresh = smaller(distance, proposal);
-    if (!grid.cubic) fresh = smaller(fresh, longest_within_cell(grid, state, direction));
+    if (!grid.cubic) fresh = smaller(fresh, step_within_cell(grid, state, direction));
     length = select(again, length, fresh);
     shortened = (again & shortened) | ((length < proposal) & !again);
     rejected = again & rejected;
@@ -198,7 +177,7 @@ static Mask<T> propagate_with_jacobian(const FieldGrid& grid, const T& turn, con
     Step<T> step;
     try_step(grid, turn, state, h, step);
 
-    const Mask<T> tiny = at_most(length, T(shortest));
+    const Mask<T> tiny = at_most(length, T(shortest_step));
     const Mask<T> good = going & step.inside & (at_most(step.error, T(tolerance)) | tiny);
     const Mask<T> bad = going & !good;
     follow(step.k, h, good, jacobian);
@@ -207,7 +186,7 @@ static Mask<T> propagate_with_jacobian(const FieldGrid& grid, const T& turn, con
     state.tx = select(good, step.end.tx, state.tx);
     state.ty = select(good, step.end.ty, state.ty);
     state.z = select(good, step.end.z, state.z);
-    const Mask<T> flat = (magnitude(state.tx) < T(steepest)) & (magnitude(state.ty) < T(steepest));
+    const Mask<T> flat = (magnitude(state.tx) < T(steepest_path)) & (magnitude(state.ty) < T(steepest_path));
     going = going & (bad | flat) & !(bad & tiny);
 
     const T factor = 0.9 * root(root(T(tolerance / larger(step.error, T(1e-30)))));
@@ -221,8 +200,8 @@ static Mask<T> propagate_with_jacobian(const FieldGrid& grid, const T& turn, con
     again = bad;
     rejected = rejected | bad;
   }
-  if (plane.leans()) arrived = arrived & land(grid, turn, plane, state, jacobian);
-  return arrived;
+  if (plane.leans()) there = there & land(grid, turn, plane, state, jacobian);
+  return there;
 }
 
 }  // namespace parkf::transport

@@ -78,15 +78,15 @@ KERNEL_FUNCTION Mask<T> try_step(const FieldGrid& grid, const State<T>& from, co
 /// Longest step that stays in one cell of the map, along the tangent. The derivatives of a trilinear map jump
 /// at the faces of its cells, and a step across such a face loses its order.
 template <class T>
-KERNEL_FUNCTION double step_within_cell(const FieldGrid& grid, const State<T>& state, double direction) {
-  const double position[3] = {value(state.x), value(state.y), value(state.z)};
-  const double motion[3] = {direction * value(state.tx), direction * value(state.ty), direction};
-  double longest = grid.spacing[2];
+KERNEL_FUNCTION T step_within_cell(const FieldGrid& grid, const State<T>& state, const T& direction) {
+  const T position[3] = {state.x, state.y, state.z};
+  const T motion[3] = {direction * state.tx, direction * state.ty, direction};
+  T longest(grid.spacing[2]);
   for (int axis = 0; axis < 3; ++axis) {
-    if (motion[axis] == 0.0) continue;
-    const double scaled = (position[axis] - grid.origin[axis]) / grid.spacing[axis];
-    const double face = motion[axis] > 0.0 ? std::floor(scaled) + 1.0 : std::ceil(scaled) - 1.0;
-    longest = std::min(longest, ((face - scaled) * grid.spacing[axis] / motion[axis]) + beyond_face);
+    const T scaled = (position[axis] - grid.origin[axis]) / grid.spacing[axis];
+    const T face = select(motion[axis] > T(0.0), T(round_down(scaled) + 1.0), T(round_up(scaled) - 1.0));
+    const T length = (face - scaled) * grid.spacing[axis] / motion[axis] + beyond_face;
+    longest = select((length < longest) & !(motion[axis] == T(0.0)), length, longest);
   }
   return longest;
 }
@@ -127,7 +127,10 @@ bool propagate(const FieldGrid& grid, const Plane& plane, double tolerance, Stat
     const double direction = value(rest) < 0.0 ? -1.0 : 1.0;
     if (!(distance > arrived)) return settle(grid, rest, state);
     double length = std::min(distance, proposal);
-    if (!grid.cubic) length = std::min(length, step_within_cell(grid, state, direction));
+    if (!grid.cubic) {
+      const State<double> here{value(state.x), value(state.y), value(state.tx), value(state.ty), 0.0, value(state.z)};
+      length = std::min(length, step_within_cell(grid, here, direction));
+    }
     const bool shortened = length < proposal;
     bool rejected = false;
     State<T> next;
