@@ -1,4 +1,4 @@
-"""The full fit: Runge–Kutta through the field, every layer of material, energy loss, smoothing.
+"""The full fit in NumPy, on which the kernel's is measured: independent of it but for field and material.
 
 A forward filter finds q/p and the trajectory; it runs once more about what it found, for its χ². A backward
 filter, which starts anew behind the last layer, then has all hits when it is through the first: its state
@@ -9,14 +9,14 @@ import os
 
 import numpy as np
 import pyarrow as pa
+from full_gain import Estimate, changed_energy, on_plane
+from full_layers import Layer, layers_of
 from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.kalman.candidates import Candidates, from_arrow
 from parkf.kalman.fitted import Fitted
-from full_gain import Estimate, changed_energy, on_plane
-from full_layers import Layer, layers_of
 from parkf.transport import layer_effects, propagate
 
 F64 = NDArray[np.float64]

@@ -34,7 +34,7 @@ rule fit_full:
     output:
         f"{RESULTS}/fitted/full/{{sample}}.parquet",
     params:
-        code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", *TRANSPORT_KERNEL),
+        code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", "kernel/full_fit", *TRANSPORT_KERNEL),
     threads: 2
     log:
         f"{RESULTS}/logs/fit-full-{{sample}}.log",
