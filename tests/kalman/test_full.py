@@ -211,6 +211,12 @@ def test_an_unknown_build_is_refused(real, field):
         fit_full(real.geometry, field, real.candidates, build="v9")
 
 
+def test_hits_of_another_shape_are_refused(real, field):
+    short = tuple(rows[:, :3] for rows in real.candidates.ut)
+    with pytest.raises(ValueError, match=r"expected arrays of hits \(\d+, 4\)"):
+        fit_full(real.geometry, field, replace(real.candidates, ut=short))
+
+
 def test_bad_input_is_flagged_and_harms_no_neighbour(ideal, field):
     candidates = copy.deepcopy(ideal.candidates)
     candidates.qop[2] = np.nan

@@ -135,39 +135,83 @@ KERNEL_FUNCTION void spline_slopes(const T& t, T (&slope)[4]) {
   slope[2] = -slope[0] - slope[1] - slope[3];
 }
 
+/// The nodes from one below a cell to two above it along z, of the column that is i and j nodes from the one before it.
+template <class T>
+struct Columns {
+  const FieldGrid& grid;
+  const Places<T> x, y, z;
+  const bool inside;  // none of the nodes lies beyond the map
+
+  KERNEL_FUNCTION Columns(const FieldGrid& grid, const Cell<T>& cell)
+      : grid(grid),
+        x(whole_numbers(cell.node[0])),
+        y(whole_numbers(cell.node[1])),
+        z(whole_numbers(cell.node[2])),
+        inside(Number<T>::lanes > 1 && !at_edge(cell)) {}
+
+  /// Number 3 k + c is component c of node k.
+  KERNEL_FUNCTION void load(int i, int j, T (&numbers)[12]) const {
+    constexpr int lanes = Number<T>::lanes;
+    if constexpr (lanes > 1) {
+      if (inside) {
+        for (int piece = 0; piece < 3; ++piece) {
+          typename Lanes<float, lanes>::Vector four[4];
+          load_four<lanes>(
+              [&](int lane) {
+                return grid.node(static_cast<int>(x.at[lane]) - 1 + i, static_cast<int>(y.at[lane]) - 1 + j,
+                                 static_cast<int>(z.at[lane]) - 1) + 4 * piece;
+              },
+              four);
+          for (int n = 0; n < 4; ++n)
+            numbers[4 * piece + n] = T(__builtin_convertvector(four[n], typename T::Vector));
+        }
+        return;
+      }
+    }
+    alignas(64) double values[12][lanes];
+    for (int lane = 0; lane < lanes; ++lane) {
+      const float* column = grid.node(mirrored(x.at[lane] - 1 + i, grid.size[0]),
+                                      mirrored(y.at[lane] - 1 + j, grid.size[1]), 0);
+      for (int k = 0; k < 4; ++k) {
+        const float* node = column + 3 * mirrored(z.at[lane] - 1 + k, grid.size[2]);
+        for (int c = 0; c < 3; ++c) values[3 * k + c][lane] = node[c];
+      }
+    }
+    for (int n = 0; n < 12; ++n) __builtin_memcpy(&numbers[n], values[n], sizeof(T));
+  }
+
+ private:
+  /// Beyond the edges, as the coefficients were made (scipy.ndimage, mode "mirror").
+  KERNEL_FUNCTION static int mirrored(std::ptrdiff_t index, int size) {
+    const auto i = static_cast<int>(index);
+    return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
+  }
+
+  KERNEL_FUNCTION bool at_edge(const Cell<T>& cell) const {
+    bool result = false;
+    for (int axis = 0; axis < 3; ++axis)
+      result = result || any((cell.node[axis] < T(1.0)) | (cell.node[axis] > T(grid.size[axis] - 3.0)));
+    return result;
+  }
+};
+
 template <class T>
 KERNEL_FUNCTION void tricubic(const FieldGrid& grid, const Cell<T>& cell, T (&value)[3], T (&by_x)[3], T (&by_y)[3]) {
-  constexpr int lanes = Number<T>::lanes;
   T wx[4], wy[4], wz[4], sx[4], sy[4];
   spline_weights(cell.fraction[0], wx);
   spline_weights(cell.fraction[1], wy);
   spline_weights(cell.fraction[2], wz);
   spline_slopes(cell.fraction[0], sx);
   spline_slopes(cell.fraction[1], sy);
-  // Mirrored beyond the edges, as the coefficients were made (scipy.ndimage, mode "mirror").
-  const auto mirrored = [](std::ptrdiff_t index, int size) {
-    const auto i = static_cast<int>(index);
-    return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
-  };
-  const Places<T> x = whole_numbers(cell.node[0]), y = whole_numbers(cell.node[1]), z = whole_numbers(cell.node[2]);
+  const Columns<T> columns(grid, cell);
   for (int c = 0; c < 3; ++c) value[c] = by_x[c] = by_y[c] = T(0.0);
   for (int i = 0; i < 4; ++i) {
     T plane[3] = {T(0.0), T(0.0), T(0.0)}, slope[3] = {T(0.0), T(0.0), T(0.0)};
     for (int j = 0; j < 4; ++j) {
-      // Four nodes of three components of each lane.
-      alignas(64) double numbers[12][lanes];
-      for (int lane = 0; lane < lanes; ++lane) {
-        const float* column =
-            grid.node(mirrored(x.at[lane] - 1 + i, grid.size[0]), mirrored(y.at[lane] - 1 + j, grid.size[1]), 0);
-        for (int k = 0; k < 4; ++k) {
-          const float* node = column + 3 * mirrored(z.at[lane] - 1 + k, grid.size[2]);
-          for (int c = 0; c < 3; ++c) numbers[3 * k + c][lane] = node[c];
-        }
-      }
+      T b[12];
+      columns.load(i, j, b);
       for (int c = 0; c < 3; ++c) {
-        T b[4];
-        for (int k = 0; k < 4; ++k) __builtin_memcpy(&b[k], numbers[3 * k + c], sizeof(T));
-        const T sum = wz[0] * b[0] + wz[1] * b[1] + wz[2] * b[2] + wz[3] * b[3];
+        const T sum = wz[0] * b[c] + wz[1] * b[3 + c] + wz[2] * b[6 + c] + wz[3] * b[9 + c];
         plane[c] = plane[c] + wy[j] * sum;
         slope[c] = slope[c] + sy[j] * sum;
       }
