@@ -28,6 +28,7 @@ def printed_by(folder, number, options):
     return subprocess.run([program], check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 def test_the_kernel_is_clean_and_lanes_give_the_scalars_bits(tmp_path):
     alone = printed_by(tmp_path, "double", ["-fsanitize=address,undefined"])
