@@ -63,8 +63,14 @@ struct Tube {
 
 struct Detector {
   std::vector<Material> materials;
+  std::vector<ScatteringShape> shapes;  // of the materials
   std::vector<Surface> surfaces;  // ascending z
   std::vector<Tube> tubes;
+
+  void add(const Material& material) {
+    materials.push_back(material);
+    shapes.emplace_back(material);
+  }
 };
 
 }  // namespace parkf::transport

@@ -99,17 +99,33 @@ KERNEL_FUNCTION T highland(const T& thickness, const T& whole, const T& p, const
   return 13.6 / p * root(T(thickness / beta2)) * (1.0 + 0.038 * logarithm(T(whole / beta2)));
 }
 
-/// Space angle of a scattering whose core has the projected width `core`: mixture of a normal core and a tail
-/// (Fruehwirth and Liendl, Comput. Phys. Commun. 141 (2001) 230).
-inline double scattering_angle(const Material& material, double thickness, double beta2, double core,
+/// What of a material shapes the tail of its scattering (Fruehwirth and Liendl, Comput. Phys. Commun. 141 (2001) 230).
+struct ScatteringShape {
+  double thick;       // in radiation lengths over beta2, from here on without single scatters
+  double log_charge;  // of the atomic number
+  double cube_root, per_scatter, rho, log_rho, tenth_root;
+
+  explicit ScatteringShape(const Material& material) {
+    const double charge = material.atomic_number;
+    thick = 0.6 / std::pow(charge, 0.6);
+    log_charge = std::log(charge);
+    cube_root = std::cbrt(charge);
+    per_scatter = (charge + 1.0) * std::log(287.0 / std::sqrt(charge));
+    rho = 41000.0 / std::cbrt(charge * charge);
+    log_rho = std::log(rho);
+    tenth_root = std::pow(charge, 0.1);
+  }
+};
+
+/// Space angle of a scattering whose core has the projected width `core`: mixture of a normal core and a tail.
+inline double scattering_angle(const ScatteringShape& shape, double thickness, double beta2, double core,
                                Random& random) {
-  const double charge = material.atomic_number;
   const double reduced = thickness / beta2;
   const double choice = random.uniform();
   const double u = random.uniform();
-  if (reduced > 0.6 / std::pow(charge, 0.6)) {  // thick: two normal components
+  if (reduced > shape.thick) {  // two normal components
     const double d1 = std::log(reduced);
-    const double d2 = d1 + std::log(charge) * (2.0 / 3.0);
+    const double d2 = d1 + shape.log_charge * (2.0 / 3.0);
     const double core_variance = (-1.843e-3 * d1 + 3.347e-2) * d1 + 8.471e-1;
     const double tail = d2 < 0.5 ? (6.096e-4 * d2 + 6.348e-3) * d2 + 4.841e-2
                                  : (-5.729e-3 * d2 + 1.106e-1) * d2 - 1.908e-2;
@@ -118,11 +134,9 @@ inline double scattering_angle(const Material& material, double thickness, doubl
     return core * std::sqrt(-2.0 * variance * std::log(u));
   }
   // Thin: a normal core and a tail falling with the fourth power, from single scatters off nuclei.
-  const double scatters =
-      reduced * 1.587e7 * std::cbrt(charge) / ((charge + 1.0) * std::log(287.0 / std::sqrt(charge)));
-  const double rho = 41000.0 / std::cbrt(charge * charge);
-  const double b = rho / std::sqrt(scatters * (std::log(rho) - 0.5));
-  const double n = std::pow(charge, 0.1) * std::log(scatters);
+  const double scatters = reduced * 1.587e7 * shape.cube_root / shape.per_scatter;
+  const double b = shape.rho / std::sqrt(scatters * (shape.log_rho - 0.5));
+  const double n = shape.tenth_root * std::log(scatters);
   const double core_variance = (5.783e-4 * n + 3.803e-2) * n + 1.827e-1;
   const double a = (((-4.590e-5 * n + 1.330e-3) * n - 1.355e-2) * n + 9.828e-2) * n + 2.822e-1;
   const double tail = (1.0 - core_variance) / (a * a * (std::log(b / a) - 0.5) - core_variance);
