@@ -71,14 +71,6 @@ def propagate_with_jacobian(
     tolerance: float,
     threads: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]: ...
-def layer_effects(
-    material: Material,
-    path: NDArray[np.float64],
-    momentum: NDArray[np.float64],
-    *,
-    mass: float,
-    share: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def track_through(
     field: Field,
     detector: Detector,

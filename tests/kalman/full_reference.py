@@ -1,4 +1,4 @@
-"""The full fit: Runge–Kutta through the field, every layer of material, energy loss, smoothing.
+"""The full fit in NumPy, on which the kernel's is measured: independent of it but for field and material.
 
 A forward filter finds q/p and the trajectory; it runs once more about what it found, for its χ². A backward
 filter, which starts anew behind the last layer, then has all hits when it is through the first: its state
@@ -9,15 +9,16 @@ import os
 
 import numpy as np
 import pyarrow as pa
+from full_gain import Estimate, changed_energy, on_plane
+from full_layers import Layer, layers_of
+from full_material import layer_effects
 from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.kalman.candidates import Candidates, from_arrow
 from parkf.kalman.fitted import Fitted
-from full_gain import Estimate, changed_energy, on_plane
-from full_layers import Layer, layers_of
-from parkf.transport import layer_effects, propagate
+from parkf.transport import propagate
 
 F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -181,7 +182,7 @@ class _Fit:
         _, dzdx, dzdy = layer.plane.T
         normal = np.sqrt(1.0 + dzdx**2 + dzdy**2)
         path = layer.thickness * np.sqrt(1.0 + tx**2 + ty**2) * normal / np.abs(1.0 - dzdx * tx - dzdy * ty)
-        angle, loss = layer_effects(layer.material, path, 1.0 / np.abs(self.reference), mass=PION, share=0.5)
+        angle, loss = layer_effects(layer.material, path, 1.0 / np.abs(self.reference), PION, share=0.5)
         self._apply(estimate, angle, direction * loss, thick)
 
     def _apply(self, estimate: Estimate, angle: F64, loss: F64, where: Bool) -> None:
@@ -208,7 +209,7 @@ class _Fit:
             crossed &= self.alive
             path = tube.thickness * np.sqrt(1.0 + (estimate.state[:, 2:4] ** 2).sum(1))
             material = self.geometry.description.materials[tube.material]
-            angle, loss = layer_effects(material, path, 1.0 / np.abs(self.reference), mass=PION)
+            angle, loss = layer_effects(material, path, 1.0 / np.abs(self.reference), PION)
             self._apply(estimate, angle, -loss, crossed)
         beam = self.geometry.beam
         x, y, tx, ty = estimate.state[:, :4].T

@@ -1,5 +1,4 @@
-// Python module parkf._full_fit: the full fit of batches. The Python side (parkf.kalman.reference) checks shapes and
-// types before it calls.
+// Python module parkf._full_fit: the full fit of batches; parkf.kalman.reference is its front.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -50,9 +49,18 @@ const Build& build_named(const std::string& name) {
   throw std::invalid_argument("build '" + name + "' is unknown or beyond this machine");
 }
 
+void expect(bool ok, const std::string& what) {
+  if (!ok) throw std::invalid_argument("candidates: " + what);
+}
+
 template <std::size_t quantities>
-void take(const std::array<In<double, 2>, quantities>& hits, const double* (&rows)[quantities]) {
-  for (std::size_t q = 0; q < quantities; ++q) rows[q] = hits[q].data();
+void take(const std::array<In<double, 2>, quantities>& hits, std::size_t count, std::size_t slots,
+          const double* (&rows)[quantities]) {
+  for (std::size_t q = 0; q < quantities; ++q) {
+    expect(hits[q].shape(0) == count && hits[q].shape(1) == slots,
+           "expected arrays of hits (" + std::to_string(count) + ", " + std::to_string(slots) + ")");
+    rows[q] = hits[q].data();
+  }
 }
 
 /// A NumPy array (rows, count) that owns its memory.
@@ -75,9 +83,10 @@ nb::tuple fit(const transport::Field& field, const transport::Detector& detector
               {static_cast<long>(count), polarity.data(), qop.data(), velo_n.data(), {}, {}, {}},
               numbers.get(),
               integers.get()};
-  take(velo, batch.tracks.velo);
-  take(ut, batch.tracks.ut);
-  take(scifi, batch.tracks.scifi);
+  expect(polarity.shape(0) == count && velo_n.shape(0) == count, "arrays differ in length");
+  take(velo, count, velo_slots, batch.tracks.velo);
+  take(ut, count, ut_layers, batch.tracks.ut);
+  take(scifi, count, scifi_layers, batch.tracks.scifi);
   {
     nb::gil_scoped_release released;
     parkf::for_blocks(count, static_cast<std::size_t>(chosen.lanes), threads, [&](std::size_t begin, std::size_t end) {

@@ -128,20 +128,6 @@ nb::tuple propagate_with_jacobian(const Field& field, Columns states, Column z, 
                         owned(std::move(ok), {count}), owned(std::move(jacobians), {count, 5, 5}));
 }
 
-nb::tuple layer_effects(const transport::Material& material, Column path, Column momentum, double mass, double share) {
-  const std::size_t count = path.shape(0);
-  auto angle = std::make_unique<double[]>(count);
-  auto loss = std::make_unique<double[]>(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const double p = momentum.data()[i];
-    const transport::Kinematics kinematics(p, mass);
-    const double whole = path.data()[i] / material.radiation_length;
-    angle[i] = whole > 0.0 ? transport::highland(share * whole, whole, p, kinematics.beta2) : 0.0;
-    loss[i] = transport::mean_loss(material, share * path.data()[i], kinematics);
-  }
-  return nb::make_tuple(owned(std::move(angle), {count}), owned(std::move(loss), {count}));
-}
-
 nb::dict track_through(const Field& field, const transport::Detector& detector, Numbers event, Numbers number,
                        Columns properties, std::uint64_t seed, double tolerance, double least_momentum, double steepest,
                        int fewest_planes, double velo_end, int last_plane, int threads, const std::string& build) {
@@ -266,8 +252,6 @@ NB_MODULE(_transport, module) {
              nb::arg("tolerance"), nb::arg("threads"), nb::arg("build") = "");
   module.def("propagate_with_jacobian", &propagate_with_jacobian, nb::arg("field"), nb::arg("states"), nb::arg("z"),
              nb::arg("planes"), nb::arg("tolerance"), nb::arg("threads"));
-  module.def("layer_effects", &layer_effects, nb::arg("material"), nb::arg("path"), nb::arg("momentum"),
-             nb::kw_only(), nb::arg("mass"), nb::arg("share"));
   module.def("track_through", &track_through, nb::arg("field"), nb::arg("detector"), nb::arg("event"),
              nb::arg("particle"), nb::arg("properties"), nb::kw_only(), nb::arg("seed"), nb::arg("tolerance"),
              nb::arg("least_momentum"), nb::arg("steepest"), nb::arg("fewest_planes"), nb::arg("velo_end"),

@@ -62,10 +62,11 @@ struct Estimate {
   }
 
   /// Replace q/p near `from` by what it becomes, `to`, with this derivative.
-  KERNEL_FUNCTION void change_qop(const T& from, const T& to, const T& derivative) {
-    state[QOP] = to + derivative * (state[QOP] - from);
-    for (int i = 0; i < 4; ++i) c(QOP, i) = c(QOP, i) * derivative;
-    c(QOP, QOP) = c(QOP, QOP) * derivative * derivative;
+  KERNEL_FUNCTION void change_qop(const T& from, const T& to, const T& derivative, const Mask<T>& where) {
+    const T factor = select(where, derivative, T(1.0));
+    state[QOP] = select(where, T(to + factor * (state[QOP] - from)), state[QOP]);
+    for (int i = 0; i < 4; ++i) c(QOP, i) = c(QOP, i) * factor;
+    c(QOP, QOP) = c(QOP, QOP) * factor * factor;
   }
 
   /// Move where `moved` holds: `from` was carried to `to` with these derivatives by x, y, … at its z.

@@ -152,7 +152,7 @@ class Filter {
     const T loss = select(where, forward ? mean : -mean, T(0.0));
     T derivative;
     const T changed = select(where, changed_energy(reference_, loss, pion, derivative), reference_);
-    result_.estimate.change_qop(reference_, changed, select(where, derivative, T(1.0)));
+    result_.estimate.change_qop(reference_, changed, derivative, where);
     reference_ = changed;
     loss_ += loss;
   }

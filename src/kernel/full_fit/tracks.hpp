@@ -44,13 +44,26 @@ struct Tracks {
 
   /// Tracks begin, begin + 1, …; the last of all again in the lanes beyond.
   KERNEL_FUNCTION Tracks(const Way& way, const Rows& rows, long begin) : way(way) {
+    VeloVisits visits[lanes];
     for (int lane = 0; lane < lanes; ++lane) {
       const long row = begin + lane < rows.count ? begin + lane : rows.count - 1;
-      read_velo(rows, row, lane);
       polarity.lane[lane] = rows.polarity[row];
       qop.lane[lane] = rows.qop[row];
+      read_velo(rows, row, lane, visits[lane]);
       read_strips(rows.ut, row, lane, ut);
       read_strips(rows.scifi, row, lane, scifi);
+      if (visits[lane].count > velo_count) velo_count = visits[lane].count;
+    }
+    for (int slot = 0; slot < velo_count; ++slot) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        const bool present = slot < visits[lane].count;
+        const VeloVisit visit = present ? visits[lane].of[slot] : VeloVisit{0.0, 0.0, 0.0, false};
+        velo[slot].x.lane[lane] = visit.x;
+        velo[slot].y.lane[lane] = visit.y;
+        velo[slot].z.lane[lane] = visit.z;
+        velo[slot].hit.lane[lane] = visit.hit ? 1.0 : 0.0;
+        velo[slot].present.lane[lane] = present ? 1.0 : 0.0;
+      }
     }
   }
 
@@ -82,7 +95,7 @@ struct Tracks {
   }
 
  private:
-  KERNEL_FUNCTION void read_velo(const Rows& rows, long row, int lane) {
+  KERNEL_FUNCTION void read_velo(const Rows& rows, long row, int lane, VeloVisits& visits) {
     const double* hits[3];
     for (int i = 0; i < 3; ++i) hits[i] = rows.velo[i] + row * velo_slots;
     const int number = rows.velo_n[row];
@@ -92,25 +105,7 @@ struct Tracks {
       first[i].lane[lane] = hits[i][0];
       last[i].lane[lane] = hits[i][used > 0 ? used - 1 : 0];
     }
-    VeloVisits visits;
     visit_velo(way, hits[0], hits[1], hits[2], used, visits);
-    const int before = velo_count;
-    if (visits.count > velo_count) velo_count = visits.count;
-    for (int slot = before; slot < velo_count; ++slot) {
-      for (int other = 0; other < lane; ++other) put(slot, other, {0.0, 0.0, 0.0, false}, false);
-    }
-    for (int slot = 0; slot < velo_count; ++slot) {
-      const bool present = slot < visits.count;
-      put(slot, lane, present ? visits.of[slot] : VeloVisit{0.0, 0.0, 0.0, false}, present);
-    }
-  }
-
-  KERNEL_FUNCTION void put(int slot, int lane, const VeloVisit& visit, bool present) {
-    velo[slot].x.lane[lane] = visit.x;
-    velo[slot].y.lane[lane] = visit.y;
-    velo[slot].z.lane[lane] = visit.z;
-    velo[slot].hit.lane[lane] = visit.hit ? 1.0 : 0.0;
-    velo[slot].present.lane[lane] = present ? 1.0 : 0.0;
   }
 
   template <int layers>

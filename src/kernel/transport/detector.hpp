@@ -47,7 +47,7 @@ struct Surface {
     const T u = map[0] * dx + map[1] * dy - shear * v;
     const Mask<T> outside_hole = !((magnitude(u) < T(hole_u)) & (magnitude(v) < T(hole_v)));
     if (panels.empty()) return outside_hole;
-    Mask<T> on_panel = panels.front().contains(u, v);
+    Mask<T> on_panel = u < u;  // on none so far
     for (const Panel& panel : panels) on_panel = on_panel | panel.contains(u, v);
     return outside_hole & on_panel;
   }

@@ -125,12 +125,6 @@ KERNEL_FUNCTION void trilinear(const FieldGrid& grid, const Cell<T>& cell, T (&v
   }
 }
 
-KERNEL_FUNCTION double lane_of(double number, int) { return number; }
-template <int N>
-KERNEL_FUNCTION double lane_of(const Lanes<double, N>& numbers, int lane) {
-  return numbers.v[lane];
-}
-
 /// Derivatives of the four cubic B-spline weights.
 template <class T>
 KERNEL_FUNCTION void spline_slopes(const T& t, T (&slope)[4]) {
@@ -141,69 +135,92 @@ KERNEL_FUNCTION void spline_slopes(const T& t, T (&slope)[4]) {
   slope[2] = -slope[0] - slope[1] - slope[3];
 }
 
-/// The components of a field, side by side as a map's nodes hold them; the fourth number is of no use.
-struct Components {
-  typedef float Floats __attribute__((vector_size(16)));
-  typedef double Doubles __attribute__((vector_size(32)));
+/// The nodes from one below a cell to two above it along z, of the column that is i and j nodes from the one before it.
+template <class T>
+struct Columns {
+  const FieldGrid& grid;
+  const Places<T> x, y, z;
+  const bool inside;  // none of the nodes lies beyond the map
 
-  /// Four nodes that follow each other in z, which are twelve numbers in a row, with their weights.
-  KERNEL_FUNCTION static Doubles along_z(const float* node, const double (&weight)[4]) {
-    Floats a, b, c;
-    __builtin_memcpy(&a, node, sizeof a);
-    __builtin_memcpy(&b, node + 4, sizeof b);
-    __builtin_memcpy(&c, node + 8, sizeof c);
-    const Floats second = __builtin_shufflevector(a, b, 3, 4, 5, 5), third = __builtin_shufflevector(b, c, 2, 3, 4, 4),
-                 fourth = __builtin_shufflevector(c, c, 1, 2, 3, 3);
-    return weight[0] * __builtin_convertvector(a, Doubles) + weight[1] * __builtin_convertvector(second, Doubles) +
-           weight[2] * __builtin_convertvector(third, Doubles) + weight[3] * __builtin_convertvector(fourth, Doubles);
+  KERNEL_FUNCTION Columns(const FieldGrid& grid, const Cell<T>& cell)
+      : grid(grid),
+        x(whole_numbers(cell.node[0])),
+        y(whole_numbers(cell.node[1])),
+        z(whole_numbers(cell.node[2])),
+        inside(Number<T>::lanes > 1 && !at_edge(cell)) {}
+
+  /// Number 3 k + c is component c of node k.
+  KERNEL_FUNCTION void load(int i, int j, T (&numbers)[12]) const {
+    constexpr int lanes = Number<T>::lanes;
+    if constexpr (lanes > 1) {
+      if (inside) {
+        for (int piece = 0; piece < 3; ++piece) {
+          typename Lanes<float, lanes>::Vector four[4];
+          load_four<lanes>(
+              [&](int lane) {
+                return grid.node(static_cast<int>(x.at[lane]) - 1 + i, static_cast<int>(y.at[lane]) - 1 + j,
+                                 static_cast<int>(z.at[lane]) - 1) + 4 * piece;
+              },
+              four);
+          for (int n = 0; n < 4; ++n)
+            numbers[4 * piece + n] = T(__builtin_convertvector(four[n], typename T::Vector));
+        }
+        return;
+      }
+    }
+    alignas(64) double values[12][lanes];
+    for (int lane = 0; lane < lanes; ++lane) {
+      const float* column = grid.node(mirrored(x.at[lane] - 1 + i, grid.size[0]),
+                                      mirrored(y.at[lane] - 1 + j, grid.size[1]), 0);
+      for (int k = 0; k < 4; ++k) {
+        const float* node = column + 3 * mirrored(z.at[lane] - 1 + k, grid.size[2]);
+        for (int c = 0; c < 3; ++c) values[3 * k + c][lane] = node[c];
+      }
+    }
+    for (int n = 0; n < 12; ++n) __builtin_memcpy(&numbers[n], values[n], sizeof(T));
   }
 
-  KERNEL_FUNCTION static Doubles at(const float* node) { return Doubles{node[0], node[1], node[2], 0.0}; }
+ private:
+  /// Beyond the edges, as the coefficients were made (scipy.ndimage, mode "mirror").
+  KERNEL_FUNCTION static int mirrored(std::ptrdiff_t index, int size) {
+    const auto i = static_cast<int>(index);
+    return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
+  }
+
+  KERNEL_FUNCTION bool at_edge(const Cell<T>& cell) const {
+    bool result = false;
+    for (int axis = 0; axis < 3; ++axis)
+      result = result || any((cell.node[axis] < T(1.0)) | (cell.node[axis] > T(grid.size[axis] - 3.0)));
+    return result;
+  }
 };
 
 template <class T>
 KERNEL_FUNCTION void tricubic(const FieldGrid& grid, const Cell<T>& cell, T (&value)[3], T (&by_x)[3], T (&by_y)[3]) {
-  constexpr int lanes = Number<T>::lanes;
-  // Mirrored beyond the edges, as the coefficients were made (scipy.ndimage, mode "mirror").
-  const auto mirrored = [](int index, int size) {
-    return index < 0 ? -index : index >= size ? 2 * (size - 1) - index : index;
-  };
-  const Places<T> xs = whole_numbers(cell.node[0]), ys = whole_numbers(cell.node[1]), zs = whole_numbers(cell.node[2]);
-  double values[3][lanes], by_xs[3][lanes], by_ys[3][lanes];
-  for (int lane = 0; lane < lanes; ++lane) {
-    const int x = static_cast<int>(xs.at[lane]), y = static_cast<int>(ys.at[lane]), z = static_cast<int>(zs.at[lane]);
-    double wx[4], wy[4], wz[4], sx[4], sy[4];
-    spline_weights(lane_of(cell.fraction[0], lane), wx);
-    spline_weights(lane_of(cell.fraction[1], lane), wy);
-    spline_weights(lane_of(cell.fraction[2], lane), wz);
-    spline_slopes(lane_of(cell.fraction[0], lane), sx);
-    spline_slopes(lane_of(cell.fraction[1], lane), sy);
-    const bool inner = z > 0 && z < grid.size[2] - 2;
-    Components::Doubles sum_value{}, sum_by_x{}, sum_by_y{};
-    for (int i = 0; i < 4; ++i) {
-      Components::Doubles plane{}, slope{};
-      for (int j = 0; j < 4; ++j) {
-        const float* column = grid.node(mirrored(x - 1 + i, grid.size[0]), mirrored(y - 1 + j, grid.size[1]), 0);
-        const auto node = [&](int k) { return Components::at(column + 3 * mirrored(z - 1 + k, grid.size[2])); };
-        const auto sum = inner ? Components::along_z(column + 3 * (z - 1), wz)
-                               : wz[0] * node(0) + wz[1] * node(1) + wz[2] * node(2) + wz[3] * node(3);
-        plane = plane + wy[j] * sum;
-        slope = slope + sy[j] * sum;
+  T wx[4], wy[4], wz[4], sx[4], sy[4];
+  spline_weights(cell.fraction[0], wx);
+  spline_weights(cell.fraction[1], wy);
+  spline_weights(cell.fraction[2], wz);
+  spline_slopes(cell.fraction[0], sx);
+  spline_slopes(cell.fraction[1], sy);
+  const Columns<T> columns(grid, cell);
+  for (int c = 0; c < 3; ++c) value[c] = by_x[c] = by_y[c] = T(0.0);
+  for (int i = 0; i < 4; ++i) {
+    T plane[3] = {T(0.0), T(0.0), T(0.0)}, slope[3] = {T(0.0), T(0.0), T(0.0)};
+    for (int j = 0; j < 4; ++j) {
+      T b[12];
+      columns.load(i, j, b);
+      for (int c = 0; c < 3; ++c) {
+        const T sum = wz[0] * b[c] + wz[1] * b[3 + c] + wz[2] * b[6 + c] + wz[3] * b[9 + c];
+        plane[c] = plane[c] + wy[j] * sum;
+        slope[c] = slope[c] + sy[j] * sum;
       }
-      sum_value = sum_value + wx[i] * plane;
-      sum_by_x = sum_by_x + sx[i] * plane;
-      sum_by_y = sum_by_y + wx[i] * slope;
     }
     for (int c = 0; c < 3; ++c) {
-      values[c][lane] = sum_value[c];
-      by_xs[c][lane] = sum_by_x[c];
-      by_ys[c][lane] = sum_by_y[c];
+      value[c] = value[c] + wx[i] * plane[c];
+      by_x[c] = by_x[c] + sx[i] * plane[c];
+      by_y[c] = by_y[c] + wx[i] * slope[c];
     }
-  }
-  for (int c = 0; c < 3; ++c) {
-    __builtin_memcpy(&value[c], values[c], sizeof(T));
-    __builtin_memcpy(&by_x[c], by_xs[c], sizeof(T));
-    __builtin_memcpy(&by_y[c], by_ys[c], sizeof(T));
   }
 }
 

@@ -72,7 +72,8 @@ inline double landau(Random& random) {
 
 /// The loss of one particle in MeV: Landau about the mean, cut where the mean of what is left is Bethe's;
 /// normal where many collisions near the largest transfer occur.
-inline double sampled_loss(const Material& material, double length, const Kinematics<double>& kinematics, Random& random) {
+inline double sampled_loss(const Material& material, double length, const Kinematics<double>& kinematics,
+                           Random& random) {
   const double mean = mean_loss(material, length, kinematics);
   const double scale = landau_scale(material, length, kinematics);
   const double kappa_ratio = scale / kinematics.most_transfer;

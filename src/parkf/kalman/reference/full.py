@@ -9,6 +9,7 @@ import os
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from parkf import _full_fit
 from parkf.detector.field import FieldMap
@@ -51,6 +52,10 @@ def fit_full(
     tracks = (
         candidates if isinstance(candidates, Candidates) else from_arrow(candidates, np.dtype(np.float64))
     )
+
+    def doubles(rows: NDArray) -> NDArray[np.float64]:
+        return np.ascontiguousarray(rows, dtype=np.float64)
+
     numbers, integers = _full_fit.fit(
         field.for_polarity(-1),
         compiled_detector(geometry),
@@ -59,12 +64,12 @@ def fit_full(
         velo_sigma=geometry.velo.resolution,
         beam_x=geometry.beam.x,
         beam_y=geometry.beam.y,
-        polarity=tracks.polarity.astype(np.float64),
-        qop=tracks.qop.astype(np.float64),
-        velo_n=tracks.velo_n,
-        velo=[rows.astype(np.float64) for rows in tracks.velo],
-        ut=[rows.astype(np.float64) for rows in tracks.ut],
-        scifi=[rows.astype(np.float64) for rows in tracks.scifi],
+        polarity=doubles(tracks.polarity),
+        qop=doubles(tracks.qop),
+        velo_n=np.ascontiguousarray(tracks.velo_n),
+        velo=[doubles(rows) for rows in tracks.velo],
+        ut=[doubles(rows) for rows in tracks.ut],
+        scifi=[doubles(rows) for rows in tracks.scifi],
         build=build,
         threads=threads or os.cpu_count() or 1,
     )
