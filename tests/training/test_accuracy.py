@@ -13,7 +13,8 @@ from parkf.training.accuracy_table import accuracy_table
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.momentum import momentum_bins
 from parkf.training.result import FitResult, SetResult
-from parkf.training.rows import StoredRows
+from parkf.training.rows import StoredRows, read_batches, select
+from parkf.training.stiff import LEAST, _stiffest
 
 
 @pytest.fixture(scope="module")
@@ -223,3 +224,16 @@ def test_planes_of_another_detector_are_refused(magnet):
     rows = _uttf_rows() | {"z1": np.full(3, 7830.0)}
     with pytest.raises(ParkfError, match=r"column z1 has 7830\.0 to 7830\.0, the table's z_out is 7826\.0"):
         through_magnet(step, magnet, rows, p)
+
+
+def test_the_stiffest_rows_are_found_batch_by_batch(run, monkeypatch):
+    """As many as are wanted of each set, whichever batch they came in; of equal ones the first."""
+    step = STEPS["UT"]
+    (whole,) = read_batches(run / "datasets/UT.parquet")
+    monkeypatch.setattr("parkf.training.rows.BATCH", 1000)
+    monkeypatch.setattr("parkf.training.stiff.LARGEST", 50)
+    for number, found in enumerate(_stiffest(run / "datasets/UT.parquet", step)):
+        hard = select(whole, (whole["set"] == number) & (np.abs(whole["qop"]) < 1 / LEAST))
+        first = np.argsort(np.abs(hard["qop"]), kind="stable")[:50]
+        np.testing.assert_array_equal(found["event"], hard["event"][first])
+        assert len(found["event"]) == 50

@@ -62,7 +62,7 @@ def test_names_of_parts():
 
 
 def test_more_parts_than_sets(dataset):
-    with pytest.raises(ParkfError, match="step UT has 6 parameter sets, expected no more than as many parts"):
+    with pytest.raises(ParkfError, match="step UT: 7 parts, expected at most 6, one for each parameter set"):
         train_part(dataset, "UT", Part(1, 7), forms="improved")
 
 

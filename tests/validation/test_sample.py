@@ -7,7 +7,7 @@ import pytest
 
 from parkf.errors import ParkfError
 from parkf.tables import CANDIDATES, FATES, FITTED, PARTICLES
-from parkf.validation.sample import load_sample
+from parkf.validation.sample import load_sample, scratch_bytes
 from parkf.validation.truth import EVENTS_AT_ONCE, Files
 
 SEED = 17
@@ -145,3 +145,12 @@ def test_an_empty_sample_is_refused(frames, tmp_path):
     files = write_all({name: frame.iloc[:0] for name, frame in frames.items()}, tmp_path / "none")
     with pytest.raises(ParkfError, match="no candidates"):
         load_sample([Files(**files)])
+
+
+def test_scratch_space_is_what_is_said(frames, tmp_path, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    sample = load_sample([Files(**write_all(frames, tmp_path / "one"))])
+    used = sum(path.stat().st_size for path in scratch.rglob("*") if path.is_file())
+    assert used == scratch_bytes(len(sample.rows))

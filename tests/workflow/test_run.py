@@ -1,5 +1,6 @@
 """The whole chain on the smoke configuration: what it leaves, and what a change makes run again."""
 
+import re
 import shutil
 
 import pytest
@@ -37,6 +38,15 @@ def test_every_gate_finds_its_figure(finished):
 
 def test_nothing_to_do_afterwards(finished):
     assert finished.would_run() == {}
+
+
+def test_sets_of_a_step_are_shared_out(project):
+    """Steps of two sets and more are trained in as many jobs as asked for, or as they have sets."""
+    done = project.snakemake("--cores", "1", "--dry-run", "--set-scatter", "sets=4")
+    assert done.returncode == 0, done.stderr
+    jobs = dict(re.findall(r"^(train\w*|join_fits) +(\d+)$", done.stdout + done.stderr, re.M))
+    # V and BEAM have two sets each, UT has six, T eleven.
+    assert jobs == {"train": "3", "train_part": "12", "join_fits": "4"}
 
 
 def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):

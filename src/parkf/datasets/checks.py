@@ -19,7 +19,7 @@ from parkf.tables import STEP_DATA
 FEWEST_ROWS = 100
 """Rows of a set below which its parameters cannot be fitted."""
 
-_BATCH = 1 << 17
+_BATCH = 1 << 14
 _POSITION_MAX = 10_000.0
 _Z_RANGE = (-2_000.0, 13_000.0)
 _SLOPE_MAX = 2.0

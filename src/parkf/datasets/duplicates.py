@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from parkf.tables import STEP_DATA
 
 KEY = ("event", "particle", "polarity", "set", "z0", "z1")
-# Rows of a scratch file, on average.
-ROWS_OF_FILE = 1 << 20
+# Rows of a scratch file, on average, and rows that are dealt together.
+ROWS_OF_FILE = 1 << 17
 _ENTRY = np.dtype(
     [(name, kind.to_pandas_dtype()) for name, kind in STEP_DATA.columns if name in KEY] + [("row", np.int64)]
 )
@@ -40,6 +40,7 @@ class Duplicates:
     def __init__(self, rows: int) -> None:
         self._count = max(1, -(-rows // ROWS_OF_FILE))
         self._folder = TemporaryDirectory(prefix="parkf-")
+        self._waiting: list[NDArray] = []
 
     def __enter__(self) -> "Duplicates":
         return self
@@ -55,6 +56,24 @@ class Duplicates:
         for name in KEY:
             entries[name] = columns[name]
         entries["row"] = np.arange(begin, begin + len(entries))
+        self._waiting.append(entries)
+        if sum(map(len, self._waiting)) >= ROWS_OF_FILE:
+            self._deal()
+
+    def first(self) -> tuple[int, int] | None:
+        """Give two rows that are the same, the earlier one first; None where there are none."""
+        self._deal()
+        for file in range(self._count):
+            if self._path(file).is_file():
+                pair = _equal(np.fromfile(self._path(file), _ENTRY))
+                if pair is not None:
+                    return pair
+        return None
+
+    def _deal(self) -> None:
+        """Write what waits to the files."""
+        entries = np.concatenate([np.empty(0, _ENTRY), *self._waiting])
+        self._waiting = []
         number = _hash(entries) % np.uint64(self._count)
         order = np.argsort(number, kind="stable")
         ends = np.searchsorted(number[order], np.arange(self._count + 1, dtype=np.uint64))
@@ -62,15 +81,6 @@ class Duplicates:
             if first < last:
                 with self._path(file).open("ab") as stream:
                     entries[order[first:last]].tofile(stream)
-
-    def first(self) -> tuple[int, int] | None:
-        """Give two rows that are the same, the earlier one first; None where there are none."""
-        for file in range(self._count):
-            if self._path(file).is_file():
-                pair = _equal(np.fromfile(self._path(file), _ENTRY))
-                if pair is not None:
-                    return pair
-        return None
 
     def _path(self, file: int) -> Path:
         return Path(self._folder.name) / str(file)

@@ -44,7 +44,7 @@ def measure_accuracy(
     table : Path
         The magnet table.
     table_accuracy : Path
-        JSON of :func:`parkf.training.magnet_table.train_table`.
+        JSON of :func:`parkf.training.magnet_table.train.train_table`.
     field : FieldMap
         The field that all was made with.
 

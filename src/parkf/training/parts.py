@@ -50,7 +50,7 @@ class Part:
         sets = len(step.sets)
         if self.count > sets:
             raise ParkfError(
-                f"step {step.name} has {sets} parameter sets, and cannot have {self.count} parts"
+                f"step {step.name}: {self.count} parts, expected at most {sets}, one for each parameter set"
             )
         return range((self.number - 1) * sets // self.count, self.number * sets // self.count)
 

@@ -20,7 +20,7 @@ from parkf.tables import STEP_DATA
 Rows = dict[str, NDArray]
 COMPONENTS = ("x", "y", "tx", "ty")
 # Rows read from a dataset at once, and rows in a block: with what is computed from them it fits a cache.
-BATCH = 131_072
+BATCH = 16_384
 BLOCK = 8192
 # Particles are dealt into so many groups; see `group_of_particle`.
 GROUPS = 4096

@@ -9,6 +9,7 @@ import numpy as np
 
 from parkf.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.detector.field import FieldMap
+from parkf.steps import Step
 from parkf.training.magnet_hop import through_magnet
 from parkf.training.minimise import F64
 from parkf.training.rows import COMPONENTS, Rows, read_batches, select
@@ -66,12 +67,8 @@ def measure_stiff(trained: Trained, field: FieldMap) -> dict[str, dict[str, dict
 
 def _stiff(path: Path, step: NumpyStep, field: FieldMap) -> list[tuple[int, Rows]]:
     """Rows of each set with q/p of 1 TeV, carried to their targets anew."""
-    hard = [select(batch, np.abs(batch["qop"]) < 1 / LEAST) for batch in read_batches(path)]
-    rows = {name: np.concatenate([part[name] for part in hard]) for name in hard[0]}
     chosen = []
-    for number in range(len(step.step.sets)):
-        of_set = np.flatnonzero(rows["set"] // step.step.joined == number)
-        part = select(rows, of_set[np.argsort(np.abs(rows["qop"][of_set]), kind="stable")[:LARGEST]])
+    for number, part in enumerate(_stiffest(path, step.step)):
         qop = np.sign(part["qop"]) / MOMENTUM
         start = np.column_stack([*(part[f"{c}0"] for c in COMPONENTS), qop])
         good = np.ones(len(qop), bool)
@@ -85,3 +82,20 @@ def _stiff(path: Path, step: NumpyStep, field: FieldMap) -> list[tuple[int, Rows
         part |= {"qop": qop, "p_true": np.full(len(qop), MOMENTUM)}
         chosen.append((number, select(part, good)))
     return chosen
+
+
+def _stiffest(path: Path, step: Step) -> list[Rows]:
+    """Rows of each set, the stiffest first; memory holds no more of them than are wanted."""
+    stiffest: list[Rows] = []
+    for batch in read_batches(path):
+        hard = select(batch, np.abs(batch["qop"]) < 1 / LEAST)
+        several = [select(hard, hard["set"] // step.joined == number) for number in range(len(step.sets))]
+        if stiffest:
+            several = [_together(*pair) for pair in zip(stiffest, several, strict=True)]
+        order = [np.argsort(np.abs(rows["qop"]), kind="stable")[:LARGEST] for rows in several]
+        stiffest = [select(rows, first) for rows, first in zip(several, order, strict=True)]
+    return stiffest
+
+
+def _together(one: Rows, other: Rows) -> Rows:
+    return {name: np.concatenate([one[name], other[name]]) for name in one}

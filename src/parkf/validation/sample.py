@@ -17,6 +17,7 @@ DETECTORS = ("velo", "ut", "scifi")
 VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
 # Candidates of a sample beyond which it is thinned: widths are known to a per mille then.
 MOST = 500_000
+_BYTES_OF_A_CANDIDATE = 173
 _ELECTRON = 11
 
 
@@ -60,12 +61,17 @@ class Sample:
         return kept
 
 
+def scratch_bytes(candidates: int) -> int:
+    """Bytes of TMPDIR that a sample of so many candidates takes; a few per cent more where it is thinned."""
+    return _BYTES_OF_A_CANDIDATE * min(candidates, MOST)
+
+
 def load_sample(files: Sequence[Files]) -> Sample:
     """Join fits and truth of several samples (both polarities, say).
 
     Of more than :data:`MOST` candidates those of some events are taken, as many as make up that number; which
     ones depends on the events' numbers alone, so that all fits are measured on the same. Memory holds some
-    events at a time, TMPDIR 250 bytes a candidate.
+    events at a time, TMPDIR :func:`scratch_bytes` as long as the sample lives.
 
     Raises
     ------
