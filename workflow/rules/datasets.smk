@@ -25,8 +25,6 @@ if RUN.simulates_datasets:
             ),
         log:
             f"{RESULTS}/logs/draw-{{chunk}}.log",
-        benchmark:
-            f"{RESULTS}/benchmarks/draw-{{chunk}}.tsv"
         shell:
             "parkf draw {input.particles} {input.states} {output} --geometry {input.detector[0]}"
             " --alignment {input.detector[1]} --max-rows {params.max_rows} 2> {log}"
@@ -66,8 +64,6 @@ if RUN.simulates_datasets:
             code=code("parkf/datasets", "parkf/transport", "parkf/simulation/long_tracks.py", *TRANSPORT_KERNEL),
         log:
             f"{RESULTS}/logs/rows-{{chunk}}.log",
-        benchmark:
-            f"{RESULTS}/benchmarks/rows-{{chunk}}.tsv"
         shell:
             "parkf datasets {input.particles} {input.states} {params.folder} --thresholds {input.thresholds}"
             " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field} 2> {log}"
@@ -84,9 +80,7 @@ if RUN.simulates_datasets:
             chunks=CHUNKS_OF_ONE,
             code=code("parkf/datasets/builder.py", "parkf/datasets/legs.py"),
         log:
-            f"{RESULTS}/logs/datasets-{{step}}.log",
-        benchmark:
-            f"{RESULTS}/benchmarks/datasets-{{step}}.tsv"
+            f"{RESULTS}/logs/datasets/{{step}}.log",
         shell:
             "parkf gather-dataset {wildcards.step} {params.folder} {output} --samples '{params.samples}'"
             " --chunks {params.chunks} 2> {log}"

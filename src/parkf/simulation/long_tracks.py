@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Z_IN, Z_OUT
+from parkf.transport.particles import FEWEST_VELO_MODULES
 
 P_MIN = 1400.0
 ETA_RANGE = (1.9, 5.1)
-FEWEST_VELO_HITS = 3
 _ELECTRON = 11
 
 
@@ -42,4 +42,4 @@ def long_like(plane: NDArray, active: NDArray, track: NDArray, count: int) -> ND
     """
     velo = np.bincount(track[active & (plane < VELO_PLANES.stop)], minlength=count)
     last = np.bincount(track[active & (plane == SCIFI_PLANES[-1])], minlength=count)
-    return (velo >= FEWEST_VELO_HITS) & (last > 0)
+    return (velo >= FEWEST_VELO_MODULES) & (last > 0)
