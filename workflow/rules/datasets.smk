@@ -18,6 +18,7 @@ if RUN.simulates_datasets:
         params:
             max_rows=RUN["training"]["max_rows"],
             code=code(
+                "parkf/datasets/sets.py",
                 "parkf/datasets/legs.py",
                 "parkf/datasets/pieces.py",
                 "parkf/datasets/lottery.py",
@@ -40,7 +41,7 @@ if RUN.simulates_datasets:
             samples=TRAINING,
             chunks=CHUNKS_OF_ONE,
             max_rows=RUN["training"]["max_rows"],
-            code=code("parkf/datasets/legs.py", "parkf/datasets/thresholds.py"),
+            code=code("parkf/datasets/sets.py", "parkf/datasets/thresholds.py"),
         log:
             f"{RESULTS}/logs/thresholds.log",
         shell:
@@ -61,7 +62,17 @@ if RUN.simulates_datasets:
             chunk=RUN.pattern("training"),
         params:
             folder=f"{RESULTS}/rows/{{chunk}}",
-            code=code("parkf/datasets", "parkf/transport", "parkf/simulation/long_tracks.py", *TRANSPORT_KERNEL),
+            code=code(
+                "parkf/datasets/sets.py",
+                "parkf/datasets/legs.py",
+                "parkf/datasets/pieces.py",
+                "parkf/datasets/lottery.py",
+                "parkf/datasets/rows.py",
+                "parkf/datasets/builder.py",
+                "parkf/simulation/long_tracks.py",
+                "parkf/transport",
+                *TRANSPORT_KERNEL,
+            ),
         log:
             f"{RESULTS}/logs/rows-{{chunk}}.log",
         shell:
@@ -78,7 +89,7 @@ if RUN.simulates_datasets:
             folder=f"{RESULTS}/rows",
             samples=TRAINING,
             chunks=CHUNKS_OF_ONE,
-            code=code("parkf/datasets/builder.py", "parkf/datasets/legs.py"),
+            code=code("parkf/datasets/sets.py", "parkf/datasets/gather.py"),
         log:
             f"{RESULTS}/logs/datasets/{{step}}.log",
         shell:

@@ -11,17 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from parkf.datasets.legs import SETS
 from parkf.datasets.pieces import EVENTS_PER_PIECE, Piece, read_pieces
+from parkf.datasets.sets import SETS, rows_of_set
 from parkf.detector.geometry import Beam
 from parkf.files import replacing
 
 Numbers = NDArray[np.uint64]
-
-
-def rows_of_set(step: str, max_rows: int) -> int:
-    """Rows that each parameter set of a step may keep."""
-    return max_rows // SETS[step]
 
 
 def lottery(piece: Piece) -> Numbers:
