@@ -18,7 +18,7 @@ from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Beam
 from parkf.tables import STEP_DATA, RowGroupWriter
 
-_ROWS_IN_GROUP = 1 << 13  # of a chunk's file; some of every set wait in memory
+_ROWS_IN_GROUP = 1 << 12  # of a chunk's file; some of every set wait in memory
 
 
 def build_rows(

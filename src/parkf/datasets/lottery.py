@@ -70,7 +70,7 @@ class Smallest:
     Parameters
     ----------
     most : int
-        How many are wanted; memory holds some three times as many.
+        How many are wanted; memory holds little more.
     """
 
     def __init__(self, most: int) -> None:
@@ -84,7 +84,7 @@ class Smallest:
         numbers = numbers[numbers <= self._bound]
         self._kept.append(numbers)
         self._count += len(numbers)
-        if self._count > 2 * self._most:
+        if self._count > self._most + self._most // 4:
             kept = np.partition(np.concatenate(self._kept), self._most - 1)[: self._most].copy()
             self._kept, self._count, self._bound = [kept], self._most, kept.max()
 
