@@ -31,7 +31,7 @@ rule fit_full:
     output:
         f"{RESULTS}/fitted/full/{{chunk}}.parquet",
     params:
-        code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", *TRANSPORT_KERNEL),
+        code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", "kernel/full_fit", *TRANSPORT_KERNEL),
     log:
         f"{RESULTS}/logs/fit-full-{{chunk}}.log",
     shell:

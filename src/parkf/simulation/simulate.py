@@ -62,6 +62,8 @@ def simulate(
     """
     if states_path is hits_path is fates_path is None:
         raise ParkfError("nothing to simulate: give a file for the true states, the hits or the fates")
+    # Then who leaves none of them need not be carried.
+    states_alone = hits_path is fates_path is None
     threads = threads or default_workers()
     with ExitStack() as stack:
         states_writer = None if states_path is None else stack.enter_context(STATES.writer(states_path))
@@ -69,8 +71,11 @@ def simulate(
         fates_writer = None if fates_path is None else stack.enter_context(FATES.writer(fates_path))
         bar = stack.enter_context(tqdm(desc="transport", unit=" events", disable=None))
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
-            states = track_through(field, polarity, geometry, particles, seed=seed, threads=threads)
-            states = _until_the_end(states, particles)
+            if states_alone:
+                particles = {name: values[select_particles(particles)] for name, values in particles.items()}
+            states = track_through(
+                field, polarity, geometry, particles, seed=seed, long_only=states_alone, threads=threads
+            )
             if states_writer is not None:
                 written = _worth_training(states, particles)
                 written["polarity"] = np.full(len(written["z"]), polarity, np.int8)
@@ -81,13 +86,6 @@ def simulate(
             if fates_writer is not None:
                 fates_writer.write_table(pa.table(_fates(states), schema=FATES.schema))
             bar.update(EVENTS_PER_PIECE)
-
-
-def _until_the_end(states: dict[str, NDArray], particles: dict[str, NDArray]) -> dict[str, NDArray]:
-    """Leave out states behind a particle's decay or interaction."""
-    row = np.searchsorted(particle_key(particles), particle_key(states))
-    kept = states["z"] <= particles["z_end"][row]
-    return {name: values[kept] for name, values in states.items()}
 
 
 def _fates(states: dict[str, NDArray]) -> dict[str, NDArray]:
