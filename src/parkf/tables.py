@@ -82,7 +82,7 @@ class Table:
     name: str
     version: int
     columns: tuple[tuple[str, pa.DataType], ...]
-    rows_in_group: int = 1 << 17
+    rows_in_group: int = 1 << 15
 
     @property
     def schema(self) -> pa.Schema:
@@ -256,7 +256,7 @@ CANDIDATES = Table(
         ("particle", pa.int32()),  # the one with most hits, -1 if noise
         ("purity", pa.float32()),  # its share of the hits; below 0.7 the candidate is a ghost
     ),
-    rows_in_group=1 << 14,
+    rows_in_group=1 << 13,
 )
 
 STEP_DATA = Table(

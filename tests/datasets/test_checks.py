@@ -159,7 +159,7 @@ def test_an_unknown_step_is_refused(tmp_path):
 
 
 def test_the_sets_are_those_of_the_step_functions():
-    from parkf.datasets.legs import SETS
+    from parkf.datasets.sets import SETS
     from parkf.steps import FORMS
 
     for forms in FORMS.values():

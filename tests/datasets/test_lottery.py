@@ -5,8 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parkf.datasets.legs import SETS
-from parkf.datasets.lottery import Smallest, rows_of_set
+from parkf.datasets.lottery import Smallest
+from parkf.datasets.sets import SETS, rows_of_set
 from parkf.datasets.thresholds import ALL, find_thresholds, load_thresholds
 from parkf.errors import ParkfError
 from parkf.files import read_json, write_json

@@ -7,6 +7,8 @@ import pytest
 from kalman_toy import generate
 
 from parkf.errors import ParkfError
+from parkf.files import sha256
+from parkf.gather import gather
 from parkf.kalman import fit, fit_file, fitter
 from parkf.kalman.candidates import from_arrow
 from parkf.kalman.fitted import common_set, fitted_with, set_metadata
@@ -59,6 +61,18 @@ def test_a_file_is_fitted_as_its_rows_are(toy, files):
         np.testing.assert_array_equal(table.column(name).to_numpy(), getattr(expected, name))
     np.testing.assert_array_equal(table.column("event").to_numpy(), np.arange(1000) // 10)
     np.testing.assert_array_equal(table.column("candidate").to_numpy(), np.arange(1000) % 10)
+
+
+def test_chunks_that_are_fitted_apart_give_the_same_bytes(toy, files, tmp_path):
+    fit_file(files.set, files.candidates, files.fitted)
+    parts = []
+    for begin, end in ((0, 410), (410, 1000)):
+        with CANDIDATES.writer(tmp_path / "chunk.parquet") as writer:
+            writer.write_table(rows(toy).slice(begin, end - begin))
+        parts.append(tmp_path / f"{begin}.parquet")
+        fit_file(files.set, tmp_path / "chunk.parquet", parts[-1])
+    gather(parts, tmp_path / "gathered.parquet")
+    assert sha256(tmp_path / "gathered.parquet") == sha256(files.fitted)
 
 
 def test_a_fitted_file_says_with_which_set(toy, files, tmp_path):

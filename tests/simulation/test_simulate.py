@@ -5,9 +5,10 @@ import pytest
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, Z_OUT
 from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.simulation.long_tracks import FEWEST_VELO_HITS, P_MIN
+from parkf.simulation.long_tracks import P_MIN
 from parkf.simulation.simulate import simulate
 from parkf.tables import FATES, HITS
+from parkf.transport.particles import FEWEST_VELO_MODULES
 
 
 def test_threads_do_not_change_a_byte(tmp_path, geometry, field, collisions):
@@ -62,7 +63,7 @@ def test_true_states_are_of_particles_worth_training_on(collisions):
     assert (states.polarity == -1).all()
     assert (states.active | states.plane.isin([Z_IN, Z_OUT])).all()
     tracks = states[states.active].groupby(["event", "particle"]).plane
-    assert (tracks.agg(lambda plane: (plane < VELO_PLANES.stop).sum()) >= FEWEST_VELO_HITS).all()
+    assert (tracks.agg(lambda plane: (plane < VELO_PLANES.stop).sum()) >= FEWEST_VELO_MODULES).all()
     assert (tracks.max() == SCIFI_PLANES[-1]).all()
     # As many as the experiment sees, and all of those that the hits call long.
     assert 40 < tracks.ngroups / collisions.events < 75

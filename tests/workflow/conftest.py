@@ -49,9 +49,9 @@ class Project:
             check=False,
         )
 
-    def would_run(self, source=None):
+    def would_run(self, *arguments, source=None):
         """Jobs that a run would do now, by rule."""
-        done = self.snakemake("--cores", "1", "--dry-run", source=source)
+        done = self.snakemake("--cores", "1", "--dry-run", *arguments, source=source)
         assert done.returncode == 0, done.stdout + done.stderr
         table = (done.stdout + done.stderr).partition("Job stats:")[2].partition("\n\n")[0]
         return {

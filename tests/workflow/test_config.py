@@ -1,4 +1,5 @@
 import copy
+import re
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,35 @@ def test_code_hash_sees_a_change_and_refuses_a_name_that_is_gone(tmp_path):
     assert code_hash([tmp_path / "steps"]) != before
     with pytest.raises(ParkfError, match="no such source"):
         code_hash([tmp_path / "gone.py"])
+
+
+def test_samples_are_cut_as_widely_as_asked(config):
+    whole = Run(config)
+    assert whole.chunks("training_up") == {"training_up": range(1000)}
+    run = Run(config | {"signals": {"collisions": 1500}}, {"training": 3, "validation": 50, "signals": 9})
+    assert run.chunks("training_up") == {
+        "training_up/1-of-3": range(300),
+        "training_up/2-of-3": range(300, 650),
+        "training_up/3-of-3": range(650, 1000),
+    }
+    assert run.chunk("d0_down/2-of-3") == range(500, 1000)
+    # A misaligned detector sees the particles of the other; what others made is not cut.
+    assert list(run.ranges("misaligned_up")) == list(run.ranges("validation_up"))
+    assert len(run.chunks("validation_down")) == 5  # of fifty crossings
+    assert list(run.chunks("matched-validation_up")) == ["matched-validation_up"]
+    assert run.seed("training_down/2-of-3") == whole.seed("training_down")
+    assert run.polarity("training_down/2-of-3") == -1
+
+
+def test_names_of_chunks_are_told_from_others(config):
+    run = Run(config, {"training": 3})
+    for pattern, fits, fails in (
+        (run.pattern("training"), "training_up/2-of-3", "training_up"),
+        (run.pattern("training"), "training_down/3-of-3", "training_up/2-of-4"),
+        (run.pattern("validation", "lhcb"), "validation_up", "validation_up/1-of-1"),
+        (run.split_samples("training", "validation"), "training_up", "validation_up"),
+    ):
+        assert re.fullmatch(pattern, fits)
+        assert not re.fullmatch(pattern, fails)
+    # Without collisions there are no signals.
+    assert not re.fullmatch(run.pattern("jpsi"), "")

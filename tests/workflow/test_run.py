@@ -61,7 +61,9 @@ def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
         shutil.copy2(tmp_path / "nominal.yaml", alignment)
     # Collisions, field and magnet table know nothing of the alignment.
     assert jobs.keys().isdisjoint({"generate", "field", "table"})
-    assert jobs["simulate"] == 6  # states to train on; hits, and fates, of what validates
+    # One pass of each sample gives all that it is for.
+    assert (jobs["simulate_training"], jobs["simulate_validation"]) == (2, 2)
+    assert (jobs["draw"], jobs["thresholds"], jobs["rows"], jobs["datasets"]) == (2, 1, 2, 7)
     assert jobs["train"] == 7
 
 
@@ -78,7 +80,8 @@ def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
     velo.write_text(changed)
     jobs = finished.would_run(source=source)
     assert jobs["train"] == 1
-    assert jobs.keys().isdisjoint({"generate", "simulate", "datasets", "candidates", "table", "field"})
+    simulation = {"generate", "simulate_training", "simulate_validation", "draw", "rows", "datasets"}
+    assert jobs.keys().isdisjoint({*simulation, "candidates", "table", "field"})
     assert {"assemble", "fit", "validate", "report"} <= jobs.keys()
 
 

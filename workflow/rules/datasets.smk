@@ -18,6 +18,7 @@ if RUN.simulates_datasets:
         params:
             max_rows=RUN["training"]["max_rows"],
             code=code(
+                "parkf/datasets/sets.py",
                 "parkf/datasets/legs.py",
                 "parkf/datasets/pieces.py",
                 "parkf/datasets/lottery.py",
@@ -25,8 +26,6 @@ if RUN.simulates_datasets:
             ),
         log:
             f"{RESULTS}/logs/draw-{{chunk}}.log",
-        benchmark:
-            f"{RESULTS}/benchmarks/draw-{{chunk}}.tsv"
         shell:
             "parkf draw {input.particles} {input.states} {output} --geometry {input.detector[0]}"
             " --alignment {input.detector[1]} --max-rows {params.max_rows} 2> {log}"
@@ -42,7 +41,7 @@ if RUN.simulates_datasets:
             samples=TRAINING,
             chunks=CHUNKS_OF_ONE,
             max_rows=RUN["training"]["max_rows"],
-            code=code("parkf/datasets/legs.py", "parkf/datasets/thresholds.py"),
+            code=code("parkf/datasets/sets.py", "parkf/datasets/thresholds.py"),
         log:
             f"{RESULTS}/logs/thresholds.log",
         shell:
@@ -63,11 +62,19 @@ if RUN.simulates_datasets:
             chunk=RUN.pattern("training"),
         params:
             folder=f"{RESULTS}/rows/{{chunk}}",
-            code=code("parkf/datasets", "parkf/transport", "parkf/simulation/long_tracks.py", *TRANSPORT_KERNEL),
+            code=code(
+                "parkf/datasets/sets.py",
+                "parkf/datasets/legs.py",
+                "parkf/datasets/pieces.py",
+                "parkf/datasets/lottery.py",
+                "parkf/datasets/rows.py",
+                "parkf/datasets/builder.py",
+                "parkf/simulation/long_tracks.py",
+                "parkf/transport",
+                *TRANSPORT_KERNEL,
+            ),
         log:
             f"{RESULTS}/logs/rows-{{chunk}}.log",
-        benchmark:
-            f"{RESULTS}/benchmarks/rows-{{chunk}}.tsv"
         shell:
             "parkf datasets {input.particles} {input.states} {params.folder} --thresholds {input.thresholds}"
             " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field} 2> {log}"
@@ -82,11 +89,9 @@ if RUN.simulates_datasets:
             folder=f"{RESULTS}/rows",
             samples=TRAINING,
             chunks=CHUNKS_OF_ONE,
-            code=code("parkf/datasets/builder.py", "parkf/datasets/legs.py"),
+            code=code("parkf/datasets/sets.py", "parkf/datasets/gather.py"),
         log:
-            f"{RESULTS}/logs/datasets-{{step}}.log",
-        benchmark:
-            f"{RESULTS}/benchmarks/datasets-{{step}}.tsv"
+            f"{RESULTS}/logs/datasets/{{step}}.log",
         shell:
             "parkf gather-dataset {wildcards.step} {params.folder} {output} --samples '{params.samples}'"
             " --chunks {params.chunks} 2> {log}"

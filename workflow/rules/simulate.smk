@@ -15,8 +15,6 @@ rule field:
         code=code("parkf/detector/field.py", "kernel/transport/field.hpp"),
     log:
         f"{RESULTS}/logs/field.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/field.tsv"
     shell:
         "parkf field {input} {output} --spacing {params.spacing} --outside {params.outside}"
         " --interpolation {params.interpolation} 2> {log}"
@@ -43,8 +41,6 @@ rule generate:
         table=PARTICLES.content,
     log:
         f"{RESULTS}/logs/generate-{{chunk}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/generate-{{chunk}}.tsv"
     shell:
         "parkf generate {output} --geometry {input} --events {params.events} --first {params.first}"
         " --seed {params.seed} --pile-up {params.pile_up} 2> {log}"
@@ -74,8 +70,6 @@ rule generate_signal:
         table=PARTICLES.content,
     log:
         f"{RESULTS}/logs/generate-{{chunk}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/generate-{{chunk}}.tsv"
     shell:
         "parkf generate-signal {output} --signal {params.signal} --geometry {input}"
         " --collisions {params.collisions} --first {params.first} --seed {params.seed} 2> {log}"
@@ -105,8 +99,6 @@ rule simulate_training:
         ),
     log:
         f"{RESULTS}/logs/simulate-{{chunk}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/simulate-{{chunk}}.tsv"
     shell:
         "parkf simulate {input.particles} {params.products} --geometry {input.detector[0]}"
         " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity}"
@@ -163,8 +155,6 @@ rule candidates:
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
     log:
         f"{RESULTS}/logs/candidates-{{chunk}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/candidates-{{chunk}}.tsv"
     shell:
         "parkf candidates {input.hits} {output} --geometry {input.detector[0]} --alignment {input.detector[1]}"
         " --field {input.field} --polarity {params.polarity} 2> {log}"

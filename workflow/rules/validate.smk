@@ -17,8 +17,6 @@ rule fit:
         code=code("parkf/kalman", "parkf/codegen", "kernel"),
     log:
         f"{RESULTS}/logs/fit-{{fit}}-{{chunk}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/fit-{{fit}}-{{chunk}}.tsv"
     shell:
         "parkf fit {params.folder} {input.candidates} {output} --scheme {params.scheme}"
         " --precision {params.precision} 2> {log}"
@@ -36,8 +34,6 @@ rule fit_full:
         code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", "kernel/full_fit", *TRANSPORT_KERNEL),
     log:
         f"{RESULTS}/logs/fit-full-{{chunk}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/fit-full-{{chunk}}.tsv"
     shell:
         "parkf fit-full {input.candidates} {output} --geometry {input.detector[0]}"
         " --alignment {input.detector[1]} --field {input.field} 2> {log}"

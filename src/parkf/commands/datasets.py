@@ -81,7 +81,7 @@ def gather_dataset(
 ) -> None:
     """Put the rows of a step together, set by set."""
     from parkf.chunks import chunk_files
-    from parkf.datasets.builder import gather_rows
+    from parkf.datasets.gather import gather_rows
 
     parts = chunk_files([folder / sample for sample in samples.split()], chunks, f"/{step}.parquet")
     gather_rows(parts, output, step)

@@ -1,26 +1,24 @@
-"""Step datasets of a chunk of a sample, and of all chunks together."""
+"""Step datasets of a chunk of a sample."""
 
-from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from parkf.datasets.legs import SETS, TOGETHER, Legs
+from parkf.datasets.legs import Legs
 from parkf.datasets.lottery import lottery
 from parkf.datasets.pieces import EVENTS_PER_PIECE, read_pieces
 from parkf.datasets.rows import rows_of_legs
+from parkf.datasets.sets import SETS, TOGETHER
 from parkf.datasets.thresholds import load_thresholds
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Beam
-from parkf.errors import ParkfError
 from parkf.tables import STEP_DATA, RowGroupWriter
 
-_ROWS_IN_GROUP = 1 << 13  # of a chunk's file; some of every set wait in memory
+_ROWS_IN_GROUP = 1 << 12  # of a chunk's file; some of every set wait in memory
 
 
 def build_rows(
@@ -74,37 +72,6 @@ def build_rows(
             writer.finish()
 
 
-def gather_rows(parts: Sequence[Path], path: Path, step: str) -> None:
-    """Write the rows of all chunks of a step's dataset, set by set.
-
-    Parameters
-    ----------
-    parts : sequence of Path
-        What :func:`build_rows` wrote for the step, in the order of samples and events.
-    path : Path
-        Table `parkf.tables.STEP_DATA`: row groups hold one set each, or two that are `TOGETHER`, in ascending
-        order. Its bytes do not depend on where the parts end.
-    step : str
-        A key of `SETS`.
-
-    Raises
-    ------
-    ParkfError
-        When a part is missing, another table, or of rows in another order.
-    """
-    where: dict[int, list[tuple[Path, list[int]]]] = {}
-    for part in parts:
-        for number, groups in _groups_of_sets(part, step).items():
-            where.setdefault(number, []).append((part, groups))
-    with STEP_DATA.writer(path) as writer:
-        for number in sorted(where):
-            for part, groups in where[number]:
-                with STEP_DATA.open(part) as file:
-                    for group in groups:
-                        writer.write_table(file.read_row_group(group))
-            writer.flush()
-
-
 class _RowsBySet:
     """Sorts rows into row groups of one set, or of two that lie together."""
 
@@ -132,24 +99,3 @@ class _RowsBySet:
             self._writer.write_table(part)
         self._writer.flush()
         waiting.clear()
-
-
-def _groups_of_sets(path: Path, step: str) -> dict[int, list[int]]:
-    """Row groups of a file by their sets."""
-    found: dict[int, list[int]] = {}
-    with STEP_DATA.open(path) as file:
-        for group, (low, high) in enumerate(_sets(file)):
-            number = low // TOGETHER.get(step, 1)
-            if high // TOGETHER.get(step, 1) != number:
-                raise ParkfError(
-                    f"{path}: sets {low} to {high} in row group {group}, expected one set in each"
-                )
-            found.setdefault(number, []).append(group)
-    return found
-
-
-def _sets(file: pq.ParquetFile) -> Iterator[tuple[int, int]]:
-    column = file.schema_arrow.get_field_index("set")
-    for group in range(file.num_row_groups):
-        statistics = file.metadata.row_group(group).column(column).statistics
-        yield statistics.min, statistics.max

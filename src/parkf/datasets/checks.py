@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from parkf.datasets.duplicates import KEY, Duplicates
-from parkf.datasets.legs import SETS
+from parkf.datasets.sets import SETS
 from parkf.errors import ParkfError
 from parkf.tables import STEP_DATA
 
@@ -88,7 +88,7 @@ def check_dataset(path: Path, step: str) -> int:
     path : Path
         Table `parkf.tables.STEP_DATA`.
     step : str
-        Name of the step, a key of `parkf.datasets.legs.SETS`.
+        Name of the step, a key of `parkf.datasets.sets.SETS`.
 
     Returns
     -------

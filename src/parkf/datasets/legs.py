@@ -9,14 +9,8 @@ from parkf.simulation.long_tracks import long_like, usable_states
 
 N_PLANES = SCIFI_PLANES.stop
 
-SETS = {"V": 2, "VUT": 1, "UT": 6, "UTTF": 1, "TFT": 1, "T": 22, "BEAM": 2}
-"""Parameter sets of each step; also which steps have a dataset."""
-
 BEAM_LINE_SET = 1
 """The set of step BEAM whose target is no plane but the closest approach to the beam."""
-
-TOGETHER = {"T": 2}
-"""Neighbouring sets whose rows stay in the order of their tracks: both sides of a gap. 1 in other steps."""
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from parkf.datasets.legs import SETS
 from parkf.datasets.pieces import EVENTS_PER_PIECE, Piece, read_pieces
+from parkf.datasets.sets import SETS, rows_of_set
 from parkf.detector.geometry import Beam
 from parkf.files import replacing
 
 Numbers = NDArray[np.uint64]
-
-
-def rows_of_set(step: str, max_rows: int) -> int:
-    """Rows that each parameter set of a step may keep."""
-    return max_rows // SETS[step]
 
 
 def lottery(piece: Piece) -> Numbers:
@@ -75,7 +70,7 @@ class Smallest:
     Parameters
     ----------
     most : int
-        How many are wanted; memory holds some three times as many.
+        How many are wanted; memory holds little more.
     """
 
     def __init__(self, most: int) -> None:
@@ -89,7 +84,7 @@ class Smallest:
         numbers = numbers[numbers <= self._bound]
         self._kept.append(numbers)
         self._count += len(numbers)
-        if self._count > 2 * self._most:
+        if self._count > self._most + self._most // 4:
             kept = np.partition(np.concatenate(self._kept), self._most - 1)[: self._most].copy()
             self._kept, self._count, self._bound = [kept], self._most, kept.max()
 

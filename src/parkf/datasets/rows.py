@@ -33,7 +33,7 @@ def rows_of_legs(
     legs : Legs
         Of the piece.
     step : str
-        A key of `parkf.datasets.legs.SETS`.
+        A key of `parkf.datasets.sets.SETS`.
     beam : Beam
         Target of the step to the beam line.
     field : FieldMap

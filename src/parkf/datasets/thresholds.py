@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.datasets.legs import SETS
-from parkf.datasets.lottery import Numbers, rows_of_set
+from parkf.datasets.sets import SETS, rows_of_set
 from parkf.errors import ParkfError
 from parkf.files import existing, read_json, write_json
+
+Numbers = NDArray[np.uint64]
 
 ALL = int(np.iinfo(np.uint64).max)
 """The threshold of a set that keeps all of its rows."""
@@ -77,7 +78,7 @@ def _threshold(draws: Sequence[Path], name: str, max_rows: int, share: int) -> i
     return int(np.sort(np.concatenate(inside))[rank - 1])
 
 
-def _drawn(draws: Sequence[Path], name: str, max_rows: int) -> Iterator[NDArray]:
+def _drawn(draws: Sequence[Path], name: str, max_rows: int) -> Iterator[Numbers]:
     for path in draws:
         try:
             with np.load(existing(path), allow_pickle=False) as file:

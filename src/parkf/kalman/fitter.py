@@ -22,8 +22,8 @@ from parkf.parameters.manifest import Blobs
 from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.tables import CANDIDATES, FITTED, REMOVED_HITS, RICH_STATES, Table
 
-# Candidates read, fitted and written at a time: 60 MB of float32.
-BATCH = 1 << 16
+# Candidates read, fitted and written at a time: 10 MB of float32.
+BATCH = 1 << 14
 FULL_BATCH = 1 << 13  # of the full fit, which keeps a covariance and a Jacobian for each
 
 # Fitted tracks and what else was asked for, by column.

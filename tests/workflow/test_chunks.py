@@ -1,0 +1,42 @@
+"""Chunks of samples are jobs of their own, and change no byte of what comes out."""
+
+from parkf.files import sha256
+from parkf.steps import FORMS
+
+STEPS = FORMS["improved"].steps
+
+
+def test_datasets_have_the_same_bytes(finished, project):
+    """And with them all that is trained on them."""
+    targets = [f"results/smoke/datasets/{step}.parquet" for step in STEPS]
+    done = project.snakemake("--cores", "2", "--set-scatter", "training=2", "--", *targets)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
+    chunks = project.folder / "results/smoke/states/training_up"
+    assert sorted(path.name for path in chunks.iterdir()) == ["1-of-2.parquet", "2-of-2.parquet"]
+    for target in targets:
+        assert sha256(project.folder / target) == sha256(finished.folder / target), target
+
+
+def test_every_stage_from_generation_to_fits_is_cut(project):
+    config = project.folder / "workflow/config/smoke.yaml"
+    text = config.read_text()
+    for old, new in (
+        ("validation: 25", "validation: 150"),
+        ("collisions: 0", "collisions: 1000"),
+        ("scifi_mat: 0", "scifi_mat: 0.1"),
+        ("polarities: [up, down]", "polarities: [up]"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    config.write_text(text)
+    # More than there are blocks: no chunk is empty.
+    jobs = project.would_run("--set-scatter", "training=9", "validation=3", "signals=2")
+    assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 2 * 2)
+    assert (jobs["simulate_training"], jobs["draw"], jobs["rows"]) == (2, 2, 2)
+    assert (jobs["simulate_validation"], jobs["misalign"], jobs["simulate_signal"]) == (3, 3, 4)
+    assert jobs["candidates"] == 3 + 3 + 4
+    assert jobs["fit_full"] == jobs["candidates"]
+    assert jobs["fit"] == 3 * jobs["candidates"] + 3  # of float64 the aligned sample alone
+    # Once for each sample: candidates, four fits; particles of three, fates and float64 of one.
+    assert jobs["gather"] == 4 * (1 + 4) + 3 + 2
+    assert "gather" not in project.would_run()
