@@ -25,13 +25,13 @@ REFERENCE = {
 
 
 def test_blocks_are_those_of_the_trigger():
-    assert [(b.name, b.shape) for b in PRODUCTION.blocks] == list(REFERENCE.items())
+    assert [(b.name, b.shape) for b in PRODUCTION.layout.blocks] == list(REFERENCE.items())
 
 
 def test_blocks_tile_the_constant_blob():
     stop = 0
     for name, (rows, columns) in REFERENCE.items():
-        place = PRODUCTION.block_slice(name)
+        place = PRODUCTION.layout.block_slice(name)
         assert place.start == stop
         assert place.stop - place.start == rows * columns
         stop = place.stop
@@ -39,7 +39,7 @@ def test_blocks_tile_the_constant_blob():
 
 
 def test_every_number_is_named_once():
-    constant, table = list(constant_numbers(PRODUCTION)), list(table_numbers(PRODUCTION.table))
+    constant, table = list(constant_numbers(PRODUCTION.layout)), list(table_numbers(PRODUCTION.table.pieces))
     assert (len(constant), len(table)) == (466, 240_000)
     places = Counter((n.block, n.set, n.index) for n in [*constant, *table])
     assert set(places.values()) == {1}
@@ -47,7 +47,7 @@ def test_every_number_is_named_once():
 
 
 def test_table_numbers_follow_the_order_of_a_bin():
-    names = [n.name for _, n in zip(range(80), table_numbers(PRODUCTION.table), strict=False)]
+    names = [n.name for _, n in zip(range(80), table_numbers(PRODUCTION.table.pieces), strict=False)]
     # x00 tx00 x10 x01 tx10 tx01 y00 ty00 y10 y01 ty10 ty01, as in the trigger's text file
     heads = list(dict.fromkeys(name.split("[")[0] for name in names))
     assert heads == ["x00", "tx00", "x10", "x01", "tx10", "tx01", "y00", "ty00", "y10", "y01", "ty10", "ty01"]
@@ -57,4 +57,4 @@ def test_table_numbers_follow_the_order_of_a_bin():
 
 def test_unknown_block():
     with pytest.raises(KeyError, match="UTX"):
-        PRODUCTION.block("UTX")
+        PRODUCTION.layout.block("UTX")

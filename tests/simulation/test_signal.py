@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parkf.files import sha256
-from parkf.simulation.signal import DECAYS, generate_signal
+from parkf.simulation.decays import DECAYS, generate_signal
 from parkf.tables import PARTICLES
 
 

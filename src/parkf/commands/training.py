@@ -80,7 +80,7 @@ def train_table(
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import load_geometry
     from parkf.files import write_json
-    from parkf.training.magnet_table import train_table as run
+    from parkf.training.magnet_table.train import train_table as run
 
     print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
     nominal = load_geometry(geometry)
@@ -107,7 +107,7 @@ def train(
     table: Annotated[Path | None, typer.Option(help="Magnet table, for UTTF.")] = None,
 ) -> None:
     """Fit p, then the scattering, of one step."""
-    from parkf.training import train_step
+    from parkf.training.train import train_step
 
     train_step(dataset, step, forms=forms, table=table).save(output)
 
@@ -129,7 +129,7 @@ def assemble(
     ] = None,
 ) -> None:
     """Put fits, table and layers together into a parameter set."""
-    from parkf.parameters import assemble as run
+    from parkf.parameters.assembly import assemble as run
 
     run(
         fits,

@@ -6,6 +6,7 @@ from pathlib import Path
 from parkf.parameters.assembly import widenings
 from parkf.parameters.layout import constant_numbers, table_numbers
 from parkf.parameters.parameter_set import load
+from parkf.steps import FORMS
 from parkf.training.result import load_results
 
 # Of a row. The error is None for numbers that no fit determined: taken from the geometry, fixed, or not used;
@@ -39,16 +40,16 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
     """
     loaded = load(parameters)
     results = load_results(fits) if fits is not None else {}
-    grown = widenings(loaded.forms, loaded.manifest.configuration) if results else {}
+    grown = widenings(FORMS[loaded.manifest.forms], loaded.manifest.configuration) if results else {}
     errors = {
         (name, one.label, index): None if error is None else error * float(grown[name][index])
         for name, result in results.items()
         for one in result.sets
         for index, error in enumerate(one.errors)
     }
-    for n, value in zip(constant_numbers(loaded.forms), loaded.constant, strict=True):
+    for n, value in zip(constant_numbers(loaded.layout), loaded.constant, strict=True):
         error = errors.get((n.block, n.set, n.index))
         yield n.block, n.set, n.index, n.name, float(value), n.unit, error, n.text
     if table:
-        for n, value in zip(table_numbers(loaded.forms.table), loaded.table.ravel(), strict=True):
+        for n, value in zip(table_numbers(loaded.layout.pieces), loaded.table.ravel(), strict=True):
             yield n.block, n.set, n.index, n.name, float(value), n.unit, None, n.text

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from parkf.errors import ParkfError
-from parkf.simulation.signal import Decay
+from parkf.simulation.decays import Decay
 from parkf.validation.core import fit_core
 from parkf.validation.sample import Sample
 

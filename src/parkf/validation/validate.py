@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from parkf.errors import ParkfError
-from parkf.simulation.signal import DECAYS
+from parkf.simulation.decays import DECAYS
 from parkf.validation.breakdown import breakdown, fates
 from parkf.validation.core import fit_core
 from parkf.validation.impact import impact_parameters
