@@ -17,7 +17,7 @@ NEEDED = {
     "generate": set(),
     "simulate": set(),
     "misalign": set(),
-    "candidates": {"scipy"},
+    "candidates": set(),
     "datasets": set(),
     "check-dataset": set(),
     "fit": set(),
