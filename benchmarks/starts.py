@@ -46,7 +46,9 @@ def line(command, callback, inputs, from_nothing):
         elif get_origin(kind) is Literal:
             value = get_args(kind)[0]
         if isinstance(said, OptionInfo):
-            options += [said.param_decls[0] if said.param_decls else "--" + name.replace("_", "-"), value]
+            # The first declaration lies where a default would.
+            said_first = [said.default] if isinstance(said.default, str) else []
+            options += [[*said_first, *said.param_decls, "--" + name.replace("_", "-")][0], value]
         else:
             arguments.append(value)
     return [*options, *arguments]

@@ -4,6 +4,8 @@ from collections import Counter
 
 import pytest
 
+from parkf.errors import ParkfError
+from parkf.layout import built, layout_of
 from parkf.parameters.layout import constant_numbers, table_numbers
 from parkf.steps import FORMS
 
@@ -58,3 +60,15 @@ def test_table_numbers_follow_the_order_of_a_bin():
 def test_unknown_block():
     with pytest.raises(KeyError, match="UTX"):
         PRODUCTION.layout.block("UTX")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_kernel_was_built_with_the_layout_of_the_formulas(name):
+    assert layout_of(name) == FORMS[name].layout
+
+
+def test_a_kernel_without_a_layout_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(built, "LAYOUT_FILE", "missing.json")
+    layout_of.cache_clear()
+    with pytest.raises(ParkfError, match="make build"):
+        layout_of("improved")

@@ -49,6 +49,8 @@ class Layout:
         Of the constant blob, in their order.
     pieces : tuple of Piece
         Of a bin of the magnet table, in their order.
+    signature : dict of str to int
+        What the table's header says of the form, by its names in :data:`parkf.layout.HEADER`.
     """
 
     name: FormsName
@@ -57,6 +59,7 @@ class Layout:
     steps: dict[str, str]
     blocks: tuple[Block, ...]
     pieces: tuple[Piece, ...]
+    signature: dict[str, int]
 
     @cached_property
     def offsets(self) -> dict[str, int]:

@@ -62,6 +62,7 @@ class Forms:
             steps={name: step.formula_hash() for name, step in self.steps.items()},
             blocks=self._blocks,
             pieces=self.table.pieces,
+            signature=self.table.signature,
         )
 
     def hash(self) -> str:

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
-from parkf.layout import HEADER, Layout
-from parkf.steps.magnet import PRODUCTION
+from parkf.layout import HEADER, Layout, layout_of
 
 F32 = NDArray[np.float32]
 
 # The number of each block that bends tx the most, in production's forms.
 LEADING = {"VUT": 5, "UT": 4, "TFT": 1, "T": 4}
 _BENDS = slice(HEADER.index("bendx"), HEADER.index("bendy_xy") + 1)
-_ODD = np.array([power % 2 == 1 for piece in PRODUCTION.pieces for power in range(1, piece.degree + 1)])
+_PIECES = layout_of("production").pieces
+_ODD = np.array([power % 2 == 1 for piece in _PIECES for power in range(1, piece.degree + 1)])
 # tx gains this coefficient times f in the middle of a bin.
-_LEADING_TABLE = PRODUCTION.pieces[0].degree
+_LEADING_TABLE = _PIECES[0].degree
 
 
 def settle_blocks(where: str, layout: Layout, blocks: Mapping[str, F32]) -> dict[str, F32]:

@@ -30,7 +30,6 @@ from parkf.parameters.exchange.signs import settle_blocks, settle_table
 from parkf.parameters.imported import imported
 from parkf.parameters.manifest import Constants
 from parkf.parameters.parameter_set import ParameterSet
-from parkf.steps.magnet import PRODUCTION
 
 F32 = NDArray[np.float32]
 
@@ -51,13 +50,14 @@ BLOCKS = {
 UT_ORDER = (0, 1, 2, 5, 4, 3)
 # The kick from VELO to UT, which the trigger applies the other way round.
 _KICK = (5, 6, 7)
+_PRODUCTION = layout_of("production")
 _FIRST_LINE = HEADER.index("nbin_x")
-_WHOLE = tuple(PRODUCTION.signature[name] for name in HEADER[_FIRST_LINE:])
+_WHOLE = tuple(_PRODUCTION.signature[name] for name in HEADER[_FIRST_LINE:])
 # Of a bin's 80 coefficients: 1e3 for slopes, 1 for positions.
 _UNITS = np.array(
     [
         1e3 if piece.component in ("tx", "ty") else 1.0
-        for piece in PRODUCTION.pieces
+        for piece in _PRODUCTION.pieces
         for _ in range(piece.degree)
     ]
 )
@@ -116,7 +116,7 @@ def import_trigger(folder: Path, *, rest: ParameterSet | None = None) -> Paramet
         When numbers are missing, too many or not finite, the two files' headers differ, the blocks bend in
         different directions, or there is nothing to complete the set from.
     """
-    layout = layout_of("production")
+    layout = _PRODUCTION
     path = folder / JSON_FILE
     content = read_object(path, list(BLOCKS))
     blocks = {
