@@ -1,4 +1,4 @@
-"""Decays whose mass peaks are measured, with what Pythia is told and what a trigger asks for."""
+"""Decays whose mass peaks are looked at, and what the trigger asks of their tracks."""
 
 from dataclasses import dataclass
 

@@ -14,15 +14,11 @@ from parkf.errors import ParkfError
 from parkf.simulation.detector_response import respond
 from parkf.simulation.events import particle_key, read_by_event
 from parkf.simulation.forked import default_workers
+from parkf.simulation.long_tracks import long_like, select_particles, usable_states
 from parkf.tables import FATES, HITS, PARTICLES, STATES
 from parkf.transport import track_through
 
 EVENTS_PER_PIECE = 50
-
-STATES_P_MIN = 1000.0
-"""MeV at production; true states of softer particles are not written, nothing trains on them."""
-
-_ELECTRON = 11
 
 
 def simulate(
@@ -44,7 +40,8 @@ def simulate(
     particles_path : Path
         Table `parkf.tables.PARTICLES`, sorted by event and particle.
     states_path : Path or None
-        Where the true states go (`parkf.tables.STATES`): of particles above 1 GeV, electrons left out.
+        Where the true states of possible long tracks go (`parkf.tables.STATES`): what
+        :mod:`parkf.simulation.long_tracks` selects.
     hits_path : Path or None
         Where the hits of all particles go (`parkf.tables.HITS`).
     fates_path : Path, optional
@@ -65,6 +62,8 @@ def simulate(
     """
     if states_path is hits_path is fates_path is None:
         raise ParkfError("nothing to simulate: give a file for the true states, the hits or the fates")
+    # Then who leaves none of them need not be carried.
+    states_alone = hits_path is fates_path is None
     threads = threads or default_workers()
     with ExitStack() as stack:
         states_writer = None if states_path is None else stack.enter_context(STATES.writer(states_path))
@@ -72,8 +71,11 @@ def simulate(
         fates_writer = None if fates_path is None else stack.enter_context(FATES.writer(fates_path))
         bar = stack.enter_context(tqdm(desc="transport", unit=" events", disable=None))
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
-            states = track_through(field, polarity, geometry, particles, seed=seed, threads=threads)
-            states = _until_the_end(states, particles)
+            if states_alone:
+                particles = {name: values[select_particles(particles)] for name, values in particles.items()}
+            states = track_through(
+                field, polarity, geometry, particles, seed=seed, long_only=states_alone, threads=threads
+            )
             if states_writer is not None:
                 written = _worth_training(states, particles)
                 written["polarity"] = np.full(len(written["z"]), polarity, np.int8)
@@ -86,13 +88,6 @@ def simulate(
             bar.update(EVENTS_PER_PIECE)
 
 
-def _until_the_end(states: dict[str, NDArray], particles: dict[str, NDArray]) -> dict[str, NDArray]:
-    """Leave out states behind a particle's decay or interaction."""
-    row = np.searchsorted(particle_key(particles), particle_key(states))
-    kept = states["z"] <= particles["z_end"][row]
-    return {name: values[kept] for name, values in states.items()}
-
-
 def _fates(states: dict[str, NDArray]) -> dict[str, NDArray]:
     """How hard each particle scattered up to the last plane that it reached."""
     last = np.flatnonzero(np.diff(particle_key(states), append=-1) != 0)
@@ -100,8 +95,9 @@ def _fates(states: dict[str, NDArray]) -> dict[str, NDArray]:
 
 
 def _worth_training(states: dict[str, NDArray], particles: dict[str, NDArray]) -> dict[str, NDArray]:
-    """States of particles above `STATES_P_MIN` that are no electrons."""
-    p = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)
-    chosen = (p > STATES_P_MIN) & (np.abs(particles["pdg_id"]) != _ELECTRON)
+    """States that steps can be trained on: those of possible long tracks, where a step may begin or end."""
     row = np.searchsorted(particle_key(particles), particle_key(states))
-    return {name: values[chosen[row]] for name, values in states.items()}
+    chosen = select_particles(particles)
+    chosen &= long_like(states["plane"], states["active"], row, len(chosen))
+    kept = np.flatnonzero(chosen[row] & usable_states(states))
+    return {name: states[name][kept] for name in STATES.schema.names if name != "polarity"}
