@@ -7,9 +7,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from parkf.datasets import build_rows, check_dataset, draw, find_thresholds, gather_rows
-from parkf.datasets.checks import FEWEST_ROWS
+from parkf.datasets.builder import build_rows, gather_rows
+from parkf.datasets.checks import FEWEST_ROWS, check_dataset
 from parkf.datasets.legs import SETS, TOGETHER
+from parkf.datasets.lottery import draw
+from parkf.datasets.thresholds import find_thresholds
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import Z_IN, load_geometry
 from parkf.errors import ParkfError
