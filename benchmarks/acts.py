@@ -24,7 +24,7 @@ from benchmarks.fitter import repeated, toy_of_ten, tracks_per_second
 
 from parkf.detector.field import FieldMap, make_field_map
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
-from parkf.kalman.reference import fit_full
+from parkf.kalman.reference.full import fit_full
 from parkf.transport import propagate
 
 ROOT = Path(__file__).parents[1]

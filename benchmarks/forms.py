@@ -37,7 +37,7 @@ def main() -> None:
             costs = ["{} + {}".format(*operations(text)) for text in texts]
             print(line.format(name, label, f"{len(step.sets)}×{len(step.parameters)}", *costs))
     for label, forms in FORMS.items():
-        print(f"constant blob, {label}: {forms.constant_count} numbers")
+        print(f"constant blob, {label}: {forms.layout.constant_count} numbers")
 
 
 if __name__ == "__main__":

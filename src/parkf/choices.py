@@ -1,6 +1,6 @@
 """Words that commands, configuration and functions choose between."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 Interpolation = Literal["linear", "cubic"]
 Outside = Literal["error", "zero"]
@@ -10,3 +10,4 @@ Backend = Literal["cpu", "gpu"]
 Signal = Literal["jpsi", "d0"]
 # Sets of forms: formulas and layout of the parameters. Production's are what the trigger runs today.
 FormsName = Literal["improved", "production"]
+FORMS_NAMES: tuple[FormsName, ...] = get_args(FormsName)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from parkf.consumer import cpp_header
+from parkf.layout import TABLE_SHAPE
 from parkf.parameters.imported import imported
 from parkf.parameters.manifest import Constants
 from parkf.parameters.parameter_set import ParameterSet
-from parkf.steps import FORMS, TABLE_SHAPE
+from parkf.steps import FORMS
 
 TESTS = Path(__file__).parents[1]
 # Bad sets and toy tracks are modules beside the tests of Python's reader and fit.
@@ -26,11 +27,11 @@ def toy():
 @pytest.fixture(scope="session")
 def toy_set(toy) -> ParameterSet:
     """The toy's set as one that can be saved."""
-    forms = FORMS[toy.parameters.manifest.forms]
+    layout = FORMS[toy.parameters.manifest.forms].layout
     constant = toy.parameters.constant
-    blocks = {b.name: constant[forms.block_slice(b.name)].reshape(b.shape) for b in forms.blocks}
+    blocks = {b.name: constant[layout.block_slice(b.name)].reshape(b.shape) for b in layout.blocks}
     constants = Constants(velo_sigma=0.0125, beam_x=0.02, beam_y=-0.03)
-    return imported(forms, blocks, toy.parameters.table, constants, inputs={}, source="toy")
+    return imported(layout, blocks, toy.parameters.table, constants, inputs={}, source="toy")
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +49,7 @@ def parameters() -> ParameterSet:
     """A set of random numbers: whole, but of no detector."""
     random = np.random.default_rng(7)
     forms = FORMS["production"]
-    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in forms.blocks}
+    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in forms.layout.blocks}
     table = random.normal(size=TABLE_SHAPE).astype(np.float32)
     constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)
-    return imported(forms, blocks, table, constants, inputs={"field": "abc"}, source="test")
+    return imported(forms.layout, blocks, table, constants, inputs={"field": "abc"}, source="test")

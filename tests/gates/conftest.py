@@ -1,17 +1,18 @@
 import numpy as np
 import pytest
 
+from parkf.layout import TABLE_SHAPE
 from parkf.parameters.imported import imported
 from parkf.parameters.manifest import Constants
 from parkf.parameters.parameter_set import ParameterSet
-from parkf.steps import FORMS, TABLE_SHAPE
+from parkf.steps import FORMS
 
 
 @pytest.fixture(scope="session")
 def parameters() -> ParameterSet:
     """A set of random numbers: whole, but of no detector."""
     random = np.random.default_rng(7)
-    forms = FORMS["production"]
-    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in forms.blocks}
+    layout = FORMS["production"].layout
+    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in layout.blocks}
     constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)
-    return imported(forms, blocks, np.ones(TABLE_SHAPE, np.float32), constants, inputs={}, source="test")
+    return imported(layout, blocks, np.ones(TABLE_SHAPE, np.float32), constants, inputs={}, source="test")

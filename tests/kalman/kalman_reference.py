@@ -40,7 +40,7 @@ class Model:
         self.leading = [at + power for at in (0, n_x, before_y, before_y + n_y) for power in (0, 1)]
 
     def block(self, name):
-        return self.constant[self.forms.block_slice(name)].reshape(self.forms.block(name).shape)
+        return self.constant[self.forms.layout.block_slice(name)].reshape(self.forms.layout.block(name).shape)
 
     def functions(self, name):
         return numpy_step(self.forms.steps[name])

@@ -8,9 +8,10 @@ import parkf._fitter as _fitter
 from kalman_reference import Model, landing
 
 from parkf.kalman.candidates import from_arrays
+from parkf.layout import TABLE_SHAPE
 from parkf.parameters.imported import EMPTY
 from parkf.parameters.parameter_set import aligned
-from parkf.steps import FORMS, TABLE_SHAPE
+from parkf.steps import FORMS
 
 SCIFI_Z = [7826, 7896, 7966, 8036, 8508, 8578, 8648, 8718, 9193, 9263, 9333, 9403]
 UT_Z = [2327.5, 2372.5, 2597.5, 2642.5]
@@ -24,10 +25,10 @@ HEADER = [2665, 7826, 1500, -29.5, -35, 310, -140, 0.3, 0.25, 2500, 0.005]
 def constant_blob(forms):
     """Start values, with small terms added where they vanish, and the layers' places."""
     random = np.random.default_rng(1)
-    blob = np.zeros(forms.constant_count)
-    for block in forms.blocks:
+    blob = np.zeros(forms.layout.constant_count)
+    for block in forms.layout.blocks:
         rows, columns = block.shape
-        part = blob[forms.block_slice(block.name)].reshape(rows, columns)
+        part = blob[forms.layout.block_slice(block.name)].reshape(rows, columns)
         if block.name in forms.steps:
             for i, parameter in enumerate(forms.steps[block.name].parameters):
                 odd = parameter.kind == "extrapolation" and parameter.start == 0
@@ -40,7 +41,7 @@ def constant_blob(forms):
             part[0], part[1], part[2], part[3] = SCIFI_Z, 1 / 0.0036, SCIFI_DXDY, 0.01
         if block.name == "UTLayer":
             part[0] = UT_Z
-    blob[forms.offsets["V"] + 6 + 5] *= -1  # backward, position and slope are anticorrelated
+    blob[forms.layout.offsets["V"] + 6 + 5] *= -1  # backward, position and slope are anticorrelated
     return blob.astype(np.float32)
 
 

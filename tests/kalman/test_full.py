@@ -17,7 +17,7 @@ from parkf.detector.description import Description
 from parkf.detector.geometry import Geometry
 from parkf.kalman.candidates import from_arrow
 from parkf.kalman.fitted import INTEGERS, NUMBERS
-from parkf.kalman.reference import fit_full
+from parkf.kalman.reference.full import fit_full
 from parkf.simulation.gun import shoot
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.simulate import simulate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parkf.kalman.candidates import from_arrays
-from parkf.kalman.reference import fit_velo_only
+from parkf.kalman.reference.velo_only import fit_velo_only
 
 SIGMA, BEAM_X, BEAM_Y = 0.0125, 0.02, -0.03
 # c_ms, eta_xx, eta_xtx of hit to hit and of hit to beam; lever and covariance of a layer in the middle.

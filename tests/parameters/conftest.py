@@ -4,11 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parkf.layout import HEADER, TABLE_SHAPE
 from parkf.parameters.imported import imported
 from parkf.parameters.manifest import Constants, Manifest
 from parkf.parameters.parameter_set import ParameterSet
-from parkf.steps import FORMS, TABLE_SHAPE, Forms
-from parkf.steps.magnet import HEADER
+from parkf.steps import FORMS, Forms
 
 PRODUCTION = FORMS["production"]
 META = [2665, 7826, 1500, -29.5, -35, 310, -140, 0.3, 0.25, 2500, 0.005, 60, 50, 1, 1, 7, 9, 5, 7]
@@ -19,10 +19,10 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "kal
 def random_set(forms: Forms) -> ParameterSet:
     """Make a set of random numbers: whole, but of no detector."""
     random = np.random.default_rng(7)
-    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in forms.blocks}
+    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in forms.layout.blocks}
     table = random.normal(size=TABLE_SHAPE).astype(np.float32)
     constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)
-    return imported(forms, blocks, table, constants, inputs={"field": "abc"}, source="test")
+    return imported(forms.layout, blocks, table, constants, inputs={"field": "abc"}, source="test")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def dipole() -> ParameterSet:
     """A set of production's forms that bends as a dipole does: every number is another one."""
     random = np.random.default_rng(3)
     blocks = {}
-    for block in PRODUCTION.blocks:
+    for block in PRODUCTION.layout.blocks:
         if block.name in PRODUCTION.steps:
             start = np.array([p.start for p in PRODUCTION.steps[block.name].parameters])
             blocks[block.name] = (start + random.normal(0, 0.01, block.shape)).astype(np.float32)
@@ -58,4 +58,4 @@ def dipole() -> ParameterSet:
     table[..., 0] = random.normal(-2000, 10, TABLE_SHAPE[:2])
     table[..., PRODUCTION.table.pieces[0].degree] = random.normal(-0.8, 0.01, TABLE_SHAPE[:2])
     constants = Constants(velo_sigma=0.0125, beam_x=0.02, beam_y=-0.03)
-    return imported(PRODUCTION, blocks, table, constants, inputs={}, source="test")
+    return imported(PRODUCTION.layout, blocks, table, constants, inputs={}, source="test")

@@ -7,9 +7,11 @@ import pytest
 
 from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.parameters import assemble, explain, load
-from parkf.parameters.assembly import check_made_of
-from parkf.steps import FORMS, TABLE_SHAPE
+from parkf.layout import TABLE_SHAPE
+from parkf.parameters import load
+from parkf.parameters.assembly import assemble, check_made_of
+from parkf.parameters.explanation import explain
+from parkf.steps import FORMS
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import make_header
 from parkf.training.result import FitResult, SetResult
@@ -17,7 +19,7 @@ from parkf.training.result import FitResult, SetResult
 ROOT = Path(__file__).parents[2]
 STEPS = FORMS["improved"].steps
 FITTED = ("extrapolation", "noise")
-COUNT = FORMS["improved"].constant_count
+COUNT = FORMS["improved"].layout.constant_count
 GEOMETRY = ROOT / "data/geometry/run3.yaml"
 ALIGNMENT = ROOT / "data/geometry/alignment_nominal.yaml"
 

@@ -29,12 +29,12 @@ def toy():
 def run(toy, tmp_path_factory):
     """A run's folder: a set that fits the toy's tracks, and figures that meet the gates."""
     folder = tmp_path_factory.mktemp("run")
-    forms = FORMS["production"]
+    layout = FORMS["production"].layout
     blocks = {
-        b.name: toy.parameters.constant[forms.block_slice(b.name)].reshape(b.shape) for b in forms.blocks
+        b.name: toy.parameters.constant[layout.block_slice(b.name)].reshape(b.shape) for b in layout.blocks
     }
     constants = Constants(velo_sigma=0.0125, beam_x=0.02, beam_y=-0.03)
-    made = imported(forms, blocks, toy.parameters.table, constants, inputs={}, source="toy")
+    made = imported(layout, blocks, toy.parameters.table, constants, inputs={}, source="toy")
     object.__setattr__(made, "manifest", made.manifest.model_copy(update={"detector": "run3"}))
     made.save(folder / "set")
     figures(folder, ghosts=0.25)
@@ -111,10 +111,10 @@ def test_publish_list_export_import_diff(run, params, tmp_path, toy):
 
 def test_diff_says_what_changed_and_what_it_means(run, params, tmp_path):
     other = load(run / "set")
-    blocks = {b.name: other.block(b.name).copy() for b in other.forms.blocks}
+    blocks = {b.name: other.block(b.name).copy() for b in other.layout.blocks}
     blocks["T"][6, 4] *= 1.01
     table = other.table * np.float32(1.001)
-    changed = imported(other.forms, blocks, table, other.manifest.constants, inputs={}, source="test")
+    changed = imported(other.layout, blocks, table, other.manifest.constants, inputs={}, source="test")
     changed.save(tmp_path / "other")
     code, text = params("diff", run / "set", tmp_path / "other")
     assert code == 1

@@ -4,6 +4,8 @@ from collections import Counter
 
 import pytest
 
+from parkf.errors import ParkfError
+from parkf.layout import built, layout_of
 from parkf.parameters.layout import constant_numbers, table_numbers
 from parkf.steps import FORMS
 
@@ -25,13 +27,13 @@ REFERENCE = {
 
 
 def test_blocks_are_those_of_the_trigger():
-    assert [(b.name, b.shape) for b in PRODUCTION.blocks] == list(REFERENCE.items())
+    assert [(b.name, b.shape) for b in PRODUCTION.layout.blocks] == list(REFERENCE.items())
 
 
 def test_blocks_tile_the_constant_blob():
     stop = 0
     for name, (rows, columns) in REFERENCE.items():
-        place = PRODUCTION.block_slice(name)
+        place = PRODUCTION.layout.block_slice(name)
         assert place.start == stop
         assert place.stop - place.start == rows * columns
         stop = place.stop
@@ -39,7 +41,7 @@ def test_blocks_tile_the_constant_blob():
 
 
 def test_every_number_is_named_once():
-    constant, table = list(constant_numbers(PRODUCTION)), list(table_numbers(PRODUCTION.table))
+    constant, table = list(constant_numbers(PRODUCTION.layout)), list(table_numbers(PRODUCTION.table.pieces))
     assert (len(constant), len(table)) == (466, 240_000)
     places = Counter((n.block, n.set, n.index) for n in [*constant, *table])
     assert set(places.values()) == {1}
@@ -47,7 +49,7 @@ def test_every_number_is_named_once():
 
 
 def test_table_numbers_follow_the_order_of_a_bin():
-    names = [n.name for _, n in zip(range(80), table_numbers(PRODUCTION.table), strict=False)]
+    names = [n.name for _, n in zip(range(80), table_numbers(PRODUCTION.table.pieces), strict=False)]
     # x00 tx00 x10 x01 tx10 tx01 y00 ty00 y10 y01 ty10 ty01, as in the trigger's text file
     heads = list(dict.fromkeys(name.split("[")[0] for name in names))
     assert heads == ["x00", "tx00", "x10", "x01", "tx10", "tx01", "y00", "ty00", "y10", "y01", "ty10", "ty01"]
@@ -57,4 +59,16 @@ def test_table_numbers_follow_the_order_of_a_bin():
 
 def test_unknown_block():
     with pytest.raises(KeyError, match="UTX"):
-        PRODUCTION.block("UTX")
+        PRODUCTION.layout.block("UTX")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_kernel_was_built_with_the_layout_of_the_formulas(name):
+    assert layout_of(name) == FORMS[name].layout
+
+
+def test_a_kernel_without_a_layout_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(built, "LAYOUT_FILE", "missing.json")
+    layout_of.cache_clear()
+    with pytest.raises(ParkfError, match="make build"):
+        layout_of("improved")

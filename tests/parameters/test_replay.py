@@ -114,7 +114,7 @@ def test_what_differs_is_named(trained):
     sized = number.model_copy(update={"error": 0.01})
     layout[2].sets[1].numbers[4] = sized
     constant, table = trained.constant.copy(), trained.table.copy()
-    constant[trained.forms.offsets["UT"] + 12 + 4] += np.float32(0.03)
+    constant[trained.layout.offsets["UT"] + 12 + 4] += np.float32(0.03)
     table[7, 9, [20, 50]] += 1
     table[8, 0, 79] += 1
     other = with_blobs(trained.manifest, constant, table)

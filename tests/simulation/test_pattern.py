@@ -1,7 +1,10 @@
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from parkf.files import sha256
+from parkf.simulation.pattern import candidates as module
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.pattern.candidates import majority
 from parkf.simulation.pattern.velo import Z_REFERENCE, find_velo_segments
@@ -11,6 +14,28 @@ def test_workers_do_not_change_a_byte(tmp_path, geometry, field, collisions):
     again = tmp_path / "candidates.parquet"
     find_candidates(collisions.paths["hits"], again, geometry=geometry, field=field, polarity=-1, workers=1)
     assert sha256(again) == sha256(collisions.paths["candidates"])
+
+
+@pytest.mark.parametrize("matched", [False, True])
+@pytest.mark.parametrize("events", [1, 7])
+def test_pieces_do_not_change_a_number(tmp_path, monkeypatch, geometry, field, collisions, events, matched):
+    paths = [tmp_path / "one.parquet", tmp_path / "other.parquet"]
+    for path in paths:
+        find_candidates(
+            collisions.paths["hits"],
+            path,
+            geometry=geometry,
+            field=field,
+            polarity=-1,
+            workers=1,
+            matched=matched,
+        )
+        monkeypatch.setattr(module, "EVENTS_PER_CHUNK", events)
+    one, other = (pq.read_table(path) for path in paths)
+    for name in one.column_names:
+        a, b = (table[name].combine_chunks() for table in (one, other))
+        a, b = (v.flatten() if pa.types.is_fixed_size_list(v.type) else v for v in (a, b))
+        np.testing.assert_array_equal(a.to_numpy(), b.to_numpy())
 
 
 @pytest.fixture(scope="module")

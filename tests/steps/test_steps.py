@@ -57,13 +57,13 @@ def random_rows(n=50, seed=1):
 
 def test_layout_is_the_triggers():
     forms = FORMS["production"]
-    assert (forms.layout_version, forms.constant_count) == (1, 466)
-    shapes = {block.name: block.shape for block in forms.blocks}
+    assert (forms.layout_version, forms.layout.constant_count) == (1, 466)
+    shapes = {block.name: block.shape for block in forms.layout.blocks}
     assert shapes == {
         "V": (2, 6), "VUT": (1, 15), "UT": (6, 12), "UTTF": (1, 20), "UTT_META": (1, 19),
         "TFT": (1, 4), "T": (22, 12), "TLayer": (4, 12), "UTLayer": (1, 4), "BEAM": (2, 4),
     }  # fmt: skip
-    assert forms.offsets["BEAM"] == 466 - 8
+    assert forms.layout.offsets["BEAM"] == 466 - 8
     assert forms.table.coefficients == 80
     signature = {"x_grid": 1, "y_grid": 1, "deg_x1": 7, "deg_x2": 9, "deg_y1": 5, "deg_y2": 7}
     assert forms.table.signature == {"nbin_x": 60, "nbin_y": 50, **signature}
@@ -187,9 +187,9 @@ def test_improved_forms_have_a_layout_of_their_own():
     improved, production = FORMS["improved"], FORMS["production"]
     assert improved.layout_version == 2
     assert improved.hash() != production.hash()
-    assert improved.block("T").shape[0] == 11
+    assert improved.layout.block("T").shape[0] == 11
     # What the trigger's kernel has in constant memory may grow, but not by much.
-    assert improved.constant_count < 600
+    assert improved.layout.constant_count < 600
 
 
 def test_local_hides_its_argument_from_states_and_not_from_parameters():

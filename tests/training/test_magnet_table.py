@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
 from parkf.errors import ParkfError
-from parkf.steps import FORMS, TABLE_SHAPE
-from parkf.steps.magnet import HEADER
+from parkf.layout import HEADER, TABLE_SHAPE
+from parkf.steps import FORMS
 from parkf.training.magnet_table import load_table
 from parkf.training.magnet_table.band import Matrix, solve
 from parkf.training.magnet_table.form import (

@@ -6,8 +6,10 @@ from toy_steps import STEPS, draw, truth, write
 
 from parkf.errors import ParkfError
 from parkf.tables import STEP_DATA
-from parkf.training import FitResult, Part, PartResult, join_parts, train_part, train_step
+from parkf.training.parts import Part, PartResult, join_parts
+from parkf.training.result import FitResult
 from parkf.training.rows import select
+from parkf.training.train import train_part, train_step
 
 
 @pytest.fixture(scope="module")

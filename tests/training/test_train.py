@@ -7,10 +7,9 @@ from toy_steps import COMPONENTS, STEPS, draw, store, truth, write
 
 from parkf.codegen.numpy_step import numpy_step
 from parkf.errors import ParkfError
-from parkf.training import FitResult, train_step
-from parkf.training.result import RESULT_VERSION
+from parkf.training.result import RESULT_VERSION, FitResult
 from parkf.training.rows import select
-from parkf.training.train import mean_energy_loss, train_rows
+from parkf.training.train import mean_energy_loss, train_rows, train_step
 
 SMALL = ("V", "VUT", "UT", "TFT")
 

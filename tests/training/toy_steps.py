@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from parkf.choices import FormsName
 from parkf.codegen.numpy_step import numpy_step
-from parkf.steps import FORMS, TABLE_SHAPE
+from parkf.layout import TABLE_SHAPE
+from parkf.steps import FORMS
 from parkf.tables import STEP_DATA
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import make_header

@@ -76,7 +76,7 @@ def test_other_numbers_are_named(checkout):
     trained = load(checkout.folder / "results/smoke/set")
     constant, table = trained.constant.copy(), trained.table.copy()
     number = trained.manifest.layout[2].sets[1].numbers[4]
-    constant[trained.forms.offsets["UT"] + trained.forms.block("UT").shape[1] + 4] += np.float32(
+    constant[trained.layout.offsets["UT"] + trained.layout.block("UT").shape[1] + 4] += np.float32(
         3 * number.error
     )
     table[30, 25, 0] *= 2

@@ -15,7 +15,7 @@ from .conftest import ROOT
 def test_leaves_a_set_numbers_and_report(finished):
     results = finished.folder / "results/smoke"
     parameters = load(results / "set")
-    assert parameters.constant.shape == (parameters.forms.constant_count,)
+    assert parameters.constant.shape == (parameters.layout.constant_count,)
     assert parameters.table.size == 240_000
     validation = read_json(results / "validation.json")
     assert validation["counts"]["genuine"] > 500

@@ -11,6 +11,7 @@ TRAINED_BY = code(
     "parkf/simulation/simulate.py",
     "parkf/simulation/long_tracks.py",
     "parkf/datasets",
+    "parkf/layout",
     "parkf/steps",
     "parkf/codegen",
     "parkf/training",
@@ -30,7 +31,7 @@ rule table:
         rays=RUN["training"]["rays"],
         seed=RUN["seed"],
         forms=RUN["forms"],
-        code=code("parkf/steps/magnet.py", "parkf/training/magnet_table", "parkf/transport", *TRANSPORT_KERNEL),
+        code=code("parkf/layout/magnet.py", "parkf/steps/magnet.py", "parkf/training/magnet_table", "parkf/transport", *TRANSPORT_KERNEL),
     threads: 2
     log:
         f"{RESULTS}/logs/table.log",
@@ -126,7 +127,7 @@ rule assemble:
         # For the manifest, so that the training can be repeated.
         configuration=json.dumps(RUN.training),
         inputs=lambda w, input: json.dumps({"field source": sha256(Path(input.source)), "code": TRAINED_BY}),
-        code=code("parkf/parameters"),
+        code=code("parkf/layout", "parkf/parameters"),
     log:
         f"{RESULTS}/logs/assemble.log",
     shell:

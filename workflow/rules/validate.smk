@@ -54,7 +54,7 @@ rule validate:
         misaligned=RUN.samples("misaligned"),
         signals=SIGNALS,
         fits=RUN["fits"]["of"],
-        code=code("parkf/validation", "parkf/kalman/fitted.py"),
+        code=code("parkf/validation", "parkf/simulation/decays.py", "parkf/kalman/fitted.py"),
     log:
         f"{RESULTS}/logs/validate.log",
     shell:

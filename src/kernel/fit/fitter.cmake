@@ -5,16 +5,17 @@ set(forms improved production)
 
 set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
 foreach(name IN LISTS forms)
-  list(APPEND generated_headers ${generated}/${name}/steps_generated.hpp ${generated}/${name}/steps_by_name.hpp)
+  list(APPEND generated_files ${generated}/${name}/steps_generated.hpp ${generated}/${name}/steps_by_name.hpp
+       ${generated}/${name}/layout.json)
 endforeach()
 file(GLOB formulas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/parkf/steps/*.py
-     ${PROJECT_SOURCE_DIR}/src/parkf/codegen/*.py)
+     ${PROJECT_SOURCE_DIR}/src/parkf/codegen/*.py ${PROJECT_SOURCE_DIR}/src/parkf/layout/*.py)
 add_custom_command(
-  OUTPUT ${generated_headers}
+  OUTPUT ${generated_files}
   COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/src ${Python_EXECUTABLE} -m parkf.codegen ${generated}
   DEPENDS ${formulas}
   COMMENT "Generating C++ from the formulas in parkf.steps")
-add_custom_target(generate_steps DEPENDS ${generated_headers})
+add_custom_target(generate_steps DEPENDS ${generated_files})
 
 # errno after a square root would keep it out of vector registers; nothing reads it.
 set(fitter_options -O3 -fno-math-errno -fno-trapping-math -Wno-psabi)
@@ -67,5 +68,5 @@ list(TRANSFORM fit_headers APPEND .hpp)
 install(FILES ${fit_headers} src/kernel/fit/fit.cu DESTINATION parkf/kernel/fit)
 install(FILES src/kernel/numbers/number.hpp src/kernel/numbers/lanes.hpp DESTINATION parkf/kernel/numbers)
 foreach(name IN LISTS forms)
-  install(FILES ${generated}/${name}/steps_generated.hpp DESTINATION parkf/kernel/${name})
+  install(FILES ${generated}/${name}/steps_generated.hpp ${generated}/${name}/layout.json DESTINATION parkf/kernel/${name})
 endforeach()

@@ -4,6 +4,7 @@ import sympy as sp
 
 from parkf.codegen.cpp_expressions import assignments, text
 from parkf.codegen.cpp_transport import SparseJacobian
+from parkf.layout.magnet import BINS, HEADER
 from parkf.steps import Forms, magnet
 from parkf.steps.magnet import TableForm
 from parkf.steps.symbols import STATE, h, k, tx, ty
@@ -105,7 +106,7 @@ def _weights() -> list[str]:
 def _header_of(*forms: sp.Expr) -> list[str]:
     """Statements that read the numbers of the header in some formulas."""
     used = {str(symbol) for form in forms for symbol in form.free_symbols}
-    return [f"const auto {n} = header[{i}];" for i, n in enumerate(magnet.HEADER) if n in used]
+    return [f"const auto {n} = header[{i}];" for i, n in enumerate(HEADER) if n in used]
 
 
 def _place(form: TableForm) -> list[str]:
@@ -218,11 +219,11 @@ def _bin_layout(form: TableForm) -> list[str]:
         position += piece.degree
     for component, fields in places.items():
         lines += [f"struct {component} {{", *fields, "};"]
-    signature = [(magnet.HEADER.index(name), value) for name, value in form.signature.items()]
+    signature = [(HEADER.index(name), value) for name, value in form.signature.items()]
     lines += [
         "/// Whether slopes have a say in which bins a track finds.",
         f"constexpr bool by_slopes = {'false' if form.lever == 0 else 'true'};",
-        f"constexpr int count = {position}, nx = {magnet.BINS[0]}, ny = {magnet.BINS[1]};",
+        f"constexpr int count = {position}, nx = {BINS[0]}, ny = {BINS[1]};",
         "/// Whether a header is of these bins, this grid and these degrees.",
         "KERNEL_FUNCTION bool is_mine(const float* header) {",
         f"  return {' && '.join(f'header[{i}] == {value}' for i, value in signature)};",

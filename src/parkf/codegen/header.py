@@ -51,9 +51,11 @@ def _layout(forms: Forms) -> list[str]:
         "/// Where the blocks of the constant blob start, the length of a set, and how many sets there are.",
         "namespace layout {",
     ]
-    for block in forms.blocks:
+    layout = forms.layout
+    for block in layout.blocks:
         name, (sets, columns) = block.name, block.shape
         lines.append(
-            f"constexpr int {name} = {forms.offsets[name]}, {name}_columns = {columns}, {name}_sets = {sets};"
+            f"constexpr int {name} = {layout.offsets[name]}, {name}_columns = {columns}, "
+            f"{name}_sets = {sets};"
         )
-    return [*lines, f"constexpr int count = {forms.constant_count};", "}  // namespace layout", ""]
+    return [*lines, f"constexpr int count = {layout.constant_count};", "}  // namespace layout", ""]

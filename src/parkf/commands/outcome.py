@@ -42,8 +42,8 @@ def explain(
     table: Annotated[bool, typer.Option("--table", help="The 240,000 numbers of the magnet too.")] = False,
 ) -> None:
     """Print every number of a set: block, set, index, name, value, unit, error."""
-    from parkf.parameters import COLUMNS
-    from parkf.parameters import explain as rows
+    from parkf.parameters.explanation import COLUMNS
+    from parkf.parameters.explanation import explain as rows
 
     print("\t".join(COLUMNS))
     for row in rows(parameters, fits=fits, table=table):

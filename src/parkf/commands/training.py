@@ -84,7 +84,8 @@ def train(
     ] = None,
 ) -> None:
     """Fit p, then the scattering, of one step."""
-    from parkf.training import Part, train_part, train_step
+    from parkf.training.parts import Part
+    from parkf.training.train import train_part, train_step
 
     if part is None:
         train_step(dataset, step, forms=forms, table=table).save(output)
@@ -99,7 +100,7 @@ def join_fits(
     dataset: Annotated[Path, typer.Option(help="What they were fitted to.")],
 ) -> None:
     """Put the parts of a step's training together."""
-    from parkf.training import PartResult, join_parts
+    from parkf.training.parts import PartResult, join_parts
 
     join_parts([PartResult.load(part) for part in parts], dataset).save(output)
 
@@ -121,7 +122,7 @@ def assemble(
     ] = None,
 ) -> None:
     """Put fits, table and layers together into a parameter set."""
-    from parkf.parameters import assemble as run
+    from parkf.parameters.assembly import assemble as run
 
     run(
         fits,

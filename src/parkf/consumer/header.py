@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from parkf import __version__
-from parkf.choices import FormsName
+from parkf.choices import FORMS_NAMES, FormsName
 from parkf.kalman.source import KERNEL_FOLDER
+from parkf.layout import Layout, layout_of
 from parkf.parameters.manifest import FORMAT_VERSION, OLDEST_FORMAT, json_schema
-from parkf.steps import FORMS, Forms
 
 _HERE = Path(__file__).parent
 _INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
@@ -50,7 +50,7 @@ def cpp_header() -> str:
         _schema(json_schema()),
         _layouts(),
     ]
-    for name in FORMS:
+    for name in FORMS_NAMES:
         # What is made for a set of forms lies in its namespace, and comes once for each.
         made_for_it = set(shared)
         parts += [
@@ -70,7 +70,7 @@ def _file(name: str, forms: FormsName | None) -> Path:
 
 
 def _is_made_for_forms(name: str) -> bool:
-    return "PARKF_FORMS" in _file(name, next(iter(FORMS))).read_text()
+    return "PARKF_FORMS" in _file(name, FORMS_NAMES[0]).read_text()
 
 
 def _expand(name: str, forms: FormsName | None, seen: set[str]) -> str:
@@ -108,7 +108,7 @@ def _bare(schema: Any) -> Any:
 
 
 def _layouts() -> str:
-    entries = ",\n".join(_layout(forms) for forms in FORMS.values())
+    entries = ",\n".join(_layout(layout_of(name)) for name in FORMS_NAMES)
     return (
         "\nnamespace parkf {\n\ninline const std::vector<FormsLayout>& known_forms() {\n"
         f"  static const std::vector<FormsLayout> all{{\n{entries}}};\n  return all;\n}}\n\n"
@@ -116,9 +116,9 @@ def _layouts() -> str:
     )
 
 
-def _layout(forms: Forms) -> str:
-    blocks = ", ".join(f'{{"{b.name}", {b.shape[0]}, {b.shape[1]}}}' for b in forms.blocks)
-    return f'      {{"{forms.name}", {forms.layout_version}, "{forms.hash()}",\n       {{{blocks}}}}}'
+def _layout(layout: Layout) -> str:
+    blocks = ", ".join(f'{{"{b.name}", {b.shape[0]}, {b.shape[1]}}}' for b in layout.blocks)
+    return f'      {{"{layout.name}", {layout.layout_version}, "{layout.formulas}",\n       {{{blocks}}}}}'
 
 
 def _dispatch() -> str:
@@ -133,7 +133,7 @@ def _dispatch() -> str:
     }}
     return true;
   }}"""
-        for name in FORMS
+        for name in FORMS_NAMES
     )
     return f"""
 namespace parkf::detail {{

@@ -16,7 +16,6 @@ from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import spline_filter1d
 
 from parkf import _transport
 from parkf.choices import Interpolation, Outside
@@ -106,6 +105,9 @@ class FieldMap:
     def _nodes(self) -> NDArray[np.float32]:
         if self.interpolation == "linear":
             return self.values
+        # A trilinear map does without SciPy, and a command that reads one starts faster.
+        from scipy.ndimage import spline_filter1d
+
         coefficients = self.values.astype(np.float64)
         for axis in range(3):
             coefficients = spline_filter1d(coefficients, order=3, axis=axis, mode="mirror")

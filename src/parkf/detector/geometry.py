@@ -7,6 +7,7 @@ behind the magnet, 58-69 SciFi layers.
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,10 @@ class Geometry:
 
     def planes(self) -> NDArray[np.float64]:
         """All planes as (70, 3) rows (z0, dzdx, dzdy): z = z0 + dzdx x + dzdy y, mm."""
+        return self._planes.copy()
+
+    @cached_property
+    def _planes(self) -> NDArray[np.float64]:
         return np.array([frame.plane for frame in self.frames])
 
     def strip_slope(self, plane: int) -> float:

@@ -2,7 +2,6 @@
 
 from parkf.kalman.fitted import STATUS, Fitted, explain_status
 from parkf.kalman.fitter import fit, fit_file, fit_file_full
-from parkf.kalman.reference import fit_full, fit_velo_only
 
 __all__ = [
     "STATUS",
@@ -11,6 +10,4 @@ __all__ = [
     "fit",
     "fit_file",
     "fit_file_full",
-    "fit_full",
-    "fit_velo_only",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -10,17 +11,18 @@ from tqdm import tqdm
 
 import parkf._fitter as _fitter
 from parkf.choices import Backend, Precision, Scheme
-from parkf.detector.field import FieldMap
-from parkf.detector.geometry import Geometry
 from parkf.errors import ParkfError
 from parkf.kalman import cpu, gpu
 from parkf.kalman.candidates import Candidates, from_arrow
 from parkf.kalman.fitted import Fitted, set_metadata
 from parkf.kalman.interval import states_at_rich, without_outliers
-from parkf.kalman.reference import fit_full, fit_velo_only
 from parkf.parameters.manifest import Blobs
 from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.tables import CANDIDATES, FITTED, REMOVED_HITS, RICH_STATES, Table
+
+if TYPE_CHECKING:
+    from parkf.detector.field import FieldMap
+    from parkf.detector.geometry import Geometry
 
 # Candidates read, fitted and written at a time: 10 MB of float32.
 BATCH = 1 << 14
@@ -50,7 +52,7 @@ def fit(
     scheme : {'smoother', 'forward_backward', 'velo_only'}
         One forward filter that smooths the state at the first VELO hit and bends where the first SciFi hit
         says; or the scheme in production, forward and once more backward through the VELO; or, to compare
-        with, VELO hits alone (:func:`parkf.kalman.reference.fit_velo_only`, always on processor cores).
+        with, VELO hits alone (:mod:`parkf.kalman.reference.velo_only`, always on processor cores).
     precision : {'float32', 'float64'}
         Numbers that the kernel computes with; `velo_only` takes float64.
     backend : {'cpu', 'gpu'}
@@ -84,6 +86,9 @@ def fit(
         )
     tracks = candidates if isinstance(candidates, Candidates) else from_arrow(candidates, np.dtype(precision))
     if scheme == "velo_only":
+        # Builds its formulas first, which no other scheme waits for.
+        from parkf.kalman.reference.velo_only import fit_velo_only
+
         return fit_velo_only(parameters, tracks)
     smoother = scheme == "smoother"
     if backend == "gpu":
@@ -154,7 +159,7 @@ def fit_file(
 
 
 def fit_file_full(
-    candidates: Path, fitted: Path, *, geometry: Geometry, field: FieldMap, threads: int | None = None
+    candidates: Path, fitted: Path, *, geometry: "Geometry", field: "FieldMap", threads: int | None = None
 ) -> int:
     """Fit a file of candidates by Runge–Kutta and every layer, and return how many there were.
 
@@ -163,13 +168,15 @@ def fit_file_full(
     candidates, fitted : Path
         Parquet tables ``candidates`` (read) and ``fitted`` (written).
     geometry, field, threads
-        As for :func:`parkf.kalman.reference.fit_full`.
+        As for :func:`parkf.kalman.reference.full.fit_full`.
 
     Raises
     ------
     ParkfError
         When the candidates are missing or do not match what is expected of them.
     """
+    # A fit with a parameter set needs neither field nor layers.
+    from parkf.kalman.reference.full import fit_full
 
     def batch(rows: pa.RecordBatch) -> Batch:
         return fit_full(geometry, field, rows, threads=threads), {}

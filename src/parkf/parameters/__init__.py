@@ -1,8 +1,6 @@
 """The parameter set: what the trigger's fitter reads, checked on the way in, explained on the way out."""
 
-from parkf.parameters.assembly import assemble
-from parkf.parameters.explanation import COLUMNS, explain
 from parkf.parameters.manifest import Manifest
 from parkf.parameters.parameter_set import ParameterSet, load
 
-__all__ = ["COLUMNS", "Manifest", "ParameterSet", "assemble", "explain", "load"]
+__all__ = ["Manifest", "ParameterSet", "load"]

@@ -12,6 +12,7 @@ from parkf.detector.alignment import load_alignment
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
 from parkf.errors import ParkfError
 from parkf.files import sha256
+from parkf.layout import Layout
 from parkf.parameters.configuration import flat, noise_scale
 from parkf.parameters.description import describe
 from parkf.parameters.imported import ALWAYS, EMPTY
@@ -74,14 +75,15 @@ def assemble(
     if results["UTTF"].table != sha256(table):
         raise ParkfError(f"{fits / 'UTTF.json'}: fitted with another magnet table than {table}; fit it again")
     forms = FORMS[results["UTTF"].forms]
+    layout = forms.layout
     said = None if configuration is None else flat(configuration)
-    constant = np.full(forms.constant_count, np.nan)
+    constant = np.full(layout.constant_count, np.nan)
     grown = widenings(forms, said)
     for name, result in results.items():
-        _put(forms, constant, name, np.array([s.values for s in result.sets]) * grown[name])
-    _put(forms, constant, "UTT_META", magnet.header[None].astype(np.float64))
-    _put(forms, constant, "TLayer", scifi_layers(detector))
-    _put(forms, constant, "UTLayer", detector.planes()[list(UT_PLANES), :1].T)
+        _put(layout, constant, name, np.array([s.values for s in result.sets]) * grown[name])
+    _put(layout, constant, "UTT_META", magnet.header[None].astype(np.float64))
+    _put(layout, constant, "TLayer", scifi_layers(detector))
+    _put(layout, constant, "UTLayer", detector.planes()[list(UT_PLANES), :1].T)
     errors = {
         (name, i, j): None if error is None else error * grown[name][j]
         for name, result in results.items()
@@ -100,12 +102,12 @@ def assemble(
         forms=forms.name,
         layout_version=forms.layout_version,
         code_version=__version__,
-        formulas=forms.hash(),
+        formulas=layout.formulas,
         blobs=EMPTY,
         constants=Constants(
             velo_sigma=detector.velo.resolution, beam_x=detector.beam.x, beam_y=detector.beam.y
         ),
-        layout=describe(forms, values, errors),
+        layout=describe(layout, values, errors),
         inputs={
             "geometry": sha256(geometry),
             "alignment": sha256(alignment),
@@ -116,7 +118,7 @@ def assemble(
         },
         seeds={"run": seed},
         configuration=said,
-        steps={name: step.formula_hash() for name, step in forms.steps.items()},
+        steps=layout.steps,
         fits=[summary for result in results.values() for summary in _summaries(result)],
         gates=[],
         environment={},
@@ -141,7 +143,7 @@ def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
         When a file is missing or broken, or the set is of other numbers.
     """
     loaded, magnet = load(parameters), load_table(table)
-    grown = widenings(loaded.forms, loaded.manifest.configuration)
+    grown = widenings(FORMS[loaded.manifest.forms], loaded.manifest.configuration)
     for name, result in load_results(fits).items():
         same = result.forms == loaded.manifest.forms
         if same:
@@ -175,10 +177,10 @@ def scifi_layers(geometry: Geometry) -> F64:
     return np.stack([planes[:, 0], 1 / planes[:, 2], slopes, errors**2])
 
 
-def _put(forms: Forms, constant: F64, name: str, values: F64) -> None:
-    if values.shape != forms.block(name).shape:
-        raise ParkfError(f"block {name}: {values.shape} numbers, expected {forms.block(name).shape}")
-    constant[forms.block_slice(name)] = values.ravel()
+def _put(layout: Layout, constant: F64, name: str, values: F64) -> None:
+    if values.shape != layout.block(name).shape:
+        raise ParkfError(f"block {name}: {values.shape} numbers, expected {layout.block(name).shape}")
+    constant[layout.block_slice(name)] = values.ravel()
 
 
 def _summaries(result: FitResult) -> list[FitSummary]:

@@ -2,35 +2,32 @@
 
 import re
 from collections.abc import Mapping
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.layout import Block, Layout
 from parkf.parameters.manifest import BlockDescription, NumberDescription, SetDescription
-from parkf.steps import Block, Forms
 
 # Errors by block, set and index.
 Errors = Mapping[tuple[str, int, int], float | None]
 
 _POWER = re.compile(r"(1e-?\d+|10)(?: |(?=/)|$)")
-# Numbers of the table's header that are odd in h; steps know the parity of their own.
-_ODD_HEADER = ("bendx", "bendx_x2", "bendx_y2", "bendy_xy")
 
 
-def describe(forms: Forms, constant: NDArray[np.float32], errors: Errors) -> list[BlockDescription]:
+def describe(layout: Layout, constant: NDArray[np.float32], errors: Errors) -> list[BlockDescription]:
     """Describe every number.
 
     Parameters
     ----------
-    forms : Forms
+    layout : Layout
         Names, units and parities.
     constant : (m,) float32
         Values, in the order of the blocks.
     errors : mapping of (block, set, index) to float or None
         Those that fits determined.
     """
-    return [_block(forms, block, constant[forms.block_slice(block.name)], errors) for block in forms.blocks]
+    return [_block(block, constant[layout.block_slice(block.name)], errors) for block in layout.blocks]
 
 
 def errors_of(layout: list[BlockDescription]) -> dict[tuple[str, int, int], float | None]:
@@ -57,7 +54,7 @@ def shortest(value: np.float32) -> float:
     return float(str(value))
 
 
-def _block(forms: Forms, block: Block, values: NDArray[np.float32], errors: Errors) -> BlockDescription:
+def _block(block: Block, values: NDArray[np.float32], errors: Errors) -> BlockDescription:
     rows = values.reshape(block.shape)
     return BlockDescription(
         name=block.name,
@@ -72,16 +69,11 @@ def _block(forms: Forms, block: Block, values: NDArray[np.float32], errors: Erro
                         scale=split_unit(unit)[0],
                         value=shortest(rows[i, j]),
                         error=errors.get((block.name, i, j)),
-                        parity=_parity(forms, block.name, name, j),
+                        parity=-1 if parity < 0 else 1,
                     )
-                    for j, (name, unit, text) in enumerate(block.columns)
+                    for j, (name, unit, text, parity) in enumerate(block.columns)
                 ],
             )
             for i, label in enumerate(block.sets)
         ],
     )
-
-
-def _parity(forms: Forms, block: str, name: str, index: int) -> Literal[1, -1]:
-    odd = forms.steps[block].parameters[index].parity < 0 if block in forms.steps else name in _ODD_HEADER
-    return -1 if odd else 1

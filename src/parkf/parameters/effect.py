@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep, numpy_step
+from parkf.layout import BINS, HEADER
 from parkf.parameters.parameter_set import ParameterSet
-from parkf.steps.magnet import BINS, HEADER
+from parkf.steps import FORMS
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import inside_grid
 from parkf.training.momentum import momentum_bins
@@ -98,7 +99,9 @@ class _Predictor:
     steps: dict[str, NumpyStep] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.steps = {name: numpy_step(step) for name, step in self.parameters.forms.steps.items()}
+        self.steps = {
+            name: numpy_step(step) for name, step in FORMS[self.parameters.manifest.forms].steps.items()
+        }
 
     def numbers(self, name: str, number: int) -> F64:
         """Parameters of a set, which is counted as in step datasets."""

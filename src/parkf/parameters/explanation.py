@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from parkf.parameters.assembly import widenings
 from parkf.parameters.layout import constant_numbers, table_numbers
+from parkf.parameters.manifest import Manifest
 from parkf.parameters.parameter_set import load
-from parkf.training.result import load_results
 
 # Of a row. The error is None for numbers that no fit determined: taken from the geometry, fixed, or not used;
 # and for the magnet table, where coefficients of one polynomial are strongly correlated and what counts is
@@ -38,17 +37,26 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
         When the set, or a fit, is missing or not whole.
     """
     loaded = load(parameters)
-    results = load_results(fits) if fits is not None else {}
-    grown = widenings(loaded.forms, loaded.manifest.configuration) if results else {}
-    errors = {
-        (name, one.label, index): None if error is None else error * float(grown[name][index])
-        for name, result in results.items()
-        for one in result.sets
-        for index, error in enumerate(one.errors)
-    }
-    for n, value in zip(constant_numbers(loaded.forms), loaded.constant, strict=True):
+    errors = {} if fits is None else _errors(fits, loaded.manifest)
+    for n, value in zip(constant_numbers(loaded.layout), loaded.constant, strict=True):
         error = errors.get((n.block, n.set, n.index))
         yield n.block, n.set, n.index, n.name, float(value), n.unit, error, n.text
     if table:
-        for n, value in zip(table_numbers(loaded.forms.table), loaded.table.ravel(), strict=True):
+        for n, value in zip(table_numbers(loaded.layout.pieces), loaded.table.ravel(), strict=True):
             yield n.block, n.set, n.index, n.name, float(value), n.unit, None, n.text
+
+
+def _errors(fits: Path, manifest: Manifest) -> dict[tuple[str, str, int], float | None]:
+    """Errors of the numbers that fits determined, by block, set and index."""
+    # The formulas say how errors grow with the noise; a set explains itself without them.
+    from parkf.parameters.assembly import widenings
+    from parkf.steps import FORMS
+    from parkf.training.result import load_results
+
+    grown = widenings(FORMS[manifest.forms], manifest.configuration)
+    return {
+        (name, one.label, index): None if error is None else error * float(grown[name][index])
+        for name, result in load_results(fits).items()
+        for one in result.sets
+        for index, error in enumerate(one.errors)
+    }

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf import __version__
+from parkf.layout import Layout
 from parkf.parameters.manifest import (
     FORMAT_VERSION,
     MINIMUM_READER,
@@ -16,7 +17,6 @@ from parkf.parameters.manifest import (
     Validity,
 )
 from parkf.parameters.parameter_set import ParameterSet, with_blobs
-from parkf.steps import Forms
 
 ALWAYS = Validity(first_run=None, last_run=None, first_time=None, last_time=None)
 # Filled in by `with_blobs`.
@@ -24,7 +24,7 @@ EMPTY = Blobs(constant=Blob(numbers=0, sha256="0" * 64), table=Blob(numbers=0, s
 
 
 def imported(
-    forms: Forms,
+    layout: Layout,
     blocks: Mapping[str, NDArray[np.float32]],
     table: NDArray[np.float32],
     constants: Constants,
@@ -36,7 +36,7 @@ def imported(
 
     Parameters
     ----------
-    forms : Forms
+    layout : Layout
         What the numbers are of.
     blocks : mapping of str to (sets, columns) float32
         Every block of the constant blob.
@@ -57,21 +57,21 @@ def imported(
         source=source,
         detector="unknown",
         validity=ALWAYS,
-        forms=forms.name,
-        layout_version=forms.layout_version,
+        forms=layout.name,
+        layout_version=layout.layout_version,
         code_version=__version__,
-        formulas=forms.hash(),
+        formulas=layout.formulas,
         blobs=EMPTY,
         constants=constants,
         layout=[],
         inputs=inputs,
         seeds={},
-        steps={name: step.formula_hash() for name, step in forms.steps.items()},
+        steps=layout.steps,
         fits=[],
         gates=[],
         environment={},
         supersedes=None,
         created=None,
     )
-    constant = np.concatenate([blocks[block.name].ravel() for block in forms.blocks])
+    constant = np.concatenate([blocks[block.name].ravel() for block in layout.blocks])
     return with_blobs(manifest, constant, table)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing
+from parkf.layout import TABLE_SHAPE, Layout, layout_of
 from parkf.parameters.description import describe, errors_of
 from parkf.parameters.manifest import (
     Blob,
@@ -18,7 +19,6 @@ from parkf.parameters.manifest import (
     read_manifest,
     write_manifest,
 )
-from parkf.steps import FORMS, TABLE_SHAPE, Forms
 
 CACHE_LINE = 64
 CONSTANT_FILE, TABLE_FILE, MANIFEST_FILE = "constant.f32", "global.f32", "manifest.json"
@@ -47,13 +47,13 @@ class ParameterSet:
         object.__setattr__(self, "table", aligned(self.table))
 
     @property
-    def forms(self) -> Forms:
-        """The set of forms that the numbers are of."""
-        return FORMS[self.manifest.forms]
+    def layout(self) -> Layout:
+        """What the numbers are, by the set of forms."""
+        return layout_of(self.manifest.forms)
 
     def block(self, name: str) -> NDArray[np.float32]:
         """Return a block of the constant numbers, (sets, columns) float32."""
-        return self.constant[self.forms.block_slice(name)].reshape(self.forms.block(name).shape)
+        return self.constant[self.layout.block_slice(name)].reshape(self.layout.block(name).shape)
 
     def save(self, folder: Path) -> None:
         """Write the two blobs and the manifest, which comes last: a folder with a manifest is whole."""
@@ -73,14 +73,14 @@ def with_blobs(manifest: Manifest, constant: NDArray[np.float32], table: NDArray
         When a shape is wrong or a number is not finite.
     """
     constant, table = np.asarray(constant, dtype="<f4"), np.asarray(table, dtype="<f4")
-    forms = FORMS[manifest.forms]
-    expected = (("constant", constant, (forms.constant_count,)), ("table", table, TABLE_SHAPE))
+    known = layout_of(manifest.forms)
+    expected = (("constant", constant, (known.constant_count,)), ("table", table, TABLE_SHAPE))
     for name, numbers, shape in expected:
         if numbers.shape != shape:
             raise ParkfError(f"parameter set: {name} has shape {numbers.shape}, expected {shape}")
-    _refuse_non_finite("parameter set", forms, constant, table)
+    _refuse_non_finite("parameter set", known, constant, table)
     blobs = Blobs(constant=_blob(constant), table=_blob(table))
-    layout = describe(forms, constant, errors_of(manifest.layout))
+    layout = describe(known, constant, errors_of(manifest.layout))
     return ParameterSet(constant, table, manifest.model_copy(update={"blobs": blobs, "layout": layout}))
 
 
@@ -95,16 +95,16 @@ def load(folder: Path) -> ParameterSet:
     """
     path = folder / MANIFEST_FILE
     manifest = read_manifest(path)
-    forms = FORMS[manifest.forms]
-    if manifest.layout_version != forms.layout_version:
+    known = layout_of(manifest.forms)
+    if manifest.layout_version != known.layout_version:
         raise ParkfError(
-            f"{path}: layout_version: got {manifest.layout_version}, expected {forms.layout_version} of "
-            f"forms '{forms.name}'; train the set again, or read it with the version of parkf that made it"
+            f"{path}: layout_version: got {manifest.layout_version}, expected {known.layout_version} of "
+            f"forms '{known.name}'; train the set again, or read it with the version of parkf that made it"
         )
-    constant = _read(folder / CONSTANT_FILE, manifest.blobs.constant, forms.constant_count)
+    constant = _read(folder / CONSTANT_FILE, manifest.blobs.constant, known.constant_count)
     table = _read(folder / TABLE_FILE, manifest.blobs.table, int(np.prod(TABLE_SHAPE))).reshape(TABLE_SHAPE)
-    _refuse_non_finite(str(folder), forms, constant, table)
-    _compare(path, forms, manifest.layout, constant)
+    _refuse_non_finite(str(folder), known, constant, table)
+    _compare(path, known, manifest.layout, constant)
     return ParameterSet(constant, table, manifest)
 
 
@@ -122,11 +122,11 @@ def _read(path: Path, blob: Blob, expected: int) -> NDArray[np.float32]:
 
 
 def _refuse_non_finite(
-    where: str, forms: Forms, constant: NDArray[np.float32], table: NDArray[np.float32]
+    where: str, known: Layout, constant: NDArray[np.float32], table: NDArray[np.float32]
 ) -> None:
     for position in np.flatnonzero(~np.isfinite(constant))[:1]:
-        name = next(b.name for b in forms.blocks if position < forms.block_slice(b.name).stop)
-        row, column = divmod(int(position) - forms.offsets[name], forms.block(name).shape[1])
+        name = next(b.name for b in known.blocks if position < known.block_slice(b.name).stop)
+        row, column = divmod(int(position) - known.offsets[name], known.block(name).shape[1])
         raise ParkfError(
             f"{where}/{CONSTANT_FILE}: block {name} set {row} index {column}: got {constant[position]}, "
             "expected a number"
@@ -137,18 +137,20 @@ def _refuse_non_finite(
         )
 
 
-def _compare(path: Path, forms: Forms, layout: list[BlockDescription], constant: NDArray[np.float32]) -> None:
+def _compare(
+    path: Path, known: Layout, layout: list[BlockDescription], constant: NDArray[np.float32]
+) -> None:
     """Refuse a manifest that describes other numbers than the blob holds."""
 
     def expect(what: str, got: object, expected: object) -> None:
         if got != expected:
             raise ParkfError(f"{path}: layout: {what}: got {got}, expected {expected}")
 
-    expect("blocks", len(layout), len(forms.blocks))
-    for b, (described, block) in enumerate(zip(layout, forms.blocks, strict=True)):
+    expect("blocks", len(layout), len(known.blocks))
+    for b, (described, block) in enumerate(zip(layout, known.blocks, strict=True)):
         expect(f"block {b}", described.name, block.name)
         expect(f"sets of block {block.name}", len(described.sets), block.shape[0])
-        values = constant[forms.block_slice(block.name)].reshape(block.shape)
+        values = constant[known.block_slice(block.name)].reshape(block.shape)
         for i, one in enumerate(described.sets):
             expect(f"numbers of block {block.name} set {i}", len(one.numbers), block.shape[1])
             for j, number in enumerate(one.numbers):

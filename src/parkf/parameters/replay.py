@@ -15,11 +15,11 @@ import yaml
 
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing, sha256
+from parkf.layout import layout_of
 from parkf.parameters.comparison import Comparison, compare
 from parkf.parameters.configuration import nested
 from parkf.parameters.manifest import Manifest
 from parkf.parameters.parameter_set import MANIFEST_FILE, ParameterSet, load
-from parkf.steps import FORMS
 from parkf.workflow import load_config
 
 RUN = "reproduced"
@@ -149,11 +149,10 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
     for (section, key), name in _FILES.items():
         yield from _other_bytes(project / config[section][key], manifest, name)
     datasets = config["training"]["datasets"]
-    forms = FORMS[manifest.forms]
-    for name, step in forms.steps.items():
+    for name, formula in layout_of(manifest.forms).steps.items():
         if datasets != "simulate":
             yield from _other_bytes(project / datasets / f"{name}.parquet", manifest, f"dataset {name}")
-        if manifest.steps.get(name) != step.formula_hash():
+        if manifest.steps.get(name) != formula:
             yield f"step {name}: its formulas are not those of the set any more"
 
 

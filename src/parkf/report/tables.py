@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parkf.parameters import COLUMNS, explain
+from parkf.parameters.explanation import COLUMNS, explain
 from parkf.report.figures import FIT_NAMES
 from parkf.steps import Step
 from parkf.training.result import SetResult

@@ -7,22 +7,10 @@ from functools import cached_property
 import sympy as sp
 
 from parkf.choices import FormsName
+from parkf.layout.blocks import Block, Column, Layout
+from parkf.layout.magnet import HEADER, HEADER_TEXT, ODD_HEADER, TABLE_SHAPE
 from parkf.steps import beam, corrections, magnet, scifi, ut, velo, velo_to_ut
 from parkf.steps.step import Parameter, Step
-
-
-@dataclass(frozen=True)
-class Block:
-    """A rectangle of the constant blob: `sets` rows of `columns` (name, unit, text)."""
-
-    name: str
-    sets: tuple[str, ...]
-    columns: tuple[tuple[str, str, str], ...]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return len(self.sets), len(self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +35,12 @@ class Forms:
     steps: dict[str, Step]
 
     @cached_property
-    def blocks(self) -> tuple[Block, ...]:
+    def _blocks(self) -> tuple[Block, ...]:
         """The constant blob's blocks in their order."""
-        header = tuple((n, "", t) for n, t in zip(magnet.HEADER, magnet.HEADER_TEXT, strict=True))
+        header = tuple(
+            Column(name, "", text, -1 if name in ODD_HEADER else 1)
+            for name, text in zip(HEADER, HEADER_TEXT, strict=True)
+        )
         layers = ("z at y = 0, mm", "dy/dz", "dx/dy", "σ² by cluster size, mm²")
         blocks = {name: _of_step(step) for name, step in self.steps.items()}
         return (
@@ -62,32 +53,21 @@ class Forms:
         )
 
     @cached_property
-    def offsets(self) -> dict[str, int]:
-        """Position of every block's first number in the constant blob."""
-        result, position = {}, 0
-        for block in self.blocks:
-            result[block.name] = position
-            position += block.shape[0] * block.shape[1]
-        return result
-
-    @property
-    def constant_count(self) -> int:
-        """How many numbers the constant blob has."""
-        return sum(block.shape[0] * block.shape[1] for block in self.blocks)
-
-    def block(self, name: str) -> Block:
-        """Return the block of this name; KeyError when there is none."""
-        return {block.name: block for block in self.blocks}[name]
-
-    def block_slice(self, name: str) -> slice:
-        """Positions of a block in the constant blob."""
-        rows, columns = self.block(name).shape
-        start = self.offsets[name]
-        return slice(start, start + rows * columns)
+    def layout(self) -> Layout:
+        """What the numbers are; the installed kernel's is :func:`parkf.layout.layout_of`."""
+        return Layout(
+            name=self.name,
+            layout_version=self.layout_version,
+            formulas=self.hash(),
+            steps={name: step.formula_hash() for name, step in self.steps.items()},
+            blocks=self._blocks,
+            pieces=self.table.pieces,
+            signature=self.table.signature,
+        )
 
     def hash(self) -> str:
         """Fingerprint of all formulas and of the layout, which a compiled kernel was made from."""
-        layout = [(block.name, block.shape) for block in self.blocks]
+        layout = [(block.name, block.shape) for block in self._blocks]
         expressions = [magnet.U_X, magnet.U_Y, magnet.F, *magnet.WEIGHTS.values()]
         if self.table is not magnet.PRODUCTION:
             expressions += [*self.table.place, *self.table.summed]
@@ -98,14 +78,14 @@ class Forms:
 
 
 def _of_step(step: Step) -> Block:
-    def column(index: int, parameter: Parameter) -> tuple[str, str, str]:
-        return f"p{index}", parameter.unit, parameter.text
+    def column(index: int, parameter: Parameter) -> Column:
+        return Column(f"p{index}", parameter.unit, parameter.text, -1 if parameter.parity < 0 else 1)
 
     return Block(step.name, step.sets, tuple(column(i, p) for i, p in enumerate(step.parameters)))
 
 
-def _layers(kind: str, count: int) -> tuple[tuple[str, str, str], ...]:
-    return tuple((f"layer {i}", "", f"{kind} layer {i}") for i in range(count))
+def _layers(kind: str, count: int) -> tuple[Column, ...]:
+    return tuple(Column(f"layer {i}", "", f"{kind} layer {i}", 1) for i in range(count))
 
 
 def _forms(name: FormsName, layout_version: int, table: magnet.TableForm, *steps: Step) -> Forms:
@@ -128,5 +108,4 @@ FORMS: dict[FormsName, Forms] = {
 }
 # The same in all sets of forms, and so are the datasets.
 STEP_NAMES = tuple(FORMS["improved"].steps)
-(_coefficients,) = {forms.table.coefficients for forms in FORMS.values()}
-TABLE_SHAPE = (*magnet.BINS, _coefficients)
+assert all(forms.table.coefficients == TABLE_SHAPE[2] for forms in FORMS.values())

@@ -11,61 +11,8 @@ from functools import cached_property
 
 import sympy as sp
 
+from parkf.layout.magnet import BINS, HEADER, Piece
 from parkf.steps.symbols import h, tx, ty, x, y
-
-HEADER = (
-    "z_in",
-    "z_out",
-    "p_min",
-    "bendx",
-    "bendx_x2",
-    "bendx_y2",
-    "bendy_xy",
-    "tx_max",
-    "ty_max",
-    "xf_max",
-    "dtxy",
-    "nbin_x",
-    "nbin_y",
-    "x_grid",
-    "y_grid",
-    "deg_x1",
-    "deg_x2",
-    "deg_y1",
-    "deg_y2",
-)
-HEADER_TEXT = (
-    "z where the hop begins, mm",
-    "z where it ends, mm",
-    "momentum at which f = 1, MeV",
-    "mean kick in x, MeV",
-    "its change with X², MeV",
-    "its change with Y², MeV",
-    "kick in y with XY, MeV",
-    "edge of the bins in x/z_in",
-    "edge of the bins in y/z_in",
-    "edge of the tracks trained on at z_out, mm",
-    "slope that makes u = 1",
-    "bins in x",
-    "bins in y",
-    "kind of grid in x (1: uniform)",
-    "kind of grid in y (1: uniform)",
-    "degree of the u terms of x and tx",
-    "degree of the central term of x and tx",
-    "degree of the u terms of y and ty",
-    "degree of the central term of y and ty",
-)
-BINS = (60, 50)
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Coefficients of f, f², …, f^degree in a bin: of `component`, multiplied by `factor` (1, u_x or u_y)."""
-
-    component: str
-    factor: str
-    degree: int
-
 
 _header = dict(zip(HEADER, sp.symbols(" ".join(HEADER), real=True), strict=True))
 _X, _Y = x / _header["z_in"], y / _header["z_in"]

@@ -4,7 +4,7 @@ import numpy as np
 
 from parkf.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
 from parkf.errors import ParkfError
-from parkf.steps.magnet import HEADER
+from parkf.layout import HEADER
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import inside_grid
 from parkf.training.minimise import F64

@@ -44,10 +44,10 @@ def export_parquet(parameters: ParameterSet, path: Path) -> None:
         for index, n in enumerate(one.numbers)
     ]
     # Powers of f, which is odd in h.
-    table = parameters.forms.table
-    parity = [-1 if power % 2 else 1 for piece in table.pieces for power in range(1, piece.degree + 1)]
+    pieces = parameters.layout.pieces
+    parity = [-1 if power % 2 else 1 for piece in pieces for power in range(1, piece.degree + 1)]
     coefficients = [
-        (n.block, n.set, n.index, n.name, n.unit, 1.0, None, parity[n.index]) for n in table_numbers(table)
+        (n.block, n.set, n.index, n.name, n.unit, 1.0, None, parity[n.index]) for n in table_numbers(pieces)
     ]
     values = np.concatenate([parameters.constant, parameters.table.ravel()])
     block, label, index, name, unit, scale, error, sign = zip(*constants, *coefficients, strict=True)

@@ -11,28 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
-from parkf.steps import Forms
-from parkf.steps.magnet import HEADER, PRODUCTION
+from parkf.layout import HEADER, Layout, layout_of
 
 F32 = NDArray[np.float32]
 
 # The number of each block that bends tx the most, in production's forms.
 LEADING = {"VUT": 5, "UT": 4, "TFT": 1, "T": 4}
 _BENDS = slice(HEADER.index("bendx"), HEADER.index("bendy_xy") + 1)
-_ODD = np.array([power % 2 == 1 for piece in PRODUCTION.pieces for power in range(1, piece.degree + 1)])
+_PIECES = layout_of("production").pieces
+_ODD = np.array([power % 2 == 1 for piece in _PIECES for power in range(1, piece.degree + 1)])
 # tx gains this coefficient times f in the middle of a bin.
-_LEADING_TABLE = PRODUCTION.pieces[0].degree
+_LEADING_TABLE = _PIECES[0].degree
 
 
-def settle_blocks(where: str, forms: Forms, blocks: Mapping[str, F32]) -> dict[str, F32]:
+def settle_blocks(where: str, layout: Layout, blocks: Mapping[str, F32]) -> dict[str, F32]:
     """Bring the blocks of all steps to our sign of h.
 
     Parameters
     ----------
     where : str
         What errors name.
-    forms : Forms
-        Production's, whose parameters know how they behave under h → −h.
+    layout : Layout
+        Production's, whose columns say how they behave under h → −h.
     blocks : mapping of str to (sets, columns) float32
         By name; blocks of no step stay as they are.
 
@@ -56,7 +56,7 @@ def settle_blocks(where: str, forms: Forms, blocks: Mapping[str, F32]) -> dict[s
         )
     if down:
         return dict(blocks)
-    return {name: _flipped(forms, name, values) for name, values in blocks.items()}
+    return {name: _flipped(layout, name, values) for name, values in blocks.items()}
 
 
 def settle_table(where: str, header: F32, table: F32) -> tuple[F32, F32]:
@@ -92,8 +92,8 @@ def flipped_table(header: F32, table: F32) -> tuple[F32, F32]:
     return header, table
 
 
-def _flipped(forms: Forms, name: str, values: F32) -> F32:
-    if name not in forms.steps:
+def _flipped(layout: Layout, name: str, values: F32) -> F32:
+    if name not in layout.steps:
         return values
-    parity = np.array([p.parity for p in forms.steps[name].parameters], dtype=np.float32)
+    parity = np.array([column.parity for column in layout.block(name).columns], dtype=np.float32)
     return values * parity

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.files import existing, sha256
+from parkf.layout import layout_of
 from parkf.parameters.exchange.reading import number
 from parkf.parameters.exchange.signs import settle_blocks
 from parkf.parameters.exchange.trigger import UT_ORDER
 from parkf.parameters.imported import imported
 from parkf.parameters.parameter_set import ParameterSet
-from parkf.steps import FORMS
 
 F32 = NDArray[np.float32]
 
@@ -104,10 +104,10 @@ def import_text_files(folder: Path, *, rest: ParameterSet) -> ParameterSet:
         When a file, line or number is missing, one is too many or not finite, or blocks bend in different
         directions.
     """
-    forms = FORMS["production"]
-    if rest.manifest.forms != forms.name:
-        raise ParkfError(f"set to complete from: forms '{rest.manifest.forms}', expected '{forms.name}'")
-    blocks = {block.name: rest.block(block.name).copy() for block in forms.blocks}
+    layout = layout_of("production")
+    if rest.manifest.forms != layout.name:
+        raise ParkfError(f"set to complete from: forms '{rest.manifest.forms}', expected '{layout.name}'")
+    blocks = {block.name: rest.block(block.name).copy() for block in layout.blocks}
     for file in FILES:
         lines = _read(folder / file.name, file)
         if file.block is None:
@@ -117,11 +117,11 @@ def import_text_files(folder: Path, *, rest: ParameterSet) -> ParameterSet:
             values[:, index] *= factor
         blocks[file.block][: len(values)] = values
     theirs = {file.block: blocks[file.block] for file in FILES if file.block is not None}
-    blocks |= settle_blocks(str(folder), forms, theirs)
+    blocks |= settle_blocks(str(folder), layout, theirs)
     inputs = {file.name: sha256(folder / file.name) for file in FILES}
     inputs["rest"] = rest.manifest.blobs.constant.sha256
     constants = rest.manifest.constants
-    return imported(forms, blocks, rest.table, constants, inputs=inputs, source="trigger's older text files")
+    return imported(layout, blocks, rest.table, constants, inputs=inputs, source="trigger's older text files")
 
 
 def usage() -> Iterator[str]:

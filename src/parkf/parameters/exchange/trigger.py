@@ -23,14 +23,13 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing, sha256, write_json
+from parkf.layout import HEADER, TABLE_SHAPE, Layout, layout_of
 from parkf.parameters.description import shortest
 from parkf.parameters.exchange.reading import number, read_object, rectangle
 from parkf.parameters.exchange.signs import settle_blocks, settle_table
 from parkf.parameters.imported import imported
 from parkf.parameters.manifest import Constants
 from parkf.parameters.parameter_set import ParameterSet
-from parkf.steps import FORMS, TABLE_SHAPE, Forms
-from parkf.steps.magnet import HEADER, PRODUCTION
 
 F32 = NDArray[np.float32]
 
@@ -51,13 +50,14 @@ BLOCKS = {
 UT_ORDER = (0, 1, 2, 5, 4, 3)
 # The kick from VELO to UT, which the trigger applies the other way round.
 _KICK = (5, 6, 7)
+_PRODUCTION = layout_of("production")
 _FIRST_LINE = HEADER.index("nbin_x")
-_WHOLE = tuple(PRODUCTION.signature[name] for name in HEADER[_FIRST_LINE:])
+_WHOLE = tuple(_PRODUCTION.signature[name] for name in HEADER[_FIRST_LINE:])
 # Of a bin's 80 coefficients: 1e3 for slopes, 1 for positions.
 _UNITS = np.array(
     [
         1e3 if piece.component in ("tx", "ty") else 1.0
-        for piece in PRODUCTION.pieces
+        for piece in _PRODUCTION.pieces
         for _ in range(piece.degree)
     ]
 )
@@ -116,22 +116,22 @@ def import_trigger(folder: Path, *, rest: ParameterSet | None = None) -> Paramet
         When numbers are missing, too many or not finite, the two files' headers differ, the blocks bend in
         different directions, or there is nothing to complete the set from.
     """
-    forms = FORMS["production"]
+    layout = _PRODUCTION
     path = folder / JSON_FILE
     content = read_object(path, list(BLOCKS))
     blocks = {
-        name: rectangle(path, key, content[key], forms.block(name).shape) for key, name in BLOCKS.items()
+        name: rectangle(path, key, content[key], layout.block(name).shape) for key, name in BLOCKS.items()
     }
     blocks["VUT"] = _reversed_kick(blocks["VUT"])
     blocks["UT"] = blocks["UT"][list(UT_ORDER)]
     header, table = read_table(folder / TABLE_FILE)
     _same_header(folder, blocks["UTT_META"][0], header)
-    blocks = settle_blocks(str(path), forms, blocks)
+    blocks = settle_blocks(str(path), layout, blocks)
     header, table = settle_table(str(folder / TABLE_FILE), header, table)
     blocks["UTT_META"] = header[None]
     inputs = {name: sha256(folder / name) for name in (JSON_FILE, TABLE_FILE)}
-    blocks["BEAM"], constants, source = _rest(folder, forms, rest)
-    return imported(forms, blocks, table, constants, inputs=inputs | source, source="trigger's params.json")
+    blocks["BEAM"], constants, source = _rest(folder, layout, rest)
+    return imported(layout, blocks, table, constants, inputs=inputs | source, source="trigger's params.json")
 
 
 def read_table(path: Path) -> tuple[F32, F32]:
@@ -197,12 +197,12 @@ def _same_header(folder: Path, in_json: F32, in_table: F32) -> None:
             )
 
 
-def _rest(folder: Path, forms: Forms, rest: ParameterSet | None) -> tuple[F32, Constants, dict[str, str]]:
+def _rest(folder: Path, layout: Layout, rest: ParameterSet | None) -> tuple[F32, Constants, dict[str, str]]:
     """Block BEAM, the constants, and the fingerprint of where they come from."""
     path = folder / REST_FILE
     if path.is_file():
         content = read_object(path, [*Constants.model_fields, "BEAM"])
-        beam = rectangle(path, "BEAM", content.pop("BEAM"), forms.block("BEAM").shape)
+        beam = rectangle(path, "BEAM", content.pop("BEAM"), layout.block("BEAM").shape)
         constants = {name: _double(f"{path}: {name}", value) for name, value in content.items()}
         if constants["velo_sigma"] <= 0:
             raise ParkfError(f"{path}: velo_sigma: got {constants['velo_sigma']}, expected more than 0")

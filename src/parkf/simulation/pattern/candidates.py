@@ -9,7 +9,7 @@ from tqdm import tqdm
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.simulation.events import read_by_event
-from parkf.simulation.forked import forked_map
+from parkf.simulation.forked import parallel_map
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
 from parkf.simulation.pattern.matching import match_segments
 from parkf.simulation.pattern.own_hits import find_own_hits
@@ -70,7 +70,7 @@ def find_candidates(
 
     with CANDIDATES.writer(path) as writer, tqdm(desc="candidates", unit=" events", disable=None) as bar:
         pieces = read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK)
-        for columns in forked_map(chunk, pieces, workers):
+        for columns in parallel_map(chunk, pieces, workers):
             writer.write_table(_table(columns))
             bar.update(EVENTS_PER_CHUNK)
 
@@ -201,10 +201,14 @@ def majority(particle: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.nda
     """
     used = hits >= 0
     owner = np.where(used, particle[hits], -1)
-    same = ((owner[:, :, None] == owner[:, None, :]) & (owner >= 0)[:, :, None]).sum(2)
-    most = np.argmax(same, axis=1)
-    pick = np.arange(len(hits)), most
-    return owner[pick], same[pick] / used.sum(1)
+    most, same = owner.max(1), used.sum(1)
+    # Mostly all hits are one particle's; the others have theirs counted.
+    mixed = np.flatnonzero((np.where(used, owner, most[:, None]) != most[:, None]).any(1) | (most < 0))
+    owner = owner[mixed]
+    counts = ((owner[:, :, None] == owner[:, None, :]) & (owner >= 0)[:, :, None]).sum(2)
+    pick = np.arange(len(mixed)), np.argmax(counts, axis=1)
+    most[mixed], same[mixed] = owner[pick], counts[pick]
+    return most, same / used.sum(1)
 
 
 def _table(columns: dict[str, np.ndarray]) -> pa.Table:

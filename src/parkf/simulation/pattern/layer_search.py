@@ -20,7 +20,7 @@ class LayerSearch:
     def __init__(self, group: np.ndarray, x: np.ndarray):
         key = group * _SPACING + x
         self._order = np.argsort(key, kind="stable")
-        self._key = key[self._order]
+        self._key, self._group, self._x = key[self._order], group[self._order], x[self._order]
 
     def around(self, group: np.ndarray, x: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Look up the `count` hits around each position, half of them on either side of it.
@@ -32,18 +32,24 @@ class LayerSearch:
         distance : (..., count) float
             Hit minus position in mm, infinite where the group has no such hit.
         """
-        key = group * _SPACING + x
-        place = np.searchsorted(self._key, key)[..., None] + np.arange(-(count // 2), count - count // 2)
-        inside = (place >= 0) & (place < len(self._key))
-        place = np.where(inside, place, 0)
-        if len(self._key) == 0:
-            return place, np.full(place.shape, np.inf)
-        distance = self._key[place] - key[..., None]
-        # Another group's hits are further away than half the spacing.
-        return self._order[place], np.where(inside & (np.abs(distance) < _SPACING / 4), distance, np.inf)
+        place = np.searchsorted(self._key, group * _SPACING + x)[..., None] + np.arange(
+            -(count // 2), count - count // 2
+        )
+        return self._hits_at(place, group[..., None], x[..., None])
 
     def nearest(self, group: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Look up the nearest hit of each position's group and its distance, infinite where there is none."""
-        hits, distance = self.around(group, x, 2)
-        best = np.argmin(np.abs(distance), axis=-1)[..., None]
-        return np.take_along_axis(hits, best, -1)[..., 0], np.take_along_axis(distance, best, -1)[..., 0]
+        place = np.searchsorted(self._key, group * _SPACING + x)
+        below, to_below = self._hits_at(place - 1, group, x)
+        above, to_above = self._hits_at(place, group, x)
+        upwards = np.abs(to_above) < np.abs(to_below)
+        return np.where(upwards, above, below), np.where(upwards, to_above, to_below)
+
+    def _hits_at(self, place: np.ndarray, group: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if len(self._key) == 0:
+            return place, np.full(place.shape, np.inf)
+        inside = (place >= 0) & (place < len(self._key))
+        place = np.where(inside, place, 0)
+        # Of the positions themselves: those on the common axis are rounded by how many groups lie before.
+        distance = np.where(inside & (self._group[place] == group), self._x[place] - x, np.inf)
+        return self._order[place], distance

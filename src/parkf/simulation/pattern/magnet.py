@@ -5,6 +5,7 @@ With h = polarity · q/p they hold for both polarities.
 """
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
 from parkf.simulation.pattern.scifi import STEREO, fit_curves, slope_at
 from parkf.simulation.pattern.velo import Z_REFERENCE
 from parkf.transport import propagate
+
+Terms = tuple[np.ndarray, ...]
+"""What a polynomial's coefficients multiply, each (n,)."""
 
 N_RAYS = 6000
 _SEED = 20_000
@@ -61,14 +65,14 @@ class MagnetModel:
 
         Both straight lines meet in the kink, whose z is a polynomial in the slopes.
         """
-        z_kink = _kink_terms(velo, tx_scifi) @ self.kink
+        z_kink = _sum(self.kink, _kink_terms(velo, tx_scifi))
         return velo[:, 0] + velo[:, 2] * (z_kink - Z_REFERENCE) + tx_scifi * (self.z_scifi - z_kink)
 
     def y_at_scifi(self, velo: np.ndarray, tx_scifi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Y (n,) in mm and ty (n,) at `z_scifi`: the straight line plus the magnet's weak focusing."""
         terms = _focusing_terms(velo, tx_scifi)
-        y = velo[:, 1] + velo[:, 3] * (self.z_scifi - Z_REFERENCE) + terms @ self.y_shift
-        return y, velo[:, 3] + terms @ self.ty_shift
+        y = velo[:, 1] + velo[:, 3] * (self.z_scifi - Z_REFERENCE) + _sum(self.y_shift, terms)
+        return y, velo[:, 3] + _sum(self.ty_shift, terms)
 
     def h(self, velo: np.ndarray, tx_end: np.ndarray) -> np.ndarray:
         """Polarity · q/p (n,) in 1/MeV from VELO lines (n, 4) and slopes (n,) at the last SciFi layer.
@@ -78,11 +82,12 @@ class MagnetModel:
         It takes the slope tx' where a segment's curve ends, which costs resolution at high momentum: the
         error of the curvature adds to that of the slope there.
         """
-        return 1 / (_momentum_terms(velo, tx_end) @ self.momentum)
+        return 1 / _sum(self.momentum, _momentum_terms(velo, tx_end))
 
     def x_shift_at_ut(self, velo: np.ndarray, h: np.ndarray) -> np.ndarray:
         """Bending (n, 4) in mm, away from the VELO line, at the UT layers."""
-        return h[:, None] * (_ut_terms(velo) @ self.ut_shift.T)
+        terms = _ut_terms(velo)
+        return np.stack([h * _sum(layer, terms) for layer in self.ut_shift], axis=1)
 
 
 def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
@@ -108,8 +113,10 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
     sizeable = np.abs(bend) > _SMALLEST_BEND
     # The kink: x_velo + tx_velo (z - z0) = x_scifi + tx_scifi (z - z1); times the bend it is an error in x.
     kink_times_bend = velo[:, 0] - velo[:, 2] * Z_REFERENCE - scifi[:, 0] + scifi[:, 2] * z_scifi
-    kink_terms = _kink_terms(velo, scifi[:, 2]) * bend[:, None]
-    focusing = _focusing_terms(velo, scifi[:, 2])
+    kink_terms = np.column_stack(_kink_terms(velo, scifi[:, 2])) * bend[:, None]
+    focusing = np.column_stack(_focusing_terms(velo, scifi[:, 2]))
+    momentum_terms = np.column_stack(_momentum_terms(velo, tx_end))
+    ut_terms = np.column_stack(_ut_terms(velo))
     straight_y = velo[:, 1] + velo[:, 3] * (z_scifi - Z_REFERENCE)
     straight_x = velo[:, :1] + velo[:, 2:3] * (geometry.planes()[UT_PLANES, 0] - Z_REFERENCE)
     return MagnetModel(
@@ -117,10 +124,10 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
         z_end=float(z_layers[-1]),
         cubic_ratio=cubic_ratio,
         kink=_solve(kink_terms[sizeable], kink_times_bend[sizeable]),
-        momentum=_solve(_momentum_terms(velo, tx_end) * (weight * h)[:, None], weight),
+        momentum=_solve(momentum_terms * (weight * h)[:, None], weight),
         y_shift=_solve(focusing, scifi[:, 1] - straight_y),
         ty_shift=_solve(focusing, scifi[:, 3] - velo[:, 3]),
-        ut_shift=np.stack([_solve(_ut_terms(velo), shift / h) for shift in (rays.x_ut - straight_x).T]),
+        ut_shift=np.stack([_solve(ut_terms, shift / h) for shift in (rays.x_ut - straight_x).T]),
     )
 
 
@@ -180,31 +187,37 @@ def _solve(terms: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(terms / scale, values, rcond=None)[0] / scale
 
 
-def _kink_terms(velo: np.ndarray, tx_scifi: np.ndarray) -> np.ndarray:
+def _sum(coefficients: np.ndarray, terms: Terms) -> np.ndarray:
+    """Add up term by term: a track's result depends on no other track, as it may in a product of matrices."""
+    return reduce(np.add, (c * term for c, term in zip(coefficients, terms, strict=True)))
+
+
+def _kink_terms(velo: np.ndarray, tx_scifi: np.ndarray) -> Terms:
     tx, ty, bend = velo[:, 2], velo[:, 3], tx_scifi - velo[:, 2]
-    one = np.ones_like(tx)
-    return np.column_stack([one, tx**2, ty**2, tx * bend, bend**2, bend**4, tx**3 * bend, ty**2 * bend**2])
+    tx2, ty2, bend2, product = tx * tx, ty * ty, bend * bend, tx * bend
+    return np.ones_like(tx), tx2, ty2, product, bend2, bend2 * bend2, tx2 * product, ty2 * bend2
 
 
-def _focusing_terms(velo: np.ndarray, tx_scifi: np.ndarray) -> np.ndarray:
+def _focusing_terms(velo: np.ndarray, tx_scifi: np.ndarray) -> Terms:
     tx, ty, bend = velo[:, 2], velo[:, 3], tx_scifi - velo[:, 2]
-    return ty[:, None] * np.column_stack(
-        [tx * bend, bend**2, tx**3 * bend, bend**4, ty**2 * bend**2, tx * ty**2 * bend]
-    )
+    ty2, bend2, product = ty * ty, bend * bend, tx * bend
+    once = product * ty
+    return once, bend2 * ty, tx * tx * once, bend2 * bend2 * ty, ty2 * bend2 * ty, ty2 * once
 
 
-def _momentum_terms(velo: np.ndarray, tx_end: np.ndarray) -> np.ndarray:
-    """Terms (n, 8) of polarity · p/q."""
+def _momentum_terms(velo: np.ndarray, tx_end: np.ndarray) -> Terms:
+    """Terms of polarity · p/q."""
     tx, ty, bend = velo[:, 2], velo[:, 3], tx_end - velo[:, 2]
-    one = np.ones_like(tx)
-    charge, bend = np.where(bend < 0, -one, one), np.where(np.abs(bend) < _NO_BEND, _NO_BEND, bend)
-    slopes = [one, tx_end**2, tx_end**4, tx_end * tx, ty**2, ty**4, tx**2]
-    return np.column_stack([charge, np.column_stack(slopes) / bend[:, None]])
+    charge = np.where(bend < 0, -1.0, 1.0)
+    per_bend = 1.0 / np.where(np.abs(bend) < _NO_BEND, _NO_BEND, bend)
+    end2, ty2 = tx_end * tx_end, ty * ty
+    slopes = (end2, end2 * end2, tx_end * tx, ty2, ty2 * ty2, tx * tx)
+    return charge, per_bend, *(term * per_bend for term in slopes)
 
 
-def _ut_terms(velo: np.ndarray) -> np.ndarray:
-    tx2, ty2 = velo[:, 2] ** 2, velo[:, 3] ** 2
-    return np.column_stack([np.ones_like(tx2), tx2, ty2])
+def _ut_terms(velo: np.ndarray) -> Terms:
+    tx, ty = velo[:, 2], velo[:, 3]
+    return np.ones_like(tx), tx * tx, ty * ty
 
 
 def _cubic_ratio(z: np.ndarray, x: np.ndarray) -> float:

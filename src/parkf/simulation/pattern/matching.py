@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from parkf.simulation.pattern.groups import ragged
 from parkf.simulation.pattern.magnet import MagnetModel
 from parkf.simulation.pattern.scifi import SciFiSegments
 from parkf.simulation.pattern.velo import Z_REFERENCE, VeloSegments
@@ -12,6 +13,12 @@ from parkf.simulation.pattern.windows import Windows
 COARSE_Y = 120.0
 COARSE_Y_SHARE = 0.06
 """A pair may be this far apart in y (mm, and share of |y| for the focusing) on the straight line."""
+
+_EVENT_SPACING, _FARTHEST_Y = 1e6, 1e5
+"""mm between events on the sorted axis, and what stands for any |y| beyond: far outside the detector."""
+
+_MARGIN = 1e-3
+"""mm; more than what rounding moves a position on that axis."""
 
 # Widths of a genuine pair's distances: the measurement's, and what grows with the bend, that is with 1/p:
 # scattering by some 6.5 MeV over p before the magnet, 6.7 m from the middle of the SciFi.
@@ -55,27 +62,48 @@ def match_segments(
         `match_chi2` and `p_min` apply.
     """
     i, j = _coarse_pairs(velo, scifi, magnet)
-    lines, states = velo.lines[i], scifi.states[j]
-    bend = np.abs(states[:, 2] - lines[:, 2])
-    y, ty = magnet.y_at_scifi(lines, states[:, 2])
-    chi2 = (
-        ((states[:, 0] - magnet.x_at_scifi(lines, states[:, 2])) ** 2)
-        / (SIGMA_X**2 + (SIGMA_X_PER_BEND * bend) ** 2)
-        + (states[:, 1] - y) ** 2 / (SIGMA_Y**2 + (SIGMA_Y_PER_BEND * bend) ** 2)
-        + (states[:, 3] - ty) ** 2 / (SIGMA_TY**2 + (SIGMA_TY_PER_BEND * bend) ** 2)
-    )
-    h = magnet.h(lines, scifi.tx_end[j])
-    kept = np.flatnonzero((chi2 < windows.match_chi2) & (np.abs(h) * windows.p_min < 1))
-    kept = kept[np.argsort(chi2[kept], kind="stable")]
-    velo_free, scifi_free = np.ones(len(velo.event), bool), np.ones(len(scifi.event), bool)
-    best: list[int] = []
-    for pair in kept:
-        if velo_free[i[pair]] and scifi_free[j[pair]]:
-            velo_free[i[pair]] = scifi_free[j[pair]] = False
-            best.append(int(pair))
-    chosen = np.array(best, dtype=int)
+    y, ty = magnet.y_at_scifi(velo.lines[i], scifi.states[j, 2])
+    bend = scifi.states[j, 2] - velo.lines[i, 2]
+    chi2 = (scifi.states[j, 1] - y) ** 2 / (SIGMA_Y**2 + (SIGMA_Y_PER_BEND * bend) ** 2)
+    chi2 += (scifi.states[j, 3] - ty) ** 2 / (SIGMA_TY**2 + (SIGMA_TY_PER_BEND * bend) ** 2)
+    # Few pairs agree in y and ty; only theirs is the rest worth computing.
+    good = np.flatnonzero(chi2 < windows.match_chi2)
+    i, j, bend, chi2 = i[good], j[good], bend[good], chi2[good]
+    x = magnet.x_at_scifi(velo.lines[i], scifi.states[j, 2])
+    chi2 += (scifi.states[j, 0] - x) ** 2 / (SIGMA_X**2 + (SIGMA_X_PER_BEND * bend) ** 2)
+    h = magnet.h(velo.lines[i], scifi.tx_end[j])
+    good = np.flatnonzero((chi2 < windows.match_chi2) & (np.abs(h) * windows.p_min < 1))
+    good = good[np.argsort(chi2[good], kind="stable")]
+    chosen = good[first_come(i[good], j[good])]
     chosen = chosen[np.argsort(i[chosen])]
     return Matches(i[chosen], j[chosen], h[chosen])
+
+
+def first_come(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Choose pairs in their order, leaving out those with a partner that is taken already.
+
+    Parameters
+    ----------
+    i, j : (n,) int
+        Partners of each pair.
+
+    Returns
+    -------
+    (m,) int
+        Numbers of the chosen pairs; each partner occurs once.
+    """
+    waiting, chosen = np.arange(len(i)), []
+    first_i, first_j = (np.empty(partner.max(initial=-1) + 1, int) for partner in (i, j))
+    taken_i, taken_j = np.zeros(len(first_i), bool), np.zeros(len(first_j), bool)
+    while len(waiting):
+        a, b = i[waiting], j[waiting]
+        # The last one written stays. Whoever comes first for both partners need not wait for others.
+        first_i[a[::-1]] = first_j[b[::-1]] = waiting[::-1]
+        settled = (first_i[a] == waiting) & (first_j[b] == waiting)
+        chosen.append(waiting[settled])
+        taken_i[a[settled]] = taken_j[b[settled]] = True
+        waiting = waiting[~(taken_i[a] | taken_j[b])]
+    return np.sort(np.concatenate(chosen)) if chosen else waiting
 
 
 def _coarse_pairs(
@@ -83,12 +111,18 @@ def _coarse_pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows (i, j) of pairs of one event that roughly agree in y."""
     y = velo.lines[:, 1] + velo.lines[:, 3] * (magnet.z_scifi - Z_REFERENCE)
-    pairs = []
-    for event in np.unique(velo.event):
-        a, b = np.searchsorted(velo.event, [event, event + 1])
-        c, d = np.searchsorted(scifi.event, [event, event + 1])
-        y_scifi = scifi.states[c:d, 1]
-        near = np.abs(y[a:b, None] - y_scifi) < COARSE_Y + COARSE_Y_SHARE * np.abs(y_scifi)
-        pairs.append(np.argwhere(near) + np.array([a, c]))
-    i, j = np.concatenate(pairs).T if pairs else np.zeros((2, 0), int)
-    return i, j
+    first_event = min(velo.event.min(initial=0), scifi.event.min(initial=0))
+    # One axis for all events: nothing is as far out as half the spacing.
+    key = (velo.event - first_event) * _EVENT_SPACING + np.clip(y, -_FARTHEST_Y, _FARTHEST_Y)
+    order = np.argsort(key, kind="stable")
+    y_scifi = scifi.states[:, 1]
+    reach = COARSE_Y + COARSE_Y_SHARE * np.abs(y_scifi)
+    centre = (scifi.event - first_event) * _EVENT_SPACING + y_scifi
+    widest = reach + _MARGIN
+    sorted_key = key[order]
+    j, place = ragged(
+        np.searchsorted(sorted_key, centre - widest), np.searchsorted(sorted_key, centre + widest)
+    )
+    i = order[place]
+    near = np.abs(y[i] - y_scifi[j]) < reach[j]
+    return i[near], j[near]

@@ -1,10 +1,12 @@
 """SciFi segments: the hits of one particle in at least nine layers, and whatever lies closer to its curve."""
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from parkf.detector.geometry import SCIFI_PLANES, Geometry
+from parkf.simulation.events import particle_key
 from parkf.simulation.pattern.layer_search import LayerSearch
 from parkf.tables import SCIFI_LAYERS
 
@@ -107,8 +109,10 @@ def find_scifi_segments(
 def own_hits(event: np.ndarray, particle: np.ndarray, layer: np.ndarray) -> np.ndarray:
     """(n, 12) hits of each particle that has any: the first of a layer, -1 where it has none."""
     real = np.flatnonzero(particle >= 0)
-    order = real[np.lexsort((particle[real], event[real]))]
-    start = (np.diff(event[order], prepend=-1) != 0) | (np.diff(particle[order], prepend=-1) != 0)
+    key = particle_key({"event": event[real], "particle": particle[real]})
+    by_particle = np.argsort(key, kind="stable")
+    order = real[by_particle]
+    start = np.diff(key[by_particle], prepend=-1) != 0
     owner = np.cumsum(start) - 1
     table = np.full((int(start.sum()), SCIFI_LAYERS), -1)
     # The last one written stays.
@@ -143,19 +147,20 @@ def fit_curves(
     (n, 5) float64
         a, b, c, d, e in mm.
     """
-    used = collected >= 0
-    x, z0, dxdy, dzdy = (fibre[name][collected] for name in ("x", "z", "dxdy", "dzdy"))
-    stereo = used & STEREO
-    y, z = np.zeros_like(x), z0 - z_reference
-    in_x, in_y = np.zeros((len(x), 3)), np.zeros((len(x), 2))
+    slots = np.ascontiguousarray(collected.T)
+    used = slots >= 0
+    x, z0, dxdy, dzdy = (fibre[name][slots] for name in ("x", "z", "dxdy", "dzdy"))
+    z0 = z0 - z_reference
+    per_dxdy = 1.0 / np.where(used, dxdy, 1.0)[STEREO]
+    y = np.zeros_like(x)
     for _ in range(_PASSES):
-        terms = np.stack([np.ones_like(z), z, z**2 * (1 + cubic_ratio * z)], axis=-1)
-        in_x = _solve(terms, x + dxdy * y, used & ~STEREO)
-        across = np.einsum("nlk,nk->nl", terms, in_x) - x
-        in_y = _solve(terms[..., :2], across / np.where(stereo, dxdy, 1.0), stereo)
-        y = np.einsum("nlk,nk->nl", terms[..., :2], in_y)
-        z = z0 - z_reference + dzdy * y
-    return np.concatenate([in_x, in_y], axis=1)
+        z = z0 + dzdy * y
+        cubic = z * z * (1 + cubic_ratio * z)
+        a, b, c = _fit_bend(z[~STEREO], cubic[~STEREO], (x + dxdy * y)[~STEREO], used[~STEREO])
+        across = (a + b * z[STEREO] + c * cubic[STEREO] - x[STEREO]) * per_dxdy
+        d, e = _fit_line(z[STEREO], across, used[STEREO])
+        y = d + e * z
+    return np.stack([a, b, c, d, e], axis=1)
 
 
 def slope_at(curves: np.ndarray, z: float, cubic_ratio: float) -> np.ndarray:
@@ -173,12 +178,36 @@ def _enough(collected: np.ndarray, fewest: int) -> np.ndarray:
     )
 
 
-def _solve(terms: np.ndarray, values: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """Least squares (n, k) of some of the layers."""
-    terms = np.where(used[..., None], terms, 0.0)
-    normal = np.einsum("nli,nlj->nij", terms, terms)
-    right = np.einsum("nli,nl->ni", terms, values)
-    # Scaled to unit diagonal: the columns' units differ by many orders.
-    scale = 1.0 / np.sqrt(np.einsum("nii->ni", normal))
-    normal *= scale[:, :, None] * scale[:, None, :]
-    return scale * np.linalg.solve(normal, (scale * right)[..., None])[..., 0]
+def _mean(values: np.ndarray, used: np.ndarray, count: np.ndarray) -> np.ndarray:
+    return _sum(np.where(used, values, 0.0)) / count
+
+
+def _sum(values: np.ndarray) -> np.ndarray:
+    """Sum over layers, one after the other: a track's result depends on no other track."""
+    return reduce(np.add, values)
+
+
+def _fit_line(z: np.ndarray, y: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Least squares d, e (n,) of y = d + e·z over the layers used; all arrays (layers, n)."""
+    count = used.sum(0)
+    z_mean, y_mean = _mean(z, used, count), _mean(y, used, count)
+    dz = np.where(used, z - z_mean, 0.0)
+    e = _sum(dz * y) / _sum(dz * dz)
+    return y_mean - e * z_mean, e
+
+
+def _fit_bend(
+    z: np.ndarray, cubic: np.ndarray, x: np.ndarray, used: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Least squares a, b, c (n,) of x = a + b·z + c·cubic over the layers used; all arrays (layers, n)."""
+    count = used.sum(0)
+    z_mean, cubic_mean, x_mean = (_mean(values, used, count) for values in (z, cubic, x))
+    dz, dq = np.where(used, z - z_mean, 0.0), np.where(used, cubic - cubic_mean, 0.0)
+    # What of the cubic term no slope can do.
+    zz = _sum(dz * dz)
+    share = _sum(dz * dq) / zz
+    dq = dq - share * dz
+    dx = np.where(used, x - x_mean, 0.0)
+    c = _sum(dq * dx) / _sum(dq * dq)
+    b = _sum(dz * dx) / zz - share * c
+    return x_mean - b * z_mean - c * cubic_mean, b, c

@@ -4,6 +4,7 @@ import numpy as np
 
 from parkf.detector.geometry import UT_PLANES, Geometry
 from parkf.simulation.detector_response import ut_row
+from parkf.simulation.pattern.groups import best_of_each
 from parkf.simulation.pattern.layer_search import LayerSearch
 from parkf.simulation.pattern.magnet import MagnetModel
 from parkf.simulation.pattern.velo import Z_REFERENCE
@@ -86,31 +87,36 @@ def find_ut_hits(
     x -= y * np.array([geometry.strip_slope(plane) for plane in UT_PLANES])
     width = np.hypot(SCATTERING * np.abs(h), SMALLEST_DEFLECTION)
 
-    every = np.arange(UT_LAYERS)
-    event = (event - first_event)[:, None]
-    deflections, tolerances = [], []
-    for anchor in ANCHOR_LAYERS:
-        near = strips.around(
-            event[:, 0], np.full(len(event), anchor), x[:, anchor], y[:, anchor], ANCHORS_PER_LAYER
-        )
-        deflections.append(np.where(np.isfinite(near[1]), near[1], 0.0) / (z[anchor] - Z_PIVOT))
-        spread = np.hypot(MEASUREMENT, SCATTERING_IN_LAYER * h[:, None] * (z - z[anchor]))
-        tolerances.append(np.repeat(window * spread[:, None], near[1].shape[1], axis=1))
-    deflection = np.concatenate(deflections, axis=1)
-    tolerance = np.concatenate(tolerances, axis=1)
-    tried = np.abs(deflection) < DEFLECTION_MAX * width[:, None]
-    deflection = np.where(tried, deflection, 0.0)
+    places = strips.places(event - first_event, y)
+    near = [
+        _or_none(strips.around(places, anchor, x[:, anchor])) / (z[anchor] - Z_PIVOT)
+        for anchor in ANCHOR_LAYERS
+    ]
+    turns, z_anchor = np.concatenate(near, axis=1), np.repeat(z[list(ANCHOR_LAYERS)], near[0].shape[1])
+    track, column = np.nonzero(np.abs(turns) < DEFLECTION_MAX * width[:, None])
+    turn, way = turns[track, column], z - z_anchor[column, None]
 
-    x_tried = x[:, None, :] + deflection[..., None] * (z - Z_PIVOT)
-    found, distance = strips.nearest(event[..., None], every, x_tried, y[:, None, :])
+    x_tried = x[track] + turn[:, None] * (z - Z_PIVOT)
+    found, distance = strips.nearest(places, track, x_tried)
+    tolerance = window * np.hypot(MEASUREMENT, SCATTERING_IN_LAYER * h[track, None] * way)
     accepted = np.abs(distance) < tolerance
     missed = np.where(accepted, (distance / tolerance) ** 2, 1.0).sum(-1)
-    score = missed + (deflection / (DEFLECTION_MAX * width[:, None])) ** 2
-    score[~tried | (accepted.sum(-1) < FEWEST)] = np.inf
-    best = np.argmin(score, axis=1)
-    pick = np.arange(len(best)), best
-    good = accepted[pick] & np.isfinite(score[pick])[:, None]
-    return np.where(good, rows[found[pick]] if len(rows) else -1, -1)
+    score = missed + (turn / (DEFLECTION_MAX * width[track])) ** 2
+    score[accepted.sum(-1) < FEWEST] = np.inf
+    best = best_of_each(np.full(len(event), -1), track, np.arange(len(track)), score)
+    good = np.flatnonzero((best >= 0) & np.isfinite(score[best]))
+    best = best[good]
+    taken = np.full((len(event), UT_LAYERS), -1)
+    taken[good] = np.where(accepted[best], rows[found[best]], -1)
+    return taken
+
+
+def _or_none(distance: np.ndarray) -> np.ndarray:
+    """Where hits (n, count) are fewer than asked for, one of those missing stands for no turn at all."""
+    missing = np.isinf(distance)
+    short = np.flatnonzero(missing.any(1))
+    distance[short, np.argmax(missing[short], axis=1)] = 0.0
+    return distance
 
 
 class _Strips:
@@ -121,23 +127,33 @@ class _Strips:
             _group(hits["event"][rows] - first_event, layer, ut_row(hits["y"][rows])), hits["x"][rows]
         )
 
-    def around(
-        self, event: np.ndarray, layer: np.ndarray, x: np.ndarray, y: np.ndarray, count: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Up to `count` hits around x in each row that y may be in; as `LayerSearch.around`."""
+    def places(self, event: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of strips (n, 4) that tracks at y (n, 4) may cross: the lower one, and the upper or -1."""
         below, above = ut_row(y - ROW_TOLERANCE), ut_row(y + ROW_TOLERANCE)
-        hits, distance = self._search.around(_group(event, layer, below), x, count)
-        more_hits, more_distance = self._search.around(_group(event, layer, above), x, count)
-        more_distance = np.where((above > below)[..., None], more_distance, np.inf)
-        return np.concatenate([hits, more_hits], -1), np.concatenate([distance, more_distance], -1)
+        layer, event = np.arange(UT_LAYERS), event[:, None]
+        return _group(event, layer, below), np.where(above > below, _group(event, layer, above), -1)
+
+    def around(self, places: tuple[np.ndarray, np.ndarray], layer: int, x: np.ndarray) -> np.ndarray:
+        """Distances (n, count) in mm of hits around x in each row, infinite where there are fewer."""
+        below, above = (rows[:, layer] for rows in places)
+        _, distance = self._search.around(below, x, ANCHORS_PER_LAYER)
+        more = np.full_like(distance, np.inf)
+        both = np.flatnonzero(above >= 0)
+        _, more[both] = self._search.around(above[both], x[both], ANCHORS_PER_LAYER)
+        return np.concatenate([distance, more], axis=1)
 
     def nearest(
-        self, event: np.ndarray, layer: np.ndarray, x: np.ndarray, y: np.ndarray
+        self, places: tuple[np.ndarray, np.ndarray], track: np.ndarray, x: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Nearest hit and its distance, infinite where there is none."""
-        hits, distance = self.around(event, layer, x, y, 2)
-        best = np.argmin(np.abs(distance), axis=-1)[..., None]
-        return np.take_along_axis(hits, best, -1)[..., 0], np.take_along_axis(distance, best, -1)[..., 0]
+        """Nearest hit and its distance, (m, 4), infinite where there is none; x (m, 4) of the tracks (m,)."""
+        below, above = (rows[track] for rows in places)
+        hits, distance = self._search.nearest(below, x)
+        both = np.nonzero(above >= 0)
+        more_hits, more_distance = self._search.nearest(above[both], x[both])
+        closer = np.abs(more_distance) < np.abs(distance[both])
+        hits[both] = np.where(closer, more_hits, hits[both])
+        distance[both] = np.where(closer, more_distance, distance[both])
+        return hits, distance
 
 
 def _group(event: np.ndarray, layer: np.ndarray, row: np.ndarray) -> np.ndarray:

@@ -3,16 +3,20 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from parkf.detector.geometry import VELO_PLANES
+from parkf.simulation.events import particle_key
+from parkf.simulation.pattern.groups import best_of_each, ragged
 from parkf.tables import VELO_SLOTS
 
 Z_REFERENCE = 770.0
 """mm; just behind the last module. Segments are given as straight lines at this z."""
 
 _GROUP_SPACING = 1e3
-"""mm; far more than a module's size, so that a nearest hit is one of the same module and event."""
+"""mm between the modules on a sorted axis; far more than a module's size."""
+
+_MARGIN = 1e-6
+"""mm; more than what rounding moves a hit on that axis."""
 
 HIT_ERROR = 0.0125
 """mm; of a hit's x and y, as the fit takes it."""
@@ -59,46 +63,59 @@ def find_velo_segments(hits: dict[str, np.ndarray], fewest: int) -> VeloSegments
     rows = np.flatnonzero(hits["plane"] < VELO_PLANES.stop)
     module = hits["event"][rows].astype(np.int64) * len(VELO_PLANES) + hits["plane"][rows]
     module -= module.min(initial=0)
-    points = np.stack([hits["x"][rows], hits["y"][rows], _GROUP_SPACING * module], axis=1)
+    points = np.stack([hits["x"][rows], hits["y"][rows]], axis=1)
     z = hits["z"][rows]
 
     own = np.flatnonzero(hits["particle"][rows] >= 0)
-    event, particle = hits["event"][rows[own]], hits["particle"][rows[own]]
-    order = np.lexsort((z[own], module[own], particle, event))
-    own, event, particle = own[order], event[order], particle[order]
+    segment = particle_key({name: hits[name][rows[own]] for name in ("event", "particle")})
+    order = np.lexsort((module[own], segment))
+    own, segment = own[order], segment[order]
     # Where sensors of a module overlap, the first hit will do.
-    new = (
-        (np.diff(module[own], prepend=-1) != 0)
-        | (np.diff(event, prepend=-1) != 0)
-        | (np.diff(particle, prepend=-1) != 0)
-    )
-    own, event, particle = own[new], event[new], particle[new]
-    first = np.flatnonzero(np.diff(event, prepend=-1) | np.diff(particle, prepend=-1))
-    end = np.append(first[1:], len(own))
-    long_enough = end - first >= fewest
-    first, end = first[long_enough], end[long_enough]
-    n_segments = len(first)
-    if n_segments == 0:
-        return VeloSegments(event[:0], particle[:0], np.zeros((0, VELO_SLOTS), int), np.zeros((0, 4)))
+    new = (np.diff(segment, prepend=-1) != 0) | (np.diff(module[own], prepend=-1) != 0)
+    own, segment = best_of_each(own[new], np.cumsum(new) - 1, own, z[own]), segment[new]
+    first = np.flatnonzero(np.diff(segment, prepend=-1))
+    count = np.diff(first, append=len(own))
+    long_enough = count >= fewest
+    first, count = first[long_enough], count[long_enough]
     # The slots hold the hits nearest to the magnet when there are more.
-    first = np.maximum(first, end - VELO_SLOTS)
-    count = end - first
+    first, count = first + np.maximum(count - VELO_SLOTS, 0), np.minimum(count, VELO_SLOTS)
 
-    slot = np.arange(VELO_SLOTS)
-    used = slot < count[:, None]
-    collected = own[np.where(used, first[:, None] + slot, first[:, None])]
-    before = np.where(slot == 0, 1, np.where(slot == count[:, None] - 1, count[:, None] - 3, slot - 1))
-    after = np.where(slot == 0, 2, np.where(slot == count[:, None] - 1, count[:, None] - 2, slot + 1))
-    before, after = np.where(used, before, 0), np.where(used, after, 1)
-    a, b = np.take_along_axis(collected, before, 1), np.take_along_axis(collected, after, 1)
-    share = (z[collected] - z[a]) / (z[b] - z[a])
-    expected = points[collected]
-    expected[..., :2] = points[a, :2] + share[..., None] * (points[b, :2] - points[a, :2])
-    _, nearest = cKDTree(points).query(expected[used])
-    collected[used] = nearest
+    track, place = ragged(first, first + count)
+    slot = place - first[track]
+    before = place + np.where(slot == 0, 1, np.where(slot == count[track] - 1, -2, -1))
+    after = place + np.where(slot == 0, 2, np.where(slot == count[track] - 1, -1, 1))
+    a, b = own[before], own[after]
+    share = (z[own[place]] - z[a]) / (z[b] - z[a])
+    expected = points[a] + share[:, None] * (points[b] - points[a])
+    found = np.full((len(first), VELO_SLOTS), -1)
+    found[track, slot] = _nearest_of_module(points, module, expected, own[place])
+    lines = fit_lines(points[found], z[found], count)
+    lead = rows[own[first]]
+    return VeloSegments(
+        hits["event"][lead], hits["particle"][lead], np.where(found >= 0, rows[found], -1), lines
+    )
 
-    lines = fit_lines(points[collected], z[collected], count)
-    return VeloSegments(event[first], particle[first], np.where(used, rows[collected], -1), lines)
+
+def _nearest_of_module(
+    points: np.ndarray, module: np.ndarray, expected: np.ndarray, own: np.ndarray
+) -> np.ndarray:
+    """Rows (n,) of the hits nearest to `expected` (n, 2) in the module of the hits `own` (n,).
+
+    A nearer one than a particle's own hit differs no more in x than that one is away: mostly there is none.
+    """
+    key = _GROUP_SPACING * module + points[:, 0]
+    order = np.argsort(key)
+    key = key[order]
+    reach = np.hypot(*(points[own] - expected).T) + _MARGIN
+    centre = _GROUP_SPACING * module[own] + expected[:, 0]
+    first, end = np.searchsorted(key, centre - reach), np.searchsorted(key, centre + reach, side="right")
+    several = np.flatnonzero(end - first > 1)
+    track, place = ragged(first[several], end[several])
+    track, hit = several[track], order[place]
+    distance = np.where(
+        module[hit] == module[own[track]], ((points[hit] - expected[track]) ** 2).sum(1), np.inf
+    )
+    return best_of_each(own, track, hit, distance)
 
 
 def fit_lines(points: np.ndarray, z: np.ndarray, count: np.ndarray) -> np.ndarray:
@@ -109,7 +126,7 @@ def fit_lines(points: np.ndarray, z: np.ndarray, count: np.ndarray) -> np.ndarra
 
     Parameters
     ----------
-    points : (n, slots, 2 or more) float64
+    points : (n, slots, 2) float64
         x and y in mm, in ascending z.
     z : (n, slots) float64
         mm.
@@ -123,25 +140,31 @@ def fit_lines(points: np.ndarray, z: np.ndarray, count: np.ndarray) -> np.ndarra
     """
     if not len(z):
         return np.zeros((0, 4))
-    hits = points[..., :2]
-    at, rows = z[:, 0], np.arange(len(z))
-    x, variance = hits[:, 0], HIT_ERROR**2
-    slope = (hits[rows, count - 1] - x) / (z[rows, count - 1] - at)[:, None]
+    # The longest first, so that those with a hit in a slot lie in front.
+    order = np.argsort(-count, kind="stable")
+    points, z, count = points[order], z[order], count[order]
+    at, rows = z[:, 0].copy(), np.arange(len(z))
+    x, variance = points[:, 0].copy(), HIT_ERROR**2
+    slope = (points[rows, count - 1] - x) / (z[rows, count - 1] - at)[:, None]
     constant, per_slope = SCATTERING
     noise = constant + per_slope * (slope**2).sum(1)
     # Both projections have one covariance: of place, of both, and of slope.
     xx, xt, tt = np.full(len(z), variance), np.zeros(len(z)), np.full(len(z), _WIDE_SLOPE**2)
-    for slot in range(1, z.shape[1]):
-        here = slot < count
-        dz = np.where(here, z[:, slot] - at, 0.0)
-        scattered = tt + noise
-        predicted, mixed = xx + dz * (2 * xt + dz * scattered), xt + dz * scattered
-        weight = np.where(here, 1.0 / (predicted + variance), 0.0)
-        off = np.where(here[:, None], hits[:, slot] - x - dz[:, None] * slope, 0.0)
-        x = x + dz[:, None] * slope + (predicted * weight)[:, None] * off
-        slope = slope + (mixed * weight)[:, None] * off
-        xx = np.where(here, predicted * (1.0 - predicted * weight), xx)
-        tt = np.where(here, scattered - mixed**2 * weight, tt)
-        xt = np.where(here, mixed * (1.0 - predicted * weight), xt)
-        at = at + dz
-    return np.concatenate([x + slope * (Z_REFERENCE - at)[:, None], slope], axis=1)
+    for slot in range(1, count[0]):
+        here = slice(np.searchsorted(-count, -slot))
+        dz = z[here, slot] - at[here]
+        scattered = tt[here] + noise[here]
+        predicted = xx[here] + dz * (2 * xt[here] + dz * scattered)
+        mixed = xt[here] + dz * scattered
+        weight = 1.0 / (predicted + variance)
+        moved = x[here] + dz[:, None] * slope[here]
+        off = points[here, slot] - moved
+        x[here] = moved + (predicted * weight)[:, None] * off
+        slope[here] += (mixed * weight)[:, None] * off
+        xx[here] = predicted * (1.0 - predicted * weight)
+        tt[here] = scattered - mixed**2 * weight
+        xt[here] = mixed * (1.0 - predicted * weight)
+        at[here] = z[here, slot]
+    lines = np.empty((len(z), 4))
+    lines[order] = np.concatenate([x + slope * (Z_REFERENCE - at)[:, None], slope], axis=1)
+    return lines

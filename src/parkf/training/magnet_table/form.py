@@ -14,14 +14,15 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
+from parkf.layout import BINS, HEADER
 from parkf.steps import magnet
-from parkf.steps.magnet import HEADER, TableForm, table_form
+from parkf.steps.magnet import TableForm, table_form
 from parkf.steps.symbols import STATE, h
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
-BINS_X, BINS_Y = magnet.BINS
+BINS_X, BINS_Y = BINS
 # The six bins surround one that has neighbours on all sides: at the border, the next one inside.
 LARGEST_OFFSET = 1.5
 
@@ -34,7 +35,7 @@ XF_MAX = 3000.0  # mm
 
 @dataclass(frozen=True, eq=False)
 class Header:
-    """The 19 numbers of a table's header, in the order of :data:`parkf.steps.magnet.HEADER`, and its form.
+    """The 19 numbers of a table's header, in the order of :data:`parkf.layout.HEADER`, and its form.
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class Header:
         return float(self.numbers[HEADER.index(name)])
 
 
-_header_symbols = sp.symbols(" ".join(magnet.HEADER), real=True)
+_header_symbols = sp.symbols(" ".join(HEADER), real=True)
 _deviations = sp.lambdify([_header_symbols, *STATE, h], [magnet.U_X, magnet.U_Y, magnet.F], "numpy", cse=True)
 _weights = sp.lambdify([magnet.a, magnet.b], list(magnet.WEIGHTS.values()), "numpy", cse=True)
 _NEIGHBOURS = np.array(list(magnet.WEIGHTS))

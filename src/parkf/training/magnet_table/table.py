@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 import parkf._fitter as _fitter
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing
-from parkf.steps import TABLE_SHAPE
-from parkf.steps.magnet import HEADER, TableForm
+from parkf.layout import HEADER, TABLE_SHAPE
+from parkf.steps.magnet import TableForm
 from parkf.training.magnet_table.form import F64, Header
 
 

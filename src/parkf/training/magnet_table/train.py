@@ -9,7 +9,8 @@ from threadpoolctl import threadpool_limits
 from parkf.choices import FormsName
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Beam
-from parkf.steps import FORMS, TABLE_SHAPE
+from parkf.layout import TABLE_SHAPE
+from parkf.steps import FORMS
 from parkf.training.magnet_table.accuracy import table_accuracy
 from parkf.training.magnet_table.band import Precision
 from parkf.training.magnet_table.form import (

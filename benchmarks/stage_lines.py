@@ -1,0 +1,78 @@
+"""Command lines of the stages, for each way in which a version of parkf is spoken to.
+
+A stage works in a folder on what the stages before it left there.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.versions import Version
+
+Line = tuple[str | Path, ...]
+
+STEPS = ("V", "VUT", "UT", "UTTF", "TFT", "T", "BEAM")
+# Rows of this step are trained on: all of its numbers float, and it needs no table.
+TRAINED = "VUT"
+FIELD = "field.npz"
+SAMPLE = "sample"
+_SET = "params/2026-run3-like-2-r004"
+_SEED: Line = ("--seed", "1")
+_POLARITY: Line = ("--polarity", "-1")
+
+
+def field(version: Version) -> Line:
+    """Make the field map that all stages read."""
+    return "field", version.root / "data/field/dipole.json", FIELD
+
+
+def stages(version: Version, events: int) -> dict[str, list[Line]]:
+    """Lines of each stage in their order, for a sample of so many events."""
+    detector = _detector(version)
+    with_field: Line = (*detector, "--field", FIELD)
+    simulate: Line = ("simulate", "particles.parquet", *with_field, *_POLARITY, *_SEED)
+    return {
+        "generate": [("generate", "particles.parquet", *detector[:2], "--events", str(events), *_SEED)],
+        "states": [(*simulate, "--states", "states.parquet")],
+        "hits_and_fates": [(*simulate, "--hits", "hits.parquet", "--fates", "fates.parquet")],
+        "datasets": list(_datasets(version, with_field)),
+        "candidates": [("candidates", "hits.parquet", "candidates.parquet", *with_field, *_POLARITY)],
+        "full_fit": [("fit-full", "candidates.parquet", "full.parquet", *with_field)],
+        "fit": [("fit", version.root / _SET, "candidates.parquet", "fitted.parquet")],
+    }
+
+
+def train(rows: str) -> list[Line]:
+    """Lines of the training, on a file of rows."""
+    return [("train", TRAINED, rows, "fit.json")]
+
+
+def _detector(version: Version) -> Line:
+    folder = version.root / "data/geometry"
+    return "--geometry", folder / "run3.yaml", "--alignment", folder / "alignment_nominal.yaml"
+
+
+def _in_one(version: Version, with_field: Line) -> Iterator[Line]:
+    """Particles and states of all samples at once, to the rows of all steps."""
+    samples = ("--particles", "particles.parquet", "--states", "states.parquet")
+    yield ("datasets", "datasets", *samples, *with_field)
+
+
+def _in_chunks(version: Version, with_field: Line) -> Iterator[Line]:
+    """Draw which rows are kept, make them chunk by chunk, and gather them by step."""
+    read: Line = ("particles.parquet", "states.parquet")
+    yield ("draw", *read, f"draws/{SAMPLE}.npz", *_detector(version))
+    yield ("thresholds", "draws", "thresholds.json", "--samples", SAMPLE)
+    yield ("datasets", *read, f"rows/{SAMPLE}", "--thresholds", "thresholds.json", *with_field)
+    for step in STEPS:
+        yield ("gather-dataset", step, "rows", f"datasets/{step}.parquet", "--samples", SAMPLE)
+
+
+# The first of these commands that a version has says how it makes datasets.
+_DATASETS: dict[str, Callable[[Version, Line], Iterator[Line]]] = {
+    "gather-dataset": _in_chunks,
+    "datasets": _in_one,
+}
+
+
+def _datasets(version: Version, with_field: Line) -> Iterator[Line]:
+    return next(lines for name, lines in _DATASETS.items() if version.knows(name))(version, with_field)

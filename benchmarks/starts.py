@@ -1,0 +1,104 @@
+"""What every command needs before its work begins: it runs on inputs that do not exist, and ends there.
+
+A command that misses its input has loaded all that it needs. Alignment, field and set are real, and so is the
+geometry where a command reads more than that: they come first.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+_INPUTS = {
+    "geometry": "data/geometry/run3.yaml",
+    "alignment": "data/geometry/alignment_nominal.yaml",
+    "SET": "params/2026-run3-like-2-r003",
+}
+_FROM_NOTHING = ("generate", "generate-signal", "train-table")
+# Runs in the environment of whichever version is asked.
+_LINES = """
+import inspect, json, sys
+from typing import Literal, get_args, get_origin, get_type_hints
+from typer.models import OptionInfo
+from parkf.cli import app
+
+def callbacks(app, words=()):
+    for command in app.registered_commands:
+        name = command.name or command.callback.__name__.strip("_").replace("_", "-")
+        yield (*words, name), command.callback
+    for group in app.registered_groups:
+        own = (group.name,) if isinstance(group.name, str) else ()
+        yield from callbacks(group.typer_instance, (*words, *own))
+
+def line(command, callback, inputs, from_nothing):
+    if command in from_nothing:
+        inputs = {**inputs, "geometry": None}
+    options, arguments = [], []
+    hints = get_type_hints(callback, include_extras=True)
+    for name, parameter in inspect.signature(callback).parameters.items():
+        kind, *said = get_args(hints[name]) if hasattr(hints[name], "__metadata__") else (hints[name],)
+        said = said[0] if said else None
+        if parameter.default is not inspect.Parameter.empty:
+            continue
+        value = inputs.get(getattr(said, "metavar", None)) or inputs.get(name) or f"missing/{command}/{name}"
+        if kind in (int, float):
+            value = str(said.min or 1)
+        elif get_origin(kind) is Literal:
+            value = get_args(kind)[0]
+        if isinstance(said, OptionInfo):
+            # The first declaration lies where a default would.
+            said_first = [said.default] if isinstance(said.default, str) else []
+            options += [[*said_first, *said.param_decls, "--" + name.replace("_", "-")][0], value]
+        else:
+            arguments.append(value)
+    return [*options, *arguments]
+
+rest = json.loads(sys.argv[1])
+names = {" ".join(words): (words, one) for words, one in callbacks(app)}
+print(json.dumps({name: [*words, *line(name, one, *rest)] for name, (words, one) in names.items()}))
+"""
+_LOADED = """
+import json, sys
+from parkf.cli import main
+sys.argv[1:] = json.loads(sys.argv[1])
+try:
+    main()
+except SystemExit:
+    pass
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def command_lines(python: Path, root: Path, field: Path | None = None) -> dict[str, list[str]]:
+    """Words of each command's line, by its name, for a version of parkf.
+
+    Parameters
+    ----------
+    python : Path
+        Interpreter of the version's environment.
+    root : Path
+        Its checkout.
+    field : Path, optional
+        A field map; without one, commands that read it end there.
+    """
+    inputs = {name: str(root / path) for name, path in _INPUTS.items()}
+    if field is not None:
+        inputs["field"] = str(field)
+    text = json.dumps([inputs, _FROM_NOTHING])
+    done = subprocess.run(
+        [str(python), "-c", _LINES, text], cwd=root, check=True, capture_output=True, text=True
+    )
+    lines: dict[str, list[str]] = json.loads(done.stdout)
+    return lines
+
+
+def loaded_modules(line: list[str], folder: Path) -> set[str]:
+    """Modules that a command has loaded when it misses its input, in this environment."""
+    done = subprocess.run(
+        [sys.executable, "-c", _LOADED, json.dumps(line)],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))

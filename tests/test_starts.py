@@ -1,0 +1,75 @@
+"""What a command loads before it begins: a run starts hundreds of them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parkf.detector.field import FieldMap
+
+ROOT = Path(__file__).parents[1]
+SLOW = {"sympy", "scipy", "iminuit", "pandas", "matplotlib"}
+# Formulas, minimiser and statistics where the work is about them.
+NEEDED = {
+    "generate": set(),
+    "simulate": set(),
+    "misalign": set(),
+    "candidates": set(),
+    "draw": set(),
+    "thresholds": set(),
+    "datasets": set(),
+    "gather-dataset": set(),
+    "gather": set(),
+    "check-dataset": {"pandas"},
+    "fit": set(),
+    "fit-full": set(),
+    "throughput": set(),
+    "gate": set(),
+    "where": set(),
+    "explain": set(),
+    "params show": set(),
+    "params validate": set(),
+    "params export": set(),
+    "params reproduce": set(),
+    "train": {"sympy", "iminuit"},
+    "assemble": {"sympy", "iminuit"},
+    "accuracy": {"sympy", "iminuit"},
+    "validate": {"pandas", "scipy", "iminuit"},
+    "report": {"sympy", "iminuit", "pandas", "matplotlib"},
+}
+_SAY = """
+import json, sys
+from pathlib import Path
+from benchmarks.starts import command_lines, loaded_modules
+lines = command_lines(Path(sys.executable), Path.cwd(), Path(sys.argv[1]))
+for name in sys.argv[2:]:
+    print(" ".join(sorted(loaded_modules(lines[name], Path(sys.argv[1]).parent))))
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("starts")
+    FieldMap(np.zeros(3), np.ones(3), np.zeros((2, 2, 2, 3), np.float32)).save(folder / "field.npz")
+    done = subprocess.run(
+        [sys.executable, "-c", _SAY, str(folder / "field.npz"), *NEEDED],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return {name: set(line.split()) for name, line in zip(NEEDED, done.stdout.splitlines(), strict=True)}
+
+
+@pytest.mark.parametrize("command", NEEDED)
+def test_a_command_loads_only_what_it_works_with(loaded, command):
+    assert "parkf.cli" in loaded[command]
+    assert loaded[command] & SLOW <= NEEDED[command]
+
+
+def test_the_statistics_of_scipy_are_left_to_the_table(loaded):
+    assert not [name for name, modules in loaded.items() if "scipy.stats" in modules]
