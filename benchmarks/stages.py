@@ -9,6 +9,8 @@ With a commit to compare with, both versions take turns.
 
 import argparse
 import json
+import signal
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -133,6 +135,8 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=160, help="of the larger sample")
     parser.add_argument("--repeats", type=int, default=3)
     asked = parser.parse_args()
+    # Ended from outside, it still takes its folders and its worktree away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="parkf-stages-")))
         versions = [this_version()]
