@@ -52,6 +52,22 @@ def load_config(config: Mapping[str, Any], schema: Path, folder: Path) -> dict[s
     return dict(config)
 
 
+def start_file(place: Path, step: str) -> Path:
+    """Give the file to start a step's fit from.
+
+    Parameters
+    ----------
+    place : Path
+        A fit, ``fits/<step>.json``; or the folder of a parameter set, which has a manifest; or that of a run.
+    step : str
+        Name of the step.
+    """
+    if place.suffix == ".json":
+        return place
+    manifest = place / "manifest.json"
+    return manifest if manifest.is_file() else place / "fits" / f"{step}.json"
+
+
 class Run:
     """What the rules ask of a checked configuration.
 
@@ -76,6 +92,11 @@ class Run:
     def simulates_datasets(self) -> bool:
         """Whether step datasets come from the embedded simulation."""
         return bool(self._config["training"]["datasets"] == "simulate")
+
+    def start(self, step: str) -> list[str]:
+        """Return a list of the file that a step's fit starts from; empty where fits start by themselves."""
+        place = self._config["training"]["start_from"]
+        return [] if place is None else [str(start_file(Path(place), step))]
 
     def likeness(self, folder: Path) -> str | None:
         """Polarity of the other simulation, "up" or "down"; None without one or without its files.

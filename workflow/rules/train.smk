@@ -46,10 +46,12 @@ rule train:
         dataset=f"{RESULTS}/datasets/{{step}}.parquet",
         # Only the hop through the magnet builds on the table.
         table=lambda w: [TABLE] if w.step == "UTTF" else [],
+        start=lambda w: RUN.start(w.step),
     output:
         f"{RESULTS}/fits/{{step}}.json",
     params:
         table=lambda w, input: f"--table {input.table}" if input.table else "",
+        start=lambda w, input: f"--start-from {input.start}" if input.start else "",
         forms=RUN["forms"],
         formula=lambda w: STEPS[w.step].formula_hash(),
         code=code("parkf/training", "parkf/codegen"),
@@ -58,7 +60,8 @@ rule train:
     benchmark:
         f"{RESULTS}/benchmarks/train-{{step}}.tsv"
     shell:
-        "parkf train {wildcards.step} {input.dataset} {output} --forms {params.forms} {params.table} 2> {log}"
+        "parkf train {wildcards.step} {input.dataset} {output} --forms {params.forms} {params.table}"
+        " {params.start} 2> {log}"
 
 
 rule assemble:

@@ -105,11 +105,20 @@ def train(
     output: Path,
     forms: Annotated[FormsName, typer.Option(help="Set of forms.")] = "improved",
     table: Annotated[Path | None, typer.Option(help="Magnet table, for UTTF.")] = None,
+    start_from: Annotated[
+        Path | None,
+        typer.Option(help="A neighbour's fits/<step>.json, or the folder of its run or set, to start from."),
+    ] = None,
 ) -> None:
     """Fit p, then the scattering, of one step."""
     from parkf.training import train_step
 
-    train_step(dataset, step, forms=forms, table=table).save(output)
+    near = None
+    if start_from is not None:
+        from parkf.parameters.neighbour import neighbour
+
+        near = neighbour(start_from, step, forms)
+    train_step(dataset, step, forms=forms, table=table, neighbour=near).save(output)
 
 
 @app.command()

@@ -112,6 +112,7 @@ def assemble(
             "field": sha256(field),
             "table": sha256(table),
             **{f"dataset {name}": result.dataset for name, result in results.items()},
+            **{f"start {name}": result.start for name, result in results.items() if result.start},
             **(inputs or {}),
         },
         seeds={"run": seed},

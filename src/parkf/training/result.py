@@ -135,6 +135,8 @@ class FitResult(_Strict):
         SHA-256 of the dataset.
     table : str or None
         SHA-256 of the magnet table, for the step that builds on it.
+    start : str or None
+        SHA-256 of the neighbour's fit, or of the manifest of its set, that this one started from.
     sets : list of SetResult
         In the step's order.
     """
@@ -145,6 +147,7 @@ class FitResult(_Strict):
     formula: str
     dataset: str
     table: str | None
+    start: str | None = None
     sets: list[SetResult]
 
     def save(self, path: Path) -> None:

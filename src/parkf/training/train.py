@@ -17,6 +17,7 @@ from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import F64, SAMPLE, Fits
+from parkf.training.neighbour import Neighbour
 from parkf.training.noise import fit_noise
 from parkf.training.profiles import residual_profiles
 from parkf.training.result import FitResult, Minimum, SetResult
@@ -37,7 +38,14 @@ Noise = Callable[[Rows], dict[str, F64]]
 FEWEST_ROWS_OF_A_SET = 100
 
 
-def train_step(dataset: Path, step: str, *, forms: FormsName, table: Path | None = None) -> FitResult:
+def train_step(
+    dataset: Path,
+    step: str,
+    *,
+    forms: FormsName,
+    table: Path | None = None,
+    neighbour: Neighbour | None = None,
+) -> FitResult:
     """Fit all parameter sets of a step.
 
     Parameters
@@ -50,6 +58,9 @@ def train_step(dataset: Path, step: str, *, forms: FormsName, table: Path | None
         Set of forms, of :data:`parkf.steps.FORMS`.
     table : Path, optional
         The magnet table, for UTTF.
+    neighbour : Neighbour, optional
+        Fit of a like detector, where the minima are looked for first. They are the same to within what is
+        left of the distance to them, a few per cent of an error.
 
     Returns
     -------
@@ -77,6 +88,7 @@ def train_step(dataset: Path, step: str, *, forms: FormsName, table: Path | None
             read_batches(dataset),
             steps[step],
             table=magnet,
+            neighbour=neighbour,
             where=str(dataset),
         )
     return FitResult(
@@ -85,12 +97,18 @@ def train_step(dataset: Path, step: str, *, forms: FormsName, table: Path | None
         formula=steps[step].formula_hash(),
         dataset=sha256(dataset),
         table=sha256(table) if table else None,
+        start=neighbour.fingerprint if neighbour else None,
         sets=sets,
     )
 
 
 def train_rows(
-    batches: Iterable[Rows], step: Step, *, table: MagnetTable | None = None, where: str = "rows"
+    batches: Iterable[Rows],
+    step: Step,
+    *,
+    table: MagnetTable | None = None,
+    neighbour: Neighbour | None = None,
+    where: str = "rows",
 ) -> list[SetResult]:
     """Fit all parameter sets of a step to rows, batch by batch; see :func:`train_step`."""
     functions = numpy_step(step)
@@ -103,12 +121,18 @@ def train_rows(
                 raise ParkfError(
                     f"{name}: {len(rows)} rows, expected at least {FEWEST_ROWS_OF_A_SET}; use more events"
                 )
-            results.append(_train_set(functions, rows, label, table, name))
+            near = None if neighbour is None else neighbour.values[number]
+            results.append(_train_set(functions, rows, label, table, near, name))
     return results
 
 
 def _train_set(
-    functions: NumpyStep, rows: StoredRows, label: str, table: MagnetTable | None, where: str
+    functions: NumpyStep,
+    rows: StoredRows,
+    label: str,
+    table: MagnetTable | None,
+    near: F64 | None,
+    where: str,
 ) -> SetResult:
     step = functions.step
     start = np.array([parameter.start for parameter in step.parameters])
@@ -117,8 +141,8 @@ def _train_set(
         start[list(step.indices("loss"))] = loss_before_bend(functions, table, rows, start)
         rows = rows.through_magnet(lambda block: through_magnet(functions, table, block, start))
     fits = Fits(rows, len(start), where)
-    values, minima = fit_extrapolation(functions, fits, start)
-    values, noise_minima = fit_noise(functions, fits, values)
+    values, minima = fit_extrapolation(functions, fits, start, near)
+    values, noise_minima = fit_noise(functions, fits, values, near)
     spreads = Spreads()
     add_residuals(spreads, functions, values, rows, partial(functions.noise, values) if step.noise else None)
     return SetResult(
