@@ -48,6 +48,11 @@ onstart:
         "parkf kernel ||"
         " (python -m pip install -q --no-build-isolation --no-deps -e {PROJECT} && parkf kernel)"
     )
+    # On a cluster it is the jobs' machines that have the GPU.
+    if RUN["fits"]["backend"] == "gpu" and workflow.local_exec:
+        from parkf.kalman.gpu import device
+
+        logger.info(f"fits run on {device()}")
 
 
 rule all:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ def load_config(config: Mapping[str, Any], schema: Path, folder: Path) -> dict[s
     Raises
     ------
     ParkfError
-        With one line for each key that is unknown, missing or out of range, and for missing input files.
+        With one line for each key that is unknown, missing or out of range, for missing input files, and
+        where fits are to run on a GPU without the package for it.
     """
     problems = [
         f"config: {'.'.join(map(str, error.absolute_path)) or 'top level'}: {error.message}"
@@ -47,6 +49,10 @@ def load_config(config: Mapping[str, Any], schema: Path, folder: Path) -> dict[s
     if not problems:
         inputs = (config["detector"]["geometry"], config["detector"]["alignment"], config["field"]["source"])
         problems = [f"config: {name}: no such file" for name in inputs if not (folder / name).is_file()]
+        if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
+            problems.append(
+                "config: fits.backend: gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
+            )
     if problems:
         raise ParkfError("\n".join(sorted(problems)))
     return dict(config)

@@ -76,3 +76,15 @@ def test_code_hash_sees_a_change_and_refuses_a_name_that_is_gone(tmp_path):
     assert code_hash([tmp_path / "steps"]) != before
     with pytest.raises(ParkfError, match="no such source"):
         code_hash([tmp_path / "gone.py"])
+
+
+def test_fits_on_a_gpu_want_cupy_before_anything_runs(config, monkeypatch):
+    config["fits"]["backend"] = "gpu"
+    monkeypatch.setattr("parkf.workflow.find_spec", lambda name: None)
+    with pytest.raises(
+        ParkfError, match=r"config: fits\.backend: gpu: CuPy is missing; install parkf\[gpu\]"
+    ):
+        load_config(config, SCHEMA, ROOT)
+    for backend in ("cpu", "auto"):
+        config["fits"]["backend"] = backend
+        load_config(config, SCHEMA, ROOT)

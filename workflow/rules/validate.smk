@@ -14,6 +14,7 @@ rule fit:
         folder=f"{RESULTS}/set",
         scheme=lambda w: SCHEMES[w.fit],
         precision=lambda w: RUN.precision(w.fit),
+        backend=RUN["fits"]["backend"],
         code=code("parkf/kalman", "parkf/codegen", "kernel"),
     threads: 2
     log:
@@ -22,7 +23,7 @@ rule fit:
         f"{RESULTS}/benchmarks/fit-{{fit}}-{{sample}}.tsv"
     shell:
         "parkf fit {params.folder} {input.candidates} {output} --scheme {params.scheme}"
-        " --precision {params.precision} --threads {threads} 2> {log}"
+        " --precision {params.precision} --backend {params.backend} --threads {threads} 2> {log}"
 
 
 rule fit_full:

@@ -19,8 +19,8 @@ def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
     Parameters
     ----------
     place : Path
-        See :func:`parkf.workflow.start_file`. Of a set the noise is taken as it was fitted: without the factor
-        that its configuration made it wider by.
+        See :func:`parkf.workflow.start_file`. Of a set the noise is taken as it was fitted: without the
+        factor that its configuration made it wider by.
 
     Raises
     ------
