@@ -21,12 +21,13 @@ if not config:
 # Jobs run the `parkf` that this Snakemake was installed with, whatever else the PATH offers.
 shell.prefix(f"set -euo pipefail; export PATH={Path(sys.executable).parent}:$PATH; ")
 
-PROJECT = Path(workflow.basedir)
+PROJECT = Path(workflow.current_basedir)
 RUN = Run(load_config(config, PROJECT / "workflow/schemas/config.schema.json", Path.cwd()))
 RESULTS = f"results/{RUN.name}"
 STEPS = FORMS[RUN["forms"]].steps
 SOURCE = PROJECT / "src"
 GATES = str(PROJECT / "workflow/config/gates.yaml")
+NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]
 
@@ -42,19 +43,6 @@ def code(*parts):
     return code_hash([SOURCE / part for part in parts])
 
 
-onstart:
-    # What the formulas generate is compiled before any job runs on it.
-    shell(
-        "parkf kernel ||"
-        " (python -m pip install -q --no-build-isolation --no-deps -e {PROJECT} && parkf kernel)"
-    )
-    # On a cluster it is the jobs' machines that have the GPU.
-    if RUN["fits"]["backend"] == "gpu" and workflow.local_exec:
-        from parkf.kalman.gpu import device
-
-        logger.info(f"fits run on {device()}")
-
-
 rule all:
     default_target: True
     input:
@@ -63,6 +51,7 @@ rule all:
         lambda w: f"{RESULTS}/report/likeness.html" if LIKENESS else [],
 
 
+include: "workflow/rules/start.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/datasets.smk"
 include: "workflow/rules/train.smk"

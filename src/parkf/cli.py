@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from parkf.commands import fitting, outcome, params, proof, simulation, training
+from parkf.commands import family, fitting, outcome, params, proof, simulation, training
 from parkf.errors import ParkfError
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ app = typer.Typer(
 for part in (simulation, training, fitting, proof, outcome):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
+app.add_typer(family.app, name="family")
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ SCHEMES = {
 }
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 _SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
-_NOT_TRAINING = ("run", "misalignment", "signals", "likeness", "fits")
+_NOT_TRAINING = ("run", "validity", "misalignment", "signals", "likeness", "fits")
 _FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
 
 
@@ -49,6 +49,7 @@ def load_config(config: Mapping[str, Any], schema: Path, folder: Path) -> dict[s
     if not problems:
         inputs = (config["detector"]["geometry"], config["detector"]["alignment"], config["field"]["source"])
         problems = [f"config: {name}: no such file" for name in inputs if not (folder / name).is_file()]
+        problems += _validity_problems(config.get("validity", {}))
         if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
             problems.append(
                 "config: fits.backend: gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
@@ -56,6 +57,18 @@ def load_config(config: Mapping[str, Any], schema: Path, folder: Path) -> dict[s
     if problems:
         raise ParkfError("\n".join(sorted(problems)))
     return dict(config)
+
+
+def _validity_problems(limits: Mapping[str, int | str]) -> list[str]:
+    if not limits:
+        return []
+    from parkf.parameters.validity import validity_of
+
+    try:
+        validity_of(limits)
+    except ParkfError as error:
+        return [f"config: {error}"]
+    return []
 
 
 def start_file(place: Path, step: str) -> Path:

@@ -37,4 +37,4 @@ rule report:
     benchmark:
         f"{RESULTS}/benchmarks/report.tsv"
     shell:
-        "parkf report {params.results} {output} --gates {GATES} 2> {log}"
+        f"parkf report {{params.results}} {{output}} --gates {GATES} 2> {{log}}"

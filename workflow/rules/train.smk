@@ -81,6 +81,7 @@ rule assemble:
         seed=RUN["seed"],
         # For the manifest, so that the training can be repeated.
         configuration=json.dumps(RUN.training),
+        validity=json.dumps(config.get("validity", {})),
         inputs=lambda w, input: json.dumps({"field source": sha256(Path(input.source)), "code": TRAINED_BY}),
         code=code("parkf/parameters"),
     log:
@@ -88,7 +89,8 @@ rule assemble:
     shell:
         "parkf assemble {params.folder} --fits {params.fits} --table {input.table}"
         " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
-        " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q} 2> {log}"
+        " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q}"
+        " --validity {params.validity:q} 2> {log}"
 
 
 rule accuracy:

@@ -136,9 +136,13 @@ def assemble(
     inputs: Annotated[
         str | None, typer.Option(help="Further fingerprints of what went in, as JSON, for the manifest.")
     ] = None,
+    validity: Annotated[
+        str | None, typer.Option(help="Data that the set is for, as in the configuration, as JSON.")
+    ] = None,
 ) -> None:
     """Put fits, table and layers together into a parameter set."""
     from parkf.parameters import assemble as run
+    from parkf.parameters.validity import validity_of
 
     run(
         fits,
@@ -149,6 +153,7 @@ def assemble(
         seed=seed,
         configuration=None if configuration is None else json.loads(configuration),
         inputs={} if inputs is None else json.loads(inputs),
+        validity=None if validity is None else validity_of(json.loads(validity)),
     ).save(folder)
 
 
