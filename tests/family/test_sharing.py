@@ -11,9 +11,13 @@ from parkf.family.members import expand, merged
 
 ROOT = Path(__file__).parents[2]
 BASE = yaml.safe_load((ROOT / "workflow/config/smoke.yaml").read_text())
-OF_HITS = {"states", "hits", "fates", "candidates", "reference fits"}
-DOWNSTREAM = OF_HITS | {"datasets", "fits"}
 EVERYTHING = set(PRODUCTS)
+COLLISIONS = {name for name in PRODUCTS if name.endswith("collisions")}
+TRAINING = {"states", "datasets", "fits"}
+SEEN = ("hits", "candidates", "full fits")
+VALIDATION = {"fates", *(f"validation {what}" for what in SEEN), *(f"misaligned {what}" for what in SEEN)}
+SIGNALS = {f"{signal} {what}" for signal in ("jpsi", "d0") for what in SEEN}
+DOWNSTREAM = TRAINING | VALIDATION | SIGNALS
 
 
 @pytest.fixture
@@ -41,14 +45,16 @@ def apart(difference):
         ({"run": "another"}, set()),
         ({"seed": 7}, EVERYTHING - {"field"}),
         ({"detector": {"alignment": "data/geometry/alignment_velo_shift.yaml"}}, DOWNSTREAM),
-        ({"field": {"spacing": 50}}, EVERYTHING - {"particles"}),
+        ({"field": {"spacing": 50}}, EVERYTHING - COLLISIONS),
         ({"forms": "production"}, {"table", "fits"}),
-        ({"events": {"training": 81}}, EVERYTHING - {"field", "table"}),
+        ({"events": {"training": 81}}, TRAINING | {"training collisions"}),
+        ({"events": {"validation": 81}}, VALIDATION | {"validation collisions"}),
+        ({"signals": {"collisions": 81}}, SIGNALS | {"jpsi collisions", "d0 collisions"}),
         ({"training": {"rays": 50_000}}, {"table", "fits"}),
         ({"training": {"max_rows": 5000}}, {"datasets", "fits"}),
         ({"training": {"start_from": "results/other"}}, {"fits"}),
         ({"training": {"noise_scale": {"T": 1.0}}}, set()),
-        ({"misalignment": {"scifi_mat": 0.1}}, OF_HITS),
+        ({"misalignment": {"scifi_mat": 0.1}}, {f"misaligned {what}" for what in SEEN}),
         ({"fits": {"precision": "float64"}}, set()),
         ({"validity": {"first_run": 5}}, set()),
         ({"polarities": ["down", "up"]}, set()),

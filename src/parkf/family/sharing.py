@@ -53,25 +53,30 @@ def _field(config: Config, folder: Path) -> dict[str, Any]:
     return config["field"] | {"source": sha256(folder / config["field"]["source"])}
 
 
-def _particles(config: Config, folder: Path) -> dict[str, Any]:
-    """Collisions know of the detector only where the beams meet."""
-    return {
-        "beam": _beam_and_planes(config, folder)[0],
-        "seed": config["seed"],
-        "events": config["events"],
-        "signals": config["signals"],
-        "likeness": config.get("likeness"),
-    }
+def _collisions(kind: str) -> Deciding:
+    """Take collisions of a kind: they know of the detector only where the beams meet."""
+
+    def deciding(config: Config, folder: Path) -> dict[str, Any]:
+        number = config["signals"] if kind in _SIGNALS else [config["events"][n] for n in (kind, "pile_up")]
+        beam, _ = _beam_and_planes(config, folder)
+        return {"kind": kind, "beam": beam, "seed": config["seed"], "number": number}
+
+    return deciding
 
 
-def _hits(config: Config, folder: Path) -> dict[str, Any]:
-    files = {name: sha256(folder / path) for name, path in config["detector"].items()}
-    return {
-        **files,
-        "field": _field(config, folder),
-        "particles": _particles(config, folder),
-        "misalignment": config["misalignment"],
-    }
+def _passage(kind: str) -> Deciding:
+    """Take what is made of collisions in the detector, without a parameter set: states, hits, candidates."""
+
+    def deciding(config: Config, folder: Path) -> dict[str, Any]:
+        misaligned = kind == "misaligned"
+        return {
+            **{name: sha256(folder / path) for name, path in config["detector"].items()},
+            "field": _field(config, folder),
+            "collisions": _collisions("validation" if misaligned else kind)(config, folder),
+            "misalignment": config["misalignment"] if misaligned else None,
+        }
+
+    return deciding
 
 
 def _datasets(config: Config, folder: Path) -> dict[str, Any]:
@@ -79,7 +84,7 @@ def _datasets(config: Config, folder: Path) -> dict[str, Any]:
     if training["datasets"] != "simulate":
         return {"datasets": training["datasets"]}
     rest = {"max_rows": training["max_rows"], "polarities": sorted(config["polarities"])}
-    return _hits(config, folder) | rest | {"misalignment": None}
+    return _passage("training")(config, folder) | rest
 
 
 def _table(config: Config, folder: Path) -> dict[str, Any]:
@@ -104,16 +109,23 @@ def _fits(config: Config, folder: Path) -> dict[str, Any]:
     }
 
 
+_SIGNALS = ("jpsi", "d0")
+_SEEN = ("validation", "misaligned", *_SIGNALS)
 # In the order in which they are made.
 PRODUCTS: dict[str, Product] = {
     "field": Product("field.npz", _field),
-    "particles": Product("particles/{file}.parquet", _particles),
+    **{
+        f"{kind} collisions": Product(f"particles/{kind}_{{file}}.parquet", _collisions(kind))
+        for kind in ("training", "validation", *_SIGNALS)
+    },
     "table": Product("table/{file}", _table),
-    "states": Product("states/{file}.parquet", _hits),
-    "hits": Product("hits/{file}.parquet", _hits),
-    "fates": Product("fates/{file}.parquet", _hits),
-    "candidates": Product("candidates/{file}.parquet", _hits),
-    "reference fits": Product("fitted/full/{file}.parquet", _hits),
+    "states": Product("states/training_{file}.parquet", _passage("training")),
+    "fates": Product("fates/validation_{file}.parquet", _passage("validation")),
+    **{
+        f"{kind} {what}": Product(f"{folder}/{kind}_{{file}}.parquet", _passage(kind))
+        for kind in _SEEN
+        for what, folder in (("hits", "hits"), ("candidates", "candidates"), ("full fits", "fitted/full"))
+    },
     "datasets": Product("datasets/{file}.parquet", _datasets),
     "fits": Product("fits/{file}.json", _fits),
 }
