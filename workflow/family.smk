@@ -61,14 +61,19 @@ for member in FAMILY.members:
 
             rule:
                 name: link
-                input: f"{RUNS[maker]}/{files}"
-                output: f"{RUNS[name]}/{files}"
-                wildcard_constraints: file=".+"
                 localrule: True
+                input:
+                    f"{RUNS[maker]}/{files}",
+                output:
+                    f"{RUNS[name]}/{files}",
+                wildcard_constraints:
+                    file=".+",
                 params:
                     there=lambda w, input, output: os.path.relpath(input[0], os.path.dirname(output[0])),
-                shell: "ln -sf {params.there} {output}"
+                shell:
+                    "ln -sf {params.there} {output}"
 
+            # The member's own rule could make the file, too.
             for other in [other.name for other in workflow.rules if other.name.startswith(prefix)]:
                 if other != link:
                     workflow.ruleorder(link, other)
