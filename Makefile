@@ -2,6 +2,7 @@
 VENV := .venv
 PYTHON ?= python3
 RUN ?= default
+FAMILY ?= alignments
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Targets follow a --, or they are taken for more configuration files.
 SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/local --cores $(CORES) \
@@ -17,13 +18,17 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e '.[dev]'
 	touch $@
 
-.PHONY: run dry-run validate publish test lint build smoke paper clean
+.PHONY: run family dry-run validate publish test lint build smoke paper clean
 
 build: $(VENV)/.installed
 
 run: build  ## train, validate and report with workflow/config/$(RUN).yaml
 	$(SNAKEMAKE)
 	@$(VENV)/bin/parkf where results/$(RUN)
+
+family: build  ## several sets in one go: workflow/config/families/$(FAMILY).yaml
+	$(VENV)/bin/snakemake --snakefile workflow/family.smk --workflow-profile workflow/profiles/local --cores $(CORES) \
+		--configfile workflow/config/families/$(FAMILY).yaml
 
 dry-run: build  ## what a run would do now
 	$(SNAKEMAKE) --dry-run

@@ -32,7 +32,7 @@ scattergather:
     signals=1,
 
 
-PROJECT = Path(workflow.basedir)
+PROJECT = Path(workflow.current_basedir)
 RUN = Run(
     load_config(config, PROJECT / "workflow/schemas/config.schema.json", Path.cwd()),
     {
@@ -44,6 +44,7 @@ RESULTS = f"results/{RUN.name}"
 STEPS = FORMS[RUN["forms"]].steps
 SOURCE = PROJECT / "src"
 GATES = str(PROJECT / "workflow/config/gates.yaml")
+NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]
 
@@ -65,14 +66,6 @@ def code(*parts):
     return code_hash([SOURCE / part for part in parts])
 
 
-onstart:
-    # What the formulas generate is compiled before any job runs on it.
-    shell(
-        "parkf kernel ||"
-        " (python -m pip install -q --no-build-isolation --no-deps -e {PROJECT} && parkf kernel)"
-    )
-
-
 rule all:
     default_target: True
     input:
@@ -81,6 +74,7 @@ rule all:
         lambda w: f"{RESULTS}/report/likeness.html" if LIKENESS else [],
 
 
+include: "workflow/rules/start.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/gather.smk"
 include: "workflow/rules/datasets.smk"

@@ -7,6 +7,8 @@ Outside = Literal["error", "zero"]
 Scheme = Literal["smoother", "forward_backward", "velo_only"]
 Precision = Literal["float32", "float64"]
 Backend = Literal["cpu", "gpu"]
+# auto: a GPU where there is one.
+BackendChoice = Literal["cpu", "gpu", "auto"]
 Signal = Literal["jpsi", "d0"]
 # Sets of forms: formulas and layout of the parameters. Production's are what the trigger runs today.
 FormsName = Literal["improved", "production"]

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from parkf.commands import datasets, fitting, outcome, params, proof, simulation, training
+from parkf.commands import datasets, family, fitting, outcome, params, proof, simulation, training
 from parkf.errors import ParkfError
 from parkf.usage import Meter
 
@@ -18,6 +18,7 @@ app = typer.Typer(
 for part in (simulation, datasets, training, fitting, proof, outcome):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
+app.add_typer(family.app, name="family")
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ SCHEMES = {
 }
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 _SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
-_NOT_TRAINING = ("run", "misalignment", "signals", "likeness", "fits")
+_NOT_TRAINING = ("run", "validity", "misalignment", "signals", "likeness", "fits")
 NOTHING = r"(?!)"
 """A regular expression that nothing matches."""
 _FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
@@ -41,7 +42,8 @@ def load_config(config: Mapping[str, Any], schema: Path, folder: Path) -> dict[s
     Raises
     ------
     ParkfError
-        With one line for each key that is unknown, missing or out of range, and for missing input files.
+        With one line for each key that is unknown, missing or out of range, for missing input files, and
+        where fits are to run on a GPU without the package for it.
     """
     problems = [
         f"config: {'.'.join(map(str, error.absolute_path)) or 'top level'}: {error.message}"
@@ -50,9 +52,42 @@ def load_config(config: Mapping[str, Any], schema: Path, folder: Path) -> dict[s
     if not problems:
         inputs = (config["detector"]["geometry"], config["detector"]["alignment"], config["field"]["source"])
         problems = [f"config: {name}: no such file" for name in inputs if not (folder / name).is_file()]
+        problems += _validity_problems(config.get("validity", {}))
+        if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
+            problems.append(
+                "config: fits.backend: gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
+            )
     if problems:
         raise ParkfError("\n".join(sorted(problems)))
     return dict(config)
+
+
+def _validity_problems(limits: Mapping[str, int | str]) -> list[str]:
+    if not limits:
+        return []
+    from parkf.parameters.validity import validity_of
+
+    try:
+        validity_of(limits)
+    except ParkfError as error:
+        return [f"config: {error}"]
+    return []
+
+
+def start_file(place: Path, step: str) -> Path:
+    """Give the file to start a step's fit from.
+
+    Parameters
+    ----------
+    place : Path
+        A fit, ``fits/<step>.json``; or the folder of a parameter set, which has a manifest; or that of a run.
+    step : str
+        Name of the step.
+    """
+    if place.suffix == ".json":
+        return place
+    manifest = place / "manifest.json"
+    return manifest if manifest.is_file() else place / "fits" / f"{step}.json"
 
 
 class Run:
@@ -82,6 +117,11 @@ class Run:
     def simulates_datasets(self) -> bool:
         """Whether step datasets come from the embedded simulation."""
         return bool(self._config["training"]["datasets"] == "simulate")
+
+    def start(self, step: str) -> list[str]:
+        """Return a list of the file that a step's fit starts from; empty where fits start by themselves."""
+        place = self._config["training"]["start_from"]
+        return [] if place is None else [str(start_file(Path(place), step))]
 
     def likeness(self, folder: Path) -> str | None:
         """Polarity of the other simulation, "up" or "down"; None without one or without its files.

@@ -11,6 +11,7 @@ from parkf.layout import TABLE_SHAPE
 from parkf.parameters import load
 from parkf.parameters.assembly import assemble, check_made_of
 from parkf.parameters.explanation import explain
+from parkf.parameters.validity import Interval, validity_of
 from parkf.steps import FORMS
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import make_header
@@ -58,7 +59,7 @@ def inputs(tmp_path):
     return tmp_path
 
 
-def _assemble(folder, alignment=ALIGNMENT, configuration=None):
+def _assemble(folder, alignment=ALIGNMENT, configuration=None, validity=None):
     return assemble(
         folder / "fits",
         folder / "table.npz",
@@ -67,6 +68,7 @@ def _assemble(folder, alignment=ALIGNMENT, configuration=None):
         field=folder / "field.npz",
         seed=5,
         configuration=configuration,
+        validity=validity,
     )
 
 
@@ -82,6 +84,17 @@ def test_blocks_hold_fits_table_and_layers(inputs):
     assert parameters.block("UTLayer")[0] == pytest.approx([2327.5, 2372.5, 2597.5, 2642.5], abs=0.1)
     assert parameters.manifest.constants.velo_sigma == pytest.approx(0.0125, abs=2e-3)
     assert parameters.manifest.seeds == {"run": 5}
+
+
+def test_the_manifest_says_what_fits_started_from_and_what_data_the_set_is_for(inputs):
+    alone = _assemble(inputs).manifest
+    assert not [name for name in alone.inputs if name.startswith("start")]
+    assert str(Interval.of(alone.validity)) == "all data"
+    path = inputs / "fits/T.json"
+    FitResult.load(path).model_copy(update={"start": "a" * 64}).save(path)
+    manifest = _assemble(inputs, validity=validity_of({"first_run": 7})).manifest
+    assert manifest.inputs == alone.inputs | {"start T": "a" * 64}
+    assert str(Interval.of(manifest.validity)) == "runs from 7 on"
 
 
 def test_equal_inputs_give_equal_bytes(inputs, tmp_path):

@@ -12,6 +12,7 @@ from parkf.parameters import replay as module
 from parkf.parameters.configuration import flat, nested
 from parkf.parameters.parameter_set import ParameterSet, with_blobs
 from parkf.parameters.replay import compare_bytes, replay
+from parkf.steps import STEP_NAMES
 from parkf.workflow import Run
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +75,20 @@ def test_a_set_from_before_the_noise_scale_is_made_without(trained, tmp_path, mo
 
     monkeypatch.setattr(module, "_run", run)
     assert replay(changed(trained, configuration=kept), ROOT, tmp_path, 1).identical
+
+
+def test_another_start_is_named(trained, tmp_path):
+    """A fit that started from elsewhere has other last bits."""
+    entries = trained.manifest.configuration | {"training.start_from": '"params/2026-run3-like-2-r003"'}
+    start = ROOT / "params/2026-run3-like-2-r003/manifest.json"
+    inputs = trained.manifest.inputs | {f"start {name}": sha256(start) for name in STEP_NAMES}
+    with pytest.raises(ParkfError) as failure:
+        replay(
+            changed(trained, configuration=entries, inputs=inputs | {"start T": "0" * 64}), ROOT, tmp_path, 1
+        )
+    lines = [line for line in str(failure.value).splitlines() if "start" in line]
+    assert len(lines) == 1
+    assert "expected 000000000000… of the start T of the set" in lines[0]
 
 
 @pytest.mark.parametrize("name", INPUTS)

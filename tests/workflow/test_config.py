@@ -109,3 +109,15 @@ def test_names_of_chunks_are_told_from_others(config):
         assert not re.fullmatch(pattern, fails)
     # Without collisions there are no signals.
     assert not re.fullmatch(run.pattern("jpsi"), "")
+
+
+def test_fits_on_a_gpu_want_cupy_before_anything_runs(config, monkeypatch):
+    config["fits"]["backend"] = "gpu"
+    monkeypatch.setattr("parkf.workflow.find_spec", lambda name: None)
+    with pytest.raises(
+        ParkfError, match=r"config: fits\.backend: gpu: CuPy is missing; install parkf\[gpu\]"
+    ):
+        load_config(config, SCHEMA, ROOT)
+    for backend in ("cpu", "auto"):
+        config["fits"]["backend"] = backend
+        load_config(config, SCHEMA, ROOT)

@@ -35,4 +35,4 @@ rule report:
     log:
         f"{RESULTS}/logs/report.log",
     shell:
-        "parkf report {params.results} {output} --gates {GATES} 2> {log}"
+        f"parkf report {{params.results}} {{output}} --gates {GATES} 2> {{log}}"

@@ -63,12 +63,14 @@ rule train:
         dataset=f"{RESULTS}/datasets/{{step}}.parquet",
         # Only the hop through the magnet builds on the table.
         table=lambda w: [TABLE] if w.step == "UTTF" else [],
+        start=lambda w: RUN.start(w.step),
     output:
         f"{RESULTS}/fits/{{step}}.json",
     wildcard_constraints:
         step="|".join(WHOLE),
     params:
         table=lambda w, input: f"--table {input.table}" if input.table else "",
+        start=lambda w, input: f"--start-from {input.start}" if input.start else "",
         part="",
         forms=RUN["forms"],
         formula=lambda w: STEPS[w.step].formula_hash(),
@@ -76,7 +78,8 @@ rule train:
     log:
         f"{RESULTS}/logs/train-{{step}}.log",
     shell:
-        "parkf train {wildcards.step} {input.dataset} {output} --forms {params.forms} {params.table} {params.part} 2> {log}"
+        "parkf train {wildcards.step} {input.dataset} {output} --forms {params.forms} {params.table}"
+        " {params.start} {params.part} 2> {log}"
 
 
 if IN_PARTS:
@@ -126,6 +129,7 @@ rule assemble:
         seed=RUN["seed"],
         # For the manifest, so that the training can be repeated.
         configuration=json.dumps(RUN.training),
+        validity=json.dumps(config.get("validity", {})),
         inputs=lambda w, input: json.dumps({"field source": sha256(Path(input.source)), "code": TRAINED_BY}),
         code=code("parkf/layout", "parkf/parameters"),
     log:
@@ -133,7 +137,8 @@ rule assemble:
     shell:
         "parkf assemble {params.folder} --fits {params.fits} --table {input.table}"
         " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
-        " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q} 2> {log}"
+        " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q}"
+        " --validity {params.validity:q} 2> {log}"
 
 
 rule accuracy:

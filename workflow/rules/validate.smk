@@ -14,12 +14,13 @@ rule fit:
         folder=f"{RESULTS}/set",
         scheme=lambda w: SCHEMES[w.fit],
         precision=lambda w: RUN.precision(w.fit),
+        backend=RUN["fits"]["backend"],
         code=code("parkf/kalman", "parkf/codegen", "kernel"),
     log:
         f"{RESULTS}/logs/fit-{{fit}}-{{chunk}}.log",
     shell:
         "parkf fit {params.folder} {input.candidates} {output} --scheme {params.scheme}"
-        " --precision {params.precision} 2> {log}"
+        " --precision {params.precision} --backend {params.backend} 2> {log}"
 
 
 rule fit_full:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from parkf.choices import Backend, Precision, Scheme
+from parkf.choices import BackendChoice, Precision, Scheme
 from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Threads, aligned
 
 app = typer.Typer()
@@ -21,7 +21,7 @@ def fit(
         Scheme, typer.Option(help="The default, the paper's forward_backward, or velo_only.")
     ] = "smoother",
     precision: Annotated[Precision, typer.Option()] = "float32",
-    backend: Annotated[Backend, typer.Option()] = "cpu",
+    backend: Annotated[BackendChoice, typer.Option(help="auto: a GPU where there is one.")] = "cpu",
     threads: Threads = 1,
     outliers: Annotated[
         float | None,
@@ -33,19 +33,23 @@ def fit(
 ) -> None:
     """Fit track candidates with a parameter set."""
     from parkf.kalman import fit_file
+    from parkf.kalman.backend import chosen
     from parkf.parameters.registry import readable_registry
 
     registry = readable_registry()
     folder = registry.find(parameters)
     if folder.parent == registry.folder and (withdrawal := registry.withdrawal(folder.name)):
         print(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
+    # The fit of VELO hits alone, to compare with, is NumPy's.
+    where, device = chosen("cpu" if scheme == "velo_only" else backend)
+    print(f"fit: on {device}", file=sys.stderr)
     count = fit_file(
         folder,
         candidates,
         output,
         scheme=scheme,
         precision=precision,
-        backend=backend,
+        backend=where,
         threads=threads,
         outliers=outliers,
         rich_states=rich_states,

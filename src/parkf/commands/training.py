@@ -79,6 +79,10 @@ def train(
     output: Path,
     forms: Annotated[FormsName, typer.Option(help="Set of forms.")] = "improved",
     table: Annotated[Path | None, typer.Option(help="Magnet table, for UTTF.")] = None,
+    start_from: Annotated[
+        Path | None,
+        typer.Option(help="A neighbour's fits/<step>.json, or the folder of its run or set, to start from."),
+    ] = None,
     part: Annotated[
         str | None, typer.Option(help="Fit these parameter sets alone, 2-of-5 for one; then `join-fits`.")
     ] = None,
@@ -87,10 +91,16 @@ def train(
     from parkf.training.parts import Part
     from parkf.training.train import train_part, train_step
 
+    near = None
+    if start_from is not None:
+        from parkf.parameters.neighbour import neighbour
+
+        near = neighbour(start_from, step, forms)
     if part is None:
-        train_step(dataset, step, forms=forms, table=table).save(output)
+        train_step(dataset, step, forms=forms, table=table, neighbour=near).save(output)
     else:
-        train_part(dataset, step, Part.parse(part), forms=forms, table=table).save(output)
+        numbers = Part.parse(part)
+        train_part(dataset, step, numbers, forms=forms, table=table, neighbour=near).save(output)
 
 
 @app.command("join-fits")
@@ -120,9 +130,13 @@ def assemble(
     inputs: Annotated[
         str | None, typer.Option(help="Further fingerprints of what went in, as JSON, for the manifest.")
     ] = None,
+    validity: Annotated[
+        str | None, typer.Option(help="Data that the set is for, as in the configuration, as JSON.")
+    ] = None,
 ) -> None:
     """Put fits, table and layers together into a parameter set."""
     from parkf.parameters.assembly import assemble as run
+    from parkf.parameters.validity import validity_of
 
     run(
         fits,
@@ -133,6 +147,7 @@ def assemble(
         seed=seed,
         configuration=None if configuration is None else json.loads(configuration),
         inputs={} if inputs is None else json.loads(inputs),
+        validity=None if validity is None else validity_of(json.loads(validity)),
     ).save(folder)
 
 

@@ -61,6 +61,19 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool) -> Fitt
     return Fitted.from_kernel(numbers, integers)
 
 
+def device() -> str:
+    """Name the GPU that fits run on, as its driver calls it.
+
+    Raises
+    ------
+    ParkfError
+        When CuPy or a GPU is missing.
+    """
+    runtime = _cupy().cuda.runtime
+    name: bytes = runtime.getDeviceProperties(runtime.getDevice())["name"]
+    return name.decode()
+
+
 class Kernel:
     """The compiled kernel with what all tracks share, on the current GPU."""
 

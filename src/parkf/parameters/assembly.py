@@ -23,6 +23,7 @@ from parkf.parameters.manifest import (
     Constants,
     FitSummary,
     Manifest,
+    Validity,
 )
 from parkf.parameters.parameter_set import ParameterSet, load, with_blobs
 from parkf.steps import FORMS, Forms
@@ -43,6 +44,7 @@ def assemble(
     seed: int,
     configuration: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
+    validity: Validity | None = None,
 ) -> ParameterSet:
     """Put a parameter set together.
 
@@ -63,6 +65,8 @@ def assemble(
         says by how much the noise of each kind of step is wider in a fit; 1 where it says nothing.
     inputs : mapping of str to str, optional
         Further fingerprints for the manifest.
+    validity : Validity, optional
+        Data that the set is for; all data by default.
 
     Raises
     ------
@@ -98,7 +102,7 @@ def assemble(
         state="open",
         source="trained",
         detector=detector.tag,
-        validity=ALWAYS,
+        validity=validity or ALWAYS,
         forms=forms.name,
         layout_version=forms.layout_version,
         code_version=__version__,
@@ -114,6 +118,7 @@ def assemble(
             "field": sha256(field),
             "table": sha256(table),
             **{f"dataset {name}": result.dataset for name, result in results.items()},
+            **{f"start {name}": result.start for name, result in results.items() if result.start},
             **(inputs or {}),
         },
         seeds={"run": seed},

@@ -28,6 +28,7 @@ from parkf.files import existing, write_json
 from parkf.parameters.manifest import Gate, Manifest, Validity, read_manifest
 from parkf.parameters.parameter_set import CONSTANT_FILE, MANIFEST_FILE, TABLE_FILE, ParameterSet, load
 from parkf.parameters.schema import first_problem, read_document
+from parkf.parameters.validity import Interval, Series
 
 WITHDRAWN_FILE = "withdrawn.json"
 # The registry of a project, and what an installation brings along.
@@ -137,8 +138,9 @@ class Registry:
         Raises
         ------
         ParkfError
-            When the set is not whole, misses a gate or is published already, or when another publisher is at
-            work: then try again.
+            When the set is not whole, misses a gate or is published already, when its validity is none or has
+            limits of another kind than the sets it joins, or when another publisher is at work: then try
+            again.
         """
         loaded = load(parameters)
         missed = [f"{g.what}: {g.measured} (bar {g.bar})" for g in gates if not g.met]
@@ -147,9 +149,9 @@ class Registry:
                 f"{parameters}: not published, gates missed: " + ("; ".join(missed) or "none measured")
             )
         with self._alone():
-            manifest = self._published(parameters, loaded.manifest, year)
-            update = {"gates": list(gates), "validity": validity or manifest.validity}
-            published = ParameterSet(loaded.constant, loaded.table, manifest.model_copy(update=update))
+            update = {"gates": list(gates), "validity": validity or loaded.manifest.validity}
+            manifest = self._published(parameters, loaded.manifest.model_copy(update=update), year)
+            published = ParameterSet(loaded.constant, loaded.table, manifest)
             assert manifest.version is not None
             self._put(published, manifest.version)
             return manifest.version
@@ -195,6 +197,7 @@ class Registry:
     def _published(self, parameters: Path, manifest: Manifest, year: int) -> Manifest:
         """Name the set; what was published before decides, so nobody else may publish meanwhile."""
         revision, supersedes = 0, None
+        intervals = {}
         for version in self.versions():
             other = read_manifest(self.path(version) / MANIFEST_FILE)
             if other.blobs == manifest.blobs and other.constants == manifest.constants:
@@ -206,6 +209,7 @@ class Registry:
             # A fitter that reads one layout has no use for a set of the other.
             if other.forms == manifest.forms and self.withdrawal(version) is None:
                 supersedes = version
+                intervals[version] = Interval.of(other.validity)
             if int(found["year"]) == year:
                 revision = max(revision, int(found["revision"]))
         name = f"{year:04}-{manifest.detector}-r{revision + 1:03}"
@@ -214,6 +218,8 @@ class Registry:
                 f"{parameters}: year {year}, detector '{manifest.detector}', revision {revision + 1} make no "
                 "version; expected a name such as 2026-run3-r001"
             )
+        # Refuses what would leave it open which of these sets holds.
+        Series(intervals | {name: Interval.of(manifest.validity)}, {})
         packages = {package: installed(package) for package in _PACKAGES}
         return manifest.model_copy(
             update={

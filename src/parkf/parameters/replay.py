@@ -20,7 +20,7 @@ from parkf.parameters.comparison import Comparison, compare
 from parkf.parameters.configuration import nested
 from parkf.parameters.manifest import Manifest
 from parkf.parameters.parameter_set import MANIFEST_FILE, ParameterSet, load
-from parkf.workflow import load_config
+from parkf.workflow import load_config, start_file
 
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
@@ -152,6 +152,8 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
     for name, formula in layout_of(manifest.forms).steps.items():
         if datasets != "simulate":
             yield from _other_bytes(project / datasets / f"{name}.parquet", manifest, f"dataset {name}")
+        if start := config["training"]["start_from"]:
+            yield from _other_bytes(start_file(project / start, name), manifest, f"start {name}")
         if manifest.steps.get(name) != formula:
             yield f"step {name}: its formulas are not those of the set any more"
 
@@ -172,6 +174,8 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
         config[section][key] = _linked(config[section][key], project, work)
     if config["training"]["datasets"] != "simulate":
         config["training"]["datasets"] = _linked(config["training"]["datasets"], project, work)
+    if config["training"]["start_from"] is not None:
+        config["training"]["start_from"] = _linked(config["training"]["start_from"], project, work)
     with replacing(work / "config.yaml") as temporary:
         temporary.write_text(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))
     done = subprocess.run(

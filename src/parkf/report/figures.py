@@ -69,8 +69,8 @@ def _momentum_axis(axes: Axes, label: str = "p [GeV]") -> None:
     axes.minorticks_off()
 
 
-def momentum(fits: Mapping[str, Any]) -> str:
-    """Draw momentum resolution and bias against momentum."""
+def momentum(fits: Mapping[str, Any], names: Mapping[str, str] = FIT_NAMES) -> str:
+    """Draw momentum resolution and bias against momentum, with the names that the legend has for fits."""
     with figure(2) as drawn:
         for quantity, axes in zip(("core", "bias"), drawn.axes, strict=True):
             for name, fit in fits.items():
@@ -86,7 +86,7 @@ def momentum(fits: Mapping[str, Any]) -> str:
                     ],
                     fmt="o",
                     markersize=4,
-                    label=FIT_NAMES[name],
+                    label=names[name],
                 )
             _momentum_axis(axes, "true p [GeV]")
         drawn.axes[0].set(ylabel="core width of δp/p [%]", ylim=(0, None))

@@ -17,7 +17,9 @@ ORDER = ("ty", "tx", "x", "y")
 REACH = 5.0
 
 
-def fit_extrapolation(functions: NumpyStep, fits: Fits, start: F64) -> tuple[F64, list[Minimum]]:
+def fit_extrapolation(
+    functions: NumpyStep, fits: Fits, start: F64, near: F64 | None = None
+) -> tuple[F64, list[Minimum]]:
     """Fit the parameters of the state's formulas, component by component.
 
     Parameters
@@ -28,6 +30,8 @@ def fit_extrapolation(functions: NumpyStep, fits: Fits, start: F64) -> tuple[F64
         Those of the set, which these are added to.
     start : (m,) float64
         All parameters of the set.
+    near : (m,) float64, optional
+        The same as a neighbour's fit found them: the minima are looked for there first.
 
     Returns
     -------
@@ -43,7 +47,7 @@ def fit_extrapolation(functions: NumpyStep, fits: Fits, start: F64) -> tuple[F64
     """
     values, minima = start.copy(), []
     for component, floating in plan(functions.step):
-        minimum = _fit_component(functions, fits, values, component, floating)
+        minimum = _fit_component(functions, fits, values, component, floating, near)
         values[floating] = minimum.values[: len(floating)]
         minima.append(minimum)
     return values, minima
@@ -69,7 +73,9 @@ def scattering_weights(functions: NumpyStep, rows: Rows, p: F64, component: str)
     return np.abs(rows["qop"])
 
 
-def _fit_component(functions: NumpyStep, fits: Fits, p: F64, component: str, own: list[int]) -> Minimum:
+def _fit_component(
+    functions: NumpyStep, fits: Fits, p: F64, component: str, own: list[int], near: F64 | None
+) -> Minimum:
     """Maximise Π N(form − Runge–Kutta; θ·σ_MS) with p and log θ floating.
 
     The squares in the exponent are s²·ln(1 + δ²/s²), s = `REACH`·σ_MS, which takes the weight off outliers.
@@ -111,4 +117,12 @@ def _fit_component(functions: NumpyStep, fits: Fits, p: F64, component: str, own
         directions,
         target=component,
         kind="extrapolation",
+        near=None if near is None else substituted(start, own, near),
     )
+
+
+def substituted(start: F64, own: list[int], near: F64) -> F64:
+    """Take the parameters `own` from a neighbour, and all others and the nuisances from the start."""
+    vector = start.copy()
+    vector[own] = near[own]
+    return vector

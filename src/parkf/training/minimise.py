@@ -2,10 +2,13 @@
 
 Minuit minimises on a sample of the rows. From there Newton's method leads on to the minimum of all rows in
 three or four passes over them, so that time is spent on passes and not on the search, and memory on neither.
+Where a neighbour's fit says already where the minimum lies, Newton's method begins there.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from iminuit import Minuit
@@ -71,6 +74,7 @@ class Fits:
         *,
         target: str,
         kind: str,
+        near: F64 | None = None,
     ) -> Minimum:
         """Minimise a negative log-likelihood.
 
@@ -88,6 +92,10 @@ class Fits:
             needs a column of its own.
         target, kind : str
             For the record.
+        near : (m,) float64, optional
+            All parameters and nuisances where the minimum is expected. Newton's method begins there; should
+            it not end in a minimum, Minuit searches as it does by default. What is minimised does not depend
+            on it, and the same distance to the minimum is allowed.
 
         Raises
         ------
@@ -95,26 +103,32 @@ class Fits:
             When the minimum is not valid, with the reason.
         """
         problem = _Problem(likelihood, start, floating, directions)
-        minuit = problem.search(self.sample)
-        w, calls = np.array(minuit.values), int(minuit.nfcn)
+        end, calls = None, 0
+        if near is not None:
+            # From too far away it may leave the domain of the formulas.
+            with suppress(_InvalidError, np.linalg.LinAlgError), np.errstate(all="ignore"):
+                end = self._descend(problem, problem.steps_to(near))
+        w = np.zeros(len(floating))
         try:
-            if not minuit.valid:
-                raise _InvalidError(_reason(minuit))
-            hessian = problem.curvature(self.sample, w) / self.share
-            w, nll, edm, scores, free, passes = _newton(problem, hessian, w, self.rows)
-            hessian = problem.curvature(self.sample, w) / self.share
+            if end is None:
+                minuit = problem.search(self.sample)
+                w, calls = np.array(minuit.values), int(minuit.nfcn)
+                if not minuit.valid:
+                    raise _InvalidError(_reason(minuit))
+                end = self._descend(problem, w)
         except _InvalidError as invalid:
-            end = problem.place(w)
-            values = ", ".join(f"{f.name} = {end[f.index]:.6g}" for f in floating)
+            place = problem.place(w)
+            values = ", ".join(f"{f.name} = {place[f.index]:.6g}" for f in floating)
             raise ParkfError(
                 f"{self.where}: fit of {target} ({kind}) is invalid: {invalid}; at {values}. "
                 "More events, or a form with fewer parameters, may help"
             ) from None
-        end = problem.place(w)
+        w, hessian, free = end.w, end.hessian, end.free
+        place = problem.place(w)
         # What stands at its limit is known to be there: the tail's share, where there is none.
         inverse = np.zeros_like(hessian)
         inverse[np.ix_(free, free)] = np.linalg.inv(hessian[np.ix_(free, free)])
-        moved = self._inherit(problem, w, scores) @ -inverse @ directions.T
+        moved = self._inherit(problem, w, end.scores) @ -inverse @ directions.T
         self._moved |= {
             f.index: column for f, column in zip(floating, moved.T, strict=True) if f.index < self._parameters
         }
@@ -124,14 +138,21 @@ class Fits:
             target=target,
             kind=kind,
             names=[f.name for f in floating],
-            values=end[[f.index for f in floating]].tolist(),
+            values=place[[f.index for f in floating]].tolist(),
             errors=errors.tolist(),
             naive_errors=np.sqrt(np.diag(directions @ inverse @ directions.T)).tolist(),
             correlation=_correlation(sandwich).tolist(),
-            edm=edm,
-            nll=nll,
-            calls=calls + passes,
+            edm=end.edm,
+            nll=end.nll,
+            calls=calls + end.passes,
         )
+
+    def _descend(self, problem: "_Problem", w: F64) -> "_End":
+        """Go on from w to the minimum of all rows, and take the curvature there."""
+        hessian = problem.curvature(self.sample, w) / self.share
+        w, nll, edm, scores, free, passes = _newton(problem, hessian, w, self.rows)
+        hessian = problem.curvature(self.sample, w) / self.share
+        return _End(w, nll, edm, scores, free, passes, hessian)
 
     def _inherit(self, problem: "_Problem", w: F64, scores: F64) -> F64:
         """Add what the shifts of earlier parameters do to the gradient, (groups, f)."""
@@ -145,6 +166,18 @@ class Fits:
 
 class _InvalidError(Exception):
     """Why there is no valid minimum."""
+
+
+class _End(NamedTuple):
+    """Where Newton's method ended: see :func:`_newton`, and the curvature of all rows, (f, f)."""
+
+    w: F64
+    nll: float
+    edm: float
+    scores: F64
+    free: NDArray[np.bool_]
+    passes: int
+    hessian: F64
 
 
 @dataclass(frozen=True)
@@ -174,6 +207,12 @@ class _Problem:
                 for f, scale in zip(self.floating, scales, strict=True)
             ]
         )
+
+    def steps_to(self, vector: F64) -> F64:
+        """Give the w of a vector of all parameters, or the nearest within the limits."""
+        floating = [f.index for f in self.floating]
+        w = np.linalg.solve(self.directions, vector[floating] - self.start[floating])
+        return np.clip(w, *self.limits.T)
 
     def evaluate(self, rows: Rows, w: F64) -> tuple[float, F64]:
         """Value, and derivatives by row, (f, n)."""

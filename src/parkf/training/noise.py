@@ -9,6 +9,7 @@ import numpy as np
 
 from parkf.codegen.numpy_step import NumpyStep
 from parkf.steps import Step
+from parkf.training.extrapolation import substituted
 from parkf.training.minimise import F64, Fits, Floating, Likelihood, Limits
 from parkf.training.mixture import mixture
 from parkf.training.result import Minimum
@@ -27,19 +28,21 @@ WALL = 1e3
 PLANES = ("x", "y")
 
 
-def fit_noise(functions: NumpyStep, fits: Fits, start: F64) -> tuple[F64, list[Minimum]]:
+def fit_noise(
+    functions: NumpyStep, fits: Fits, start: F64, near: F64 | None = None
+) -> tuple[F64, list[Minimum]]:
     """Fit the parameters of the noise; arguments and results as in :func:`fit_extrapolation`."""
     values, minima = start.copy(), []
     widths, correlations = plan(functions.step)
     if widths:
         likelihood = _widths(functions, values, widths)
-        minima.append(_fit(functions, fits, values, widths, likelihood, COMPONENTS))
+        minima.append(_fit(functions, fits, values, widths, likelihood, COMPONENTS, near))
         values[widths] = minima[-1].values[: len(widths)]
     if correlations:
         for plane in PLANES:
             values *= _signs(functions, values, fits.sample, plane)
         likelihood = _correlations(functions, values, correlations)
-        minima.append(_fit(functions, fits, values, correlations, likelihood, ("rho_x", "rho_y")))
+        minima.append(_fit(functions, fits, values, correlations, likelihood, ("rho_x", "rho_y"), near))
         values[correlations] = minima[-1].values[: len(correlations)]
     return values, minima
 
@@ -55,18 +58,26 @@ def plan(step: Step) -> tuple[list[int], list[int]]:
 
 
 def _fit(
-    functions: NumpyStep, fits: Fits, p: F64, own: list[int], likelihood: Likelihood, parts: tuple[str, ...]
+    functions: NumpyStep,
+    fits: Fits,
+    p: F64,
+    own: list[int],
+    likelihood: Likelihood,
+    parts: tuple[str, ...],
+    near: F64 | None,
 ) -> Minimum:
     """Minimise with the parameters `own` and the share of the tail of each part floating."""
     shares = [Floating(len(p) + i, f"tail_fraction_{part}", TAIL_LIMITS) for i, part in enumerate(parts)]
     steps = [*np.maximum(0.02 * np.abs(p[own]), 0.01), *(0.002 for _ in parts)]
+    start = np.append(p, np.full(len(parts), TAIL_START))
     return fits.minimise(
         likelihood,
-        np.append(p, np.full(len(parts), TAIL_START)),
+        start,
         [*(Floating(i, f"p{i}", _limits(functions, fits.sample, p, i)) for i in own), *shares],
         np.diag(steps),
         target=",".join(parts),
         kind="noise",
+        near=None if near is None else substituted(start, own, near),
     )
 
 

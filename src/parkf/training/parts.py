@@ -60,7 +60,7 @@ class PartResult(StoredModel):
 
     Attributes
     ----------
-    forms, step, formula, table, sets
+    forms, step, formula, table, start, sets
         As in :class:`FitResult`.
     footer : str
         Fingerprint of the dataset's footer: of :func:`footer`.
@@ -75,6 +75,7 @@ class PartResult(StoredModel):
     formula: str
     footer: str
     table: str | None
+    start: str | None
     first: int
     sets: list[SetResult]
 
@@ -96,7 +97,7 @@ def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
     """
     ordered = sorted(parts, key=lambda part: part.first)
     one = ordered[0]
-    for name in ("step", "forms", "formula", "table"):
+    for name in ("step", "forms", "formula", "table", "start"):
         values = {getattr(part, name) for part in ordered}
         if len(values) > 1:
             raise ParkfError(f"parts of step {one.step}: different {name}: {', '.join(map(str, values))}")
@@ -112,6 +113,7 @@ def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
         formula=one.formula,
         dataset=sha256(dataset),
         table=one.table,
+        start=one.start,
         sets=[one for part in ordered for one in part.sets],
     )
 

@@ -174,6 +174,8 @@ class FitResult(StoredModel):
         SHA-256 of the dataset.
     table : str or None
         SHA-256 of the magnet table, for the step that builds on it.
+    start : str or None
+        SHA-256 of the neighbour's fit, or of the manifest of its set, that this one started from.
     sets : list of SetResult
         In the step's order.
     """
@@ -185,6 +187,7 @@ class FitResult(StoredModel):
     formula: str
     dataset: str
     table: str | None
+    start: str | None = None
     sets: list[SetResult]
 
 

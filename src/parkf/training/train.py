@@ -17,6 +17,7 @@ from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import F64, SAMPLE, Fits
+from parkf.training.neighbour import Neighbour
 from parkf.training.noise import fit_noise
 from parkf.training.parts import Part, PartResult, footer, join_parts
 from parkf.training.profiles import residual_profiles
@@ -38,7 +39,14 @@ Noise = Callable[[Rows], dict[str, F64]]
 FEWEST_ROWS_OF_A_SET = 100
 
 
-def train_step(dataset: Path, step: str, *, forms: FormsName, table: Path | None = None) -> FitResult:
+def train_step(
+    dataset: Path,
+    step: str,
+    *,
+    forms: FormsName,
+    table: Path | None = None,
+    neighbour: Neighbour | None = None,
+) -> FitResult:
     """Fit all parameter sets of a step.
 
     Parameters
@@ -51,6 +59,9 @@ def train_step(dataset: Path, step: str, *, forms: FormsName, table: Path | None
         Set of forms, of :data:`parkf.steps.FORMS`.
     table : Path, optional
         The magnet table, for UTTF.
+    neighbour : Neighbour, optional
+        Fit of a like detector, where the minima are looked for first. They are the same to within what is
+        left of the distance to them, a few per cent of an error.
 
     Returns
     -------
@@ -63,11 +74,18 @@ def train_step(dataset: Path, step: str, *, forms: FormsName, table: Path | None
     ParkfError
         When the step does not exist, UTTF comes without a table, a set has too few rows, or a fit is invalid.
     """
-    return join_parts([train_part(dataset, step, Part(1, 1), forms=forms, table=table)], dataset)
+    part = train_part(dataset, step, Part(1, 1), forms=forms, table=table, neighbour=neighbour)
+    return join_parts([part], dataset)
 
 
 def train_part(
-    dataset: Path, step: str, part: Part, *, forms: FormsName, table: Path | None = None
+    dataset: Path,
+    step: str,
+    part: Part,
+    *,
+    forms: FormsName,
+    table: Path | None = None,
+    neighbour: Neighbour | None = None,
 ) -> PartResult:
     """Fit the parameter sets of one of several parts of a step; the rest as of :func:`train_step`."""
     steps = FORMS[forms].steps
@@ -88,6 +106,7 @@ def train_part(
             steps[step],
             numbers=numbers,
             table=magnet,
+            neighbour=neighbour,
             where=str(dataset),
         )
     return PartResult(
@@ -96,6 +115,7 @@ def train_part(
         formula=steps[step].formula_hash(),
         footer=footer(dataset),
         table=sha256(table) if table else None,
+        start=neighbour.fingerprint if neighbour else None,
         first=numbers.start,
         sets=sets,
     )
@@ -107,6 +127,7 @@ def train_rows(
     *,
     numbers: range | None = None,
     table: MagnetTable | None = None,
+    neighbour: Neighbour | None = None,
     where: str = "rows",
 ) -> list[SetResult]:
     """Fit the parameter sets of these numbers, or all, to rows, batch by batch; see :func:`train_step`."""
@@ -122,12 +143,18 @@ def train_rows(
                 raise ParkfError(
                     f"{name}: {len(rows)} rows, expected at least {FEWEST_ROWS_OF_A_SET}; use more events"
                 )
-            results.append(_train_set(functions, rows, label, table, name))
+            near = None if neighbour is None else neighbour.values[number]
+            results.append(_train_set(functions, rows, label, table, near, name))
     return results
 
 
 def _train_set(
-    functions: NumpyStep, rows: StoredRows, label: str, table: MagnetTable | None, where: str
+    functions: NumpyStep,
+    rows: StoredRows,
+    label: str,
+    table: MagnetTable | None,
+    near: F64 | None,
+    where: str,
 ) -> SetResult:
     step = functions.step
     start = np.array([parameter.start for parameter in step.parameters])
@@ -136,8 +163,8 @@ def _train_set(
         start[list(step.indices("loss"))] = loss_before_bend(functions, table, rows, start)
         rows = rows.through_magnet(lambda block: through_magnet(functions, table, block, start))
     fits = Fits(rows, len(start), where)
-    values, minima = fit_extrapolation(functions, fits, start)
-    values, noise_minima = fit_noise(functions, fits, values)
+    values, minima = fit_extrapolation(functions, fits, start, near)
+    values, noise_minima = fit_noise(functions, fits, values, near)
     spreads = Spreads()
     add_residuals(spreads, functions, values, rows, partial(functions.noise, values) if step.noise else None)
     return SetResult(

@@ -8,6 +8,7 @@ import typer
 
 from parkf.commands.params.difference import diff
 from parkf.commands.params.exchange import export, header, import_
+from parkf.commands.params.holding import for_, validity
 from parkf.commands.params.listing import list_
 from parkf.commands.params.publication import publish, validate, withdraw
 from parkf.commands.params.reproduction import reproduce
@@ -15,6 +16,8 @@ from parkf.commands.params.showing import show
 
 app = typer.Typer(help="Published parameter sets, and their exchange with others.", no_args_is_help=True)
 app.command("list")(list_)
+app.command("for")(for_)
+app.command()(validity)
 app.command()(show)
 app.command()(diff)
 app.command()(validate)

@@ -8,12 +8,14 @@ from parkf.commands.params.common import NO, Json, RegistryFolder, registry_in, 
 from parkf.errors import ParkfError
 from parkf.terminal import aligned
 
-_COLUMNS = ("version", "state", "forms", "detector", "created", "supersedes", "problem")
+_COLUMNS = ("version", "state", "forms", "detector", "validity", "created", "supersedes", "problem")
 _OF_MANIFEST = ("forms", "detector", "created", "supersedes")
 
 
 def list_(registry: RegistryFolder = None, as_json: Json = False) -> None:
     """List published sets; a broken one is named, and makes it exit with 1."""
+    from parkf.parameters.validity import Interval
+
     sets = registry_in(registry)
     rows, broken = [], False
     for version in sets.versions():
@@ -23,10 +25,11 @@ def list_(registry: RegistryFolder = None, as_json: Json = False) -> None:
             withdrawal = sets.withdrawal(version)
             row |= {"state": "published" if withdrawal is None else "withdrawn"}
             row |= {name: getattr(manifest, name) for name in _OF_MANIFEST}
+            row |= {"validity": str(Interval.of(manifest.validity))}
             row |= {"problem": None if withdrawal is None else withdrawal.reason}
         except ParkfError as error:
             broken = True
-            row |= dict.fromkeys(_OF_MANIFEST)
+            row |= dict.fromkeys(("validity", *_OF_MANIFEST))
             row |= {"state": "broken", "problem": str(error)}
         rows.append(row)
 

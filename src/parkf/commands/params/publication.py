@@ -60,22 +60,27 @@ def publish(
     ] = None,
     first_run: Annotated[int | None, typer.Option(min=0, help="First run that it is for.")] = None,
     last_run: Annotated[int | None, typer.Option(min=0, help="Last run that it is for.")] = None,
+    first_time: Annotated[
+        str | None, typer.Option(help="From when on, instead of runs: 2026-05-03T12:00Z.")
+    ] = None,
+    last_time: Annotated[str | None, typer.Option(help="Until when, this second included.")] = None,
     registry: OwnRegistry = PARAMS,
     gates: GatesFile = GATES,
     as_json: Json = False,
 ) -> None:
     """Publish a set under the next free name, if it meets its gates."""
-    from parkf.parameters.manifest import Validity
     from parkf.parameters.registry import Registry
+    from parkf.parameters.validity import validity_of
 
-    if first_run is not None and last_run is not None and first_run > last_run:
-        raise typer.BadParameter(f"--first-run {first_run} is after --last-run {last_run}")
-    validity = Validity(first_run=first_run, last_run=last_run, first_time=None, last_time=None)
-    given = None if first_run is None and last_run is None else validity
+    with exit_on_error(NO_ANSWER):
+        runs = {"first_run": first_run, "last_run": last_run}
+        limits = {**runs, "first_time": first_time, "last_time": last_time}
+        given = {name: value for name, value in limits.items() if value is not None}
+        validity = validity_of(given) if given else None
     with exit_on_error(NO):
         held = measured_gates(parameters, gates)
         version = Registry(registry).publish(
-            parameters, year=year or datetime.now(UTC).year, gates=held, validity=given
+            parameters, year=year or datetime.now(UTC).year, gates=held, validity=validity
         )
     path = registry / version
     say(as_json, {"version": version, "path": str(path)}, lambda: f"published {path}")

@@ -1,6 +1,6 @@
 """``parkf params show``."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,11 +32,13 @@ def show(
 ) -> None:
     """Show what a set is made of."""
     from parkf.parameters.parameter_set import load
+    from parkf.parameters.validity import Interval
 
     with exit_on_error(NO_ANSWER):
         path = registry_in(registry).find(name)
         manifest = load(path).manifest
         state, reason = state_of(path, manifest.state)
+        validity = str(Interval.of(manifest.validity))
     content = manifest.model_dump(mode="json") | {"state": state, "withdrawn": reason}
     facts = [
         ("set", path),
@@ -44,7 +46,7 @@ def show(
         ("state", state if reason is None else f"{state}: {reason}"),
         ("source", manifest.source),
         ("detector", manifest.detector),
-        ("validity", _validity(content["validity"])),
+        ("validity", validity),
         ("forms", f"{manifest.forms}, layout {manifest.layout_version}"),
         ("format", f"{manifest.format_version}, readers from {manifest.minimum_reader}"),
         ("made by", f"parkf {manifest.code_version}, {manifest.created or 'not published'}"),
@@ -75,8 +77,3 @@ def _described(manifest: "Manifest") -> list[tuple[object, ...]]:
         for one in block.sets
         for index, n in enumerate(one.numbers)
     ]
-
-
-def _validity(validity: dict[str, Any]) -> str:
-    limits = [f"{name.replace('_', ' ')} {value}" for name, value in validity.items() if value is not None]
-    return ", ".join(limits) or "all data"

@@ -1,0 +1,26 @@
+"""What fits run on: processor cores, or a GPU where there is one.
+
+Both compile the same headers, and their results agree to rounding, not byte for byte.
+"""
+
+from parkf.choices import Backend, BackendChoice
+from parkf.errors import ParkfError
+from parkf.kalman import gpu
+
+
+def chosen(choice: BackendChoice) -> tuple[Backend, str]:
+    """Decide what fits run on, and say it in words.
+
+    Raises
+    ------
+    ParkfError
+        When a GPU is asked for and CuPy or the GPU is missing.
+    """
+    if choice == "gpu":
+        return "gpu", gpu.device()
+    if choice == "auto":
+        try:
+            return "gpu", gpu.device()
+        except ParkfError as error:
+            return "cpu", f"processor cores ({error})"
+    return "cpu", "processor cores"

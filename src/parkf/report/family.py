@@ -1,0 +1,128 @@
+"""The page that lays the runs of a family beside each other."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from parkf.files import read_json, write_json
+from parkf.gates import Thresholds, hold
+from parkf.parameters import ParameterSet, load
+from parkf.parameters.comparison import compare
+from parkf.parameters.validity import Interval
+from parkf.report import figures
+from parkf.report.pages import write_page
+from parkf.report.tables import Cells
+
+# Momenta, GeV, that the table quotes; the figure has all.
+LOWEST, HIGHEST = 5.0, 50.0
+# In errors: a number that is further from the first run's has moved.
+MOVED = 3.0
+_NEAR_FIT = ("x", "y", "tx", "ty")
+
+
+def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> None:
+    """Write the page, and beside it ``family.json`` with the same numbers.
+
+    Parameters
+    ----------
+    runs : sequence of Path
+        Folders of finished runs. Numbers are compared with those of the first.
+    index : Path
+        The page.
+    thresholds : Thresholds
+        What figures are held against.
+
+    Raises
+    ------
+    ParkfError
+        When a file of a run is missing or broken.
+    """
+    family = index.parent.name
+    names = [run.name.removeprefix(f"{family}.") for run in runs]
+    sets = [load(run / "set") for run in runs]
+    fits = [read_json(run / "validation.json")["fits"]["parkf"] for run in runs]
+    own = differing([one.manifest.configuration or {} for one in sets])
+    rows = [
+        _row(name, run, one, sets[0], fit, thresholds, said)
+        for name, run, one, fit, said in zip(names, runs, sets, fits, own, strict=True)
+    ]
+    write_json(index.with_name("family.json"), {"members": rows})
+    write_page(
+        index,
+        "family.html",
+        family=family,
+        members=_table(rows, runs, index.parent),
+        missed=[(row["member"], row["gates"]["missed"]) for row in rows if row["gates"]["missed"]],
+        figure=Markup(figures.momentum(dict(zip(names, fits, strict=True)), {name: name for name in names})),
+    )
+
+
+def differing(configurations: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    """Give what is not the same in all configurations of manifests: by key, the value in each one."""
+    keys = dict.fromkeys(key for one in configurations for key in one)
+    apart = [key for key in keys if len({one.get(key) for one in configurations}) > 1]
+    return [{key: json.loads(one[key]) if key in one else None for key in apart} for one in configurations]
+
+
+def _row(
+    name: str,
+    run: Path,
+    parameters: ParameterSet,
+    first: ParameterSet,
+    fit: Mapping[str, Any],
+    thresholds: Thresholds,
+    own: dict[str, Any],
+) -> dict[str, Any]:
+    gates = hold(run / "set", thresholds)
+    bins = [b for b in fit["momentum"] if b["p_min"] >= LOWEST and b["p_max"] <= HIGHEST]
+    pulls = [abs(d.pull) for d in compare(first, parameters).differences if d.pull is not None]
+    return {
+        "member": name,
+        "run": run.name,
+        "own": own,
+        "validity": str(Interval.of(parameters.manifest.validity)),
+        "gates": {
+            "met": sum(gate.met for gate in gates),
+            "of": len(gates),
+            "missed": [gate.what for gate in gates if not gate.met],
+        },
+        "core": [{key: b[key] for key in ("p_min", "p_max", "core", "core_error")} for b in bins],
+        "pull_widths": {component: pull["width"] for component, pull in fit["pulls"].items()},
+        "ghost": fit["working_point"]["ghost"],
+        "moved": {"numbers": sum(pull > MOVED for pull in pulls), "most": max(pulls, default=0.0)},
+    }
+
+
+def _table(rows: Sequence[Mapping[str, Any]], runs: Sequence[Path], here: Path) -> Cells:
+    keys = list(rows[0]["own"])
+    head = ["member", *keys, "holds for", "gates met", f"core of δp/p, {LOWEST:g}–{HIGHEST:g} GeV [%]"]
+    head += ["pull widths of x, y, tx, ty", "of q/p", "ghosts kept [%]", "numbers moved", "by at most"]
+    cells = []
+    for row, run in zip(rows, runs, strict=True):
+        near = [row["pull_widths"][component] for component in _NEAR_FIT]
+        core = [100 * b["core"] for b in row["core"]]
+        gates = row["gates"]
+        light = "good" if gates["met"] == gates["of"] else "bad"
+        cells.append(
+            [
+                Markup('<a href="{}">{}</a>').format(_report(run, here), row["member"]),
+                *(str(row["own"][key]) for key in keys),
+                row["validity"],
+                Markup('<span class="{}">{} of {}</span>').format(light, gates["met"], gates["of"]),
+                f"{min(core):.2f}–{max(core):.2f}",
+                f"{min(near):.2f}–{max(near):.2f}",
+                f"{row['pull_widths']['qop']:.2f}",
+                f"{100 * row['ghost']:.1f}",
+                str(row["moved"]["numbers"]),
+                f"{row['moved']['most']:.1f} σ",
+            ]
+        )
+    return Cells(head, cells, text=(*keys, "holds for"))
+
+
+def _report(run: Path, here: Path) -> str:
+    return Path(os.path.relpath(run / "report/index.html", here)).as_posix()

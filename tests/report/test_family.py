@@ -1,0 +1,120 @@
+"""The page of a family: what members have of their own, where they stand, and where their numbers moved."""
+
+import json
+
+import numpy as np
+import pytest
+
+from parkf.errors import ParkfError
+from parkf.files import read_json, write_json
+from parkf.gates import load_thresholds
+from parkf.layout import TABLE_SHAPE, layout_of
+from parkf.parameters.configuration import flat
+from parkf.parameters.imported import imported
+from parkf.parameters.manifest import Constants
+from parkf.parameters.parameter_set import ParameterSet, with_blobs
+from parkf.parameters.validity import validity_of
+from parkf.report.family import differing, write_family
+
+GATES = """
+gates:
+  - {gate: ghosts, figure: "validation.json: fits/parkf/working_point/ghost", at_most: 0.3, reason: Few.}
+"""
+BINS = ((3.0, 5.0), (5.0, 10.0), (10.0, 20.0), (20.0, 50.0), (50.0, 100.0))
+
+
+@pytest.fixture
+def thresholds(tmp_path):
+    (tmp_path / "gates.yaml").write_text(GATES)
+    return load_thresholds(tmp_path / "gates.yaml")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Write what a finished run has, as far as the page reads it."""
+    layout = layout_of("production")
+    random = np.random.default_rng(2)
+    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in layout.blocks}
+    constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)
+    table = random.normal(size=TABLE_SHAPE).astype(np.float32)
+    made = imported(layout, blocks, table, constants, inputs={}, source="test")
+    # Every number is known to a tenth.
+    numbers = made.manifest.model_dump(mode="json")["layout"]
+    for block in numbers:
+        for one in block["sets"]:
+            for number in one["numbers"]:
+                number["error"] = 0.1
+    described = made.manifest.model_validate_json(
+        json.dumps(made.manifest.model_dump(mode="json") | {"layout": numbers})
+    )
+
+    def make(name, *, alignment, moved=0.0, ghost=0.2, core=0.004, **limits):
+        folder = tmp_path / "results" / name
+        constant = made.constant.copy()
+        constant[7] += np.float32(moved)
+        manifest = described.model_copy(
+            update={
+                "configuration": flat({"seed": 1, "detector": {"alignment": alignment}}),
+                "validity": validity_of(limits),
+            }
+        )
+        changed = with_blobs(manifest, constant, made.table)
+        ParameterSet(changed.constant, changed.table, changed.manifest).save(folder / "set")
+        fit = {
+            "momentum": [
+                {
+                    **{"p_min": low, "p_max": high, "core": core, "core_error": 1e-4},
+                    **{"bias": 0.0, "bias_error": 1e-4},
+                }
+                for low, high in BINS
+            ],
+            "pulls": {c: {"width": 1.0 + 0.01 * i} for i, c in enumerate(("x", "y", "tx", "ty", "qop"))},
+            "working_point": {"ghost": ghost, "genuine": 0.91},
+        }
+        blobs = changed.manifest.blobs.fingerprints()
+        write_json(folder / "validation.json", {"fits": {"parkf": fit}, "set": blobs})
+        write_json(folder / "accuracy.json", {"set": blobs})
+        return folder
+
+    return make
+
+
+def test_members_stand_side_by_side(run, thresholds, tmp_path):
+    runs = [
+        run("fam.nominal", alignment="a.yaml", last_run=99),
+        run("fam.tilted", alignment="b<i>.yaml", first_run=100, moved=0.8, ghost=0.35, core=0.0051),
+    ]
+    index = tmp_path / "results/fam/index.html"
+    write_family(runs, index, thresholds)
+    page = index.read_text()
+    assert '<a href="../fam.tilted/report/index.html">tilted</a>' in page
+    assert "runs from 100 on" in page
+    assert "detector.alignment" in page
+    assert "b&lt;i&gt;.yaml" in page
+    assert "seed" not in page, "what is the same in all of them is left out"
+    assert '<span class="bad">0 of 1</span>' in page
+    assert "<svg" in page
+    first, second = read_json(index.with_name("family.json"))["members"]
+    assert first["moved"] == {"numbers": 0, "most": 0.0}
+    # 0.8 over two errors of 0.1 each.
+    assert second["moved"]["numbers"] == 1
+    assert second["moved"]["most"] == pytest.approx(8 / np.sqrt(2), rel=1e-3)
+    assert second["own"] == {"detector.alignment": "b<i>.yaml"}
+    assert second["gates"] == {"met": 0, "of": 1, "missed": ["ghosts"]}
+    assert [(b["p_min"], b["p_max"]) for b in second["core"]] == list(BINS[1:4])
+    assert second["core"][0]["core"] == pytest.approx(0.0051)
+
+
+def test_a_run_that_has_not_ended_leaves_no_page(run, thresholds, tmp_path):
+    runs = [run("fam.nominal", alignment="a.yaml"), run("fam.tilted", alignment="b.yaml")]
+    (runs[1] / "validation.json").unlink()
+    index = tmp_path / "results/fam/index.html"
+    with pytest.raises(ParkfError, match=r"fam\.tilted/validation\.json: no such file"):
+        write_family(runs, index, thresholds)
+    assert not index.exists()
+
+
+def test_only_what_differs_is_told():
+    told = differing([{"a": "1", "b": "2"}, {"a": "1", "b": "3"}, {"a": "1"}])
+    assert told == [{"b": 2}, {"b": 3}, {"b": None}]
+    assert differing([{"a": "1"}]) == [{}]

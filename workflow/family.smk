@@ -1,0 +1,86 @@
+"""A family of runs in one DAG: each member is the whole workflow, and links to what another one makes for it.
+
+    snakemake --snakefile workflow/family.smk --configfile workflow/config/families/alignments.yaml …
+"""
+
+import os
+from pathlib import Path
+
+from parkf.files import sha256
+from parkf.provenance import code_hash
+from parkf.family import PRODUCTS, load_family, sources
+
+if not config:
+
+    configfile: "workflow/config/families/alignments.yaml"
+
+
+PROJECT = Path(workflow.current_basedir).parent
+FAMILY = load_family(config, PROJECT / "workflow/schemas", Path.cwd())
+NEEDS_GPU = any(member.config["fits"]["backend"] == "gpu" for member in FAMILY.members)
+SHARED = sources(FAMILY.members, Path.cwd())
+OVERVIEW = f"results/{FAMILY.name}"
+GATES = str(PROJECT / "workflow/config/gates.yaml")
+RUNS = {member.name: f"results/{member.config['run']}" for member in FAMILY.members}
+
+
+include: "rules/start.smk"
+
+
+rule overview:
+    """All members on one page."""
+    input:
+        # A member's report comes last of all that it makes.
+        [f"{run}/report/index.html" for run in RUNS.values()],
+    output:
+        f"{OVERVIEW}/index.html",
+    params:
+        runs=list(RUNS.values()),
+        gates=sha256(Path(GATES)),
+        code=code_hash([PROJECT / "src/parkf/report", PROJECT / "src/parkf/gates"]),
+    log:
+        f"{OVERVIEW}/logs/overview.log",
+    shell:
+        f"parkf family report {{output}} {{params.runs}} --gates {GATES} 2> {{log}}"
+
+
+for member in FAMILY.members:
+    name, prefix = member.name, f"{member.name}_"
+
+    module:
+        name: name
+        snakefile: str(PROJECT / "Snakefile")
+        config: member.config
+
+    use rule * from name as prefix*
+
+    for product, maker in SHARED[name].items():
+        if maker != name:
+            files = PRODUCTS[product].files
+            link = f"{prefix}link_{product.replace(' ', '_')}"
+
+            rule:
+                name: link
+                localrule: True
+                input:
+                    f"{RUNS[maker]}/{files}",
+                output:
+                    f"{RUNS[name]}/{files}",
+                wildcard_constraints:
+                    file=".+",
+                params:
+                    there=lambda w, input, output: os.path.relpath(input[0], os.path.dirname(output[0])),
+                shell:
+                    "ln -sf {params.there} {output}"
+
+            # The member's own rule could make the file, too.
+            for other in [other.name for other in workflow.rules if other.name.startswith(prefix)]:
+                if other != link:
+                    workflow.ruleorder(link, other)
+
+
+# Behind the members, each of which has such a rule of its own.
+rule all:
+    default_target: True
+    input:
+        f"{OVERVIEW}/index.html",
