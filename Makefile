@@ -3,8 +3,14 @@ VENV := .venv
 PYTHON ?= python3
 RUN ?= default
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+# Where jobs run: a folder of workflow/profiles. A cluster's scheduler counts cores itself, and CORES are those of this
+# machine for what is too small to submit.
+PROFILE ?= local
+CORES_OPTION = $(if $(filter local,$(PROFILE)),--cores,--local-cores)
+# Snakemake's executor for a cluster is a package of its own.
+EXECUTOR = $(if $(filter local,$(PROFILE)),,$(VENV)/.executor-$(PROFILE))
 # Targets follow a --, or they are taken for more configuration files.
-SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/local --cores $(CORES) \
+SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/$(PROFILE) $(CORES_OPTION) $(CORES) \
 	--configfile workflow/config/$(RUN).yaml
 
 # The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
@@ -17,9 +23,14 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e '.[dev]'
 	touch $@
 
+# The executor's version is an extra of this package, which pip finds out of its metadata.
+$(VENV)/.executor-%: $(VENV)/.installed
+	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
+	touch $@
+
 .PHONY: run dry-run validate publish test lint build smoke paper clean
 
-build: $(VENV)/.installed
+build: $(VENV)/.installed $(EXECUTOR)
 
 run: build  ## train, validate and report with workflow/config/$(RUN).yaml
 	$(SNAKEMAKE)
@@ -43,9 +54,9 @@ lint: build
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-test: lint  ## style, types and every test
-	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/workflow
-	$(VENV)/bin/python -m pytest tests/workflow  # its runs take all cores themselves
+test: lint $(VENV)/.executor-slurm $(VENV)/.executor-htcondor  ## style, types and every test
+	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/cluster
+	$(VENV)/bin/python -m pytest tests/workflow tests/cluster  # their runs take all cores themselves
 
 clean:
 	rm -rf build $(VENV)

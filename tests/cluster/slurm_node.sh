@@ -4,12 +4,14 @@
 #     slurm_node.sh up FOLDER [accounting]   # install what is missing, configure, start; needs root
 #     slurm_node.sh down FOLDER              # cancel all jobs, stop the daemons
 #
-# Configuration, state and logs lie in FOLDER; commands find the node by SLURM_CONF=FOLDER/slurm.conf. Memory and time
-# are enforced without control groups, so that it works in a container. With "accounting", slurmdbd keeps jobs in a
+# Configuration, state and logs lie in FOLDER; /etc/slurm/slurm.conf is a link to it while the node is up, since what a
+# job starts finds the node by that name alone. A machine that has such a file belongs to a cluster and is left alone.
+# Memory and time are enforced without control groups, so that it works in a container. With "accounting", slurmdbd keeps jobs in a
 # MariaDB of its own in FOLDER, and sacct answers; without, only squeue knows what became of a job.
 set -euo pipefail
 
 folder=$(mkdir -p "$2" && cd "$2" && pwd)
+installed=/etc/slurm/slurm.conf
 export SLURM_CONF=$folder/slurm.conf
 
 die() {
@@ -33,8 +35,9 @@ install_packages() {
 
 # Wait until a command succeeds, at most 30 s.
 wait_for() {
-    for _ in $(seq 150); do
-        if "$@" >/dev/null 2>&1; then return; fi
+    local end=$((SECONDS + 30))
+    while [ $SECONDS -lt $end ]; do
+        if timeout 5 "$@" >/dev/null 2>&1; then return; fi
         sleep 0.2
     done
     die "waited 30 s in vain for: $*"
@@ -55,10 +58,8 @@ stop() {
 }
 
 start_database() {
-    mkdir -p "$folder/database"
-    chown mysql: "$folder/database"
-    mariadb-install-db --user=mysql --datadir="$folder/database" --skip-test-db >"$folder/database.log" 2>&1
-    mariadbd --no-defaults --user=mysql --datadir="$folder/database" --socket="$folder/database.sock" \
+    mariadb-install-db --no-defaults --user=root --datadir="$folder/database" --skip-test-db >"$folder/database.log" 2>&1
+    mariadbd --no-defaults --user=root --datadir="$folder/database" --socket="$folder/database.sock" \
         --pid-file="$folder/mariadbd.pid" --skip-networking >>"$folder/database.log" 2>&1 &
     wait_for mariadb --no-defaults --socket="$folder/database.sock" --execute "SELECT 1"
     cat >"$folder/slurmdbd.conf" <<END
@@ -83,6 +84,7 @@ END
 
 up() {
     [ "$(id -u)" = 0 ] || die "needs root"
+    [ ! -e "$installed" ] || die "$installed exists: this machine is in a cluster, or another node is up"
     install_packages slurmctld slurmd slurm-client munge ${1:+slurmdbd mariadb-server}
     local host=$(hostname -s) port=$((200 + RANDOM % 300))
     # munged wants a folder that only its user may write.
@@ -130,9 +132,11 @@ END
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=localhost
 AccountingStoragePort=${port}2
+AccountingStoragePass=$folder/munge.socket
 END
         start_database
     fi
+    ln -sf "$SLURM_CONF" "$installed"
     slurmctld -c -f "$SLURM_CONF"
     slurmd -f "$SLURM_CONF"
     wait_for sh -c "sinfo --noheader --format=%t | grep -qx idle"
@@ -147,6 +151,7 @@ down() {
     for daemon in slurmd slurmctld slurmdbd mariadbd munged; do
         stop "$daemon"
     done
+    if [ "$(readlink "$installed")" = "$SLURM_CONF" ]; then rm "$installed"; fi
 }
 
 case "$1" in

@@ -81,7 +81,8 @@ rule throughput:
     params:
         folder=f"{RESULTS}/set",
         code=code("parkf/kalman", "parkf/codegen", "kernel", "parkf/validation/throughput.py"),
-    threads: workflow.cores or 2
+    # All cores of this machine; a cluster has no such number, and its profile sets one.
+    threads: workflow.resource_settings.cores or 2
     log:
         f"{RESULTS}/logs/throughput.log",
     shell:
