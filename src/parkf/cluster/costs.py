@@ -21,9 +21,7 @@ class Cost(_Strict):
     unit_ms: float = Field(ge=0, description="Processor milliseconds a unit.")
     job_mb: float = Field(gt=0, description="Peak memory of a job of size 0, MB.")
     unit_kb: float = Field(default=0.0, ge=0, description="Peak memory a unit, kB; 0 if it does not grow.")
-    disk_kb: float = Field(
-        default=0.0, ge=0, description="Files that it writes, scratch included, kB a unit."
-    )
+    disk_kb: float = Field(default=0.0, ge=0, description="What it writes, scratch included, kB a unit.")
 
     def cpu_s(self, size: float) -> float:
         """Processor seconds of a job with `size` units."""

@@ -1,7 +1,7 @@
 """Why a scheduler ended a job, and whether more memory or time would have helped.
 
-Snakemake repeats whatever failed. Of use is that only for a job that was killed for memory or time, since its next
-attempt asks for more of both; a job that failed by itself would fail again, after another wait in the queue.
+Snakemake repeats whatever failed. That is of use only for a job that was killed for memory or time, since its
+next attempt asks for more of both; a job that failed by itself would fail again, after another wait in the queue.
 """
 
 import re
@@ -60,9 +60,9 @@ def slurm_ending(message: str, log: Path | None) -> Ending:
     """
     states = re.findall(r"'([A-Z_]+)", message)
     state = next((state for state in states if state in _SLURM), "FAILED")
-    if state == "FAILED" and log is not None and log.is_file():
-        if _OVER_MEMORY.search(log.read_text(errors="replace")):
-            state = "OUT_OF_MEMORY"
+    words = log.read_text(errors="replace") if log is not None and log.is_file() else ""
+    if state == "FAILED" and _OVER_MEMORY.search(words):
+        state = "OUT_OF_MEMORY"
     advice, curable = _SLURM[state]
     return Ending(state, advice, curable)
 
@@ -82,7 +82,7 @@ def htcondor_ending(message: str, log: Path | None) -> Ending:
 
 
 def _judging(plugin: Any, ending: Callable[[str, Path | None], Ending]) -> type:
-    class Executor(plugin):  # type: ignore[misc]
+    class Executor(plugin):
         """The plugin's executor, which names how a job ended and repeats it only where that helps."""
 
         def report_job_error(self, job_info: Any, msg: str | None = None, **kwargs: Any) -> None:
@@ -100,8 +100,8 @@ def _judging(plugin: Any, ending: Callable[[str, Path | None], Ending]) -> type:
         async def check_active_jobs(self, active_jobs: list[Any]) -> AsyncIterator[Any]:
             async for job_info in super().check_active_jobs(active_jobs):
                 yield job_info
-            # Slurm's executor would look ever more rarely, in the end every three minutes; what waits for a job
-            # would wait as long.
+            # Slurm's executor would look ever more rarely, in the end every three minutes, and what follows a
+            # job would wait as long.
             if (interval := getattr(self.workflow.executor_settings, _INTERVAL, None)) is not None:
                 self.next_seconds_between_status_checks = interval
 
