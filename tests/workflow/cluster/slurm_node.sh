@@ -19,17 +19,23 @@ die() {
     exit 1
 }
 
+# As die, where it is not Slurm's fault: exit code 77 tells the tests to skip.
+cannot() {
+    echo "slurm_node.sh: $*" >&2
+    exit 77
+}
+
 install_packages() {
     local missing=() package
     for package in "$@"; do
         dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
     done
     if [ ${#missing[@]} -gt 0 ]; then
-        command -v apt-get >/dev/null || die "needs Debian's apt-get to install ${missing[*]}"
+        command -v apt-get >/dev/null || cannot "needs Debian's apt-get to install ${missing[*]}"
         export DEBIAN_FRONTEND=noninteractive
         apt-get install -y -qq --no-install-recommends "${missing[@]}" >"$folder/apt.log" 2>&1 ||
             { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}"; } \
-                >"$folder/apt.log" 2>&1 || die "apt-get failed, see $folder/apt.log"
+                >"$folder/apt.log" 2>&1 || cannot "apt-get failed, see $folder/apt.log"
     fi
 }
 
@@ -83,8 +89,8 @@ END
 }
 
 up() {
-    [ "$(id -u)" = 0 ] || die "needs root"
-    [ ! -e "$installed" ] || die "$installed exists: this machine is in a cluster, or another node is up"
+    [ "$(id -u)" = 0 ] || cannot "needs root"
+    [ ! -e "$installed" ] || cannot "$installed exists: this machine is in a cluster, or another node is up"
     install_packages slurmctld slurmd slurm-client munge ${1:+slurmdbd mariadb-server}
     local host=$(hostname -s) port=$((200 + RANDOM % 300))
     # munged wants a folder that only its user may write.
