@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from parkf.cluster import COSTS_FILE, load_costs, name_endings
+from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
 from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.steps import FORMS

@@ -31,6 +31,8 @@ rule table:
         forms=RUN["forms"],
         code=code("parkf/steps/magnet.py", "parkf/training/magnet_table", "parkf/transport", *TRANSPORT_KERNEL),
     threads: 2
+    resources:
+        **needs(COSTS, "table", RUN["training"]["rays"]),
     log:
         f"{RESULTS}/logs/table.log",
     benchmark:
@@ -53,6 +55,8 @@ rule train:
         forms=RUN["forms"],
         formula=lambda w: STEPS[w.step].formula_hash(),
         code=code("parkf/training", "parkf/codegen"),
+    resources:
+        **needs(COSTS, "train", RUN.rows),
     log:
         f"{RESULTS}/logs/train-{{step}}.log",
     benchmark:
@@ -101,6 +105,8 @@ rule accuracy:
     params:
         folder=f"{RESULTS}/set",
         code=code("parkf/training"),
+    resources:
+        **needs(COSTS, "accuracy", RUN.rows),
     log:
         f"{RESULTS}/logs/accuracy.log",
     benchmark:

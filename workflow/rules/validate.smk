@@ -16,6 +16,8 @@ rule fit:
         precision=lambda w: RUN.precision(w.fit),
         code=code("parkf/kalman", "parkf/codegen", "kernel"),
     threads: 2
+    resources:
+        **needs(COSTS, "fit", lambda w: RUN.size(w.sample)),
     log:
         f"{RESULTS}/logs/fit-{{fit}}-{{sample}}.log",
     benchmark:
@@ -36,6 +38,8 @@ rule fit_full:
     params:
         code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", *TRANSPORT_KERNEL),
     threads: 2
+    resources:
+        **needs(COSTS, "fit_full", lambda w: RUN.size(w.sample)),
     log:
         f"{RESULTS}/logs/fit-full-{{sample}}.log",
     benchmark:
@@ -61,6 +65,8 @@ rule validate:
         signals=SIGNALS,
         fits=RUN["fits"]["of"],
         code=code("parkf/validation", "parkf/kalman/fitted.py"),
+    resources:
+        **needs(COSTS, "validate", RUN.sizes("validation", "misaligned", "jpsi", "d0")),
     log:
         f"{RESULTS}/logs/validate.log",
     benchmark:

@@ -13,7 +13,12 @@ from ..conftest import ROOT
 
 SCRIPT = Path(__file__).with_name("slurm_node.sh")
 # Asked every 2 s, not every 10.
-SLURM = ("--workflow-profile", str(ROOT / "workflow/profiles/slurm"), "--slurm-init-seconds-before-status-checks", "2")
+SLURM = (
+    "--workflow-profile",
+    str(ROOT / "workflow/profiles/slurm"),
+    "--slurm-init-seconds-before-status-checks",
+    "2",
+)
 KILLS = Path(__file__).parent / "kills/Snakefile"
 
 
@@ -96,7 +101,14 @@ def kills(tmp_path):
     def start(*arguments):
         # It has none of the rules that the profile groups.
         return Workflow(
-            tmp_path, "--snakefile", str(KILLS), "--groups", "wrong=one", "--set-threads", "wrong=1", *arguments
+            tmp_path,
+            "--snakefile",
+            str(KILLS),
+            "--groups",
+            "wrong=one",
+            "--set-threads",
+            "wrong=1",
+            *arguments,
         )
 
     return start

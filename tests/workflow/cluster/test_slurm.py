@@ -40,7 +40,9 @@ def test_a_job_killed_for_memory_or_time_gets_more_and_others_are_not_repeated(t
 def test_a_cancelled_job_is_named_and_the_next_run_finishes(training, kills, tmp_path):
     workflow = kills("waiting")
     workflow.wait_for((tmp_path / "waiting.started").exists)
-    (job,) = [line.split()[0] for line in command("squeue", "-h", "-o", "%i %k").splitlines() if "waiting" in line]
+    (job,) = [
+        line.split()[0] for line in command("squeue", "-h", "-o", "%i %k").splitlines() if "waiting" in line
+    ]
     command("scancel", job)
     assert workflow.wait() == 1
     assert "Job waiting: CANCELLED: somebody cancelled it; start the run again." in workflow.said
