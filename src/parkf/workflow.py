@@ -115,7 +115,7 @@ class Run:
         return int(self._config["events"][sample.split("_")[0]])
 
     def size(self, sample: str) -> int:
-        """Events of a sample: crossings, or the one in ten collisions of a signal that give a pair of tracks."""
+        """Events of a sample: crossings, or the one in ten of a signal's collisions that give tracks."""
         purpose = sample.removeprefix("matched-").split("_")[0]
         if purpose in ("jpsi", "d0"):
             return int(self._config["signals"]["collisions"]) // 10

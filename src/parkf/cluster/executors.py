@@ -31,6 +31,11 @@ def _nothing_waits(jobs: Sequence[str]) -> dict[str, str]:
     return {}
 
 
+def _named(job: Any) -> str:
+    """Give the rules of a job; several share a group of tiny ones, whose own name is a random number."""
+    return ", ".join(sorted(set(job.rules)))
+
+
 def _judging(
     executor: Any,
     ending: Callable[[str, Path | None], Ending],
@@ -50,7 +55,7 @@ def _judging(
             last = not end.curable or job.attempt > job.restart_times
             super().report_job_error(job_info, msg=f"{end.reason}: {end.advice}.", **kwargs)
             after = "" if last else f"; attempt {job.attempt + 1} gets twice of both"
-            self.logger.error(f"Job {job.name}: {end.reason}: {end.advice}{after}.")
+            self.logger.error(f"Job {_named(job)}: {end.reason}: {end.advice}{after}.")
             if last:
                 # Snakemake repeats a job as long as it has attempts left.
                 job.attempt = job.restart_times + 1
@@ -60,7 +65,7 @@ def _judging(
             async for job_info in super().check_active_jobs(active_jobs):
                 waits.append(job_info)
                 yield job_info
-            self._tell_waiting({str(job_info.external_jobid): job_info.job.name for job_info in waits})
+            self._tell_waiting({str(job_info.external_jobid): _named(job_info.job) for job_info in waits})
             # Slurm's executor would look ever more rarely, in the end every three minutes, and what follows a
             # job would wait as long.
             if (interval := getattr(self.workflow.executor_settings, _INTERVAL, None)) is not None:

@@ -19,7 +19,7 @@ SLURM = (
     "--slurm-init-seconds-before-status-checks",
     "2",
 )
-KILLS = Path(__file__).parent / "kills/Snakefile"
+KILLS = ("--snakefile", str(Path(__file__).parent / "kills/Snakefile"))
 
 
 class Node:
@@ -97,18 +97,4 @@ def node():
 @pytest.fixture
 def kills(tmp_path):
     """Start the workflow of kills; gives it, in the test's folder."""
-
-    def start(*arguments):
-        # It has none of the rules that the profile groups.
-        return Workflow(
-            tmp_path,
-            "--snakefile",
-            str(KILLS),
-            "--groups",
-            "wrong=one",
-            "--set-threads",
-            "wrong=1",
-            *arguments,
-        )
-
-    return start
+    return lambda *arguments: Workflow(tmp_path, *KILLS, *arguments)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .conftest import Node, command
+from .conftest import KILLS, Node, Workflow, command
 
 pytestmark = pytest.mark.slurm
 
@@ -13,11 +13,16 @@ def node():
         yield node
 
 
-@pytest.mark.parametrize("status", ["squeue", "sacct"])
-def test_jobs_are_asked_for_either_way(node, kills, status, tmp_path):
-    workflow = kills("--slurm-status-command", status, "--keep-going", "hungry", "wrong")
-    assert workflow.wait() == 1
-    assert "Job hungry: OUT_OF_MEMORY" in workflow.said
-    assert (tmp_path / "hungry.txt").exists()
-    assert (tmp_path / "wrong.attempts").read_text() == "once\n"
+def test_jobs_are_asked_for_either_way(node, tmp_path):
+    runs = {
+        status: Workflow(
+            tmp_path / status, *KILLS, "--slurm-status-command", status, "--keep-going", "hungry", "wrong"
+        )
+        for status in ("squeue", "sacct")
+    }
+    for status, workflow in runs.items():
+        assert workflow.wait() == 1
+        assert "Job hungry: OUT_OF_MEMORY" in workflow.said
+        assert (tmp_path / status / "hungry.txt").exists()
+        assert (tmp_path / status / "wrong.attempts").read_text() == "once\n"
     assert "FAILED" in command("sacct", "-X", "-n", "--format=State")

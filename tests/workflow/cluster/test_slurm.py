@@ -3,7 +3,7 @@
 import pytest
 
 from ..conftest import ROOT, Project
-from .conftest import Node, Workflow, command
+from .conftest import Workflow, command
 
 pytestmark = pytest.mark.slurm
 SET = ("constant.f32", "global.f32")
