@@ -6,9 +6,9 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Where jobs run: a folder of workflow/profiles. A cluster's scheduler counts cores itself, and CORES are those of this
 # machine for what is too small to submit.
 PROFILE ?= local
-CORES_OPTION = $(if $(filter local,$(PROFILE)),--cores,--local-cores)
-# Snakemake's executor for a cluster is a package of its own.
-EXECUTOR = $(if $(filter local,$(PROFILE)),,$(VENV)/.executor-$(PROFILE))
+CORES_OPTION = $(if $(EXECUTOR),--local-cores,--cores)
+# Snakemake's executor for a cluster is a package of its own; the profile names it.
+EXECUTOR = $(patsubst %,$(VENV)/.executor-%,$(shell sed -n 's/^executor: *//p' workflow/profiles/$(PROFILE)/profile.yaml))
 # Targets follow a --, or they are taken for more configuration files.
 SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/$(PROFILE) $(CORES_OPTION) $(CORES) \
 	--configfile workflow/config/$(RUN).yaml
@@ -23,7 +23,7 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e '.[dev]'
 	touch $@
 
-# The executor's version is an extra of this package, which pip finds out of its metadata.
+# Its version is an extra of this package, which is installed by now.
 $(VENV)/.executor-%: $(VENV)/.installed
 	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
 	touch $@
