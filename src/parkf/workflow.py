@@ -20,8 +20,6 @@ SCHEMES = {
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 _SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
 _NOT_TRAINING = ("run", "misalignment", "signals", "likeness", "fits")
-# Of the step with most, from layer to layer of the VELO, at the pile-up of Run 3.
-_ROWS_A_CROSSING = 1150
 _FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
 
 
@@ -113,23 +111,6 @@ class Run:
     def events(self, sample: str) -> int:
         """Bunch crossings of a sample."""
         return int(self._config["events"][sample.split("_")[0]])
-
-    def size(self, sample: str) -> int:
-        """Events of a sample: crossings, or the one in ten of a signal's collisions that give tracks."""
-        purpose = sample.removeprefix("matched-").split("_")[0]
-        if purpose in ("jpsi", "d0"):
-            return int(self._config["signals"]["collisions"]) // 10
-        return int(self._config["events"]["training" if purpose == "training" else "validation"])
-
-    def sizes(self, *purposes: str) -> int:
-        """Return the sum of :meth:`size` over all samples for these purposes."""
-        return sum(self.size(sample) for purpose in purposes for sample in self.samples(purpose))
-
-    @property
-    def rows(self) -> int:
-        """Rows of the largest step dataset, at most."""
-        most = int(self._config["training"]["max_rows"])
-        return min(most, _ROWS_A_CROSSING * self.sizes("training")) if self.simulates_datasets else most
 
     def polarity(self, sample: str) -> int:
         """+1 for MagUp, -1 for MagDown."""

@@ -15,8 +15,6 @@ if RUN.simulates_datasets:
             max_rows=RUN["training"]["max_rows"],
             code=code("parkf/datasets", "parkf/transport", *TRANSPORT_KERNEL),
         threads: 2
-        resources:
-            **needs(COSTS, "datasets", RUN.sizes("training")),
         log:
             f"{RESULTS}/logs/datasets.log",
         benchmark:

@@ -38,8 +38,6 @@ rule matched_candidates:
         polarity=lambda w: RUN.polarity(w.sample),
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
     threads: 2
-    resources:
-        **needs(COSTS, "candidates", lambda w: RUN.size(w.sample)),
     log:
         f"{RESULTS}/logs/candidates-matched-{{sample}}.log",
     shell:

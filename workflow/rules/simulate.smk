@@ -13,8 +13,6 @@ rule field:
         outside=RUN["field"]["outside"],
         interpolation=RUN["field"]["interpolation"],
         code=code("parkf/detector/field.py", "kernel/transport/field.hpp"),
-    resources:
-        **needs(COSTS, "field", 1),
     log:
         f"{RESULTS}/logs/field.log",
     benchmark:
@@ -43,8 +41,6 @@ rule generate:
         # Not the code that writes tables: files of another making hold the same particles.
         table=PARTICLES.content,
     threads: 2
-    resources:
-        **needs(COSTS, "generate", lambda w: RUN.size(w.sample)),
     log:
         f"{RESULTS}/logs/generate-{{sample}}.log",
     benchmark:
@@ -74,8 +70,6 @@ rule generate_signal:
         # Not the code that writes tables: files of another making hold the same particles.
         table=PARTICLES.content,
     threads: 2
-    resources:
-        **needs(COSTS, "generate_signal", RUN["signals"]["collisions"]),
     log:
         f"{RESULTS}/logs/generate-{{signal}}_{{polarity}}.log",
     benchmark:
@@ -108,8 +102,6 @@ rule simulate:
             *TRANSPORT_KERNEL,
         ),
     threads: 2
-    resources:
-        **needs(COSTS, "simulate", lambda w: RUN.size(w.sample)),
     log:
         f"{RESULTS}/logs/{{product}}-{{sample}}.log",
     benchmark:
@@ -131,8 +123,6 @@ rule misalign:
         mat=RUN["misalignment"]["scifi_mat"],
         seed=RUN["seed"],
         code=code("parkf/simulation/misalignment.py", "parkf/simulation/randomness.py"),
-    resources:
-        **needs(COSTS, "misalign", RUN["events"]["validation"]),
     log:
         f"{RESULTS}/logs/misalign-{{polarity}}.log",
     shell:
@@ -151,8 +141,6 @@ rule candidates:
         polarity=lambda w: RUN.polarity(w.sample),
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
     threads: 2
-    resources:
-        **needs(COSTS, "candidates", lambda w: RUN.size(w.sample)),
     log:
         f"{RESULTS}/logs/candidates-{{sample}}.log",
     benchmark:

@@ -31,8 +31,6 @@ rule table:
         forms=RUN["forms"],
         code=code("parkf/steps/magnet.py", "parkf/training/magnet_table", "parkf/transport", *TRANSPORT_KERNEL),
     threads: 2
-    resources:
-        **needs(COSTS, "table", RUN["training"]["rays"]),
     log:
         f"{RESULTS}/logs/table.log",
     benchmark:
@@ -55,8 +53,6 @@ rule train:
         forms=RUN["forms"],
         formula=lambda w: STEPS[w.step].formula_hash(),
         code=code("parkf/training", "parkf/codegen"),
-    resources:
-        **needs(COSTS, "train", RUN.rows),
     log:
         f"{RESULTS}/logs/train-{{step}}.log",
     benchmark:
@@ -105,8 +101,6 @@ rule accuracy:
     params:
         folder=f"{RESULTS}/set",
         code=code("parkf/training"),
-    resources:
-        **needs(COSTS, "accuracy", RUN.rows),
     log:
         f"{RESULTS}/logs/accuracy.log",
     benchmark:

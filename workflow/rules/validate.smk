@@ -16,8 +16,6 @@ rule fit:
         precision=lambda w: RUN.precision(w.fit),
         code=code("parkf/kalman", "parkf/codegen", "kernel"),
     threads: 2
-    resources:
-        **needs(COSTS, "fit", lambda w: RUN.size(w.sample)),
     log:
         f"{RESULTS}/logs/fit-{{fit}}-{{sample}}.log",
     benchmark:
@@ -38,8 +36,6 @@ rule fit_full:
     params:
         code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", *TRANSPORT_KERNEL),
     threads: 2
-    resources:
-        **needs(COSTS, "fit_full", lambda w: RUN.size(w.sample)),
     log:
         f"{RESULTS}/logs/fit-full-{{sample}}.log",
     benchmark:
@@ -65,8 +61,6 @@ rule validate:
         signals=SIGNALS,
         fits=RUN["fits"]["of"],
         code=code("parkf/validation", "parkf/kalman/fitted.py"),
-    resources:
-        **needs(COSTS, "validate", RUN.sizes("validation", "misaligned", "jpsi", "d0")),
     log:
         f"{RESULTS}/logs/validate.log",
     benchmark:
@@ -87,8 +81,7 @@ rule throughput:
     params:
         folder=f"{RESULTS}/set",
         code=code("parkf/kalman", "parkf/codegen", "kernel", "parkf/validation/throughput.py"),
-    # All cores of this machine; a cluster has no such number, and its profile sets one.
-    threads: workflow.resource_settings.cores or 2
+    threads: workflow.cores or 2
     log:
         f"{RESULTS}/logs/throughput.log",
     shell:
