@@ -12,6 +12,7 @@ from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.steps import FORMS
 from parkf.tables import PARTICLES, STEP_DATA
+from parkf.usage import VARIABLE
 from parkf.workflow import SCHEMES, Run, load_config
 
 if not config:
@@ -19,11 +20,27 @@ if not config:
     configfile: "workflow/config/default.yaml"
 
 
-# Jobs run the `parkf` that this Snakemake was installed with, whatever else the PATH offers.
-shell.prefix(f"set -euo pipefail; export PATH={Path(sys.executable).parent}:$PATH; ")
+# Jobs run the `parkf` that this Snakemake was installed with, whatever else the PATH offers. Every log ends with
+# what its job took, for stages.json.
+shell.prefix(f"set -euo pipefail; export PATH={Path(sys.executable).parent}:$PATH {VARIABLE}=1; ")
+
+
+# Chunks of each sample that are jobs of their own: `set-scatter` in a profile, or on the command line, says how
+# many. Nothing but the names of files depends on it.
+scattergather:
+    training=1,
+    validation=1,
+    signals=1,
+
 
 PROJECT = Path(workflow.basedir)
-RUN = Run(load_config(config, PROJECT / "workflow/schemas/config.schema.json", Path.cwd()))
+RUN = Run(
+    load_config(config, PROJECT / "workflow/schemas/config.schema.json", Path.cwd()),
+    {
+        name: len(getattr(gather, name)("{scatteritem}"))
+        for name in ("training", "validation", "signals")
+    },
+)
 RESULTS = f"results/{RUN.name}"
 STEPS = FORMS[RUN["forms"]].steps
 SOURCE = PROJECT / "src"
@@ -35,8 +52,14 @@ COSTS = load_costs(PROJECT / COSTS_FILE)
 name_endings()
 
 
+# Samples in one chunk: hits of another simulation, and candidates by truth.
+OTHERS = ("lhcb", "matched-lhcb", "matched-validation")
+
+
 wildcard_constraints:
     sample=r"(matched-)?(training|validation|misaligned|jpsi|d0|lhcb)_(up|down)",
+    # A sample, or one chunk of it.
+    chunk=RUN.pattern("training", "validation", "misaligned", "jpsi", "d0", *OTHERS),
     step="|".join(STEPS),
     fit="|".join(SCHEMES),
 
@@ -63,6 +86,7 @@ rule all:
 
 
 include: "workflow/rules/simulate.smk"
+include: "workflow/rules/gather.smk"
 include: "workflow/rules/datasets.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/validate.smk"

@@ -58,6 +58,7 @@ def through_the_detector(field: FieldMap, states: np.ndarray) -> None:
         "px": p * states[:, 2] / norm,
         "py": p * states[:, 3] / norm,
         "pz": p / norm,
+        "z_end": np.full(len(p), np.inf),
     }
     geometry = load_geometry(ROOT / "data/geometry/run3.yaml")
     begin = time.perf_counter()

@@ -1,8 +1,11 @@
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from parkf.errors import ParkfError
 from parkf.tables import CANDIDATES, PARTICLES, STATES, STEP_DATA
@@ -48,6 +51,41 @@ def test_an_interrupted_writer_leaves_nothing(tmp_path):
         writer.write_table(_one_row(STATES))
         raise RuntimeError("killed half-way")
     assert list(tmp_path.iterdir()) == []
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pieces=st.lists(st.integers(0, 60), max_size=12))
+def test_bytes_do_not_depend_on_the_pieces_that_rows_come_in(tmp_path, pieces):
+    table = replace(CANDIDATES, rows_in_group=50)
+    count = sum(pieces)
+    random = np.random.default_rng(count)
+    columns = [
+        pa.FixedSizeListArray.from_arrays(
+            random.normal(size=count * kind.list_size).astype(np.float32), kind.list_size
+        )
+        if pa.types.is_fixed_size_list(kind)
+        else pa.array(random.integers(0, 100, count)).cast(kind)
+        for _, kind in table.columns
+    ]
+    rows = pa.Table.from_arrays(columns, schema=table.schema)
+    with table.writer(tmp_path / "at_once.parquet") as writer:
+        writer.write_table(rows)
+    with table.writer(tmp_path / "pieces.parquet") as writer:
+        for begin, length in zip(np.cumsum([0, *pieces]), pieces, strict=False):
+            writer.write_table(rows.slice(begin, length))
+    assert (tmp_path / "at_once.parquet").read_bytes() == (tmp_path / "pieces.parquet").read_bytes()
+    file = table.open(tmp_path / "pieces.parquet")
+    assert file.read().equals(rows)
+    groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+    assert groups == [50] * (count // 50) + ([count % 50] if count % 50 else [])
+
+
+def test_a_flush_ends_a_row_group(tmp_path):
+    with STATES.writer(tmp_path / "rows.parquet") as writer:
+        for _ in range(2):
+            writer.write_table(_one_row(STATES))
+            writer.flush()
+    assert STATES.open(tmp_path / "rows.parquet").num_row_groups == 2
 
 
 def test_content_says_what_is_in_a_file_and_nothing_of_how():

@@ -61,6 +61,7 @@ def propagate(
     planes: NDArray[np.float64],
     tolerance: float,
     threads: int,
+    build: str = "",
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]: ...
 def propagate_with_jacobian(
     field: Field,
@@ -89,5 +90,10 @@ def track_through(
     tolerance: float,
     least_momentum: float,
     steepest: float,
+    fewest_planes: int,
+    velo_end: float,
+    last_plane: int,
     threads: int,
+    build: str = "",
 ) -> dict[str, NDArray[Any]]: ...
+def builds() -> list[str]: ...

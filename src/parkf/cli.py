@@ -5,8 +5,9 @@ import sys
 
 import typer
 
-from parkf.commands import fitting, outcome, params, proof, simulation, training
+from parkf.commands import datasets, fitting, outcome, params, proof, simulation, training
 from parkf.errors import ParkfError
+from parkf.usage import Meter
 
 app = typer.Typer(
     help="Train, prove and publish the parameters of LHCb's Parameterised Kalman Filter.",
@@ -14,13 +15,14 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for part in (simulation, training, fitting, proof, outcome):
+for part in (simulation, datasets, training, fitting, proof, outcome):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 
 
 def main() -> None:
     """Run the command line; a problem that users can solve is one message and exit code 1."""
+    meter = Meter()
     # Sums in another order give other last bits: linear algebra stays on one core, whatever a scheduler says.
     os.environ.update({f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")})
     try:
@@ -28,6 +30,8 @@ def main() -> None:
     except ParkfError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
+    finally:
+        meter.report()
 
 
 if __name__ == "__main__":

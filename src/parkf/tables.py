@@ -2,11 +2,14 @@
 
 Units: mm, rad, MeV, 1/MeV, elementary charges. A table carries its schema's name and version in the file's
 metadata; a reader refuses another one. Columns that hold several hits are fixed-size lists padded with NaN.
+
+A file's row groups have so many rows as its table says, whatever pieces it was written in: its bytes depend
+on its rows alone, and readers and writers hold one row group in memory, not the file.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,13 +27,62 @@ def _hits(slots: int) -> pa.DataType:
     return pa.list_(pa.float32(), slots)
 
 
+class RowGroupWriter:
+    """Writes rows that come in pieces of any length in row groups of one length.
+
+    Parameters
+    ----------
+    file : pyarrow.parquet.ParquetWriter
+        Takes the row groups.
+    length : int
+        Rows in a row group; the last before a :meth:`flush` may have fewer.
+    """
+
+    def __init__(self, file: pq.ParquetWriter, length: int) -> None:
+        self._file = file
+        self._length = length
+        self._pending: list[pa.Table] = []
+        self._count = 0
+
+    def write_table(self, rows: pa.Table) -> None:
+        """Add rows."""
+        self._pending.append(rows)
+        self._count += rows.num_rows
+        if self._count >= self._length:
+            waiting = pa.concat_tables(self._pending)
+            whole = self._count - self._count % self._length
+            for begin in range(0, whole, self._length):
+                self._write(waiting.slice(begin, self._length))
+            # A copy: a slice would keep all of the rows in memory.
+            rest = waiting.slice(whole)
+            self._pending, self._count = (
+                [rest.take(pa.array(range(rest.num_rows), pa.int64()))],
+                rest.num_rows,
+            )
+
+    def write_batch(self, rows: pa.RecordBatch) -> None:
+        """Add rows."""
+        self.write_table(pa.Table.from_batches([rows]))
+
+    def flush(self) -> None:
+        """Write the rows that wait, so that the next begin a row group."""
+        if self._count:
+            self._write(pa.concat_tables(self._pending))
+        self._pending, self._count = [], 0
+
+    def _write(self, rows: pa.Table) -> None:
+        # In one piece: where pages end must not depend on how the rows came.
+        self._file.write_table(rows.combine_chunks(), row_group_size=self._length)
+
+
 @dataclass(frozen=True)
 class Table:
-    """A named, versioned Parquet schema."""
+    """A named, versioned Parquet schema, and how many rows a row group of its files has."""
 
     name: str
     version: int
     columns: tuple[tuple[str, pa.DataType], ...]
+    rows_in_group: int = 1 << 17
 
     @property
     def schema(self) -> pa.Schema:
@@ -45,10 +97,10 @@ class Table:
 
     def with_columns(self, columns: tuple[tuple[str, pa.DataType], ...]) -> "Table":
         """Return the table with more columns, which readers of this one pass over."""
-        return Table(self.name, self.version, self.columns + columns)
+        return replace(self, columns=self.columns + columns)
 
     @contextmanager
-    def writer(self, path: Path, made_with: Mapping[str, str] | None = None) -> Iterator[pq.ParquetWriter]:
+    def writer(self, path: Path, made_with: Mapping[str, str] | None = None) -> Iterator[RowGroupWriter]:
         """Open a chunked writer; the file appears under its name when the block succeeds.
 
         Parameters
@@ -58,11 +110,22 @@ class Table:
             Goes into the file's metadata.
         """
         metadata = {**self.schema.metadata, **(made_with or {})}
+        schema = self.schema.with_metadata(metadata)
+        # Floating-point numbers rarely repeat: their bytes, sorted by significance, take less room and time.
+        split = [name for name, kind in self.columns if pa.types.is_floating(_element(kind))]
         with (
             replacing(path) as temporary,
-            pq.ParquetWriter(temporary, self.schema.with_metadata(metadata), compression="zstd") as writer,
+            pq.ParquetWriter(
+                temporary,
+                schema,
+                compression="zstd",
+                use_dictionary=[name for name, _ in self.columns if name not in split],
+                use_byte_stream_split=[_leaf(schema.field(name)) for name in split],
+            ) as file,
         ):
+            writer = RowGroupWriter(file, self.rows_in_group)
             yield writer
+            writer.flush()
 
     def open(self, path: Path) -> pq.ParquetFile:
         """Open a file of this table for chunked reading.
@@ -73,7 +136,8 @@ class Table:
             When the file is missing, no Parquet, of another table or version, or lacks a column.
         """
         try:
-            file = pq.ParquetFile(existing(path))
+            # What is read ahead stays in memory until the file is closed.
+            file = pq.ParquetFile(existing(path), pre_buffer=False)
         except pa.ArrowInvalid as error:
             raise ParkfError(f"{path}: not a Parquet file: {error}") from error
         got = (file.schema_arrow.metadata or {}).get(b"parkf.table", b"(no name)").decode()
@@ -88,6 +152,15 @@ class Table:
                     f"{path}: column '{name}' has type {file.schema_arrow.field(index).type}, expected {kind}"
                 )
         return file
+
+
+def _element(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_fixed_size_list(kind) else kind
+
+
+def _leaf(field: pa.Field) -> str:
+    """Path of a column's numbers inside the file."""
+    return f"{field.name}.list.element" if pa.types.is_fixed_size_list(field.type) else field.name
 
 
 _STATE = ("x", "y", "tx", "ty")
@@ -183,6 +256,7 @@ CANDIDATES = Table(
         ("particle", pa.int32()),  # the one with most hits, -1 if noise
         ("purity", pa.float32()),  # its share of the hits; below 0.7 the candidate is a ghost
     ),
+    rows_in_group=1 << 14,
 )
 
 STEP_DATA = Table(

@@ -7,6 +7,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
+from parkf.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
 from parkf.errors import ParkfError
 
 # Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set. The one in
@@ -20,6 +21,8 @@ SCHEMES = {
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 _SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
 _NOT_TRAINING = ("run", "misalignment", "signals", "likeness", "fits")
+NOTHING = r"(?!)"
+"""A regular expression that nothing matches."""
 _FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
 
 
@@ -59,10 +62,13 @@ class Run:
     ----------
     config : dict
         From :func:`load_config`.
+    widths : mapping of str to int, optional
+        Chunks wanted of each sample for ``training``, for ``validation`` and of ``signals``; one by default.
     """
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: dict[str, Any], widths: Mapping[str, int] | None = None) -> None:
         self._config = config
+        self._widths = widths or {}
 
     def __getitem__(self, key: str) -> Any:
         return self._config[key]
@@ -110,18 +116,64 @@ class Run:
 
     def events(self, sample: str) -> int:
         """Bunch crossings of a sample."""
-        return int(self._config["events"][sample.split("_")[0]])
+        return int(self._config["events"][self.purpose(sample)])
 
-    def polarity(self, sample: str) -> int:
+    def ranges(self, sample: str) -> list[range]:
+        """Crossings, of a signal collisions, of each chunk of a sample; what others made is one chunk."""
+        purpose = self.purpose(sample)
+        if purpose in ("jpsi", "d0"):
+            collisions = int(self._config["signals"]["collisions"])
+            return chunk_ranges(collisions, BLOCK_COLLISIONS, self._widths.get("signals", 1))
+        if purpose == "misaligned":
+            purpose = "validation"
+        if purpose in ("training", "validation"):
+            return chunk_ranges(self.events(purpose), BLOCK_EVENTS, self._widths.get(purpose, 1))
+        # Candidates by truth and hits of another simulation.
+        return [range(1)]
+
+    def chunks(self, sample: str) -> dict[str, range]:
+        """Name and range of each chunk of a sample, in order."""
+        ranges = self.ranges(sample)
+        return dict(zip(chunk_names(sample, len(ranges)), ranges, strict=True))
+
+    def chunk(self, name: str) -> range:
+        """Crossings or collisions of one chunk."""
+        return self.chunks(self.sample(name))[name]
+
+    @staticmethod
+    def sample(chunk: str) -> str:
+        """Sample of a chunk."""
+        return chunk.split("/")[0]
+
+    @staticmethod
+    def purpose(chunk: str) -> str:
+        """Say what a chunk's sample is for: all of its name but the polarity."""
+        return chunk.rsplit("_", 1)[0]
+
+    def pattern(self, *purposes: str) -> str:
+        """Regular expression for the names of the chunks of samples for these purposes."""
+        names = []
+        for sample in (sample for purpose in purposes for sample in self.samples(purpose)):
+            count = len(self.ranges(sample))
+            names.append(sample if count == 1 else rf"{sample}/\d+-of-{count}")
+        return "|".join(names) or NOTHING
+
+    def split_samples(self, *purposes: str) -> str:
+        """Regular expression for samples for these purposes that are several chunks."""
+        samples = (sample for purpose in purposes for sample in self.samples(purpose))
+        return "|".join(sample for sample in samples if len(self.ranges(sample)) > 1) or NOTHING
+
+    def polarity(self, chunk: str) -> int:
         """+1 for MagUp, -1 for MagDown."""
-        return {"up": +1, "down": -1}[sample.split("_")[1]]
+        return {"up": +1, "down": -1}[self.sample(chunk).split("_")[1]]
 
     def precision(self, fit: str) -> str:
         """Return the number type that a fit computes in."""
         return "float64" if fit == "parkf_float64" else str(self._config["fits"]["precision"])
 
-    def seed(self, sample: str) -> int:
-        """Seed of a sample: no two samples, and no two runs' seeds, share one."""
+    def seed(self, chunk: str) -> int:
+        """Seed of a chunk's sample: no two samples, and no two runs' seeds, share one."""
+        sample = self.sample(chunk)
         if sample in _SIGNALS:
             return _FIRST_SIGNAL_SEED + len(_SIGNALS) * int(self._config["seed"]) + _SIGNALS.index(sample)
         return len(_SAMPLES) * int(self._config["seed"]) + _SAMPLES.index(sample)

@@ -1,3 +1,4 @@
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -6,9 +7,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from parkf.datasets import build_step_datasets, check_dataset
+from parkf.datasets import build_rows, check_dataset, draw, find_thresholds, gather_rows
 from parkf.datasets.checks import FEWEST_ROWS
-from parkf.datasets.legs import SETS
+from parkf.datasets.legs import SETS, TOGETHER
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import Z_IN, load_geometry
 from parkf.errors import ParkfError
@@ -47,16 +48,41 @@ def samples(tmp_path_factory):
 
 
 def _build(samples, folder, max_rows=400_000, threads=2):
-    build_step_datasets(
-        samples.particles,
-        samples.states,
-        folder,
-        geometry=samples.geometry,
-        field=samples.field,
-        max_rows=max_rows,
-        threads=threads,
-    )
+    """Datasets of all samples: lottery, thresholds, rows of each, gathered."""
+    chunks = list(zip(samples.particles, samples.states, strict=True))
+    beam, thresholds = samples.geometry.beam, folder / "thresholds.json"
+    draws = [folder / f"draws/{number}.npz" for number in range(len(chunks))]
+    for path, (particles, states) in zip(draws, chunks, strict=True):
+        draw(particles, states, path, beam=beam, max_rows=max_rows)
+    find_thresholds(draws, thresholds, max_rows=max_rows)
+    for number, (particles, states) in enumerate(chunks):
+        build_rows(
+            particles,
+            states,
+            thresholds,
+            folder / f"rows/{number}",
+            beam=beam,
+            field=samples.field,
+            threads=threads,
+        )
+    for step in STEPS:
+        parts = [folder / f"rows/{number}/{step}.parquet" for number in range(len(chunks))]
+        gather_rows(parts, folder / f"{step}.parquet", step)
     return folder
+
+
+def _cut(samples, bounds, folder):
+    """Cut the samples into chunks, at these numbers of events."""
+    cut = SimpleNamespace(**vars(samples) | {"particles": [], "states": []})
+    for name, table in (("particles", PARTICLES), ("states", STATES)):
+        for path in getattr(samples, name):
+            rows = table.open(path).read()
+            event = rows["event"].to_numpy()
+            for begin, end in pairwise(bounds):
+                getattr(cut, name).append(folder / f"{path.stem}-{begin}.parquet")
+                with table.writer(getattr(cut, name)[-1]) as writer:
+                    writer.write_table(rows.filter((event >= begin) & (event < end)))
+    return cut
 
 
 @pytest.fixture(scope="module")
@@ -190,14 +216,39 @@ def test_threads_do_not_change_a_byte(samples, folder, tmp_path):
     assert all(sha256(tmp_path / f"{step}.parquet") == sha256(folder / f"{step}.parquet") for step in STEPS)
 
 
+@pytest.mark.parametrize("max_rows", [400_000, 4400])
+def test_chunks_do_not_change_a_byte(samples, tmp_path, max_rows):
+    whole = _build(samples, tmp_path / "whole", max_rows)
+    chunks = _build(_cut(samples, (0, 50, 100, 120), tmp_path), tmp_path / "chunks", max_rows)
+    for step in STEPS:
+        assert sha256(chunks / f"{step}.parquet") == sha256(whole / f"{step}.parquet")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_row_group_holds_one_set_in_the_order_of_samples_and_tracks(folder, step):
+    file = STEP_DATA.open(folder / f"{step}.parquet")
+    sets = []
+    for number in range(file.num_row_groups):
+        rows = file.read_row_group(number).to_pandas()
+        sets.append(set(rows.set // TOGETHER.get(step, 1)))
+        # Both polarities were simulated, up first.
+        assert (rows.polarity.diff().dropna() <= 0).all()
+        assert (rows.groupby("polarity").event.diff().dropna() >= 0).all()
+    assert sets == [{number} for number in range(SETS[step] // TOGETHER.get(step, 1))]
+
+
+def test_parts_with_sets_in_any_order_are_not_gathered(datasets, tmp_path):
+    with STEP_DATA.writer(tmp_path / "mixed.parquet") as writer:
+        writer.write_table(pa.Table.from_pandas(datasets["UT"], STEP_DATA.schema, preserve_index=False))
+    with pytest.raises(ParkfError, match=r"mixed\.parquet: sets 0 to 5 in row group 0, expected one set"):
+        gather_rows([tmp_path / "mixed.parquet"], tmp_path / "UT.parquet", "UT")
+
+
 def test_files_that_do_not_belong_together_are_refused(samples, tmp_path):
     other = tmp_path / "particles.parquet"
     columns = shoot(events=120, per_event=3, seed=1)
     with PARTICLES.writer(other) as writer:
         writer.write_table(pa.table(columns, schema=PARTICLES.schema))
-    arguments = {"geometry": samples.geometry, "field": samples.field, "max_rows": 1000}
     with pytest.raises(ParkfError, match=r"particle 3 of event 0 .* is missing"):
-        build_step_datasets([other], samples.states[:1], tmp_path / "out", **arguments)
-    with pytest.raises(ParkfError, match="expected as many"):
-        build_step_datasets([other], [], tmp_path / "out", **arguments)
+        draw(other, samples.states[0], tmp_path / "out/draws.npz", beam=samples.geometry.beam, max_rows=1000)
     assert not list(tmp_path.glob("out/*"))

@@ -1,3 +1,6 @@
+import tracemalloc
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -34,8 +37,8 @@ def _dataset(rows=400):
 
 def _write(path, columns):
     arrays = {name: columns[name].astype(kind.to_pandas_dtype()) for name, kind in STEP_DATA.columns}
-    with STEP_DATA.writer(path) as writer:
-        writer.write_table(pa.table(arrays, schema=STEP_DATA.schema), row_group_size=150)
+    with replace(STEP_DATA, rows_in_group=150).writer(path) as writer:
+        writer.write_table(pa.table(arrays, schema=STEP_DATA.schema))
     return path
 
 
@@ -94,6 +97,41 @@ def test_a_duplicate_names_both_rows(tmp_path):
         columns[name][333] = columns[name][20]
     with pytest.raises(ParkfError, match="rows 20 and 333"):
         check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
+
+
+@pytest.mark.parametrize("rows_of_file", [7, 1 << 20])
+def test_duplicates_meet_in_whichever_scratch_file(tmp_path, monkeypatch, rows_of_file):
+    monkeypatch.setattr("parkf.datasets.duplicates.ROWS_OF_FILE", rows_of_file)
+    columns = _dataset()
+    assert check_dataset(_write(tmp_path / "sound.parquet", columns), "VUT") == 400
+    for name in ("event", "particle", "polarity"):
+        columns[name][333] = columns[name][20]
+    with pytest.raises(ParkfError, match="rows 20 and 333"):
+        check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
+
+
+def test_equal_hashes_alone_are_no_duplicate(tmp_path, monkeypatch):
+    monkeypatch.setattr("parkf.datasets.duplicates._hash", lambda rows: np.zeros(len(rows), np.uint64))
+    columns = _dataset()
+    assert check_dataset(_write(tmp_path / "sound.parquet", columns), "VUT") == 400
+    columns["z0"][[5, 6]] = 0.0, -0.0
+    for name in ("event", "particle", "polarity"):
+        columns[name][6] = columns[name][5]
+    with pytest.raises(ParkfError, match="rows 5 and 6"):
+        check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
+
+
+def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("parkf.datasets.duplicates.ROWS_OF_FILE", 2000)
+    monkeypatch.setattr("parkf.datasets.checks._BATCH", 2000)
+    peaks = []
+    for rows in (10_000, 80_000):
+        path = _write(tmp_path / f"{rows}.parquet", _dataset(rows))
+        tracemalloc.start()
+        check_dataset(path, "VUT")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
 
 
 def test_a_set_without_rows_is_refused(tmp_path):

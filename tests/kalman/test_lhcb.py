@@ -10,7 +10,8 @@ from parkf.kalman import fit_file_full
 from parkf.simulation.foreign import import_hits
 from parkf.simulation.pattern import find_candidates
 from parkf.validation.measure import measure
-from parkf.validation.sample import Files, load_sample
+from parkf.validation.sample import load_sample
+from parkf.validation.truth import Files
 
 ROOT = Path(__file__).parents[2]
 LHCB = ROOT / "../shared/data/lhcb_fullsim"
@@ -25,7 +26,7 @@ def test_momenta_of_lhcbs_simulation_come_out_right(tmp_path):
     import_hits(LHCB / "hits.parquet", LHCB / "tracks.parquet", hits_to=hits, particles_to=particles)
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, workers=2, matched=True)
     fit_file_full(candidates, fitted, geometry=geometry, field=field, threads=2)
-    figures = measure(load_sample([Files(particles, candidates, fitted)]))
+    figures = measure(load_sample([Files([particles], [candidates], [fitted])]))
     assert figures["counts"] == {"tracks": 612, "failed": 0}
     (middle,) = (entry for entry in figures["momentum"] if entry["p_min"] == 5.0)
     # The bending power of the field is known to 3e-4, the loss of energy to a tenth.

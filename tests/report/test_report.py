@@ -1,19 +1,41 @@
+import os
+
 import pytest
 
 from parkf.errors import ParkfError
 from parkf.report.stages import collect_stages
 
-HEAD = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
+
+def write(path, cpu_s, peak_mb, at=1000):
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text(f'some words\nparkf usage: {{"wall_s": 2.0, "cpu_s": {cpu_s}, "peak_mb": {peak_mb}}}\n')
+    os.utime(path, (at, at))
 
 
 def test_stages_are_read_and_summed(tmp_path):
-    (tmp_path / "table.tsv").write_text(HEAD + "30.5\t0:00:30\t1409.0\t0\t0\t0\t0\t0\t150\t45.0\n")
-    # What ends at once has no memory figure.
-    (tmp_path / "validate.tsv").write_text(HEAD + "0.4\t0:00:00\tNA\tNA\tNA\tNA\tNA\tNA\t0\t0.3\n")
+    write(tmp_path / "table.log", 45.0, 1409.0)
+    write(tmp_path / "train-T/1-of-2.log", 7.0, 210.0)
+    write(tmp_path / "train-T/2-of-2.log", 9.0, 230.0)
+    write(tmp_path / "train-T/join.log", 1.0, 120.0)
+    (tmp_path / "publish.log").write_text("no such line\n")
     content = collect_stages(tmp_path)
-    assert content["stages"]["table"] == {"wall_s": 30.5, "cpu_s": 45.0, "peak_mb": 1409.0}
-    assert content["stages"]["validate"]["peak_mb"] == 0
-    assert content["total_cpu_s"] == pytest.approx(45.3)
+    assert content["stages"] == {
+        "table": {"wall_s": 2.0, "cpu_s": 45.0, "peak_mb": 1409.0, "jobs": 1},
+        "train-T": {"wall_s": 6.0, "cpu_s": 17.0, "peak_mb": 230.0, "jobs": 3},
+    }
+    assert content["total_cpu_s"] == pytest.approx(62.0)
     assert content["peak_mb"] == 1409.0
-    with pytest.raises(ParkfError, match="no benchmark files"):
-        collect_stages(tmp_path / "elsewhere")
+
+
+def test_parts_of_an_earlier_cut_do_not_count(tmp_path):
+    for part in range(1, 5):
+        write(tmp_path / f"train-T/{part}-of-4.log", 4.0, 200.0, at=1000)
+    for part in range(1, 3):
+        write(tmp_path / f"train-T/{part}-of-2.log", 8.0, 200.0, at=2000)
+    assert collect_stages(tmp_path)["stages"]["train-T"]["cpu_s"] == 16.0
+
+
+def test_logs_that_say_nothing_are_refused(tmp_path):
+    (tmp_path / "table.log").write_text("")
+    with pytest.raises(ParkfError, match="no log with a line 'parkf usage'"):
+        collect_stages(tmp_path)

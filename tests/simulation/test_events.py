@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -13,8 +15,8 @@ def _write(path, events, rows_per_group):
     columns = {name: np.zeros(len(events), kind.to_pandas_dtype()) for name, kind in HITS.columns}
     columns["event"] = np.asarray(events, np.int32)
     columns["x"] = np.arange(len(events), dtype=float)
-    with HITS.writer(path) as writer:
-        writer.write_table(pa.table(columns, schema=HITS.schema), row_group_size=rows_per_group)
+    with replace(HITS, rows_in_group=rows_per_group).writer(path) as writer:
+        writer.write_table(pa.table(columns, schema=HITS.schema))
 
 
 @settings(max_examples=30, deadline=None)

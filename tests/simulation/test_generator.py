@@ -29,6 +29,16 @@ def test_another_seed_gives_other_events_and_fewer_events_the_same_first_chunk(
     assert not np.array_equal(pd.read_parquet(other).px.to_numpy()[:50], first.px.to_numpy()[:50])
 
 
+def test_a_range_of_events_is_the_same_part_of_the_sample(tmp_path, geometry, collisions):
+    part = tmp_path / "part.parquet"
+    arguments = {"beam": geometry.beam, "seed": 3, "pile_up": 5.5, "workers": 2}
+    generate(part, first=EVENTS_PER_CHUNK, events=EVENTS_PER_CHUNK, **arguments)
+    expected = collisions.particles[collisions.particles.event >= EVENTS_PER_CHUNK].reset_index(drop=True)
+    assert pd.read_parquet(part).equals(expected)
+    with pytest.raises(ParkfError, match="first: got 10, expected a multiple of 25"):
+        generate(tmp_path / "other.parquet", first=10, events=5, **arguments)
+
+
 def test_particles_are_numbered_from_zero_in_each_event(collisions):
     for _, event in collisions.particles.groupby("event"):
         assert np.array_equal(event.particle, np.arange(len(event)))

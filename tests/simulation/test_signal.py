@@ -1,10 +1,13 @@
 """Signal decays."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.simulation.signal import DECAYS, generate_signal
+from parkf.simulation.decays import DECAYS
+from parkf.simulation.signal import COLLISIONS_PER_CHUNK, generate_signal
 from parkf.tables import PARTICLES
 
 
@@ -14,7 +17,10 @@ def test_pairs_have_the_mass_of_their_mother(tmp_path, geometry, signal, kinds):
     pairs = generate_signal(path, signal=signal, beam=geometry.beam, number=600, seed=3, workers=2)
     rows = PARTICLES.open(path).read().to_pandas()
     assert len(rows) == 2 * pairs
-    assert np.array_equal(rows.event, np.arange(2 * pairs) // 2)
+    # Dense in a chunk, so that a number does not depend on other chunks.
+    for first in (0, COLLISIONS_PER_CHUNK):
+        events = rows.event[(rows.event >= first) & (rows.event < first + COLLISIONS_PER_CHUNK)]
+        assert np.array_equal(events, first + np.arange(len(events)) // 2)
     assert pairs > 10
     assert set(rows.pdg_id.abs()) == kinds
     rows["energy"] = np.sqrt(rows.px**2 + rows.py**2 + rows.pz**2 + rows.mass**2)
@@ -24,6 +30,17 @@ def test_pairs_have_the_mass_of_their_mother(tmp_path, geometry, signal, kinds):
     # Photons may be radiated.
     assert np.median(mass) == pytest.approx(DECAYS[signal].mass, abs=0.2)
     assert rows.groupby("event")[["x", "y", "z"]].nunique().max().max() == 1
+
+
+def test_a_range_of_collisions_is_the_same_part_of_the_sample(tmp_path, geometry):
+    common = {"signal": "d0", "beam": geometry.beam, "seed": 3, "workers": 2}
+    generate_signal(tmp_path / "whole.parquet", number=700, **common)
+    generate_signal(tmp_path / "part.parquet", first=COLLISIONS_PER_CHUNK, number=200, **common)
+    whole = pd.read_parquet(tmp_path / "whole.parquet")
+    expected = whole[whole.event >= COLLISIONS_PER_CHUNK].reset_index(drop=True)
+    assert pd.read_parquet(tmp_path / "part.parquet").equals(expected)
+    with pytest.raises(ParkfError, match="first: got 200, expected a multiple of 500"):
+        generate_signal(tmp_path / "other.parquet", first=200, number=500, **common)
 
 
 def test_same_seed_same_bytes_on_one_core_or_two(tmp_path, geometry):

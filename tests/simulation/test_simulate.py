@@ -2,10 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, Z_OUT
 from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.simulation.simulate import STATES_P_MIN, simulate
+from parkf.simulation.long_tracks import FEWEST_VELO_HITS, P_MIN
+from parkf.simulation.simulate import simulate
 from parkf.tables import FATES, HITS
 
 
@@ -54,10 +55,17 @@ def test_fates_tell_the_hardest_scattering(tmp_path, geometry, field, collisions
 
 def test_true_states_are_of_particles_worth_training_on(collisions):
     particles = collisions.particles.set_index(["event", "particle"])
-    of = particles.loc[pd.MultiIndex.from_frame(collisions.states[["event", "particle"]])]
-    assert (np.sqrt(of.px**2 + of.py**2 + of.pz**2) > STATES_P_MIN).all()
+    states = collisions.states
+    of = particles.loc[pd.MultiIndex.from_frame(states[["event", "particle"]])]
+    assert (np.sqrt(of.px**2 + of.py**2 + of.pz**2) > P_MIN).all()
     assert (of.pdg_id.abs() != 11).all()
-    assert (collisions.states.polarity == -1).all()
+    assert (states.polarity == -1).all()
+    assert (states.active | states.plane.isin([Z_IN, Z_OUT])).all()
+    tracks = states[states.active].groupby(["event", "particle"]).plane
+    assert (tracks.agg(lambda plane: (plane < VELO_PLANES.stop).sum()) >= FEWEST_VELO_HITS).all()
+    assert (tracks.max() == SCIFI_PLANES[-1]).all()
+    # As many as the experiment sees, and all of those that the hits call long.
+    assert 40 < tracks.ngroups / collisions.events < 75
 
 
 def test_tracks_end_where_particles_do(collisions):

@@ -12,7 +12,7 @@ from parkf.detector.field import FieldMap
 from parkf.errors import ParkfError
 from parkf.steps import FORMS, TABLE_SHAPE
 from parkf.steps.magnet import HEADER
-from parkf.training.magnet_table import load_table, train_table
+from parkf.training.magnet_table import load_table
 from parkf.training.magnet_table.band import Matrix, solve
 from parkf.training.magnet_table.form import (
     BINS_X,
@@ -30,6 +30,7 @@ from parkf.training.magnet_table.rays import Magnet, independent_rays, training_
 from parkf.training.magnet_table.solve import monomials, solve_grid
 from parkf.training.magnet_table.sums import BINS, DISTANCES, Rows, accumulate
 from parkf.training.magnet_table.table import MagnetTable
+from parkf.training.magnet_table.train import train_table
 
 BENDS = {"bendx": -29.5, "bendx_x2": -35.0, "bendx_y2": 310.0, "bendy_xy": -140.0}
 HEADERS = {name: make_header(forms.table, 2665.0, 7826.0, BENDS) for name, forms in FORMS.items()}

@@ -1,11 +1,25 @@
 """Rows on disk: none is lost, and memory holds a block of them."""
 
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
+import pytest
 from toy_steps import STEPS, draw, store, truth, write
 
-from parkf.training.rows import BLOCK, GROUPS, KEPT, group_of_particle, read_batches, store_sets
+from parkf.errors import ParkfError
+from parkf.tables import STEP_DATA
+from parkf.training.rows import (
+    BLOCK,
+    GROUPS,
+    KEPT,
+    group_of_particle,
+    read_batches,
+    scratch_bytes,
+    select,
+    store_sets,
+)
 
 
 def test_no_row_is_lost(tmp_path):
@@ -54,10 +68,53 @@ def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
     for count in (10_000, 100_000):
         path = write(draw("TFT", count, 1, truth("TFT")), tmp_path / f"{count}.parquet")
         tracemalloc.start()
-        (stored,) = store_sets(read_batches(path), 1, 1, tmp_path)
+        (stored,) = store_sets(read_batches(path), range(1), 1, tmp_path)
         stored.sample(1000)
         for _ in stored.blocks():
             pass
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_blocks_do_not_depend_on_how_rows_came(tmp_path):
+    rows = draw("TFT", 2 * BLOCK + 100, 1, truth("TFT"))
+    edges = [0, 10, BLOCK + 500, 2 * BLOCK + 100]
+    pieces = [select(rows, np.arange(low, high)) for low, high in pairwise(edges)]
+    (whole,), (pieced,) = (store_sets(batches, range(1), 1, tmp_path) for batches in ([rows], pieces))
+    assert len(whole) == len(pieced) == 2 * BLOCK + 100
+    assert [len(block["qop"]) for block in pieced.blocks()] == [BLOCK, BLOCK, 100]
+    for one, other in zip(whole.blocks(), pieced.blocks(), strict=True):
+        for name in KEPT:
+            np.testing.assert_array_equal(one[name], other[name])
+
+
+@pytest.fixture
+def by_set(tmp_path):
+    """A dataset whose row groups hold a set each; the fourth one has a number that is none."""
+    rows = draw("UT", 600, 1, truth("UT"))
+    rows["xe"][rows["set"] == 3] = np.nan
+    with STEP_DATA.writer(tmp_path / "UT.parquet") as writer:
+        for number in range(6):
+            columns = [pa.array(rows[name]).cast(kind) for name, kind in STEP_DATA.columns]
+            table = pa.Table.from_arrays(columns, schema=STEP_DATA.schema)
+            writer.write_table(table.filter(pa.array(rows["set"] == number)))
+    return tmp_path / "UT.parquet"
+
+
+def test_row_groups_of_other_sets_are_not_read(by_set):
+    for sets in (range(3), range(4, 6)):
+        (rows,) = read_batches(by_set, sets)
+        assert set(rows["set"]) == set(sets)
+
+
+def test_row_numbers_are_the_files(by_set):
+    with pytest.raises(ParkfError, match=r"column 'xe' row 300: nan"):
+        list(read_batches(by_set, range(2, 5)))
+
+
+def test_scratch_space_is_what_is_said(tmp_path):
+    rows = draw("TFT", BLOCK * 3, 1, truth("TFT"))
+    store(rows, "TFT", tmp_path)
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) == scratch_bytes(BLOCK * 3, "TFT")
+    assert scratch_bytes(1, "UTTF") == 320

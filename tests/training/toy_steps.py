@@ -92,7 +92,7 @@ def write(rows: Rows, path: Path) -> Path:
 
 def store(rows: Rows, step: str, folder: Path) -> list[StoredRows]:
     """Rows of a step, sorted by set into scratch files."""
-    return store_sets([rows], len(STEPS[step].sets), STEPS[step].joined, folder)
+    return store_sets([rows], range(len(STEPS[step].sets)), STEPS[step].joined, folder)
 
 
 def no_field(forms: FormsName = "improved") -> MagnetTable:

@@ -3,10 +3,16 @@
 
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <vector>
 
+#define PARKF_BUILD check
+#define PARKF_LANES 4
+
 #include "threads/parallel.hpp"
+#include "transport/carry_lanes.cpp"
 #include "transport/particle.hpp"
+#include "transport/rows.hpp"
 
 using namespace parkf;
 using namespace parkf::transport;
@@ -36,7 +42,7 @@ void known_random_numbers() {
 void derivatives() {
   const auto x = Dual<2>::variable(3.0, 0);
   const auto y = Dual<2>::variable(2.0, 1);
-  const auto f = square_root(x * y + 10.0) / (y - 0.5 * x);
+  const auto f = root(x * y + 10.0) / (y - 0.5 * x);
   expect(std::abs(f.real - 8.0) < 1e-12, "value");
   // f = sqrt(10 + xy) / (y - x/2): df/dx = y / (2 s d) + s / (2 d^2), df/dy = x / (2 s d) - s / d^2.
   expect(std::abs(f.slope[0] - (2.0 / (2 * 4 * 0.5) + 4.0 / (2 * 0.25))) < 1e-12, "df/dx");
@@ -48,8 +54,8 @@ FieldGrid small_grid(const std::vector<float>& nodes, bool cubic, bool zero_outs
   grid.nodes = nodes.data();
   for (int axis = 0; axis < 3; ++axis) {
     grid.origin[axis] = -100.0;
-    grid.spacing[axis] = 100.0;
-    grid.size[axis] = 3;
+    grid.spacing[axis] = 50.0;
+    grid.size[axis] = 5;
   }
   grid.cubic = cubic;
   grid.zero_outside = zero_outside;
@@ -58,7 +64,7 @@ FieldGrid small_grid(const std::vector<float>& nodes, bool cubic, bool zero_outs
 
 /// Every corner, edge and outside of a map; tracks that leave it, and that cannot be.
 void edges_of_the_map() {
-  const std::vector<float> nodes(3 * 27, 0.5F);
+  const std::vector<float> nodes(3 * 125, 0.5F);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const bool cubic : {false, true}) {
     const FieldGrid strict = small_grid(nodes, cubic, false);
@@ -83,12 +89,48 @@ void edges_of_the_map() {
   }
 }
 
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+/// In lanes, states get where they get one by one, to the last bit: those that arrive, and those that are lost.
+void lanes_agree_with_one() {
+  std::vector<float> nodes;
+  for (int i = 0; i < 3 * 125; ++i) nodes.push_back(0.1F * static_cast<float>(i % 17) - 0.8F);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> states, z, planes;
+  for (const double qop : {0.0, 1e-4, -1e-3, -1e-2, 1.0, nan})
+    for (const double slope : {0.0, 0.3, -0.7, 5.0, nan})
+      for (const double goal : {90.0, -90.0, 0.0, 1e-7, 500.0, nan}) {
+        states.insert(states.end(), {1.0, -2.0, slope, 0.1, qop});
+        z.push_back(0.0);
+        planes.insert(planes.end(), {goal, 0.002, 0.01});
+      }
+  const std::size_t count = z.size();
+  for (const bool cubic : {false, true})
+    for (const bool zero_outside : {false, true}) {
+      const FieldGrid grid = small_grid(nodes, cubic, zero_outside);
+      std::vector<double> ends(5 * count), end_z(count);
+      const auto ok = std::make_unique<bool[]>(count);
+      Rows rows(states.data(), z.data(), planes.data(), ends.data(), end_z.data(), ok.get(), 0, count);
+      carrier_check.carry(grid, 1e-4, rows);
+      for (std::size_t i = 0; i < count; ++i) {
+        const double* s = &states[5 * i];
+        State<double> one{s[0], s[1], s[2], s[3], s[4], z[i]};
+        const bool there = propagate(grid, {planes[3 * i], planes[3 * i + 1], planes[3 * i + 2]}, 1e-4, one);
+        const double* end = &ends[5 * i];
+        expect(there == ok[i], "the same arrive");
+        expect(!there || (same(end[0], one.x) && same(end[1], one.y) && same(end[2], one.tx) && same(end[3], one.ty) &&
+                          same(end[4], one.qop) && same(end_z[i], one.z)),
+               "the same bits");
+      }
+    }
+}
+
 /// Particles of all kinds through all kinds of surfaces.
 void particles_through_material() {
-  const std::vector<float> nodes(3 * 27, 0.1F);
+  const std::vector<float> nodes(3 * 125, 0.1F);
   const FieldGrid grid = small_grid(nodes, false, true);
   Detector detector;
-  detector.materials.push_back({14.0, 2.329, 0.49848, 93.7, 173e-6, 0.2015, 2.8716, 0.14921, 3.2546, 4.4351});
+  detector.add({14.0, 2.329, 0.49848, 93.7, 173e-6, 0.2015, 2.8716, 0.14921, 3.2546, 4.4351});
   for (int i = 0; i < 20; ++i) {
     Surface surface{};
     surface.plane = {-80.0 + 8.0 * i, 0.001 * i, -0.002 * i};
@@ -102,28 +144,55 @@ void particles_through_material() {
     detector.surfaces.push_back(surface);
   }
   detector.tubes.push_back({5.0, -80.0, 60.0, 0, 0.5});
-  const Tracker tracker(grid, detector, {42, 1e-3, 100.0, 1.0});
-  std::vector<std::vector<Crossing>> crossings(64);
-  for_blocks(64, 8, 3, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const double p = i % 7 ? 150.0 * static_cast<double>(i) : 1e6;
-      const double slope = 0.02 * static_cast<double>(i % 60);
-      tracker.follow({0, static_cast<int>(i), i % 2 ? 1.0 : -1.0, i % 3 ? 139.57 : 938.27, 0.0, 0.0, -90.0, p * slope,
-                      0.5 * p * slope, p},
-                     crossings[i]);
-    }
-  });
+  const Conditions conditions{42, 1e-3, 100.0, 1.0, 0, 0.0, -1};
+  std::vector<Particle> particles;
+  for (int i = 0; i < 64; ++i) {
+    const double p = i % 7 ? 150.0 * i : 1e6;
+    const double slope = 0.02 * (i % 60);
+    particles.push_back({0, i, i % 2 ? 1.0 : -1.0, i % 3 ? 139.57 : 938.27, 0.0, 0.0, -90.0, p * slope, 0.5 * p * slope,
+                         p, i % 5 ? std::numeric_limits<double>::infinity() : 30.0});
+  }
+  const auto followed = [&](const Conditions& with) {
+    std::vector<std::vector<Crossing>> crossings(64);
+    for_blocks(64, 16, 3, [&](std::size_t begin, std::size_t end) {
+      Walks walks(grid, detector, with, particles, begin, end);
+      carrier_check.carry(grid, with.tolerance, walks);
+      const auto some = walks.take();
+      std::copy(some.begin(), some.end(), crossings.begin() + static_cast<std::ptrdiff_t>(begin));
+    });
+    return crossings;
+  };
   std::size_t count = 0;
-  for (const auto& of_one : crossings)
-    for (const Crossing& crossing : of_one) {
+  const auto all = followed(conditions);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const Crossing& crossing : all[i]) {
       ++count;
       expect(std::isfinite(crossing.x + crossing.tx + crossing.p) && crossing.p > 0.0, "finite");
+      expect(crossing.z <= particles[i].z_end && crossing.particle == particles[i].number, "of a particle that lives");
     }
   expect(count > 300, "crossings");
-  std::vector<Crossing> none;
-  tracker.follow({0, 0, 1.0, 139.57, 0.0, 0.0, 0.0, 0.0, 0.0, -1e4}, none);
-  tracker.follow({0, 0, 0.0, 139.57, 0.0, 0.0, 0.0, 0.0, 0.0, 1e4}, none);
-  expect(none.empty(), "backwards and neutral particles leave nothing");
+  Conditions choosy = conditions;
+  choosy.fewest_planes = 2;
+  choosy.velo_end = -40.0;
+  choosy.last_plane = 19;
+  const auto some = followed(choosy);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    int early = 0;
+    bool through = false;
+    for (const Crossing& crossing : all[i]) {
+      early += crossing.active && crossing.z <= choosy.velo_end;
+      through |= crossing.active && crossing.plane == choosy.last_plane;
+    }
+    const bool wanted = early >= choosy.fewest_planes && through;
+    expect(some[i].size() == (wanted ? all[i].size() : 0), "who is wanted, whole; no one else");
+    kept += wanted;
+  }
+  expect(kept > 5 && kept < 60, "some are wanted");
+  particles = {{0, 0, 1.0, 139.57, 0.0, 0.0, 0.0, 0.0, 0.0, -1e4, 1e9}, {0, 1, 0.0, 139.57, 0.0, 0.0, 0.0, 0.0, 0.0, 1e4, 1e9}};
+  Walks none(grid, detector, conditions, particles, 0, 2);
+  carrier_check.carry(grid, conditions.tolerance, none);
+  for (const auto& of_one : none.take()) expect(of_one.empty(), "backwards and neutral particles leave nothing");
 }
 
 }  // namespace
@@ -132,6 +201,7 @@ int main() {
   known_random_numbers();
   derivatives();
   edges_of_the_map();
+  lanes_agree_with_one();
   particles_through_material();
   return failures;
 }

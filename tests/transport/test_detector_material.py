@@ -29,6 +29,7 @@ def beam() -> pd.DataFrame:
             "px": p * np.sin(theta) * np.cos(phi),
             "py": p * np.sin(theta) * np.sin(phi),
             "pz": p * np.cos(theta),
+            "z_end": np.inf,
             "p": p,
         }
     )

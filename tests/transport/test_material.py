@@ -51,6 +51,7 @@ def _beam(p: float, mass: float = PION, tx: float = 0.0) -> dict[str, np.ndarray
         "px": zeros + p * tx / norm,
         "py": zeros,
         "pz": zeros + p / norm,
+        "z_end": zeros + np.inf,
     }
 
 

@@ -1,10 +1,12 @@
 """Particles through the whole detector: order, planes, repeatability, and refusal of what cannot be."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from parkf import tables
+from parkf import _transport, tables
 from parkf.detector.alignment import Alignment
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, Z_OUT, Geometry
@@ -32,6 +34,7 @@ def particles() -> pd.DataFrame:
             "px": p * np.sin(theta) * np.cos(phi),
             "py": p * np.sin(theta) * np.sin(phi),
             "pz": p * np.cos(theta),
+            "z_end": np.inf,
         }
     )
 
@@ -90,6 +93,44 @@ def test_half_the_material_lies_before_the_state(states: pd.DataFrame) -> None:
     last = states[(states.plane == UT_PLANES[3]) & states.active].set_index(keys)
     behind = states[states.plane == Z_IN].set_index(keys).loc[last.index]
     assert (behind.p < last.p).all()
+
+
+def test_ends_leave_no_states_behind_them(
+    field: FieldMap, geometry: Geometry, particles: pd.DataFrame, states: pd.DataFrame
+) -> None:
+    rng = np.random.default_rng(4)
+    mortal = particles.assign(z_end=rng.choice([400.0, 2400.0, 9000.0, np.inf], COUNT))
+    found = pd.DataFrame(track_through(field, -1, geometry, mortal, seed=11))
+    end = states.merge(mortal[["event", "particle", "z_end"]], on=["event", "particle"]).z_end
+    expected = states[states.z <= end].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
+def test_long_tracks_alone(
+    field: FieldMap, geometry: Geometry, particles: pd.DataFrame, states: pd.DataFrame
+) -> None:
+    """Who has three VELO hits and gets to the end leaves the same states as among all; others none."""
+    active = states[states.active]
+    keys = [active.event, active.particle]
+    velo = active.plane.isin(VELO_PLANES).groupby(keys).sum()
+    last = (active.plane == SCIFI_PLANES[-1]).groupby(keys).any()
+    chosen = (velo >= 3) & last
+    assert 0.3 < chosen.mean() < 0.99
+    rows = pd.MultiIndex.from_frame(states[["event", "particle"]]).isin(chosen[chosen].index)
+    found = pd.DataFrame(track_through(field, -1, geometry, particles, seed=11, long_only=True))
+    pd.testing.assert_frame_equal(found, states[rows].reset_index(drop=True), check_exact=True)
+
+
+def test_every_build_gives_the_same_bits(
+    field: FieldMap, geometry: Geometry, particles: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _transport.builds()[-1] == "plain"
+    found = set()
+    original = _transport.track_through
+    for build in _transport.builds():
+        monkeypatch.setattr(_transport, "track_through", partial(original, build=build))
+        found.add(_bytes(track_through(field, -1, geometry, particles, seed=5)))
+    assert len(found) == 1
 
 
 def _bytes(states: dict[str, np.ndarray]) -> bytes:

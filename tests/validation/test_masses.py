@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from parkf.errors import ParkfError
-from parkf.simulation.signal import DECAYS
+from parkf.simulation.decays import DECAYS
 from parkf.validation.masses import find_pairs, fit_peak, invariant_masses, measure_peak
 from parkf.validation.sample import Sample
 

@@ -1,28 +1,95 @@
-"""Step datasets: from the simulation, or a user's own, checked on the way in."""
+"""Step datasets: from the simulation, chunk by chunk, or a user's own, checked on the way in."""
 
 if RUN.simulates_datasets:
+    TRAINING = RUN.samples("training")
+    TRAINING_CHUNKS = [chunk for sample in TRAINING for chunk in RUN.chunks(sample)]
+    CHUNKS_OF_ONE = len(RUN.chunks(TRAINING[0]))
 
-    rule datasets:
+    rule draw:
+        """Which rows may be kept: the smallest of the numbers that a chunk's rows draw."""
+        input:
+            detector=DETECTOR,
+            particles=f"{RESULTS}/particles/{{chunk}}.parquet",
+            states=f"{RESULTS}/states/{{chunk}}.parquet",
+        output:
+            f"{RESULTS}/rows/draws/{{chunk}}.npz",
+        wildcard_constraints:
+            chunk=RUN.pattern("training"),
+        params:
+            max_rows=RUN["training"]["max_rows"],
+            code=code(
+                "parkf/datasets/legs.py",
+                "parkf/datasets/pieces.py",
+                "parkf/datasets/lottery.py",
+                "parkf/simulation/long_tracks.py",
+            ),
+        log:
+            f"{RESULTS}/logs/draw-{{chunk}}.log",
+        benchmark:
+            f"{RESULTS}/benchmarks/draw-{{chunk}}.tsv"
+        shell:
+            "parkf draw {input.particles} {input.states} {output} --geometry {input.detector[0]}"
+            " --alignment {input.detector[1]} --max-rows {params.max_rows} 2> {log}"
+
+    rule thresholds:
+        """Which rows are kept, of all chunks."""
+        input:
+            [f"{RESULTS}/rows/draws/{chunk}.npz" for chunk in TRAINING_CHUNKS],
+        output:
+            f"{RESULTS}/rows/thresholds.json",
+        params:
+            folder=f"{RESULTS}/rows/draws",
+            samples=TRAINING,
+            chunks=CHUNKS_OF_ONE,
+            max_rows=RUN["training"]["max_rows"],
+            code=code("parkf/datasets/legs.py", "parkf/datasets/thresholds.py"),
+        log:
+            f"{RESULTS}/logs/thresholds.log",
+        shell:
+            "parkf thresholds {params.folder} {output} --samples '{params.samples}' --chunks {params.chunks}"
+            " --max-rows {params.max_rows} 2> {log}"
+
+    rule rows:
+        """The rows of a chunk that are kept, of every step."""
         input:
             detector=DETECTOR,
             field=f"{RESULTS}/field.npz",
-            particles=[f"{RESULTS}/particles/{s}.parquet" for s in RUN.samples("training")],
-            states=[f"{RESULTS}/states/{s}.parquet" for s in RUN.samples("training")],
+            particles=f"{RESULTS}/particles/{{chunk}}.parquet",
+            states=f"{RESULTS}/states/{{chunk}}.parquet",
+            thresholds=f"{RESULTS}/rows/thresholds.json",
         output:
-            [f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
+            [f"{RESULTS}/rows/{{chunk}}/{step}.parquet" for step in STEPS],
+        wildcard_constraints:
+            chunk=RUN.pattern("training"),
         params:
-            folder=f"{RESULTS}/datasets",
-            max_rows=RUN["training"]["max_rows"],
-            code=code("parkf/datasets", "parkf/transport", *TRANSPORT_KERNEL),
-        threads: 2
+            folder=f"{RESULTS}/rows/{{chunk}}",
+            code=code("parkf/datasets", "parkf/transport", "parkf/simulation/long_tracks.py", *TRANSPORT_KERNEL),
         log:
-            f"{RESULTS}/logs/datasets.log",
+            f"{RESULTS}/logs/rows-{{chunk}}.log",
         benchmark:
-            f"{RESULTS}/benchmarks/datasets.tsv"
+            f"{RESULTS}/benchmarks/rows-{{chunk}}.tsv"
         shell:
-            "parkf datasets {params.folder} --particles '{input.particles}' --states '{input.states}'"
-            " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
-            " --max-rows {params.max_rows} --threads {threads} 2> {log}"
+            "parkf datasets {input.particles} {input.states} {params.folder} --thresholds {input.thresholds}"
+            " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field} 2> {log}"
+
+    rule datasets:
+        """The rows of a step from all chunks, set by set."""
+        input:
+            [f"{RESULTS}/rows/{chunk}/{{step}}.parquet" for chunk in TRAINING_CHUNKS],
+        output:
+            f"{RESULTS}/datasets/{{step}}.parquet",
+        params:
+            folder=f"{RESULTS}/rows",
+            samples=TRAINING,
+            chunks=CHUNKS_OF_ONE,
+            code=code("parkf/datasets/builder.py", "parkf/datasets/legs.py"),
+        log:
+            f"{RESULTS}/logs/datasets-{{step}}.log",
+        benchmark:
+            f"{RESULTS}/benchmarks/datasets-{{step}}.tsv"
+        shell:
+            "parkf gather-dataset {wildcards.step} {params.folder} {output} --samples '{params.samples}'"
+            " --chunks {params.chunks} 2> {log}"
 
 else:
 

@@ -37,13 +37,11 @@ rule matched_candidates:
     params:
         polarity=lambda w: RUN.polarity(w.sample),
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
-    threads: 2
     log:
         f"{RESULTS}/logs/candidates-matched-{{sample}}.log",
     shell:
         "parkf candidates {input.hits} {output} --matched --geometry {input.detector[0]}"
-        " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity}"
-        " --threads {threads} 2> {log}"
+        " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity} 2> {log}"
 
 
 rule characterise:

@@ -8,12 +8,12 @@ rule stages:
     output:
         f"{RESULTS}/stages.json",
     params:
-        benchmarks=f"{RESULTS}/benchmarks",
-        code=code("parkf/report/stages.py"),
+        logs=f"{RESULTS}/logs",
+        code=code("parkf/report/stages.py", "parkf/usage.py"),
     log:
         f"{RESULTS}/logs/stages.log",
     shell:
-        "parkf stages {params.benchmarks} {output} 2> {log}"
+        "parkf stages {params.logs} {output} 2> {log}"
 
 
 rule report:
@@ -34,7 +34,5 @@ rule report:
         code=code("parkf/report", "parkf/gates"),
     log:
         f"{RESULTS}/logs/report.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/report.tsv"
     shell:
         "parkf report {params.results} {output} --gates {GATES} 2> {log}"

@@ -26,12 +26,13 @@ rule generate:
     input:
         RUN["detector"]["geometry"],
     output:
-        f"{RESULTS}/particles/{{sample}}.parquet",
+        f"{RESULTS}/particles/{{chunk}}.parquet",
     wildcard_constraints:
-        sample=r"(training|validation)_(up|down)",
+        chunk=RUN.pattern("training", "validation"),
     params:
-        events=lambda w: RUN.events(w.sample),
-        seed=lambda w: RUN.seed(w.sample),
+        events=lambda w: len(RUN.chunk(w.chunk)),
+        first=lambda w: RUN.chunk(w.chunk).start,
+        seed=lambda w: RUN.seed(w.chunk),
         pile_up=RUN["events"]["pile_up"],
         code=code(
             "parkf/simulation/generator.py",
@@ -40,14 +41,13 @@ rule generate:
         ),
         # Not the code that writes tables: files of another making hold the same particles.
         table=PARTICLES.content,
-    threads: 2
     log:
-        f"{RESULTS}/logs/generate-{{sample}}.log",
+        f"{RESULTS}/logs/generate-{{chunk}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/generate-{{sample}}.tsv"
+        f"{RESULTS}/benchmarks/generate-{{chunk}}.tsv"
     shell:
-        "parkf generate {output} --geometry {input} --events {params.events} --seed {params.seed}"
-        " --pile-up {params.pile_up} --threads {threads} 2> {log}"
+        "parkf generate {output} --geometry {input} --events {params.events} --first {params.first}"
+        " --seed {params.seed} --pile-up {params.pile_up} 2> {log}"
 
 
 rule generate_signal:
@@ -55,13 +55,16 @@ rule generate_signal:
     input:
         RUN["detector"]["geometry"],
     output:
-        f"{RESULTS}/particles/{{signal}}_{{polarity}}.parquet",
+        f"{RESULTS}/particles/{{chunk}}.parquet",
     wildcard_constraints:
-        signal="jpsi|d0",
+        chunk=RUN.pattern("jpsi", "d0"),
     params:
-        collisions=RUN["signals"]["collisions"],
-        seed=lambda w: RUN.seed(f"{w.signal}_{w.polarity}"),
+        signal=lambda w: RUN.purpose(w.chunk),
+        collisions=lambda w: len(RUN.chunk(w.chunk)),
+        first=lambda w: RUN.chunk(w.chunk).start,
+        seed=lambda w: RUN.seed(w.chunk),
         code=code(
+            "parkf/simulation/decays.py",
             "parkf/simulation/signal.py",
             "parkf/simulation/generator.py",
             "parkf/simulation/interactions.py",
@@ -69,62 +72,78 @@ rule generate_signal:
         ),
         # Not the code that writes tables: files of another making hold the same particles.
         table=PARTICLES.content,
-    threads: 2
     log:
-        f"{RESULTS}/logs/generate-{{signal}}_{{polarity}}.log",
+        f"{RESULTS}/logs/generate-{{chunk}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/generate-{{signal}}_{{polarity}}.tsv"
+        f"{RESULTS}/benchmarks/generate-{{chunk}}.tsv"
     shell:
-        "parkf generate-signal {output} --signal {wildcards.signal} --geometry {input}"
-        " --collisions {params.collisions} --seed {params.seed} --threads {threads} 2> {log}"
+        "parkf generate-signal {output} --signal {params.signal} --geometry {input}"
+        " --collisions {params.collisions} --first {params.first} --seed {params.seed} 2> {log}"
 
 
-rule simulate:
+rule simulate_training:
+    """Particles through the detector: true states train the steps."""
     input:
         detector=DETECTOR,
         field=f"{RESULTS}/field.npz",
-        particles=f"{RESULTS}/particles/{{sample}}.parquet",
+        particles=f"{RESULTS}/particles/{{chunk}}.parquet",
     output:
-        f"{RESULTS}/{{product}}/{{sample}}.parquet",
+        states=f"{RESULTS}/states/{{chunk}}.parquet",
     wildcard_constraints:
-        # True states train the steps; hits make the candidates that prove them.
-        # Fates tell validation how hard a track scattered.
-        product="states|hits|fates",
-        sample=r"(training|validation|jpsi|d0)_(up|down)",
+        chunk=RUN.pattern("training"),
     params:
-        seed=lambda w: RUN.seed(w.sample),
-        polarity=lambda w: RUN.polarity(w.sample),
+        products=lambda w, output: " ".join(f"--{name} {path}" for name, path in output.items()),
+        seed=lambda w: RUN.seed(w.chunk),
+        polarity=lambda w: RUN.polarity(w.chunk),
         code=code(
             "parkf/detector",
             "parkf/transport",
             "parkf/simulation/simulate.py",
+            "parkf/simulation/long_tracks.py",
             "parkf/simulation/detector_response.py",
             *TRANSPORT_KERNEL,
         ),
-    threads: 2
     log:
-        f"{RESULTS}/logs/{{product}}-{{sample}}.log",
+        f"{RESULTS}/logs/simulate-{{chunk}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/{{product}}-{{sample}}.tsv"
+        f"{RESULTS}/benchmarks/simulate-{{chunk}}.tsv"
     shell:
-        "parkf simulate {input.particles} --{wildcards.product} {output} --geometry {input.detector[0]}"
+        "parkf simulate {input.particles} {params.products} --geometry {input.detector[0]}"
         " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity}"
-        " --seed {params.seed} --threads {threads} 2> {log}"
+        " --seed {params.seed} 2> {log}"
+
+
+use rule simulate_training as simulate_validation with:
+    # Hits make the candidates that prove the steps. Fates tell validation how hard a track scattered.
+    output:
+        hits=f"{RESULTS}/hits/{{chunk}}.parquet",
+        fates=f"{RESULTS}/fates/{{chunk}}.parquet",
+    wildcard_constraints:
+        chunk=RUN.pattern("validation"),
+
+
+use rule simulate_training as simulate_signal with:
+    output:
+        hits=f"{RESULTS}/hits/{{chunk}}.parquet",
+    wildcard_constraints:
+        chunk=RUN.pattern("jpsi", "d0"),
 
 
 rule misalign:
     """The same hits from a SciFi whose mats are not where the reconstruction believes them to be."""
     input:
-        f"{RESULTS}/hits/validation_{{polarity}}.parquet",
+        lambda w: f"{RESULTS}/hits/{w.chunk.replace('misaligned', 'validation')}.parquet",
     output:
-        f"{RESULTS}/hits/misaligned_{{polarity}}.parquet",
+        f"{RESULTS}/hits/{{chunk}}.parquet",
+    wildcard_constraints:
+        chunk=RUN.pattern("misaligned"),
     params:
         module=RUN["misalignment"]["scifi_module"],
         mat=RUN["misalignment"]["scifi_mat"],
         seed=RUN["seed"],
         code=code("parkf/simulation/misalignment.py", "parkf/simulation/randomness.py"),
     log:
-        f"{RESULTS}/logs/misalign-{{polarity}}.log",
+        f"{RESULTS}/logs/misalign-{{chunk}}.log",
     shell:
         "parkf misalign {input} {output} --scifi-module {params.module} --scifi-mat {params.mat}"
         " --seed {params.seed} 2> {log}"
@@ -134,17 +153,18 @@ rule candidates:
     input:
         detector=DETECTOR,
         field=f"{RESULTS}/field.npz",
-        hits=f"{RESULTS}/hits/{{sample}}.parquet",
+        hits=f"{RESULTS}/hits/{{chunk}}.parquet",
     output:
-        f"{RESULTS}/candidates/{{sample}}.parquet",
+        f"{RESULTS}/candidates/{{chunk}}.parquet",
+    wildcard_constraints:
+        chunk=RUN.pattern("validation", "misaligned", "jpsi", "d0", "lhcb"),
     params:
-        polarity=lambda w: RUN.polarity(w.sample),
+        polarity=lambda w: RUN.polarity(w.chunk),
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
-    threads: 2
     log:
-        f"{RESULTS}/logs/candidates-{{sample}}.log",
+        f"{RESULTS}/logs/candidates-{{chunk}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/candidates-{{sample}}.tsv"
+        f"{RESULTS}/benchmarks/candidates-{{chunk}}.tsv"
     shell:
         "parkf candidates {input.hits} {output} --geometry {input.detector[0]} --alignment {input.detector[1]}"
-        " --field {input.field} --polarity {params.polarity} --threads {threads} 2> {log}"
+        " --field {input.field} --polarity {params.polarity} 2> {log}"

@@ -9,6 +9,7 @@ TRAINED_BY = code(
     "parkf/simulation/interactions.py",
     "parkf/simulation/randomness.py",
     "parkf/simulation/simulate.py",
+    "parkf/simulation/long_tracks.py",
     "parkf/datasets",
     "parkf/steps",
     "parkf/codegen",
@@ -33,11 +34,26 @@ rule table:
     threads: 2
     log:
         f"{RESULTS}/logs/table.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/table.tsv"
     shell:
         "parkf train-table {output.table} {output.accuracy} --geometry {input[0]} --field {input.field}"
         " --forms {params.forms} --rays {params.rays} --seed {params.seed} --threads {threads} 2> {log}"
+
+
+scattergather:
+    # Jobs that share out the parameter sets of a step: --set-scatter sets=<number>, for all steps. One is the
+    # cheapest where few cores wait: every job begins with a second of its own.
+    sets=1,
+
+
+def fit_parts(step):
+    """Jobs of a step's training: no more than it has sets."""
+    asked = len(gather.sets("{scatteritem}"))
+    count = min(asked, len(STEPS[step].sets))
+    return [f"{number}-of-{count}" for number in range(1, count + 1)]
+
+
+IN_PARTS = [step for step in STEPS if len(fit_parts(step)) > 1]
+WHOLE = [step for step in STEPS if step not in IN_PARTS]
 
 
 rule train:
@@ -48,17 +64,48 @@ rule train:
         table=lambda w: [TABLE] if w.step == "UTTF" else [],
     output:
         f"{RESULTS}/fits/{{step}}.json",
+    wildcard_constraints:
+        step="|".join(WHOLE),
     params:
         table=lambda w, input: f"--table {input.table}" if input.table else "",
+        part="",
         forms=RUN["forms"],
         formula=lambda w: STEPS[w.step].formula_hash(),
         code=code("parkf/training", "parkf/codegen"),
     log:
         f"{RESULTS}/logs/train-{{step}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/train-{{step}}.tsv"
     shell:
-        "parkf train {wildcards.step} {input.dataset} {output} --forms {params.forms} {params.table} 2> {log}"
+        "parkf train {wildcards.step} {input.dataset} {output} --forms {params.forms} {params.table} {params.part} 2> {log}"
+
+
+if IN_PARTS:
+
+    use rule train as train_part with:
+        output:
+            f"{RESULTS}/fits/{{step}}/{{part}}.json",
+        wildcard_constraints:
+            step="|".join(IN_PARTS),
+            part=r"\d+-of-\d+",
+        params:
+            part=lambda w: f"--part {w.part}",
+        log:
+            f"{RESULTS}/logs/train-{{step}}/{{part}}.log",
+
+    rule join_fits:
+        """The parts of a step together, as one job fits it."""
+        input:
+            dataset=f"{RESULTS}/datasets/{{step}}.parquet",
+            parts=lambda w: [f"{RESULTS}/fits/{w.step}/{part}.json" for part in fit_parts(w.step)],
+        output:
+            f"{RESULTS}/fits/{{step}}.json",
+        wildcard_constraints:
+            step="|".join(IN_PARTS),
+        params:
+            code=code("parkf/training/parts.py"),
+        log:
+            f"{RESULTS}/logs/train-{{step}}/join.log",
+        shell:
+            "parkf join-fits {input.parts} {output} --dataset {input.dataset} 2> {log}"
 
 
 rule assemble:
@@ -103,8 +150,6 @@ rule accuracy:
         code=code("parkf/training"),
     log:
         f"{RESULTS}/logs/accuracy.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/accuracy.tsv"
     shell:
         # The set's run has all the inputs.
         "parkf accuracy {params.folder} --output {output} > {log} 2>&1"

@@ -7,22 +7,21 @@ VALIDATED = [*RUN.samples("validation"), *RUN.samples("misaligned"), *SIGNALS]
 rule fit:
     input:
         parameters=rules.assemble.output,
-        candidates=f"{RESULTS}/candidates/{{sample}}.parquet",
+        candidates=f"{RESULTS}/candidates/{{chunk}}.parquet",
     output:
-        f"{RESULTS}/fitted/{{fit}}/{{sample}}.parquet",
+        f"{RESULTS}/fitted/{{fit}}/{{chunk}}.parquet",
     params:
         folder=f"{RESULTS}/set",
         scheme=lambda w: SCHEMES[w.fit],
         precision=lambda w: RUN.precision(w.fit),
         code=code("parkf/kalman", "parkf/codegen", "kernel"),
-    threads: 2
     log:
-        f"{RESULTS}/logs/fit-{{fit}}-{{sample}}.log",
+        f"{RESULTS}/logs/fit-{{fit}}-{{chunk}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/fit-{{fit}}-{{sample}}.tsv"
+        f"{RESULTS}/benchmarks/fit-{{fit}}-{{chunk}}.tsv"
     shell:
         "parkf fit {params.folder} {input.candidates} {output} --scheme {params.scheme}"
-        " --precision {params.precision} --threads {threads} 2> {log}"
+        " --precision {params.precision} 2> {log}"
 
 
 rule fit_full:
@@ -30,19 +29,18 @@ rule fit_full:
     input:
         detector=DETECTOR,
         field=f"{RESULTS}/field.npz",
-        candidates=f"{RESULTS}/candidates/{{sample}}.parquet",
+        candidates=f"{RESULTS}/candidates/{{chunk}}.parquet",
     output:
-        f"{RESULTS}/fitted/full/{{sample}}.parquet",
+        f"{RESULTS}/fitted/full/{{chunk}}.parquet",
     params:
         code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", *TRANSPORT_KERNEL),
-    threads: 2
     log:
-        f"{RESULTS}/logs/fit-full-{{sample}}.log",
+        f"{RESULTS}/logs/fit-full-{{chunk}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/fit-full-{{sample}}.tsv"
+        f"{RESULTS}/benchmarks/fit-full-{{chunk}}.tsv"
     shell:
         "parkf fit-full {input.candidates} {output} --geometry {input.detector[0]}"
-        " --alignment {input.detector[1]} --field {input.field} --threads {threads} 2> {log}"
+        " --alignment {input.detector[1]} --field {input.field} 2> {log}"
 
 
 rule validate:
@@ -63,8 +61,6 @@ rule validate:
         code=code("parkf/validation", "parkf/kalman/fitted.py"),
     log:
         f"{RESULTS}/logs/validate.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/validate.tsv"
     shell:
         "parkf validate {params.results} {output} --samples '{params.samples}'"
         " --misaligned '{params.misaligned}' --signals '{params.signals}' --fits '{params.fits}' 2> {log}"

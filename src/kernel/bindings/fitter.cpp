@@ -11,10 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "bindings/result_memory.hpp"
 #include "fit/forms.hpp"
 #include "fit/interval_layout.hpp"
+#include "numbers/instruction_sets.hpp"
 #include "threads/parallel.hpp"
-#include "bindings/result_memory.hpp"
 
 namespace nb = nanobind;
 
@@ -39,26 +40,9 @@ using In = nb::ndarray<const S, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 template <class S>
 using Out = nb::ndarray<nb::numpy, S>;
 
-/// How many of the builds, from the slowest on, this machine can run.
-std::size_t level() {
-#if defined(__x86_64__)
-  // By what sets the levels apart: not every compiler can ask for a level by its name.
-  if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt")) return 1;
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi") ||
-      !__builtin_cpu_supports("bmi2"))
-    return 2;
-  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-      !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
-    return 3;
-  return 4;
-#else
-  return 1;
-#endif
-}
-
 /// Builds that this machine can run, the fastest first.
 std::vector<const Build*> builds(const Forms& forms) {
-  return {forms.builds.rend() - static_cast<std::ptrdiff_t>(level()), forms.builds.rend()};
+  return {forms.builds.rend() - static_cast<std::ptrdiff_t>(instruction_level()), forms.builds.rend()};
 }
 
 void expect(bool ok, const std::string& what) {

@@ -4,12 +4,15 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 
+#include "bindings/field.hpp"
 #include "threads/parallel.hpp"
 #include "transport/particle.hpp"
+#include "transport/rows.hpp"
 
 namespace nb = nanobind;
 
@@ -20,15 +23,10 @@ using transport::FieldGrid;
 using Columns = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Column = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Nodes = nb::ndarray<const float, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using transport::Field;
+using transport::Nodes;
 
 constexpr std::size_t block = 64;
-
-/// A grid together with the array that it looks into.
-struct Field {
-  Nodes nodes;
-  FieldGrid grid;
-};
 
 Field make_field(Nodes nodes, std::array<double, 3> origin, std::array<double, 3> spacing, double scale, bool cubic,
                  bool zero_outside) {
@@ -74,23 +72,26 @@ nb::tuple look_up(const Field& field, Columns points, int threads) {
   return nb::make_tuple(owned(std::move(values), {count, 3}), owned(std::move(inside), {count}));
 }
 
-nb::tuple propagate(const Field& field, Columns states, Column z, Columns planes, double tolerance, int threads) {
+/// The carrier of this name; the fastest one for an empty name.
+const transport::Carrier& carrier(const std::string& name) {
+  for (const transport::Carrier* each : transport::carriers()) {
+    if (name.empty() || name == each->name) return *each;
+  }
+  throw std::invalid_argument("build '" + name + "' is unknown or beyond this machine");
+}
+
+nb::tuple propagate(const Field& field, Columns states, Column z, Columns planes, double tolerance, int threads,
+                    const std::string& build) {
   const std::size_t count = states.shape(0);
+  const transport::Carrier& chosen = carrier(build);
   auto ends = std::make_unique<double[]>(5 * count);
   auto end_z = std::make_unique<double[]>(count);
   auto ok = std::make_unique<bool[]>(count);
   {
     nb::gil_scoped_release release;
     parkf::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const double* s = states.data() + 5 * i;
-        const double* plane = planes.data() + 3 * i;
-        transport::State<double> state{s[0], s[1], s[2], s[3], s[4], z.data()[i]};
-        ok[i] = transport::propagate(field.grid, {plane[0], plane[1], plane[2]}, tolerance, state);
-        const double result[5] = {state.x, state.y, state.tx, state.ty, state.qop};
-        std::copy(result, result + 5, &ends[5 * i]);
-        end_z[i] = state.z;
-      }
+      transport::Rows rows(states.data(), z.data(), planes.data(), ends.get(), end_z.get(), ok.get(), begin, end);
+      chosen.carry(field.grid, tolerance, rows);
     });
   }
   return nb::make_tuple(owned(std::move(ends), {count, 5}), owned(std::move(end_z), {count}),
@@ -141,50 +142,57 @@ nb::tuple layer_effects(const transport::Material& material, Column path, Column
   return nb::make_tuple(owned(std::move(angle), {count}), owned(std::move(loss), {count}));
 }
 
-/// One column of the crossings as an array.
-template <class T, class Get>
-nb::ndarray<nb::numpy, T> column(const std::vector<std::vector<transport::Crossing>>& blocks, std::size_t count,
-                                 const Get& get) {
-  auto data = std::make_unique<T[]>(count);
-  std::size_t row = 0;
-  for (const auto& crossings : blocks)
-    for (const auto& crossing : crossings) data[row++] = get(crossing);
-  return owned(std::move(data), {count});
-}
-
 nb::dict track_through(const Field& field, const transport::Detector& detector, Numbers event, Numbers number,
                        Columns properties, std::uint64_t seed, double tolerance, double least_momentum, double steepest,
-                       int threads) {
+                       int fewest_planes, double velo_end, int last_plane, int threads, const std::string& build) {
   const std::size_t count = event.shape(0);
-  std::vector<std::vector<transport::Crossing>> blocks((count + block - 1) / block);
+  const transport::Carrier& chosen = carrier(build);
+  const transport::Conditions conditions{seed,          tolerance, least_momentum, steepest,
+                                         fewest_planes, velo_end,  last_plane};
+  std::vector<transport::Particle> particles(count);
+  // By the unit of work that it begins with.
+  std::vector<std::vector<std::vector<transport::Crossing>>> blocks((count + block - 1) / block);
   {
     nb::gil_scoped_release release;
-    const transport::Tracker tracker(field.grid, detector, {seed, tolerance, least_momentum, steepest});
+    for (std::size_t i = 0; i < count; ++i) {
+      const double* row = properties.data() + 9 * i;
+      particles[i] = {event.data()[i], number.data()[i], row[0], row[1], row[2], row[3], row[4], row[5], row[6],
+                      row[7], row[8]};
+    }
     parkf::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
-      auto& crossings = blocks[begin / block];
-      for (std::size_t i = begin; i < end; ++i) {
-        const double* row = properties.data() + 8 * i;
-        tracker.follow({event.data()[i], number.data()[i], row[0], row[1], row[2], row[3], row[4], row[5], row[6],
-                        row[7]},
-                       crossings);
-      }
+      transport::Walks walks(field.grid, detector, conditions, particles, begin, end);
+      chosen.carry(field.grid, tolerance, walks);
+      blocks[begin / block] = walks.take();
     });
   }
   std::size_t rows = 0;
-  for (const auto& crossings : blocks) rows += crossings.size();
-  using transport::Crossing;
+  for (const auto& of_block : blocks)
+    for (const auto& crossings : of_block) rows += crossings.size();
+  auto out_event = std::make_unique<std::int32_t[]>(rows), out_particle = std::make_unique<std::int32_t[]>(rows);
+  auto plane = std::make_unique<std::int16_t[]>(rows);
+  auto active = std::make_unique<bool[]>(rows);
+  constexpr std::size_t quantities = 7;
+  const char* const names[quantities] = {"z", "x", "y", "tx", "ty", "p", "hardest"};
+  std::unique_ptr<double[]> numbers[quantities];
+  for (auto& each : numbers) each.reset(new double[rows]);
+  std::size_t row = 0;
+  for (const auto& of_block : blocks)
+    for (const auto& crossings : of_block)
+      for (const transport::Crossing& c : crossings) {
+        out_event[row] = c.event;
+        out_particle[row] = c.particle;
+        plane[row] = c.plane;
+        active[row] = c.active;
+        const double values[quantities] = {c.z, c.x, c.y, c.tx, c.ty, c.p, c.hardest};
+        for (std::size_t q = 0; q < quantities; ++q) numbers[q][row] = values[q];
+        ++row;
+      }
   nb::dict result;
-  result["event"] = column<std::int32_t>(blocks, rows, [](const Crossing& c) { return c.event; });
-  result["particle"] = column<std::int32_t>(blocks, rows, [](const Crossing& c) { return c.particle; });
-  result["plane"] = column<std::int16_t>(blocks, rows, [](const Crossing& c) { return c.plane; });
-  result["active"] = column<bool>(blocks, rows, [](const Crossing& c) { return c.active; });
-  result["z"] = column<double>(blocks, rows, [](const Crossing& c) { return c.z; });
-  result["x"] = column<double>(blocks, rows, [](const Crossing& c) { return c.x; });
-  result["y"] = column<double>(blocks, rows, [](const Crossing& c) { return c.y; });
-  result["tx"] = column<double>(blocks, rows, [](const Crossing& c) { return c.tx; });
-  result["ty"] = column<double>(blocks, rows, [](const Crossing& c) { return c.ty; });
-  result["p"] = column<double>(blocks, rows, [](const Crossing& c) { return c.p; });
-  result["hardest"] = column<double>(blocks, rows, [](const Crossing& c) { return c.hardest; });
+  result["event"] = owned(std::move(out_event), {rows});
+  result["particle"] = owned(std::move(out_particle), {rows});
+  result["plane"] = owned(std::move(plane), {rows});
+  result["active"] = owned(std::move(active), {rows});
+  for (std::size_t q = 0; q < quantities; ++q) result[names[q]] = owned(std::move(numbers[q]), {rows});
   return result;
 }
 
@@ -218,7 +226,7 @@ NB_MODULE(_transport, module) {
 
   nb::class_<transport::Detector>(module, "Detector")
       .def(nb::init<>())
-      .def("add_material", [](transport::Detector& d, const transport::Material& m) { d.materials.push_back(m); })
+      .def("add_material", [](transport::Detector& d, const transport::Material& m) { d.add(m); })
       .def("add_tube",
            [](transport::Detector& d, double radius, double z_min, double z_max, int material, double thickness) {
              d.tubes.push_back({radius, z_min, z_max, material, thickness});
@@ -255,12 +263,18 @@ NB_MODULE(_transport, module) {
            nb::arg("index"), nb::arg("plane"), "Record another plane with the state of the surface added last.");
 
   module.def("propagate", &propagate, nb::arg("field"), nb::arg("states"), nb::arg("z"), nb::arg("planes"),
-             nb::arg("tolerance"), nb::arg("threads"));
+             nb::arg("tolerance"), nb::arg("threads"), nb::arg("build") = "");
   module.def("propagate_with_jacobian", &propagate_with_jacobian, nb::arg("field"), nb::arg("states"), nb::arg("z"),
              nb::arg("planes"), nb::arg("tolerance"), nb::arg("threads"));
   module.def("layer_effects", &layer_effects, nb::arg("material"), nb::arg("path"), nb::arg("momentum"),
              nb::kw_only(), nb::arg("mass"), nb::arg("share"));
   module.def("track_through", &track_through, nb::arg("field"), nb::arg("detector"), nb::arg("event"),
              nb::arg("particle"), nb::arg("properties"), nb::kw_only(), nb::arg("seed"), nb::arg("tolerance"),
-             nb::arg("least_momentum"), nb::arg("steepest"), nb::arg("threads"));
+             nb::arg("least_momentum"), nb::arg("steepest"), nb::arg("fewest_planes"), nb::arg("velo_end"),
+             nb::arg("last_plane"), nb::arg("threads"), nb::arg("build") = "");
+  module.def("builds", [] {
+    std::vector<std::string> names;
+    for (const transport::Carrier* each : transport::carriers()) names.emplace_back(each->name);
+    return names;
+  }, "Names of the builds that this machine can run, the fastest first; all give the same bits.");
 }

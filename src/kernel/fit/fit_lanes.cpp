@@ -1,11 +1,11 @@
 // Compiled once for every set of forms and instruction set: the generated headers name the former, PARKF_BUILD the
 // latter. Nothing with external linkage but the Build may come out of this file.
 
-#include "fit/build_names.hpp"
 #include "fit/forward_backward.hpp"
 #include "fit/magnet_lanes.hpp"
 #include "fit/smoother.hpp"
 #include "fit/tiles.hpp"
+#include "numbers/build_names.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 namespace {

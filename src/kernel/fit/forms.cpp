@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "fit/build_names.hpp"
 #include "fit/magnet.hpp"
+#include "numbers/build_names.hpp"
 #include "steps_by_name.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {

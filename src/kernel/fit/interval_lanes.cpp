@@ -1,9 +1,9 @@
 // As fit_lanes.cpp, of the fit at every plane.
 
-#include "fit/build_names.hpp"
 #include "fit/interval.hpp"
 #include "fit/magnet_lanes.hpp"
 #include "fit/tiles.hpp"
+#include "numbers/build_names.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 

@@ -1,8 +1,8 @@
 #pragma once
 // The magnet table read for several tracks together.
 
-#include "numbers/lanes.hpp"
 #include "fit/magnet.hpp"
+#include "numbers/lanes.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 

@@ -1,8 +1,8 @@
 #pragma once
 // A few candidates turned from rows of slots into what the fit reads: one track a lane. The tile stays in the first-level cache; nothing of a whole batch is ever copied.
 
-#include "numbers/lanes.hpp"
 #include "fit/track.hpp"
+#include "numbers/lanes.hpp"
 
 namespace parkf::kalman {
 

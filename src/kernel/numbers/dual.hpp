@@ -6,10 +6,9 @@
 #include <cmath>
 #include <cstddef>
 
-namespace parkf {
+#include "numbers/number.hpp"
 
-inline double value(double number) { return number; }
-inline double square_root(double number) { return std::sqrt(number); }
+namespace parkf {
 
 template <std::size_t N>
 struct Dual {
@@ -65,12 +64,12 @@ struct Dual {
 };
 
 template <std::size_t N>
-double value(const Dual<N>& number) {
+KERNEL_FUNCTION double value(const Dual<N>& number) {
   return number.real;
 }
 
 template <std::size_t N>
-Dual<N> square_root(Dual<N> number) {
+KERNEL_FUNCTION Dual<N> root(Dual<N> number) {
   const double root = std::sqrt(number.real);
   number *= 0.5 / root;
   number.real = root;

@@ -88,6 +88,16 @@ template <class T>
 KERNEL_FUNCTION T larger(const T& a, const T& b) {
   return select(a < b, b, a);
 }
+/// Without derivatives, where a number has some.
+template <class T>
+KERNEL_FUNCTION T value(const T& a) {
+  return a;
+}
+/// Whether a ≤ b, of numbers; not of NaN.
+template <class T>
+KERNEL_FUNCTION Mask<T> at_most(const T& a, const T& b) {
+  return (a < b) | (a == b);
+}
 /// Sign, +1 at zero.
 template <class T>
 KERNEL_FUNCTION T side(const T& a) {

@@ -14,10 +14,12 @@ namespace parkf::transport {
 struct Panel {
   double centre_u, centre_v, cosine, sine, half_length, half_width;
 
-  bool contains(double u, double v) const {
-    const double du = u - centre_u;
-    const double dv = v - centre_v;
-    return std::abs(cosine * du + sine * dv) <= half_length && std::abs(cosine * dv - sine * du) <= half_width;
+  template <class T>
+  KERNEL_FUNCTION Mask<T> contains(const T& u, const T& v) const {
+    const T du = u - centre_u;
+    const T dv = v - centre_v;
+    return at_most(magnitude(T(cosine * du + sine * dv)), T(half_length)) &
+           at_most(magnitude(T(cosine * dv - sine * du)), T(half_width));
   }
 };
 
@@ -37,15 +39,17 @@ struct Surface {
   int companion_index = -1;
   Plane companion{};
 
-  bool covers(double x, double y) const {
-    const double dx = x - origin_x;
-    const double dy = y - origin_y;
-    const double v = map[2] * dx + map[3] * dy;
-    const double u = map[0] * dx + map[1] * dy - shear * v;
-    if (std::abs(u) < hole_u && std::abs(v) < hole_v) return false;
-    for (const Panel& panel : panels)
-      if (panel.contains(u, v)) return true;
-    return panels.empty();
+  template <class T>
+  KERNEL_FUNCTION Mask<T> covers(const T& x, const T& y) const {
+    const T dx = x - origin_x;
+    const T dy = y - origin_y;
+    const T v = map[2] * dx + map[3] * dy;
+    const T u = map[0] * dx + map[1] * dy - shear * v;
+    const Mask<T> outside_hole = !((magnitude(u) < T(hole_u)) & (magnitude(v) < T(hole_v)));
+    if (panels.empty()) return outside_hole;
+    Mask<T> on_panel = panels.front().contains(u, v);
+    for (const Panel& panel : panels) on_panel = on_panel | panel.contains(u, v);
+    return outside_hole & on_panel;
   }
 };
 
@@ -59,8 +63,14 @@ struct Tube {
 
 struct Detector {
   std::vector<Material> materials;
+  std::vector<ScatteringShape> shapes;  // of the materials
   std::vector<Surface> surfaces;  // ascending z
   std::vector<Tube> tubes;
+
+  void add(const Material& material) {
+    materials.push_back(material);
+    shapes.emplace_back(material);
+  }
 };
 
 }  // namespace parkf::transport

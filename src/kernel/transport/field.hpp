@@ -1,7 +1,6 @@
 #pragma once
 // Look-up in a field map on a uniform grid: trilinear, or cubic B-spline.
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -24,7 +23,7 @@ struct FieldGrid {
   bool cubic = false;
   bool zero_outside = false;
 
-  const float* node(int ix, int iy, int iz) const {
+  KERNEL_FUNCTION const float* node(int ix, int iy, int iz) const {
     return nodes + 3 * ((static_cast<std::ptrdiff_t>(ix) * size[1] + iy) * size[2] + iz);
   }
 };
@@ -38,18 +37,18 @@ struct CellPosition {
 
 /// Find the cell of a coordinate along one axis; false outside the map or when it is not a number.
 template <class T>
-bool find_cell(const FieldGrid& grid, int axis, const T& coordinate, CellPosition<T>& cell) {
+KERNEL_FUNCTION bool find_cell(const FieldGrid& grid, int axis, const T& coordinate, CellPosition<T>& cell) {
   const T scaled = (coordinate - grid.origin[axis]) * (1.0 / grid.spacing[axis]);
   const double last = grid.size[axis] - 1;
   if (!(value(scaled) >= 0.0 && value(scaled) <= last)) return false;
   // The upper edge belongs to the last cell.
-  cell.index = std::min(static_cast<int>(value(scaled)), grid.size[axis] - 2);
+  cell.index = smaller(static_cast<int>(value(scaled)), grid.size[axis] - 2);
   cell.fraction = scaled - static_cast<double>(cell.index);
   return true;
 }
 
 template <class T>
-Vector3<T> trilinear(const FieldGrid& grid, const CellPosition<T> (&cell)[3]) {
+KERNEL_FUNCTION Vector3<T> trilinear(const FieldGrid& grid, const CellPosition<T> (&cell)[3]) {
   const T& fx = cell[0].fraction;
   const T& fy = cell[1].fraction;
   const T& fz = cell[2].fraction;
@@ -73,7 +72,7 @@ Vector3<T> trilinear(const FieldGrid& grid, const CellPosition<T> (&cell)[3]) {
 
 /// The four cubic B-spline weights of a fraction.
 template <class T>
-void spline_weights(const T& t, T (&weight)[4]) {
+KERNEL_FUNCTION void spline_weights(const T& t, T (&weight)[4]) {
   const T s = 1.0 - t;
   weight[0] = s * s * s * (1.0 / 6.0);
   weight[3] = t * t * t * (1.0 / 6.0);
@@ -82,7 +81,7 @@ void spline_weights(const T& t, T (&weight)[4]) {
 }
 
 template <class T>
-Vector3<T> tricubic(const FieldGrid& grid, const CellPosition<T> (&cell)[3]) {
+KERNEL_FUNCTION Vector3<T> tricubic(const FieldGrid& grid, const CellPosition<T> (&cell)[3]) {
   T wx[4], wy[4], wz[4];
   spline_weights(cell[0].fraction, wx);
   spline_weights(cell[1].fraction, wy);
@@ -112,7 +111,7 @@ Vector3<T> tricubic(const FieldGrid& grid, const CellPosition<T> (&cell)[3]) {
 
 /// Field in T at a point; false outside the map unless it counts as zero there.
 template <class T>
-bool field_at(const FieldGrid& grid, const T& x, const T& y, const T& z, Vector3<T>& field) {
+KERNEL_FUNCTION bool field_at(const FieldGrid& grid, const T& x, const T& y, const T& z, Vector3<T>& field) {
   CellPosition<T> cell[3];
   if (!find_cell(grid, 0, x, cell[0]) || !find_cell(grid, 1, y, cell[1]) || !find_cell(grid, 2, z, cell[2])) {
     field = {0.0, 0.0, 0.0};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numbers/functions.hpp"
 #include "numbers/random.hpp"
 
 namespace parkf::transport {
@@ -20,40 +21,44 @@ struct Material {
   double x0 = 0.0, x1 = 0.0, a = 0.0, k = 0.0, c = 0.0;
 };
 
-/// What of a particle matters to its loss of energy.
+/// What of a particle, or of several in lanes, matters to its loss of energy.
+template <class T>
 struct Kinematics {
-  double beta2, gamma2, most_transfer;  // the last in MeV, to one electron
+  T beta2, gamma2, most_transfer;  // the last in MeV, to one electron
 
-  Kinematics(double p, double mass) {
-    const double energy2 = p * p + mass * mass;
+  KERNEL_FUNCTION Kinematics(const T& p, double mass) {
+    const T energy2 = p * p + mass * mass;
     beta2 = p * p / energy2;
     gamma2 = energy2 / (mass * mass);
     const double ratio = electron_mass / mass;
-    most_transfer = 2.0 * electron_mass * beta2 * gamma2 / (1.0 + 2.0 * std::sqrt(gamma2) * ratio + ratio * ratio);
+    most_transfer = 2.0 * electron_mass * beta2 * gamma2 / (1.0 + 2.0 * root(gamma2) * ratio + ratio * ratio);
   }
 };
 
 /// Landau's scale xi in MeV for a unit charge (PDG, Passage of particles through matter, 34.2).
-inline double landau_scale(const Material& material, double length, const Kinematics& kinematics) {
+template <class T>
+KERNEL_FUNCTION T landau_scale(const Material& material, const T& length, const Kinematics<T>& kinematics) {
   constexpr double half_k = 0.5 * 0.307075;  // MeV cm2 / mol
   return half_k * material.z_over_a * material.density * 0.1 * length / kinematics.beta2;
 }
 
 /// delta(beta gamma) of the density effect in Sternheimer's form.
-inline double density_effect(const Material& material, const Kinematics& kinematics) {
-  const double x = 0.5 * std::log10(kinematics.beta2 * kinematics.gamma2);
-  if (x < material.x0) return 0.0;
-  const double high = 2.0 * 2.302585092994046 * x - material.c;
-  return x < material.x1 ? high + material.a * std::pow(material.x1 - x, material.k) : high;
+template <class T>
+KERNEL_FUNCTION T density_effect(const Material& material, const Kinematics<T>& kinematics) {
+  const T x = 0.5 * decimal_logarithm(T(kinematics.beta2 * kinematics.gamma2));
+  T result = 2.0 * 2.302585092994046 * x - material.c;
+  const Mask<T> bent = x < T(material.x1);
+  if (any(bent)) result = select(bent, T(result + material.a * power(T(material.x1 - x), material.k)), result);
+  return select(x < T(material.x0), T(0.0), result);
 }
 
 /// Mean loss of energy in MeV over a length in mm: Bethe's formula.
-inline double mean_loss(const Material& material, double length, const Kinematics& kinematics) {
-  const double bracket =
-      std::log(2.0 * electron_mass * kinematics.beta2 * kinematics.gamma2 * kinematics.most_transfer /
-               (material.excitation * material.excitation)) -
-      2.0 * kinematics.beta2 - density_effect(material, kinematics);
-  return std::max(landau_scale(material, length, kinematics) * bracket, 0.0);
+template <class T>
+KERNEL_FUNCTION T mean_loss(const Material& material, const T& length, const Kinematics<T>& kinematics) {
+  const T bracket = logarithm(T(2.0 * electron_mass * kinematics.beta2 * kinematics.gamma2 * kinematics.most_transfer /
+                                (material.excitation * material.excitation))) -
+                    2.0 * kinematics.beta2 - density_effect(material, kinematics);
+  return larger(T(landau_scale(material, length, kinematics) * bracket), T(0.0));
 }
 
 /// A number from Landau's distribution, exactly: it is the stable law of index one, maximally skewed
@@ -67,7 +72,7 @@ inline double landau(Random& random) {
 
 /// The loss of one particle in MeV: Landau about the mean, cut where the mean of what is left is Bethe's;
 /// normal where many collisions near the largest transfer occur.
-inline double sampled_loss(const Material& material, double length, const Kinematics& kinematics, Random& random) {
+inline double sampled_loss(const Material& material, double length, const Kinematics<double>& kinematics, Random& random) {
   const double mean = mean_loss(material, length, kinematics);
   const double scale = landau_scale(material, length, kinematics);
   const double kappa_ratio = scale / kinematics.most_transfer;
@@ -88,21 +93,38 @@ inline double sampled_loss(const Material& material, double length, const Kinema
 
 /// Width of the projected angle's core for a traversed thickness in radiation lengths: Highland's formula.
 /// `whole` is the layer the logarithm is about, of which `thickness` may be one half.
-inline double highland(double thickness, double whole, double p, double beta2) {
-  return 13.6 / p * std::sqrt(thickness / beta2) * (1.0 + 0.038 * std::log(whole / beta2));
+template <class T>
+KERNEL_FUNCTION T highland(const T& thickness, const T& whole, const T& p, const T& beta2) {
+  return 13.6 / p * root(T(thickness / beta2)) * (1.0 + 0.038 * logarithm(T(whole / beta2)));
 }
 
-/// Space angle of a scattering whose core has the projected width `core`: mixture of a normal core and a tail
-/// (Fruehwirth and Liendl, Comput. Phys. Commun. 141 (2001) 230).
-inline double scattering_angle(const Material& material, double thickness, double beta2, double core,
+/// What of a material shapes the tail of its scattering (Fruehwirth and Liendl, Comput. Phys. Commun. 141 (2001) 230).
+struct ScatteringShape {
+  double thick;       // in radiation lengths over beta2, from here on without single scatters
+  double log_charge;  // of the atomic number
+  double cube_root, per_scatter, rho, log_rho, tenth_root;
+
+  explicit ScatteringShape(const Material& material) {
+    const double charge = material.atomic_number;
+    thick = 0.6 / std::pow(charge, 0.6);
+    log_charge = std::log(charge);
+    cube_root = std::cbrt(charge);
+    per_scatter = (charge + 1.0) * std::log(287.0 / std::sqrt(charge));
+    rho = 41000.0 / std::cbrt(charge * charge);
+    log_rho = std::log(rho);
+    tenth_root = std::pow(charge, 0.1);
+  }
+};
+
+/// Space angle of a scattering whose core has the projected width `core`: mixture of a normal core and a tail.
+inline double scattering_angle(const ScatteringShape& shape, double thickness, double beta2, double core,
                                Random& random) {
-  const double charge = material.atomic_number;
   const double reduced = thickness / beta2;
   const double choice = random.uniform();
   const double u = random.uniform();
-  if (reduced > 0.6 / std::pow(charge, 0.6)) {  // thick: two normal components
+  if (reduced > shape.thick) {  // two normal components
     const double d1 = std::log(reduced);
-    const double d2 = d1 + std::log(charge) * (2.0 / 3.0);
+    const double d2 = d1 + shape.log_charge * (2.0 / 3.0);
     const double core_variance = (-1.843e-3 * d1 + 3.347e-2) * d1 + 8.471e-1;
     const double tail = d2 < 0.5 ? (6.096e-4 * d2 + 6.348e-3) * d2 + 4.841e-2
                                  : (-5.729e-3 * d2 + 1.106e-1) * d2 - 1.908e-2;
@@ -111,11 +133,9 @@ inline double scattering_angle(const Material& material, double thickness, doubl
     return core * std::sqrt(-2.0 * variance * std::log(u));
   }
   // Thin: a normal core and a tail falling with the fourth power, from single scatters off nuclei.
-  const double scatters =
-      reduced * 1.587e7 * std::cbrt(charge) / ((charge + 1.0) * std::log(287.0 / std::sqrt(charge)));
-  const double rho = 41000.0 / std::cbrt(charge * charge);
-  const double b = rho / std::sqrt(scatters * (std::log(rho) - 0.5));
-  const double n = std::pow(charge, 0.1) * std::log(scatters);
+  const double scatters = reduced * 1.587e7 * shape.cube_root / shape.per_scatter;
+  const double b = shape.rho / std::sqrt(scatters * (shape.log_rho - 0.5));
+  const double n = shape.tenth_root * std::log(scatters);
   const double core_variance = (5.783e-4 * n + 3.803e-2) * n + 1.827e-1;
   const double a = (((-4.590e-5 * n + 1.330e-3) * n - 1.355e-2) * n + 9.828e-2) * n + 2.822e-1;
   const double tail = (1.0 - core_variance) / (a * a * (std::log(b / a) - 0.5) - core_variance);

@@ -1,5 +1,5 @@
 #pragma once
-// One particle's way through field and material, with the states it leaves at the recorded planes.
+// Particles on their way through field and material, with the states they leave at the recorded planes.
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "transport/detector.hpp"
+#include "transport/legs.hpp"
 
 namespace parkf::transport {
 
@@ -14,6 +15,7 @@ struct Particle {
   std::int32_t event, number;
   double charge, mass;
   double x, y, z, px, py, pz;
+  double z_end;  // where it decays or interacts
 };
 
 struct Crossing {
@@ -29,6 +31,11 @@ struct Conditions {
   double tolerance;          // mm, of a Runge-Kutta step
   double least_momentum;     // MeV; below it a particle counts as stopped
   double steepest;           // slope beyond which a particle counts as lost
+  // Who crosses fewer planes before `velo_end` (mm) actively, or does not get to an active part of `last_plane`, leaves
+  // nothing; 0 and -1 where everyone shall leave something.
+  int fewest_planes;
+  double velo_end;
+  int last_plane;
 };
 
 /// Turn a direction by a space angle towards an azimuth.
@@ -48,28 +55,6 @@ inline void deflect(State<double>& state, double angle, double azimuth) {
   state.ty = turned[1] / turned[2];
 }
 
-/// Scatter and slow a particle in a share of a layer; `length` is the path in mm through the whole layer, and
-/// `hardest` grows to the angle over its core's width. False when it stops.
-inline bool traverse(const Material& material, double length, double share, const Particle& particle,
-                     const Conditions& conditions, std::uint32_t step, State<double>& state, double& hardest) {
-  Random random(conditions.seed, static_cast<std::uint32_t>(particle.event),
-                static_cast<std::uint32_t>(particle.number), step);
-  const double p = std::abs(particle.charge / state.qop);
-  const Kinematics kinematics(p, particle.mass);
-  const double whole = length / material.radiation_length;
-  const double core = std::abs(particle.charge) * highland(share * whole, whole, p, kinematics.beta2);
-  const double angle = scattering_angle(material, share * whole, kinematics.beta2, core, random);
-  if (core > 0.0) hardest = std::max(hardest, angle / core);
-  deflect(state, angle, 6.283185307179586 * random.uniform());
-
-  const double charge2 = particle.charge * particle.charge;
-  const double energy = std::sqrt(p * p + particle.mass * particle.mass) -
-                        charge2 * sampled_loss(material, share * length, kinematics, random);
-  if (energy < std::hypot(particle.mass, conditions.least_momentum)) return false;
-  state.qop = particle.charge / std::sqrt(energy * energy - particle.mass * particle.mass);
-  return !(std::abs(state.tx) > conditions.steepest || std::abs(state.ty) > conditions.steepest);
-}
-
 /// Path per unit thickness through a plane.
 inline double obliquity(const Plane& plane, const State<double>& state) {
   const double norm = std::sqrt(1.0 + state.tx * state.tx + state.ty * state.ty);
@@ -77,84 +62,187 @@ inline double obliquity(const Plane& plane, const State<double>& state) {
   return norm * normal / std::abs(1.0 - plane.dzdx * state.tx - plane.dzdy * state.ty);
 }
 
-class Tracker {
+/// A particle between two goals. Forwards, in the order of z: surfaces, and before each the walls of tubes on the way.
+class Walk {
  public:
-  Tracker(const FieldGrid& grid, const Detector& detector, const Conditions& conditions)
+  Walk(const FieldGrid& grid, const Detector& detector, const Conditions& conditions)
       : grid_(grid), detector_(detector), conditions_(conditions) {}
 
-  /// Follow a particle downstream and append its crossings in the order of z.
-  void follow(const Particle& particle, std::vector<Crossing>& crossings) const {
+  /// Start with a particle; its crossings will be appended in the order of z. False when it goes nowhere.
+  bool begin(const Particle& particle, std::vector<Crossing>& crossings, Leg& leg) {
+    particle_ = &particle;
+    crossings_ = &crossings;
+    surface_ = tube_ = 0;
+    hardest_ = 0.0;
+    planes_ = 0;
+    through_ = conditions_.last_plane < 0;
+    least_energy_ = std::hypot(particle.mass, conditions_.least_momentum);
     const double p = std::sqrt(particle.px * particle.px + particle.py * particle.py + particle.pz * particle.pz);
-    if (!(particle.pz > 0.0) || particle.charge == 0.0 || !(p > conditions_.least_momentum)) return;
-    State<double> state{particle.x, particle.y, particle.px / particle.pz, particle.py / particle.pz,
-                        particle.charge / p, particle.z};
-    if (!(std::abs(state.tx) < conditions_.steepest && std::abs(state.ty) < conditions_.steepest)) return;
-    double hardest = 0.0;
-    for (std::size_t i = 0; i < detector_.surfaces.size(); ++i) {
-      const Surface& surface = detector_.surfaces[i];
-      if (distance_to(surface.plane, state) <= 0.0) continue;  // born behind it
-      if (!cross_tubes(particle, surface.plane, state, hardest)) return;
-      if (!propagate(grid_, surface.plane, conditions_.tolerance, state)) return;
-      const bool covered = surface.covers(state.x, state.y);
-      const bool thick = covered && surface.thickness > 0.0;
-      // Half of the material before the recorded point and half behind: forwards and backwards are alike.
-      const auto step = static_cast<std::uint32_t>(2 * i);
-      if (thick && !half(surface, particle, step, state, hardest)) return;
-      record(surface, covered, particle, state, hardest, crossings);
-      if (thick && !half(surface, particle, step + 1, state, hardest)) return;
+    if (!(particle.pz > 0.0) || particle.charge == 0.0 || !(p > conditions_.least_momentum)) return false;
+    leg.state = {particle.x,          particle.y, particle.px / particle.pz, particle.py / particle.pz,
+                 particle.charge / p, particle.z};
+    if (!(std::abs(leg.state.tx) < conditions_.steepest && std::abs(leg.state.ty) < conditions_.steepest)) return false;
+    return find_goal(leg);
+  }
+
+  /// Do what happens at the goal of a leg, and find the next. False when the particle stops, ends, is through, or is
+  /// not of those that are wanted.
+  bool go_on(Leg& leg) {
+    if (planes_ < conditions_.fewest_planes && leg.state.z > conditions_.velo_end) return false;
+    if (at_tube_) {
+      const Tube& tube = detector_.tubes[tube_];
+      const double length = tube.thickness * std::sqrt(1.0 + leg.state.tx * leg.state.tx + leg.state.ty * leg.state.ty);
+      const auto step = static_cast<std::uint32_t>(2 * detector_.surfaces.size() + tube_);
+      ++tube_;
+      return traverse(tube.material, length, 1.0, step, leg.state) && find_goal(leg);
     }
+    const Surface& surface = detector_.surfaces[surface_];
+    const bool covered = surface.covers(leg.state.x, leg.state.y);
+    const bool thick = covered && surface.thickness > 0.0;
+    // Half of the material before the recorded point and half behind: forwards and backwards are alike.
+    const auto step = static_cast<std::uint32_t>(2 * surface_);
+    if (thick && !half(surface, step, leg.state)) return false;
+    record(surface, covered, leg.state);
+    if (leg.state.z > particle_->z_end || (thick && !half(surface, step + 1, leg.state))) return false;
+    ++surface_;
+    tube_ = 0;
+    return find_goal(leg);
+  }
+
+  /// The particle's way is over.
+  void end() {
+    if (!through_ || planes_ < conditions_.fewest_planes) crossings_->clear();
   }
 
  private:
-  bool half(const Surface& surface, const Particle& particle, std::uint32_t step, State<double>& state,
-            double& hardest) const {
-    return traverse(detector_.materials[surface.material], surface.thickness * obliquity(surface.plane, state), 0.5,
-                    particle, conditions_, step, state, hardest);
+  const FieldGrid& grid_;
+  const Detector& detector_;
+  const Conditions& conditions_;
+  const Particle* particle_ = nullptr;
+  std::vector<Crossing>* crossings_ = nullptr;
+  std::size_t surface_ = 0, tube_ = 0;
+  bool at_tube_ = false;
+  double hardest_ = 0.0;  // largest scattering angle over its core's width
+  double least_energy_ = 0.0;
+  int planes_ = 0;  // crossed actively before the end of the VELO
+  bool through_ = false;
+
+  bool find_goal(Leg& leg) {
+    for (; surface_ < detector_.surfaces.size(); ++surface_, tube_ = 0) {
+      const Plane& plane = detector_.surfaces[surface_].plane;
+      if (tube_ == 0 && distance_to(plane, leg.state) <= 0.0) continue;  // born behind it
+      for (; tube_ < detector_.tubes.size(); ++tube_) {
+        double z;
+        if (!crosses(detector_.tubes[tube_], plane, leg.state, z)) continue;
+        at_tube_ = true;
+        leg.goal = {z, 0.0, 0.0};
+        return true;
+      }
+      at_tube_ = false;
+      leg.goal = plane;
+      return true;
+    }
+    return false;
   }
 
-  void record(const Surface& surface, bool covered, const Particle& particle, const State<double>& state,
-              double hardest, std::vector<Crossing>& crossings) const {
+  /// Whether the wall of a tube is on the way to a plane; crossings are found along the tangent.
+  static bool crosses(const Tube& tube, const Plane& goal, const State<double>& state, double& z) {
+    if (state.z > tube.z_max || std::hypot(state.x, state.y) > 0.999 * tube.radius) return false;
+    const double slope2 = state.tx * state.tx + state.ty * state.ty;
+    if (slope2 == 0.0) return false;
+    // (x + tx s)^2 + (y + ty s)^2 = radius^2
+    const double along = (state.x * state.tx + state.y * state.ty) / slope2;
+    const double rest = (state.x * state.x + state.y * state.y - tube.radius * tube.radius) / slope2;
+    const double s = -along + std::sqrt(along * along - rest);
+    z = state.z + s;
+    return !(s >= distance_to(goal, state) || z < tube.z_min || z > tube.z_max);
+  }
+
+  bool half(const Surface& surface, std::uint32_t step, State<double>& state) {
+    return traverse(surface.material, surface.thickness * obliquity(surface.plane, state), 0.5, step, state);
+  }
+
+  /// Scatter and slow down in a share of a layer; `length` is the path in mm through the whole layer. False when the
+  /// particle stops.
+  bool traverse(int number, double length, double share, std::uint32_t step, State<double>& state) {
+    const Material& material = detector_.materials[static_cast<std::size_t>(number)];
+    const Particle& particle = *particle_;
+    Random random(conditions_.seed, static_cast<std::uint32_t>(particle.event),
+                  static_cast<std::uint32_t>(particle.number), step);
+    const double p = std::abs(particle.charge / state.qop);
+    const Kinematics kinematics(p, particle.mass);
+    const double whole = length / material.radiation_length;
+    const double core = std::abs(particle.charge) * highland(share * whole, whole, p, kinematics.beta2);
+    const double angle = scattering_angle(detector_.shapes[static_cast<std::size_t>(number)], share * whole,
+                                          kinematics.beta2, core, random);
+    if (core > 0.0) hardest_ = std::max(hardest_, angle / core);
+    deflect(state, angle, 6.283185307179586 * random.uniform());
+
+    const double charge2 = particle.charge * particle.charge;
+    const double energy = std::sqrt(p * p + particle.mass * particle.mass) -
+                          charge2 * sampled_loss(material, share * length, kinematics, random);
+    if (energy < least_energy_) return false;
+    state.qop = particle.charge / std::sqrt(energy * energy - particle.mass * particle.mass);
+    return !(std::abs(state.tx) > conditions_.steepest || std::abs(state.ty) > conditions_.steepest);
+  }
+
+  void record(const Surface& surface, bool covered, const State<double>& state) {
     // VELO sensors are small: only what they see is of interest. The other planes are recorded everywhere.
     if (surface.plane_index < 0 || (surface.only_covered && !covered)) return;
-    append(surface.plane_index, covered, particle, state, hardest, crossings);
+    const bool first = append(surface.plane_index, covered, state);
     if (surface.companion_index < 0) return;
     State<double> companion = state;
     if (!propagate(grid_, surface.companion, conditions_.tolerance, companion)) return;
-    append(surface.companion_index, true, particle, companion, hardest, crossings);
-    if (companion.z < state.z) std::swap(crossings[crossings.size() - 1], crossings[crossings.size() - 2]);
+    const bool second = append(surface.companion_index, true, companion);
+    if (first && second && companion.z < state.z)
+      std::swap((*crossings_)[crossings_->size() - 1], (*crossings_)[crossings_->size() - 2]);
   }
 
-  static void append(int plane, bool active, const Particle& particle, const State<double>& state, double hardest,
-                     std::vector<Crossing>& crossings) {
-    crossings.push_back({particle.event, particle.number, static_cast<std::int16_t>(plane), active, state.z, state.x,
-                         state.y, state.tx, state.ty, std::abs(particle.charge / state.qop), hardest});
-  }
-
-  /// Stop at the walls of tubes on the way to a plane; their crossings are found along the tangent.
-  bool cross_tubes(const Particle& particle, const Plane& goal, State<double>& state, double& hardest) const {
-    for (std::size_t i = 0; i < detector_.tubes.size(); ++i) {
-      const Tube& tube = detector_.tubes[i];
-      if (state.z > tube.z_max || std::hypot(state.x, state.y) > 0.999 * tube.radius) continue;
-      const double slope2 = state.tx * state.tx + state.ty * state.ty;
-      if (slope2 == 0.0) continue;
-      // (x + tx s)^2 + (y + ty s)^2 = radius^2
-      const double along = (state.x * state.tx + state.y * state.ty) / slope2;
-      const double rest = (state.x * state.x + state.y * state.y - tube.radius * tube.radius) / slope2;
-      const double s = -along + std::sqrt(along * along - rest);
-      const double z = state.z + s;
-      if (s >= distance_to(goal, state) || z < tube.z_min || z > tube.z_max) continue;
-      if (!propagate(grid_, {z, 0.0, 0.0}, conditions_.tolerance, state)) return false;
-      const double length = tube.thickness * std::sqrt(1.0 + state.tx * state.tx + state.ty * state.ty);
-      const auto step = static_cast<std::uint32_t>(2 * detector_.surfaces.size() + i);
-      if (!traverse(detector_.materials[tube.material], length, 1.0, particle, conditions_, step, state, hardest))
-        return false;
-    }
+  /// Unless the particle has ended before.
+  bool append(int plane, bool active, const State<double>& state) {
+    if (state.z > particle_->z_end) return false;
+    if (active && state.z <= conditions_.velo_end) ++planes_;
+    if (active && plane == conditions_.last_plane) through_ = true;
+    crossings_->push_back({particle_->event, particle_->number, static_cast<std::int16_t>(plane), active, state.z,
+                           state.x, state.y, state.tx, state.ty, std::abs(particle_->charge / state.qop), hardest_});
     return true;
   }
+};
 
-  const FieldGrid& grid_;
-  const Detector& detector_;
-  const Conditions conditions_;
+/// Particles `first` … `last` - 1 of an array, a lane each. Their crossings come out in the order of the particles.
+class Walks final : public Legs {
+ public:
+  Walks(const FieldGrid& grid, const Detector& detector, const Conditions& conditions,
+        const std::vector<Particle>& particles, std::size_t first, std::size_t last)
+      : particles_(particles), walk_(grid, detector, conditions), first_(first), last_(last), next_(first) {
+    crossings_.resize(last - first);
+  }
+
+  bool begin(int lane, Leg& leg) override {
+    while (lanes_.size() <= static_cast<std::size_t>(lane)) lanes_.push_back(walk_);
+    while (next_ < last_) {
+      const std::size_t i = next_++;
+      if (lanes_[static_cast<std::size_t>(lane)].begin(particles_[i], crossings_[i - first_], leg)) return true;
+    }
+    return false;
+  }
+
+  bool next(int lane, bool there, Leg& leg) override {
+    Walk& walk = lanes_[static_cast<std::size_t>(lane)];
+    if (there && walk.go_on(leg)) return true;
+    walk.end();
+    return begin(lane, leg);
+  }
+
+  /// Crossings of each particle.
+  std::vector<std::vector<Crossing>> take() { return std::move(crossings_); }
+
+ private:
+  const std::vector<Particle>& particles_;
+  const Walk walk_;  // as every lane begins
+  std::vector<Walk> lanes_;
+  std::size_t first_, last_, next_;
+  std::vector<std::vector<Crossing>> crossings_;  // of each particle
 };
 
 }  // namespace parkf::transport

@@ -11,6 +11,12 @@ namespace parkf::transport {
 
 constexpr double kappa = 0.299792458;  // MeV / (T mm): curvature of a unit charge at 1 MeV in 1 T
 
+constexpr int most_steps = 100000;
+constexpr double shortest_step = 1e-3;  // mm; below it an error estimate is rounding
+constexpr double steepest_path = 10.0;  // slope beyond which z is no useful variable
+constexpr double arrived = 1e-6;        // mm; the last correction is a straight line
+constexpr double beyond_face = 1e-6;    // mm; a step to a cell's face goes on so far, into the next cell
+
 /// (x, y) in mm, slopes, q/p in 1/MeV, at z in mm.
 template <class T>
 struct State {
@@ -28,31 +34,32 @@ struct Curvature {
 };
 
 template <class T>
-Curvature<T> curvature(const T& tx, const T& ty, const T& qop, const Vector3<T>& field) {
+KERNEL_FUNCTION Curvature<T> curvature(const T& tx, const T& ty, const T& qop, const Vector3<T>& field) {
   const T xx = 1.0 + tx * tx;
   const T yy = ty * ty;
-  const T factor = kappa * qop * square_root(xx + yy);
+  const T factor = kappa * qop * root(T(xx + yy));
   return {factor * (ty * (tx * field.x + field.z) - xx * field.y),
           factor * ((1.0 + yy) * field.x - tx * (ty * field.y + field.z))};
 }
 
-/// One step of length h. `error` is the estimate of its local error in mm. False when it leaves the map.
-template <class T>
-bool try_step(const FieldGrid& grid, const State<T>& from, const T& h, State<T>& to, double& error) {
+/// One step of length h. `error` is the estimate of its local error in mm. Holds unless it leaves the map.
+template <class T, class Real>
+KERNEL_FUNCTION Mask<T> try_step(const FieldGrid& grid, const State<T>& from, const T& h, State<T>& to, Real& error) {
   Vector3<T> field;
-  if (!field_at(grid, from.x, from.y, from.z, field)) return false;
+  Mask<T> inside = field_at(grid, from.x, from.y, from.z, field);
+  if (!any(inside)) return inside;
   const auto k1 = curvature(from.tx, from.ty, from.qop, field);
   const T half = 0.5 * h;
   const T eighth = 0.5 * half * half;
-  if (!field_at(grid, T(from.x + half * from.tx + eighth * k1.x), T(from.y + half * from.ty + eighth * k1.y),
-                T(from.z + half), field))
-    return false;
+  inside = inside & field_at(grid, T(from.x + half * from.tx + eighth * k1.x),
+                             T(from.y + half * from.ty + eighth * k1.y), T(from.z + half), field);
+  if (!any(inside)) return inside;
   const auto k2 = curvature(T(from.tx + half * k1.x), T(from.ty + half * k1.y), from.qop, field);
   const auto k3 = curvature(T(from.tx + half * k2.x), T(from.ty + half * k2.y), from.qop, field);
   const T square = half * h;
-  if (!field_at(grid, T(from.x + h * from.tx + square * k3.x), T(from.y + h * from.ty + square * k3.y),
-                T(from.z + h), field))
-    return false;
+  inside = inside & field_at(grid, T(from.x + h * from.tx + square * k3.x), T(from.y + h * from.ty + square * k3.y),
+                             T(from.z + h), field);
+  if (!any(inside)) return inside;
   const auto k4 = curvature(T(from.tx + h * k3.x), T(from.ty + h * k3.y), from.qop, field);
 
   const T sixth = h * (1.0 / 6.0);
@@ -63,33 +70,48 @@ bool try_step(const FieldGrid& grid, const State<T>& from, const T& h, State<T>&
   to.qop = from.qop;
   to.z = from.z + h;
   error = value(h) * value(h) *
-          (std::abs(value(k1.x) - value(k2.x) - value(k3.x) + value(k4.x)) +
-           std::abs(value(k1.y) - value(k2.y) - value(k3.y) + value(k4.y)));
-  return true;
+          (magnitude(Real(value(k1.x) - value(k2.x) - value(k3.x) + value(k4.x))) +
+           magnitude(Real(value(k1.y) - value(k2.y) - value(k3.y) + value(k4.y))));
+  return inside;
 }
 
 /// Longest step that stays in one cell of the map, along the tangent. The derivatives of a trilinear map jump
 /// at the faces of its cells, and a step across such a face loses its order.
 template <class T>
-double step_within_cell(const FieldGrid& grid, const State<T>& state, double direction) {
+KERNEL_FUNCTION double step_within_cell(const FieldGrid& grid, const State<T>& state, double direction) {
   const double position[3] = {value(state.x), value(state.y), value(state.z)};
   const double motion[3] = {direction * value(state.tx), direction * value(state.ty), direction};
-  constexpr double overlap = 1e-6;  // mm; beyond the face, so that the next step begins in the next cell
   double longest = grid.spacing[2];
   for (int axis = 0; axis < 3; ++axis) {
     if (motion[axis] == 0.0) continue;
     const double scaled = (position[axis] - grid.origin[axis]) / grid.spacing[axis];
     const double face = motion[axis] > 0.0 ? std::floor(scaled) + 1.0 : std::ceil(scaled) - 1.0;
-    longest = std::min(longest, ((face - scaled) * grid.spacing[axis] / motion[axis]) + overlap);
+    longest = std::min(longest, ((face - scaled) * grid.spacing[axis] / motion[axis]) + beyond_face);
   }
   return longest;
 }
 
 /// Distance in z, along the tangent, from a state to a plane.
-template <class T>
-T distance_to(const Plane& plane, const State<T>& state) {
+template <class T, class P>
+KERNEL_FUNCTION T distance_to(const P& plane, const State<T>& state) {
   return (plane.z0 + plane.dzdx * state.x + plane.dzdy * state.y - state.z) /
          (1.0 - plane.dzdx * state.tx - plane.dzdy * state.ty);
+}
+
+/// Put a state that is there but for `rest` onto its plane. False where there is no field, or no number.
+///
+/// The remainder is tiny as a number, but its derivatives are those of the path's end on the plane.
+template <class T>
+KERNEL_FUNCTION bool settle(const FieldGrid& grid, const T& rest, State<T>& state) {
+  Vector3<T> field;
+  if (!(magnitude(value(rest)) <= arrived) || !field_at(grid, state.x, state.y, state.z, field)) return false;
+  const auto bend = curvature(state.tx, state.ty, state.qop, field);
+  state.x = state.x + rest * state.tx;
+  state.y = state.y + rest * state.ty;
+  state.tx = state.tx + rest * bend.x;
+  state.ty = state.ty + rest * bend.y;
+  state.z = state.z + rest;
+  return true;
 }
 
 /// Carry a state to a plane, forwards or backwards.
@@ -98,28 +120,12 @@ T distance_to(const Plane& plane, const State<T>& state) {
 /// field counts as zero there), turns back, or needs absurdly many steps; the state is then where it got to.
 template <class T>
 bool propagate(const FieldGrid& grid, const Plane& plane, double tolerance, State<T>& state) {
-  constexpr int most_steps = 100000;
-  constexpr double shortest = 1e-3;  // mm; below it an error estimate is rounding
-  constexpr double steepest = 10.0;  // slope beyond which z is no useful variable
-  constexpr double close = 1e-6;     // mm; the last correction is a straight line
   double proposal = grid.spacing[2];
   for (int step = 0; step < most_steps; ++step) {
     const T rest = distance_to(plane, state);
     const double distance = std::abs(value(rest));
     const double direction = value(rest) < 0.0 ? -1.0 : 1.0;
-    if (!(distance > close)) {
-      if (!(distance <= close)) return false;  // not a number
-      // The remainder is tiny as a number, but its derivatives are those of the path's end on the plane.
-      Vector3<T> field;
-      if (!field_at(grid, state.x, state.y, state.z, field)) return false;
-      const auto bend = curvature(state.tx, state.ty, state.qop, field);
-      state.x = state.x + rest * state.tx;
-      state.y = state.y + rest * state.ty;
-      state.tx = state.tx + rest * bend.x;
-      state.ty = state.ty + rest * bend.y;
-      state.z = state.z + rest;
-      return true;
-    }
+    if (!(distance > arrived)) return settle(grid, rest, state);
     double length = std::min(distance, proposal);
     if (!grid.cubic) length = std::min(length, step_within_cell(grid, state, direction));
     const bool shortened = length < proposal;
@@ -129,14 +135,14 @@ bool propagate(const FieldGrid& grid, const Plane& plane, double tolerance, Stat
     while (true) {
       const bool last = length >= distance;
       const bool inside = try_step(grid, state, last ? rest : T(direction * length), next, error);
-      if (inside && (error <= tolerance || length <= shortest)) break;
-      if (length <= shortest) return false;
+      if (inside && (error <= tolerance || length <= shortest_step)) break;
+      if (length <= shortest_step) return false;
       rejected = true;
       // A long trial may leave the map where the path does not.
       length *= inside ? std::clamp(0.9 * std::sqrt(std::sqrt(tolerance / error)), 0.1, 0.9) : 0.5;
     }
     state = next;
-    if (!(std::abs(value(state.tx)) < steepest && std::abs(value(state.ty)) < steepest)) return false;
+    if (!(std::abs(value(state.tx)) < steepest_path && std::abs(value(state.ty)) < steepest_path)) return false;
     // A step cut short by a cell or the goal says little about the next one: only then keep the older proposal.
     const double advised = length * std::min(0.9 * std::sqrt(std::sqrt(tolerance / std::max(error, 1e-30))), 5.0);
     proposal = shortened && !rejected ? std::max(proposal, advised) : advised;

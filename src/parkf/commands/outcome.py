@@ -12,12 +12,14 @@ app.command()(gate)
 
 
 @app.command()
-def stages(benchmarks: Path, output: Path) -> None:
-    """Collect wall time and peak memory of every stage."""
+def stages(
+    logs: Annotated[Path, typer.Argument(help="Folder with the logs of a run's jobs.")], output: Path
+) -> None:
+    """Add up time and memory of every stage."""
     from parkf.files import write_json
     from parkf.report.stages import collect_stages
 
-    write_json(output, collect_stages(benchmarks))
+    write_json(output, collect_stages(logs))
 
 
 @app.command()

@@ -22,7 +22,8 @@ def validate(
     """Measure fitted candidates against the truth."""
     from parkf.files import write_json
     from parkf.kalman.fitted import common_set
-    from parkf.validation.sample import Files, Sample, load_sample
+    from parkf.validation.sample import Sample, load_sample
+    from parkf.validation.truth import Files
     from parkf.validation.validate import validate as run
 
     def load(names: str, fits: str = fits) -> dict[str, Sample]:
@@ -30,10 +31,10 @@ def validate(
             fit: [
                 Files(
                     # A misaligned detector sees the particles of the other.
-                    results / f"particles/{sample.replace('misaligned', 'validation')}.parquet",
-                    results / f"candidates/{sample}.parquet",
-                    results / f"fitted/{fit}/{sample}.parquet",
-                    results / f"fates/{sample}.parquet" if sample in samples.split() else None,
+                    [results / f"particles/{sample.replace('misaligned', 'validation')}.parquet"],
+                    [results / f"candidates/{sample}.parquet"],
+                    [results / f"fitted/{fit}/{sample}.parquet"],
+                    [results / f"fates/{sample}.parquet"] if sample in samples.split() else [],
                 )
                 for sample in names.split()
             ]
@@ -84,9 +85,10 @@ def measure(
     """Measure resolution, pulls and χ² of one sample, to compare it with another."""
     from parkf.files import write_json
     from parkf.validation.measure import measure as run
-    from parkf.validation.sample import Files, load_sample
+    from parkf.validation.sample import load_sample
+    from parkf.validation.truth import Files
 
-    write_json(output, run(load_sample([Files(particles, candidates, fitted)])))
+    write_json(output, run(load_sample([Files([particles], [candidates], [fitted])])))
 
 
 @app.command()

@@ -35,14 +35,23 @@ def generate(
     events: Annotated[int, typer.Option(min=1, help="Bunch crossings.")],
     seed: Seed,
     pile_up: Annotated[float, typer.Option(help="Mean inelastic pp collisions a crossing.")] = 5.5,
+    first: Annotated[int, typer.Option(help="Number of the first crossing, a multiple of 25.")] = 0,
     threads: Threads = 1,
 ) -> None:
     """Generate pp collisions with Pythia 8."""
     from parkf.detector.geometry import load_geometry
     from parkf.simulation.generator import generate as run
 
-    print(f"generate: {events} events, seed {seed}", file=sys.stderr)
-    run(output, events=events, seed=seed, pile_up=pile_up, workers=threads, beam=load_geometry(geometry).beam)
+    print(f"generate: {events} events from {first} on, seed {seed}", file=sys.stderr)
+    run(
+        output,
+        events=events,
+        seed=seed,
+        pile_up=pile_up,
+        first=first,
+        workers=threads,
+        beam=load_geometry(geometry).beam,
+    )
 
 
 @app.command("generate-signal")
@@ -52,6 +61,7 @@ def generate_signal(
     geometry: GeometryFile,
     collisions: Annotated[int, typer.Option(min=1, help="One in eight gives a pair of tracks.")],
     seed: Seed,
+    first: Annotated[int, typer.Option(help="Number of the first collision, a multiple of 500.")] = 0,
     threads: Threads = 1,
 ) -> None:
     """Generate the two tracks of a mass peak with Pythia 8."""
@@ -59,7 +69,7 @@ def generate_signal(
     from parkf.simulation.signal import generate_signal as run
 
     beam = load_geometry(geometry).beam
-    pairs = run(output, signal=signal, beam=beam, number=collisions, seed=seed, workers=threads)
+    pairs = run(output, signal=signal, beam=beam, number=collisions, seed=seed, first=first, workers=threads)
     print(f"generate-signal: {pairs} pairs, seed {seed}", file=sys.stderr)
 
 

@@ -8,36 +8,10 @@ from typing import Annotated
 import typer
 
 from parkf.choices import FormsName
-from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Seed, Threads, aligned
+from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Seed, Threads
 from parkf.errors import ParkfError
 
 app = typer.Typer()
-
-
-@app.command()
-def datasets(
-    folder: Path,
-    particles: Annotated[str, typer.Option(help="Particle files, separated by blanks.")],
-    states: Annotated[str, typer.Option(help="Files of true states, in the same order.")],
-    geometry: GeometryFile,
-    alignment: AlignmentFile,
-    field: FieldFile,
-    max_rows: Annotated[int, typer.Option(min=1000, help="Rows kept for each step.")] = 300_000,
-    threads: Threads = 1,
-) -> None:
-    """Build the dataset of every step: true origin, true target, Runge-Kutta target."""
-    from parkf.datasets.builder import build_step_datasets
-    from parkf.detector.field import FieldMap
-
-    build_step_datasets(
-        [Path(name) for name in particles.split()],
-        [Path(name) for name in states.split()],
-        folder,
-        geometry=aligned(geometry, alignment),
-        field=FieldMap.load(field),
-        max_rows=max_rows,
-        threads=threads,
-    )
 
 
 @app.command("check-dataset")
@@ -80,7 +54,7 @@ def train_table(
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import load_geometry
     from parkf.files import write_json
-    from parkf.training.magnet_table import train_table as run
+    from parkf.training.magnet_table.train import train_table as run
 
     print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
     nominal = load_geometry(geometry)
@@ -105,11 +79,29 @@ def train(
     output: Path,
     forms: Annotated[FormsName, typer.Option(help="Set of forms.")] = "improved",
     table: Annotated[Path | None, typer.Option(help="Magnet table, for UTTF.")] = None,
+    part: Annotated[
+        str | None, typer.Option(help="Fit these parameter sets alone, 2-of-5 for one; then `join-fits`.")
+    ] = None,
 ) -> None:
     """Fit p, then the scattering, of one step."""
-    from parkf.training import train_step
+    from parkf.training import Part, train_part, train_step
 
-    train_step(dataset, step, forms=forms, table=table).save(output)
+    if part is None:
+        train_step(dataset, step, forms=forms, table=table).save(output)
+    else:
+        train_part(dataset, step, Part.parse(part), forms=forms, table=table).save(output)
+
+
+@app.command("join-fits")
+def join_fits(
+    parts: Annotated[list[Path], typer.Argument(help="What `train --part` wrote, every part of a step.")],
+    output: Path,
+    dataset: Annotated[Path, typer.Option(help="What they were fitted to.")],
+) -> None:
+    """Put the parts of a step's training together."""
+    from parkf.training import PartResult, join_parts
+
+    join_parts([PartResult.load(part) for part in parts], dataset).save(output)
 
 
 @app.command()

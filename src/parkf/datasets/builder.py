@@ -1,251 +1,155 @@
-"""Step datasets from simulated particles and their true states.
-
-Each row holds the true state at a step's origin, the true state at its target, and the origin carried to the
-target's z by Runge-Kutta with the true local momentum and without material: what a step function has to
-reproduce, and what scattering adds.
-
-A state is recorded in the middle of a layer: the second half of the last UT layer's material lies before
-z_in, on a way that the fit goes without scattering. The hop through the magnet therefore starts from the
-state in that layer, carried to z_in: what the half layer does is scattering of this step.
-"""
+"""Step datasets of a chunk of a sample, and of all chunks together."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from tqdm import tqdm
 
-from parkf.datasets.legs import BEAM_LINE_SET, SETS, Legs, legs_of_steps, select_particles
+from parkf.datasets.legs import SETS, TOGETHER, Legs
+from parkf.datasets.lottery import lottery
+from parkf.datasets.pieces import EVENTS_PER_PIECE, read_pieces
+from parkf.datasets.rows import rows_of_legs
+from parkf.datasets.thresholds import load_thresholds
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import UT_PLANES, Beam, Geometry
+from parkf.detector.geometry import Beam
 from parkf.errors import ParkfError
-from parkf.simulation.events import particle_key, read_by_event
-from parkf.tables import PARTICLES, STATES, STEP_DATA
-from parkf.transport import propagate
+from parkf.tables import STEP_DATA, RowGroupWriter
 
-EVENTS_PER_PIECE = 100
-
-FROM_BEAM = 0.5
-"""mm; a particle produced this close to the beam axis starts there."""
-
-_COORDINATES = ("x", "y", "tx", "ty")
+_ROWS_IN_GROUP = 1 << 13  # of a chunk's file; some of every set wait in memory
 
 
-def build_step_datasets(
-    particles: Sequence[Path],
-    states: Sequence[Path],
+def build_rows(
+    particles: Path,
+    states: Path,
+    thresholds: Path,
     folder: Path,
     *,
-    geometry: Geometry,
+    beam: Beam,
     field: FieldMap,
-    max_rows: int,
     threads: int | None = None,
 ) -> None:
-    """Write one dataset a step, ``<folder>/<step>.parquet``, from samples of any polarity.
+    """Write the rows of a chunk that are kept, ``<folder>/<step>.parquet``.
 
     Parameters
     ----------
-    particles, states : sequences of Path
-        Tables PARTICLES and STATES of each sample, sorted by event; every sample of one polarity.
+    particles, states : Path
+        Tables PARTICLES and STATES of the chunk, sorted by event and particle, of one polarity.
+    thresholds : Path
+        Of :func:`parkf.datasets.thresholds.find_thresholds`.
     folder : Path
-        Takes the tables `parkf.tables.STEP_DATA`.
-    geometry : Geometry
-        Gives the beam line.
+        Takes the tables `parkf.tables.STEP_DATA`; a row group holds rows of one set, or of two that are
+        `TOGETHER`, in the order of their tracks.
+    beam : Beam
+        The beam line.
     field : FieldMap
-        The map of the samples.
-    max_rows : int
-        Rows kept in a dataset, shared equally among the step's parameter sets. Which rows, depends on their
-        event and particle only.
+        The map of the sample.
     threads : int, optional
         All cores by default; the result does not depend on it.
 
     Raises
     ------
     ParkfError
-        When the numbers of files differ, or files cannot be read or do not belong together.
+        When files cannot be read or do not belong together.
     """
-    if len(particles) != len(states):
-        raise ParkfError(f"{len(particles)} particle files and {len(states)} state files, expected as many")
-    samples = [_Sample(*sample) for sample in zip(particles, states, strict=True)]
-    beam = geometry.beam
-    thresholds = _thresholds(samples, beam, max_rows)
+    limits = load_thresholds(thresholds)
     with ExitStack() as stack:
-        writers = {step: stack.enter_context(STEP_DATA.writer(folder / f"{step}.parquet")) for step in SETS}
+        writers = {
+            step: _RowsBySet(stack.enter_context(STEP_DATA.writer(folder / f"{step}.parquet")), step)
+            for step in SETS
+        }
         bar = stack.enter_context(tqdm(desc="step datasets", unit=" events", disable=None))
-        for sample in samples:
-            for piece in _pieces(sample, beam):
-                for step, legs in piece.legs.items():
-                    kept = _thin(piece, step, legs, thresholds[step])
-                    columns = _rows(piece, kept, step, beam, field, threads)
-                    writers[step].write_table(pa.table(columns, schema=STEP_DATA.schema))
-                bar.update(EVENTS_PER_PIECE)
-
-
-@dataclass(frozen=True)
-class _Sample:
-    particles: Path
-    states: Path
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """Some events of a sample: states, the particles' columns for each state, and the legs of all steps."""
-
-    polarity: int
-    states: dict[str, np.ndarray]
-    particles: dict[str, np.ndarray]
-    legs: dict[str, Legs]
-
-
-def _pieces(sample: _Sample, beam: Beam) -> Iterator[_Piece]:
-    particle_pieces = read_by_event(PARTICLES, sample.particles, events=EVENTS_PER_PIECE)
-    for states in read_by_event(STATES, sample.states, events=EVENTS_PER_PIECE):
-        number = states["event"][0] // EVENTS_PER_PIECE
-        particles = next(
-            (piece for piece in particle_pieces if piece["event"][0] // EVENTS_PER_PIECE == number), None
-        )
-        if particles is None:
-            raise ParkfError(f"{sample.particles}: lacks events of {sample.states}")
-        known, wanted = particle_key(particles), particle_key(states)
-        row = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        unknown = np.flatnonzero(known[row] != wanted)
-        if len(unknown):
-            event, particle = states["event"][unknown[0]], states["particle"][unknown[0]]
-            raise ParkfError(
-                f"{sample.particles}: particle {particle} of event {event} of {sample.states} is missing"
-            )
-        from_beam = np.hypot(particles["x"] - beam.x, particles["y"] - beam.y) < FROM_BEAM
-        track = np.where(select_particles(particles)[row], row, -1)
-        polarity = int(states["polarity"][0])
-        if np.any(states["polarity"] != polarity):
-            raise ParkfError(f"{sample.states}: column 'polarity' changes, expected one polarity in a sample")
-        yield _Piece(
-            polarity,
-            states,
-            {name: values[row] for name, values in particles.items()},
-            legs_of_steps(states, track, from_beam),
-        )
-
-
-def _thresholds(samples: list[_Sample], beam: Beam, max_rows: int) -> dict[str, np.ndarray]:
-    """For each step and set, the `_lottery` number up to which rows are kept."""
-    numbers: dict[str, list[list[np.ndarray]]] = {step: [[] for _ in range(SETS[step])] for step in SETS}
-    for sample in samples:
-        for piece in _pieces(sample, beam):
+        for piece in read_pieces(particles, states, beam):
+            numbers = lottery(piece)
             for step, legs in piece.legs.items():
-                drawn = _lottery(piece, legs)
-                for index in range(SETS[step]):
-                    numbers[step][index].append(drawn[legs.set == index])
-    thresholds = {}
-    for step, sets in numbers.items():
-        share = max_rows // SETS[step]
-        drawn_of_sets = [np.concatenate(parts) if parts else np.zeros(0, np.uint64) for parts in sets]
-        thresholds[step] = np.array(
-            [
-                np.partition(drawn, share - 1)[share - 1] if len(drawn) > share else np.iinfo(np.uint64).max
-                for drawn in drawn_of_sets
-            ],
-            dtype=np.uint64,
-        )
-    return thresholds
+                kept = numbers[legs.origin] <= limits[step][legs.set]
+                thinned = Legs(legs.origin[kept], legs.target[kept], legs.set[kept])
+                writers[step].add(rows_of_legs(piece, thinned, step, beam=beam, field=field, threads=threads))
+            bar.update(EVENTS_PER_PIECE)
+        for writer in writers.values():
+            writer.finish()
 
 
-def _thin(piece: _Piece, step: str, legs: Legs, thresholds: np.ndarray) -> Legs:
-    kept = _lottery(piece, legs) <= thresholds[legs.set]
-    return Legs(legs.origin[kept], legs.target[kept], legs.set[kept])
+def gather_rows(parts: Sequence[Path], path: Path, step: str) -> None:
+    """Write the rows of all chunks of a step's dataset, set by set.
+
+    Parameters
+    ----------
+    parts : sequence of Path
+        What :func:`build_rows` wrote for the step, in the order of samples and events.
+    path : Path
+        Table `parkf.tables.STEP_DATA`: row groups hold one set each, or two that are `TOGETHER`, in ascending
+        order. Its bytes do not depend on where the parts end.
+    step : str
+        A key of `SETS`.
+
+    Raises
+    ------
+    ParkfError
+        When a part is missing, another table, or of rows in another order.
+    """
+    where: dict[int, list[tuple[Path, list[int]]]] = {}
+    for part in parts:
+        for number, groups in _groups_of_sets(part, step).items():
+            where.setdefault(number, []).append((part, groups))
+    with STEP_DATA.writer(path) as writer:
+        for number in sorted(where):
+            for part, groups in where[number]:
+                with STEP_DATA.open(part) as file:
+                    for group in groups:
+                        writer.write_table(file.read_row_group(group))
+            writer.flush()
 
 
-def _lottery(piece: _Piece, legs: Legs) -> np.ndarray:
-    """Draw a uniform 64-bit number for each leg, from polarity, event, particle and plane (SplitMix64)."""
-    states = piece.states
-    number = np.full(len(legs.origin), piece.polarity, np.int64).view(np.uint64)
-    for name in ("event", "particle", "plane"):
-        number = _mixed(number ^ states[name][legs.origin].astype(np.uint64))
-    return number
+class _RowsBySet:
+    """Sorts rows into row groups of one set, or of two that lie together."""
+
+    def __init__(self, writer: RowGroupWriter, step: str) -> None:
+        self._writer = writer
+        self._together = TOGETHER.get(step, 1)
+        self._waiting: dict[int, list[pa.Table]] = {}
+
+    def add(self, columns: dict[str, NDArray]) -> None:
+        number = columns["set"] // self._together
+        rows = pa.table(columns, schema=STEP_DATA.schema)
+        begins = np.flatnonzero(np.diff(number, prepend=-1))
+        for begin, end in zip(begins, [*begins[1:], len(number)], strict=True):
+            waiting = self._waiting.setdefault(int(number[begin]), [])
+            waiting.append(rows.slice(begin, end - begin))
+            if sum(part.num_rows for part in waiting) >= _ROWS_IN_GROUP:
+                self._write(waiting)
+
+    def finish(self) -> None:
+        for number in sorted(self._waiting):
+            self._write(self._waiting[number])
+
+    def _write(self, waiting: list[pa.Table]) -> None:
+        for part in waiting:
+            self._writer.write_table(part)
+        self._writer.flush()
+        waiting.clear()
 
 
-def _mixed(number: np.ndarray) -> np.ndarray:
-    number = number + np.uint64(0x9E3779B97F4A7C15)
-    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return number ^ (number >> np.uint64(31))
+def _groups_of_sets(path: Path, step: str) -> dict[int, list[int]]:
+    """Row groups of a file by their sets."""
+    found: dict[int, list[int]] = {}
+    with STEP_DATA.open(path) as file:
+        for group, (low, high) in enumerate(_sets(file)):
+            number = low // TOGETHER.get(step, 1)
+            if high // TOGETHER.get(step, 1) != number:
+                raise ParkfError(
+                    f"{path}: sets {low} to {high} in row group {group}, expected one set in each"
+                )
+            found.setdefault(number, []).append(group)
+    return found
 
 
-def _rows(
-    piece: _Piece, legs: Legs, step: str, beam: Beam, field: FieldMap, threads: int | None
-) -> dict[str, np.ndarray]:
-    """Columns of STEP_DATA; rows whose extrapolation leaves the field map are left out."""
-    states = piece.states
-    particles = {name: values[legs.origin] for name, values in piece.particles.items()}
-    origin, z_origin, p_origin = (
-        _states(states, legs.origin),
-        states["z"][legs.origin],
-        states["p"][legs.origin],
-    )
-    target, z_target = _states(states, legs.target), states["z"][legs.target]
-    good = np.ones(len(z_origin), bool)
-    p_production = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)
-    qop = particles["charge"] / p_production
-    if step == "BEAM":
-        to_beam = np.flatnonzero(legs.set == BEAM_LINE_SET)
-        z_target[to_beam] = _closest_approach(origin[to_beam], z_origin[to_beam], beam)
-        x, y, z, px, py, pz = (particles[name][to_beam] for name in ("x", "y", "z", "px", "py", "pz"))
-        vertex = np.column_stack([x, y, px / pz, py / pz, qop[to_beam]])
-        moved = propagate(field, piece.polarity, vertex, z, (z_target[to_beam], 0.0, 0.0), threads=threads)
-        target[to_beam] = moved.states[:, :4]
-        good[to_beam] = moved.ok
-    if step == "UTTF":
-        origin, carried = _from_last_ut_layer(piece, legs.origin, origin, field, threads)
-        good &= carried
-    start = np.column_stack([origin, particles["charge"] / p_origin])
-    moved = propagate(field, piece.polarity, start, z_origin, (z_target, 0.0, 0.0), threads=threads)
-    good &= moved.ok
-    columns = {
-        "event": states["event"][legs.origin],
-        "particle": states["particle"][legs.origin],
-        "pdg_id": particles["pdg_id"],
-        "charge": particles["charge"],
-        "polarity": np.full(len(good), piece.polarity),
-        "set": legs.set,
-        "qop": qop,
-        "z0": z_origin,
-        "z1": z_target,
-        "p_true": p_origin,
-    }
-    for index, name in enumerate(_COORDINATES):
-        columns[f"{name}0"] = origin[:, index]
-        columns[f"{name}1"] = target[:, index]
-        columns[f"{name}e"] = moved.states[:, index]
-    return {name: columns[name][good].astype(kind.to_pandas_dtype()) for name, kind in STEP_DATA.columns}
-
-
-def _from_last_ut_layer(
-    piece: _Piece, at_z_in: np.ndarray, recorded: np.ndarray, field: FieldMap, threads: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """States (n, 4) at z_in, from the last UT layer where a particle crossed it, and which came through."""
-    states = piece.states
-    # The layer is the plane before z_in.
-    before = at_z_in - 1
-    same = (before >= 0) & (states["plane"][before] == UT_PLANES[-1]) & states["active"][before]
-    for name in ("event", "particle"):
-        same &= states[name][before] == states[name][at_z_in]
-    before, z_in = before[same], states["z"][at_z_in[same]]
-    local_qop = piece.particles["charge"][before] / states["p"][before]
-    start = np.column_stack([_states(states, before), local_qop])
-    moved = propagate(field, piece.polarity, start, states["z"][before], (z_in, 0.0, 0.0), threads=threads)
-    origin, good = recorded.copy(), np.ones(len(at_z_in), bool)
-    origin[same], good[same] = moved.states[:, :4], moved.ok
-    return origin, good
-
-
-def _states(states: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:
-    return np.column_stack([states[name][rows] for name in _COORDINATES])
-
-
-def _closest_approach(states: np.ndarray, z: np.ndarray, beam: Beam) -> np.ndarray:
-    """Z where straight lines (n, 4) come closest to the beam axis."""
-    x, y, tx, ty = states.T
-    return z - (tx * (x - beam.x) + ty * (y - beam.y)) / (tx**2 + ty**2)
+def _sets(file: pq.ParquetFile) -> Iterator[tuple[int, int]]:
+    column = file.schema_arrow.get_field_index("set")
+    for group in range(file.num_row_groups):
+        statistics = file.metadata.row_group(group).column(column).statistics
+        yield statistics.min, statistics.max

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
+from parkf.datasets.duplicates import KEY, Duplicates
 from parkf.datasets.legs import SETS
 from parkf.errors import ParkfError
 from parkf.tables import STEP_DATA
@@ -91,7 +93,8 @@ def check_dataset(path: Path, step: str) -> int:
     Returns
     -------
     int
-        Number of rows.
+        Number of rows. Memory holds a batch of them; folder TMPDIR takes
+        :func:`parkf.datasets.duplicates.scratch_bytes`.
 
     Raises
     ------
@@ -102,50 +105,36 @@ def check_dataset(path: Path, step: str) -> int:
         raise ParkfError(f"no step '{step}'; steps are {', '.join(SETS)}")
     rules = _rules(step)
     rows_of_set = np.zeros(SETS[step], int)
-    keys = []
     start = 0
-    for batch in STEP_DATA.open(path).iter_batches(batch_size=_BATCH):
-        for name in batch.schema.names:
-            if batch.column(name).null_count:
-                row = start + int(np.argmin(batch.column(name).is_valid().to_numpy(zero_copy_only=False)))
-                raise ParkfError(f"{path}: column '{name}', row {row}: null, expected a value")
-        columns = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
-        for rule in rules:
-            good = rule.holds(*(columns[name] for name in rule.columns))
-            if not good.all():
-                row = int(np.argmin(good))
-                got = ", ".join(f"{name} = {columns[name][row]:g}" for name in rule.columns)
-                place = f"{path}: column '{rule.columns[0]}', row {start + row}"
-                raise ParkfError(f"{place}: got {got}, expected {rule.expected}")
-        rows_of_set += np.bincount(columns["set"], minlength=SETS[step])
-        keys.append(_key(columns))
-        start += batch.num_rows
-    _refuse_duplicates(path, keys)
+    with STEP_DATA.open(path) as file, Duplicates(file.metadata.num_rows) as duplicates:
+        for batch in file.iter_batches(batch_size=_BATCH):
+            columns = _without_nulls(path, batch, start)
+            for rule in rules:
+                good = rule.holds(*(columns[name] for name in rule.columns))
+                if not good.all():
+                    row = int(np.argmin(good))
+                    got = ", ".join(f"{name} = {columns[name][row]:g}" for name in rule.columns)
+                    place = f"{path}: column '{rule.columns[0]}', row {start + row}"
+                    raise ParkfError(f"{place}: got {got}, expected {rule.expected}")
+            rows_of_set += np.bincount(columns["set"], minlength=SETS[step])
+            duplicates.add(columns, start)
+            start += batch.num_rows
+        pair = duplicates.first()
+    if pair is not None:
+        raise ParkfError(
+            f"{path}: rows {pair[0]} and {pair[1]} are the same (equal {', '.join(KEY)}), expected it once"
+        )
     _require_coverage(path, step, rows_of_set)
     return start
 
 
-_KEY = ("event", "particle", "polarity", "set", "z0", "z1")
-
-
-def _key(columns: dict[str, np.ndarray]) -> np.ndarray:
-    key = np.empty(len(columns["event"]), dtype=[(name, columns[name].dtype) for name in _KEY])
-    for name in _KEY:
-        key[name] = columns[name]
-    return key
-
-
-def _refuse_duplicates(path: Path, keys: list[np.ndarray]) -> None:
-    if not keys:
-        return
-    joined = np.concatenate(keys)
-    order = np.lexsort([joined[name] for name in reversed(_KEY)])
-    repeated = np.flatnonzero(joined[order[1:]] == joined[order[:-1]])
-    if len(repeated):
-        rows = np.sort(order[repeated[0] : repeated[0] + 2])
-        raise ParkfError(
-            f"{path}: rows {rows[0]} and {rows[1]} are the same (equal {', '.join(_KEY)}), expected it once"
-        )
+def _without_nulls(path: Path, batch: pa.RecordBatch, start: int) -> dict[str, np.ndarray]:
+    """Columns of a batch whose first row is the `start`-th of the file."""
+    for name in batch.schema.names:
+        if batch.column(name).null_count:
+            row = start + int(np.argmin(batch.column(name).is_valid().to_numpy(zero_copy_only=False)))
+            raise ParkfError(f"{path}: column '{name}', row {row}: null, expected a value")
+    return {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
 
 
 def _require_coverage(path: Path, step: str, rows_of_set: np.ndarray) -> None:

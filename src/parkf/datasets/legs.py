@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, Z_OUT
+from parkf.simulation.long_tracks import long_like, usable_states
 
 N_PLANES = SCIFI_PLANES.stop
 
@@ -14,10 +15,8 @@ SETS = {"V": 2, "VUT": 1, "UT": 6, "UTTF": 1, "TFT": 1, "T": 22, "BEAM": 2}
 BEAM_LINE_SET = 1
 """The set of step BEAM whose target is no plane but the closest approach to the beam."""
 
-P_MIN = 1400.0
-ETA_RANGE = (1.9, 5.1)
-FEWEST_VELO_HITS = 3
-_ELECTRON = 11
+TOGETHER = {"T": 2}
+"""Neighbouring sets whose rows stay in the order of their tracks: both sides of a gap. 1 in other steps."""
 
 
 @dataclass(frozen=True)
@@ -39,23 +38,10 @@ class Legs:
     set: np.ndarray
 
 
-def select_particles(particles: dict[str, np.ndarray]) -> np.ndarray:
-    """Mask of particles to train on: no electrons (they radiate), p and η of usable tracks."""
-    transverse = np.hypot(particles["px"], particles["py"])
-    pz = particles["pz"]
-    low, high = (np.sinh(eta) for eta in ETA_RANGE)
-    return (
-        (np.hypot(transverse, pz) > P_MIN)
-        & (np.abs(particles["pdg_id"]) != _ELECTRON)
-        & (pz > low * transverse)
-        & (pz < high * transverse)
-    )
-
-
 def legs_of_steps(states: dict[str, np.ndarray], track: np.ndarray, from_beam: np.ndarray) -> dict[str, Legs]:
     """Pair up the true states of some tracks.
 
-    Only possible long tracks count: at least three VELO hits, and the last SciFi layer reached.
+    Only possible long tracks count: :func:`parkf.simulation.long_tracks.long_like`.
 
     Parameters
     ----------
@@ -69,11 +55,10 @@ def legs_of_steps(states: dict[str, np.ndarray], track: np.ndarray, from_beam: n
     n_tracks = len(from_beam)
     plane = states["plane"]
     row_at = np.full((n_tracks, N_PLANES), -1)
-    usable = np.flatnonzero((track >= 0) & (states["active"] | (plane == Z_IN) | (plane == Z_OUT)))
+    usable = np.flatnonzero((track >= 0) & usable_states(states))
     row_at[track[usable], plane[usable]] = usable
+    row_at[~long_like(plane[usable], states["active"][usable], track[usable], n_tracks)] = -1
     velo = row_at[:, : VELO_PLANES.stop]
-    long_like = ((velo >= 0).sum(1) >= FEWEST_VELO_HITS) & (row_at[:, SCIFI_PLANES[-1]] >= 0)
-    row_at[~long_like] = -1
 
     velo_rows = velo[velo >= 0]
     same = track[velo_rows[1:]] == track[velo_rows[:-1]]

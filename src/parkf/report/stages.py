@@ -1,45 +1,72 @@
-"""Wall time and peak memory of every stage of a run."""
+"""Wall time, processor time and peak memory of every stage of a run, from the logs of its jobs."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from parkf.errors import ParkfError
+from parkf.usage import Usage, read_usage
+
+# The name that Snakemake gives one of several like jobs: 3-of-8.
+_PART = re.compile(r"\d+-of-(\d+)")
 
 
-def collect_stages(folder: Path) -> dict[str, Any]:
-    """Read Snakemake's benchmark files.
+def collect_stages(logs: Path) -> dict[str, Any]:
+    """Add up what the jobs of each stage took.
 
     Parameters
     ----------
-    folder : Path
-        Holds one ``<stage>.tsv`` for each job.
+    logs : Path
+        Holds ``<stage>.log`` of a stage that is one job, and ``<stage>/<part>.log`` of one that is several.
 
     Returns
     -------
     dict
-        ``stages.<stage> = {wall_s, cpu_s, peak_mb}``, and ``total_cpu_s`` and ``peak_mb`` over them.
+        ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs}``, seconds summed over the stage's jobs and the peak
+        (MiB, :class:`parkf.usage.Usage`) of the largest, and ``total_cpu_s`` and ``peak_mb`` over all stages.
 
     Raises
     ------
     ParkfError
-        When there is no benchmark file.
+        When no log says what its job took.
     """
-    files = sorted(folder.glob("*.tsv"))
-    if not files:
-        raise ParkfError(f"{folder}: no benchmark files; did the run go through Snakemake?")
-    stages = {}
-    for file in files:
-        # A stage that ends within the sampling interval has no memory figure ("NA").
-        row = pd.read_csv(file, sep="\t").iloc[-1].fillna(0)
-        stages[file.stem] = {
-            "wall_s": float(row["s"]),
-            "cpu_s": float(row["cpu_time"]),
-            "peak_mb": float(row["max_rss"]),
-        }
+    stages = {stage: _together(jobs) for stage, jobs in sorted(_jobs(logs).items())}
+    if not stages:
+        raise ParkfError(f"{logs}: no log with a line 'parkf usage'; did the run go through Snakemake?")
     return {
         "stages": stages,
         "total_cpu_s": sum(stage["cpu_s"] for stage in stages.values()),
         "peak_mb": max(stage["peak_mb"] for stage in stages.values()),
+    }
+
+
+def _jobs(logs: Path) -> dict[str, list[Usage]]:
+    jobs: dict[str, list[Usage]] = {}
+    for path in _of_this_run(logs):
+        usage = read_usage(path.read_text(errors="replace"))
+        if usage is not None:
+            stage = path.relative_to(logs).parts[0].removesuffix(".log")
+            jobs.setdefault(stage, []).append(usage)
+    return jobs
+
+
+def _of_this_run(logs: Path) -> Iterator[Path]:
+    """Find the logs of the stages as they are cut today: those of other cuts may lie beside them."""
+    newest: dict[Path, tuple[float, str]] = {}
+    files = [(path, path.stat().st_mtime, _PART.search(path.stem)) for path in sorted(logs.rglob("*.log"))]
+    for path, written, part in files:
+        if part:
+            newest[path.parent] = max(newest.get(path.parent, (0.0, "")), (written, part[1]))
+    for path, _, part in files:
+        if part is None or part[1] == newest[path.parent][1]:
+            yield path
+
+
+def _together(jobs: list[Usage]) -> dict[str, float]:
+    return {
+        "wall_s": round(sum(job.wall_s for job in jobs), 3),
+        "cpu_s": round(sum(job.cpu_s for job in jobs), 3),
+        "peak_mb": max(job.peak_mb for job in jobs),
+        "jobs": len(jobs),
     }

@@ -10,11 +10,24 @@ from numpy.typing import NDArray
 from parkf.errors import ParkfError
 from parkf.tables import Table
 
+_ROWS_AT_ONCE = 1 << 15
+
 
 def read_by_event(
     table: Table, path: Path, *, events: int, columns: list[str] | None = None
 ) -> Iterator[dict[str, NDArray]]:
     """Yield the columns of events 0 to `events` - 1, then of the next as many, and so on; no empty pieces.
+
+    Parameters and errors are those of :func:`tables_by_event`.
+    """
+    for piece in tables_by_event(table, path, events=events, columns=columns):
+        yield {name: piece.column(name).to_numpy() for name in piece.column_names}
+
+
+def tables_by_event(
+    table: Table, path: Path, *, events: int, columns: list[str] | None = None
+) -> Iterator[pa.Table]:
+    """Yield such pieces as tables of Arrow's.
 
     Parameters
     ----------
@@ -36,7 +49,7 @@ def read_by_event(
     pending: list[pa.RecordBatch] = []
     last = -1
     boundary: int | None = None
-    for batch in file.iter_batches(batch_size=1 << 17, columns=columns):
+    for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
         event = batch.column("event").to_numpy()
         if len(event) == 0:
             continue
@@ -50,16 +63,11 @@ def read_by_event(
             pending.append(batch.slice(0, cut))
             if cut == len(event):
                 break
-            yield _columns(pending)
+            yield pa.Table.from_batches(pending)
             pending, boundary = [], None
             batch, event = batch.slice(cut), event[cut:]
     if any(len(batch) for batch in pending):
-        yield _columns(pending)
-
-
-def _columns(batches: list[pa.RecordBatch]) -> dict[str, NDArray]:
-    joined = pa.Table.from_batches(batches)
-    return {name: joined.column(name).to_numpy() for name in joined.column_names}
+        yield pa.Table.from_batches(pending)
 
 
 def particle_key(columns: Mapping[str, NDArray]) -> NDArray[np.int64]:

@@ -57,7 +57,14 @@ SHORTEST_TRACK = 1.0
 
 
 def generate(
-    path: Path, *, beam: Beam, events: int, seed: int, pile_up: float, workers: int | None = None
+    path: Path,
+    *,
+    beam: Beam,
+    events: int,
+    seed: int,
+    pile_up: float,
+    first: int = 0,
+    workers: int | None = None,
 ) -> None:
     """Write the charged particles of `events` bunch crossings.
 
@@ -73,28 +80,43 @@ def generate(
         Same seed, same bytes.
     pile_up : float
         Mean number of inelastic collisions in a crossing (Poisson).
+    first : int
+        Number of the first crossing, a multiple of `EVENTS_PER_CHUNK`: crossings of a number are the same,
+        whichever are generated with them.
     workers : int, optional
         Parallel children, all cores by default.
 
     Raises
     ------
     ParkfError
-        When `events` or `pile_up` is not positive, or Pythia cannot be initialised.
+        When `events` or `pile_up` is not positive, `first` no such multiple, or Pythia cannot be initialised.
     """
     if events <= 0 or not pile_up > 0:
         raise ParkfError(f"events and pile-up must be positive, got {events} and {pile_up}")
+    check_first(first, EVENTS_PER_CHUNK)
     pythia = _initialised()
+    end = first + events
 
-    def chunk(first: int) -> dict[str, np.ndarray]:
-        return _generate_chunk(
-            pythia, beam, range(first, min(first + EVENTS_PER_CHUNK, events)), seed, pile_up
-        )
+    def chunk(start: int) -> dict[str, np.ndarray]:
+        return _generate_chunk(pythia, beam, range(start, min(start + EVENTS_PER_CHUNK, end)), seed, pile_up)
 
-    starts = range(0, events, EVENTS_PER_CHUNK)
+    starts = range(first, end, EVENTS_PER_CHUNK)
     with PARTICLES.writer(path) as writer, tqdm(total=events, desc="events", disable=None) as bar:
         for columns in forked_map(chunk, starts, workers):
             writer.write_table(pa.table(columns, schema=PARTICLES.schema))
             bar.update(min(EVENTS_PER_CHUNK, events - bar.n))
+
+
+def check_first(first: int, multiple: int) -> None:
+    """Refuse to begin inside a chunk: what Pythia draws there depends on the chunk's beginning.
+
+    Raises
+    ------
+    ParkfError
+        When `first` is negative or not a multiple.
+    """
+    if first < 0 or first % multiple:
+        raise ParkfError(f"first: got {first}, expected a multiple of {multiple}, from 0 on")
 
 
 @cache

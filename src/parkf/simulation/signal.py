@@ -3,7 +3,6 @@
 Only the two tracks of the peak are kept, not what else the collision made: mass resolution is theirs alone.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from tqdm import tqdm
 from parkf.choices import Signal
 from parkf.detector.geometry import Beam
 from parkf.errors import ParkfError
+from parkf.simulation.decays import DECAYS, Decay
 from parkf.simulation.forked import forked_map
-from parkf.simulation.generator import PYTHIA_SETTINGS, accepted, collisions, stable_particles
+from parkf.simulation.generator import PYTHIA_SETTINGS, accepted, check_first, collisions, stable_particles
 from parkf.simulation.interactions import interact
 from parkf.simulation.randomness import Stream, keyed_generator
 from parkf.tables import PARTICLES
@@ -26,74 +26,18 @@ COLLISIONS_PER_CHUNK = 500
 
 _MAX_PYTHIA_SEED = 900_000_000
 
-
-@dataclass(frozen=True)
-class Decay:
-    """A decay to two charged particles.
-
-    Attributes
-    ----------
-    mother : int
-        PDG id of the peak.
-    from_mother : int
-        PDG id of what it has to stem from; 0: the settings see to that.
-    mass : float
-        Where the peak is, MeV.
-    settings : tuple of str
-        Pythia's.
-    p_min, pt_min, pair_pt_min : float
-        MeV; what the trigger line that looks for the decay asks of each track, and of the pair.
-    """
-
-    mother: int
-    from_mother: int
-    mass: float
-    settings: tuple[str, ...]
-    p_min: float
-    pt_min: float
-    pair_pt_min: float
-
-
-# The lines are Hlt1DiMuonHighMass and Hlt1D2KPi, with the thresholds that Allen has by default.
-DECAYS: dict[str, Decay] = {
-    "jpsi": Decay(
-        mother=443,
-        from_mother=0,
-        mass=3096.9,
-        settings=(
-            "HardQCD:hardbbbar = on",
-            # Three times as many B_s; their momenta are those of other B mesons.
-            "StringFlav:probStoUD = 1.",
-            "531:onMode = off",
-            "531:addChannel = 1 1. 0 443 333",
-            "443:onMode = off",
-            "443:onIfMatch = 13 -13",
-        ),
-        p_min=6000.0,
-        pt_min=300.0,
-        pair_pt_min=0.0,
-    ),
-    "d0": Decay(
-        mother=421,
-        from_mother=413,
-        mass=1864.84,
-        settings=(
-            "HardQCD:hardccbar = on",
-            "413:onMode = off",
-            "413:onIfMatch = 421 211",
-            "421:onMode = off",
-            "421:onIfMatch = 321 211",
-        ),
-        p_min=0.0,
-        pt_min=800.0,
-        pair_pt_min=2000.0,
-    ),
-}
 _COMMON = ("PartonLevel:MPI = off", "PhaseSpace:pTHatMin = 2.")
 
 
 def generate_signal(
-    path: Path, *, signal: Signal, beam: Beam, number: int, seed: int, workers: int | None = None
+    path: Path,
+    *,
+    signal: Signal,
+    beam: Beam,
+    number: int,
+    seed: int,
+    first: int = 0,
+    workers: int | None = None,
 ) -> int:
     """Write the pairs of tracks in the acceptance, an event each; return how many there are.
 
@@ -109,27 +53,31 @@ def generate_signal(
         Collisions, of a heavy quark pair each; one in ten gives a J/ψ with both tracks, one in fifteen a D⁰.
     seed : int
         Same seed, same bytes.
+    first : int
+        Number of the first collision, a multiple of `COLLISIONS_PER_CHUNK`: pairs of a collision are the
+        same, and have the same event numbers, whichever are generated with them.
     workers : int, optional
         Parallel children, all cores by default.
 
     Raises
     ------
     ParkfError
-        When `number` is not positive, Pythia cannot be initialised, or no pair came out.
+        When `number` is not positive, `first` no such multiple, Pythia cannot be initialised, or no pair came
+        out.
     """
     if number <= 0:
         raise ParkfError(f"signal: {number} collisions, expected a positive number")
+    check_first(first, COLLISIONS_PER_CHUNK)
     pythia = _initialised(DECAYS[signal])
+    end = first + number
 
-    def chunk(first: int) -> dict[str, np.ndarray]:
-        count = min(COLLISIONS_PER_CHUNK, number - first)
-        return _pairs(pythia, DECAYS[signal], beam, first, count, seed)
+    def chunk(start: int) -> dict[str, np.ndarray]:
+        count = min(COLLISIONS_PER_CHUNK, end - start)
+        return _pairs(pythia, DECAYS[signal], beam, start, count, seed)
 
     pairs = 0
     with PARTICLES.writer(path) as writer, tqdm(total=number, desc=signal, disable=None) as bar:
-        for columns in forked_map(chunk, range(0, number, COLLISIONS_PER_CHUNK), workers):
-            # Pairs are rare; numbered without gaps, many share what later stages do for events together.
-            columns["event"] += np.int32(pairs)
+        for columns in forked_map(chunk, range(first, end, COLLISIONS_PER_CHUNK), workers):
             writer.write_table(pa.table(columns, schema=PARTICLES.schema))
             pairs += len(columns["event"]) // 2
             bar.update(min(COLLISIONS_PER_CHUNK, number - bar.n))
@@ -150,7 +98,10 @@ def _initialised(decay: Decay) -> Any:
 
 
 def _pairs(pythia: Any, decay: Decay, beam: Beam, first: int, count: int, seed: int) -> dict[str, np.ndarray]:
-    """Columns of PARTICLES; events are numbered from 0."""
+    """Columns of PARTICLES; events are numbered from `first` on.
+
+    Pairs are rare; numbered without gaps in a chunk, many share what later stages do for events together.
+    """
     pythia.rndm.init(int(keyed_generator(seed, first, Stream.PYTHIA).integers(1, _MAX_PYTHIA_SEED)))
     particles = stable_particles(pythia, collisions(pythia, count))
     mothers = particles["mother"]
@@ -180,7 +131,7 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, first: int, count: int, seed: 
     # Of two mothers in a collision each may have lost one track.
     together = np.repeat(np.ptp(particles["z"].reshape(-1, 2), axis=1) == 0, 2)
     particles = {name: values[together] for name, values in particles.items()}
-    particles["event"] = np.arange(len(particles["z"])) // 2
+    particles["event"] = first + np.arange(len(particles["z"])) // 2
     particles["particle"] = np.arange(len(particles["z"])) % 2
     particles["collision"] = np.zeros(len(particles["z"]))
     return {name: particles[name].astype(kind.to_pandas_dtype()) for name, kind in PARTICLES.columns}

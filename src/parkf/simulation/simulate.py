@@ -14,15 +14,11 @@ from parkf.errors import ParkfError
 from parkf.simulation.detector_response import respond
 from parkf.simulation.events import particle_key, read_by_event
 from parkf.simulation.forked import default_workers
+from parkf.simulation.long_tracks import long_like, select_particles, usable_states
 from parkf.tables import FATES, HITS, PARTICLES, STATES
 from parkf.transport import track_through
 
 EVENTS_PER_PIECE = 50
-
-STATES_P_MIN = 1000.0
-"""MeV at production; true states of softer particles are not written, nothing trains on them."""
-
-_ELECTRON = 11
 
 
 def simulate(
@@ -44,7 +40,8 @@ def simulate(
     particles_path : Path
         Table `parkf.tables.PARTICLES`, sorted by event and particle.
     states_path : Path or None
-        Where the true states go (`parkf.tables.STATES`): of particles above 1 GeV, electrons left out.
+        Where the true states of possible long tracks go (`parkf.tables.STATES`): what
+        :mod:`parkf.simulation.long_tracks` selects.
     hits_path : Path or None
         Where the hits of all particles go (`parkf.tables.HITS`).
     fates_path : Path, optional
@@ -100,8 +97,9 @@ def _fates(states: dict[str, NDArray]) -> dict[str, NDArray]:
 
 
 def _worth_training(states: dict[str, NDArray], particles: dict[str, NDArray]) -> dict[str, NDArray]:
-    """States of particles above `STATES_P_MIN` that are no electrons."""
-    p = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)
-    chosen = (p > STATES_P_MIN) & (np.abs(particles["pdg_id"]) != _ELECTRON)
+    """States that steps can be trained on: those of possible long tracks, where a step may begin or end."""
     row = np.searchsorted(particle_key(particles), particle_key(states))
-    return {name: values[chosen[row]] for name, values in states.items()}
+    chosen = select_particles(particles)
+    chosen &= long_like(states["plane"], states["active"], row, len(chosen))
+    kept = np.flatnonzero(chosen[row] & usable_states(states))
+    return {name: states[name][kept] for name in STATES.schema.names if name != "polarity"}

@@ -77,7 +77,7 @@ def measure_accuracy(
             )
         step = forms.steps[name]
         with TemporaryDirectory(prefix="parkf-") as folder:
-            rows = store_sets(read_batches(path), len(step.sets), step.joined, Path(folder))
+            rows = store_sets(read_batches(path), range(len(step.sets)), step.joined, Path(folder))
             for label, numbers in _groups(name, step.joined):
                 steps[label] = _collect(_step_accuracy(forms, results[name], rows, numbers, scattering))
     # The hop through the magnet was measured when it was fitted, with the table at hand.

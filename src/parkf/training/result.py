@@ -1,6 +1,7 @@
 """The outcome of a step's fits, as kept in JSON: everything a report or a parameter set needs."""
 
 from pathlib import Path
+from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -118,13 +119,51 @@ class SetResult(_Strict):
     profiles: list[Profile]
 
 
-class FitResult(_Strict):
-    """All fits of one step.
+class StoredModel(_Strict):
+    """A result with a file of its own.
 
     Attributes
     ----------
     version : int
         Of this file's format.
+    """
+
+    what: ClassVar[str]
+
+    version: int = RESULT_VERSION
+
+    def save(self, path: Path) -> None:
+        """Write as JSON; equal results give equal bytes."""
+        write_json(path, self.model_dump(mode="json"))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a result.
+
+        Raises
+        ------
+        ParkfError
+            When the file is missing, of another version, or not such a result.
+        """
+        content = read_json(path)
+        version = content.get("version") if isinstance(content, dict) else None
+        if version != RESULT_VERSION:
+            raise ParkfError(
+                f"{path}: {cls.what} of version {version}, expected {RESULT_VERSION}; fit the step again"
+            )
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise ParkfError(f"{path}: {place}: {first['msg']}; fit the step again") from error
+
+
+class FitResult(StoredModel):
+    """All fits of one step.
+
+    Attributes
+    ----------
     forms : {'improved', 'production'}
         Set of forms.
     step : str
@@ -139,39 +178,14 @@ class FitResult(_Strict):
         In the step's order.
     """
 
-    version: int = RESULT_VERSION
+    what = "fit result"
+
     forms: FormsName
     step: str
     formula: str
     dataset: str
     table: str | None
     sets: list[SetResult]
-
-    def save(self, path: Path) -> None:
-        """Write as JSON; equal results give equal bytes."""
-        write_json(path, self.model_dump(mode="json"))
-
-    @classmethod
-    def load(cls, path: Path) -> "FitResult":
-        """Read a result.
-
-        Raises
-        ------
-        ParkfError
-            When the file is missing, of another version, or not a fit result.
-        """
-        content = read_json(path)
-        version = content.get("version") if isinstance(content, dict) else None
-        if version != RESULT_VERSION:
-            raise ParkfError(
-                f"{path}: fit result of version {version}, expected {RESULT_VERSION}; fit the step again"
-            )
-        try:
-            return cls.model_validate(content)
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
-            raise ParkfError(f"{path}: {place}: {first['msg']}; fit the step again") from error
 
 
 def load_results(folder: Path) -> dict[str, FitResult]:

@@ -5,6 +5,7 @@ memory holds a block of rows and a sample, however many rows there are.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +25,24 @@ BLOCK = 8192
 # Particles are dealt into so many groups; see `group_of_particle`.
 GROUPS = 4096
 KEPT = (*COLUMNS, *(f"{c}{end}" for end in "1e" for c in COMPONENTS), "p_true", "group")
+# Columns of a dataset that are read: all that rows are made of.
+_READ = tuple(name for name, _ in STEP_DATA.columns if name not in ("pdg_id", "charge"))
+
+
+def scratch_bytes(rows: int, step: str) -> int:
+    """Bytes of TMPDIR that the training of a step with so many rows takes.
+
+    144 bytes a row; UTTF 320, since its rows are kept before and behind the magnet.
+    """
+    changed = len(KEPT) + len(BEFORE_COLUMNS) if step == "UTTF" else 0
+    return rows * (len(KEPT) + changed) * np.dtype(np.float64).itemsize
 
 
 class StoredRows:
     """Rows of one parameter set, in a file of float64 blocks.
+
+    All blocks but the last are of one size, however the rows came: sums over blocks are the same to the last
+    bit.
 
     Parameters
     ----------
@@ -40,26 +55,32 @@ class StoredRows:
     def __init__(self, path: Path, columns: tuple[str, ...] = KEPT) -> None:
         self._path = path
         self._columns = columns
-        self._lengths: list[int] = []
+        self._block = BLOCK
+        self._blocks = 0
+        self._rest = np.empty((len(columns), 0))
         path.write_bytes(b"")
 
     def __len__(self) -> int:
-        return sum(self._lengths)
+        return self._blocks * self._block + self._rest.shape[1]
 
     def append(self, rows: Rows) -> None:
         """Add rows."""
+        waiting = np.concatenate([self._rest, np.stack([rows[name] for name in self._columns])], axis=1)
+        whole = waiting.shape[1] // self._block
         with self._path.open("ab") as file:
-            for begin in range(0, len(rows["qop"]), BLOCK):
-                block = np.stack([rows[name][begin : begin + BLOCK] for name in self._columns])
-                file.write(block.astype(np.float64).tobytes())
-                self._lengths.append(block.shape[1])
+            for begin in range(0, whole * self._block, self._block):
+                waiting[:, begin : begin + self._block].tofile(file)
+        self._blocks += whole
+        self._rest = waiting[:, whole * self._block :].copy()
 
     def blocks(self) -> Iterator[Rows]:
         """Yield all rows, block by block, in their order."""
         with self._path.open("rb") as file:
-            for length in self._lengths:
-                block = np.fromfile(file, np.float64, len(self._columns) * length)
-                yield dict(zip(self._columns, block.reshape(-1, length), strict=True))
+            for _ in range(self._blocks):
+                block = np.fromfile(file, np.float64, len(self._columns) * self._block)
+                yield dict(zip(self._columns, block.reshape(-1, self._block), strict=True))
+        if self._rest.shape[1]:
+            yield dict(zip(self._columns, self._rest, strict=True))
 
     def through_magnet(self, change: Callable[[Rows], Rows]) -> "StoredRows":
         """Rows after `change`, which adds where they began; block by block, in a file beside this one."""
@@ -80,66 +101,80 @@ class StoredRows:
         return {name: np.concatenate([part[name] for part in parts]) for name in self._columns}
 
 
-def store_sets(batches: Iterable[Rows], count: int, joined: int, folder: Path) -> list[StoredRows]:
+def store_sets(batches: Iterable[Rows], sets: range, joined: int, folder: Path) -> list[StoredRows]:
     """Sort rows by parameter set.
 
     Parameters
     ----------
     batches : iterable of dict of (n,) arrays
         Rows with the columns of :data:`parkf.tables.STEP_DATA`.
-    count : int
-        How many parameter sets the step has.
+    sets : range
+        Parameter sets of the step that are wanted.
     joined : int
         How many sets of the dataset make one of the step.
     folder : Path
         Takes the scratch files.
     """
-    stored = [StoredRows(folder / str(number)) for number in range(count)]
+    stored = {number: StoredRows(folder / str(number)) for number in sets}
     for batch in batches:
         number = batch["set"] // joined
         rows = {**batch, "group": group_of_particle(batch)}
         for n in np.unique(number):
-            stored[int(n)].append(select(rows, number == n))
-    return stored
+            if n in stored:
+                stored[n].append(select(rows, number == n))
+    return list(stored.values())
 
 
-def read_batches(path: Path) -> Iterator[Rows]:
+def read_batches(path: Path, sets: range | None = None) -> Iterator[Rows]:
     """Read a step dataset: columns as float64, ``set``, ``event`` and ``particle`` as int64.
+
+    Parameters
+    ----------
+    path : Path
+        Table :data:`parkf.tables.STEP_DATA`.
+    sets : range, optional
+        Sets of the dataset that are wanted: row groups whose statistics say that they hold none of these are
+        left out. All by default.
 
     Raises
     ------
     ParkfError
         When the table is not a step dataset, or a number in it is not finite.
     """
-    begin = 0
     with STEP_DATA.open(path) as file:
-        for batch in _record_batches(file):
+        for begin, batch in _record_batches(file, sets):
             rows: Rows = {}
-            for name, _ in STEP_DATA.columns:
+            for name in _READ:
                 kind = np.int64 if name in ("set", "event", "particle") else np.float64
-                rows[name] = batch.column(name).to_numpy(zero_copy_only=False).astype(kind)
+                rows[name] = batch.column(name).to_numpy(zero_copy_only=False).astype(kind, copy=False)
                 bad = np.flatnonzero(~np.isfinite(rows[name]))
                 if len(bad):
                     value = rows[name][bad[0]]
                     raise ParkfError(
                         f"{path}: column '{name}' row {begin + bad[0]}: {value}, expected a finite number"
                     )
-            begin += len(batch)
             yield rows
 
 
-def _record_batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
-    """Read so many row groups at a time that they make a batch: in one go, Arrow would keep them all."""
-    together: list[int] = []
-    count = 0
-    for group in range(file.num_row_groups):
-        size = file.metadata.row_group(group).num_rows
-        if together and count + size > BATCH:
-            yield from file.iter_batches(batch_size=BATCH, row_groups=together)
-            together, count = [], 0
-        together.append(group)
-        count += size
-    yield from file.iter_batches(batch_size=BATCH, row_groups=together)
+def _record_batches(file: pq.ParquetFile, sets: range | None) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Batches of the row groups that may hold some of the sets, each with the number of its first row."""
+    groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+    begins = np.cumsum([0, *(group.num_rows for group in groups)])
+    column = file.schema_arrow.get_field_index("set")
+    wanted = [sets is None or _may_hold(group.column(column).statistics, sets) for group in groups]
+    for of_interest, run in groupby(range(len(groups)), lambda number: wanted[number]):
+        if of_interest:
+            together = list(run)
+            begin = int(begins[together[0]])
+            for batch in file.iter_batches(batch_size=BATCH, row_groups=together, columns=list(_READ)):
+                yield begin, batch
+                begin += len(batch)
+
+
+def _may_hold(statistics: pq.Statistics | None, sets: range) -> bool:
+    if statistics is None or not statistics.has_min_max:
+        return True
+    return bool(statistics.min < sets.stop and statistics.max >= sets.start)
 
 
 def group_of_particle(rows: Rows) -> NDArray[np.int64]:

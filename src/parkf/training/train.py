@@ -18,6 +18,7 @@ from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import F64, SAMPLE, Fits
 from parkf.training.noise import fit_noise
+from parkf.training.parts import Part, PartResult, footer, join_parts
 from parkf.training.profiles import residual_profiles
 from parkf.training.result import FitResult, Minimum, SetResult
 from parkf.training.rows import (
@@ -54,13 +55,21 @@ def train_step(dataset: Path, step: str, *, forms: FormsName, table: Path | None
     Returns
     -------
     FitResult
-        Equal inputs give equal results, on any number of cores.
+        Equal inputs give equal results, on any number of cores. TMPDIR takes
+        :func:`parkf.training.rows.scratch_bytes` meanwhile.
 
     Raises
     ------
     ParkfError
         When the step does not exist, UTTF comes without a table, a set has too few rows, or a fit is invalid.
     """
+    return join_parts([train_part(dataset, step, Part(1, 1), forms=forms, table=table)], dataset)
+
+
+def train_part(
+    dataset: Path, step: str, part: Part, *, forms: FormsName, table: Path | None = None
+) -> PartResult:
+    """Fit the parameter sets of one of several parts of a step; the rest as of :func:`train_step`."""
     steps = FORMS[forms].steps
     if step not in steps:
         raise ParkfError(f"step '{step}' does not exist, expected one of {', '.join(steps)}")
@@ -71,33 +80,43 @@ def train_step(dataset: Path, step: str, *, forms: FormsName, table: Path | None
         raise ParkfError(
             f"{table}: a magnet table of other forms than '{forms}'; train it with `--forms {forms}`"
         )
+    numbers, joined = part.of(steps[step]), steps[step].joined
     # One thread: the same sums in the same order on any machine.
     with threadpool_limits(1):
         sets = train_rows(
-            read_batches(dataset),
+            read_batches(dataset, range(joined * numbers.start, joined * numbers.stop)),
             steps[step],
+            numbers=numbers,
             table=magnet,
             where=str(dataset),
         )
-    return FitResult(
+    return PartResult(
         forms=forms,
         step=step,
         formula=steps[step].formula_hash(),
-        dataset=sha256(dataset),
+        footer=footer(dataset),
         table=sha256(table) if table else None,
+        first=numbers.start,
         sets=sets,
     )
 
 
 def train_rows(
-    batches: Iterable[Rows], step: Step, *, table: MagnetTable | None = None, where: str = "rows"
+    batches: Iterable[Rows],
+    step: Step,
+    *,
+    numbers: range | None = None,
+    table: MagnetTable | None = None,
+    where: str = "rows",
 ) -> list[SetResult]:
-    """Fit all parameter sets of a step to rows, batch by batch; see :func:`train_step`."""
+    """Fit the parameter sets of these numbers, or all, to rows, batch by batch; see :func:`train_step`."""
+    numbers = range(len(step.sets)) if numbers is None else numbers
     functions = numpy_step(step)
     results = []
     with TemporaryDirectory(prefix="parkf-") as folder:
-        stored = store_sets(batches, len(step.sets), step.joined, Path(folder))
-        for number, (label, rows) in enumerate(zip(step.sets, stored, strict=True)):
+        stored = store_sets(batches, numbers, step.joined, Path(folder))
+        for number, rows in zip(numbers, stored, strict=True):
+            label = step.sets[number]
             name = f"{where}: step {step.name}, set {number} ({label})"
             if len(rows) < FEWEST_ROWS_OF_A_SET:
                 raise ParkfError(

@@ -9,14 +9,16 @@ from numpy.typing import NDArray
 
 from parkf import _transport
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import Geometry
+from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Geometry
 from parkf.errors import ParkfError
 from parkf.transport.surfaces import compiled_detector
 
-PROPERTIES = ("charge", "mass", "x", "y", "z", "px", "py", "pz")
+PROPERTIES = ("charge", "mass", "x", "y", "z", "px", "py", "pz", "z_end")
 STEP_TOLERANCE = 1e-3  # mm; well below every resolution
 LEAST_MOMENTUM = 100.0  # MeV; slower particles reach no further plane
 STEEPEST = 1.0  # slope; particles beyond are far outside every acceptance
+FEWEST_VELO_MODULES = 3  # of a long track
+_BEHIND_VELO = 10.0  # mm; modules may lean, and the next plane is far behind
 
 
 def track_through(
@@ -26,6 +28,7 @@ def track_through(
     particles: Mapping[str, Any],
     *,
     seed: int,
+    long_only: bool = False,
     threads: int | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Follow charged particles downstream, from where they are produced until they stop or leave.
@@ -42,10 +45,14 @@ def track_through(
     geometry : Geometry
         Planes, active areas and material, aligned as they shall be.
     particles : mapping of name to (n,) array
-        event, particle (integers), charge in elementary charges, mass in MeV, production point x, y, z in mm
-        and momentum px, py, pz in MeV. A data frame will do.
+        event, particle (integers), charge in elementary charges, mass in MeV, production point x, y, z in mm,
+        momentum px, py, pz in MeV, and `z_end` in mm, where it decays or interacts (infinite if it does
+        neither): it leaves no state behind it. A data frame will do.
     seed : int
         From 0 to 2**64 - 1.
+    long_only : bool
+        Only particles that may become long tracks leave states: with active crossings of at least
+        `FEWEST_VELO_MODULES` VELO modules and of the last SciFi layer. Others are not carried on.
     threads : int or None
         None: as many as there are cores.
 
@@ -82,6 +89,9 @@ def track_through(
             tolerance=STEP_TOLERANCE,
             least_momentum=LEAST_MOMENTUM,
             steepest=STEEPEST,
+            fewest_planes=FEWEST_VELO_MODULES if long_only else 0,
+            velo_end=float(geometry.planes()[VELO_PLANES, 0].max()) + _BEHIND_VELO,
+            last_plane=SCIFI_PLANES[-1] if long_only else -1,
             threads=threads or os.cpu_count() or 1,
         )
     )
@@ -90,7 +100,7 @@ def track_through(
 def _checked(
     particles: Mapping[str, Any],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Particle numbers and properties as contiguous arrays, (n,), (n,) and (n, 8)."""
+    """Particle numbers and properties as contiguous arrays, (n,), (n,) and (n, 9)."""
     missing = [name for name in ("event", "particle", *PROPERTIES) if name not in particles]
     if missing:
         raise ParkfError(f"track_through: particles without {', '.join(missing)}")
@@ -108,7 +118,9 @@ def _checked(
         if shape != event.shape or len(shape) != 1:
             raise ParkfError(f"track_through: '{name}' has shape {shape}, 'event' has {event.shape}")
     for name, column in zip(PROPERTIES, columns, strict=True):
-        bad = ~np.isfinite(column) if name != "mass" else ~(np.isfinite(column) & (column > 0.0))
+        bad = np.isnan(column) if name == "z_end" else ~np.isfinite(column)
+        if name == "mass":
+            bad |= ~(column > 0.0)
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             raise ParkfError(f"track_through: '{name}' of row {row} is {column[row]}")

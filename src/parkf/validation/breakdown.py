@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from parkf.validation.core import fit_core
 from parkf.validation.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+from parkf.validation.tracks import Rows
 
 _ENOUGH = 50  # tracks below which a slice says nothing
 
@@ -19,28 +19,29 @@ _ENOUGH = 50  # tracks below which a slice says nothing
 class _Variable:
     """Something to slice by: its value in every row, and the edges of the slices."""
 
-    of: Callable[[pd.DataFrame], pd.Series | npt.NDArray]
+    of: Callable[[Rows], npt.NDArray]
     edges: Sequence[float]
 
 
-def _eta(rows: pd.DataFrame) -> npt.NDArray:
-    return np.arcsinh(1 / np.hypot(rows.tx, rows.ty))
+def _eta(rows: Rows) -> npt.NDArray:
+    eta: npt.NDArray = np.arcsinh(1 / np.hypot(rows["tx"], rows["ty"]))
+    return eta
 
 
 # By what was fitted, so that ghosts have it too; purity and hard scatters are known by truth alone.
 VARIABLES = {
-    "p": _Variable(lambda rows: 1e-3 / rows.qop.abs(), (1.5, 3, 5, 10, 20, 50, 100)),
+    "p": _Variable(lambda rows: 1e-3 / np.abs(rows["qop"]), (1.5, 3, 5, 10, 20, 50, 100)),
     "eta": _Variable(_eta, (2, 2.5, 3, 3.5, 4, 4.5, 5)),
-    "phi": _Variable(lambda rows: np.arctan2(rows.ty, rows.tx), tuple(np.linspace(-np.pi, np.pi, 9))),
-    "charge": _Variable(lambda rows: np.sign(rows.qop), (-1.5, 0, 1.5)),
-    "polarity": _Variable(lambda rows: rows.polarity, (-1.5, 0, 1.5)),
-    "side": _Variable(lambda rows: rows.tx, (-1, 0, 1)),
-    "half": _Variable(lambda rows: rows.ty, (-1, 0, 1)),
-    "velo_hits": _Variable(lambda rows: rows.velo_n, (3, 6, 8, 10, 13, 27)),
-    "ut_layers": _Variable(lambda rows: rows.ut_n, (0, 1, 3, 4, 5)),
-    "scifi_layers": _Variable(lambda rows: rows.scifi_n, (9, 10, 11, 12, 13)),
-    "purity": _Variable(lambda rows: rows.purity, (0.7, 0.9, 0.999, 1.001)),
-    "hardest": _Variable(lambda rows: rows.hardest, (0, 3, 4, 6, 10, 1000)),
+    "phi": _Variable(lambda rows: np.arctan2(rows["ty"], rows["tx"]), tuple(np.linspace(-np.pi, np.pi, 9))),
+    "charge": _Variable(lambda rows: np.sign(rows["qop"]), (-1.5, 0, 1.5)),
+    "polarity": _Variable(lambda rows: rows["polarity"], (-1.5, 0, 1.5)),
+    "side": _Variable(lambda rows: rows["tx"], (-1, 0, 1)),
+    "half": _Variable(lambda rows: rows["ty"], (-1, 0, 1)),
+    "velo_hits": _Variable(lambda rows: rows["velo_n"], (3, 6, 8, 10, 13, 27)),
+    "ut_layers": _Variable(lambda rows: rows["ut_n"], (0, 1, 3, 4, 5)),
+    "scifi_layers": _Variable(lambda rows: rows["scifi_n"], (9, 10, 11, 12, 13)),
+    "purity": _Variable(lambda rows: rows["purity"], (0.7, 0.9, 0.999, 1.001)),
+    "hardest": _Variable(lambda rows: rows["hardest"], (0, 3, 4, 6, 10, 1000)),
 }
 
 
@@ -74,7 +75,7 @@ def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
         of genuine tracks, of ghosts whose particle (the one with most hits) ends before the magnet, and of
         other ghosts.
     """
-    ended = np.isfinite(sample.ghosts.z_end)
+    ended = np.isfinite(sample.ghosts["z_end"])
     several = {
         "genuine": sample.genuine,
         "ghost of a particle that ends": sample.ghosts[ended],
@@ -98,13 +99,13 @@ def _slices(sample: Sample, variable: _Variable, cut: float) -> list[dict[str, A
     slices = []
     for number, (low, high) in enumerate(pairwise(variable.edges), start=1):
         kept = genuine[places[0] == number], ghosts[places[1] == number]
-        if (kept[0].status == 0).sum() >= _ENOUGH:
+        if (kept[0]["status"] == 0).sum() >= _ENOUGH:
             slices.append({"low": float(low), "high": float(high), **_figures(*kept, cut)})
     return slices
 
 
-def _figures(genuine: pd.DataFrame, ghosts: pd.DataFrame, cut: float) -> dict[str, Any]:
-    good = genuine[genuine.status == 0]
+def _figures(genuine: Rows, ghosts: Rows, cut: float) -> dict[str, Any]:
+    good = genuine[genuine["status"] == 0]
     core = fit_core(momentum_residual(good))
     below = [int((chi2_per_ndof(rows) < cut).sum()) for rows in (genuine, ghosts)]
     return {

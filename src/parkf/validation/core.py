@@ -48,10 +48,11 @@ def fit_core(values: npt.NDArray[np.floating]) -> Core:
         raise ValueError(f"a core fit takes at least 20 finite values, got {len(values)}")
     low, mean, high = np.quantile(values, (0.1587, 0.5, 0.8413))
     width = max((high - low) / 2, np.finfo(np.float64).tiny)
+    shape = _Shape()
     for _ in range(_ROUNDS):
         selected = values[np.abs(values - mean) < _WINDOW * width]
         # In units of the range, the two parameters are of order one whatever the quantity is.
-        minuit = _truncated_fit((selected - mean) / width)
+        minuit = shape.fit((selected - mean) / width)
         shift, scale = minuit.values["mean"], minuit.values["width"]
         errors = minuit.errors["mean"] * width, minuit.errors["width"] * width
         mean, width = mean + shift * width, width * scale
@@ -60,22 +61,26 @@ def fit_core(values: npt.NDArray[np.floating]) -> Core:
     return Core(float(mean), errors[0], float(width), errors[1], len(values))
 
 
-def _truncated_fit(u: npt.NDArray[np.float64]) -> Minuit:
-    """Fit mean and width of a Gaussian seen only in (-window, window)."""
-    n, total, squares = len(u), u.sum(), np.square(u).sum()
+class _Shape:
+    """Mean and width of a Gaussian seen only in (-window, window): one minimiser for all rounds of a fit."""
 
-    def nll(mean: float, width: float) -> float:
+    def __init__(self) -> None:
+        self._n, self._total, self._squares = 0, 0.0, 0.0
+        self._minuit = Minuit(self._nll, mean=0.0, width=1.0)
+        self._minuit.errordef = Minuit.LIKELIHOOD
+
+    def fit(self, u: npt.NDArray[np.float64]) -> Minuit:
+        """Fit entries, all inside the window."""
+        self._n, self._total, self._squares = len(u), u.sum(), np.square(u).sum()
+        minuit = self._minuit.reset()
+        minuit.limits["width"] = (0.2, 5.0)
+        minuit.limits["mean"] = (-_WINDOW, _WINDOW)
+        return minuit.migrad()
+
+    def _nll(self, mean: float, width: float) -> float:
         below, above = (-_WINDOW - mean) / width, (_WINDOW - mean) / width
         # ndtr saturates where the whole range lies in one tail; there its logarithm serves.
         inside = ndtr(above) - ndtr(below)
         log_inside = np.log(inside) if inside > 1e-12 else max(log_ndtr(above), log_ndtr(-below))
-        return float(
-            n * (np.log(width) + log_inside) + (squares - 2 * mean * total + n * mean**2) / (2 * width**2)
-        )
-
-    minuit = Minuit(nll, mean=0.0, width=1.0)
-    minuit.errordef = Minuit.LIKELIHOOD
-    minuit.limits["width"] = (0.2, 5.0)
-    minuit.limits["mean"] = (-_WINDOW, _WINDOW)
-    minuit.migrad()
-    return minuit
+        square = self._squares - 2 * mean * self._total + self._n * mean**2
+        return float(self._n * (np.log(width) + log_inside) + square / (2 * width**2))

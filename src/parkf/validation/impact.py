@@ -4,15 +4,15 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from parkf.validation.core import fit_core
+from parkf.validation.tracks import Rows
 
 EDGES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  # 1/pT in 1/GeV
 _ENOUGH = 50  # tracks below which a bin says nothing
 
 
-def impact_parameters(rows: pd.DataFrame) -> list[dict[str, float]]:
+def impact_parameters(rows: Rows) -> list[dict[str, float]]:
     """Measure the resolution of both impact parameters and their pulls.
 
     The impact parameter along x is the distance along x, at the z of the true vertex, of the fitted line from
@@ -20,7 +20,7 @@ def impact_parameters(rows: pd.DataFrame) -> list[dict[str, float]]:
 
     Parameters
     ----------
-    rows : pandas.DataFrame
+    rows : Rows
         Genuine tracks with a good fit, columns of :class:`parkf.validation.sample.Sample`.
 
     Returns
@@ -29,7 +29,7 @@ def impact_parameters(rows: pd.DataFrame) -> list[dict[str, float]]:
         Bins ``{low, high, n}`` of 1/pT (1/GeV) with the core widths ``x`` and ``y`` (mm), those of the pulls,
         ``pull_x`` and ``pull_y``, and ``<name>_error`` of the four.
     """
-    inverse_pt = 1000.0 / (rows.p_true * np.sin(np.arctan(np.hypot(rows.true_tx, rows.true_ty))))
+    inverse_pt = 1000.0 / (rows["p_true"] * np.sin(np.arctan(np.hypot(rows["true_tx"], rows["true_ty"]))))
     bins = []
     for low, high in pairwise(EDGES):
         inside = rows[(inverse_pt >= low) & (inverse_pt < high)]
@@ -45,11 +45,11 @@ def impact_parameters(rows: pd.DataFrame) -> list[dict[str, float]]:
     return bins
 
 
-def _impact(rows: pd.DataFrame, axis: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _impact(rows: Rows, axis: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Distance from the vertex along an axis and its σ, mm."""
     names = [axis, f"true_{axis}", f"t{axis}", f"true_t{axis}", axis * 2, f"{axis}t{axis}", f"t{axis}t{axis}"]
-    fitted, true, slope, true_slope, xx, xt, tt = rows[names].to_numpy(np.float64).T
+    fitted, true, slope, true_slope, xx, xt, tt = (np.asarray(rows[name], np.float64) for name in names)
     # true_x lies on the true line at the fitted z.
-    way = (rows.true_z - rows.z).to_numpy(np.float64)
+    way = np.asarray(rows["true_z"] - rows["z"], np.float64)
     distance = fitted - true + (slope - true_slope) * way
     return distance, np.sqrt(xx + 2 * way * xt + way**2 * tt)

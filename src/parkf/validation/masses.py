@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from parkf.errors import ParkfError
-from parkf.simulation.signal import Decay
+from parkf.simulation.decays import Decay
 from parkf.validation.core import fit_core
 from parkf.validation.sample import Sample
 
@@ -22,9 +22,9 @@ MASSES = {11: 0.51099895, 13: 105.6583755, 211: 139.57039, 321: 493.677, 2212: 9
 CLOSEST = 0.2  # mm; the trigger's lines ask two tracks to come that near to each other
 RANGE = 0.05  # of the mass; the peak is fitted that far to either side
 _ENOUGH = 100
-
-
 _BINS = 60
+_STATE = ("x", "y", "z", "tx", "ty", "qop")
+_OF_A_TRACK = ("file", "event", "pdg_id", *_STATE, "true_tx", "true_ty", "true_qop")
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,11 @@ def find_pairs(sample: Sample, decay: Decay) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns of the sample with ``_a`` (positive) and ``_b``.
+        Of each track its state, what is true of it and its particle, with ``_a`` (positive) and ``_b``.
     """
-    rows = sample.genuine
-    rows = rows[(rows.status == 0) & rows.pdg_id.abs().isin(list(MASSES))]
+    genuine = sample.genuine
+    genuine = genuine[(genuine["status"] == 0) & np.isin(np.abs(genuine["pdg_id"]), list(MASSES))]
+    rows = pd.DataFrame({name: np.asarray(genuine[name]) for name in _OF_A_TRACK})
     # A particle found twice counts once.
     rows = rows.drop_duplicates(["file", "event", "true_qop"])
     positive, negative = rows[rows.qop > 0], rows[rows.qop < 0]

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from parkf.errors import ParkfError
 from parkf.validation.core import fit_core
 from parkf.validation.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+from parkf.validation.tracks import Rows
 
 ETA = (2.0, 5.0)
 RANGES = ((2.0, 5.0), (5.0, 20.0), (20.0, 100.0), (2.0, 100.0))  # GeV
@@ -39,14 +39,13 @@ def measure(sample: Sample) -> dict[str, Any]:
         When there are fewer than 50 such tracks.
     """
     rows = sample.genuine
-    eta = np.arcsinh(1.0 / np.hypot(rows.true_tx, rows.true_ty))
+    eta = np.arcsinh(1.0 / np.hypot(rows["true_tx"], rows["true_ty"]))
     rows = rows[(eta > ETA[0]) & (eta < ETA[1])]
-    good = rows[rows.status == 0]
+    good = rows[rows["status"] == 0]
     if len(good) < _ENOUGH:
         raise ParkfError(f"measure: {len(good)} genuine tracks with a good fit, expected at least {_ENOUGH}")
-    inside = [
-        (low, high, good[(good.p_true >= 1000 * low) & (good.p_true < 1000 * high)]) for low, high in RANGES
-    ]
+    p_true = 1e-3 * good["p_true"]
+    inside = [(low, high, good[(p_true >= low) & (p_true < high)]) for low, high in RANGES]
     return {
         "counts": {"tracks": len(rows), "failed": len(rows) - len(good)},
         "momentum": [_momentum(low, high, part) for low, high, part in inside if len(part) >= _ENOUGH],
@@ -58,9 +57,9 @@ def measure(sample: Sample) -> dict[str, Any]:
     }
 
 
-def _momentum(low: float, high: float, rows: pd.DataFrame) -> dict[str, float]:
+def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
     residual = momentum_residual(rows)
-    seed = 1.0 / (rows.seed_qop.abs() * rows.p_true).to_numpy(np.float64) - 1.0
+    seed = 1.0 / np.asarray(np.abs(rows["seed_qop"]) * rows["p_true"], np.float64) - 1.0
     core = fit_core(residual)
     half_width, _ = _centre(residual)
     seed_half_width, seed_bias = _centre(seed)
@@ -88,7 +87,7 @@ def _centre(values: np.ndarray) -> tuple[float, float]:
     return float(high - low) / 2, float(middle)
 
 
-def _pull(rows: pd.DataFrame, component: str, prefix: str) -> dict[str, float]:
+def _pull(rows: Rows, component: str, prefix: str) -> dict[str, float]:
     core = fit_core(pulls(rows, component))
     return {
         f"{prefix}width": core.width,
@@ -98,7 +97,7 @@ def _pull(rows: pd.DataFrame, component: str, prefix: str) -> dict[str, float]:
     }
 
 
-def _chi2(rows: pd.DataFrame, detectors: tuple[str, ...]) -> dict[str, float]:
+def _chi2(rows: Rows, detectors: tuple[str, ...]) -> dict[str, float]:
     values = chi2_per_ndof(rows, detectors)
     half_width, median = _centre(values)
     return {

@@ -24,13 +24,13 @@ def compare_precision(single: Sample, double: Sample) -> dict[str, Any]:
         (``x``, ``y``, ``tx``, ``ty``, ``qop``), and relative for ``chi2``; and ``n``, the tracks with a good
         fit in both.
     """
-    good = ((single.rows.status == 0) & (double.rows.status == 0)).to_numpy()
+    good = np.asarray((single.rows["status"] == 0) & (double.rows["status"] == 0))
     a, b = single.rows[good], double.rows[good]
     differences = {
-        component: (a[component] - b[component]).to_numpy(np.float64) / np.sqrt(b[VARIANCES[component]])
+        component: np.asarray(a[component] - b[component], np.float64) / np.sqrt(b[VARIANCES[component]])
         for component in STATE
     }
-    chi2 = [sum(rows[f"chi2_{name}"].to_numpy(np.float64) for name in DETECTORS) for rows in (a, b)]
+    chi2 = [sum(np.asarray(rows[f"chi2_{name}"], np.float64) for name in DETECTORS) for rows in (a, b)]
     differences["chi2"] = chi2[0] / chi2[1] - 1
     return {
         "n": int(good.sum()),

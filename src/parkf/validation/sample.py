@@ -2,30 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from parkf.errors import ParkfError
-from parkf.tables import CANDIDATES, FATES, FITTED, PARTICLES
+from parkf.tables import FITTED
+from parkf.validation.tracks import Rows, TracksWriter
+from parkf.validation.truth import Files, joined
 
 GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
 STATE = ("x", "y", "tx", "ty", "qop")
 DETECTORS = ("velo", "ut", "scifi")
 VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
+# Candidates of a sample beyond which it is thinned: widths are known to a per mille then.
+MOST = 500_000
 _ELECTRON = 11
-
-
-@dataclass(frozen=True)
-class Files:
-    """The files of one sample that belong together; without fates nothing is known of hard scatters."""
-
-    particles: Path
-    candidates: Path
-    fitted: Path
-    fates: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -34,7 +26,7 @@ class Sample:
 
     Attributes
     ----------
-    rows : pandas.DataFrame
+    rows : Rows
         Columns of the fitted table, number of the file, purity, polarity and numbers of hits (``velo_n``,
         ``ut_n``, ``scifi_n``), the particle's id and momentum, ``true_z`` of its vertex, ``z_end`` where it
         decays or interacts, ``hardest``, its largest scattering (of ``parkf.tables.FATES``), and
@@ -42,80 +34,87 @@ class Sample:
         (units as in the tables; the field is negligible that close to the beam).
     """
 
-    rows: pd.DataFrame
+    rows: Rows
 
     @property
-    def genuine(self) -> pd.DataFrame:
-        """Candidates of which one particle, no electron, above 2 GeV, made at least 70% of the hits."""
-        rows = self.rows
-        return rows[(rows.purity >= GHOST_PURITY) & (rows.p_true > 2000.0) & (rows.pdg_id.abs() != _ELECTRON)]
+    def is_genuine(self) -> npt.NDArray[np.bool_]:
+        """Whether one particle, no electron, above 2 GeV, made at least 70% of the hits, (n,)."""
+        made = np.asarray(self.rows["purity"]) >= GHOST_PURITY
+        return made & (np.asarray(self.rows["p_true"]) > 2000.0) & (np.abs(self.rows["pdg_id"]) != _ELECTRON)
 
     @property
-    def ghosts(self) -> pd.DataFrame:
-        """Candidates that stem from no single particle."""
-        return self.rows[self.rows.purity < GHOST_PURITY]
+    def is_ghost(self) -> npt.NDArray[np.bool_]:
+        """Whether a candidate stems from no single particle, (n,)."""
+        return np.asarray(self.rows["purity"]) < GHOST_PURITY
+
+    @property
+    def genuine(self) -> Rows:
+        """Candidates that are genuine."""
+        kept: Rows = self.rows[self.is_genuine]
+        return kept
+
+    @property
+    def ghosts(self) -> Rows:
+        """Candidates that are ghosts."""
+        kept: Rows = self.rows[self.is_ghost]
+        return kept
 
 
 def load_sample(files: Sequence[Files]) -> Sample:
     """Join fits and truth of several samples (both polarities, say).
 
+    Of more than :data:`MOST` candidates those of some events are taken, as many as make up that number; which
+    ones depends on the events' numbers alone, so that all fits are measured on the same. Memory holds some
+    events at a time, TMPDIR 250 bytes a candidate.
+
     Raises
     ------
     ParkfError
-        When candidates and fits are not of the same rows.
+        When candidates and fits are not of the same rows, there are none, or a file is not sorted by event.
     """
-    several = [_load(one).assign(file=number) for number, one in enumerate(files)]
-    return Sample(pd.concat(several, ignore_index=True))
+    count = 0
+    for one in files:
+        for path in one.fitted:
+            with FITTED.open(path) as file:
+                count += file.metadata.num_rows
+    if count == 0:
+        raise ParkfError(f"{' '.join(str(path) for one in files for path in one.fitted)}: no candidates")
+    writer = TracksWriter()
+    for number, one in enumerate(files):
+        for rows in joined(one):
+            kept = _drawn(rows["event"]) < MOST / count
+            rows["file"] = np.full(len(kept), number, np.int16)
+            writer.append(rows if kept.all() else {name: values[kept] for name, values in rows.items()})
+    return Sample(writer.tracks())
 
 
-def _load(files: Files) -> pd.DataFrame:
-    fitted = FITTED.open(files.fitted).read().to_pandas()
-    columns = ["event", "candidate", "particle", "purity", "qop", "polarity", "velo_n"]
-    found = CANDIDATES.open(files.candidates).read([*columns, "ut_x", "scifi_x"])
-    candidates = found.select(columns).to_pandas().rename(columns={"qop": "seed_qop"})
-    for name in ("ut", "scifi"):
-        x = found[f"{name}_x"].combine_chunks()
-        hit = np.isfinite(x.flatten().to_numpy()).reshape(len(x), -1)
-        candidates[f"{name}_n"] = hit.sum(1)
-    if not fitted[["event", "candidate"]].equals(candidates[["event", "candidate"]]):
-        raise ParkfError(
-            f"{files.fitted}: its rows are not those of {files.candidates}; fit this file of candidates again"
-        )
-    particles = PARTICLES.open(files.particles).read().to_pandas().set_index(["event", "particle"])
-    key = pd.MultiIndex.from_frame(candidates[["event", "particle"]])
-    truth = particles.reindex(key).reset_index(drop=True)
-    rows = pd.concat([fitted, candidates.drop(columns=["event", "candidate", "particle"])], axis=1)
-    rows["pdg_id"] = truth.pdg_id.fillna(0).astype(np.int32)
-    rows["p_true"] = np.sqrt(truth.px**2 + truth.py**2 + truth.pz**2)
-    rows["true_tx"], rows["true_ty"] = truth.px / truth.pz, truth.py / truth.pz
-    for name in ("x", "y"):
-        rows[f"true_{name}"] = truth[name] + rows[f"true_t{name}"] * (rows.z - truth.z)
-    rows["true_qop"] = truth.charge / rows.p_true
-    rows["true_z"], rows["z_end"] = truth.z, truth.z_end
-    rows["hardest"] = np.nan
-    if files.fates is not None:
-        fates = FATES.open(files.fates).read().to_pandas().set_index(["event", "particle"])
-        rows["hardest"] = fates.reindex(key).hardest.to_numpy(np.float64)
-    return rows
+def _drawn(event: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+    """Draw a number below one for each event, from the event's number alone (SplitMix64), (n,)."""
+    number = (event.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        number = (number ^ (number >> np.uint64(shift))) * np.uint64(factor)
+    drawn: npt.NDArray[np.float64] = (number ^ (number >> np.uint64(31))) / 2.0**64
+    return drawn
 
 
-def pulls(rows: pd.DataFrame, component: str) -> npt.NDArray[np.float64]:
+def pulls(rows: Rows, component: str) -> npt.NDArray[np.float64]:
     """Return (fit − truth) / fitted σ of one of x, y, tx, ty, qop; finite entries only."""
-    variance = rows[VARIANCES[component]].to_numpy(np.float64)
-    difference = rows[component].to_numpy(np.float64) - rows[f"true_{component}"].to_numpy(np.float64)
+    variance = np.asarray(rows[VARIANCES[component]], np.float64)
+    difference = np.asarray(rows[component], np.float64) - np.asarray(rows[f"true_{component}"], np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         pull = difference / np.sqrt(variance)
     return pull[np.isfinite(pull)]
 
 
-def momentum_residual(rows: pd.DataFrame) -> npt.NDArray[np.float64]:
+def momentum_residual(rows: Rows) -> npt.NDArray[np.float64]:
     """Return (p − p_true) / p_true of every row."""
-    return 1.0 / (rows.qop.abs().to_numpy(np.float64) * rows.p_true.to_numpy(np.float64)) - 1.0
+    p_true = np.asarray(rows["p_true"], np.float64)
+    return 1.0 / (np.abs(np.asarray(rows["qop"], np.float64)) * p_true) - 1.0
 
 
-def chi2_per_ndof(rows: pd.DataFrame, detectors: Sequence[str] = DETECTORS) -> npt.NDArray[np.float64]:
+def chi2_per_ndof(rows: Rows, detectors: Sequence[str] = DETECTORS) -> npt.NDArray[np.float64]:
     """Return χ²/ndof summed over `detectors`; infinite where the fit failed."""
-    chi2 = sum(rows[f"chi2_{name}"].to_numpy(np.float64) for name in detectors)
-    ndof = sum(rows[f"ndof_{name}"].to_numpy(np.float64) for name in detectors)
-    good = (rows.status.to_numpy() == 0) & np.isfinite(chi2)
+    chi2 = sum(np.asarray(rows[f"chi2_{name}"], np.float64) for name in detectors)
+    ndof = sum(np.asarray(rows[f"ndof_{name}"], np.float64) for name in detectors)
+    good = (np.asarray(rows["status"]) == 0) & np.isfinite(chi2)
     return np.where(good, chi2 / np.maximum(ndof, 1.0), np.inf)

@@ -5,17 +5,21 @@ everywhere. The discriminant is a logistic function of the logarithms of the pie
 products, learnt on every other event and applied to the rest, in both directions.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from parkf.validation.sample import DETECTORS, GHOST_PURITY, Sample
+from parkf.validation.tracks import Rows
 
 F64 = npt.NDArray[np.float64]
 
 _FLOOR = 0.05  # χ²/ndof; perfect pieces are all alike
 _ROUNDS = 25
 _RIDGE = 1.0  # of a standardised coefficient, in tracks
+_COUNT = 11  # terms: one, three pieces, six products, and the UT's
+_BLOCK = 1 << 14  # tracks whose terms are in memory
 
 
 def discriminant(sample: Sample) -> tuple[F64, F64]:
@@ -31,43 +35,66 @@ def discriminant(sample: Sample) -> tuple[F64, F64]:
     genuine, ghosts : (n,) float64
         In the order of the sample's rows; the larger, the more a track looks genuine.
     """
-    rows = sample.rows.loc[sample.genuine.index.union(sample.ghosts.index)]
-    genuine = (rows.purity >= GHOST_PURITY).to_numpy()
-    good = (rows.status == 0).to_numpy()
-    terms = _terms(rows)
-    odd = (rows.event % 2 == 1).to_numpy()
+    rows = sample.rows[sample.is_genuine | sample.is_ghost]
+    genuine = np.asarray(rows["purity"]) >= GHOST_PURITY
+    good = np.asarray(rows["status"]) == 0
+    odd = np.asarray(rows["event"]) % 2 == 1
+    terms = _Terms(rows)
     value = np.full(len(rows), -np.inf)
     for half in (odd, ~odd):
-        learnt = _learn(terms[good & half], genuine[good & half])
-        value[good & ~half] = terms[good & ~half] @ learnt
+        learnt = _learn(terms, genuine, good & half)
+        for block in _blocks(good & ~half):
+            value[block] = terms.of(block) @ learnt
     return value[genuine], value[~genuine]
 
 
-def _terms(rows: pd.DataFrame) -> F64:
-    """Logarithms of the pieces, their squares and products, and whether the UT saw the track; (n, 11)."""
-    pieces = [
-        np.log(
-            _FLOOR
-            + rows[f"chi2_{name}"].to_numpy(np.float64) / np.maximum(rows[f"ndof_{name}"].to_numpy(), 1)
+def _blocks(mask: npt.NDArray[np.bool_]) -> Iterator[npt.NDArray[np.int64]]:
+    chosen = np.flatnonzero(mask)
+    for begin in range(0, len(chosen), _BLOCK):
+        yield chosen[begin : begin + _BLOCK]
+
+
+class _Terms:
+    """Logarithms of the pieces, squares and products, and whether the UT saw the track; standardised."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._pieces = np.empty((len(rows), len(DETECTORS)))
+        for i, name in enumerate(DETECTORS):
+            ndof = np.maximum(np.asarray(rows[f"ndof_{name}"]), 1)
+            self._pieces[:, i] = np.log(_FLOOR + np.asarray(rows[f"chi2_{name}"], np.float64) / ndof)
+        self._in_ut = np.asarray(rows["ndof_ut"]) > 0
+        everything = np.ones(len(rows), bool)
+        self._mean = sum(self._bare(block).sum(0) for block in _blocks(everything)) / len(rows)
+        square = sum(((self._bare(block) - self._mean) ** 2).sum(0) for block in _blocks(everything))
+        self._width = np.maximum(np.sqrt(square / len(rows)), 1e-9)
+
+    def of(self, block: npt.NDArray[np.int64]) -> F64:
+        """Terms of these rows, (n, 11); the first is one."""
+        terms = (self._bare(block) - self._mean) / self._width
+        return np.column_stack([np.ones(len(terms)), terms])
+
+    def _bare(self, block: npt.NDArray[np.int64]) -> F64:
+        pieces = self._pieces[block].T
+        products = [pieces[i] * pieces[j] for i in range(3) for j in range(i, 3)]
+        return np.nan_to_num(
+            np.column_stack([*pieces, *products, self._in_ut[block]]), posinf=0.0, neginf=0.0
         )
-        for name in DETECTORS
-    ]
-    products = [pieces[i] * pieces[j] for i in range(3) for j in range(i, 3)]
-    terms = np.column_stack([*pieces, *products, rows.ndof_ut.to_numpy() > 0])
-    terms = np.nan_to_num(terms, posinf=0.0, neginf=0.0)
-    terms = (terms - terms.mean(0)) / np.maximum(terms.std(0), 1e-9)
-    return np.column_stack([np.ones(len(terms)), terms])
 
 
-def _learn(terms: F64, genuine: npt.NDArray[np.bool_]) -> F64:
-    """Logistic regression by Newton's method; both kinds weigh the same."""
-    weight = np.where(genuine, 0.5 / max(genuine.mean(), 1e-9), 0.5 / max(1 - genuine.mean(), 1e-9))
-    coefficients = np.zeros(terms.shape[1])
+def _learn(terms: _Terms, genuine: npt.NDArray[np.bool_], of: npt.NDArray[np.bool_]) -> F64:
+    """Logistic regression by Newton's method on some of the tracks; both kinds weigh the same."""
+    share = genuine[of].mean()
+    weights = 0.5 / max(1 - share, 1e-9), 0.5 / max(share, 1e-9)
+    coefficients = np.zeros(_COUNT)
     for _ in range(_ROUNDS):
-        probability = 1 / (1 + np.exp(-terms @ coefficients))
-        gradient = terms.T @ (weight * (genuine - probability)) - _RIDGE * coefficients
-        curvature = (terms * (weight * probability * (1 - probability))[:, None]).T @ terms
-        step = np.linalg.solve(curvature + _RIDGE * np.eye(len(coefficients)), gradient)
+        gradient, curvature = -_RIDGE * coefficients, _RIDGE * np.eye(_COUNT)
+        for block in _blocks(of):
+            x, y = terms.of(block), genuine[block]
+            weight = np.where(y, weights[1], weights[0])
+            probability = 1 / (1 + np.exp(-x @ coefficients))
+            gradient += x.T @ (weight * (y - probability))
+            curvature += (x * (weight * probability * (1 - probability))[:, None]).T @ x
+        step = np.linalg.solve(curvature, gradient)
         coefficients += step
         if np.abs(step).max() < 1e-9:
             break

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from parkf.errors import ParkfError
-from parkf.simulation.signal import DECAYS
+from parkf.simulation.decays import DECAYS
 from parkf.validation.breakdown import breakdown, fates
 from parkf.validation.core import fit_core
 from parkf.validation.impact import impact_parameters
@@ -17,6 +16,7 @@ from parkf.validation.masses import measure_peak
 from parkf.validation.precision import compare_precision
 from parkf.validation.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 from parkf.validation.separation import discriminant
+from parkf.validation.tracks import Rows
 
 F64 = npt.NDArray[np.float64]
 
@@ -98,7 +98,7 @@ def _measure(sample: Sample) -> dict[str, Any]:
         "momentum": _momentum(genuine),
         **_roc(chi2_per_ndof(sample.genuine), chi2_per_ndof(sample.ghosts), CUTS),
         **({"separation": _separation(sample)} if _sees_all(genuine) else {}),
-        "failed": int((sample.rows.status != 0).sum()),
+        "failed": int((sample.rows["status"] != 0).sum()),
         "histograms": {
             "pulls": {component: _histogram(pulls(genuine, component), _PULL_EDGES) for component in STATE},
             "chi2": {
@@ -109,12 +109,14 @@ def _measure(sample: Sample) -> dict[str, Any]:
     }
 
 
-def _good(sample: Sample) -> pd.DataFrame:
+def _good(sample: Sample) -> Rows:
     """Genuine tracks with a good fit."""
-    return sample.genuine[sample.genuine.status == 0]
+    genuine = sample.genuine
+    good: Rows = genuine[genuine["status"] == 0]
+    return good
 
 
-def _sees_all(rows: pd.DataFrame) -> bool:
+def _sees_all(rows: Rows) -> bool:
     return all((rows[f"ndof_{name}"] > 0).any() for name in DETECTORS)
 
 
@@ -123,7 +125,7 @@ def _histogram(values: F64, edges: F64) -> dict[str, list[float]]:
     return {"edges": edges.tolist(), "content": (content / max(len(values), 1)).tolist()}
 
 
-def _pulls(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+def _pulls(rows: Rows) -> dict[str, dict[str, float]]:
     cores = {component: fit_core(pulls(rows, component)) for component in STATE}
     return {
         component: {
@@ -136,10 +138,11 @@ def _pulls(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     }
 
 
-def _momentum(rows: pd.DataFrame) -> list[dict[str, Any]]:
+def _momentum(rows: Rows) -> list[dict[str, Any]]:
     bins: list[dict[str, Any]] = []
+    p_true = rows["p_true"]
     for low, high in pairwise(MOMENTUM_EDGES):
-        inside = rows[(rows.p_true >= 1000 * low) & (rows.p_true < 1000 * high)]
+        inside = rows[(p_true >= 1000 * low) & (p_true < 1000 * high)]
         if len(inside) < _ENOUGH:
             continue
         core = fit_core(momentum_residual(inside))

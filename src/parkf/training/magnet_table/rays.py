@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Beam
@@ -185,5 +184,8 @@ def _evenly(random: np.random.Generator, count: int, dimensions: int) -> F64:
 
     Sobol's sequence, moved by a random vector: tails of the table as from nearly twice as many random rays.
     """
+    # Half a second, which only the training of the table should pay.
+    from scipy.stats import qmc
+
     points = qmc.Sobol(dimensions, scramble=False).random_base2(int(np.ceil(np.log2(count))))[:count]
     return np.clip((points + random.uniform(size=dimensions)) % 1, 1e-12, 1 - 1e-12)

@@ -42,9 +42,14 @@ class Estimate:
         gain = with_hit / predicted[:, None]
         self.state[where] = state + gain * residual[:, None]
         self.covariance[where] = covariance - gain[:, :, None] * with_hit[:, None, :]
+        self.make_symmetric()
         chi2 = np.zeros(len(where))
         chi2[where] = residual**2 / predicted
         return chi2
+
+    def make_symmetric(self) -> None:
+        """Take out what rounding makes of the two halves; a filter that lets them part blows it up."""
+        self.covariance = 0.5 * (self.covariance + self.covariance.transpose(0, 2, 1))
 
     def scatter(self, angle: F64, where: Bool) -> None:
         """Add the scattering of a thin layer by a projected angle of this width, (n,)."""

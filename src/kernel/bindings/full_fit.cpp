@@ -1,0 +1,108 @@
+// Python module parkf._full_fit: the full fit of batches. The Python side (parkf.kalman.reference) checks shapes and
+// types before it calls.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bindings/field.hpp"
+#include "full_fit/batch.hpp"
+#include "numbers/instruction_sets.hpp"
+#include "threads/parallel.hpp"
+
+namespace nb = nanobind;
+
+namespace parkf::full_fit {
+
+extern const Build build_plain;
+#if defined(__x86_64__)
+extern const Build build_v2, build_v3, build_v4;
+#endif
+
+namespace {
+
+template <class S, std::size_t N>
+using In = nb::ndarray<const S, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+
+/// Builds that this machine can run, the fastest first.
+std::vector<const Build*> builds() {
+  std::vector<const Build*> all{&build_plain};
+#if defined(__x86_64__)
+  all.insert(all.end(), {&build_v2, &build_v3, &build_v4});
+#endif
+  all.resize(instruction_level());
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
+const Build& build_named(const std::string& name) {
+  for (const Build* build : builds()) {
+    if (name.empty() || name == build->name) return *build;
+  }
+  throw std::invalid_argument("build '" + name + "' is unknown or beyond this machine");
+}
+
+template <std::size_t quantities>
+void take(const std::array<In<double, 2>, quantities>& hits, const double* (&rows)[quantities]) {
+  for (std::size_t q = 0; q < quantities; ++q) rows[q] = hits[q].data();
+}
+
+/// A NumPy array (rows, count) that owns its memory.
+template <class S>
+nb::ndarray<nb::numpy, S> owned(std::unique_ptr<S[]> values, std::size_t rows, std::size_t count) {
+  S* kept = values.release();
+  return {kept, {rows, count}, nb::capsule(kept, [](void* p) noexcept { delete[] static_cast<S*>(p); })};
+}
+
+nb::tuple fit(const transport::Field& field, const transport::Detector& detector, int ut_plane, int scifi_plane,
+              double velo_sigma, double beam_x, double beam_y, In<double, 1> polarity, In<double, 1> qop,
+              In<int, 1> velo_n, const std::array<In<double, 2>, 3>& velo, const std::array<In<double, 2>, 4>& ut,
+              const std::array<In<double, 2>, 4>& scifi, const std::string& build, int threads) {
+  const std::size_t count = qop.shape(0);
+  const Build& chosen = build_named(build);
+  auto numbers = std::make_unique<double[]>(fitted_numbers * count);
+  auto integers = std::make_unique<int[]>(fitted_integers * count);
+  Batch batch{field.grid,
+              make_way(detector, {ut_plane, scifi_plane}, velo_sigma, beam_x, beam_y),
+              {static_cast<long>(count), polarity.data(), qop.data(), velo_n.data(), {}, {}, {}},
+              numbers.get(),
+              integers.get()};
+  take(velo, batch.tracks.velo);
+  take(ut, batch.tracks.ut);
+  take(scifi, batch.tracks.scifi);
+  {
+    nb::gil_scoped_release released;
+    parkf::for_blocks(count, static_cast<std::size_t>(chosen.lanes), threads, [&](std::size_t begin, std::size_t end) {
+      chosen.fit(batch, static_cast<long>(begin), static_cast<long>(end));
+    });
+  }
+  return nb::make_tuple(owned(std::move(numbers), fitted_numbers, count),
+                        owned(std::move(integers), fitted_integers, count));
+}
+
+}  // namespace
+}  // namespace parkf::full_fit
+
+NB_MODULE(_full_fit, module) {
+  using namespace nb::literals;
+  module.doc() = "The compiled full fit; parkf.kalman.reference is its front.";
+  // Field and Detector are the types of that module.
+  nb::module_::import_("parkf._transport");
+  module.def("fit", &parkf::full_fit::fit,
+             "Fit candidates given as rows of hits; returns numbers (16, n) and integers (4, n).", "field"_a,
+             "detector"_a, nb::kw_only(), "ut_plane"_a, "scifi_plane"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a,
+             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "build"_a, "threads"_a);
+  module.def("builds", [] {
+    std::vector<std::string> names;
+    for (const parkf::full_fit::Build* build : parkf::full_fit::builds()) names.emplace_back(build->name);
+    return names;
+  }, "Names of the builds that this machine can run, the fastest first.");
+}

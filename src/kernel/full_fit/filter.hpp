@@ -1,0 +1,193 @@
+#pragma once
+// The full fit: Runge-Kutta through the field, every layer of material, energy loss, smoothing.
+//
+// A forward filter finds q/p and the trajectory; it runs once more about what it found, for its χ². A backward filter,
+// which starts anew behind the last layer, then has all hits when it is through the first: its state there is the
+// smoothed one.
+
+#include "full_fit/estimate.hpp"
+#include "full_fit/tracks.hpp"
+
+namespace parkf::full_fit {
+
+constexpr double pion = 139.57039;    // MeV; every track is taken for one
+constexpr double tolerance = 1e-3;    // mm; of a Runge-Kutta step
+constexpr double seed_width = 0.3;    // relative, of the first q/p: as wide as the parameterised fit takes it
+constexpr double start_width[4] = {10.0, 10.0, 0.3, 0.3};  // mm and rad; far wider than what two VELO hits say
+constexpr double forget = 1e4;        // how much the forward filter's covariance is blown up to begin backward
+
+/// Tracks at their closest approach to the beam line.
+template <class T>
+struct Fitted {
+  Estimate<T> estimate;
+  Mask<T> alive;  // the others were given up somewhere
+  T chi2[parts], hits[parts];
+};
+
+template <class T>
+class Filter {
+ public:
+  KERNEL_FUNCTION Filter(const transport::FieldGrid& grid, const Tracks<T>& tracks)
+      : grid_(grid), way_(tracks.way), tracks_(tracks), turn_(-tracks.polarity.load()), seed_(tracks.qop.load()) {
+    for (int i = 0; i < 3; ++i) first_[i] = tracks.first[i].load();
+    const T dz = tracks.last[2].load() - first_[2];
+    alive_ = (tracks.velo_n.load() > T(1.0)) & finite(seed_) & !(seed_ == T(0.0)) & (dz > T(0.0));
+    for (int i = 0; i < 2; ++i) slopes_[i] = select(alive_, T((tracks.last[i].load() - first_[i]) / dz), T(0.0));
+    for (T& coordinate : first_) coordinate = select(alive_, coordinate, T(0.0));
+    reference_ = select(alive_, seed_, T(1.0));
+    loss_ = T(0.0);
+  }
+
+  KERNEL_FUNCTION Fitted<T> run() {
+    const int count = tracks_.velo_count + static_cast<int>(way_.layers.size());
+    // Forward, forward, backward: one loop, so that there is one copy of the filter, which is long.
+    for (int pass = 0; pass < 3; ++pass) {
+      const bool forward = pass < 2;
+      if (forward) {
+        begin_forward(pass == 0);
+      } else {
+        begin_backward();
+      }
+      for (int i = 0; i < count; ++i) visit(forward ? i : count - 1 - i, forward);
+    }
+    to_beamline();
+    result_.alive = alive_;
+    return result_;
+  }
+
+ private:
+  /// At the first hit, knowing hardly anything but what an earlier filter found of q/p.
+  KERNEL_FUNCTION void begin_forward(bool first) {
+    auto& e = result_.estimate;
+    if (!first) {
+      T derivative;
+      reference_ = changed_energy(select(alive_, e.state[QOP], T(1.0)), T(-loss_), pion, derivative);
+    }
+    e.state[X] = first_[0];
+    e.state[Y] = first_[1];
+    e.state[TX] = slopes_[0];
+    e.state[TY] = slopes_[1];
+    e.state[QOP] = reference_;
+    for (T& element : e.covariance) element = T(0.0);
+    for (int i = 0; i < 4; ++i) e.c(i, i) = T(start_width[i] * start_width[i]);
+    e.c(QOP, QOP) = (seed_width * seed_) * (seed_width * seed_);
+    e.z = first_[2];
+    e.dzdx = e.dzdy = 0.0;
+    loss_ = T(0.0);
+    for (int part = 0; part < parts; ++part) result_.chi2[part] = result_.hits[part] = T(0.0);
+  }
+
+  KERNEL_FUNCTION void begin_backward() {
+    reference_ = result_.estimate.state[QOP];
+    for (T& element : result_.estimate.covariance) element = element * forget;
+  }
+
+  /// Go to a layer, through one half of it, take its hit, and go through the other.
+  KERNEL_FUNCTION void visit(int number, bool forward) {
+    const int behind_velo = number - tracks_.velo_count;
+    const bool pixels = behind_velo < 0;
+    const Layer layer = pixels ? Layer{way_.velo.front(), Part::velo, number}
+                               : way_.layers[static_cast<std::size_t>(behind_velo)];
+    const Hits<T> hits = pixels ? tracks_.velo_hits(number) : tracks_.strip_hits(layer);
+    // The fit takes pixel modules for upright: tracks cross them at the z of their hits.
+    const transport::Plane& surface = layer.surface->plane;
+    const transport::Planes<T> plane{hits.z0, pixels ? 0.0 : surface.dzdx, pixels ? 0.0 : surface.dzdy};
+    move(plane, hits.present);
+    const Mask<T> here = hits.present & alive_;
+    traverse_half(*layer.surface, plane, pixels, here, forward);
+    if (layer.part != Part::none) {
+      const int part = static_cast<int>(layer.part);
+      const Mask<T> measured = hits.measured & here;
+      T chi2 = result_.estimate.measure_x(hits.x, hits.dxdy, hits.variance, measured);
+      if (pixels) chi2 += result_.estimate.measure_y(hits.y, hits.variance, measured);
+      if (forward) {
+        result_.chi2[part] += chi2;
+        result_.hits[part] += select(hits.measured, T(pixels ? 2.0 : 1.0), T(0.0));
+      }
+    }
+    traverse_half(*layer.surface, plane, pixels, here, forward);
+  }
+
+  /// Propagate states and covariances; a track that fails is given up.
+  KERNEL_FUNCTION void move(const transport::Planes<T>& plane, const Mask<T>& where) {
+    const Mask<T> going = where & alive_;
+    if (!any(going)) return;
+    auto& e = result_.estimate;
+    T at[5];
+    e.expected(reference_, at);
+    transport::State<T> state{at[X], at[Y], at[TX], at[TY], at[QOP], e.z};
+    transport::Jacobian<T> jacobian;
+    const Mask<T> arrived =
+        transport::propagate_with_jacobian(grid_, turn_, plane, tolerance, going, state, jacobian);
+    alive_ = alive_ & (arrived | !going);
+    e.carry(at, state, jacobian, arrived);
+    e.dzdx = plane.dzdx;
+    e.dzdy = plane.dzdy;
+  }
+
+  /// Scatter in one half of a layer, and lose energy there; backward, gain it.
+  KERNEL_FUNCTION void traverse_half(const transport::Surface& surface, const transport::Planes<T>& plane,
+                                     bool everywhere, const Mask<T>& here, bool forward) {
+    if (!(surface.thickness > 0.0)) return;
+    T at[5];
+    result_.estimate.expected(reference_, at);
+    const Mask<T> thick = everywhere ? here : here & surface.covers(at[X], at[Y]);
+    if (!any(thick)) return;
+    const T& tx = at[TX];
+    const T& ty = at[TY];
+    const T normal = root(T((1.0 + tx * tx + ty * ty) * (1.0 + plane.dzdx * plane.dzdx + plane.dzdy * plane.dzdy)));
+    const T path = surface.thickness * normal / magnitude(T(1.0 - plane.dzdx * tx - plane.dzdy * ty));
+    traverse(way_.detector->materials[static_cast<std::size_t>(surface.material)], path, 0.5, thick, forward);
+  }
+
+  /// Scatter and change the energy in a share of a path through material.
+  KERNEL_FUNCTION void traverse(const transport::Material& material, const T& path, double share, const Mask<T>& where,
+                                bool forward) {
+    const T momentum = 1.0 / magnitude(reference_);
+    const transport::Kinematics<T> kinematics(momentum, pion);
+    const T whole = path / material.radiation_length;
+    const T angle = transport::highland(T(share * whole), whole, momentum, kinematics.beta2);
+    result_.estimate.scatter(select(where, angle, T(0.0)));
+    const T mean = transport::mean_loss(material, T(share * path), kinematics);
+    const T loss = select(where, forward ? mean : -mean, T(0.0));
+    T derivative;
+    const T changed = select(where, changed_energy(reference_, loss, pion, derivative), reference_);
+    result_.estimate.change_qop(reference_, changed, select(where, derivative, T(1.0)));
+    reference_ = changed;
+    loss_ += loss;
+  }
+
+  /// From the first hit through the walls around the beam to the closest approach to its line.
+  KERNEL_FUNCTION void to_beamline() {
+    auto& e = result_.estimate;
+    const T &x = e.state[X], &y = e.state[Y], &tx = e.state[TX], &ty = e.state[TY];
+    for (const transport::Tube& tube : way_.detector->tubes) {
+      const T slope2 = tx * tx + ty * ty;
+      const T along = (x * tx + y * ty) / slope2;
+      const T rest = (x * x + y * y - tube.radius * tube.radius) / slope2;
+      // The point where the track left the tube, which lies behind us.
+      const T z = e.z - along + root(T(along * along - rest));
+      Mask<T> crossed = alive_ & (z < e.z) & (z > T(tube.z_min)) & (z < T(tube.z_max));
+      move({select(crossed, z, T(0.0)), 0.0, 0.0}, crossed);
+      crossed = crossed & alive_;
+      if (!any(crossed)) continue;
+      const T path = tube.thickness * root(T(1.0 + tx * tx + ty * ty));
+      traverse(way_.detector->materials[static_cast<std::size_t>(tube.material)], path, 1.0, crossed, false);
+    }
+    const T dz = ((way_.beam_x - x) * tx + (way_.beam_y - y) * ty) / (tx * tx + ty * ty);
+    alive_ = alive_ & finite(dz);
+    move({select(alive_, T(e.z + dz), T(0.0)), 0.0, 0.0}, alive_);
+  }
+
+  const transport::FieldGrid& grid_;
+  const Way& way_;
+  const Tracks<T>& tracks_;
+  const T turn_, seed_;   // the sign that the map takes; the pattern recognition's q/p
+  T first_[3], slopes_[2];  // the first VELO hit, and the line from there to the last
+  T reference_;             // the local q/p that everything is linearised at
+  T loss_;                  // of energy so far, MeV
+  Mask<T> alive_;
+  Fitted<T> result_;
+};
+
+}  // namespace parkf::full_fit

@@ -1,0 +1,66 @@
+#pragma once
+// Fitted tracks into the rows of a batch.
+
+#include <limits>
+
+#include "full_fit/batch.hpp"
+#include "full_fit/filter.hpp"
+
+namespace parkf::full_fit {
+
+KERNEL_FUNCTION void store_track(const Batch& batch, const double (&numbers)[fitted_numbers], const double* hits,
+                                 bool alive, int velo_n, long row) {
+  const long stride = batch.tracks.count;
+  for (int q = 0; q < fitted_numbers; ++q) batch.numbers[q * stride + row] = numbers[q];
+  const int velo = static_cast<int>(hits[0]), ut = static_cast<int>(hits[1]), scifi = static_cast<int>(hits[2]);
+  bool good = alive, positive = true;
+  for (int q = 1; q <= 5; ++q) good = good && finite(numbers[q]);
+  for (const int q : {6, 8, 9, 11, 12}) positive = positive && numbers[q] > 0.0;
+  int status = good ? 0 : not_finite;
+  if (good && !positive) status |= not_positive;
+  if (velo_n < 2) status |= no_start;
+  if (scifi == 0) status |= no_scifi;
+  // q/p is a fifth unknown; the first detector behind the VELO measures it.
+  const int integers[fitted_integers] = {velo > 4 ? velo - 4 : 0, ut > 0 ? ut - 1 : 0,
+                                         ut == 0 && scifi > 0 ? scifi - 1 : scifi, status};
+  for (int q = 0; q < fitted_integers; ++q) batch.integers[q * stride + row] = integers[q];
+}
+
+/// Tracks begin, begin + 1, …, as many as there are before `end`.
+template <class T>
+KERNEL_FUNCTION void store(const Fitted<T>& fitted, const Tracks<T>& tracks, const Batch& batch, long begin,
+                           long end) {
+  const Estimate<T>& e = fitted.estimate;
+  const T lost = select(fitted.alive, T(0.0), T(std::numeric_limits<double>::quiet_NaN()));
+  const T numbers[fitted_numbers] = {e.z,
+                                     e.state[X] + lost,
+                                     e.state[Y] + lost,
+                                     e.state[TX] + lost,
+                                     e.state[TY] + lost,
+                                     e.state[QOP] + lost,
+                                     e.c(X, X),
+                                     e.c(X, TX),
+                                     e.c(TX, TX),
+                                     e.c(Y, Y),
+                                     e.c(Y, TY),
+                                     e.c(TY, TY),
+                                     e.c(QOP, QOP),
+                                     fitted.chi2[0],
+                                     fitted.chi2[1],
+                                     fitted.chi2[2]};
+  alignas(64) double columns[fitted_numbers + parts + 1][Number<T>::lanes];
+  for (int q = 0; q < fitted_numbers; ++q) __builtin_memcpy(columns[q], &numbers[q], sizeof(T));
+  for (int part = 0; part < parts; ++part)
+    __builtin_memcpy(columns[fitted_numbers + part], &fitted.hits[part], sizeof(T));
+  const T alive = select(fitted.alive, T(1.0), T(0.0));
+  __builtin_memcpy(columns[fitted_numbers + parts], &alive, sizeof(T));
+  for (int lane = 0; lane < Number<T>::lanes && begin + lane < end; ++lane) {
+    double track[fitted_numbers], hits[parts];
+    for (int q = 0; q < fitted_numbers; ++q) track[q] = columns[q][lane];
+    for (int part = 0; part < parts; ++part) hits[part] = columns[fitted_numbers + part][lane];
+    store_track(batch, track, hits, columns[fitted_numbers + parts][lane] > 0.0,
+                static_cast<int>(tracks.velo_n.lane[lane]), begin + lane);
+  }
+}
+
+}  // namespace parkf::full_fit

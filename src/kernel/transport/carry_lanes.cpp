@@ -1,0 +1,159 @@
+// Compiled once for every instruction set, which PARKF_BUILD names. Nothing with external linkage but the Carrier may
+// come out of this file: the linker would take it for other machines, too.
+
+#include "numbers/build_names.hpp"
+#include "transport/field_lanes.hpp"
+#include "transport/legs.hpp"
+
+namespace parkf::transport {
+namespace {
+
+constexpr int lanes = PARKF_LANES;
+using T = Lanes<double, lanes>;
+using M = T::Mask;
+
+struct Planes {
+  T z0, dzdx, dzdy;
+};
+
+KERNEL_FUNCTION T whole_below(const T& a) {
+  T result;
+  for (int i = 0; i < lanes; ++i) result.v[i] = __builtin_floor(a.v[i]);
+  return result;
+}
+KERNEL_FUNCTION T whole_above(const T& a) {
+  T result;
+  for (int i = 0; i < lanes; ++i) result.v[i] = __builtin_ceil(a.v[i]);
+  return result;
+}
+
+/// As the function of one state.
+KERNEL_FUNCTION T step_within_cells(const FieldGrid& grid, const State<T>& state, const T& direction) {
+  const T position[3] = {state.x, state.y, state.z};
+  const T motion[3] = {direction * state.tx, direction * state.ty, direction};
+  T longest(grid.spacing[2]);
+  for (int axis = 0; axis < 3; ++axis) {
+    const T spacing(grid.spacing[axis]);
+    const T scaled = (position[axis] - T(grid.origin[axis])) / spacing;
+    const T face = select(motion[axis] > T(0.0), whole_below(scaled) + T(1.0), whole_above(scaled) - T(1.0));
+    const T length = ((face - scaled) * spacing / motion[axis]) + T(beyond_face);
+    longest = select((length < longest) & !(motion[axis] == T(0.0)), length, longest);
+  }
+  return longest;
+}
+
+/// The legs that are under way.
+class Company {
+ public:
+  KERNEL_FUNCTION Company(const FieldGrid& grid, double tolerance, Legs& legs)
+      : grid_(grid), tolerance_(tolerance), legs_(legs) {
+    for (int i = 0; i < lanes; ++i) {
+      Leg leg;
+      const bool more = legs_.begin(i, leg);
+      if (!more) leg = {{0.0, 0.0, 0.0, 0.0, 0.0, grid.origin[2]}, {grid.origin[2], 0.0, 0.0}};
+      start(i, leg);
+      under_way_[i] = more;
+      busy_ += more ? 1 : 0;
+      if (more && !(std::fabs(rest_.v[i]) > arrived)) end(i, true);
+    }
+  }
+
+  KERNEL_FUNCTION void run() {
+    while (busy_ > 0) step();
+  }
+
+ private:
+  const FieldGrid& grid_;
+  const double tolerance_;
+  Legs& legs_;
+  int busy_ = 0;
+  bool under_way_[lanes];
+  State<T> state_;
+  Planes goal_;
+  T rest_;      // distance to the goal
+  T proposal_;  // of the next step's length
+  T length_;    // of the step that is tried
+  M again_{};   // tried before, and too long
+  M shortened_{};
+  T taken_;  // steps
+
+  KERNEL_FUNCTION void start(int i, const Leg& leg) {
+    state_.x.v[i] = leg.state.x;
+    state_.y.v[i] = leg.state.y;
+    state_.tx.v[i] = leg.state.tx;
+    state_.ty.v[i] = leg.state.ty;
+    state_.qop.v[i] = leg.state.qop;
+    state_.z.v[i] = leg.state.z;
+    goal_.z0.v[i] = leg.goal.z0;
+    goal_.dzdx.v[i] = leg.goal.dzdx;
+    goal_.dzdy.v[i] = leg.goal.dzdy;
+    rest_.v[i] = distance_to(leg.goal, leg.state);
+    proposal_.v[i] = grid_.spacing[2];
+    taken_.v[i] = 0.0;
+    again_.bits[i] = 0;
+  }
+
+  /// A lane's leg has come to its end, or is lost; go on with the next one that is not at its end already.
+  KERNEL_FUNCTION void end(int i, bool arrives) {
+    while (true) {
+      Leg leg{{state_.x.v[i], state_.y.v[i], state_.tx.v[i], state_.ty.v[i], state_.qop.v[i], state_.z.v[i]},
+              {goal_.z0.v[i], goal_.dzdx.v[i], goal_.dzdy.v[i]}};
+      const bool there = arrives && settle(grid_, static_cast<double>(rest_.v[i]), leg.state);
+      if (!legs_.next(i, there, leg)) {
+        under_way_[i] = false;
+        --busy_;
+        return;
+      }
+      start(i, leg);
+      if (std::fabs(rest_.v[i]) > arrived) return;
+      arrives = true;
+    }
+  }
+
+  KERNEL_FUNCTION void step() {
+    const T distance = magnitude(rest_), direction = select(rest_ < T(0.0), T(-1.0), T(1.0));
+    T fresh = smaller(proposal_, distance);
+    if (!grid_.cubic) fresh = smaller(step_within_cells(grid_, state_, direction), fresh);
+    length_ = select(again_, length_, fresh);
+    shortened_ = {again_.bits ? shortened_.bits : (length_ < proposal_).bits};
+    State<T> next = state_;
+    T error(0.0);
+    const M inside = try_step(grid_, state_, select(length_ < distance, direction * length_, rest_), next, error);
+    const M least = !(length_ > T(shortest_step));
+    const M good = inside & ((error < T(tolerance_)) | (error == T(tolerance_)) | least);
+    const T root_of_ratio = T(0.9) * root(root(T(tolerance_) / larger(error, T(1e-30))));
+
+    const T advised = length_ * smaller(T(5.0), root_of_ratio);
+    const M keeps = shortened_ & !again_;
+    const T proposal = select(keeps, larger(proposal_, advised), advised);
+    proposal_ = select(good, proposal, proposal_);
+    state_.x = select(good, next.x, state_.x);
+    state_.y = select(good, next.y, state_.y);
+    state_.tx = select(good, next.tx, state_.tx);
+    state_.ty = select(good, next.ty, state_.ty);
+    state_.z = select(good, next.z, state_.z);
+    taken_ = taken_ + select(good, T(1.0), T(0.0));
+    // A long trial may leave the map where the path does not.
+    const T cut = select(inside, smaller(T(0.9), larger(T(0.1), root_of_ratio)), T(0.5));
+    length_ = select(good, length_, length_ * cut);
+    again_ = !good;
+
+    const M steep = good & !((magnitude(state_.tx) < T(steepest_path)) & (magnitude(state_.ty) < T(steepest_path)));
+    const M lost = ((!good) & least) | steep | !(taken_ < T(most_steps));
+    rest_ = distance_to(goal_, state_);
+    const M ended = lost | (good & !(magnitude(rest_) > T(arrived)));
+    if (!any(ended)) return;
+    for (int i = 0; i < lanes; ++i) {
+      if (ended.bits[i] && under_way_[i]) end(i, !lost.bits[i]);
+    }
+  }
+};
+
+void carry(const FieldGrid& grid, double tolerance, Legs& legs) { Company(grid, tolerance, legs).run(); }
+
+}  // namespace
+
+extern const Carrier PARKF_NAME(carrier_, PARKF_BUILD);
+const Carrier PARKF_NAME(carrier_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), carry};
+
+}  // namespace parkf::transport

@@ -1,0 +1,205 @@
+#pragma once
+// The field and how it changes across the beam, at one point or at those of several particles in lanes.
+
+#include "numbers/lanes.hpp"
+#include "transport/field.hpp"
+
+namespace parkf::transport {
+
+/// In T, and T/mm.
+template <class T>
+struct FieldAcross {
+  Vector3<T> value, by_x, by_y;
+};
+
+/// Places in the array of nodes, one a lane.
+template <class T>
+struct Places {
+  static constexpr int lanes = Number<T>::lanes;
+  std::ptrdiff_t at[lanes];
+};
+
+/// Four floats in a row from each lane's source; number i of all goes to result i.
+template <int lanes, class Source>
+KERNEL_FUNCTION void load_four(const Source& source, typename Lanes<float, lanes>::Vector (&result)[4]) {
+  typedef float Four __attribute__((vector_size(4 * sizeof(float))));
+  Four rows[lanes];
+  for (int i = 0; i < lanes; ++i) __builtin_memcpy(&rows[i], source(i), sizeof(Four));
+  if constexpr (lanes == 4 || lanes == 8) {
+    for (int i = 0; i < 4; ++i) {
+      if constexpr (lanes == 4) {
+        result[i] = rows[i];
+      } else {
+        result[i] = joined(rows[i], rows[i + 4], std::make_integer_sequence<int, 8>{});
+      }
+    }
+    transpose_rows<1, 4>(result);
+  } else {
+    for (int k = 0; k < 4; ++k) {
+      for (int i = 0; i < lanes; ++i) result[k][i] = rows[i][k];
+    }
+  }
+}
+
+/// The components at a node, and their differences to the next node along z, which floats are good enough for.
+template <class T>
+KERNEL_FUNCTION void load_pair(const float* nodes, const Places<T>& places, std::ptrdiff_t offset, T (&here)[3],
+                               T (&difference)[3]) {
+  constexpr int lanes = Number<T>::lanes;
+  if constexpr (lanes == 1) {
+    const float* node = nodes + places.at[0] + offset;
+    for (int c = 0; c < 3; ++c) {
+      here[c] = node[c];
+      difference[c] = static_cast<double>(node[c + 3] - node[c]);
+    }
+  } else {
+    // Two rows that overlap, so that nothing beyond the last node is read.
+    typename Lanes<float, lanes>::Vector low[4], high[4];
+    load_four<lanes>([&](int i) { return nodes + places.at[i] + offset; }, low);
+    load_four<lanes>([&](int i) { return nodes + places.at[i] + offset + 2; }, high);
+    const auto& third = low[3];
+    for (int c = 0; c < 3; ++c) {
+      const auto next = c == 0 ? third : high[c + 1];
+      here[c] = T(__builtin_convertvector(low[c], typename T::Vector));
+      difference[c] = T(__builtin_convertvector(next - low[c], typename T::Vector));
+    }
+  }
+}
+
+/// Where points fall: the lower node of the cell and the fraction of the way through, along each axis.
+template <class T>
+struct Cell {
+  T node[3], fraction[3];
+};
+
+/// False outside the map, or where a coordinate is not a number; the cell is then any.
+template <class T>
+KERNEL_FUNCTION Mask<T> find_cell(const FieldGrid& grid, const T (&point)[3], Cell<T>& cell) {
+  Mask<T> inside = point[0] == point[0];
+  for (int axis = 0; axis < 3; ++axis) {
+    const T scaled = (point[axis] - grid.origin[axis]) * (1.0 / grid.spacing[axis]);
+    const Mask<T> here = at_most(T(0.0), scaled) & at_most(scaled, T(grid.size[axis] - 1.0));
+    const T within = select(here, scaled, T(0.0));
+    // The upper edge belongs to the last cell.
+    cell.node[axis] = smaller(round_down(within), T(grid.size[axis] - 2.0));
+    cell.fraction[axis] = within - cell.node[axis];
+    inside = inside & here;
+  }
+  return inside;
+}
+
+template <class T>
+KERNEL_FUNCTION Places<T> whole_numbers(const T& numbers) {
+  Places<T> result;
+  const auto whole = to_integer(numbers);
+  if constexpr (Number<T>::lanes == 1) {
+    result.at[0] = whole;
+  } else {
+    for (int i = 0; i < Number<T>::lanes; ++i) result.at[i] = whole.bits[i];
+  }
+  return result;
+}
+
+template <class T>
+KERNEL_FUNCTION void trilinear(const FieldGrid& grid, const Cell<T>& cell, T (&value)[3], T (&by_x)[3], T (&by_y)[3]) {
+  const std::ptrdiff_t y_stride = 3 * static_cast<std::ptrdiff_t>(grid.size[2]);
+  const std::ptrdiff_t x_stride = y_stride * grid.size[1];
+  const Places<T> places =
+      whole_numbers(T(3.0 * ((cell.node[0] * grid.size[1] + cell.node[1]) * grid.size[2] + cell.node[2])));
+  T n00[3], n01[3], n10[3], n11[3], d00[3], d01[3], d10[3], d11[3];
+  load_pair(grid.nodes, places, 0, n00, d00);
+  load_pair(grid.nodes, places, y_stride, n01, d01);
+  load_pair(grid.nodes, places, x_stride, n10, d10);
+  load_pair(grid.nodes, places, x_stride + y_stride, n11, d11);
+  const T &fx = cell.fraction[0], &fy = cell.fraction[1], &fz = cell.fraction[2];
+  for (int c = 0; c < 3; ++c) {
+    const T b00 = n00[c] + fz * d00[c];
+    const T b01 = n01[c] + fz * d01[c];
+    const T b10 = n10[c] + fz * d10[c];
+    const T b11 = n11[c] + fz * d11[c];
+    const T b0 = b00 + fy * (b01 - b00);
+    const T b1 = b10 + fy * (b11 - b10);
+    value[c] = b0 + fx * (b1 - b0);
+    by_x[c] = b1 - b0;
+    by_y[c] = (b01 - b00) + fx * ((b11 - b10) - (b01 - b00));
+  }
+}
+
+/// Derivatives of the four cubic B-spline weights.
+template <class T>
+KERNEL_FUNCTION void spline_slopes(const T& t, T (&slope)[4]) {
+  const T s = 1.0 - t;
+  slope[0] = -0.5 * s * s;
+  slope[3] = 0.5 * t * t;
+  slope[1] = t * (1.5 * t - 2.0);
+  slope[2] = -slope[0] - slope[1] - slope[3];
+}
+
+template <class T>
+KERNEL_FUNCTION void tricubic(const FieldGrid& grid, const Cell<T>& cell, T (&value)[3], T (&by_x)[3], T (&by_y)[3]) {
+  constexpr int lanes = Number<T>::lanes;
+  T wx[4], wy[4], wz[4], sx[4], sy[4];
+  spline_weights(cell.fraction[0], wx);
+  spline_weights(cell.fraction[1], wy);
+  spline_weights(cell.fraction[2], wz);
+  spline_slopes(cell.fraction[0], sx);
+  spline_slopes(cell.fraction[1], sy);
+  // Mirrored beyond the edges, as the coefficients were made (scipy.ndimage, mode "mirror").
+  const auto mirrored = [](std::ptrdiff_t index, int size) {
+    const auto i = static_cast<int>(index);
+    return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
+  };
+  const Places<T> x = whole_numbers(cell.node[0]), y = whole_numbers(cell.node[1]), z = whole_numbers(cell.node[2]);
+  for (int c = 0; c < 3; ++c) value[c] = by_x[c] = by_y[c] = T(0.0);
+  for (int i = 0; i < 4; ++i) {
+    T plane[3] = {T(0.0), T(0.0), T(0.0)}, slope[3] = {T(0.0), T(0.0), T(0.0)};
+    for (int j = 0; j < 4; ++j) {
+      // Four nodes of three components of each lane.
+      alignas(64) double numbers[12][lanes];
+      for (int lane = 0; lane < lanes; ++lane) {
+        const float* column =
+            grid.node(mirrored(x.at[lane] - 1 + i, grid.size[0]), mirrored(y.at[lane] - 1 + j, grid.size[1]), 0);
+        for (int k = 0; k < 4; ++k) {
+          const float* node = column + 3 * mirrored(z.at[lane] - 1 + k, grid.size[2]);
+          for (int c = 0; c < 3; ++c) numbers[3 * k + c][lane] = node[c];
+        }
+      }
+      for (int c = 0; c < 3; ++c) {
+        T b[4];
+        for (int k = 0; k < 4; ++k) __builtin_memcpy(&b[k], numbers[3 * k + c], sizeof(T));
+        const T sum = wz[0] * b[0] + wz[1] * b[1] + wz[2] * b[2] + wz[3] * b[3];
+        plane[c] = plane[c] + wy[j] * sum;
+        slope[c] = slope[c] + sy[j] * sum;
+      }
+    }
+    for (int c = 0; c < 3; ++c) {
+      value[c] = value[c] + wx[i] * plane[c];
+      by_x[c] = by_x[c] + sx[i] * plane[c];
+      by_y[c] = by_y[c] + wx[i] * slope[c];
+    }
+  }
+}
+
+/// Field at points; false outside the map unless it counts as zero there. `turn` multiplies the map: the polarity.
+template <class T>
+KERNEL_FUNCTION Mask<T> field_across(const FieldGrid& grid, const T& turn, const T& x, const T& y, const T& z,
+                                     FieldAcross<T>& field) {
+  const T point[3] = {x, y, z};
+  Cell<T> cell;
+  const Mask<T> inside = find_cell(grid, point, cell);
+  T value[3], by_x[3], by_y[3];
+  if (grid.cubic) {
+    tricubic(grid, cell, value, by_x, by_y);
+  } else {
+    trilinear(grid, cell, value, by_x, by_y);
+  }
+  const T scale = select(inside, T(turn * grid.scale), T(0.0));
+  const T x_scale = scale * (1.0 / grid.spacing[0]);
+  const T y_scale = scale * (1.0 / grid.spacing[1]);
+  field.value = {value[0] * scale, value[1] * scale, value[2] * scale};
+  field.by_x = {by_x[0] * x_scale, by_x[1] * x_scale, by_x[2] * x_scale};
+  field.by_y = {by_y[0] * y_scale, by_y[1] * y_scale, by_y[2] * y_scale};
+  return grid.zero_outside ? finite(T(x + y + z)) : inside;
+}
+
+}  // namespace parkf::transport

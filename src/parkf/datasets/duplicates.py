@@ -1,0 +1,99 @@
+"""Rows of a step dataset that are there twice, found with a part of the rows in memory.
+
+Rows are dealt into scratch files by a hash of what makes them one: equal ones meet in the same file, and each
+file fits into memory.
+"""
+
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from parkf.tables import STEP_DATA
+
+KEY = ("event", "particle", "polarity", "set", "z0", "z1")
+# Rows of a scratch file, on average.
+ROWS_OF_FILE = 1 << 20
+_ENTRY = np.dtype(
+    [(name, kind.to_pandas_dtype()) for name, kind in STEP_DATA.columns if name in KEY] + [("row", np.int64)]
+)
+
+
+def scratch_bytes(rows: int) -> int:
+    """Bytes of TMPDIR that the search among so many rows takes."""
+    return rows * _ENTRY.itemsize
+
+
+class Duplicates:
+    """The keys of a dataset's rows, in scratch files under TMPDIR while the block lasts.
+
+    Parameters
+    ----------
+    rows : int
+        How many there will be.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self._count = max(1, -(-rows // ROWS_OF_FILE))
+        self._folder = TemporaryDirectory(prefix="parkf-")
+
+    def __enter__(self) -> "Duplicates":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._folder.cleanup()
+
+    def add(self, columns: dict[str, NDArray], begin: int) -> None:
+        """Add rows, (n,) each column, of which the first is the `begin`-th of the dataset."""
+        entries = np.empty(len(columns["event"]), _ENTRY)
+        for name in KEY:
+            entries[name] = columns[name]
+        entries["row"] = np.arange(begin, begin + len(entries))
+        number = _hash(entries) % np.uint64(self._count)
+        order = np.argsort(number, kind="stable")
+        ends = np.searchsorted(number[order], np.arange(self._count + 1, dtype=np.uint64))
+        for file, (first, last) in enumerate(pairwise(ends)):
+            if first < last:
+                with self._path(file).open("ab") as stream:
+                    entries[order[first:last]].tofile(stream)
+
+    def first(self) -> tuple[int, int] | None:
+        """Give two rows that are the same, the earlier one first; None where there are none."""
+        for file in range(self._count):
+            if self._path(file).is_file():
+                pair = _equal(np.fromfile(self._path(file), _ENTRY))
+                if pair is not None:
+                    return pair
+        return None
+
+    def _path(self, file: int) -> Path:
+        return Path(self._folder.name) / str(file)
+
+
+def _hash(entries: NDArray) -> NDArray[np.uint64]:
+    # Minus zero equals zero, and has other bits.
+    columns = {name: entries[name] + entries[name].dtype.type(0) for name in KEY}
+    hashes = pd.util.hash_pandas_object(pd.DataFrame(columns), index=False)
+    return np.asarray(hashes, np.uint64)
+
+
+def _equal(entries: NDArray) -> tuple[int, int] | None:
+    """Give the rows of two equal keys: among equal hashes, since unequal keys may share one."""
+    hashes = _hash(entries)
+    order = np.argsort(hashes, kind="stable")
+    met = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
+    chosen = entries[order[np.union1d(met, met + 1)]]
+    chosen = chosen[np.lexsort([chosen["row"], *(chosen[name] for name in KEY)])]
+    same = np.ones(max(len(chosen) - 1, 0), bool)
+    for name in KEY:
+        same &= chosen[name][1:] == chosen[name][:-1]
+    if not same.any():
+        return None
+    first = int(np.argmax(same))
+    return int(chosen["row"][first]), int(chosen["row"][first + 1])

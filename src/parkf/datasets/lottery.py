@@ -1,0 +1,105 @@
+"""Which rows of too many are kept: those that draw the smallest numbers, over all samples.
+
+Every leg draws a number from polarity, event, particle and plane. Each chunk of a sample writes the smallest
+of its numbers, as many as could be kept if no other chunk had any; from these
+:mod:`parkf.datasets.thresholds` finds up to which number rows are kept.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from parkf.datasets.legs import SETS
+from parkf.datasets.pieces import EVENTS_PER_PIECE, Piece, read_pieces
+from parkf.detector.geometry import Beam
+from parkf.files import replacing
+
+Numbers = NDArray[np.uint64]
+
+
+def rows_of_set(step: str, max_rows: int) -> int:
+    """Rows that each parameter set of a step may keep."""
+    return max_rows // SETS[step]
+
+
+def lottery(piece: Piece) -> Numbers:
+    """Draw a uniform 64-bit number for each state that a leg may start from (SplitMix64)."""
+    number = np.full(len(piece.row), piece.polarity, np.int64).view(np.uint64)
+    for name in ("event", "particle", "plane"):
+        number = _mixed(number ^ piece.states[name].astype(np.uint64))
+    return number
+
+
+def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int) -> None:
+    """Write the smallest numbers that a chunk's legs draw.
+
+    Parameters
+    ----------
+    particles, states : Path
+        Tables PARTICLES and STATES of the chunk.
+    path : Path
+        An archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, and ``max_rows``.
+    beam : Beam
+    max_rows : int
+        Rows that a dataset keeps, shared equally among the step's parameter sets.
+
+    Raises
+    ------
+    ParkfError
+        When files cannot be read or do not belong together.
+    """
+    # One more than may be kept tells whether all may be.
+    smallest = {
+        (step, index): Smallest(rows_of_set(step, max_rows) + 1)
+        for step in SETS
+        for index in range(SETS[step])
+    }
+    with tqdm(desc="lottery", unit=" events", disable=None) as bar:
+        for piece in read_pieces(particles, states, beam):
+            numbers = lottery(piece)
+            for step, legs in piece.legs.items():
+                drawn = numbers[legs.origin]
+                for index in range(SETS[step]):
+                    smallest[step, index].add(drawn[legs.set == index])
+            bar.update(EVENTS_PER_PIECE)
+    arrays = {f"{step}-{index}": each.ascending() for (step, index), each in smallest.items()}
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, max_rows=np.array(max_rows), **arrays)
+
+
+class Smallest:
+    """The smallest of all numbers that are added.
+
+    Parameters
+    ----------
+    most : int
+        How many are wanted; memory holds some three times as many.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: list[Numbers] = []
+        self._count = 0
+        self._bound = np.uint64(np.iinfo(np.uint64).max)
+
+    def add(self, numbers: Numbers) -> None:
+        """Add numbers (n,)."""
+        numbers = numbers[numbers <= self._bound]
+        self._kept.append(numbers)
+        self._count += len(numbers)
+        if self._count > 2 * self._most:
+            kept = np.partition(np.concatenate(self._kept), self._most - 1)[: self._most].copy()
+            self._kept, self._count, self._bound = [kept], self._most, kept.max()
+
+    def ascending(self) -> Numbers:
+        """Give the wanted ones, (`most`,) or all that there are."""
+        return np.sort(np.concatenate([np.zeros(0, np.uint64), *self._kept]))[: self._most]
+
+
+def _mixed(number: Numbers) -> Numbers:
+    number = number + np.uint64(0x9E3779B97F4A7C15)
+    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return number ^ (number >> np.uint64(31))

@@ -1,0 +1,67 @@
+"""Decays whose mass peaks are looked at, and what the trigger asks of their tracks."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Decay:
+    """A decay to two charged particles.
+
+    Attributes
+    ----------
+    mother : int
+        PDG id of the peak.
+    from_mother : int
+        PDG id of what it has to stem from; 0: the settings see to that.
+    mass : float
+        Where the peak is, MeV.
+    settings : tuple of str
+        Pythia's.
+    p_min, pt_min, pair_pt_min : float
+        MeV; what the trigger line that looks for the decay asks of each track, and of the pair.
+    """
+
+    mother: int
+    from_mother: int
+    mass: float
+    settings: tuple[str, ...]
+    p_min: float
+    pt_min: float
+    pair_pt_min: float
+
+
+# The lines are Hlt1DiMuonHighMass and Hlt1D2KPi, with the thresholds that Allen has by default.
+DECAYS: dict[str, Decay] = {
+    "jpsi": Decay(
+        mother=443,
+        from_mother=0,
+        mass=3096.9,
+        settings=(
+            "HardQCD:hardbbbar = on",
+            # Three times as many B_s; their momenta are those of other B mesons.
+            "StringFlav:probStoUD = 1.",
+            "531:onMode = off",
+            "531:addChannel = 1 1. 0 443 333",
+            "443:onMode = off",
+            "443:onIfMatch = 13 -13",
+        ),
+        p_min=6000.0,
+        pt_min=300.0,
+        pair_pt_min=0.0,
+    ),
+    "d0": Decay(
+        mother=421,
+        from_mother=413,
+        mass=1864.84,
+        settings=(
+            "HardQCD:hardccbar = on",
+            "413:onMode = off",
+            "413:onIfMatch = 421 211",
+            "421:onMode = off",
+            "421:onIfMatch = 321 211",
+        ),
+        p_min=0.0,
+        pt_min=800.0,
+        pair_pt_min=2000.0,
+    ),
+}

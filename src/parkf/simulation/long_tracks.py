@@ -1,0 +1,45 @@
+"""Which particles make the long tracks that steps are trained on."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Z_IN, Z_OUT
+
+P_MIN = 1400.0
+ETA_RANGE = (1.9, 5.1)
+FEWEST_VELO_HITS = 3
+_ELECTRON = 11
+
+
+def select_particles(particles: dict[str, NDArray]) -> NDArray[np.bool_]:
+    """Mask of particles to train on: no electrons (they radiate), p and η of usable tracks."""
+    transverse = np.hypot(particles["px"], particles["py"])
+    pz = particles["pz"]
+    low, high = (np.sinh(eta) for eta in ETA_RANGE)
+    return (
+        (np.hypot(transverse, pz) > P_MIN)
+        & (np.abs(particles["pdg_id"]) != _ELECTRON)
+        & (pz > low * transverse)
+        & (pz < high * transverse)
+    )
+
+
+def usable_states(states: dict[str, NDArray]) -> NDArray[np.bool_]:
+    """Mask of states that a step may start from or end at: on a sensor, or at an end of the magnet."""
+    plane = states["plane"]
+    return states["active"] | (plane == Z_IN) | (plane == Z_OUT)
+
+
+def long_like(plane: NDArray, active: NDArray, track: NDArray, count: int) -> NDArray[np.bool_]:
+    """Mask (count,) of tracks that may be long: at least three VELO hits, and the last SciFi layer reached.
+
+    Parameters
+    ----------
+    plane, active, track : (m,) arrays
+        Of true states: plane, whether inside its sensitive area, and number of the track from 0.
+    count : int
+        How many tracks there are.
+    """
+    velo = np.bincount(track[active & (plane < VELO_PLANES.stop)], minlength=count)
+    last = np.bincount(track[active & (plane == SCIFI_PLANES[-1])], minlength=count)
+    return (velo >= FEWEST_VELO_HITS) & (last > 0)

@@ -1,0 +1,129 @@
+"""A step trained in parts: some of its parameter sets each, put together to what one training gives."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256 as digest
+from pathlib import Path
+from typing import Self
+
+from parkf.choices import FormsName
+from parkf.errors import ParkfError
+from parkf.files import sha256
+from parkf.steps import FORMS, Step
+from parkf.training.result import FitResult, SetResult, StoredModel
+
+_NAME = re.compile(r"([1-9]\d*)-of-([1-9]\d*)")
+# A Parquet file ends with its footer, the footer's length in so many bytes, and these letters.
+_LENGTH_BYTES, _MAGIC = 4, b"PAR1"
+
+
+@dataclass(frozen=True)
+class Part:
+    """The number-th of `count` parts of a step's parameter sets; numbers count from one."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, name: str) -> Self:
+        """Read a name such as ``2-of-5``.
+
+        Raises
+        ------
+        ParkfError
+            When it is none.
+        """
+        found = _NAME.fullmatch(name)
+        if not found or int(found[1]) > int(found[2]):
+            raise ParkfError(f"part '{name}': expected <number>-of-<count>, such as 2-of-5")
+        return cls(int(found[1]), int(found[2]))
+
+    def of(self, step: Step) -> range:
+        """Give the numbers of the sets, from zero; parts differ by one set at most.
+
+        Raises
+        ------
+        ParkfError
+            When there are more parts than sets.
+        """
+        sets = len(step.sets)
+        if self.count > sets:
+            raise ParkfError(
+                f"step {step.name} has {sets} parameter sets, and cannot have {self.count} parts"
+            )
+        return range((self.number - 1) * sets // self.count, self.number * sets // self.count)
+
+
+class PartResult(StoredModel):
+    """Fits of some parameter sets of a step.
+
+    Attributes
+    ----------
+    forms, step, formula, table, sets
+        As in :class:`FitResult`.
+    footer : str
+        Fingerprint of the dataset's footer: of :func:`footer`.
+    first : int
+        Number of the first of the sets.
+    """
+
+    what = "part of a fit result"
+
+    forms: FormsName
+    step: str
+    formula: str
+    footer: str
+    table: str | None
+    first: int
+    sets: list[SetResult]
+
+
+def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
+    """Put the parts of a step together, in whichever order they come.
+
+    Parameters
+    ----------
+    parts : sequence of PartResult
+        All parts of one step.
+    dataset : Path
+        What they were fitted to; its whole fingerprint is taken here, once.
+
+    Raises
+    ------
+    ParkfError
+        When parts are missing or there twice, or were not fitted alike, or not to this dataset.
+    """
+    ordered = sorted(parts, key=lambda part: part.first)
+    one = ordered[0]
+    for name in ("step", "forms", "formula", "table"):
+        values = {getattr(part, name) for part in ordered}
+        if len(values) > 1:
+            raise ParkfError(f"parts of step {one.step}: different {name}: {', '.join(map(str, values))}")
+    if any(part.footer != footer(dataset) for part in ordered):
+        raise ParkfError(f"{dataset}: not the dataset that the parts of step {one.step} were fitted to")
+    numbers = [number for part in ordered for number in range(part.first, part.first + len(part.sets))]
+    expected = list(range(len(FORMS[one.forms].steps[one.step].sets)))
+    if numbers != expected:
+        raise ParkfError(f"parts of step {one.step}: hold sets {numbers}, expected each of {expected} once")
+    return FitResult(
+        forms=one.forms,
+        step=one.step,
+        formula=one.formula,
+        dataset=sha256(dataset),
+        table=one.table,
+        sets=[one for part in ordered for one in part.sets],
+    )
+
+
+def footer(dataset: Path) -> str:
+    """SHA-256 of a Parquet file's footer.
+
+    It knows size, place and extreme values of every column, and so tells datasets apart without reading them.
+    """
+    with dataset.open("rb") as file:
+        end = _LENGTH_BYTES + len(_MAGIC)
+        file.seek(-end, 2)
+        length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+        file.seek(-end - length, 2)
+        return digest(file.read(length)).hexdigest()

@@ -1,0 +1,91 @@
+"""What a command took of its machine: the last line on its error stream, when PARKF_USAGE is set.
+
+The workflow sets it, so that every log of a job ends with such a line, and :mod:`parkf.report.stages` adds
+them up.
+"""
+
+import json
+import os
+import re
+import resource
+import sys
+import time
+from dataclasses import asdict, dataclass
+from multiprocessing import active_children
+from pathlib import Path
+
+VARIABLE = "PARKF_USAGE"
+_LINE = re.compile(r"^parkf usage: (\{.*\})$", re.MULTILINE)
+_OWN_PEAK = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
+# Bytes in the unit of ru_maxrss.
+_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Of a process and all its descendants.
+
+    Attributes
+    ----------
+    wall_s : float
+        Seconds.
+    cpu_s : float
+        Processor seconds of all threads and children, the system's share included.
+    peak_mb : float
+        Bound on the memory held at once (MiB): the process at its largest, and the largest child as often as
+        children ran side by side. Pages that they share count for each, as batch systems count them.
+    """
+
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+
+
+class Meter:
+    """Measures this process from its making on."""
+
+    def __init__(self) -> None:
+        self._begin = time.perf_counter()
+        self._most_children = 0
+        os.register_at_fork(after_in_parent=self._count_children)
+
+    def report(self) -> None:
+        """Print the line on the error stream, if the environment asks for it."""
+        if os.environ.get(VARIABLE):
+            print(f"parkf usage: {json.dumps(asdict(self.usage()))}", file=sys.stderr, flush=True)
+
+    def usage(self) -> Usage:
+        """Give what was taken so far; children count once they have ended."""
+        own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        largest_child = children.ru_maxrss * _UNIT
+        return Usage(
+            wall_s=round(time.perf_counter() - self._begin, 3),
+            cpu_s=round(own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime, 3),
+            peak_mb=round((_own_peak(own) + max(1, self._most_children) * largest_child) / 2**20, 1),
+        )
+
+    def _count_children(self) -> None:
+        # More than ever before run at once only when one has just been started, which is not yet listed.
+        self._most_children = max(self._most_children, len(active_children()) + 1)
+
+
+def read_usage(log: str) -> Usage | None:
+    """Add up the lines in a job's log; None where there is none.
+
+    Commands of one job run one after the other: the largest peak counts.
+    """
+    found = [Usage(**json.loads(line)) for line in _LINE.findall(log)]
+    if not found:
+        return None
+    return Usage(
+        wall_s=sum(one.wall_s for one in found),
+        cpu_s=sum(one.cpu_s for one in found),
+        peak_mb=max(one.peak_mb for one in found),
+    )
+
+
+def _own_peak(own: resource.struct_rusage) -> int:
+    """Bytes: of this program alone, where the system says; ru_maxrss begins with what started it."""
+    status = Path("/proc/self/status")
+    held = _OWN_PEAK.search(status.read_text()) if status.is_file() else None
+    return int(held[1]) * 1024 if held else own.ru_maxrss * _UNIT

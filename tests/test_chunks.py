@@ -1,0 +1,40 @@
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parkf.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_files, chunk_names, chunk_ranges
+from parkf.simulation.generator import EVENTS_PER_CHUNK as GENERATOR
+from parkf.simulation.pattern.candidates import EVENTS_PER_CHUNK as PATTERN
+from parkf.simulation.signal import COLLISIONS_PER_CHUNK as SIGNAL
+from parkf.simulation.simulate import EVENTS_PER_PIECE as TRANSPORT
+
+
+@given(total=st.integers(1, 20_000), block=st.integers(1, 700), wanted=st.integers(1, 300))
+def test_ranges_are_whole_blocks_that_cover_a_sample(total, block, wanted):
+    ranges = chunk_ranges(total, block, wanted)
+    assert [number for one in ranges for number in one] == list(range(total))
+    assert all(len(one) > 0 for one in ranges)
+    assert all(one.start % block == 0 for one in ranges)
+    blocks = [round(len(one) / block) for one in ranges[:-1]]
+    assert max(blocks, default=1) - min(blocks, default=1) <= 1
+    assert len(ranges) == min(wanted, max(1, (total + block // 2) // block))
+    # What is left behind the last block is no job of its own.
+    assert len(ranges) == 1 or len(ranges[-1]) >= block / 2
+
+
+def test_no_stage_works_across_a_block():
+    assert all(BLOCK_EVENTS % length == 0 for length in (GENERATOR, TRANSPORT, PATTERN))
+    assert BLOCK_COLLISIONS == SIGNAL
+
+
+def test_a_sample_in_one_chunk_is_one_file():
+    assert chunk_names("training_up", 1) == ["training_up"]
+    assert chunk_names("training_up", 2) == ["training_up/1-of-2", "training_up/2-of-2"]
+    up, down = Path("states/training_up"), Path("states/training_down")
+    assert chunk_files([up, down], 1, ".parquet") == [
+        Path("states/training_up.parquet"),
+        Path("states/training_down.parquet"),
+    ]
+    # By number, not by name: 10 is behind 9.
+    assert chunk_files([up], 11, "/V.parquet")[9] == up / "10-of-11/V.parquet"

@@ -1,0 +1,90 @@
+"""A step trained in parts is the step trained at once, byte for byte."""
+
+import pyarrow as pa
+import pytest
+from toy_steps import STEPS, draw, truth, write
+
+from parkf.errors import ParkfError
+from parkf.tables import STEP_DATA
+from parkf.training import FitResult, Part, PartResult, join_parts, train_part, train_step
+from parkf.training.rows import select
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return write(draw("UT", 6000, 3, truth("UT")), tmp_path_factory.mktemp("parts") / "UT.parquet")
+
+
+@pytest.fixture(scope="module")
+def parts(dataset):
+    return [train_part(dataset, "UT", Part(number, 3), forms="improved") for number in (1, 2, 3)]
+
+
+def test_parts_give_the_bytes_of_the_whole(dataset, parts, tmp_path):
+    stored = []
+    for number, part in enumerate(parts):
+        part.save(tmp_path / f"{number}.json")
+        stored.append(PartResult.load(tmp_path / f"{number}.json"))
+    join_parts(stored[::-1], dataset).save(tmp_path / "joined.json")
+    train_step(dataset, "UT", forms="improved").save(tmp_path / "whole.json")
+    assert (tmp_path / "joined.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+
+
+def test_rows_sorted_by_set_give_the_same(dataset, tmp_path):
+    """Row groups of one set each, of any size: the rows of a set are the same, in the same order."""
+    rows = draw("UT", 6000, 3, truth("UT"))
+    with STEP_DATA.writer(tmp_path / "sorted.parquet") as writer:
+        for number in range(6):
+            of_set = select(rows, rows["set"] == number)
+            columns = [pa.array(of_set[name]).cast(kind) for name, kind in STEP_DATA.columns]
+            writer.write_table(
+                pa.Table.from_arrays(columns, schema=STEP_DATA.schema), row_group_size=100 + 77 * number
+            )
+    one, other = (
+        train_part(path, "UT", Part(2, 3), forms="improved").sets
+        for path in (dataset, tmp_path / "sorted.parquet")
+    )
+    assert one == other
+
+
+def test_parts_are_balanced_and_none_is_lost():
+    for count in range(1, 12):
+        ranges = [Part(number, count).of(STEPS["T"]) for number in range(1, count + 1)]
+        assert [number for one in ranges for number in one] == list(range(len(STEPS["T"].sets)))
+        assert max(map(len, ranges)) - min(map(len, ranges)) <= 1
+
+
+def test_names_of_parts():
+    assert Part.parse("2-of-5") == Part(2, 5)
+    for name in ("0-of-5", "6-of-5", "2of5", "2-of-5\n", "all"):
+        with pytest.raises(ParkfError, match="expected <number>-of-<count>, such as 2-of-5"):
+            Part.parse(name)
+
+
+def test_more_parts_than_sets(dataset):
+    with pytest.raises(ParkfError, match="step UT has 6 parameter sets, expected no more than as many parts"):
+        train_part(dataset, "UT", Part(1, 7), forms="improved")
+
+
+def test_a_part_that_is_missing_or_there_twice(dataset, parts):
+    for wrong in (parts[1:], [*parts, parts[0]]):
+        with pytest.raises(ParkfError, match=r"parts of step UT: hold sets .*, expected each of \[0, 1,"):
+            join_parts(wrong, dataset)
+
+
+def test_parts_of_another_dataset(parts, tmp_path):
+    other = write(draw("UT", 6000, 4, truth("UT")), tmp_path / "UT.parquet")
+    with pytest.raises(ParkfError, match=r"UT\.parquet: not the dataset that the parts of step UT were"):
+        join_parts(parts, other)
+
+
+def test_parts_that_were_fitted_differently(dataset, parts):
+    other = parts[0].model_copy(update={"formula": "0" * 16})
+    with pytest.raises(ParkfError, match="parts of step UT: different formula"):
+        join_parts([other, *parts[1:]], dataset)
+
+
+def test_a_part_is_no_whole_fit(parts, tmp_path):
+    parts[0].save(tmp_path / "UT.json")
+    with pytest.raises(ParkfError, match="fit the step again"):
+        FitResult.load(tmp_path / "UT.json")

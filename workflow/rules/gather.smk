@@ -1,0 +1,19 @@
+"""One file of a sample that was made in chunks, where a stage or a user reads the whole of it."""
+
+
+rule gather:
+    input:
+        lambda w: [f"{RESULTS}/{w.product}/{chunk}.parquet" for chunk in RUN.chunks(w.sample)],
+    output:
+        f"{RESULTS}/{{product}}/{{sample}}.parquet",
+    wildcard_constraints:
+        product="particles|fates|hits|candidates|fitted/[a-z0-9_]+",
+        sample=RUN.split_samples("validation", "misaligned", "jpsi", "d0"),
+    params:
+        folder=lambda w: f"{RESULTS}/{w.product}/{w.sample}",
+        chunks=lambda w: len(RUN.chunks(w.sample)),
+        code=code("parkf/gather.py"),
+    log:
+        f"{RESULTS}/logs/gather-{{product}}-{{sample}}.log",
+    shell:
+        "parkf gather {params.folder} {output} --chunks {params.chunks} 2> {log}"
