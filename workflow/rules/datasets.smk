@@ -23,6 +23,8 @@ if RUN.simulates_datasets:
                 "parkf/datasets/lottery.py",
                 "parkf/simulation/long_tracks.py",
             ),
+        resources:
+            **needs(COSTS, "draw", lambda w: RUN.size(w.chunk)),
         log:
             f"{RESULTS}/logs/draw-{{chunk}}.log",
         benchmark:
@@ -64,6 +66,8 @@ if RUN.simulates_datasets:
         params:
             folder=f"{RESULTS}/rows/{{chunk}}",
             code=code("parkf/datasets", "parkf/transport", "parkf/simulation/long_tracks.py", *TRANSPORT_KERNEL),
+        resources:
+            **needs(COSTS, "rows", lambda w: RUN.size(w.chunk)),
         log:
             f"{RESULTS}/logs/rows-{{chunk}}.log",
         benchmark:
@@ -83,6 +87,8 @@ if RUN.simulates_datasets:
             samples=TRAINING,
             chunks=CHUNKS_OF_ONE,
             code=code("parkf/datasets/builder.py", "parkf/datasets/legs.py"),
+        resources:
+            **needs(COSTS, "datasets", RUN.rows),
         log:
             f"{RESULTS}/logs/datasets-{{step}}.log",
         benchmark:

@@ -15,6 +15,8 @@ rule fit:
         scheme=lambda w: SCHEMES[w.fit],
         precision=lambda w: RUN.precision(w.fit),
         code=code("parkf/kalman", "parkf/codegen", "kernel"),
+    resources:
+        **needs(COSTS, "fit", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/fit-{{fit}}-{{chunk}}.log",
     benchmark:
@@ -34,6 +36,8 @@ rule fit_full:
         f"{RESULTS}/fitted/full/{{chunk}}.parquet",
     params:
         code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", *TRANSPORT_KERNEL),
+    resources:
+        **needs(COSTS, "fit_full", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/fit-full-{{chunk}}.log",
     benchmark:
@@ -59,6 +63,8 @@ rule validate:
         signals=SIGNALS,
         fits=RUN["fits"]["of"],
         code=code("parkf/validation", "parkf/kalman/fitted.py"),
+    resources:
+        **needs(COSTS, "validate", RUN.sizes("validation", "misaligned", "jpsi", "d0")),
     log:
         f"{RESULTS}/logs/validate.log",
     shell:
@@ -77,7 +83,8 @@ rule throughput:
     params:
         folder=f"{RESULTS}/set",
         code=code("parkf/kalman", "parkf/codegen", "kernel", "parkf/validation/throughput.py"),
-    threads: workflow.cores or 2
+    # All cores of this machine; a cluster has no such number, and its profile sets one.
+    threads: workflow.resource_settings.cores or 2
     log:
         f"{RESULTS}/logs/throughput.log",
     shell:

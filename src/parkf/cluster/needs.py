@@ -26,7 +26,8 @@ def needs(costs: Costs, stage: str, size: Size | float) -> dict[str, Callable[..
     -------
     dict
         ``mem_mb`` and ``disk_mb`` in MB, ``runtime`` in minutes: functions of wildcards and attempt. The same
-        again under the names that HTCondor's executor knows, the time in seconds.
+        again under the names that HTCondor's executor knows, the time in seconds. And ``units``, the size, for
+        who reads the plan of a run.
 
     Raises
     ------
@@ -53,6 +54,7 @@ def needs(costs: Costs, stage: str, size: Size | float) -> dict[str, Callable[..
         return math.ceil(100 + margins.memory * cost.written_mb(units(wildcards))) * 2 ** (attempt - 1)
 
     return {
+        "units": lambda wildcards: math.ceil(units(wildcards)),
         "mem_mb": memory,
         "runtime": minutes,
         "disk_mb": disk,
