@@ -2,16 +2,14 @@
 
 Run: python -m benchmarks.replay [--rows 1e9] [--cores 2 10 100 1000 10000] [--json FILE]
 
-Snakemake plans the run as it would for a cluster: a dry run of this project with as many crossings as the rows of
-the largest step need, in chunks of so many crossings. Every job brings along what it costs, since rules declare
-processor time and memory from the same file (`workflow/costs.yaml`). Jobs start as soon as what they read is there
-and a core is free, those first that most other work waits for, and each waits in the queue before.
+Snakemake plans the run of a cluster: `paper.yaml` with as many crossings as the rows of the largest step need, in
+chunks. Jobs declare how large they are, and `workflow/costs.yaml` says what that costs. They start as soon as what
+they read is there, they have waited in the queue, and a core is free; those first that most other work waits for.
 """
 
 import argparse
 import heapq
 import json
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,23 +17,20 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from snakemake.api import SnakemakeApi
-from snakemake.settings.types import (
-    ConfigSettings,
-    OutputSettings,
-    Quietness,
-    ResourceSettings,
-)
+from benchmarks.plan import ROOT, plan
 
+from parkf.cluster import COSTS_FILE, Cost, Costs, load_costs
 from parkf.workflow import ROWS_A_CROSSING
 
-ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / "workflow/config/paper.yaml"
-# Between the end of what a job reads and its own start: half of the 10 s between two looks at the queue, and as
-# much again for the scheduler and a shared file system. Slurm on one node takes 1 to 3 s of it.
+# Between the end of what a job reads and the start of its command: half of the 10 s between two looks at the queue,
+# and as much again for the scheduler, a shared file system and Snakemake's own start.
 LATENCY = 10.0
 # Two threads do the work of so many.
 EFFICIENCY = 0.85
+# A rule that the file of costs does not name: a command's start.
+TINY = Cost(unit="job", job_s=1.0, unit_ms=0.0, job_mb=200.0)
+# Where less than this share of the cores has work, a run no longer scales.
 STOPS = 0.5
 
 
@@ -64,8 +59,8 @@ class Job:
     after: tuple[int, ...]
 
 
-def plan(rows: float, chunk: int) -> list[Job]:
-    """Let Snakemake plan a run.
+def planned(rows: float, chunk: int, parts: int) -> list[Job]:
+    """Let Snakemake plan a run, and give each job the time that it costs.
 
     Parameters
     ----------
@@ -73,6 +68,8 @@ def plan(rows: float, chunk: int) -> list[Job]:
         Of the largest step, all of which are trained on.
     chunk : int
         Crossings, of signals collisions, in a chunk.
+    parts : int
+        Jobs that share out the parameter sets of a step.
 
     Returns
     -------
@@ -84,52 +81,32 @@ def plan(rows: float, chunk: int) -> list[Job]:
     config["training"]["max_rows"] = round(rows)
     sizes = {name: config["events"][name] for name in ("training", "validation")}
     sizes["signals"] = config["signals"]["collisions"]
-    profile = yaml.safe_load((ROOT / "workflow/profiles/slurm/profile.yaml").read_text())
-    resources = ResourceSettings(
-        cores=1024,
-        overwrite_threads=profile["set-threads"],
-        overwrite_scatter={name: -(-size // chunk) for name, size in sizes.items()} | {"sets": SETS},
-    )
-    with tempfile.TemporaryDirectory(prefix="parkf-replay-") as name:
-        folder = Path(name)
-        (folder / "data").symlink_to(ROOT / "data")
-        (folder / "config.yaml").write_text(yaml.safe_dump(config))
-        with SnakemakeApi(OutputSettings(dryrun=True, quiet={Quietness.ALL})) as api:
-            workflow = api.workflow(
-                resources,
-                ConfigSettings(configfiles=[folder / "config.yaml"]),
-                snakefile=ROOT / "Snakefile",
-                workdir=folder,
-            )
-            workflow.dag().execute_workflow(executor="dryrun")
-            # The interface plans and prints; jobs and what they wait for are in the plan itself.
-            return _jobs(workflow._workflow.dag)
-
-
-def _jobs(dag: Any) -> list[Job]:
-    planned = list(dag.toposorted())
+    dag = plan(config, {name: -(-size // chunk) for name, size in sizes.items()} | {"sets": parts})
+    costs = load_costs(ROOT / COSTS_FILE)
+    levels = ([*level] for level in dag.toposorted())
     order = [
-        job for level in planned for job in sorted(level, key=lambda job: (job.rule.name, str(job.output)))
+        job for level in levels for job in sorted(level, key=lambda job: (job.rule.name, str(job.output)))
     ]
     place = {job: number for number, job in enumerate(order)}
-    jobs = []
-    for job in order:
-        cpu = job.resources.get("cpu_ms", 1000 * START) / 1000
-        cores = job.threads
-        jobs.append(
-            Job(
-                job.rule.name,
-                cpu / (1 if cores == 1 else EFFICIENCY * cores),
-                cores,
-                job.resources.get("mem_mb", 0),
-                tuple(place[before] for before in dag.dependencies[job]),
-            )
+    return [
+        Job(
+            job.rule.name,
+            _seconds(costs, job),
+            job.threads,
+            job.resources.get("mem_mb", 0),
+            tuple(place[before] for before in dag.dependencies[job]),
         )
-    return jobs
+        for job in order
+    ]
+
+
+def _seconds(costs: Costs, job: Any) -> float:
+    cost = costs.stages.get(job.rule.name, TINY)
+    return cost.cpu_s(job.resources.get("units", 0)) / (1 if job.threads == 1 else EFFICIENCY * job.threads)
 
 
 def to_the_end(jobs: Sequence[Job], latency: float) -> list[float]:
-    """Seconds from each job's place in the queue to the end of all that waits for it, with cores for everyone."""
+    """Seconds from each job's place in the queue to the end of all that waits for it, without lack of cores."""
     longest = [0.0] * len(jobs)
     for number in reversed(range(len(jobs))):
         longest[number] += latency + jobs[number].seconds
@@ -222,11 +199,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Replay the workflow's jobs with what they cost.")
     parser.add_argument("--rows", type=float, default=1e9, help="rows of the largest step")
     parser.add_argument("--chunk", type=int, default=2000, help="crossings in a chunk")
+    parser.add_argument("--parts", type=int, default=8, help="jobs that share out a step's parameter sets")
     parser.add_argument("--latency", type=float, default=LATENCY, help="seconds in the queue, each job")
     parser.add_argument("--cores", type=int, nargs="+", default=[2, 10, 100, 1000, 10_000])
     parser.add_argument("--json", type=Path, help="write the figures, too")
     options = parser.parse_args()
-    jobs = plan(options.rows, options.chunk)
+    jobs = planned(options.rows, options.chunk, options.parts)
     lines = table(jobs, options.cores, options.latency)
     path = critical_path(jobs, options.latency)
     stops = stops_scaling(jobs, options.latency)
