@@ -2,9 +2,10 @@
 
 Run: python -m benchmarks.replay [--rows 1e9] [--cores 2 10 100 1000 10000] [--json FILE]
 
-Snakemake plans the run of a cluster: `paper.yaml` with as many crossings as the rows of the largest step need, in
-chunks. Jobs declare how large they are, and `workflow/costs.yaml` says what that costs. They start as soon as what
-they read is there, they have waited in the queue, and a core is free; those first that most other work waits for.
+Snakemake plans the run of a cluster: `paper.yaml` with as many crossings as the rows of the largest step need,
+in chunks. Jobs declare how large they are, and `workflow/costs.yaml` says what that costs. They start as soon as
+what they read is there, they have waited in the queue, and a core is free; those first that most other work
+waits for.
 """
 
 import argparse
@@ -23,8 +24,8 @@ from parkf.cluster import COSTS_FILE, Cost, Costs, load_costs
 from parkf.workflow import ROWS_A_CROSSING
 
 CONFIG = ROOT / "workflow/config/paper.yaml"
-# Between the end of what a job reads and the start of its command: half of the 10 s between two looks at the queue,
-# and as much again for the scheduler, a shared file system and Snakemake's own start.
+# Between the end of what a job reads and the start of its command: half of the 10 s between two looks at the
+# queue, and as much again for the scheduler, a shared file system and Snakemake's own start.
 LATENCY = 10.0
 # Two threads do the work of so many.
 EFFICIENCY = 0.85
@@ -83,10 +84,9 @@ def planned(rows: float, chunk: int, parts: int) -> list[Job]:
     sizes["signals"] = config["signals"]["collisions"]
     dag = plan(config, {name: -(-size // chunk) for name, size in sizes.items()} | {"sets": parts})
     costs = load_costs(ROOT / COSTS_FILE)
-    levels = ([*level] for level in dag.toposorted())
-    order = [
-        job for level in levels for job in sorted(level, key=lambda job: (job.rule.name, str(job.output)))
-    ]
+    # The target itself is no job.
+    levels = (sorted(level, key=lambda job: (job.rule.name, str(job.output))) for level in dag.toposorted())
+    order = [job for level in levels for job in level if not job.is_norun]
     place = {job: number for number, job in enumerate(order)}
     return [
         Job(
@@ -106,7 +106,7 @@ def _seconds(costs: Costs, job: Any) -> float:
 
 
 def to_the_end(jobs: Sequence[Job], latency: float) -> list[float]:
-    """Seconds from each job's place in the queue to the end of all that waits for it, without lack of cores."""
+    """Seconds from each job's place in the queue to the end of all that waits for it, on cores without end."""
     longest = [0.0] * len(jobs)
     for number in reversed(range(len(jobs))):
         longest[number] += latency + jobs[number].seconds

@@ -2,7 +2,7 @@ import pytest
 
 from parkf.cluster.endings import htcondor_ending, slurm_ending
 
-SLURM = "SLURM-job '7' failed, SLURM status is: '{}'. Detailed failure reason unavailable (status command is not 'sacct')."
+SLURM = "SLURM-job '7' failed, SLURM status is: '{}'. Detailed failure reason unavailable."
 CONDOR = "Job 3 with HTCondor Cluster ID 12 "
 
 

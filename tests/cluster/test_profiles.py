@@ -1,4 +1,4 @@
-"""The profiles against the executors that read them: every setting is one that there is, and reaches the scheduler."""
+"""The profiles against their executors: every setting is one that there is, and reaches the scheduler."""
 
 import json
 import subprocess

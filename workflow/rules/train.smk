@@ -93,7 +93,7 @@ if IN_PARTS:
         params:
             part=lambda w: f"--part {w.part}",
         resources:
-            **needs(COSTS, "train", lambda w: RUN.rows / int(w.part.split("-")[-1])),
+            **needs(COSTS, "train_part", lambda w: RUN.rows / int(w.part.split("-")[-1])),
         log:
             f"{RESULTS}/logs/train-{{step}}/{{part}}.log",
 

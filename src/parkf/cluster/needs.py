@@ -26,8 +26,8 @@ def needs(costs: Costs, stage: str, size: Size | float) -> dict[str, Callable[..
     -------
     dict
         ``mem_mb`` and ``disk_mb`` in MB, ``runtime`` in minutes: functions of wildcards and attempt. The same
-        again under the names that HTCondor's executor knows, the time in seconds. And ``units``, the size, for
-        who reads the plan of a run.
+        again under the names that HTCondor's executor knows, the time in seconds. And ``units``, the size,
+        for who reads the plan of a run.
 
     Raises
     ------
