@@ -3,8 +3,8 @@
 Run: python -m benchmarks.costs FOLDER CONFIG [FOLDER CONFIG ...]
 
 Each run has finished in its folder, in one chunk a sample, with its configuration. Every log ends with what
-its job took; the plan of the run says which rule it was of and how many units it had. A rule's costs are the line
-through its jobs, memory so high that it lies above all of them.
+its job took; the plan of the run says which rule it was of and how many units it had. A rule's costs are the
+line through its jobs, memory so high that it lies above all of them.
 """
 
 import sys

@@ -2,10 +2,10 @@
 
 Run: python -m benchmarks.replay [--rows 1e9] [--cores 2 10 100 1000 10000] [--json FILE]
 
-Snakemake plans the run of a cluster: `paper.yaml` with as many crossings as the rows of the largest step need,
-in chunks. Jobs declare how large they are, and `workflow/costs.yaml` says what that costs. They start as soon as
-what they read is there, they have waited in the queue, and a core is free; those first that most other work
-waits for.
+Snakemake plans the run of a cluster: `paper.yaml` with as many crossings as the rows of the largest step
+need, in chunks. Jobs declare how large they are, and `workflow/costs.yaml` says what that costs. They start
+as soon as what they read is there, they have waited in the queue, and a core is free; those first that most
+other work waits for.
 """
 
 import argparse
@@ -106,7 +106,7 @@ def _seconds(costs: Costs, job: Any) -> float:
 
 
 def to_the_end(jobs: Sequence[Job], latency: float) -> list[float]:
-    """Seconds from each job's place in the queue to the end of all that waits for it, on cores without end."""
+    """Seconds from each job's place in the queue to the end of all that waits for it, cores without end."""
     longest = [0.0] * len(jobs)
     for number in reversed(range(len(jobs))):
         longest[number] += latency + jobs[number].seconds

@@ -12,14 +12,12 @@ import pytest
 from ..conftest import ROOT
 
 SCRIPT = Path(__file__).with_name("slurm_node.sh")
-# Asked every 2 s, not every 10.
-SLURM = (
-    "--workflow-profile",
-    str(ROOT / "workflow/profiles/slurm"),
-    "--slurm-init-seconds-before-status-checks",
-    "2",
+# Slurm is asked every 2 s, not every 10.
+OFTEN = ("--slurm-init-seconds-before-status-checks", "2")
+KILLS = (
+    *("--workflow-profile", str(ROOT / "workflow/profiles/slurm"), *OFTEN),
+    *("--snakefile", str(Path(__file__).parent / "kills/Snakefile")),
 )
-KILLS = ("--snakefile", str(Path(__file__).parent / "kills/Snakefile"))
 
 
 class Node:
@@ -65,7 +63,7 @@ class Workflow:
         self._log = folder / "snakemake.log"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "snakemake", *SLURM, "--directory", str(folder), *arguments],
+                [sys.executable, "-m", "snakemake", "--directory", str(folder), *arguments],
                 stdout=log,
                 stderr=log,
                 cwd=folder,

@@ -2,8 +2,9 @@
 
 import pytest
 
-from ..conftest import ROOT, Project
-from .conftest import Workflow, command
+from ..conftest import Project
+from .conftest import OFTEN, Workflow, command
+from .documented import checkout, snakemake
 
 pytestmark = pytest.mark.slurm
 SET = ("constant.f32", "global.f32")
@@ -12,12 +13,13 @@ SET = ("constant.f32", "global.f32")
 @pytest.fixture(scope="module")
 def training(node, tmp_path_factory):
     """A training run of the smoke configuration, under way while other tests look at single jobs."""
-    project = Project(tmp_path_factory.mktemp("slurm"))
-    return project.folder, Workflow(
-        project.folder,
-        *("--snakefile", str(ROOT / "Snakefile")),
-        *("--configfile", str(project.folder / "workflow/config/smoke.yaml")),
-        # Fits of so few tracks are jobs of seconds.
+    folder = checkout(Project(tmp_path_factory.mktemp("slurm")))
+    return folder, Workflow(
+        folder,
+        *snakemake("make run PROFILE=slurm RUN=smoke", folder),
+        *OFTEN,
+        # Chunks and parts are jobs of their own; fits of so few tracks are jobs of seconds.
+        *("--set-scatter", "training=2"),
         *("--groups", "train=trains", "--group-components", "trains=7"),
         *("--", "results/smoke/set/constant.f32"),
     )
