@@ -9,14 +9,14 @@ import os
 
 import numpy as np
 import pyarrow as pa
+from full_gain import Estimate, changed_energy, on_plane
+from full_layers import Layer, layers_of
 from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.kalman.candidates import Candidates, from_arrow
 from parkf.kalman.fitted import Fitted
-from full_gain import Estimate, changed_energy, on_plane
-from full_layers import Layer, layers_of
 from parkf.transport import layer_effects, propagate
 
 F64 = NDArray[np.float64]

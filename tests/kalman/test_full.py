@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
+from parkf.kalman.reference.gain import Estimate, changed_energy, on_plane
 
 from parkf.detector.description import Description
 from parkf.detector.geometry import Geometry
 from parkf.kalman.candidates import from_arrow
 from parkf.kalman.reference import fit_full
-from parkf.kalman.reference.gain import Estimate, changed_energy, on_plane
 from parkf.simulation.gun import shoot
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.simulate import simulate

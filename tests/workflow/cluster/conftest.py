@@ -73,11 +73,16 @@ class Workflow:
     def said(self):
         return self._log.read_text()
 
-    def wait(self, seconds=240):
+    def wait(self, seconds=900):
         """Exit code."""
         return self._process.wait(seconds)
 
-    def wait_for(self, condition, seconds=90):
+    def stop(self):
+        """End it, if it has not ended: what it submitted is cancelled."""
+        self._process.terminate()
+        self._process.wait(60)
+
+    def wait_for(self, condition, seconds=300):
         """Wait until `condition()` holds."""
         until = time.monotonic() + seconds
         while not condition():
@@ -95,4 +100,12 @@ def node():
 @pytest.fixture
 def kills(tmp_path):
     """Start the workflow of kills; gives it, in the test's folder."""
-    return lambda *arguments: Workflow(tmp_path, *KILLS, *arguments)
+    started = []
+
+    def start(*arguments):
+        started.append(Workflow(tmp_path, *KILLS, *arguments))
+        return started[-1]
+
+    yield start
+    for workflow in started:
+        workflow.stop()

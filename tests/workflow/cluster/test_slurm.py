@@ -14,7 +14,7 @@ SET = ("constant.f32", "global.f32")
 def training(node, tmp_path_factory):
     """A training run of the smoke configuration, under way while other tests look at single jobs."""
     folder = checkout(Project(tmp_path_factory.mktemp("slurm")))
-    return folder, Workflow(
+    workflow = Workflow(
         folder,
         *snakemake("make run PROFILE=slurm RUN=smoke", folder),
         *OFTEN,
@@ -23,6 +23,8 @@ def training(node, tmp_path_factory):
         *("--groups", "train=trains", "--group-components", "trains=7"),
         *("--", "results/smoke/set/constant.f32"),
     )
+    yield folder, workflow
+    workflow.stop()
 
 
 def test_a_job_killed_for_memory_or_time_gets_more_and_others_are_not_repeated(training, kills, tmp_path):
@@ -63,7 +65,6 @@ def test_the_set_has_the_bytes_of_the_local_run(training, finished):
 
 
 def test_a_drained_node_is_named_and_the_run_goes_on_when_it_is_back(node, training, kills, tmp_path):
-    training[1].wait()
     (tmp_path / "go-on").touch()
     command("scontrol", "update", f"nodename={node.name}", "state=drain", "reason=disk")
     try:
