@@ -152,7 +152,8 @@ down() {
     if [ -s "$folder/slurmctld.pid" ]; then
         timeout 10 scancel --full --signal=KILL --user root 2>/dev/null || true
         timeout 10 scancel --user root 2>/dev/null || true
-        wait_for sh -c '[ -z "$(squeue --noheader --states=RUNNING,COMPLETING)" ]' || true
+        # A job that does not end in time ends with its daemon.
+        (wait_for sh -c '[ -z "$(squeue --noheader --states=RUNNING,COMPLETING)" ]') || true
     fi
     for daemon in slurmd slurmctld slurmdbd mariadbd munged; do
         stop "$daemon"
