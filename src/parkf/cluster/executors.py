@@ -53,12 +53,12 @@ def _judging(
             job = job_info.job
             end = ending(msg or "", logs[0] if logs else None)
             last = not end.curable or job.attempt > job.restart_times
-            super().report_job_error(job_info, msg=f"{end.reason}: {end.advice}.", **kwargs)
             after = "" if last else f"; attempt {job.attempt + 1} gets twice of both"
             self.logger.error(f"Job {_named(job)}: {end.reason}: {end.advice}{after}.")
             if last:
-                # Snakemake repeats a job as long as it has attempts left.
+                # Snakemake repeats a job as long as it has attempts left, in its own thread as soon as it is told.
                 job.attempt = job.restart_times + 1
+            super().report_job_error(job_info, msg=f"{end.reason}: {end.advice}.", **kwargs)
 
         async def check_active_jobs(self, active_jobs: list[Any]) -> AsyncIterator[Any]:
             waits = []
