@@ -4,9 +4,15 @@ PYTHON ?= python3
 RUN ?= default
 FAMILY ?= alignments
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+# Where jobs run: a folder of workflow/profiles. A cluster's scheduler counts cores itself, and CORES are those of this
+# machine for what is too small to submit.
+PROFILE ?= local
+CORES_OPTION = $(if $(EXECUTOR),--local-cores,--cores)
+# Snakemake's executor for a cluster is a package of its own; the profile names it.
+EXECUTOR = $(patsubst %,$(VENV)/.executor-%,$(shell sed -n 's/^executor: *//p' workflow/profiles/$(PROFILE)/profile.yaml))
 # Targets follow a --, or they are taken for more configuration files.
-SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/local --cores $(CORES) \
-	--configfile workflow/config/$(RUN).yaml
+SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/$(PROFILE) $(CORES_OPTION) $(CORES)
+ONE_RUN = $(SNAKEMAKE) --configfile workflow/config/$(RUN).yaml
 
 # The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
 # needs and publishes as source alone.
@@ -18,26 +24,30 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e '.[dev]'
 	touch $@
 
+# Its version is an extra of this package, which is installed by now.
+$(VENV)/.executor-%: $(VENV)/.installed
+	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
+	touch $@
+
 .PHONY: run family dry-run validate publish test lint build smoke paper clean
 
-build: $(VENV)/.installed
+build: $(VENV)/.installed $(EXECUTOR)
 
 run: build  ## train, validate and report with workflow/config/$(RUN).yaml
-	$(SNAKEMAKE)
+	$(ONE_RUN)
 	@$(VENV)/bin/parkf where results/$(RUN)
 
 family: build  ## several sets in one go: workflow/config/families/$(FAMILY).yaml
-	$(VENV)/bin/snakemake --snakefile workflow/family.smk --workflow-profile workflow/profiles/local --cores $(CORES) \
-		--configfile workflow/config/families/$(FAMILY).yaml
+	$(SNAKEMAKE) --snakefile workflow/family.smk --configfile workflow/config/families/$(FAMILY).yaml
 
 dry-run: build  ## what a run would do now
-	$(SNAKEMAKE) --dry-run
+	$(ONE_RUN) --dry-run
 
 validate: build  ## train what is missing, and measure: validation.json alone
-	$(SNAKEMAKE) -- validate
+	$(ONE_RUN) -- validate
 
 publish: build  ## publish the set of results/$(RUN) to params/, if it meets its gates
-	$(SNAKEMAKE) -- publish
+	$(ONE_RUN) -- publish
 	@cat results/$(RUN)/published.json
 
 smoke paper: build  ## the run for tests; 10,000 events a polarity
@@ -48,9 +58,9 @@ lint: build
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-test: lint  ## style, types and every test
-	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/workflow
-	$(VENV)/bin/python -m pytest tests/workflow  # its runs take all cores themselves
+test: lint $(VENV)/.executor-slurm $(VENV)/.executor-htcondor  ## style, types and every test
+	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/cluster
+	$(VENV)/bin/python -m pytest tests/workflow tests/cluster  # their runs take all cores themselves
 
 clean:
 	rm -rf build $(VENV)

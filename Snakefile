@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
 from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.steps import FORMS
@@ -47,6 +48,9 @@ GATES = str(PROJECT / "workflow/config/gates.yaml")
 NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]
+COSTS = load_costs(PROJECT / COSTS_FILE)
+# A scheduler's reason for ending a job is told, and decides whether the job is worth another attempt.
+name_endings()
 
 
 # Samples in one chunk: hits of another simulation, and candidates by truth.

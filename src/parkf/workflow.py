@@ -22,6 +22,8 @@ SCHEMES = {
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 _SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
 _NOT_TRAINING = ("run", "validity", "misalignment", "signals", "likeness", "fits")
+ROWS_A_CROSSING = 1150
+"""Of the step with most, from layer to layer of the VELO, at the pile-up of Run 3."""
 NOTHING = r"(?!)"
 """A regular expression that nothing matches."""
 _FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
@@ -202,6 +204,28 @@ class Run:
         """Regular expression for samples for these purposes that are several chunks."""
         samples = (sample for purpose in purposes for sample in self.samples(purpose))
         return "|".join(sample for sample in samples if len(self.ranges(sample)) > 1) or NOTHING
+
+    def size(self, chunk: str) -> float:
+        """Crossings of a chunk or sample, as the costs of its stages go.
+
+        One in ten collisions of a signal gives a pair of tracks. Hits of another simulation count as many as
+        are validated with, since their number is not known before they are read.
+        """
+        purpose = self.purpose(self.sample(chunk))
+        if purpose in ("matched-validation", "matched-lhcb", "lhcb"):
+            return self.events("validation_up")
+        events = sum(map(len, self.ranges(chunk))) if chunk == self.sample(chunk) else len(self.chunk(chunk))
+        return 0.1 * events if purpose in ("jpsi", "d0") else events
+
+    def sizes(self, *purposes: str) -> float:
+        """Return the sum of :meth:`size` over all samples for these purposes."""
+        return sum(self.size(sample) for purpose in purposes for sample in self.samples(purpose))
+
+    @property
+    def rows(self) -> int:
+        """Rows of the largest step dataset, at most."""
+        most = int(self._config["training"]["max_rows"])
+        return min(most, round(ROWS_A_CROSSING * self.sizes("training"))) if self.simulates_datasets else most
 
     def polarity(self, chunk: str) -> int:
         """+1 for MagUp, -1 for MagDown."""

@@ -24,6 +24,8 @@ if RUN.simulates_datasets:
                 "parkf/datasets/lottery.py",
                 "parkf/simulation/long_tracks.py",
             ),
+        resources:
+            **needs(COSTS, "draw", lambda w: RUN.size(w.chunk)),
         log:
             f"{RESULTS}/logs/draw-{{chunk}}.log",
         shell:
@@ -73,6 +75,8 @@ if RUN.simulates_datasets:
                 "parkf/transport",
                 *TRANSPORT_KERNEL,
             ),
+        resources:
+            **needs(COSTS, "rows", lambda w: RUN.size(w.chunk)),
         log:
             f"{RESULTS}/logs/rows-{{chunk}}.log",
         shell:
@@ -90,6 +94,8 @@ if RUN.simulates_datasets:
             samples=TRAINING,
             chunks=CHUNKS_OF_ONE,
             code=code("parkf/datasets/sets.py", "parkf/datasets/gather.py"),
+        resources:
+            **needs(COSTS, "datasets", RUN.rows),
         log:
             f"{RESULTS}/logs/datasets/{{step}}.log",
         shell:

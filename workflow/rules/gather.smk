@@ -13,6 +13,8 @@ rule gather:
         folder=lambda w: f"{RESULTS}/{w.product}/{w.sample}",
         chunks=lambda w: len(RUN.chunks(w.sample)),
         code=code("parkf/gather.py"),
+    resources:
+        **needs(COSTS, "gather", lambda w: RUN.size(w.sample)),
     log:
         f"{RESULTS}/logs/gather-{{product}}-{{sample}}.log",
     shell:

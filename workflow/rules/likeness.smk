@@ -37,6 +37,8 @@ rule matched_candidates:
     params:
         polarity=lambda w: RUN.polarity(w.sample),
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
+    resources:
+        **needs(COSTS, "candidates", lambda w: RUN.size(w.sample)),
     log:
         f"{RESULTS}/logs/candidates-matched-{{sample}}.log",
     shell:

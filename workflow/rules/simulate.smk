@@ -13,6 +13,8 @@ rule field:
         outside=RUN["field"]["outside"],
         interpolation=RUN["field"]["interpolation"],
         code=code("parkf/detector/field.py", "kernel/transport/field.hpp"),
+    resources:
+        **needs(COSTS, "field", 1),
     log:
         f"{RESULTS}/logs/field.log",
     shell:
@@ -39,6 +41,8 @@ rule generate:
         ),
         # Not the code that writes tables: files of another making hold the same particles.
         table=PARTICLES.content,
+    resources:
+        **needs(COSTS, "generate", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/generate-{{chunk}}.log",
     shell:
@@ -68,6 +72,8 @@ rule generate_signal:
         ),
         # Not the code that writes tables: files of another making hold the same particles.
         table=PARTICLES.content,
+    resources:
+        **needs(COSTS, "generate_signal", lambda w: len(RUN.chunk(w.chunk))),
     log:
         f"{RESULTS}/logs/generate-{{chunk}}.log",
     shell:
@@ -97,6 +103,8 @@ rule simulate_training:
             "parkf/simulation/detector_response.py",
             *TRANSPORT_KERNEL,
         ),
+    resources:
+        **needs(COSTS, "simulate_training", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/simulate-{{chunk}}.log",
     shell:
@@ -112,6 +120,8 @@ use rule simulate_training as simulate_validation with:
         fates=f"{RESULTS}/fates/{{chunk}}.parquet",
     wildcard_constraints:
         chunk=RUN.pattern("validation"),
+    resources:
+        **needs(COSTS, "simulate_validation", lambda w: RUN.size(w.chunk)),
 
 
 use rule simulate_training as simulate_signal with:
@@ -119,6 +129,8 @@ use rule simulate_training as simulate_signal with:
         hits=f"{RESULTS}/hits/{{chunk}}.parquet",
     wildcard_constraints:
         chunk=RUN.pattern("jpsi", "d0"),
+    resources:
+        **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk)),
 
 
 rule misalign:
@@ -134,6 +146,8 @@ rule misalign:
         mat=RUN["misalignment"]["scifi_mat"],
         seed=RUN["seed"],
         code=code("parkf/simulation/misalignment.py", "parkf/simulation/randomness.py"),
+    resources:
+        **needs(COSTS, "misalign", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/misalign-{{chunk}}.log",
     shell:
@@ -153,6 +167,8 @@ rule candidates:
     params:
         polarity=lambda w: RUN.polarity(w.chunk),
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
+    resources:
+        **needs(COSTS, "candidates", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/candidates-{{chunk}}.log",
     shell:

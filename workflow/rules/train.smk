@@ -33,6 +33,8 @@ rule table:
         forms=RUN["forms"],
         code=code("parkf/layout/magnet.py", "parkf/steps/magnet.py", "parkf/training/magnet_table", "parkf/transport", *TRANSPORT_KERNEL),
     threads: 2
+    resources:
+        **needs(COSTS, "table", RUN["training"]["rays"]),
     log:
         f"{RESULTS}/logs/table.log",
     shell:
@@ -75,6 +77,8 @@ rule train:
         forms=RUN["forms"],
         formula=lambda w: STEPS[w.step].formula_hash(),
         code=code("parkf/training", "parkf/codegen"),
+    resources:
+        **needs(COSTS, "train", RUN.rows),
     log:
         f"{RESULTS}/logs/train-{{step}}.log",
     shell:
@@ -92,6 +96,8 @@ if IN_PARTS:
             part=r"\d+-of-\d+",
         params:
             part=lambda w: f"--part {w.part}",
+        resources:
+            **needs(COSTS, "train_part", lambda w: RUN.rows / int(w.part.split("-")[-1])),
         log:
             f"{RESULTS}/logs/train-{{step}}/{{part}}.log",
 
@@ -154,6 +160,8 @@ rule accuracy:
     params:
         folder=f"{RESULTS}/set",
         code=code("parkf/training"),
+    resources:
+        **needs(COSTS, "accuracy", RUN.rows),
     log:
         f"{RESULTS}/logs/accuracy.log",
     shell:

@@ -16,6 +16,8 @@ rule fit:
         precision=lambda w: RUN.precision(w.fit),
         backend=RUN["fits"]["backend"],
         code=code("parkf/kalman", "parkf/codegen", "kernel"),
+    resources:
+        **needs(COSTS, "fit", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/fit-{{fit}}-{{chunk}}.log",
     shell:
@@ -33,6 +35,8 @@ rule fit_full:
         f"{RESULTS}/fitted/full/{{chunk}}.parquet",
     params:
         code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", "kernel/full_fit", *TRANSPORT_KERNEL),
+    resources:
+        **needs(COSTS, "fit_full", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/fit-full-{{chunk}}.log",
     shell:
@@ -56,6 +60,8 @@ rule validate:
         signals=SIGNALS,
         fits=RUN["fits"]["of"],
         code=code("parkf/validation", "parkf/simulation/decays.py", "parkf/kalman/fitted.py"),
+    resources:
+        **needs(COSTS, "validate", RUN.sizes("validation", "misaligned", "jpsi", "d0")),
     log:
         f"{RESULTS}/logs/validate.log",
     shell:
@@ -74,7 +80,8 @@ rule throughput:
     params:
         folder=f"{RESULTS}/set",
         code=code("parkf/kalman", "parkf/codegen", "kernel", "parkf/validation/throughput.py"),
-    threads: workflow.cores or 2
+    # All cores of this machine; a cluster has no such number, and its profile sets one.
+    threads: workflow.resource_settings.cores or 2
     log:
         f"{RESULTS}/logs/throughput.log",
     shell:

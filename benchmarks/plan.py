@@ -1,0 +1,48 @@
+"""What Snakemake would run for a configuration: all jobs, with what they declare and wait for."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import ConfigSettings, OutputSettings, Quietness, ResourceSettings
+
+ROOT = Path(__file__).parents[1]
+
+
+def plan(config: Mapping[str, Any], chunks: Mapping[str, int]) -> Any:
+    """Plan a run from nothing, as on a cluster.
+
+    Parameters
+    ----------
+    config : mapping
+        The run's configuration.
+    chunks : mapping of str to int
+        How many of each kind, as `--set-scatter` takes them.
+
+    Returns
+    -------
+    snakemake.dag.DAG
+        Jobs and what each of them waits for.
+    """
+    profile = yaml.safe_load((ROOT / "workflow/profiles/slurm/profile.yaml").read_text())
+    # No fewer cores than any rule has threads.
+    resources = ResourceSettings(
+        cores=1024, overwrite_threads=profile["set-threads"], overwrite_scatter=dict(chunks)
+    )
+    with tempfile.TemporaryDirectory(prefix="parkf-plan-") as name:
+        folder = Path(name)
+        (folder / "data").symlink_to(ROOT / "data")
+        (folder / "config.yaml").write_text(yaml.safe_dump(dict(config)))
+        with SnakemakeApi(OutputSettings(dryrun=True, quiet={Quietness.ALL})) as api:
+            workflow = api.workflow(
+                resources,
+                ConfigSettings(configfiles=[folder / "config.yaml"]),
+                snakefile=ROOT / "Snakefile",
+                workdir=folder,
+            )
+            workflow.dag().execute_workflow(executor="dryrun")
+            # The interface prints a plan, but does not hand it out.
+            return workflow._workflow.dag

@@ -1,0 +1,28 @@
+"""The same with a database that keeps the accounts of jobs: sacct answers, too."""
+
+import pytest
+
+from .conftest import KILLS, Node, Workflow, command
+
+pytestmark = pytest.mark.slurm
+
+
+@pytest.fixture(scope="module")
+def node():
+    with Node("accounting") as node:
+        yield node
+
+
+def test_jobs_are_asked_for_either_way(node, tmp_path):
+    runs = {
+        status: Workflow(
+            tmp_path / status, *KILLS, "--slurm-status-command", status, "--keep-going", "hungry", "wrong"
+        )
+        for status in ("squeue", "sacct")
+    }
+    for status, workflow in runs.items():
+        assert workflow.wait() == 1
+        assert "Job hungry: OUT_OF_MEMORY" in workflow.said
+        assert (tmp_path / status / "hungry.txt").exists()
+        assert (tmp_path / status / "wrong.attempts").read_text() == "once\n"
+    assert "FAILED" in command("sacct", "-X", "-n", "--format=State")

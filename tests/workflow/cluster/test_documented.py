@@ -1,0 +1,22 @@
+"""Every command line of the README about clusters works, in the order in which it is shown there."""
+
+import shlex
+
+import pytest
+
+from .documented import checkout, commands, shell, snakemake
+
+
+def test_commands_run(project):
+    for name in ("slurm", "htcondor"):
+        pytest.importorskip(f"snakemake_executor_plugin_{name}", reason=f"needs pip install 'parkf[{name}]'")
+    folder = checkout(project)
+    lines = commands()
+    assert len(lines) > 5
+    for line in lines:
+        if line.startswith("make "):
+            # What make would call, as a dry run: the tests beside this one really submit.
+            line = shlex.join(["snakemake", *snakemake(line, folder), "--dry-run"])
+        shell(line, folder)
+    ours = (folder / "workflow/profiles/ours/profile.yaml").read_text()
+    assert "  slurm_account: physics\n" in ours

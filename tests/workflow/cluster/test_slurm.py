@@ -1,0 +1,80 @@
+"""A real Slurm runs the chain, and ends jobs for every reason that it knows."""
+
+import re
+
+import pytest
+
+from ..conftest import Project
+from .conftest import OFTEN, Workflow, command
+from .documented import checkout, snakemake
+
+pytestmark = pytest.mark.slurm
+SET = ("constant.f32", "global.f32")
+# What Slurm says of a job that waits for a drained node.
+NOT_THERE = "Job waiting .* waits: (Nodes required for job are DOWN, DRAINED|ReqNodeNotAvail)"
+
+
+@pytest.fixture(scope="module")
+def training(node, tmp_path_factory):
+    """A training run of the smoke configuration, under way while other tests look at single jobs."""
+    folder = checkout(Project(tmp_path_factory.mktemp("slurm")))
+    workflow = Workflow(
+        folder,
+        *snakemake("make run PROFILE=slurm RUN=smoke", folder),
+        *OFTEN,
+        # Chunks and parts are jobs of their own; fits of so few tracks are jobs of seconds.
+        *("--set-scatter", "training=2"),
+        *("--groups", "train=trains", "--group-components", "trains=7"),
+        *("--", "results/smoke/set/constant.f32"),
+    )
+    yield folder, workflow
+    workflow.stop()
+
+
+def test_a_job_killed_for_memory_or_time_gets_more_and_others_are_not_repeated(training, kills, tmp_path):
+    workflow = kills("--keep-going", "hungry", "slow", "wrong")
+    assert workflow.wait() == 1
+    said = workflow.said
+    assert "Job hungry: OUT_OF_MEMORY: it needed more memory than it had asked for; attempt 2" in said
+    assert "Job slow: TIMEOUT: it needed more time than it had asked for; attempt 2" in said
+    assert "Job wrong: FAILED: its log says why." in said
+    assert (tmp_path / "hungry.attempts").read_text() == "400\n1200\n"
+    assert (tmp_path / "hungry.txt").exists()
+    assert (tmp_path / "slow.attempts").read_text() == "1\n2\n"
+    assert (tmp_path / "slow.txt").exists()
+    assert (tmp_path / "wrong.attempts").read_text() == "once\n"
+
+
+def test_a_cancelled_job_is_named_and_the_next_run_finishes(training, kills, tmp_path):
+    workflow = kills("waiting")
+    workflow.wait_for((tmp_path / "waiting.started").exists)
+    (job,) = [
+        line.split()[0] for line in command("squeue", "-h", "-o", "%i %k").splitlines() if "waiting" in line
+    ]
+    command("scancel", job)
+    assert workflow.wait() == 1
+    assert "Job waiting: CANCELLED: somebody cancelled it; start the run again." in workflow.said
+    (tmp_path / "go-on").touch()
+    again = kills("waiting")
+    assert again.wait() == 0, again.said
+    assert (tmp_path / "waiting.txt").read_text() == "done\n"
+
+
+def test_the_set_has_the_bytes_of_the_local_run(training, finished):
+    folder, workflow = training
+    assert workflow.wait() == 0, workflow.said[-5000:]
+    for name in SET:
+        got = (folder / "results/smoke/set" / name).read_bytes()
+        assert got == (finished.folder / "results/smoke/set" / name).read_bytes(), name
+
+
+def test_a_drained_node_is_named_and_the_run_goes_on_when_it_is_back(node, training, kills, tmp_path):
+    (tmp_path / "go-on").touch()
+    command("scontrol", "update", f"nodename={node.name}", "state=drain", "reason=disk")
+    try:
+        workflow = kills("waiting")
+        workflow.wait_for(lambda: re.search(NOT_THERE, workflow.said))
+    finally:
+        command("scontrol", "update", f"nodename={node.name}", "state=resume")
+    assert workflow.wait() == 0, workflow.said
+    assert (tmp_path / "waiting.txt").read_text() == "done\n"
