@@ -47,6 +47,8 @@ DETECTOR = (
 SAMPLE = "validation_up"
 # Trained at every size: it has the most rows.
 STEP = "V"
+# As many as paper.yaml keeps of a step.
+MAX_ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,12 @@ class Stage:
     rows: Callable[[Place], Path]
 
 
-def _simulated(kind: str) -> Stage:
-    return Stage(
-        lambda at: ("simulate", at.file("particles"), f"--{kind}", at.file(kind), *at.simulation),
-        lambda at: at.file(kind),
-    )
+def _simulated(*kinds: str) -> Stage:
+    def command(at: Place) -> tuple[object, ...]:
+        outputs = [word for kind in kinds for word in (f"--{kind}", at.file(kind))]
+        return ("simulate", at.file("particles"), *outputs, *at.simulation)
+
+    return Stage(command, lambda at: at.file(kinds[0]))
 
 
 def _fitted(name: str, *options: object) -> Stage:
@@ -106,12 +109,32 @@ STAGES = {
         lambda at: at.file("particles"),
     ),
     "states": _simulated("states"),
-    "hits": _simulated("hits"),
-    "fates": _simulated("fates"),
+    "hits-and-fates": _simulated("hits", "fates"),
+    "draw": Stage(
+        lambda at: (
+            *("draw", at.file("particles"), at.file("states"), at.folder / f"draws/{SAMPLE}.npz", *DETECTOR),
+            *("--max-rows", MAX_ROWS),
+        ),
+        lambda at: at.file("states"),
+    ),
+    "thresholds": Stage(
+        lambda at: (
+            *("thresholds", at.folder / "draws", at.folder / "thresholds.json", "--samples", SAMPLE),
+            *("--max-rows", MAX_ROWS),
+        ),
+        lambda at: at.file("states"),
+    ),
     "datasets": Stage(
         lambda at: (
-            *("datasets", at.folder / "datasets", "--particles", at.file("particles")),
-            *("--states", at.file("states"), *at.detector, "--max-rows", 1_000_000_000),
+            *("datasets", at.file("particles"), at.file("states"), at.folder / f"rows/{SAMPLE}"),
+            *("--thresholds", at.folder / "thresholds.json", *at.detector),
+        ),
+        lambda at: at.folder / f"rows/{SAMPLE}/{STEP}.parquet",
+    ),
+    "gather-dataset": Stage(
+        lambda at: (
+            *("gather-dataset", STEP, at.folder / "rows", at.folder / f"datasets/{STEP}.parquet"),
+            *("--samples", SAMPLE),
         ),
         lambda at: at.folder / f"datasets/{STEP}.parquet",
     ),
@@ -197,6 +220,8 @@ def repeat_rows(source: Path, target: Path, count: int) -> None:
                 event = pa.array(np.arange(written, written + len(rows)), pa.int32())
                 writer.write_table(rows.set_column(place, table.schema.field(place), event))
                 written += len(rows)
+            # A set begins a row group.
+            writer.flush()
 
 
 def many_rows(source: Path, root: Path, count: int) -> Iterator[tuple[str, dict[str, float]]]:

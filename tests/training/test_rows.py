@@ -99,6 +99,7 @@ def by_set(tmp_path):
             columns = [pa.array(rows[name]).cast(kind) for name, kind in STEP_DATA.columns]
             table = pa.Table.from_arrays(columns, schema=STEP_DATA.schema)
             writer.write_table(table.filter(pa.array(rows["set"] == number)))
+            writer.flush()
     return tmp_path / "UT.parquet"
 
 

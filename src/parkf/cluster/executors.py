@@ -44,6 +44,8 @@ def _judging(
     """Derive from a plugin's executor one that judges how jobs end and tells why they wait."""
 
     class Executor(executor):
+        judges = True
+
         def __post_init__(self) -> None:
             super().__post_init__()
             self._told: dict[str, str] = {}
@@ -82,7 +84,10 @@ def _judging(
 
 
 def name_endings() -> None:
-    """Let Snakemake's executors for Slurm and HTCondor, where installed, name and judge how jobs end."""
+    """Let Snakemake's executors for Slurm and HTCondor, where installed, name and judge how jobs end.
+
+    Every member of a family says so; the first time counts.
+    """
     registry = ExecutorPluginRegistry()
     for name, ending, waiting in (
         ("slurm", slurm_ending, slurm_waiting),
@@ -90,4 +95,5 @@ def name_endings() -> None:
     ):
         if registry.is_installed(name):
             plugin = registry.get_plugin(name)
-            plugin.executor = _judging(plugin.executor, ending, waiting)
+            if not hasattr(plugin.executor, "judges"):
+                plugin.executor = _judging(plugin.executor, ending, waiting)
