@@ -32,7 +32,8 @@ rule report:
         # What it says, not where it lies: no input, since a project may be moved.
         gates=sha256(Path(GATES)),
         code=code("parkf/report", "parkf/gates"),
+    threads: 2
     log:
         f"{RESULTS}/logs/report.log",
     shell:
-        f"parkf report {{params.results}} {{output}} --gates {GATES} 2> {{log}}"
+        f"parkf report {{params.results}} {{output}} --gates {GATES} --threads {{threads}} 2> {{log}}"

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from parkf.commands.options import Threads
 from parkf.commands.params.gates import GATES, GatesFile, gate
 
 app = typer.Typer()
@@ -27,12 +28,13 @@ def report(
     results: Annotated[Path, typer.Argument(help="Folder of a run.")],
     output: Path,
     gates: GatesFile = GATES,
+    threads: Threads = 1,
 ) -> None:
     """Write the pages of a run."""
     from parkf.gates import load_thresholds
     from parkf.report.pages import write_report
 
-    write_report(results, output, load_thresholds(gates))
+    write_report(results, output, load_thresholds(gates), threads=threads)
 
 
 @app.command()

@@ -1,7 +1,8 @@
 """Writes the pages: the overview, one page a step, and the list of all constants."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from parkf.report import figures, slices, tables
 from parkf.report.figures import FIT_NAMES
 from parkf.report.lights import light
 from parkf.report.step_page import moves, newest_alike, step_page
+from parkf.simulation.forked import parallel_map
 from parkf.steps import FORMS, STEP_NAMES
 from parkf.training.result import FitResult
 
@@ -25,7 +27,7 @@ _TEMPLATES = Environment(
 )
 
 
-def write_report(results: Path, index: Path, thresholds: Thresholds) -> None:
+def write_report(results: Path, index: Path, thresholds: Thresholds, *, threads: int = 1) -> None:
     """Write the report of a run.
 
     Parameters
@@ -36,6 +38,8 @@ def write_report(results: Path, index: Path, thresholds: Thresholds) -> None:
         The overview; the other pages lie beside it.
     thresholds : Thresholds
         What the figures are held against.
+    threads : int
+        Pages drawn side by side; their bytes do not depend on it.
 
     Raises
     ------
@@ -52,14 +56,24 @@ def write_report(results: Path, index: Path, thresholds: Thresholds) -> None:
     pulls = moves(registry.load(against), parameters) if against else {}
     gates = hold(results / "set", thresholds)
     fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEP_NAMES}
-    for name, fit in fits.items():
-        write_page(index.with_name(f"{name}.html"), "step.html", **step_page(fit, against, pulls))
-    numbers = tables.constants(results / "set", results / "fits")
-    write_page(index.with_name("parameters.html"), "parameters.html", numbers=numbers)
     own = validation["fits"]["parkf"]
-    write_page(
-        index.with_name("slices.html"), "slices.html", slices=_slices(own), fates=slices.fates(own["fates"])
-    )
+
+    def step(name: str) -> None:
+        write_page(index.with_name(f"{name}.html"), "step.html", **step_page(fits[name], against, pulls))
+
+    def constants() -> None:
+        numbers = tables.constants(results / "set", results / "fits")
+        write_page(index.with_name("parameters.html"), "parameters.html", numbers=numbers)
+
+    def sliced() -> None:
+        content = {"slices": _slices(own), "fates": slices.fates(own["fates"])}
+        write_page(index.with_name("slices.html"), "slices.html", **content)
+
+    # The longest first, so that all end together.
+    longest = sorted(fits, key=lambda name: len(fits[name].sets), reverse=True)
+    pages: list[Callable[[], None]] = [*(partial(step, name) for name in longest), sliced, constants]
+    for _ in parallel_map(lambda page: page(), pages, threads):
+        pass
     # The overview comes last: when it is there, all it links to is.
     write_page(
         index,

@@ -10,8 +10,9 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any, TypeVar
 
@@ -19,6 +20,19 @@ from parkf.errors import ParkfError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+# Items begun before the first of them is fetched, for each worker.
+_AHEAD = 4
+
+
+@dataclass
+class _Answer:
+    """What an item's child has sent, once it has: whether it succeeded, and its result or error."""
+
+    child: ForkProcess
+    receiver: Connection
+    value: tuple[bool, Any] | None = None
 
 
 def default_workers() -> int:
@@ -47,12 +61,14 @@ def forked_map(
     """
     workers = workers or default_workers()
     context = get_context("fork")
-    running: deque[tuple[ForkProcess, Connection]] = deque()
+    # Of items in order; those behind a slow one wait here, but not so many that they fill the memory.
+    answers: deque[_Answer] = deque()
     source = iter(items)
     exhausted = False
     try:
         while True:
-            while not exhausted and len(running) < workers:
+            running = [answer for answer in answers if answer.value is None]
+            while not exhausted and len(running) < workers and len(answers) < _AHEAD * workers:
                 try:
                     item = next(source)
                 except StopIteration:
@@ -65,16 +81,27 @@ def forked_map(
                 sys.stderr.flush()
                 child.start()
                 sender.close()
-                running.append((child, receiver))
-            if not running:
+                answers.append(_Answer(child, receiver))
+                running.append(answers[-1])
+            if not answers:
                 return
-            child, receiver = running.popleft()
-            yield _result(child, receiver)
+            if answers[0].value is None:
+                ready = wait([answer.receiver for answer in running])
+                for answer in running:
+                    if answer.receiver in ready:
+                        answer.value = _received(answer.child, answer.receiver)
+            else:
+                succeeded, value = answers[0].value
+                answers.popleft()
+                if not succeeded:
+                    raise value
+                yield value
     finally:
-        for child, receiver in running:
-            child.terminate()
-            child.join()
-            receiver.close()
+        for answer in answers:
+            if answer.value is None:
+                answer.child.terminate()
+                answer.child.join()
+                answer.receiver.close()
 
 
 def parallel_map(
@@ -100,18 +127,18 @@ def _run(function: Callable[[Any], Any], item: Any, sender: Connection) -> None:
     sender.close()
 
 
-def _result(child: ForkProcess, receiver: Connection) -> Any:
+def _received(child: ForkProcess, receiver: Connection) -> tuple[bool, Any]:
+    """Wait for what a child says: whether it succeeded, and its result or the error to raise."""
     try:
-        succeeded, answer = receiver.recv()
+        answer: tuple[bool, Any] = receiver.recv()
     except EOFError:
         child.join()
-        raise ParkfError(
+        problem = (
             f"a parallel chunk died with exit code {child.exitcode} (negative: killed by that signal, -9 "
             "mostly for lack of memory); run with fewer workers"
-        ) from None
+        )
+        answer = (False, ParkfError(problem))
     finally:
         receiver.close()
     child.join()
-    if not succeeded:
-        raise answer
     return answer
