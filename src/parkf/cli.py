@@ -1,10 +1,10 @@
 """The command line: one command for each stage, on files."""
 
-import os
 import sys
 
 import typer
 
+from parkf.arithmetic import settle_arithmetic
 from parkf.commands import datasets, family, fitting, outcome, params, proof, simulation, training
 from parkf.errors import ParkfError
 from parkf.usage import Meter
@@ -24,8 +24,7 @@ app.add_typer(family.app, name="family")
 def main() -> None:
     """Run the command line; a problem that users can solve is one message and exit code 1."""
     meter = Meter()
-    # Sums in another order give other last bits: linear algebra stays on one core, whatever a scheduler says.
-    os.environ.update({f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")})
+    settle_arithmetic()
     try:
         app()
     except ParkfError as error:

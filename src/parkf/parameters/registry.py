@@ -23,6 +23,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 import parkf._fitter as _fitter
+from parkf.arithmetic import linear_algebra
 from parkf.errors import ParkfError
 from parkf.files import existing, write_json
 from parkf.parameters.manifest import Gate, Manifest, Validity, read_manifest
@@ -230,6 +231,7 @@ class Registry:
                 "environment": {
                     "python": platform.python_version(),
                     "machine": platform.machine(),
+                    "linear algebra": linear_algebra(),
                     **packages,
                 },
             }

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from parkf.arithmetic import linear_algebra
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing, sha256
 from parkf.layout import layout_of
@@ -212,7 +213,11 @@ def _first_coefficient(first: ParameterSet, second: ParameterSet, i: int, j: int
 
 
 def _environment(manifest: Manifest) -> list[str]:
-    here = {"python": platform.python_version(), "machine": platform.machine()}
+    here = {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "linear algebra": linear_algebra(),
+    }
     lines = []
     for name, was in manifest.environment.items():
         try:
