@@ -12,6 +12,7 @@ from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.steps import FORMS
 from parkf.tables import PARTICLES, STEP_DATA
+from parkf.training.rows import MOST_ROWS
 from parkf.usage import VARIABLE
 from parkf.workflow import SCHEMES, Run, load_config
 

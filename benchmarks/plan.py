@@ -1,7 +1,9 @@
 """What Snakemake would run for a configuration: all jobs, with what they declare and wait for."""
 
+import io
 import tempfile
 from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,12 @@ def plan(config: Mapping[str, Any], chunks: Mapping[str, int]) -> Any:
         folder = Path(name)
         (folder / "data").symlink_to(ROOT / "data")
         (folder / "config.yaml").write_text(yaml.safe_dump(dict(config)))
-        with SnakemakeApi(OutputSettings(dryrun=True, quiet={Quietness.ALL})) as api:
+        # However quiet, a dry run lists its jobs.
+        with (
+            redirect_stderr(io.StringIO()),
+            redirect_stdout(io.StringIO()),
+            SnakemakeApi(OutputSettings(dryrun=True, quiet={Quietness.ALL})) as api,
+        ):
             workflow = api.workflow(
                 resources,
                 ConfigSettings(configfiles=[folder / "config.yaml"]),

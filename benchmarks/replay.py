@@ -2,7 +2,7 @@
 
 Run: python -m benchmarks.replay [--rows 1e9] [--cores 2 10 100 1000 10000] [--json FILE]
 
-Snakemake plans the run of a cluster: `paper.yaml` with as many crossings as the rows of the largest step
+Snakemake plans the run of a cluster: `paper.yaml` with as many crossings as so many rows of all steps
 need, in chunks. Jobs declare how large they are, and `workflow/costs.yaml` says what that costs. They start
 as soon as what they read is there, they have waited in the queue, and a core is free; those first that most
 other work waits for.
@@ -66,7 +66,7 @@ def planned(rows: float, chunk: int, parts: int) -> list[Job]:
     Parameters
     ----------
     rows : float
-        Of the largest step, all of which are trained on.
+        Of all steps together, all of which are trained on.
     chunk : int
         Crossings, of signals collisions, in a chunk.
     parts : int
@@ -78,7 +78,8 @@ def planned(rows: float, chunk: int, parts: int) -> list[Job]:
         What it waits for comes before each job.
     """
     config = yaml.safe_load(CONFIG.read_text())
-    config["events"]["training"] = round(rows / ROWS_A_CROSSING / len(config["polarities"]))
+    crossings = rows / sum(ROWS_A_CROSSING.values())
+    config["events"]["training"] = round(crossings / len(config["polarities"]))
     config["training"]["max_rows"] = round(rows)
     sizes = {name: config["events"][name] for name in ("training", "validation")}
     sizes["signals"] = config["signals"]["collisions"]
@@ -197,7 +198,7 @@ def table(jobs: Sequence[Job], cores: Sequence[int], latency: float) -> list[dic
 def main() -> None:
     """Print what a run would take."""
     parser = argparse.ArgumentParser(description="Replay the workflow's jobs with what they cost.")
-    parser.add_argument("--rows", type=float, default=1e9, help="rows of the largest step")
+    parser.add_argument("--rows", type=float, default=1e9, help="rows of all steps together")
     parser.add_argument("--chunk", type=int, default=2000, help="crossings in a chunk")
     parser.add_argument("--parts", type=int, default=8, help="jobs that share out a step's parameter sets")
     parser.add_argument("--latency", type=float, default=LATENCY, help="seconds in the queue, each job")

@@ -22,8 +22,8 @@ SCHEMES = {
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 _SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
 _NOT_TRAINING = ("run", "validity", "misalignment", "signals", "likeness", "fits")
-ROWS_A_CROSSING = 1150
-"""Of the step with most, from layer to layer of the VELO, at the pile-up of Run 3."""
+ROWS_A_CROSSING = {"V": 1150, "VUT": 70, "UT": 420, "UTTF": 72, "TFT": 70, "T": 770, "BEAM": 640}
+"""Of each step, at the pile-up of Run 3."""
 NOTHING = r"(?!)"
 """A regular expression that nothing matches."""
 _FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
@@ -221,11 +221,12 @@ class Run:
         """Return the sum of :meth:`size` over all samples for these purposes."""
         return sum(self.size(sample) for purpose in purposes for sample in self.samples(purpose))
 
-    @property
-    def rows(self) -> int:
-        """Rows of the largest step dataset, at most."""
+    def rows(self, step: str) -> int:
+        """Rows of a step's dataset, at most."""
         most = int(self._config["training"]["max_rows"])
-        return min(most, round(ROWS_A_CROSSING * self.sizes("training"))) if self.simulates_datasets else most
+        if not self.simulates_datasets:
+            return most
+        return min(most, round(ROWS_A_CROSSING[step] * self.sizes("training")))
 
     def polarity(self, chunk: str) -> int:
         """+1 for MagUp, -1 for MagDown."""

@@ -109,6 +109,13 @@ def test_row_groups_of_other_sets_are_not_read(by_set):
         assert set(rows["set"]) == set(sets)
 
 
+def test_of_a_large_dataset_some_row_groups_are_read(by_set):
+    (whole,) = read_batches(by_set, range(3), most=600)
+    assert set(whole["set"]) == {0, 1, 2}
+    sets = [set(rows["set"]) for rows in read_batches(by_set, range(3), most=300)]
+    assert sets == [{0}, {2}]
+
+
 def test_row_numbers_are_the_files(by_set):
     with pytest.raises(ParkfError, match=r"column 'xe' row 300: nan"):
         list(read_batches(by_set, range(2, 5)))

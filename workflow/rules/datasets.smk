@@ -95,7 +95,7 @@ if RUN.simulates_datasets:
             chunks=CHUNKS_OF_ONE,
             code=code("parkf/datasets/sets.py", "parkf/datasets/gather.py"),
         resources:
-            **needs(COSTS, "datasets", RUN.rows),
+            **needs(COSTS, "datasets", lambda w: RUN.rows(w.step)),
         log:
             f"{RESULTS}/logs/datasets/{{step}}.log",
         shell:

@@ -78,7 +78,7 @@ rule train:
         formula=lambda w: STEPS[w.step].formula_hash(),
         code=code("parkf/training", "parkf/codegen"),
     resources:
-        **needs(COSTS, "train", RUN.rows),
+        **needs(COSTS, "train", lambda w: RUN.rows(w.step)),
     log:
         f"{RESULTS}/logs/train-{{step}}.log",
     shell:
@@ -97,7 +97,7 @@ if IN_PARTS:
         params:
             part=lambda w: f"--part {w.part}",
         resources:
-            **needs(COSTS, "train_part", lambda w: RUN.rows / int(w.part.split("-")[-1])),
+            **needs(COSTS, "train_part", lambda w: RUN.rows(w.step) / int(w.part.split("-")[-1])),
         log:
             f"{RESULTS}/logs/train-{{step}}/{{part}}.log",
 
@@ -161,7 +161,7 @@ rule accuracy:
         folder=f"{RESULTS}/set",
         code=code("parkf/training"),
     resources:
-        **needs(COSTS, "accuracy", RUN.rows),
+        **needs(COSTS, "accuracy", sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)),
     log:
         f"{RESULTS}/logs/accuracy.log",
     shell:

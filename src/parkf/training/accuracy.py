@@ -17,7 +17,7 @@ from parkf.training.chain import measure_chain
 from parkf.training.magnet_table import load_table
 from parkf.training.minimise import F64
 from parkf.training.result import BinAccuracy, FitResult, load_results
-from parkf.training.rows import COMPONENTS, Rows, StoredRows, read_batches, store_sets
+from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, StoredRows, read_batches, store_sets
 from parkf.training.spread import Spreads, core_error
 from parkf.training.stiff import measure_stiff
 from parkf.training.sums import measure_sums
@@ -77,7 +77,9 @@ def measure_accuracy(
             )
         step = forms.steps[name]
         with TemporaryDirectory(prefix="parkf-") as folder:
-            rows = store_sets(read_batches(path), range(len(step.sets)), step.joined, Path(folder))
+            rows = store_sets(
+                read_batches(path, most=MOST_ROWS), range(len(step.sets)), step.joined, Path(folder)
+            )
             for label, numbers in _groups(name, step.joined):
                 steps[label] = _collect(_step_accuracy(forms, results[name], rows, numbers, scattering))
     # The hop through the magnet was measured when it was fitted, with the table at hand.

@@ -12,7 +12,7 @@ from parkf.detector.field import FieldMap
 from parkf.steps import Step
 from parkf.training.magnet_hop import through_magnet
 from parkf.training.minimise import F64
-from parkf.training.rows import COMPONENTS, Rows, read_batches, select
+from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, read_batches, select
 from parkf.training.trained import Trained
 from parkf.transport import propagate
 
@@ -87,7 +87,7 @@ def _stiff(path: Path, step: NumpyStep, field: FieldMap) -> list[tuple[int, Rows
 def _stiffest(path: Path, step: Step) -> list[Rows]:
     """Rows of each set, the stiffest first; memory holds no more of them than are wanted."""
     stiffest: list[Rows] = []
-    for batch in read_batches(path):
+    for batch in read_batches(path, most=MOST_ROWS):
         hard = select(batch, np.abs(batch["qop"]) < 1 / LEAST)
         several = [select(hard, hard["set"] // step.joined == number) for number in range(len(step.sets))]
         if stiffest:

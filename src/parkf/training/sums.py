@@ -10,7 +10,7 @@ import numpy as np
 from parkf.training.magnet_hop import through_magnet
 from parkf.training.minimise import F64
 from parkf.training.momentum import BINS
-from parkf.training.rows import COMPONENTS, Rows, read_batches, select, truth_residual
+from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, read_batches, select, truth_residual
 from parkf.training.spread import core_width
 from parkf.training.trained import Trained
 
@@ -58,7 +58,7 @@ def widths_of_sums(counts: F64) -> list[dict[str, float]]:
 def _of_step(trained: Trained, name: str) -> dict[str, list[dict[str, float]]]:
     counts = np.zeros((len(COMPONENTS), _STEPS))
     joined = trained.forms.steps[name].joined
-    for batch in read_batches(trained.dataset(name)):
+    for batch in read_batches(trained.dataset(name), most=MOST_ROWS):
         momentum = 1e-3 / np.abs(batch["qop"])
         inside = (momentum >= LOWEST) & (momentum < BINS[-1][1])
         numbers = np.where(inside, batch["set"] // joined, -1)
