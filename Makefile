@@ -58,7 +58,7 @@ lint: build
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-test: lint $(VENV)/.executor-slurm $(VENV)/.executor-htcondor  ## style, types and every test
+test: lint  ## style, types and every test
 	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/cluster
 	$(VENV)/bin/python -m pytest tests/workflow tests/cluster  # their runs take all cores themselves
 

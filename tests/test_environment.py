@@ -18,7 +18,10 @@ def _versions(requirements):
 def test_same_packages_and_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    pip = _versions(project["dependencies"] + extras["dev"] + extras["acts"])
+    own, *tools = extras["dev"]
+    assert own == "parkf[slurm,htcondor]"
+    executors = extras["slurm"] + extras["htcondor"]
+    pip = _versions(project["dependencies"] + tools + executors + extras["acts"])
     entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     nested = next(entry["pip"] for entry in entries if isinstance(entry, dict))
     conda = _versions([entry for entry in entries if isinstance(entry, str)] + nested)

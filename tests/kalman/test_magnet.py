@@ -85,7 +85,7 @@ def test_below_the_trained_momenta_goes_on_straight(magnet):
     ]
     # u varies with h as well: the terms with u_x and u_y bend by less than a millimetre here.
     # Slopes follow from straight lines in s, where the form sums that.
-    columns = slice(0, 2 if FORMS[model.manifest.forms].table.sines else 4)
+    columns = slice(0, 2 if FORMS[p.manifest.forms].table.sines else 4)
     np.testing.assert_allclose((x[0] - 2 * x[1] + x[2])[:, columns], 0, atol=1.0)
 
 
