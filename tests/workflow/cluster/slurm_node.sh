@@ -6,8 +6,8 @@
 #
 # Configuration, state and logs lie in FOLDER; /etc/slurm/slurm.conf is a link to it while the node is up, since what a
 # job starts finds the node by that name alone. A machine that has such a file belongs to a cluster and is left alone.
-# Memory and time are enforced without control groups, so that it works in a container. With "accounting", slurmdbd keeps jobs in a
-# MariaDB of its own in FOLDER, and sacct answers; without, only squeue knows what became of a job.
+# Memory and time are enforced without control groups, so that it works in a container. With "accounting", slurmdbd
+# keeps jobs in a MariaDB of its own in FOLDER, and sacct answers; without, only squeue knows what became of a job.
 set -euo pipefail
 
 folder=$(mkdir -p "$2" && cd "$2" && pwd)
@@ -90,6 +90,8 @@ END
 
 up() {
     [ "$(id -u)" = 0 ] || cannot "needs root"
+    # A node that was killed has left its link, and no daemon behind it.
+    if [ -L "$installed" ] && ! pgrep -x slurmctld >/dev/null; then rm "$installed"; fi
     [ ! -e "$installed" ] || cannot "$installed exists: this machine is in a cluster, or another node is up"
     install_packages slurmctld slurmd slurm-client munge ${1:+slurmdbd mariadb-server}
     local host=$(hostname -s) port=$((200 + RANDOM % 300))
