@@ -13,6 +13,8 @@ Line = tuple[str | Path, ...]
 STEPS = ("V", "VUT", "UT", "UTTF", "TFT", "T", "BEAM")
 # Rows of this step are trained on: all of its numbers float, and it needs no table.
 TRAINED = "VUT"
+# Kept of each step, as in a default run: 300,000 of 2,000 events.
+ROWS_OF_AN_EVENT = 150
 FIELD = "field.npz"
 SAMPLE = "sample"
 _SET = "params/2026-run3-like-2-r004"
@@ -34,7 +36,7 @@ def stages(version: Version, events: int) -> dict[str, list[Line]]:
         "generate": [("generate", "particles.parquet", *detector[:2], "--events", str(events), *_SEED)],
         "states": [(*simulate, "--states", "states.parquet")],
         "hits_and_fates": [(*simulate, "--hits", "hits.parquet", "--fates", "fates.parquet")],
-        "datasets": list(_datasets(version, with_field)),
+        "datasets": list(_datasets(version, with_field, ROWS_OF_AN_EVENT * events)),
         "candidates": [("candidates", "hits.parquet", "candidates.parquet", *with_field, *_POLARITY)],
         "full_fit": [("fit-full", "candidates.parquet", "full.parquet", *with_field)],
         "fit": [("fit", version.root / _SET, "candidates.parquet", "fitted.parquet")],
@@ -51,28 +53,30 @@ def _detector(version: Version) -> Line:
     return "--geometry", folder / "run3.yaml", "--alignment", folder / "alignment_nominal.yaml"
 
 
-def _in_one(version: Version, with_field: Line) -> Iterator[Line]:
+def _in_one(version: Version, with_field: Line, rows: int) -> Iterator[Line]:
     """Particles and states of all samples at once, to the rows of all steps."""
     samples = ("--particles", "particles.parquet", "--states", "states.parquet")
-    yield ("datasets", "datasets", *samples, *with_field)
+    yield ("datasets", "datasets", *samples, *with_field, "--max-rows", str(rows))
 
 
-def _in_chunks(version: Version, with_field: Line) -> Iterator[Line]:
+def _in_chunks(version: Version, with_field: Line, rows: int) -> Iterator[Line]:
     """Draw which rows are kept, make them chunk by chunk, and gather them by step."""
     read: Line = ("particles.parquet", "states.parquet")
-    yield ("draw", *read, f"draws/{SAMPLE}.npz", *_detector(version))
-    yield ("thresholds", "draws", "thresholds.json", "--samples", SAMPLE)
+    kept: Line = ("--max-rows", str(rows))
+    yield ("draw", *read, f"draws/{SAMPLE}.npz", *_detector(version), *kept)
+    yield ("thresholds", "draws", "thresholds.json", "--samples", SAMPLE, *kept)
     yield ("datasets", *read, f"rows/{SAMPLE}", "--thresholds", "thresholds.json", *with_field)
     for step in STEPS:
         yield ("gather-dataset", step, "rows", f"datasets/{step}.parquet", "--samples", SAMPLE)
 
 
 # The first of these commands that a version has says how it makes datasets.
-_DATASETS: dict[str, Callable[[Version, Line], Iterator[Line]]] = {
+_DATASETS: dict[str, Callable[[Version, Line, int], Iterator[Line]]] = {
     "gather-dataset": _in_chunks,
     "datasets": _in_one,
 }
 
 
-def _datasets(version: Version, with_field: Line) -> Iterator[Line]:
-    return next(lines for name, lines in _DATASETS.items() if version.knows(name))(version, with_field)
+def _datasets(version: Version, with_field: Line, rows: int) -> Iterator[Line]:
+    lines = next(lines for name, lines in _DATASETS.items() if version.knows(name))
+    return lines(version, with_field, rows)

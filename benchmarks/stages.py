@@ -41,7 +41,7 @@ UNITS = {
 }
 # Of the larger sample, so many times fewer are in the smaller one.
 _SMALLER = 8
-_TRAINED_ROWS = (10_000, 50_000)
+_TRAINED_ROWS = (100_000, 400_000)
 
 Costs = dict[str, list[float]]
 

@@ -147,7 +147,8 @@ class Walk {
 
   /// Whether the wall of a tube is on the way to a plane; crossings are found along the tangent.
   static bool crosses(const Tube& tube, const Plane& goal, const State<double>& state, double& z) {
-    if (state.z > tube.z_max || std::hypot(state.x, state.y) > 0.999 * tube.radius) return false;
+    if (state.z > tube.z_max || std::abs(state.x) > tube.radius || std::abs(state.y) > tube.radius) return false;
+    if (std::hypot(state.x, state.y) > 0.999 * tube.radius) return false;
     const double slope2 = state.tx * state.tx + state.ty * state.ty;
     if (slope2 == 0.0) return false;
     // (x + tx s)^2 + (y + ty s)^2 = radius^2

@@ -72,7 +72,8 @@ def simulate(
         bar = stack.enter_context(tqdm(desc="transport", unit=" events", disable=None))
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
             if states_alone:
-                particles = {name: values[select_particles(particles)] for name, values in particles.items()}
+                chosen = select_particles(particles)
+                particles = {name: values[chosen] for name, values in particles.items()}
             states = track_through(
                 field, polarity, geometry, particles, seed=seed, long_only=states_alone, threads=threads
             )
