@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parkf.errors import ParkfError
-from parkf.training.minimise import SAMPLE, Fits, Floating
+from parkf.training.minimise import LARGEST_EDM, SAMPLE, Fits, Floating, _InvalidError, _newton
 from parkf.training.rows import GROUPS, KEPT, StoredRows
 
 
@@ -75,3 +75,23 @@ def test_no_minimum(fits):
 def test_limits_hold(fits):
     result = _fit(fits(np.full(100, -1.0)), _mean(1.0), start=(0.5,), limits=(0.1, None))
     assert result.values[0] == pytest.approx(0.1, abs=1e-3)
+
+
+def test_a_step_beyond_where_there_is_a_density_is_shortened(tmp_path):
+    """Rows of w − log w, whose minimum is one, from a place whose curvature is said to be a tenth."""
+
+    class Problem:
+        limits = np.array([[-np.inf, np.inf]])
+
+        def evaluate(self, block, w):
+            with np.errstate(invalid="ignore"):
+                return float(np.sum(w[0] - np.log(w[0] * np.ones(4)))), [np.full(4, 1 - 1 / w[0])]
+
+    rows = StoredRows(tmp_path / "rows")
+    rows.append(dict.fromkeys(KEPT, np.zeros(4)))
+    w, nll, edm, *_ = _newton(Problem(), np.array([[0.4]]), np.array([4.0]), rows)
+    assert w[0] == pytest.approx(1, abs=0.01)
+    assert nll == pytest.approx(4, abs=1e-3)
+    assert edm < LARGEST_EDM
+    with pytest.raises(_InvalidError, match="not finite"):
+        _newton(Problem(), np.array([[0.4]]), np.array([-1.0]), rows)

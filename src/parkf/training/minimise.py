@@ -298,6 +298,12 @@ def _newton(
             group = block["group"].astype(np.int64)
             for i, derivative in enumerate(derivatives):
                 scores[:, i] += np.bincount(group, derivative, GROUPS)
+        if not np.isfinite(nll):
+            # Some row has no density here: the last step was too long.
+            if before is None:
+                raise _InvalidError("the likelihood of all rows is not finite at the minimum of a sample")
+            w = 0.5 * (before[0] + w)
+            continue
         gradient = scores.sum(axis=0)
         if before is not None:
             hessian = _updated(hessian, w - before[0], gradient - before[1])
