@@ -206,17 +206,19 @@ def chain(root: Path, events: int) -> Iterator[tuple[str, dict[str, float]]]:
 
 
 def repeat_rows(source: Path, target: Path, count: int) -> None:
-    """Write so many rows of a step dataset, the same ones again and again as of other events, set by set."""
+    """Write so many rows of a step dataset, drawn again and again as of other events, set by set."""
     with STEP_DATA.open(source) as file:
         table = file.read().sort_by("set")
     sets, of_set = np.unique(table["set"].to_numpy(), return_counts=True)
     ends = np.round(np.cumsum(of_set) / len(table) * count).astype(np.int64)
     place, written = table.schema.get_field_index("event"), 0
+    # Not in turns: of rows with a period, every n-th would be a few.
+    random = np.random.Generator(np.random.Philox(key=[1, count]))
     with STEP_DATA.writer(target) as writer:
         for number, end in zip(sets, ends, strict=True):
             own = table.filter(pa.array(table["set"].to_numpy() == number))
             while written < end:
-                rows = own.take(pa.array(np.arange(min(ROWS_AT_ONCE, end - written)) % len(own)))
+                rows = own.take(pa.array(random.integers(0, len(own), min(ROWS_AT_ONCE, end - written))))
                 event = pa.array(np.arange(written, written + len(rows)), pa.int32())
                 writer.write_table(rows.set_column(place, table.schema.field(place), event))
                 written += len(rows)
