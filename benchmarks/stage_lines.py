@@ -15,6 +15,7 @@ STEPS = ("V", "VUT", "UT", "UTTF", "TFT", "T", "BEAM")
 TRAINED = "VUT"
 # Kept of each step, as in a default run: 300,000 of 2,000 events.
 ROWS_OF_AN_EVENT = 150
+FEWEST_ROWS = 1000  # that the commands take
 FIELD = "field.npz"
 SAMPLE = "sample"
 _SET = "params/2026-run3-like-2-r004"
@@ -36,7 +37,7 @@ def stages(version: Version, events: int) -> dict[str, list[Line]]:
         "generate": [("generate", "particles.parquet", *detector[:2], "--events", str(events), *_SEED)],
         "states": [(*simulate, "--states", "states.parquet")],
         "hits_and_fates": [(*simulate, "--hits", "hits.parquet", "--fates", "fates.parquet")],
-        "datasets": list(_datasets(version, with_field, ROWS_OF_AN_EVENT * events)),
+        "datasets": list(_datasets(version, with_field, max(FEWEST_ROWS, ROWS_OF_AN_EVENT * events))),
         "candidates": [("candidates", "hits.parquet", "candidates.parquet", *with_field, *_POLARITY)],
         "full_fit": [("fit-full", "candidates.parquet", "full.parquet", *with_field)],
         "fit": [("fit", version.root / _SET, "candidates.parquet", "fitted.parquet")],
