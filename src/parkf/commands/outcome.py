@@ -17,10 +17,10 @@ def stages(
     logs: Annotated[Path, typer.Argument(help="Folder with the logs of a run's jobs.")], output: Path
 ) -> None:
     """Add up time and memory of every stage."""
-    from parkf.files import write_json
+    from parkf.files import write_sealed
     from parkf.report.stages import collect_stages
 
-    write_json(output, collect_stages(logs))
+    write_sealed(output, collect_stages(logs))
 
 
 @app.command()

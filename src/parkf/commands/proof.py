@@ -20,7 +20,7 @@ def validate(
     signals: Annotated[str, typer.Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
 ) -> None:
     """Measure fitted candidates against the truth."""
-    from parkf.files import write_json
+    from parkf.files import write_sealed
     from parkf.kalman.fitted import common_set
     from parkf.validation.sample import Sample, load_sample
     from parkf.validation.truth import Files
@@ -57,7 +57,7 @@ def validate(
         for fit in fits.split()
         for sample in f"{samples} {misaligned} {signals}".split()
     )
-    write_json(output, measured)
+    write_sealed(output, measured)
 
 
 @app.command()
@@ -68,11 +68,11 @@ def throughput(
     threads: Threads = 1,
 ) -> None:
     """Time the fit of candidates in memory, on one thread and on several, in float32 and float64."""
-    from parkf.files import write_json
+    from parkf.files import write_sealed
     from parkf.validation.throughput import measure_throughput
 
     files = [Path(name) for name in candidates.split()]
-    write_json(output, measure_throughput(parameters, files, threads=threads))
+    write_sealed(output, measure_throughput(parameters, files, threads=threads))
 
 
 @app.command()
@@ -83,12 +83,12 @@ def measure(
     output: Path,
 ) -> None:
     """Measure resolution, pulls and χ² of one sample, to compare it with another."""
-    from parkf.files import write_json
+    from parkf.files import write_sealed
     from parkf.validation.measure import measure as run
     from parkf.validation.sample import load_sample
     from parkf.validation.truth import Files
 
-    write_json(output, run(load_sample([Files([particles], [candidates], [fitted])])))
+    write_sealed(output, run(load_sample([Files([particles], [candidates], [fitted])])))
 
 
 @app.command()
@@ -105,13 +105,13 @@ def characterise(
 ) -> None:
     """Describe a simulated sample in figures that compare with another's."""
     from parkf.detector.field import FieldMap
-    from parkf.files import write_json
+    from parkf.files import write_sealed
     from parkf.validation.likeness import Files
     from parkf.validation.likeness import characterise as run
 
     files = Files(hits, particles, matched, found)
     detector = aligned(geometry, alignment)
-    write_json(output, run(files, geometry=detector, field=FieldMap.load(field), polarity=polarity))
+    write_sealed(output, run(files, geometry=detector, field=FieldMap.load(field), polarity=polarity))
 
 
 @app.command()

@@ -53,7 +53,7 @@ def train_table(
     """Train the 240,000 numbers of the magnet table and measure them on independent rays."""
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import load_geometry
-    from parkf.files import write_json
+    from parkf.files import write_sealed
     from parkf.training.magnet_table.train import train_table as run
 
     print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
@@ -69,7 +69,7 @@ def train_table(
         threads=threads,
     )
     table.save(output)
-    write_json(accuracy, measured)
+    write_sealed(accuracy, measured)
 
 
 @app.command()
@@ -161,7 +161,7 @@ def accuracy(
 ) -> None:
     """Compare every step and the table of a run's set with Runge-Kutta, in momentum bins."""
     from parkf.detector.field import FieldMap
-    from parkf.files import read_json, write_json
+    from parkf.files import read_json, write_sealed
     from parkf.parameters.assembly import check_made_of
     from parkf.training.accuracy import measure_accuracy
     from parkf.training.accuracy_table import accuracy_table
@@ -175,5 +175,5 @@ def accuracy(
         fits, run / "datasets", table, table.with_name("accuracy.json"), FieldMap.load(run / "field.npz")
     )
     if output is not None:
-        write_json(output, {**measured, "set": blobs.fingerprints()})
+        write_sealed(output, {**measured, "set": blobs.fingerprints()})
     print(accuracy_table(measured, read_json(beside) if beside else None))
