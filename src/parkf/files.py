@@ -16,7 +16,8 @@ from typing import Any
 
 from parkf.errors import DamagedFileError, ParkfError
 
-_SEAL = "checksum"
+_SEAL, _KIND = "checksum", "sha256:"
+_UNFINISHED = ".tmp"
 
 
 @contextmanager
@@ -29,7 +30,7 @@ def replacing(path: Path) -> Iterator[Path]:
         The file to write. Its folder is made when missing.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_UNFINISHED, dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -41,6 +42,11 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether a file is one that :func:`replacing` has yielded: it stays where its writer was killed."""
+    return path.name.startswith(".") and path.name.endswith(_UNFINISHED)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -68,7 +74,8 @@ def read_json(path: Path) -> Any:
         content = json.loads(existing(path).read_text())
     except (ValueError, RecursionError) as error:
         raise DamagedFileError(path, "a JSON file", str(error)) from error
-    if isinstance(content, dict) and _SEAL in content:
+    # Others may have a key of that name, too.
+    if isinstance(content, dict) and str(content.get(_SEAL)).startswith(_KIND):
         found = content.pop(_SEAL)
         if found != _checksum(content):
             raise DamagedFileError(path, "a JSON file", "the content does not have the checksum that it says")
@@ -78,7 +85,7 @@ def read_json(path: Path) -> Any:
 def _checksum(content: Mapping[str, Any]) -> str:
     # Numbers survive being written and read; how the text is laid out does not matter.
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"{_KIND}{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def existing(path: Path) -> Path:

@@ -23,6 +23,17 @@ def stages(
     write_sealed(output, collect_stages(logs))
 
 
+@app.command(context_settings={"ignore_unknown_options": True})
+def supervise(
+    folder: Annotated[Path, typer.Argument(help="results/<run>")],
+    command: Annotated[list[str], typer.Argument(help="Snakemake and its arguments, after --")],
+) -> None:
+    """Lead a run: one at a time in a folder, past what a killed one left behind."""
+    from parkf.running.supervise import supervise as run
+
+    raise typer.Exit(run(folder, command))
+
+
 @app.command()
 def report(
     results: Annotated[Path, typer.Argument(help="Folder of a run.")],
