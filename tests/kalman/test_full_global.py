@@ -19,7 +19,7 @@ def test_the_filter_is_at_the_optimum(tmp_path, geometry, field):
     names = ("x", "y", "tx", "ty", "qop")
     for i, name in enumerate(names):
         variance = getattr(near, name * 2)
-        # A filter is linear about its reference, the optimum is not: today 1.2 % of the error, 0.3 % of variances.
+        # A filter is linear about its reference, the optimum is not: 1.2 % of errors, 0.3 % of variances.
         shift = (getattr(near, name) - state[:, i]) / np.sqrt(variance)
         assert np.abs(shift).max() < 0.03, (name, shift)
         assert variance == pytest.approx(covariance[:, i, i], rel=0.01), name
