@@ -256,7 +256,7 @@ def main() -> None:
     """Print both tables, and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--json", type=Path, help="write the figures here")
-    parser.add_argument("--events", type=int, default=250, help="at 1 times; a default run validates with as many")
+    parser.add_argument("--events", type=int, default=250, help="at 1 times; as a default run validates with")
     parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000, 10_000_000], help="of one step")
     parser.add_argument("--only", choices=["memory", "efficiency"])
     asked = parser.parse_args()

@@ -7,6 +7,8 @@ LIKENESS = RUN.likeness(Path.cwd())
 if "likeness" in config and LIKENESS is None:
     logger.warning(f"{config['likeness']['hits']} or tracks: no such file; report/likeness.html is left out")
 LIKE = {"embedded": f"validation_{LIKENESS}", "lhcb": f"lhcb_{LIKENESS}"}
+# Gates hold figures of LHCb's own hits where a run has them.
+LHCB_FIGURES = [f"{RESULTS}/lhcb.json"] if LIKENESS else []
 LIKENESS_FITS = [name for name in ("parkf", "full") if name in RUN["fits"]["of"]]
 
 
@@ -93,12 +95,13 @@ rule likeness:
         measured=[f"{RESULTS}/likeness/{fit}-{sample}.json" for fit in LIKENESS_FITS for sample in LIKE.values()],
     output:
         f"{RESULTS}/report/likeness.html",
+        f"{RESULTS}/lhcb.json",
     params:
         code=code("parkf/report"),
     log:
         f"{RESULTS}/logs/likeness.log",
     shell:
-        "parkf likeness {input.characterised} {output} --measured '"
+        "parkf likeness {input.characterised} {output[0]} --figures {output[1]} --measured '"
         + " ".join(
             f"{fit}={{input.measured[{2 * number}]}},{{input.measured[{2 * number + 1}]}}"
             for number, fit in enumerate(LIKENESS_FITS)

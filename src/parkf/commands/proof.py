@@ -84,11 +84,13 @@ def measure(
 ) -> None:
     """Measure resolution, pulls and χ² of one sample, to compare it with another."""
     from parkf.files import write_sealed
+    from parkf.kalman.fitted import common_set
     from parkf.validation.measure import measure as run
     from parkf.validation.sample import load_sample
     from parkf.validation.truth import Files
 
-    write_sealed(output, run(load_sample([Files([particles], [candidates], [fitted])])))
+    measured = run(load_sample([Files([particles], [candidates], [fitted])]))
+    write_sealed(output, measured | {"set": common_set([fitted])})
 
 
 @app.command()
@@ -123,8 +125,12 @@ def likeness(
         str,
         typer.Option(help="<fit>=<embedded>,<other> by `measure`, separated by blanks; may be empty."),
     ] = "",
+    figures: Annotated[
+        Path | None, typer.Option(help="File for the other's figures of all fits, which gates read.")
+    ] = None,
 ) -> None:
     """Write the page that lays the embedded simulation beside another."""
+    from parkf.files import read_json, write_sealed
     from parkf.report.likeness import write_likeness
 
     pairs = {}
@@ -133,3 +139,8 @@ def likeness(
         one, _, two = files.partition(",")
         pairs[name] = (Path(one), Path(two))
     write_likeness(embedded, other, pairs, output)
+    if figures is not None:
+        fits = {name: read_json(theirs) for name, (_, theirs) in pairs.items()}
+        # The full fit knows no set; the others were fitted with one and the same.
+        sets = [fit.pop("set") for fit in fits.values()]
+        write_sealed(figures, {"set": next((one for one in sets if one), None), "fits": fits})
