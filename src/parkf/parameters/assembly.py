@@ -25,13 +25,16 @@ from parkf.parameters.manifest import (
     Manifest,
     Validity,
 )
-from parkf.parameters.parameter_set import ParameterSet, load, with_blobs
+from parkf.parameters.parameter_set import ParameterSet, load, sha256_of, with_blobs
 from parkf.steps import FORMS, Forms
-from parkf.training.magnet_table import load_table
+from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.result import FitResult, load_results
 from parkf.training.widening import widening
 
 F64 = NDArray[np.float64]
+
+# What the manifest's inputs call the table that was closed on the fit.
+CLOSED_TABLE = "closed table"
 
 
 def assemble(
@@ -45,6 +48,8 @@ def assemble(
     configuration: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
     validity: Validity | None = None,
+    closed: Path | None = None,
+    seeds: Mapping[str, int] | None = None,
 ) -> ParameterSet:
     """Put a parameter set together.
 
@@ -53,7 +58,7 @@ def assemble(
     fits : Path
         Folder with ``<step>.json`` of every step.
     table : Path
-        The magnet table.
+        The magnet table that the steps were fitted with.
     geometry, alignment : Path
         Where the layers are, how well the VELO measures, and where the beam is.
     field : Path
@@ -67,6 +72,10 @@ def assemble(
         Further fingerprints for the manifest.
     validity : Validity, optional
         Data that the set is for; all data by default.
+    closed : Path, optional
+        The table closed with these fits, to be the set's; `table` itself by default.
+    seeds : mapping of str to int, optional
+        Further seeds for the manifest.
 
     Raises
     ------
@@ -95,6 +104,8 @@ def assemble(
         for j, error in enumerate(one.errors)
     }
     values = constant.astype(np.float32)
+    if closed is not None:
+        magnet = _closed(closed, values, magnet)
     manifest = Manifest(
         format_version=FORMAT_VERSION,
         minimum_reader=MINIMUM_READER,
@@ -117,11 +128,12 @@ def assemble(
             "alignment": sha256(alignment),
             "field": sha256(field),
             "table": sha256(table),
+            **({} if closed is None else {CLOSED_TABLE: sha256(closed)}),
             **{f"dataset {name}": result.dataset for name, result in results.items()},
             **{f"start {name}": result.start for name, result in results.items() if result.start},
             **(inputs or {}),
         },
-        seeds={"run": seed},
+        seeds={"run": seed, **(seeds or {})},
         configuration=said,
         steps=layout.steps,
         fits=[summary for result in results.values() for summary in _summaries(result)],
@@ -131,6 +143,13 @@ def assemble(
         created=None,
     )
     return with_blobs(manifest, values, magnet.coefficients)
+
+
+def _closed(path: Path, constant: NDArray[np.float32], table: MagnetTable) -> MagnetTable:
+    magnet = load_table(path)
+    if magnet.closed_with != sha256_of(constant) or not np.array_equal(magnet.header, table.header):
+        raise ParkfError(f"{path}: closed with other fits, noise or table than these; close the table again")
+    return magnet
 
 
 def widenings(forms: Forms, configuration: Mapping[str, str] | None) -> dict[str, F64]:

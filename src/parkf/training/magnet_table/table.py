@@ -24,10 +24,13 @@ class MagnetTable:
         Block UTT_META of the constant blob.
     coefficients : (60, 50, 80) float32
         The global blob.
+    closed_with : str
+        SHA-256 of the constant blob that it was closed with (:mod:`parkf.closure`); empty where rays alone made it.
     """
 
     header: NDArray[np.float32]
     coefficients: NDArray[np.float32]
+    closed_with: str = ""
 
     @property
     def form(self) -> TableForm:
@@ -65,7 +68,8 @@ class MagnetTable:
     def save(self, path: Path) -> None:
         """Write as .npy arrays in one .npz; equal tables give equal bytes."""
         with replacing(path) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, header=self.header, coefficients=self.coefficients)
+            closed = {"closed_with": np.array(self.closed_with)} if self.closed_with else {}
+            np.savez(stream, header=self.header, coefficients=self.coefficients, **closed)
 
 
 def load_table(path: Path) -> MagnetTable:
@@ -80,6 +84,7 @@ def load_table(path: Path) -> MagnetTable:
     try:
         with np.load(existing(path), allow_pickle=False) as file:
             arrays = {name: file[name] for name in ("header", "coefficients")}
+            closed_with = str(file["closed_with"]) if "closed_with" in file else ""
     except (ValueError, KeyError, OSError, EOFError) as error:
         raise ParkfError(f"{path}: not a magnet table: {error}; train it again") from error
     for name, shape in (("header", (len(HEADER),)), ("coefficients", TABLE_SHAPE)):
@@ -89,4 +94,4 @@ def load_table(path: Path) -> MagnetTable:
                 f"{path}: {name} has shape {array.shape} of {array.dtype}, expected {shape} of finite float32"
             )
     Header.of(arrays["header"])
-    return MagnetTable(**arrays)
+    return MagnetTable(**arrays, closed_with=closed_with)
