@@ -24,6 +24,7 @@ rule report:
         f"{RESULTS}/throughput.json",
         rules.assemble.output,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
+        closure=CLOSED["closure.json"] if CLOSURE else [],
     output:
         f"{RESULTS}/report/index.html",
     params:

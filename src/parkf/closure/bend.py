@@ -15,9 +15,9 @@ F64 = NDArray[np.float64]
 
 # Highest order in X and Y together. All orders are there, odd ones too: a detector need not be symmetric.
 ORDER = 6
-# What is believed before tracks speak: the bend changes by nothing, give or take this share of it, anywhere on the
-# grid and at any momentum, as if so many tracks had said so. Where there are no tracks it keeps polynomials from
-# growing, pass after pass.
+# What is believed before tracks speak: the bend changes by nothing, give or take this share of it, anywhere
+# on the grid and at any momentum, as if so many tracks had said so. Where there are no tracks it keeps
+# polynomials from growing, pass after pass.
 BELIEF, BELIEVERS = 0.01, 20_000
 
 
@@ -66,7 +66,7 @@ class ChangeFit:
         self._normal, self._right = np.zeros((count, count)), np.zeros(count)
 
     def basis(self, states: F64, qop: F64, bend: F64) -> F64:
-        """What each coefficient changes the bend by, relatively, (n, terms·degree).
+        """Give what each coefficient changes the bend by, relatively, (n, terms·degree).
 
         Parameters
         ----------

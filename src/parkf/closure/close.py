@@ -169,7 +169,7 @@ class _Closure:
         self._p = 1 / np.abs(self.true_qop)
         bias = Widths()
         bias.add(self._p, full / self.true_qop - 1)
-        # The full fit has the same hits, and so the same errors; what it is off in the mean is not to be learnt.
+        # The full fit has the same hits, and so the same errors; what it is off in the mean is not learnt.
         self._reference = full / (1 + bias.core(self._p)[0])
         self.response, self.loss = self._begin()
         self._fitted = np.zeros(0)
@@ -182,7 +182,7 @@ class _Closure:
         return response, np.nanmedian(tracks.loss, axis=0)
 
     def _bend(self, rows: slice | NDArray[np.int64]) -> tuple[F64, F64]:
-        """Return h after the loss before the bend, and what the table adds to tx, of the reference's tracks."""
+        """Return h after the loss before the bend, and what the table adds to tx, for the reference's q/p."""
         polarity = self._polarity[rows]
         h = polarity * self._hop.local_qop(self._numbers, self._reference[rows])
         return h, _bend(self.table, self._state[rows], h)
@@ -241,7 +241,7 @@ def belief_states(header: Header) -> tuple[F64, F64]:
 
 
 def _bend(table: MagnetTable, states: F64, h: F64) -> F64:
-    """What a table adds to tx, or to what it sums in its place, (n,)."""
+    """Give what a table adds to tx, or to what it sums in its place, (n,)."""
     ends = table.extrapolate(states, h, np.ones(len(h)))
     gained: F64 = (summed_slopes(table.form, ends) - summed_slopes(table.form, states))[:, 0]
     return gained

@@ -31,7 +31,8 @@ def bias_cells(slopes: F64, p: F64, difference: F64) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        {eta_min, eta_max, phi_min, phi_max, p_min, p_max (GeV), bias, bias_error, n}, of cells with enough tracks.
+        {eta_min, eta_max, phi_min, phi_max, p_min, p_max (GeV), bias, bias_error, n}, of cells with enough
+        tracks.
     """
     return list(_cells(slopes, p, difference))
 

@@ -28,11 +28,11 @@ class Response:
     p : (bins,) float64
         Middles of the momentum bins, MeV.
     share : (bins, 12) float64
-        By how much the table's tx at z_out has to grow, for a hit in each layer that is a mm farther out than the
-        forms have it, so that q/p stays: rad/mm.
+        By how much the table's tx at z_out has to grow, for a hit in each layer that is a mm farther out than
+        the forms have it, so that q/p stays: rad/mm.
     gain : (bins,) float64
-        By how much q/p falls, relatively, when the table's bend of tx is relatively larger by one: near one where the
-        fit measures the bend by the slope behind it alone.
+        By how much q/p falls, relatively, when the table's bend of tx is relatively larger by one: near one
+        where the fit measures the bend by the slope behind it alone.
     """
 
     p: F64
@@ -66,7 +66,8 @@ def measure_response(parameters: ParameterSet, tracks: Tracks, bend: F64, thread
     before = fit(parameters, candidates, precision="float64", threads=threads).qop
     moves = np.stack(
         [
-            (fit(parameters, _moved(candidates, layer), precision="float64", threads=threads).qop - before) / SHIFT
+            (fit(parameters, _moved(candidates, layer), precision="float64", threads=threads).qop - before)
+            / SHIFT
             for layer in range(candidates.scifi[0].shape[1])
         ],
         axis=1,

@@ -25,8 +25,8 @@ from parkf.transport import track_through
 # Particles of an event, and events that are simulated at a time.
 PER_EVENT, EVENTS = 100, 100
 MOMENTA = (1400.0, 120e3)  # MeV; log p is even between them
-# Slopes are flat to a little past the grid's edges, since soft tracks move before they reach it, and for the rest of
-# the tracks pseudorapidity is, as in collisions.
+# Slopes are flat to a little past the grid's edges, since soft tracks move before they reach it, and for the
+# rest of the tracks pseudorapidity is, as in collisions.
 SLOPES, FLAT_SHARE, ETA = (0.32, 0.27), 0.7, (1.9, 5.1)
 # Share, PDG id and mass in MeV of the charged particles of pp collisions that live long enough.
 SPECIES = ((0.80, 211, 139.57039), (0.13, 321, 493.677), (0.07, 2212, 938.27209))
@@ -64,7 +64,10 @@ def simulate_sample(
     magnet, windows = fit_magnet_model(field, geometry), Windows()
     events = -(-tracks // PER_EVENT)
     count = 0
-    with CLOSURE_TRACKS.writer(path) as writer, tqdm(desc="closure tracks", unit=" tracks", disable=None) as bar:
+    with (
+        CLOSURE_TRACKS.writer(path) as writer,
+        tqdm(desc="closure tracks", unit=" tracks", disable=None) as bar,
+    ):
         for first in range(0, events, EVENTS):
             particles = _shoot(range(first, min(first + EVENTS, events)), seed, geometry.beam)
             states = track_through(
@@ -174,7 +177,7 @@ def _shoot(events: range, seed: int, beam: Beam) -> dict[str, NDArray]:
 def _truth(
     columns: dict[str, NDArray], states: dict[str, NDArray], particles: dict[str, NDArray]
 ) -> dict[str, NDArray]:
-    """True state at z_in, q/p, and momentum lost up to the SciFi layers, of each candidate."""
+    """Give true state at z_in, q/p, and momentum lost up to the SciFi layers, of each candidate."""
     key, known = particle_key(columns), particle_key(particles)
     row = np.searchsorted(known, key)
     p = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)[row]
@@ -206,5 +209,3 @@ def _numbers(column: pa.Array) -> NDArray:
     if isinstance(column, pa.FixedSizeListArray):
         return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
     return column.to_numpy(zero_copy_only=False)
-
-

@@ -27,8 +27,8 @@ class Carried:
     reached : (n,) bool
         Rays that cross the last layer's sensitive area.
     missed : (n, 12) float64
-        By layer, how much farther out along the measured direction Runge–Kutta is than the forms, mm; NaN where a ray
-        is not `reached`.
+        By layer, how much farther out along the measured direction Runge–Kutta is than the forms, mm; NaN
+        where a ray is not `reached`.
     """
 
     reached: NDArray[np.bool_]
@@ -69,7 +69,13 @@ def carry_on(
         p = 1 / here + before - loss[layer]
         exact[:, 4] = np.sign(rays.qop) / p
         there = propagate(
-            field, +1, np.where(reached[:, None], exact, 0.0), z, tuple(plane), tolerance=TEST_TOLERANCE, threads=threads
+            field,
+            +1,
+            np.where(reached[:, None], exact, 0.0),
+            z,
+            tuple(plane),
+            tolerance=TEST_TOLERANCE,
+            threads=threads,
         )
         reached &= there.ok
         exact, z = there.states.copy(), np.where(reached, there.z, geometry.z_out)
@@ -82,7 +88,7 @@ def carry_on(
 
 
 def wanted_slope(carried: Carried, rays: Rays, response: Response) -> F64:
-    """By how much the table's tx has to be larger, (n,) rad, so that the fit of what `carried` misses keeps q/p."""
+    """Give by how much tx has to be larger, (n,) rad, so that what `carried` misses leaves q/p alone."""
     return np.asarray((response.shares_at(1 / np.abs(rays.qop)) * carried.missed).sum(axis=1))
 
 

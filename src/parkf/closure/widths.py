@@ -1,4 +1,4 @@
-"""Widths and centres of the core of relative differences, by momentum: robust, in memory that does not grow."""
+"""Centres and widths of the core of relative differences by momentum, from histograms."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -25,7 +25,8 @@ class MagnetTable:
     coefficients : (60, 50, 80) float32
         The global blob.
     closed_with : str
-        SHA-256 of the constant blob that it was closed with (:mod:`parkf.closure`); empty where rays alone made it.
+        SHA-256 of the constant blob that it was closed with (:mod:`parkf.closure`); empty where rays alone
+        made it.
     """
 
     header: NDArray[np.float32]
@@ -68,8 +69,10 @@ class MagnetTable:
     def save(self, path: Path) -> None:
         """Write as .npy arrays in one .npz; equal tables give equal bytes."""
         with replacing(path) as temporary, temporary.open("wb") as stream:
-            closed = {"closed_with": np.array(self.closed_with)} if self.closed_with else {}
-            np.savez(stream, header=self.header, coefficients=self.coefficients, **closed)
+            arrays: dict[str, NDArray] = {"header": self.header, "coefficients": self.coefficients}
+            if self.closed_with:
+                arrays["closed_with"] = np.array(self.closed_with)
+            np.savez(stream, allow_pickle=False, **arrays)
 
 
 def load_table(path: Path) -> MagnetTable:
