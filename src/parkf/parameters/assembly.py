@@ -27,6 +27,7 @@ from parkf.parameters.manifest import (
 )
 from parkf.parameters.parameter_set import ParameterSet, load, sha256_of, with_blobs
 from parkf.steps import FORMS, Forms
+from parkf.steps.scifi import GAPS
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.result import FitResult, load_results
 from parkf.training.widening import widening
@@ -93,12 +94,12 @@ def assemble(
     constant = np.full(layout.constant_count, np.nan)
     grown = widenings(forms, said)
     for name, result in results.items():
-        _put(layout, constant, name, np.array([s.values for s in result.sets]) * grown[name])
+        _put(layout, constant, name, np.array([s.values for s in result.sets]), grown[name])
     _put(layout, constant, "UTT_META", magnet.header[None].astype(np.float64))
     _put(layout, constant, "TLayer", scifi_layers(detector))
     _put(layout, constant, "UTLayer", detector.planes()[list(UT_PLANES), :1].T)
     errors = {
-        (name, i, j): None if error is None else error * grown[name][j]
+        (name, i, j): None if error is None else error * grown[name][i, j]
         for name, result in results.items()
         for i, one in enumerate(result.sets)
         for j, error in enumerate(one.errors)
@@ -153,9 +154,18 @@ def _closed(path: Path, constant: NDArray[np.float32], table: MagnetTable) -> Ma
 
 
 def widenings(forms: Forms, configuration: Mapping[str, str] | None) -> dict[str, F64]:
-    """Give what the parameters (m,) of each step's fit are multiplied with in a set of this configuration."""
+    """Give what the parameters (sets, m) of each step are multiplied with in a set of this configuration.
+
+    The step to the first SciFi layer has no noise in its formulas: the first gap behind it has that, too.
+    """
     scales = noise_scale(configuration)
-    return {name: widening(step, scales.get(name, 1.0)) for name, step in forms.steps.items()}
+    grown = {
+        name: np.tile(widening(step, scales.get(name, 1.0)), (len(step.sets), 1))
+        for name, step in forms.steps.items()
+    }
+    gaps = forms.steps["T"]
+    grown["T"][: len(gaps.sets) // GAPS] *= widening(gaps, scales.get("TFT", 1.0))
+    return grown
 
 
 def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
@@ -201,10 +211,10 @@ def scifi_layers(geometry: Geometry) -> F64:
     return np.stack([planes[:, 0], 1 / planes[:, 2], slopes, errors**2])
 
 
-def _put(layout: Layout, constant: F64, name: str, values: F64) -> None:
+def _put(layout: Layout, constant: F64, name: str, values: F64, factor: F64 | float = 1.0) -> None:
     if values.shape != layout.block(name).shape:
         raise ParkfError(f"block {name}: {values.shape} numbers, expected {layout.block(name).shape}")
-    constant[layout.block_slice(name)] = values.ravel()
+    constant[layout.block_slice(name)] = (values * factor).ravel()
 
 
 def _summaries(result: FitResult) -> list[FitSummary]:
