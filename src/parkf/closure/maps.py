@@ -12,7 +12,7 @@ F64 = NDArray[np.float64]
 ETA = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 PHI_CELLS = 16
 MOMENTA = (1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
-FEWEST = 50
+FEWEST = 20
 _ROUNDS = 10
 
 

@@ -54,6 +54,7 @@ def _maps(cells: Sequence[Row]) -> str:
                     color=_shade(colour),
                     lw=0,
                 )
+            axes.set_facecolor("#e4e4e4")
             axes.set(title=f"{low:g}–{high:g} GeV", xlabel="φ", xlim=(-np.pi, np.pi), ylim=(2, 5))
             axes.set_xticks([-np.pi, 0, np.pi], labels=["−π", "0", "π"])
             axes.grid(visible=False)
