@@ -166,7 +166,6 @@ rule close:
     output:
         list(CLOSED.values()),
     params:
-        fits=f"{RESULTS}/fits",
         rays=CLOSURE["rays"] if CLOSURE else 0,
         passes=CLOSURE["passes"] if CLOSURE else 0,
         seed=RUN["seed"],
@@ -178,7 +177,7 @@ rule close:
     log:
         f"{RESULTS}/logs/close.log",
     shell:
-        "parkf close {output} {input.tracks} --fits {params.fits} --table {input.table}"
+        "parkf close {output} {input.tracks} --fits $(dirname {input.fits[0]}) --table {input.table}"
         " --table-accuracy {input.accuracy} --geometry {input.detector[0]} --alignment {input.detector[1]}"
         " --field {input.field} --rays {params.rays} --passes {params.passes} --seed {params.seed}"
         " --configuration {params.configuration:q} --threads {threads} 2> {log}"
@@ -197,20 +196,19 @@ rule assemble:
         table=f"{RESULTS}/set/global.f32",
         manifest=f"{RESULTS}/set/manifest.json",
     params:
-        folder=f"{RESULTS}/set",
-        fits=f"{RESULTS}/fits",
-        closure=f"--closure {RESULTS}/closure" if CLOSURE else "",
         seed=RUN["seed"],
+        closure=lambda w, input: f"--closure $(dirname {input.closed[0]})" if CLOSURE else "",
         seeds=json.dumps({sample: RUN.seed(sample) for sample in RUN.samples("closure")}),
         # For the manifest, so that the training can be repeated.
         configuration=json.dumps(RUN.training),
         validity=json.dumps(config.get("validity", {})),
-        inputs=lambda w, input: json.dumps({"field source": sha256(Path(input.source)), "code": TRAINED_BY}),
+        inputs=json.dumps({"field source": sha256(Path(RUN["field"]["source"])), "code": TRAINED_BY}),
         code=code("parkf/layout", "parkf/parameters"),
     log:
         f"{RESULTS}/logs/assemble.log",
     shell:
-        "parkf assemble {params.folder} --fits {params.fits} --table {input.table} {params.closure}"
+        "parkf assemble $(dirname {output[0]}) --fits $(dirname {input.fits[0]}) --table {input.table}"
+        " {params.closure}"
         " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
         " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q}"
         " --validity {params.validity:q} --seeds {params.seeds:q} 2> {log}"
@@ -223,11 +221,11 @@ rule accuracy:
         datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
         table=TABLE,
-        table_accuracy=CLOSED["accuracy.json"] if CLOSURE else f"{RESULTS}/table/accuracy.json",
+        table_accuracy=f"{RESULTS}/table/accuracy.json",
+        closed=list(CLOSED.values()) if CLOSURE else [],
     output:
         f"{RESULTS}/accuracy.json",
     params:
-        folder=f"{RESULTS}/set",
         code=code("parkf/training"),
     resources:
         **needs(COSTS, "accuracy", sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)),
@@ -235,4 +233,4 @@ rule accuracy:
         f"{RESULTS}/logs/accuracy.log",
     shell:
         # The set's run has all the inputs.
-        "parkf accuracy {params.folder} --output {output} > {log} 2>&1"
+        "parkf accuracy $(dirname {input[0]}) --output {output} > {log} 2>&1"
