@@ -36,4 +36,4 @@ def test_cells_have_their_bias():
         expected = 2e-3 if cell["phi_min"] >= -1e-9 else -1e-3
         assert abs(cell["bias"] - expected) < 5 * cell["bias_error"]
     pulls = [(c["bias"] - (2e-3 if c["phi_min"] >= -1e-9 else -1e-3)) / c["bias_error"] for c in cells]
-    assert np.std(pulls) == pytest.approx(1, abs=0.2)
+    assert np.std(pulls) == pytest.approx(1, abs=0.15)
