@@ -63,4 +63,8 @@ def _core(values: F64) -> dict[str, Any]:
     width = (high - low) / 2
     for _ in range(_ROUNDS):
         centre = values[np.abs(values - centre) <= 2 * width].mean()
-    return {"bias": float(centre), "bias_error": float(_LESS_KNOWN * width / np.sqrt(len(values))), "n": len(values)}
+    return {
+        "bias": float(centre),
+        "bias_error": float(_LESS_KNOWN * width / np.sqrt(len(values))),
+        "n": len(values),
+    }
