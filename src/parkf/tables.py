@@ -256,6 +256,21 @@ CANDIDATES = Table(
     rows_in_group=1 << 13,
 )
 
+# What the parameters are closed with (parkf.closure): candidates by truth beside the full fit of their hits.
+CLOSURE_TRACKS = Table(
+    "closure-tracks",
+    1,
+    (
+        *CANDIDATES.columns,
+        *((f"{name}_in", pa.float64()) for name in _STATE),  # truth at z_in
+        *((name, pa.float64()) for name in ("true_tx", "true_ty", "true_qop")),  # at production
+        ("loss", pa.list_(pa.float32(), SCIFI_LAYERS)),  # momentum lost from there to each SciFi layer
+        ("full_qop", pa.float64()),
+        ("full_status", pa.int32()),
+    ),
+    rows_in_group=CANDIDATES.rows_in_group,
+)
+
 STEP_DATA = Table(
     "step-data",
     1,

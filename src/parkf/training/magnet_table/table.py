@@ -25,10 +25,14 @@ class MagnetTable:
         Block UTT_META of the constant blob.
     coefficients : (60, 50, 80) float32
         The global blob.
+    closed_with : str
+        SHA-256 of the constant blob that it was closed with (:mod:`parkf.closure`); empty where rays alone
+        made it.
     """
 
     header: NDArray[np.float32]
     coefficients: NDArray[np.float32]
+    closed_with: str = ""
 
     @property
     def form(self) -> TableForm:
@@ -66,7 +70,10 @@ class MagnetTable:
     def save(self, path: Path) -> None:
         """Write as .npy arrays in one .npz; equal tables give equal bytes."""
         with replacing(path) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, header=self.header, coefficients=self.coefficients)
+            arrays: dict[str, NDArray] = {"header": self.header, "coefficients": self.coefficients}
+            if self.closed_with:
+                arrays["closed_with"] = np.array(self.closed_with)
+            np.savez(stream, allow_pickle=False, **arrays)
 
 
 def load_table(path: Path) -> MagnetTable:
@@ -78,7 +85,8 @@ def load_table(path: Path) -> MagnetTable:
         When the file is missing, no .npz, an array is missing, misshapen or not finite, or the header is of
         no known forms.
     """
-    arrays = load_arrays(path, ("header", "coefficients"))
+    arrays = load_arrays(path, ("header", "coefficients"), ("closed_with",))
+    closed_with = str(arrays.pop("closed_with", ""))
     for name, shape in (("header", (len(HEADER),)), ("coefficients", TABLE_SHAPE)):
         array = arrays[name]
         if array.shape != shape or array.dtype != np.float32 or not np.isfinite(array).all():
@@ -86,4 +94,4 @@ def load_table(path: Path) -> MagnetTable:
                 f"{path}: {name} has shape {array.shape} of {array.dtype}, expected {shape} of finite float32"
             )
     Header.of(arrays["header"])
-    return MagnetTable(**arrays)
+    return MagnetTable(**arrays, closed_with=closed_with)
