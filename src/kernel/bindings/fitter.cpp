@@ -14,6 +14,7 @@
 #include "bindings/result_memory.hpp"
 #include "fit/forms.hpp"
 #include "fit/interval_layout.hpp"
+#include "fit/robust_layout.hpp"
 #include "numbers/instruction_sets.hpp"
 #include "threads/parallel.hpp"
 
@@ -34,6 +35,7 @@ namespace {
 const Forms* const all_forms[] = {&improved::forms, &production::forms};
 constexpr std::size_t table_numbers = 60 * 50 * 80, header_numbers = 19;
 constexpr std::size_t shortest_block = 8 * stride_unit;  // tracks, of a thread: 12 microseconds
+constexpr long robust_piece = 256 * stride_unit;  // tracks that are still in the caches when they are fitted again
 
 template <class S, std::size_t N>
 using In = nb::ndarray<const S, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
@@ -110,13 +112,14 @@ void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&
                    ", " + std::to_string(slots) + ")");
 }
 
-/// Run over a batch: fits, or fits at every plane; (number_rows, n) and (integer_rows, n).
+/// Run over a batch: fits, or fits at every plane; (number_rows, n) and (integer_rows, n). What `again` says comes
+/// after, if anything.
 template <class S>
 nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
-              bool smoother, FitRange<S> Build::* range, bool planes, std::size_t number_rows,
-              std::size_t integer_rows) {
+              bool smoother, FitRange<S> Build::* range, FitRange<S> Build::* again, bool planes,
+              std::size_t number_rows, std::size_t integer_rows) {
   const Forms& forms = forms_named(forms_name);
   const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
   expect(constant.shape(0) == constant_count,
@@ -149,7 +152,16 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   {
     nb::gil_scoped_release released;
     parkf::for_blocks(count, shortest_block, threads, [&](std::size_t begin, std::size_t end) {
-      (chosen->*range)(batch, static_cast<long>(begin), static_cast<long>(end));
+      const long last = static_cast<long>(end);
+      if (again == nullptr) {
+        (chosen->*range)(batch, static_cast<long>(begin), last);
+        return;
+      }
+      for (long i = static_cast<long>(begin); i < last; i += robust_piece) {
+        const long piece_end = std::min(i + robust_piece, last);
+        (chosen->*range)(batch, i, piece_end);
+        (chosen->*again)(batch, i, piece_end);
+      }
     });
   }
   const auto step = static_cast<int64_t>(stride);
@@ -160,12 +172,21 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
 template <class S>
 nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
-              const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads, bool smoother) {
-  FitRange<S> Build::* range;
+              const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads, bool smoother,
+              bool robust) {
+  FitRange<S> Build::*range, Build::*again = nullptr;
   if constexpr (sizeof(S) == 4) range = &Build::fit_float;
   else range = &Build::fit_double;
+  if (!robust) {
+    return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
+                  threads, smoother, range, again, false, fitted_numbers, fitted_integers);
+  }
+  expect(smoother, "a robust fit comes with the smoother alone");
+  if constexpr (sizeof(S) == 4) again = &Build::robust_float;
+  else again = &Build::robust_double;
   return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, smoother, range, false, fitted_numbers, fitted_integers);
+                threads, smoother, range, again, false, fitted_numbers + robust_numbers,
+                fitted_integers + robust_integers);
 }
 
 template <class S>
@@ -177,7 +198,7 @@ nb::tuple interval(In<float, 1> constant, In<float, 1> table, double velo_sigma,
   if constexpr (sizeof(S) == 4) range = &Build::interval_float;
   else range = &Build::interval_double;
   return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, true, range, planes, planes ? interval_numbers : 1, interval_integers);
+                threads, true, range, nullptr, planes, planes ? interval_numbers : 1, interval_integers);
 }
 
 nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double, 2> states, In<double, 1> qop,
@@ -233,20 +254,21 @@ NB_MODULE(_fitter, module) {
   using namespace nb::literals;
   module.doc() = "The compiled Parameterised Kalman Filter; parkf.kalman is its front.";
   const char* fit_text =
-      "Fit candidates given as rows of hits, without copying them; returns numbers (16, n) and integers (4, n). "
+      "Fit candidates given as rows of hits, without copying them; returns numbers (16, n) and integers (4, n); with "
+      "`robust` also chi2 by detector before, (19, n), and ndof of the UT before, what was done and where, (7, n). "
       "The arrays' type, float32 or float64, is the precision of the fit.";
   const char* interval_text =
       "Fit the same at every plane; returns u2 (1, n) of the hit that agrees least with the others, with `planes` "
       "followed by x, y, tx, ty and the lower triangle of their covariance at each RICH plane (57, n), and that hit's "
       "slot (1, n).";
-  const auto define = [&module](const char* name, auto* function, const char* text, const char* last) {
+  const auto define = [&module](const char* name, auto* function, const char* text, auto... last) {
     module.def(name, function, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a, "polarity"_a,
-               "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "build"_a, "threads"_a, nb::arg(last));
+               "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "build"_a, "threads"_a, last...);
   };
-  define("fit", &parkf::kalman::fit<float>, fit_text, "smoother");
-  define("fit", &parkf::kalman::fit<double>, fit_text, "smoother");
-  define("interval", &parkf::kalman::interval<float>, interval_text, "planes");
-  define("interval", &parkf::kalman::interval<double>, interval_text, "planes");
+  define("fit", &parkf::kalman::fit<float>, fit_text, "smoother"_a, "robust"_a = false);
+  define("fit", &parkf::kalman::fit<double>, fit_text, "smoother"_a, "robust"_a = false);
+  define("interval", &parkf::kalman::interval<float>, interval_text, "planes"_a);
+  define("interval", &parkf::kalman::interval<double>, interval_text, "planes"_a);
   module.def("magnet_extrapolate", &parkf::kalman::magnet_extrapolate,
              "Carry states (n, 4) at z_in with local q/p (1/MeV) to z_out by the table alone; returns states and "
              "(n, 4) and their derivatives with respect to tx, ty and q/p, (n, 4, 3).",
