@@ -63,10 +63,11 @@ install(TARGETS _fitter LIBRARY DESTINATION parkf)
 
 # For CuPy, which compiles them at run time, and for C++ users.
 set(fit_headers tile shared_tile ahead state parabola measurement track velo magnet magnet_lanes magnet_block downstream
-    beamline smoother forward_backward record later interval interval_layout treatment kink robust robust_layout)
+    beamline smoother forward_backward record later interval interval_layout treatment kink robust robust_layout
+    robust_track)
 list(TRANSFORM fit_headers PREPEND src/kernel/fit/)
 list(TRANSFORM fit_headers APPEND .hpp)
-install(FILES ${fit_headers} src/kernel/fit/fit.cu DESTINATION parkf/kernel/fit)
+install(FILES ${fit_headers} src/kernel/fit/fit.cu src/kernel/fit/robust.cu DESTINATION parkf/kernel/fit)
 install(FILES src/kernel/numbers/number.hpp src/kernel/numbers/lanes.hpp DESTINATION parkf/kernel/numbers)
 foreach(name IN LISTS forms)
   install(FILES ${generated}/${name}/steps_generated.hpp ${generated}/${name}/layout.json DESTINATION parkf/kernel/${name})

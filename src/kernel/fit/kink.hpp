@@ -1,5 +1,5 @@
 #pragma once
-// The step of a track that scattered hardest.
+// The step behind the VELO at which a track scattered hardest. Kicks in the VELO change q/p by nothing.
 //
 // A kick at a step, from all of its noise, displaces the state behind it along v = (Q_xt/Q_tt, 1) in x, tx, and
 // likewise in y, ty. By ρ and N of all later hits and, through the covariance, all earlier ones, k = v·ρ/√I is a
@@ -51,7 +51,7 @@ struct Kink {
 
 /// Backward over `record`, whose q/p is the fit's, known to `qop_variance`.
 template <class T>
-KERNEL_FUNCTION Kink<T> hardest_kink(const Record<T>& record, const T& qop_variance) {
+KERNEL_FUNCTION Kink<T> hardest_kink(const StripsRecord<T>& record, const T& qop_variance) {
   Kink<T> kink;
   Later<T> later(qop_variance);
   int step = record.steps;
@@ -59,33 +59,24 @@ KERNEL_FUNCTION Kink<T> hardest_kink(const Record<T>& record, const T& qop_varia
     const StripRecord<T>& r = record.hits[strip];
     later.template hit<0, 1>(velo_slots + strip, r, r.slope);
     if (strip != ut_layers) {
-      kink.consider(velo_slots + strip, record.kicks[velo_slots + strip], later);
+      kink.consider(velo_slots + strip, record.kicks[strip], later);
       later.step(record.levers[--step]);
     } else {
       later.step(record.levers[--step]);  // back to where the magnet ends
-      kink.consider(scifi_slots, record.kicks[scifi_slots], later);
+      kink.consider(scifi_slots, record.kicks[strip], later);
       later.step(record.levers[--step]);
       later.step(record.levers[--step]);
     }
-  }
-  const T straight(0);
-  for (int slot = record.pixels_end - 1; slot >= 2; --slot) {
-    const PixelRecord<T>& r = record.pixels[slot];
-    later.template hit<1, 0>(slot, r.y, straight);
-    later.template hit<0, 1>(slot, r.x, straight);
-    kink.consider(slot, record.kicks[slot], later);
-    later.step(Levers<T>(r.f));
   }
   return kink;
 }
 
 /// Writes down a fit of a treated track.
 template <class T>
-struct TreatedRecord : Record<T> {
+struct TreatedRecord : StripsRecord<T> {
   const Mask<T>& without_ut;
 
-  KERNEL_FUNCTION TreatedRecord(const Filter<T>& fit, const Mask<T>& without_ut)
-      : Record<T>(fit), without_ut(without_ut) {}
+  KERNEL_FUNCTION explicit TreatedRecord(const Mask<T>& without_ut) : without_ut(without_ut) {}
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured & !without_ut; }
 };
 
@@ -95,7 +86,7 @@ KERNEL_FUNCTION Kink<T> find_kink(const Candidates<Scalar<T>>& tracks, long i, c
                                   const Mask<T>& without_ut) {
   const T pol = load<T>(tracks.polarity + i);
   Filter<T> fit;
-  TreatedRecord<T> record(fit, without_ut);
+  TreatedRecord<T> record(without_ut);
   const T qop_variance = fit_recorded(tracks, i, detector, pol, fit, record);
   return hardest_kink(record, qop_variance);
 }

@@ -55,22 +55,49 @@ struct Kicks {
   T xtx, txtx, yty, tyty;
 };
 
-/// Writes down what the forward filter does.
+/// Writes down what the forward filter does behind the VELO.
 template <class T>
-struct Record : AsTheyAre<T> {
+struct StripsRecord : AsTheyAre<T> {
   static constexpr int steps_behind = ut_layers + 2 + scifi_layers, strips = ut_layers + scifi_layers;
 
-  const Filter<T>& fit;
-  PixelRecord<T> pixels[velo_slots];
   Levers<T> levers[steps_behind];
   StripRecord<T> hits[strips];
-  Kicks<T> kicks[all_slots];
+  Kicks<T> kicks[strips];
+  int steps = 0, strip = 0;
+
+  KERNEL_FUNCTION void begin(const Integer<T>&, const FirstState<T>&) {}
+  KERNEL_FUNCTION void velo(int, const JacobianV<T>&, const Innovation<T>&, const Innovation<T>&, const T*) {}
+  KERNEL_FUNCTION void end_of_velo() {}
+  KERNEL_FUNCTION Noise<T> scattering(int slot, const Noise<T>& q) {
+    if (slot >= ut_slots) kicks[slot - ut_slots] = {q.xtx, q.txtx, q.yty, q.tyty};
+    return q;
+  }
+  template <class Jacobian>
+  KERNEL_FUNCTION void step(const Jacobian& f) {
+    levers[steps++] = Levers<T>(f);
+  }
+  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p) {
+    StripRecord<T>& r = hits[strip++];
+    r.set(u, p[0], p[1], p[2], p[3]);
+    r.slope = slope;
+  }
+  /// All that has been written down, for another q/p.
+  KERNEL_FUNCTION void move(const T& change) {
+    for (int i = 0; i < strip; ++i) hits[i].move(change);
+  }
+};
+
+/// And in the VELO, with the states that those at the RICH planes start from.
+template <class T>
+struct Record : StripsRecord<T> {
+  const Filter<T>& fit;
+  PixelRecord<T> pixels[velo_slots];
   Conditional<T> last_velo, first_ut;
   T last_velo_z, first_ut_z;
   // Covariances of x and y at the first and the second hit of the start with the state at the second.
   T start[4][4];
   Integer<T> second;
-  int pixels_end = 2, steps = 0, strip = 0;
+  int pixels_end = 2;
 
   KERNEL_FUNCTION explicit Record(const Filter<T>& filter) : fit(filter) {}
 
@@ -92,41 +119,30 @@ struct Record : AsTheyAre<T> {
     r.y.set(uy, zero, p[1], zero, p[3]);
     pixels_end = slot + 1;
   }
-  KERNEL_FUNCTION Noise<T> scattering(int slot, const Noise<T>& q) {
-    kicks[slot] = {q.xtx, q.txtx, q.yty, q.tyty};
-    return q;
-  }
-  template <class Jacobian>
-  KERNEL_FUNCTION void step(const Jacobian& f) {
-    levers[steps++] = Levers<T>(f);
-  }
-  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p) {
-    if (strip == 0) {
-      first_ut = fit;
-      first_ut_z = fit.z;
-    }
-    StripRecord<T>& r = hits[strip++];
-    r.set(u, p[0], p[1], p[2], p[3]);
-    r.slope = slope;
-  }
   KERNEL_FUNCTION void end_of_velo() {
     last_velo = fit;
     last_velo_z = fit.z;
   }
-  /// All that has been written down, for another q/p.
+  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p) {
+    if (this->strip == 0) {
+      first_ut = fit;
+      first_ut_z = fit.z;
+    }
+    StripsRecord<T>::hit(u, slope, p);
+  }
   KERNEL_FUNCTION void move(const T& change) {
     for (int slot = 2; slot < pixels_end; ++slot) {
       pixels[slot].x.move(change);
       pixels[slot].y.move(change);
     }
-    for (int i = 0; i < strip; ++i) hits[i].move(change);
+    StripsRecord<T>::move(change);
     last_velo.move(change);
     first_ut.move(change);
   }
 };
 
 /// Fit the tracks from number `i` on that run together, and write it down; returns the variance of q/p, whose best
-/// value all of it is for. `fit` is the filter that `record` looks at.
+/// value all of it is for. A Record looks at `fit`.
 template <class T, class Recorded>
 KERNEL_FUNCTION T fit_recorded(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                const T& pol, Filter<T>& fit, Recorded& record) {

@@ -13,7 +13,13 @@ from parkf.parameters.parameter_set import ParameterSet
 
 
 def fit(
-    parameters: ParameterSet, tracks: Candidates, *, smoother: bool, threads: int | None, build: str = ""
+    parameters: ParameterSet,
+    tracks: Candidates,
+    *,
+    smoother: bool,
+    threads: int | None,
+    build: str = "",
+    robust: bool = False,
 ) -> Fitted:
     """Fit a batch in the precision of its arrays.
 
@@ -29,9 +35,12 @@ def fit(
         Threads to use; None: as many as there are cores. The result does not depend on it.
     build : str
         One of ``_fitter.builds()``; empty: the fastest for this machine.
+    robust : bool
+        Fit once more without UT hits, and with more noise where a track scattered hard
+        (:func:`parkf.kalman.fit`); the smoother alone.
     """
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks), build=build, threads=_threads(threads), smoother=smoother
+        *_arguments(parameters, tracks), build=build, threads=_threads(threads), smoother=smoother, robust=robust
     )
     return Fitted.from_kernel(numbers, integers)
 

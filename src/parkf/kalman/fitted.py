@@ -17,6 +17,9 @@ NUMBERS = (
     *("chi2_velo", "chi2_ut", "chi2_scifi"),
 )
 INTEGERS = ("ndof_velo", "ndof_ut", "ndof_scifi", "status")
+# Of a robust fit, besides.
+NUMBERS_BEFORE = ("chi2_velo_before", "chi2_ut_before", "chi2_scifi_before")
+INTEGERS_BEFORE = ("ndof_ut_before", "treated", "scattered")
 
 # Bits of the status; 0 is a good fit.
 STATUS: Mapping[int, str] = {
@@ -29,9 +32,39 @@ STATUS: Mapping[int, str] = {
 }
 
 
+# Bits of `treated`, what a robust fit did to a track; 0 is the plain fit.
+TREATED: Mapping[int, str] = {
+    1: "its UT hits were taken out",
+    2: "the noise of the step that scattered hardest was enlarged",
+}
+
+
+def explain_treated(treated: int) -> list[str]:
+    """Say in words what a robust fit did to a track."""
+    return [text for bit, text in TREATED.items() if treated & bit]
+
+
 def explain_status(status: int) -> list[str]:
     """Say in words what the bits of a status mean."""
     return [text for bit, text in STATUS.items() if status & bit]
+
+
+@dataclass(frozen=True)
+class Before:
+    """What a robust fit says of its tracks besides the fit; every attribute is (n,).
+
+    chi2_velo_before, chi2_ut_before, chi2_scifi_before and ndof_ut_before: of the plain fit, which cuts on
+    ghosts need, as a ghost is treated until it looks well; the other ndof stay. treated: bits of
+    :data:`TREATED`. scattered: where the step ends whose noise was enlarged, 26 + UT layer or 30 + SciFi
+    layer (30 is the magnet); -1 where none was.
+    """
+
+    chi2_velo_before: NDArray
+    chi2_ut_before: NDArray
+    chi2_scifi_before: NDArray
+    ndof_ut_before: NDArray[np.int32]
+    treated: NDArray[np.int32]
+    scattered: NDArray[np.int32]
 
 
 # In the metadata of a file of fitted tracks: fingerprints of the set that they were fitted with.
@@ -109,12 +142,21 @@ class Fitted:
     ndof_ut: NDArray[np.int32]
     ndof_scifi: NDArray[np.int32]
     status: NDArray[np.int32]
+    before: Before | None = None
 
     @classmethod
     def from_kernel(cls, numbers: NDArray, integers: NDArray[np.int32]) -> "Fitted":
-        """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied."""
-        named = dict(zip(NUMBERS, numbers, strict=True))
-        return cls(**named, **dict(zip(INTEGERS, integers, strict=True)))
+        """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied.
+
+        Those of a robust fit are (19, n) and (7, n), and fill ``before``, too.
+        """
+        count, whole = len(NUMBERS), len(INTEGERS)
+        named = dict(zip(NUMBERS, numbers[:count], strict=True))
+        named |= dict(zip(INTEGERS, integers[:whole], strict=True))
+        if len(numbers) == count:
+            return cls(**named)
+        more = dict(zip(NUMBERS_BEFORE, numbers[count:], strict=True))
+        return cls(**named, before=Before(**more, **dict(zip(INTEGERS_BEFORE, integers[whole:], strict=True))))
 
     def to_arrow(self, event: pa.Array, candidate: pa.Array) -> pa.RecordBatch:
         """Rows of the table ``fitted`` for the candidates of these numbers; float32 is not copied."""
