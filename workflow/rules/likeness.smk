@@ -7,7 +7,7 @@ LIKENESS = RUN.likeness(Path.cwd())
 if "likeness" in config and LIKENESS is None:
     logger.warning(f"{config['likeness']['hits']} or tracks: no such file; report/likeness.html is left out")
 LIKE = {"embedded": f"validation_{LIKENESS}", "lhcb": f"lhcb_{LIKENESS}"}
-LIKENESS_FITS = [name for name in ("parkf", "full") if name in RUN["fits"]["of"]]
+LIKENESS_FITS = [name for name in ("parkf", "parkf_robust", "full") if name in RUN["fits"]["of"]]
 
 
 rule import_hits:
@@ -78,7 +78,7 @@ rule measure:
         f"{RESULTS}/likeness/{{fit}}-{{sample}}.json",
     wildcard_constraints:
         sample=r"(validation|lhcb)_(up|down)",
-        fit="parkf|full",
+        fit="parkf|parkf_robust|full",
     params:
         code=code("parkf/validation"),
     log:

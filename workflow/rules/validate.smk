@@ -14,6 +14,7 @@ rule fit:
         scheme=lambda w: SCHEMES[w.fit],
         precision=lambda w: RUN.precision(w.fit),
         backend=RUN["fits"]["backend"],
+        robust=lambda w: "--robust" if w.fit == "parkf_robust" else "",
         code=code("parkf/kalman", "parkf/codegen", "kernel"),
     resources:
         **needs(COSTS, "fit", lambda w: RUN.size(w.chunk)),
@@ -21,7 +22,7 @@ rule fit:
         f"{RESULTS}/logs/fit-{{fit}}-{{chunk}}.log",
     shell:
         "parkf fit $(dirname {input.parameters[0]}) {input.candidates} {output} --scheme {params.scheme}"
-        " --precision {params.precision} --backend {params.backend} 2> {log}"
+        " --precision {params.precision} --backend {params.backend} {params.robust} 2> {log}"
 
 
 rule fit_full:

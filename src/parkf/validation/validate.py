@@ -43,7 +43,8 @@ def validate(
     Parameters
     ----------
     fits : mapping of str to Sample
-        Name of the fit (``parkf``, ``paper_scheme``, ``velo_only``, ``full``) and its candidates.
+        Name of the fit (``parkf``, ``parkf_robust``, ``paper_scheme``, ``velo_only``, ``full``) and its
+        candidates.
     float64 : Sample
         Those of ``parkf`` again, fitted in float64.
     misaligned : mapping of str to Sample, optional
