@@ -307,6 +307,8 @@ ROBUST = (
     ("treated", pa.int32()),  # bits: 1 UT hits taken out, 2 noise of a step enlarged
     ("scattered", pa.int32()),  # where that step ends: UT layers 26-29, SciFi layers 30-41 (30: the magnet); -1: none
 )
+# Log odds that a track is genuine, by how well it fits, and with momentum and direction.
+SCORES = (("score", pa.float32()), ("score_kinematic", pa.float32()))
 RICH_STATES = tuple(
     (f"{name}_{z}", pa.list_(pa.float32(), count))
     for z in RICH_PLANES

@@ -118,6 +118,9 @@ if IN_PARTS:
             "parkf join-fits {input.parts} {output} --dataset {input.dataset} 2> {log}"
 
 
+SCORE = [f"{RESULTS}/score.json"] if RUN.simulates_datasets else []
+
+
 rule assemble:
     input:
         detector=DETECTOR,
@@ -125,11 +128,15 @@ rule assemble:
         field=f"{RESULTS}/field.npz",
         table=TABLE,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
+        score=SCORE,
     output:
         constant=f"{RESULTS}/set/constant.f32",
         table=f"{RESULTS}/set/global.f32",
         manifest=f"{RESULTS}/set/manifest.json",
+        # Where there are no candidates to train a score on, the set has none.
+        **({"ghosts": f"{RESULTS}/set/ghosts.f32"} if SCORE else {}),
     params:
+        score=lambda w, input: f"--score {input.score}" if input.score else "",
         seed=RUN["seed"],
         # For the manifest, so that the training can be repeated.
         configuration=json.dumps(RUN.training),
@@ -142,7 +149,45 @@ rule assemble:
         "parkf assemble $(dirname {output[0]}) --fits $(dirname {input.fits[0]}) --table {input.table}"
         " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
         " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q}"
-        " --validity {params.validity:q} 2> {log}"
+        " --validity {params.validity:q} {params.score} 2> {log}"
+
+
+if SCORE:
+
+    use rule assemble as draft with:
+        # The set as yet without a score, which the candidates that train one are fitted with.
+        input:
+            detector=DETECTOR,
+            source=RUN["field"]["source"],
+            field=f"{RESULTS}/field.npz",
+            table=TABLE,
+            fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
+            score=[],
+        output:
+            constant=f"{RESULTS}/draft/constant.f32",
+            table=f"{RESULTS}/draft/global.f32",
+            manifest=f"{RESULTS}/draft/manifest.json",
+        log:
+            f"{RESULTS}/logs/draft.log",
+
+    rule train_score:
+        """The ghost score, on candidates of the training sample alone."""
+        input:
+            parameters=rules.draft.output,
+            particles=[f"{RESULTS}/particles/{c}.parquet" for s in RUN.samples("training") for c in RUN.chunks(s)],
+            candidates=[f"{RESULTS}/candidates/{c}.parquet" for s in RUN.samples("training") for c in RUN.chunks(s)],
+        output:
+            SCORE[0],
+        params:
+            seed=RUN["seed"],
+            code=code("parkf/scoring", "parkf/kalman", "parkf/parameters/ghost_score.py", "kernel"),
+        resources:
+            **needs(COSTS, "train_score", RUN.sizes("training")),
+        log:
+            f"{RESULTS}/logs/train-score.log",
+        shell:
+            "parkf train-score $(dirname {input.parameters[0]}) {output} --particles '{input.particles}'"
+            " --candidates '{input.candidates}' --seed {params.seed} 2> {log}"
 
 
 rule accuracy:

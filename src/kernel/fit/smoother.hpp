@@ -46,13 +46,12 @@ struct FirstStateMemory : AsTheyAre<T> {
 };
 
 /// Fit the tracks from number `i` on that run together; `m` is where the magnet's coefficients are kept meanwhile,
-/// `memory` a FirstStateMemory.
+/// `memory` a FirstStateMemory. `fit` ends at the last layer, at the q/p of all hits.
 template <class T, class Memory, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long i,
-                                       const Detector<Scalar<T>>& detector, Memory& memory,
+                                       const Detector<Scalar<T>>& detector, Filter<T>& fit, Memory& memory,
                                        MagnetCoefficients<T, Kept>& m) {
   const T pol = load<T>(tracks.polarity + i);
-  Filter<T> fit;
   FirstState<T>& first = memory.first;
   Fitted<T> track;
   forward_velo(tracks, i, detector, pol, fit, first, track.z, memory);
@@ -80,8 +79,9 @@ KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long
 template <class T, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long i,
                                        const Detector<Scalar<T>>& detector, MagnetCoefficients<T, Kept>& m) {
+  Filter<T> fit;
   FirstStateMemory<T> memory;
-  return fit_smoother<T>(tracks, i, detector, memory, m);
+  return fit_smoother<T>(tracks, i, detector, fit, memory, m);
 }
 
 template <class T>

@@ -32,9 +32,10 @@ struct TreatedMemory : FirstStateMemory<T> {
 template <class T>
 KERNEL_FUNCTION Fitted<T> fit_treated(const Candidates<Scalar<T>>& tracks, long i,
                                       const Detector<Scalar<T>>& detector, const Treatment<T>& treatment) {
+  Filter<T> fit;
   TreatedMemory<T> memory(treatment);
   MagnetCoefficients<T> m;
-  return fit_smoother<T>(tracks, i, detector, memory, m);
+  return fit_smoother<T>(tracks, i, detector, fit, memory, m);
 }
 
 }  // namespace PARKF_FORMS

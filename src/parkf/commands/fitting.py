@@ -38,6 +38,9 @@ def fit(
             " adds what was done, and χ² before.",
         ),
     ] = False,
+    score: Annotated[
+        bool, typer.Option("--score", help="Add the ghost scores, if the set has them.")
+    ] = False,
 ) -> None:
     """Fit track candidates with a parameter set."""
     from parkf.kalman import fit_file
@@ -62,6 +65,7 @@ def fit(
         outliers=outliers,
         rich_states=rich_states,
         robust=robust,
+        score=score,
     )
     print(f"{output}: {count} candidates fitted", file=sys.stderr)
 

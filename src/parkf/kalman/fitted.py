@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
+from parkf.parameters.ghost_score import NAMES
 from parkf.parameters.manifest import Blobs
 from parkf.tables import FITTED
 
@@ -119,7 +120,8 @@ class Fitted:
     elements xx, xtx, txtx, yy, yty, tyty, qopqop; χ² and ndof of the VELO, UT and SciFi hits, at the q/p of
     all of them together; status (0: good, else a sum of the bits in :data:`STATUS`). The start from two hits
     takes four off the VELO's ndof, q/p one off SciFi's, or the UT's where there is no SciFi hit. The full fit
-    counts in the order of its filter: there q/p is paid for by the UT, if it has hits.
+    counts in the order of its filter: there q/p is paid for by the UT, if it has hits. A robust fit has
+    ``before``; where ghost scores were asked for, ``scores`` are log odds that a track is genuine, (n,) by name.
     """
 
     z: NDArray
@@ -143,20 +145,25 @@ class Fitted:
     ndof_scifi: NDArray[np.int32]
     status: NDArray[np.int32]
     before: Before | None = None
+    scores: Mapping[str, NDArray] | None = None
 
     @classmethod
     def from_kernel(cls, numbers: NDArray, integers: NDArray[np.int32]) -> "Fitted":
         """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied.
 
-        Those of a robust fit are (19, n) and (7, n), and fill ``before``, too.
+        Those of a robust fit are (19, n) and (7, n), and fill ``before``, too; two more rows are ``scores``.
         """
         count, whole = len(NUMBERS), len(INTEGERS)
         named = dict(zip(NUMBERS, numbers[:count], strict=True))
         named |= dict(zip(INTEGERS, integers[:whole], strict=True))
-        if len(numbers) == count:
-            return cls(**named)
-        more = dict(zip(NUMBERS_BEFORE, numbers[count:], strict=True))
-        return cls(**named, before=Before(**more, **dict(zip(INTEGERS_BEFORE, integers[whole:], strict=True))))
+        before = scores = None
+        if len(integers) > whole:
+            more = dict(zip(NUMBERS_BEFORE, numbers[count : count + len(NUMBERS_BEFORE)], strict=True))
+            before = Before(**more, **dict(zip(INTEGERS_BEFORE, integers[whole:], strict=True)))
+            count += len(NUMBERS_BEFORE)
+        if len(numbers) > count:
+            scores = dict(zip(NAMES, numbers[count:], strict=True))
+        return cls(**named, before=before, scores=scores)
 
     def to_arrow(self, event: pa.Array, candidate: pa.Array) -> pa.RecordBatch:
         """Rows of the table ``fitted`` for the candidates of these numbers; float32 is not copied."""

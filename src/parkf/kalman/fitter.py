@@ -18,7 +18,7 @@ from parkf.kalman.fitted import Fitted, set_metadata
 from parkf.kalman.interval import states_at_rich, without_outliers
 from parkf.parameters.manifest import Blobs
 from parkf.parameters.parameter_set import ParameterSet, load
-from parkf.tables import CANDIDATES, FITTED, REMOVED_HITS, RICH_STATES, ROBUST, Table
+from parkf.tables import CANDIDATES, FITTED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
 
 if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
@@ -41,6 +41,7 @@ def fit(
     backend: Backend = "cpu",
     threads: int | None = None,
     robust: bool = False,
+    score: bool = False,
 ) -> Fitted:
     """Fit a batch of candidates.
 
@@ -66,6 +67,8 @@ def fit(
         the VELO a step scattered by k² = k_x² + k_y² > 14, by all other measurements, its noise is taken
         times 1 + k²/(I·Q_tt), I the information on its kick, and the track is fitted again. What was done,
         and χ² before it, are in ``before`` of the result.
+    score : bool
+        Give the ghost scores of the set, of the plain fit in either case; the smoother on processor cores.
 
     Returns
     -------
@@ -84,8 +87,10 @@ def fit(
     ):
         if got not in known:
             raise ParkfError(f"{name} '{got}': expected one of {', '.join(known)}")
-    if robust and scheme != "smoother":
-        raise ParkfError(f"scheme '{scheme}': a robust fit comes with the smoother alone")
+    if scheme != "smoother" and (robust or score):
+        raise ParkfError(f"scheme '{scheme}': robust fits and ghost scores come with the smoother alone")
+    if score and parameters.score is None:
+        raise ParkfError("parameter set: it has no ghost score that this kernel evaluates")
     formulas = parameters.manifest.formulas
     compiled = _fitter.formulas[parameters.manifest.forms]
     if formulas != compiled:
@@ -100,9 +105,9 @@ def fit(
 
         return fit_velo_only(parameters, tracks)
     smoother = scheme == "smoother"
-    if backend == "gpu":
+    if backend == "gpu" and not score:
         return gpu.fit(parameters, tracks, smoother=smoother, robust=robust)
-    return cpu.fit(parameters, tracks, smoother=smoother, threads=threads, robust=robust)
+    return cpu.fit(parameters, tracks, smoother=smoother, threads=threads, robust=robust, score=score)
 
 
 def fit_file(
@@ -117,6 +122,7 @@ def fit_file(
     outliers: float | None = None,
     rich_states: bool = False,
     robust: bool = False,
+    score: bool = False,
 ) -> int:
     """Fit a file of candidates, batch by batch, and return how many there were.
 
@@ -135,6 +141,8 @@ def fit_file(
         Add the columns ``RICH_STATES`` (:func:`parkf.kalman.interval.states_at_rich`).
     robust : bool
         Treat what makes tails (:func:`fit`), and add the columns ``ROBUST``.
+    score : bool
+        Add the columns ``SCORES``, if the set has a ghost score (:func:`fit`).
 
     Raises
     ------
@@ -154,6 +162,7 @@ def fit_file(
         (REMOVED_HITS if outliers is not None else ())
         + (RICH_STATES if rich_states else ())
         + (ROBUST if robust else ())
+        + (SCORES if score else ())
     )
 
     def batch(rows: pa.RecordBatch) -> Batch:
@@ -169,11 +178,14 @@ def fit_file(
                 backend=backend,
                 threads=threads,
                 robust=robust,
+                score=score,
             )
 
         result = fitted_tracks()
         if result.before is not None:
             more |= vars(result.before)
+        # Of all hits: a fit without some of them comes below.
+        more |= result.scores or {}
         if outliers is not None:
             tracks, more["removed"] = without_outliers(
                 numbers, tracks, result, limit=outliers, threads=threads

@@ -15,6 +15,7 @@ from parkf.files import sha256
 from parkf.layout import Layout
 from parkf.parameters.configuration import flat, noise_scale
 from parkf.parameters.description import describe
+from parkf.parameters.ghost_score import load_score
 from parkf.parameters.imported import ALWAYS, EMPTY
 from parkf.parameters.manifest import (
     FORMAT_VERSION,
@@ -45,6 +46,7 @@ def assemble(
     configuration: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
     validity: Validity | None = None,
+    score: Path | None = None,
 ) -> ParameterSet:
     """Put a parameter set together.
 
@@ -67,6 +69,8 @@ def assemble(
         Further fingerprints for the manifest.
     validity : Validity, optional
         Data that the set is for; all data by default.
+    score : Path, optional
+        The ghost score that was trained with the same set without one.
 
     Raises
     ------
@@ -130,7 +134,7 @@ def assemble(
         supersedes=None,
         created=None,
     )
-    return with_blobs(manifest, values, magnet.coefficients)
+    return with_blobs(manifest, values, magnet.coefficients, None if score is None else load_score(score))
 
 
 def widenings(forms: Forms, configuration: Mapping[str, str] | None) -> dict[str, F64]:

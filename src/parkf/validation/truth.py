@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.simulation.events import particle_key, tables_by_event
-from parkf.tables import CANDIDATES, FATES, FITTED, PARTICLES, ROBUST, Table
+from parkf.tables import CANDIDATES, FATES, FITTED, PARTICLES, ROBUST, SCORES, Table
 
 EVENTS_AT_ONCE = 100
 _FITTED = tuple(name for name, _ in FITTED.columns)
@@ -21,6 +21,7 @@ _BEFORE = {name: name.removesuffix("_before") for name, _ in ROBUST if name.ends
 _FOUND = ("event", "candidate", "particle", "purity", "qop", "polarity", "velo_n")
 _LISTS = ("ut_x", "scifi_x")
 _TRUTH = ("event", "particle", "pdg_id", "charge", "x", "y", "z", "px", "py", "pz", "z_end")
+_SCORES = tuple(name for name, _ in SCORES)
 
 Columns = dict[str, NDArray]
 
@@ -51,7 +52,7 @@ def joined(files: Files) -> Iterator[Columns]:
     particles = _Pieces(PARTICLES, files.particles, _TRUTH)
     fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"))
     pairs = zip_longest(
-        _pieces(FITTED, files.fitted, (*_FITTED, *_BEFORE)), _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS))
+        _pieces(FITTED, files.fitted, (*_FITTED, *_BEFORE, *_SCORES)), _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS))
     )
     for fitted, found in pairs:
         if not fitted or not found or not _same_rows(fitted, found):
