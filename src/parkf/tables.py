@@ -312,6 +312,18 @@ FITTED = Table(
 
 # What the fit adds to `fitted` when it is asked to.
 REMOVED_HITS = (("removed", pa.int64()),)  # bits: VELO slots 0–25, UT layers 26–29, SciFi layers 30–41
+ROBUST = (
+    # Of the plain fit, for cuts on ghosts; the VELO's and SciFi's ndof are the same after it.
+    *((f"chi2_{name}_before", pa.float32()) for name in ("velo", "ut", "scifi")),
+    ("ndof_ut_before", pa.int32()),
+    ("treated", pa.int32()),  # bits: 1 UT hits taken out, 2 noise of a step enlarged
+    (
+        "scattered",
+        pa.int32(),
+    ),  # where that step ends: UT layers 26-29, SciFi layers 30-41 (30: the magnet); -1: none
+)
+# Log odds that a track is genuine, by how well it fits, and with momentum and direction.
+SCORES = (("score", pa.float32()), ("score_kinematic", pa.float32()))
 RICH_STATES = tuple(
     (f"{name}_{z}", pa.list_(pa.float32(), count))
     for z in RICH_PLANES

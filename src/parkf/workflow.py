@@ -16,6 +16,7 @@ from parkf.errors import ParkfError
 SCHEMES = {
     "parkf": "smoother",
     "parkf_float64": "smoother",
+    "parkf_robust": "smoother",
     "paper_scheme": "forward_backward",
     "velo_only": "velo_only",
 }

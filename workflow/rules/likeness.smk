@@ -9,7 +9,7 @@ if "likeness" in config and LIKENESS is None:
 LIKE = {"embedded": f"validation_{LIKENESS}", "lhcb": f"lhcb_{LIKENESS}"}
 # Gates hold figures of LHCb's own hits where a run has them.
 LHCB_FIGURES = [f"{RESULTS}/lhcb.json"] if LIKENESS else []
-LIKENESS_FITS = [name for name in ("parkf", "full") if name in RUN["fits"]["of"]]
+LIKENESS_FITS = [name for name in ("parkf", "parkf_robust", "full") if name in RUN["fits"]["of"]]
 
 
 rule import_hits:
@@ -80,7 +80,7 @@ rule measure:
         f"{RESULTS}/likeness/{{fit}}-{{sample}}.json",
     wildcard_constraints:
         sample=r"(validation|lhcb)_(up|down)",
-        fit="parkf|full",
+        fit="parkf|parkf_robust|full",
     params:
         code=code("parkf/validation"),
     log:

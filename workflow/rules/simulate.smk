@@ -82,13 +82,14 @@ rule generate_signal:
 
 
 rule simulate_training:
-    """Particles through the detector: true states train the steps."""
+    """Particles through the detector: true states train the steps, hits the ghost score."""
     input:
         detector=DETECTOR,
         field=f"{RESULTS}/field.npz",
         particles=f"{RESULTS}/particles/{{chunk}}.parquet",
     output:
         states=f"{RESULTS}/states/{{chunk}}.parquet",
+        hits=temp(f"{RESULTS}/hits/{{chunk}}.parquet"),
     wildcard_constraints:
         chunk=RUN.pattern("training"),
     params:
@@ -163,7 +164,7 @@ rule candidates:
     output:
         f"{RESULTS}/candidates/{{chunk}}.parquet",
     wildcard_constraints:
-        chunk=RUN.pattern("validation", "misaligned", "jpsi", "d0", "lhcb"),
+        chunk=RUN.pattern("training", "validation", "misaligned", "jpsi", "d0", "lhcb"),
     params:
         polarity=lambda w: RUN.polarity(w.chunk),
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
