@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from parkf.choices import Interpolation, Outside, Signal
+from parkf.choices import Interpolation, Outside, Segments, Signal
 from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Seed, Threads, aligned
 
 app = typer.Typer()
@@ -126,6 +126,9 @@ def candidates(
     alignment: AlignmentFile,
     field: FieldFile,
     polarity: Polarity,
+    segments: Annotated[
+        Segments, typer.Option(help="Of VELO and SciFi: found from hits alone, or of particles, by truth.")
+    ] = "found",
     matched: Annotated[
         bool, typer.Option("--matched", help="No search: what each particle left behind, by truth.")
     ] = False,
@@ -142,6 +145,7 @@ def candidates(
         field=FieldMap.load(field),
         polarity=polarity,
         workers=threads,
+        segments=segments,
         matched=matched,
     )
 
