@@ -84,6 +84,9 @@ def simulate(
     states: Annotated[Path | None, typer.Option(help="True states to write.")] = None,
     hits: Annotated[Path | None, typer.Option(help="Hits to write.")] = None,
     fates: Annotated[Path | None, typer.Option(help="How hard each scattered, to write.")] = None,
+    crowded: Annotated[
+        bool, typer.Option("--crowded", help="Hits with the tails, overlaps and density of LHCb's.")
+    ] = False,
     threads: Threads = 1,
 ) -> None:
     """Carry particles through field and material to true states, and to hits."""
@@ -100,6 +103,7 @@ def simulate(
         field=FieldMap.load(field),
         polarity=polarity,
         seed=seed,
+        crowded=crowded,
         threads=threads,
     )
 

@@ -14,6 +14,8 @@ class Stream(IntEnum):
     RESPONSE = 4
     GUN = 5
     MISALIGNMENT = 6
+    SECONDARIES = 7
+    CROWD = 8
 
 
 def keyed_generator(seed: int, event: int, stream: Stream) -> np.random.Generator:

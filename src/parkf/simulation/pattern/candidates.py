@@ -13,7 +13,7 @@ from parkf.simulation.events import read_by_event
 from parkf.simulation.forked import parallel_map
 from parkf.simulation.pattern.distinct import distinct_hits
 from parkf.simulation.pattern.found import search_scifi, search_velo
-from parkf.simulation.pattern.groups import best_of_each, ragged
+from parkf.simulation.groups import best_of_each, ragged
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
 from parkf.simulation.pattern.matching import match_segments
 from parkf.simulation.pattern.own_hits import find_own_hits
