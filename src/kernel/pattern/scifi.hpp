@@ -47,21 +47,21 @@ class SciFiSearch {
     for (const bool upper : {false, true}) {
       load(event, upper);
       candidates.clear();
-      later.clear();
-      for (const auto& start : starts) {
-        search(start);
-        accept(sure, found);
+      // Many of few hits are of nobody: theirs is what others have left.
+      for (int fewest = static_cast<int>(x_layers.size()); fewest >= w.fewest_x; --fewest) {
+        for (const auto& start : starts) {
+          search(start, fewest);
+          accept(sure, found);
+          if (fewest == static_cast<int>(x_layers.size())) break;  // all layers: any start will do
+        }
+        if (fewest <= enough_x) accept(0, found);
       }
-      accept(0, found);
-      for (Candidate& one : later)
-        if (free(one) && cross(one)) candidates.push_back(one);
-      accept(0, found);
     }
   }
 
  private:
   struct Hit {
-    double x, z, dxdy;
+    double x, z, dxdy, bent;  // the last: what multiplies c at its z
     long row;
     bool used;
   };
@@ -83,15 +83,18 @@ class SciFiSearch {
   static constexpr std::array<int, 6> x_layers{0, 3, 4, 7, 8, 11}, stereo_layers{1, 2, 5, 6, 9, 10};
   // Any track with a hit lost in one of them is begun in another.
   static constexpr std::array<Start, 6> starts{{{0, 4, 11}, {3, 7, 8}, {0, 7, 11}, {3, 4, 8}, {0, 7, 8}, {3, 4, 11}}};
+  static constexpr double first_bin = -3300.0, bin_width = 8.0;  // mm
+  static constexpr std::size_t bins = 826;
   static constexpr int sure = 11;        // layers of a segment that need not wait for others
-  static constexpr int enough_x = 5;     // x layers with which it is begun at once
+  static constexpr int enough_x = 5;     // x layers with which a segment need not wait for those of more
   static constexpr double below = 15.0;  // mm; by which y of a crossing may miss the layer's half
 
   SciFiWindows w;
   double side = 1.0;
   std::array<std::vector<Hit>, scifi_layers> layers;
   std::array<double, scifi_layers> z{};
-  std::vector<Candidate> candidates, waiting, later;
+  std::array<std::array<std::size_t, bins>, scifi_layers> begin{};  // number of the first hit from each bin's x on
+  std::vector<Candidate> candidates, waiting;
 
   void load(const Event& event, bool upper) {
     for (auto& layer : layers) layer.clear();
@@ -100,7 +103,7 @@ class SciFiSearch {
     for (std::size_t row = event.begin; row < event.end; ++row) {
       const int layer = c.plane[row] - w.first_plane;
       if (layer < 0 || layer >= scifi_layers || (c.y[row] > 0) != upper) continue;
-      layers[static_cast<std::size_t>(layer)].push_back({c.x[row], c.z[row], c.dxdy[row], static_cast<long>(row), false});
+      layers[static_cast<std::size_t>(layer)].push_back({c.x[row], c.z[row], c.dxdy[row], bent(c.z[row]), static_cast<long>(row), false});
     }
     for (std::size_t i = 0; i < layers.size(); ++i) {
       auto& layer = layers[i];
@@ -109,16 +112,25 @@ class SciFiSearch {
       double sum = 0;
       for (const Hit& hit : layer) sum += hit.z;
       z[i] = layer.empty() ? 0.0 : sum / static_cast<double>(layer.size());
+      std::size_t next = 0;
+      for (std::size_t bin = 0; bin < bins; ++bin) {
+        while (next < layer.size() && layer[next].x < first_bin + bin_width * static_cast<double>(bin)) ++next;
+        begin[i][bin] = next;
+      }
     }
   }
 
   const std::vector<Hit>& of(int layer) const { return layers[static_cast<std::size_t>(layer)]; }
   std::vector<Hit>& of(int layer) { return layers[static_cast<std::size_t>(layer)]; }
 
-  static std::size_t from(const std::vector<Hit>& layer, double x) {
-    return static_cast<std::size_t>(
-        std::lower_bound(layer.begin(), layer.end(), x, [](const Hit& h, double v) { return h.x < v; }) -
-        layer.begin());
+  /// Number of the first hit of a layer from x on.
+  std::size_t from(int number, double x) const {
+    const auto& layer = of(number);
+    const double place = std::min(std::max((x - first_bin) / bin_width, 0.0), static_cast<double>(bins - 1));
+    std::size_t next = begin[static_cast<std::size_t>(number)][static_cast<std::size_t>(place)];
+    if (x < first_bin) next = 0;
+    while (next < layer.size() && layer[next].x < x) ++next;
+    return next;
   }
 
   double bent(double at) const {
@@ -136,7 +148,7 @@ class SciFiSearch {
     return curve.b + curve.c * u * (2 + 3 * w.cubic_ratio * u);
   }
 
-  void search(const Start& start) {
+  void search(const Start& start, int fewest) {
     const auto &first = of(start.first), &middle = of(start.middle), &last = of(start.last);
     if (first.empty() || middle.empty() || last.empty()) return;
     const double z1 = z[static_cast<std::size_t>(start.first)], z3 = z[static_cast<std::size_t>(start.last)];
@@ -145,57 +157,49 @@ class SciFiSearch {
       if (a.used) continue;
       // x of the chord at z = 0 is within ±farthest.
       const double centre = a.x * z3 / z1, widest = w.farthest * (z3 - z1) / z1;
-      for (std::size_t k = from(last, centre - widest); k < last.size() && last[k].x <= centre + widest; ++k) {
+      for (std::size_t k = from(start.last, centre - widest); k < last.size() && last[k].x <= centre + widest; ++k) {
         const Hit& b = last[k];
-        if (!b.used) join(start, i, k, a, b);
+        if (!b.used) join(start, fewest, i, k, a, b);
       }
     }
   }
 
   /// Try the hits of the middle station that fit to two others.
-  void join(const Start& start, std::size_t i, std::size_t k, const Hit& a, const Hit& b) {
+  void join(const Start& start, int fewest, std::size_t i, std::size_t k, const Hit& a, const Hit& b) {
     const double slope = (b.x - a.x) / (b.z - a.z), origin = a.x - slope * a.z;
     const double z2 = z[static_cast<std::size_t>(start.middle)];
     // Along the chord, what bends has no linear part.
-    const double share = (z2 - a.z) / (b.z - a.z), sag = bent(z2) - (1 - share) * bent(a.z) - share * bent(b.z);
+    const double share = (z2 - a.z) / (b.z - a.z), sag = bent(z2) - (1 - share) * a.bent - share * b.bent;
     const double expected = a.x + slope * (z2 - a.z) + w.curvature * origin * sag;
     const double reach = w.middle + w.middle_share * std::abs(origin);
     const auto& middle = of(start.middle);
-    for (std::size_t j = from(middle, expected - reach); j < middle.size() && middle[j].x <= expected + reach; ++j) {
+    for (std::size_t j = from(start.middle, expected - reach); j < middle.size() && middle[j].x <= expected + reach; ++j) {
       const Hit& m = middle[j];
       if (m.used) continue;
       Candidate one;
       one.origin = origin;
       one.hits.fill(-1);
       const double part = (m.z - a.z) / (b.z - a.z);
-      const double c = (m.x - a.x - part * (b.x - a.x)) / (bent(m.z) - (1 - part) * bent(a.z) - part * bent(b.z));
-      const double tx = (b.x - a.x - c * (bent(b.z) - bent(a.z))) / (b.z - a.z);
-      one.curve = {a.x - tx * (a.z - w.z_reference) - c * bent(a.z), tx, c};
+      const double c = (m.x - a.x - part * (b.x - a.x)) / (m.bent - (1 - part) * a.bent - part * b.bent);
+      const double tx = (b.x - a.x - c * (b.bent - a.bent)) / (b.z - a.z);
+      one.curve = {a.x - tx * (a.z - w.z_reference) - c * a.bent, tx, c};
       one.hits[static_cast<std::size_t>(start.first)] = static_cast<int>(i);
       one.hits[static_cast<std::size_t>(start.middle)] = static_cast<int>(j);
       one.hits[static_cast<std::size_t>(start.last)] = static_cast<int>(k);
       one.count = 3;
+      int left = 3;
       for (const int layer : x_layers) {
         if (one.hits[static_cast<std::size_t>(layer)] >= 0) continue;
         const int hit = nearest(layer, one.curve);
         one.hits[static_cast<std::size_t>(layer)] = hit;
         one.count += hit >= 0;
+        // Too many are missing.
+        if (one.count + --left < fewest) break;
       }
-      if (one.count < w.fewest_x) continue;
+      if (one.count < fewest) continue;
       if (fit(one) > w.chi2_x) continue;
-      // Many of few hits are of nobody: theirs is what others have left.
-      if (one.count < enough_x) later.push_back(one);
-      else if (cross(one)) candidates.push_back(one);
+      if (cross(one)) candidates.push_back(one);
     }
-  }
-
-  /// Whether no better segment has taken one of the hits.
-  bool free(const Candidate& one) const {
-    for (const int layer : x_layers) {
-      const int hit = one.hits[static_cast<std::size_t>(layer)];
-      if (hit >= 0 && of(layer)[static_cast<std::size_t>(hit)].used) return false;
-    }
-    return true;
   }
 
   /// The nearest hit of an x layer within the window, or -1.
@@ -204,7 +208,7 @@ class SciFiSearch {
     const double at = z[static_cast<std::size_t>(layer)], x = x_of(curve, at), slope = slope_of(curve, at);
     double best = w.window;
     int taken = -1;
-    for (std::size_t k = from(hits, x - w.window); k < hits.size() && hits[k].x <= x + w.window; ++k) {
+    for (std::size_t k = from(layer, x - w.window); k < hits.size() && hits[k].x <= x + w.window; ++k) {
       const double distance = std::abs(hits[k].x - x - slope * (hits[k].z - at));
       if (distance < best && !hits[k].used) best = distance, taken = static_cast<int>(k);
     }
@@ -219,7 +223,7 @@ class SciFiSearch {
       if (number < 0) continue;
       const Hit& hit = of(layer)[static_cast<std::size_t>(number)];
       const double u = (hit.z - w.z_reference) * scale;
-      const double term[3] = {1.0, u, bent(hit.z) * scale * scale};
+      const double term[3] = {1.0, u, hit.bent * scale * scale};
       for (int row = 0; row < 3; ++row) {
         for (int column = 0; column < 3; ++column) s[row][column] += term[row] * term[column];
         s[row][3] += term[row] * hit.x;
@@ -257,7 +261,7 @@ class SciFiSearch {
       const double dxdy = hits.front().dxdy;
       const double one_end = x + side * below * dxdy, other_end = x - side * w.half_height * dxdy;
       const double low = std::min(one_end, other_end), high = std::max(one_end, other_end);
-      for (std::size_t k = from(hits, low); k < hits.size() && hits[k].x <= high; ++k) {
+      for (std::size_t k = from(layer, low); k < hits.size() && hits[k].x <= high; ++k) {
         if (hits[k].used) continue;
         crossings[s].push_back({(x + slope * (hits[k].z - at) - hits[k].x) / hits[k].dxdy, hits[k].z, static_cast<int>(k)});
       }
@@ -267,7 +271,7 @@ class SciFiSearch {
     }
     const int needed = std::max(w.fewest_stereo, w.fewest - one.count);
     if (seen < needed) return false;
-    int most = needed - 1;
+    int most = needed - 1, enough = needed;
     double least = 0;
     std::array<int, stereo_layers.size()> taken{};
     // The line in y comes from near the beam, but for the magnet's focusing.
@@ -285,9 +289,9 @@ class SciFiSearch {
             const Crossing& b = crossings[last][k];
             const double slope = (b.y - a.y) / (b.z - a.z);
             std::array<int, stereo_layers.size()> hits;
-            int count = 0;
+            int count = 0, left = static_cast<int>(stereo_layers.size());
             std::array<double, stereo_layers.size()> y{}, at{};
-            for (std::size_t s = 0; s < stereo_layers.size(); ++s) {
+            for (std::size_t s = 0; s < stereo_layers.size() && count + left >= enough; ++s, --left) {
               hits[s] = -1;
               const Crossing* best = nullptr;
               if (s == first) best = &a;
@@ -307,10 +311,10 @@ class SciFiSearch {
               y[static_cast<std::size_t>(count)] = best->y;
               at[static_cast<std::size_t>(count++)] = best->z;
             }
-            if (count < most || count < needed) continue;
+            if (count < enough) continue;
             const double value = line_chi2(y, at, count);
             if (count == most && value >= least) continue;
-            most = count;
+            most = enough = count;
             least = value;
             taken = hits;
           }

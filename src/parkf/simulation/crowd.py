@@ -36,7 +36,9 @@ class Crowd:
     stubs : float
         Short straight pieces of tracks (electrons of a few MeV, most of them), for each hit of a particle.
     length : float
-        Mean number of their layers.
+        Mean number of their layers, but for
+    longest : int
+        which no stub has more of: what has is a particle, and simulated.
     spread : float
         Largest stretch of their places from the beam, over the hits that they are modelled on, less one.
     turn : float
@@ -51,6 +53,7 @@ class Crowd:
 
     stubs: float
     length: float
+    longest: int
     spread: float
     turn: float
     singles: float
@@ -58,9 +61,9 @@ class Crowd:
     tails: tuple[tuple[float, float, float], ...]
 
 
-VELO = Crowd(0.045, 4.0, 0.2, 0.05, 0.02, 0.08, ((1.0, 0.006, 0.10),))
-UT = Crowd(0.55, 2.2, 2.0, 0.15, 0.08, 0.12, ())
-SCIFI = Crowd(0.22, 4.0, 1.5, 0.15, 0.2, 0.60, ((0.10, 0.016, 0.30), (0.20, 0.25, 0.50)))
+VELO = Crowd(0.06, 2.5, 3, 0.2, 0.05, 0.02, 0.08, ((1.0, 0.006, 0.10),))
+UT = Crowd(0.75, 2.2, 4, 3.0, 0.15, 0.08, 0.12, ())
+SCIFI = Crowd(0.32, 4.0, 8, 3.0, 0.4, 0.2, 0.60, ((0.10, 0.016, 0.30), (0.20, 0.25, 0.50)))
 
 DETECTORS = ((VELO_PLANES, 2, VELO), (UT_PLANES, 1, UT), (SCIFI_PLANES, 1, SCIFI))
 """Planes, the step from one to the next on the same side of the beam, and what is there besides."""
@@ -130,7 +133,7 @@ def strangers(
             way = z[plane[model]] - BEAM_SPREAD * random.standard_normal(count)
             way = np.where(np.abs(way) < SHORTEST_WAY, SHORTEST_WAY, way)
             slopes = np.clip(start / way, -STEEPEST, STEEPEST) + crowd.turn * random.standard_normal((2, count))
-            layers = random.geometric(1.0 / length, count)
+            layers = np.minimum(random.geometric(1.0 / length, count), crowd.longest)
             # It may begin before the hit that it is modelled on.
             before = (layers * random.random(count)).astype(int)
             stub, place = ragged(-before, layers - before)

@@ -37,13 +37,13 @@ class Windows(BaseModel):
     velo_chi2: float = Field(
         default=20.0, gt=0, description="largest χ² of a line through a VELO segment of three hits (2 terms)"
     )
-    scifi_x: int = Field(default=4, ge=4, le=6, description="fewest x layers of a found SciFi segment")
+    scifi_x: int = Field(default=5, ge=4, le=6, description="fewest x layers of a found SciFi segment")
     scifi_stereo: int = Field(default=4, ge=2, le=6, description="fewest stereo layers of one")
     scifi_middle: float = Field(
         default=0.8, gt=0, description="mm; a hit of the middle station may lie this far off the curve expected"
     )
     scifi_middle_share: float = Field(
-        default=0.0012, ge=0, description="and this share of where the chord of the others meets z = 0"
+        default=0.001, ge=0, description="and this share of where the chord of the others meets z = 0"
     )
     scifi_y: float = Field(
         default=40.0,
@@ -58,9 +58,9 @@ class Windows(BaseModel):
     )
     scifi_error: float = Field(default=0.2, gt=0, description="mm; error of a SciFi hit that χ² reckon with")
     scifi_chi2_x: float = Field(
-        default=6.0, gt=0, description="largest χ²/ndof of a found SciFi segment's x hits"
+        default=2.0, gt=0, description="largest χ²/ndof of a found SciFi segment's x hits"
     )
-    scifi_chi2: float = Field(default=4.0, gt=0, description="largest χ²/ndof of all its hits")
+    scifi_chi2: float = Field(default=2.0, gt=0, description="largest χ²/ndof of all its hits")
     scifi_shared: int = Field(
         default=2, ge=0, description="hits that it may share with a better one"
     )
