@@ -8,10 +8,14 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # machine for what is too small to submit.
 PROFILE ?= local
 CORES_OPTION = $(if $(EXECUTOR),--local-cores,--cores)
-# Snakemake's executor for a cluster is a package of its own; the profile names it.
-EXECUTOR = $(patsubst %,$(VENV)/.executor-%,$(shell sed -n 's/^executor: *//p' workflow/profiles/$(PROFILE)/profile.yaml))
+EXECUTOR = $(shell sed -n 's/^executor: *//p' workflow/profiles/$(PROFILE)/profile.yaml)
+# A folder that each machine has of its own, SCRATCH=/scratch/me: jobs copy what they read there, and what they write back.
+COPIES = $(if $(SCRATCH),--default-storage-provider fs --local-storage-prefix $(SCRATCH) \
+	--shared-fs-usage persistence sources source-cache software-deployment)
+# Snakemake's executor for a cluster, which the profile names, and its copying are packages of their own.
+EXTRAS = $(patsubst %,$(VENV)/.extra-%,$(EXECUTOR) $(if $(SCRATCH),scratch))
 # Targets follow a --, or they are taken for more configuration files.
-SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/$(PROFILE) $(CORES_OPTION) $(CORES)
+SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/$(PROFILE) $(CORES_OPTION) $(CORES) $(COPIES)
 ONE_RUN = $(SNAKEMAKE) --configfile workflow/config/$(RUN).yaml
 
 # The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
@@ -24,14 +28,14 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e '.[dev]'
 	touch $@
 
-# Its version is an extra of this package, which is installed by now.
-$(VENV)/.executor-%: $(VENV)/.installed
+# Their versions are extras of this package, which is installed by now.
+$(VENV)/.extra-%: $(VENV)/.installed
 	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
 	touch $@
 
 .PHONY: run family dry-run validate publish test lint build smoke paper clean
 
-build: $(VENV)/.installed $(EXECUTOR)
+build: $(VENV)/.installed $(EXTRAS)
 
 run: build  ## train, validate and report with workflow/config/$(RUN).yaml
 	$(ONE_RUN)

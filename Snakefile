@@ -71,6 +71,11 @@ def code(*parts):
     return code_hash([SOURCE / part for part in parts])
 
 
+def folder(path, file="{input[0]}"):
+    """Shell text for a folder of the run, from a file in it: jobs that copy their files have folders of their own."""
+    return f"$(file={file}; echo ${{{{file%%{path}/*}}}}{path})"
+
+
 rule all:
     default_target: True
     input:

@@ -61,3 +61,13 @@ def test_places_name_what_was_left_open():
 def test_what_is_no_path_is_refused(path):
     with pytest.raises(ValueError, match="is no "):
         list(find(DOCUMENT, path))
+
+
+def test_places_of_cells_name_direction_and_charge():
+    cell = {"eta_min": 2.0, "eta_max": 2.5, "phi_min": 1.1780972450961724, "phi_max": 1.9634954084936207}
+    document = {"cells": [cell | {"charge": -1, "p_min": 3.0, "p_max": 5.0, "bias": 0.1}]}
+    assert [found.place for found in find(document, "cells/bias")] == [
+        "η 2–2.5, φ 67.5° to 112.5°, charge −, 3–5 GeV"
+    ]
+    document = {"directions": [{"eta_min": 2.0, "eta_max": 2.5, "plane": "vertical", "bias": 0.1}]}
+    assert [found.place for found in find(document, "directions/bias")] == ["η 2–2.5, vertical"]

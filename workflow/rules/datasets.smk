@@ -39,7 +39,6 @@ if RUN.simulates_datasets:
         output:
             f"{RESULTS}/rows/thresholds.json",
         params:
-            folder=f"{RESULTS}/rows/draws",
             samples=TRAINING,
             chunks=CHUNKS_OF_ONE,
             max_rows=RUN["training"]["max_rows"],
@@ -47,7 +46,8 @@ if RUN.simulates_datasets:
         log:
             f"{RESULTS}/logs/thresholds.log",
         shell:
-            "parkf thresholds {params.folder} {output} --samples '{params.samples}' --chunks {params.chunks}"
+            f"parkf thresholds {folder(f'{RESULTS}/rows/draws')}"
+            " {output} --samples '{params.samples}' --chunks {params.chunks}"
             " --max-rows {params.max_rows} 2> {log}"
 
     rule rows:
@@ -63,7 +63,6 @@ if RUN.simulates_datasets:
         wildcard_constraints:
             chunk=RUN.pattern("training"),
         params:
-            folder=f"{RESULTS}/rows/{{chunk}}",
             code=code(
                 "parkf/datasets/sets.py",
                 "parkf/datasets/legs.py",
@@ -80,7 +79,7 @@ if RUN.simulates_datasets:
         log:
             f"{RESULTS}/logs/rows-{{chunk}}.log",
         shell:
-            "parkf datasets {input.particles} {input.states} {params.folder} --thresholds {input.thresholds}"
+            "parkf datasets {input.particles} {input.states} $(dirname {output[0]}) --thresholds {input.thresholds}"
             " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field} 2> {log}"
 
     rule datasets:
@@ -90,7 +89,6 @@ if RUN.simulates_datasets:
         output:
             f"{RESULTS}/datasets/{{step}}.parquet",
         params:
-            folder=f"{RESULTS}/rows",
             samples=TRAINING,
             chunks=CHUNKS_OF_ONE,
             code=code("parkf/datasets/sets.py", "parkf/datasets/gather.py"),
@@ -99,7 +97,8 @@ if RUN.simulates_datasets:
         log:
             f"{RESULTS}/logs/datasets/{{step}}.log",
         shell:
-            "parkf gather-dataset {wildcards.step} {params.folder} {output} --samples '{params.samples}'"
+            f"parkf gather-dataset {{wildcards.step}} {folder(f'{RESULTS}/rows')}"
+            " {output} --samples '{params.samples}'"
             " --chunks {params.chunks} 2> {log}"
 
 else:

@@ -10,7 +10,6 @@ rule gather:
         product="particles|fates|hits|candidates|fitted/[a-z0-9_]+",
         sample=RUN.split_samples("validation", "misaligned", "jpsi", "d0"),
     params:
-        folder=lambda w: f"{RESULTS}/{w.product}/{w.sample}",
         chunks=lambda w: len(RUN.chunks(w.sample)),
         code=code("parkf/gather.py"),
     resources:
@@ -18,4 +17,4 @@ rule gather:
     log:
         f"{RESULTS}/logs/gather-{{product}}-{{sample}}.log",
     shell:
-        "parkf gather {params.folder} {output} --chunks {params.chunks} 2> {log}"
+        "parkf gather $(dirname {input[0]}) {output} --chunks {params.chunks} 2> {log}"

@@ -94,12 +94,13 @@ rule likeness:
     output:
         f"{RESULTS}/report/likeness.html",
     params:
-        measured=[
-            f"{fit}=" + ",".join(f"{RESULTS}/likeness/{fit}-{sample}.json" for sample in LIKE.values())
-            for fit in LIKENESS_FITS
-        ],
         code=code("parkf/report"),
     log:
         f"{RESULTS}/logs/likeness.log",
     shell:
-        "parkf likeness {input.characterised} {output} --measured '{params.measured}' 2> {log}"
+        "parkf likeness {input.characterised} {output} --measured '"
+        + " ".join(
+            f"{fit}={{input.measured[{2 * number}]}},{{input.measured[{2 * number + 1}]}}"
+            for number, fit in enumerate(LIKENESS_FITS)
+        )
+        + "' 2> {log}"

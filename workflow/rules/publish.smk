@@ -7,13 +7,11 @@ rule publish:
     input:
         f"{RESULTS}/validation.json",
         f"{RESULTS}/accuracy.json",
-        rules.assemble.output,
+        parameters=rules.assemble.output,
         gates=GATES,
     output:
         f"{RESULTS}/published.json",
-    params:
-        folder=f"{RESULTS}/set",
     log:
         f"{RESULTS}/logs/publish.log",
     shell:
-        "parkf params publish {params.folder} --gates {input.gates} --json > {output} 2> {log} || (cat {log} >&2; exit 1)"
+        "parkf params publish $(dirname {input.parameters[0]}) --gates {input.gates} --json > {output} 2> {log} || (cat {log} >&2; exit 1)"

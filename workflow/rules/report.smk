@@ -26,8 +26,8 @@ rule report:
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
     output:
         f"{RESULTS}/report/index.html",
+        [f"{RESULTS}/report/{page}.html" for page in (*STEPS, "slices", "parameters")],
     params:
-        results=RESULTS,
         formulas=[STEPS[step].formula_hash() for step in STEPS],
         # What it says, not where it lies: no input, since a project may be moved.
         gates=sha256(Path(GATES)),
@@ -36,4 +36,4 @@ rule report:
     log:
         f"{RESULTS}/logs/report.log",
     shell:
-        f"parkf report {{params.results}} {{output}} --gates {GATES} --threads {{threads}} 2> {{log}}"
+        f"parkf report $(dirname {{input[0]}}) {{output[0]}} --gates {GATES} --threads {{threads}} 2> {{log}}"

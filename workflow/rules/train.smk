@@ -130,18 +130,16 @@ rule assemble:
         table=f"{RESULTS}/set/global.f32",
         manifest=f"{RESULTS}/set/manifest.json",
     params:
-        folder=f"{RESULTS}/set",
-        fits=f"{RESULTS}/fits",
         seed=RUN["seed"],
         # For the manifest, so that the training can be repeated.
         configuration=json.dumps(RUN.training),
         validity=json.dumps(config.get("validity", {})),
-        inputs=lambda w, input: json.dumps({"field source": sha256(Path(input.source)), "code": TRAINED_BY}),
+        inputs=json.dumps({"field source": sha256(Path(RUN["field"]["source"])), "code": TRAINED_BY}),
         code=code("parkf/layout", "parkf/parameters"),
     log:
         f"{RESULTS}/logs/assemble.log",
     shell:
-        "parkf assemble {params.folder} --fits {params.fits} --table {input.table}"
+        "parkf assemble $(dirname {output[0]}) --fits $(dirname {input.fits[0]}) --table {input.table}"
         " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
         " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q}"
         " --validity {params.validity:q} 2> {log}"
@@ -158,7 +156,6 @@ rule accuracy:
     output:
         f"{RESULTS}/accuracy.json",
     params:
-        folder=f"{RESULTS}/set",
         code=code("parkf/training"),
     resources:
         **needs(COSTS, "accuracy", sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)),
@@ -166,4 +163,4 @@ rule accuracy:
         f"{RESULTS}/logs/accuracy.log",
     shell:
         # The set's run has all the inputs.
-        "parkf accuracy {params.folder} --output {output} > {log} 2>&1"
+        "parkf accuracy $(dirname {input[0]}) --output {output} > {log} 2>&1"

@@ -11,7 +11,6 @@ rule fit:
     output:
         f"{RESULTS}/fitted/{{fit}}/{{chunk}}.parquet",
     params:
-        folder=f"{RESULTS}/set",
         scheme=lambda w: SCHEMES[w.fit],
         precision=lambda w: RUN.precision(w.fit),
         backend=RUN["fits"]["backend"],
@@ -21,7 +20,7 @@ rule fit:
     log:
         f"{RESULTS}/logs/fit-{{fit}}-{{chunk}}.log",
     shell:
-        "parkf fit {params.folder} {input.candidates} {output} --scheme {params.scheme}"
+        "parkf fit $(dirname {input.parameters[0]}) {input.candidates} {output} --scheme {params.scheme}"
         " --precision {params.precision} --backend {params.backend} 2> {log}"
 
 
@@ -54,7 +53,6 @@ rule validate:
     output:
         f"{RESULTS}/validation.json",
     params:
-        results=RESULTS,
         samples=RUN.samples("validation"),
         misaligned=RUN.samples("misaligned"),
         signals=SIGNALS,
@@ -65,7 +63,8 @@ rule validate:
     log:
         f"{RESULTS}/logs/validate.log",
     shell:
-        "parkf validate {params.results} {output} --samples '{params.samples}'"
+        f"parkf validate {folder(RESULTS)}"
+        " {output} --samples '{params.samples}'"
         " --misaligned '{params.misaligned}' --signals '{params.signals}' --fits '{params.fits}' 2> {log}"
 
 
@@ -78,11 +77,10 @@ rule throughput:
     output:
         f"{RESULTS}/throughput.json",
     params:
-        folder=f"{RESULTS}/set",
         code=code("parkf/kalman", "parkf/codegen", "kernel", "parkf/validation/throughput.py"),
     # All cores of this machine; a cluster has no such number, and its profile sets one.
     threads: workflow.resource_settings.cores or 2
     log:
         f"{RESULTS}/logs/throughput.log",
     shell:
-        "parkf throughput {params.folder} '{input.candidates}' {output} --threads {threads} 2> {log}"
+        "parkf throughput $(dirname {input[0]}) '{input.candidates}' {output} --threads {threads} 2> {log}"

@@ -75,22 +75,27 @@ class Smallest:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: list[Numbers] = []
+        # A quarter more than wanted, so that most calls find room; memory is taken as numbers come.
+        self._numbers: Numbers = np.empty(most + most // 4 + 1, np.uint64)
         self._count = 0
         self._bound = np.uint64(np.iinfo(np.uint64).max)
 
     def add(self, numbers: Numbers) -> None:
         """Add numbers (n,)."""
         numbers = numbers[numbers <= self._bound]
-        self._kept.append(numbers)
-        self._count += len(numbers)
-        if self._count > self._most + self._most // 4:
-            kept = np.partition(np.concatenate(self._kept), self._most - 1)[: self._most].copy()
-            self._kept, self._count, self._bound = [kept], self._most, kept.max()
+        while len(numbers):
+            taken = numbers[: len(self._numbers) - self._count]
+            self._numbers[self._count : self._count + len(taken)] = taken
+            self._count += len(taken)
+            if self._count == len(self._numbers):
+                self._numbers.partition(self._most - 1)
+                self._count, self._bound = self._most, self._numbers[self._most - 1]
+            numbers = numbers[len(taken) :]
 
     def ascending(self) -> Numbers:
-        """Give the wanted ones, (`most`,) or all that there are."""
-        return np.sort(np.concatenate([np.zeros(0, np.uint64), *self._kept]))[: self._most]
+        """Give the wanted ones, (`most`,) or all that there are; they are no copy."""
+        self._numbers[: self._count].sort()
+        return self._numbers[: min(self._count, self._most)]
 
 
 def _mixed(number: Numbers) -> Numbers:

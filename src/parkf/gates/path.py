@@ -4,6 +4,7 @@
 ``steps/T.gap3|T.gap7/*[p_min>=3]/ratio_rms`` is of two steps and all of their components.
 """
 
+import math
 import operator
 import re
 from collections.abc import Iterator
@@ -107,7 +108,19 @@ def _holds(item: Any, key: str, sign: str, value: Any) -> bool:
 
 
 def _bin(item: Any) -> list[str]:
-    """Momenta (GeV) that an item of a list is for."""
-    if isinstance(item, dict) and {"p_min", "p_max"} <= item.keys():
-        return [f"{item['p_min']:g}–{item['p_max']:g} GeV"]
-    return []
+    """Direction, charge and momenta (GeV) that an item of a list is for."""
+    if not isinstance(item, dict):
+        return []
+    names = []
+    if {"eta_min", "eta_max"} <= item.keys():
+        names.append(f"η {item['eta_min']:g}–{item['eta_max']:g}")
+    if {"phi_min", "phi_max"} <= item.keys():
+        low, high = (math.degrees(item[edge]) for edge in ("phi_min", "phi_max"))
+        names.append(f"φ {low:g}° to {high:g}°")
+    if "plane" in item:
+        names.append(item["plane"])
+    if "charge" in item:
+        names.append("charge +" if item["charge"] > 0 else "charge −")
+    if {"p_min", "p_max"} <= item.keys():
+        names.append(f"{item['p_min']:g}–{item['p_max']:g} GeV")
+    return names

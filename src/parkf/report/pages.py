@@ -14,7 +14,7 @@ from parkf.gates import Thresholds, hold
 from parkf.parameters import Manifest, load
 from parkf.parameters.manifest import Gate
 from parkf.parameters.registry import readable_registry
-from parkf.report import figures, slices, tables
+from parkf.report import directions, figures, slices, tables
 from parkf.report.figures import FIT_NAMES
 from parkf.report.lights import light
 from parkf.report.step_page import moves, newest_alike, step_page
@@ -69,9 +69,18 @@ def write_report(results: Path, index: Path, thresholds: Thresholds, *, threads:
         content = {"slices": _slices(own), "fates": slices.fates(own["fates"])}
         write_page(index.with_name("slices.html"), "slices.html", **content)
 
+    def directed() -> None:
+        content = {"fits": _directions(validation["fits"]), "errors": directions.ERRORS}
+        write_page(index.with_name("directions.html"), "directions.html", **content)
+
     # The longest first, so that all end together.
     longest = sorted(fits, key=lambda name: len(fits[name].sets), reverse=True)
-    pages: list[Callable[[], None]] = [*(partial(step, name) for name in longest), sliced, constants]
+    pages: list[Callable[[], None]] = [
+        *(partial(step, name) for name in longest),
+        sliced,
+        directed,
+        constants,
+    ]
     for _ in parallel_map(lambda page: page(), pages, threads):
         pass
     # The overview comes last: when it is there, all it links to is.
@@ -120,6 +129,7 @@ def _overview(
         "tables": {
             "momentum": tables.momentum(measured),
             "pulls": tables.pulls(measured),
+            "lost": tables.lost(measured),
             "masses": tables.masses(measured),
             "precision": tables.precision(validation["precision"]),
             "magnet": tables.magnet(fiducial),
@@ -164,6 +174,20 @@ def _slices(fit: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         for variable, title in slices.TITLES.items()
         if fit["breakdown"][variable]
     }
+
+
+def _directions(fits: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Draw maps and list the worst cells of each fit that knows its momentum from all detectors."""
+    return [
+        {
+            "title": FIT_NAMES[name],
+            "planes": Markup(directions.plane_map(fit["directions"]) if fit["directions"] else ""),
+            "maps": {charge: Markup(svg) for charge, svg in directions.bias_maps(fit["cells"]).items()},
+            "worst": directions.worst(fit["cells"]),
+        }
+        for name, fit in fits.items()
+        if "separation" in fit
+    ]
 
 
 def _in_order(steps: Mapping[str, Any]) -> dict[str, Any]:

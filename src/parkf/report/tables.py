@@ -43,10 +43,10 @@ def momentum(fits: Mapping[str, Any]) -> Cells:
 
 
 def pulls(fits: Mapping[str, Any]) -> Cells:
-    """Mean and width of the pulls."""
+    """Mean of the pulls, width of their core, and half widths of 68 % and 95 % over a Gaussian's."""
     head = ["pull"]
     for name in fits:
-        head += [f"{FIT_NAMES[name]}: mean", "width"]
+        head += [f"{FIT_NAMES[name]}: mean", "width", "68 %", "95 %"]
     rows = []
     for component in STATE:
         row = [component]
@@ -54,10 +54,19 @@ def pulls(fits: Mapping[str, Any]) -> Cells:
             pull = fit["pulls"][component]
             row += [
                 f"{pull['mean']:+.3f} ± {pull['mean_error']:.3f}",
-                f"{pull['width']:.3f} ± {pull['width_error']:.3f}",
+                *(f"{pull[w]:.3f} ± {pull[f'{w}_error']:.3f}" for w in ("width", "width68", "width95")),
             ]
         rows.append(row)
     return Cells(head, rows)
+
+
+def lost(fits: Mapping[str, Any]) -> Cells:
+    """Share of tracks without a good fit, by true momentum."""
+    rows = []
+    for bins in zip(*(fit["lost"] for fit in fits.values()), strict=True):
+        shares = [f"{100 * b['lost']:.2f} ± {100 * b['lost_error']:.2f}" for b in bins]
+        rows.append([_range(bins[0]), str(bins[0]["n"]), *shares])
+    return Cells(["p [GeV]", "tracks", *(f"{FIT_NAMES[name]} [%]" for name in fits)], rows)
 
 
 def masses(fits: Mapping[str, Any]) -> Cells:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from parkf.validation.core import fit_core
 from parkf.validation.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+from parkf.validation.spread import spread
 from parkf.validation.tracks import Rows
 
 _ENOUGH = 50  # tracks below which a slice says nothing
@@ -57,8 +58,9 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
     Returns
     -------
     dict
-        Per variable a list of ``{low, high, n, core, bias, pulls.<component>, genuine, ghost, purity}`` with
-        ``core_error`` and ``bias_error``: width and mean of the core of δp/p, pull widths, shares of genuine
+        Per variable a list of ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine,
+        ghost, purity}`` with errors of the second four: width of the core of δp/p, the two of
+        :func:`parkf.validation.spread.spread`, mean of the core; core widths of pulls, shares of genuine
         tracks and of ghosts below the cut (None without ghosts), and of genuine tracks among what is kept.
         Slices of fewer than 50 genuine tracks are left out.
     """
@@ -106,12 +108,14 @@ def _slices(sample: Sample, variable: _Variable, cut: float) -> list[dict[str, A
 
 def _figures(genuine: Rows, ghosts: Rows, cut: float) -> dict[str, Any]:
     good = genuine[genuine["status"] == 0]
-    core = fit_core(momentum_residual(good))
+    residual = momentum_residual(good)
+    core = fit_core(residual)
     below = [int((chi2_per_ndof(rows) < cut).sum()) for rows in (genuine, ghosts)]
     return {
         "n": len(genuine),
         "core": core.width,
         "core_error": core.width_error,
+        **spread(residual),
         "bias": core.mean,
         "bias_error": core.mean_error,
         "pulls": {component: fit_core(pulls(good, component)).width for component in STATE},

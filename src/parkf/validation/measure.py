@@ -7,6 +7,7 @@ import numpy as np
 from parkf.errors import ParkfError
 from parkf.validation.core import fit_core
 from parkf.validation.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+from parkf.validation.spread import spread
 from parkf.validation.tracks import Rows
 
 ETA = (2.0, 5.0)
@@ -27,9 +28,11 @@ def measure(sample: Sample) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``counts.{tracks, failed}``; ``momentum[] = {p_min, p_max, n, half_width, core, bias, pull_width,
-        pull_mean, seed_half_width, seed_bias, chi2_median}`` with ``<name>_error`` of the first six (GeV;
-        fractions of p; `half_width` of the central 68%); ``pulls.<component>.{mean, width}`` with errors;
+        ``counts.{tracks, failed}``; ``momentum[] = {p_min, p_max, n, half_width, core, width68, width95,
+        bias, pull_width, pull_width68, pull_width95, pull_mean, seed_half_width, seed_bias, chi2_median}``
+        with ``<name>_error`` of all but the last three (GeV; fractions of p; `half_width` of the central
+        68%; ``width68`` and ``width95`` of :func:`parkf.validation.spread.spread`);
+        ``pulls.<component>.{mean, width, width68, width95}`` with errors;
         ``chi2.{velo, ut, scifi, all} = {median, median_error, large}`` of χ²/ndof, `large` the share above
         three.
 
@@ -72,6 +75,7 @@ def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
         "half_width_error": 0.96 * half_width / len(rows) ** 0.5,
         "core": core.width,
         "core_error": core.width_error,
+        **spread(residual),
         "bias": core.mean,
         "bias_error": core.mean_error,
         **_pull(rows, "qop", "pull_"),
@@ -88,10 +92,12 @@ def _centre(values: np.ndarray) -> tuple[float, float]:
 
 
 def _pull(rows: Rows, component: str, prefix: str) -> dict[str, float]:
-    core = fit_core(pulls(rows, component))
+    values = pulls(rows, component)
+    core = fit_core(values)
     return {
         f"{prefix}width": core.width,
         f"{prefix}width_error": core.width_error,
+        **spread(values, prefix),
         f"{prefix}mean": core.mean,
         f"{prefix}mean_error": core.mean_error,
     }

@@ -38,10 +38,15 @@ class Sample:
     rows: Rows
 
     @property
+    def is_track(self) -> npt.NDArray[np.bool_]:
+        """Whether one particle, no electron, of any momentum, made at least 70% of the hits, (n,)."""
+        made = np.asarray(self.rows["purity"]) >= GHOST_PURITY
+        return made & np.isfinite(self.rows["p_true"]) & (np.abs(self.rows["pdg_id"]) != _ELECTRON)
+
+    @property
     def is_genuine(self) -> npt.NDArray[np.bool_]:
         """Whether one particle, no electron, above 2 GeV, made at least 70% of the hits, (n,)."""
-        made = np.asarray(self.rows["purity"]) >= GHOST_PURITY
-        return made & (np.asarray(self.rows["p_true"]) > 2000.0) & (np.abs(self.rows["pdg_id"]) != _ELECTRON)
+        return self.is_track & (np.asarray(self.rows["p_true"]) > 2000.0)
 
     @property
     def is_ghost(self) -> npt.NDArray[np.bool_]:
@@ -103,13 +108,13 @@ def _drawn(event: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
     return drawn
 
 
-def pulls(rows: Rows, component: str) -> npt.NDArray[np.float64]:
-    """Return (fit − truth) / fitted σ of one of x, y, tx, ty, qop; finite entries only."""
+def pulls(rows: Rows, component: str, *, finite_only: bool = True) -> npt.NDArray[np.float64]:
+    """Return (fit − truth) / fitted σ of one of x, y, tx, ty, qop; finite entries alone, or of every row."""
     variance = np.asarray(rows[VARIANCES[component]], np.float64)
     difference = np.asarray(rows[component], np.float64) - np.asarray(rows[f"true_{component}"], np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         pull = difference / np.sqrt(variance)
-    return pull[np.isfinite(pull)]
+    return pull[np.isfinite(pull)] if finite_only else pull
 
 
 def momentum_residual(rows: Rows) -> npt.NDArray[np.float64]:

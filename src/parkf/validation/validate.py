@@ -10,12 +10,15 @@ import numpy.typing as npt
 from parkf.errors import ParkfError
 from parkf.simulation.decays import DECAYS
 from parkf.validation.breakdown import breakdown, fates
+from parkf.validation.cells import cells, directions
 from parkf.validation.core import fit_core
 from parkf.validation.impact import impact_parameters
+from parkf.validation.losses import losses
 from parkf.validation.masses import measure_peak
 from parkf.validation.precision import compare_precision
 from parkf.validation.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 from parkf.validation.separation import discriminant
+from parkf.validation.spread import spread
 from parkf.validation.tracks import Rows
 
 F64 = npt.NDArray[np.float64]
@@ -51,14 +54,18 @@ def validate(
     Returns
     -------
     dict
-        ``counts.{genuine, ghost}`` and ``fits.<name>`` with ``pulls.<component>.{mean, width}``,
-        ``momentum[] = {p_min, p_max, core, bias, n, pulls.<component>.{mean, width}}`` (GeV; fractions of p),
+        ``counts.{genuine, ghost}`` and ``fits.<name>`` with
+        ``pulls.<component>.{mean, width, width68, width95}``,
+        ``momentum[] = {p_min, p_max, core, width68, width95, bias, n, pulls.<component>}`` (GeV; fractions
+        of p; the two widths are those of :func:`parkf.validation.spread.spread`), ``lost[]`` of
+        :func:`parkf.validation.losses.losses`,
         ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``,
         ``failed`` (the number of candidates without a good fit) and ``histograms`` of pulls and of
         χ²/ndof, normalised to one including what lies outside. A fit of all detectors has ``separation.{roc,
         working_point}`` of :func:`parkf.validation.separation.discriminant`, too. With `misaligned`,
         ``misaligned.{counts, fits.<name>}`` holds the same of that. The aligned fits have ``impact`` (of
-        :func:`parkf.validation.impact.impact_parameters`), ``breakdown`` and ``fates``; with `signals`
+        :func:`parkf.validation.impact.impact_parameters`), ``breakdown``, ``fates``, ``cells`` and
+        ``directions`` (of :mod:`parkf.validation.cells`); with `signals`
         ``masses.<signal>``, a peak's ``{mean, width, narrow, wide, share, n}`` with errors of the first two
         (MeV). ``precision`` is that of :func:`parkf.validation.precision.compare_precision`.
 
@@ -70,7 +77,9 @@ def validate(
     measured = _measure_all(fits) | {"precision": compare_precision(fits["parkf"], float64)}
     for name, sample in fits.items():
         fit = measured["fits"][name]
-        fit["impact"] = impact_parameters(_good(sample))
+        good = _good(sample)
+        fit["impact"] = impact_parameters(good)
+        fit |= {"cells": cells(good), "directions": directions(good)}
         fit["breakdown"] = breakdown(sample, fit["working_point"]["cut"])
         fit["fates"] = fates(sample, fit["working_point"]["cut"])
     for signal, samples in (signals or {}).items():
@@ -99,6 +108,7 @@ def _measure(sample: Sample) -> dict[str, Any]:
         **_roc(chi2_per_ndof(sample.genuine), chi2_per_ndof(sample.ghosts), CUTS),
         **({"separation": _separation(sample)} if _sees_all(genuine) else {}),
         "failed": int((sample.rows["status"] != 0).sum()),
+        "lost": losses(sample),
         "histograms": {
             "pulls": {component: _histogram(pulls(genuine, component), _PULL_EDGES) for component in STATE},
             "chi2": {
@@ -126,15 +136,17 @@ def _histogram(values: F64, edges: F64) -> dict[str, list[float]]:
 
 
 def _pulls(rows: Rows) -> dict[str, dict[str, float]]:
-    cores = {component: fit_core(pulls(rows, component)) for component in STATE}
+    return {component: _pull(pulls(rows, component)) for component in STATE}
+
+
+def _pull(values: F64) -> dict[str, float]:
+    core = fit_core(values)
     return {
-        component: {
-            "mean": core.mean,
-            "mean_error": core.mean_error,
-            "width": core.width,
-            "width_error": core.width_error,
-        }
-        for component, core in cores.items()
+        "mean": core.mean,
+        "mean_error": core.mean_error,
+        "width": core.width,
+        "width_error": core.width_error,
+        **spread(values),
     }
 
 
@@ -145,13 +157,15 @@ def _momentum(rows: Rows) -> list[dict[str, Any]]:
         inside = rows[(p_true >= 1000 * low) & (p_true < 1000 * high)]
         if len(inside) < _ENOUGH:
             continue
-        core = fit_core(momentum_residual(inside))
+        residual = momentum_residual(inside)
+        core = fit_core(residual)
         bins.append(
             {
                 "p_min": low,
                 "p_max": high,
                 "core": core.width,
                 "core_error": core.width_error,
+                **spread(residual),
                 "bias": core.mean,
                 "bias_error": core.mean_error,
                 "n": core.n,

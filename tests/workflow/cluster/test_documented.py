@@ -8,8 +8,12 @@ from .documented import checkout, commands, shell, snakemake
 
 
 def test_commands_run(project):
-    for name in ("slurm", "htcondor"):
-        pytest.importorskip(f"snakemake_executor_plugin_{name}", reason=f"needs pip install 'parkf[{name}]'")
+    for name, module in (
+        ("slurm", "snakemake_executor_plugin_slurm"),
+        ("htcondor", "snakemake_executor_plugin_htcondor"),
+        ("scratch", "snakemake_storage_plugin_fs"),
+    ):
+        pytest.importorskip(module, reason=f"needs pip install 'parkf[{name}]'")
     folder = checkout(project)
     lines = commands()
     assert len(lines) > 5

@@ -1,6 +1,7 @@
 """A real Slurm runs the chain, and ends jobs for every reason that it knows."""
 
 import re
+import shutil
 
 import pytest
 
@@ -66,6 +67,24 @@ def test_the_set_has_the_bytes_of_the_local_run(training, finished):
     for name in SET:
         got = (folder / "results/smoke/set" / name).read_bytes()
         assert got == (finished.folder / "results/smoke/set" / name).read_bytes(), name
+
+
+def test_jobs_that_copy_their_files_to_the_node_give_the_same_bytes(node, project, finished, tmp_path):
+    if shutil.which("rsync") is None:
+        pytest.skip("needs rsync")
+    scratch, wanted = tmp_path / "scratch", "results/smoke/datasets/BEAM.parquet"
+    folder = checkout(project)
+    workflow = Workflow(
+        folder,
+        *snakemake(f"make run PROFILE=slurm RUN=smoke SCRATCH={scratch}", folder),
+        *OFTEN,
+        *("--", wanted),
+    )
+    assert workflow.wait() == 0, workflow.said[-5000:]
+    assert (folder / wanted).read_bytes() == (finished.folder / wanted).read_bytes()
+    assert "(retrieve from storage)" in workflow.said
+    # Copies are gone with the jobs that needed them.
+    assert not [path for path in scratch.rglob("*") if path.is_file()]
 
 
 def test_a_drained_node_is_named_and_the_run_goes_on_when_it_is_back(node, training, kills, tmp_path):

@@ -1,0 +1,112 @@
+"""What a family of alignments takes beside one run, both from nothing.
+
+Run: python -m benchmarks.family [--json FILE] [--members 8] [--base CONFIG] [--start-from-first]
+
+Each member has an alignment of its own, drawn at random with the width below. The base's run and the family
+follow each other in one folder, on all cores; nothing else should run meanwhile. The file holds ``one`` and
+``family``, both ``{wall_s, cpu_s}``, ``members``, and ``ratio``, the family's time over that of one run.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import yaml
+
+from parkf.files import write_json
+
+ROOT = Path(__file__).parents[1]
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+# mm: how far layers move from one alignment to the next.
+WIDTH = 0.05
+SEED = 14
+
+
+def alignment(number: int) -> dict[str, Any]:
+    """Draw an alignment: each SciFi layer moves in x, and each half of the VELO."""
+    random = np.random.Generator(np.random.Philox(key=[SEED, number]))
+    layers = {layer: {"x": float(round(random.normal(0, WIDTH), 4))} for layer in range(12)}
+    halves = {side: {"x": float(round(random.normal(0, WIDTH), 4))} for side in ("left", "right")}
+    return {
+        "tag": f"drawn-{number}",
+        "velo_halves": halves,
+        "velo_modules": {},
+        "ut_layers": {},
+        "scifi_layers": layers,
+    }
+
+
+def timed(folder: Path, snakefile: str, config: Path) -> dict[str, float]:
+    """Run a workflow to its end; give its seconds, and those of all its processes."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    profile = ROOT / "workflow/profiles/local"
+    command = [
+        SNAKEMAKE,
+        "--snakefile",
+        ROOT / snakefile,
+        "--workflow-profile",
+        profile,
+        "--directory",
+        folder,
+    ]
+    done = subprocess.run(
+        [*map(str, command), "--cores", str(os.cpu_count()), "--configfile", str(config)],
+        env={**os.environ, "PATH": f"{SNAKEMAKE.parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(done.stdout + done.stderr)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"wall_s": time.perf_counter() - begin, "cpu_s": spent}
+
+
+def prepare(folder: Path, base: str, members: int, *, start_from_first: bool) -> None:
+    """Write the configurations and alignments of both."""
+    (folder / "data").symlink_to(ROOT / "data")
+    (folder / "workflow").symlink_to(ROOT / "workflow")
+    conditions: dict[str, dict[str, Any]] = {}
+    for number in range(members):
+        name = f"a{number}"
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(alignment(number)))
+        conditions[name] = {"detector": {"alignment": f"{name}.yaml"}}
+        if start_from_first and number:
+            conditions[name]["training"] = {"start_from": "results/family.a0"}
+    family = {"family": "family", "base": base, "conditions": conditions}
+    (folder / "family.yaml").write_text(yaml.safe_dump(family, sort_keys=False))
+
+
+def main() -> None:
+    """Time both, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument("--members", type=int, default=8)
+    parser.add_argument("--base", default="workflow/config/default.yaml", help="configuration of all members")
+    parser.add_argument("--start-from-first", action="store_true", help="fits begin at the first member's")
+    asked = parser.parse_args()
+    with TemporaryDirectory(prefix="parkf-benchmark-") as name:
+        folder = Path(name)
+        prepare(folder, asked.base, asked.members, start_from_first=asked.start_from_first)
+        one = timed(folder, "Snakefile", ROOT / asked.base)
+        print(f"one run: {one['wall_s']:.0f} s, {one['cpu_s']:.0f} s of the processors", flush=True)
+        family = timed(folder, "workflow/family.smk", folder / "family.yaml")
+    ratio = family["wall_s"] / one["wall_s"]
+    print(
+        f"{asked.members} members: {family['wall_s']:.0f} s, {family['cpu_s']:.0f} s: {ratio:.2f} times one"
+    )
+    if asked.json:
+        content: dict[str, Any] = {"one": one, "family": family, "members": asked.members, "ratio": ratio}
+        write_json(asked.json, content)
+
+
+if __name__ == "__main__":
+    main()
