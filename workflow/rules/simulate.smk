@@ -37,6 +37,7 @@ rule generate:
         code=code(
             "parkf/simulation/generator.py",
             "parkf/simulation/interactions.py",
+            "parkf/simulation/secondaries.py",
             "parkf/simulation/randomness.py",
         ),
         # Not the code that writes tables: files of another making hold the same particles.
@@ -95,12 +96,15 @@ rule simulate_training:
         products=lambda w, output: " ".join(f"--{name} {path}" for name, path in output.items()),
         seed=lambda w: RUN.seed(w.chunk),
         polarity=lambda w: RUN.polarity(w.chunk),
+        # States know nothing of it.
+        crowded=lambda w, output: "--crowded" if RUN["pattern"]["crowded"] and "hits" in output.keys() else "",
         code=code(
             "parkf/detector",
             "parkf/transport",
             "parkf/simulation/simulate.py",
             "parkf/simulation/long_tracks.py",
             "parkf/simulation/detector_response.py",
+            "parkf/simulation/crowd.py",
             *TRANSPORT_KERNEL,
         ),
     resources:
@@ -110,7 +114,7 @@ rule simulate_training:
     shell:
         "parkf simulate {input.particles} {params.products} --geometry {input.detector[0]}"
         " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity}"
-        " --seed {params.seed} 2> {log}"
+        " --seed {params.seed} {params.crowded} 2> {log}"
 
 
 use rule simulate_training as simulate_validation with:
@@ -166,11 +170,12 @@ rule candidates:
         chunk=RUN.pattern("validation", "misaligned", "jpsi", "d0", "lhcb"),
     params:
         polarity=lambda w: RUN.polarity(w.chunk),
-        code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
+        segments=RUN["pattern"]["segments"],
+        code=code("parkf/detector", "parkf/transport", "parkf/simulation", "kernel/pattern", *TRANSPORT_KERNEL),
     resources:
         **needs(COSTS, "candidates", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/candidates-{{chunk}}.log",
     shell:
         "parkf candidates {input.hits} {output} --geometry {input.detector[0]} --alignment {input.detector[1]}"
-        " --field {input.field} --polarity {params.polarity} 2> {log}"
+        " --field {input.field} --polarity {params.polarity} --segments {params.segments} 2> {log}"

@@ -114,6 +114,26 @@ def characterise(
     write_json(output, run(files, geometry=detector, field=FieldMap.load(field), polarity=polarity))
 
 
+@app.command("characterise-search")
+def characterise_search(
+    hits: Path,
+    particles: Path,
+    matched: Annotated[Path, typer.Argument(help="Candidates by truth.")],
+    candidates: Annotated[Path, typer.Argument(help="Candidates of the search.")],
+    fitted: Annotated[Path, typer.Argument(help="Their fits.")],
+    output: Path,
+) -> None:
+    """Describe what a pattern recognition makes of a sample, in figures that compare with another's."""
+    from parkf.files import write_json
+    from parkf.validation.sample import load_sample
+    from parkf.validation.search import Files as SearchFiles
+    from parkf.validation.search import characterise_search as run
+    from parkf.validation.truth import Files
+
+    sample = load_sample([Files([particles], [candidates], [fitted])])
+    write_json(output, run(SearchFiles(hits, particles, matched, candidates), sample))
+
+
 @app.command()
 def likeness(
     embedded: Annotated[Path, typer.Argument(help="Of the embedded simulation, by `characterise`.")],
@@ -123,13 +143,22 @@ def likeness(
         str,
         typer.Option(help="<fit>=<embedded>,<other> by `measure`, separated by blanks; may be empty."),
     ] = "",
+    searches: Annotated[
+        str,
+        typer.Option(help="<segments>=<embedded>,<other> by `characterise-search`; may be empty."),
+    ] = "",
 ) -> None:
     """Write the page that lays the embedded simulation beside another."""
     from parkf.report.likeness import write_likeness
 
+    write_likeness(embedded, other, _pairs(measured), output, searches=_pairs(searches))
+
+
+def _pairs(entries: str) -> dict[str, tuple[Path, Path]]:
+    """Two files for each name, from `<name>=<file>,<file>` separated by blanks."""
     pairs = {}
-    for entry in measured.split():
+    for entry in entries.split():
         name, _, files = entry.partition("=")
         one, _, two = files.partition(",")
         pairs[name] = (Path(one), Path(two))
-    write_likeness(embedded, other, pairs, output)
+    return pairs

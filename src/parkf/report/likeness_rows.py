@@ -186,3 +186,38 @@ SECTIONS: Mapping[str, tuple[Row, ...]] = {
         ),
     ),
 }
+
+SEARCHES: Mapping[str, str] = {
+    "found": "Pattern recognition, segments found from hits alone",
+    "truth": "Pattern recognition, segments of particles, by truth",
+}
+
+_LOST = _text("""
+    LHCb's particles also scatter off nuclei and decay on the way, and the search does not put what they left
+    before and behind together.""")
+
+SEARCH: tuple[Row, ...] = (
+    Row("ghosts", "ghosts among candidates", 1, "Pairs of segments of two particles.", " %"),
+    Row("clones", "candidates of a particle that has another", 2, "Segments that share few hits.", " %"),
+    *(
+        Row(f"efficiency_p_{low}_{high}", f"efficiency, {low}–{high} GeV", 1, _LOST, " %")
+        for low, high in ((2, 3), (3, 5), (5, 10), (10, 20), (20, 100))
+    ),
+    *(
+        Row(f"efficiency_eta_{low}_{high}", f"efficiency, η {low}–{high}", 1, _SAME, " %")
+        for low, high in ((2, 3), (3, 4), (4, 5))
+    ),
+    Row("hits_velo", "VELO hits a track", 2, "Where vertices lie, and η."),
+    Row("hits_ut", "UT hits a track", 2, "Efficiency, and the hole for the beam pipe."),
+    Row("hits_scifi", "SciFi hits a track", 2, "Efficiency; in LHCb's ten events some links may be lost."),
+    Row("wrong_velo", "VELO hits of another", 2, "Density of hits, and clusters of two particles.", " %"),
+    Row("wrong_ut", "UT hits of another", 2, _SAME, " %"),
+    Row("wrong_scifi", "SciFi hits of another", 2, _SAME, " %"),
+    Row(
+        "cut",
+        "χ²/ndof that 91 % of genuine tracks stay below",
+        2,
+        "Tails: clusters that err by more than their error, hits of others, hard scattering.",
+    ),
+    Row("kept", "ghosts that do, too", 1, "Ghosts are as hard in both.", " %"),
+)

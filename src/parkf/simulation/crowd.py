@@ -1,7 +1,7 @@
-"""What else LHCb's hits have: tails of cluster errors, clusters of several particles, and hits of much that is soft.
+"""What else LHCb's hits have: tails of errors, clusters of several particles, hits of much that is soft.
 
-The numbers are from ten events of LHCb's full simulation (74 long tracks an event): densities of hits, and how
-far hits of tracks above 3 GeV lie from fits within their own detector.
+The numbers are from ten events of LHCb's full simulation (74 long tracks an event): densities of hits, and
+how far hits of tracks above 3 GeV lie from fits within their own detector.
 """
 
 from dataclasses import dataclass
@@ -132,7 +132,9 @@ def strangers(
             start = np.stack([jitter[0] - stretch * x[model], jitter[1] - stretch * y[model]])
             way = z[plane[model]] - BEAM_SPREAD * random.standard_normal(count)
             way = np.where(np.abs(way) < SHORTEST_WAY, SHORTEST_WAY, way)
-            slopes = np.clip(start / way, -STEEPEST, STEEPEST) + crowd.turn * random.standard_normal((2, count))
+            slopes = np.clip(start / way, -STEEPEST, STEEPEST) + crowd.turn * random.standard_normal(
+                (2, count)
+            )
             layers = np.minimum(random.geometric(1.0 / length, count), crowd.longest)
             # It may begin before the hit that it is modelled on.
             before = (layers * random.random(count)).astype(int)

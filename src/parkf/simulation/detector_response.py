@@ -36,7 +36,7 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
     seed : int
         Draws are keyed by seed and event.
     crowded : bool
-        With what `parkf.simulation.crowd` adds. Otherwise errors are Gaussian, and each hit is one particle's.
+        With what `parkf.simulation.crowd` adds. Otherwise errors are Gaussian, and a hit is of one particle.
 
     Returns
     -------
@@ -66,7 +66,9 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
             else (_strips, geometry.ut.efficiency if index in UT_PLANES else geometry.scifi.efficiency)
         )
         detected[rows] = (draws[rows, 0] < efficiency) | (particle[rows] == NOISE)
-        for name, values in measure(x[rows], y[rows], draws[rows, 1:], choice[rows], int(index), geometry).items():
+        for name, values in measure(
+            x[rows], y[rows], draws[rows, 1:], choice[rows], int(index), geometry
+        ).items():
             columns[name][rows] = values
     columns |= {"event": event, "plane": plane, "particle": particle}
     order = np.lexsort((columns["x"], plane, event))

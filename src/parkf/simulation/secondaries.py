@@ -1,9 +1,10 @@
 """Particles that come from the beam pipe in the magnet and from the SciFi, by their densities in LHCb's simulation.
 
-What is lost in the pipe's wall, its flanges and the first SciFi station makes as many SciFi segments there as
-collisions do, and none in the VELO: what false matches are made of. The embedded transport has neither that
-matter nor showers, so these particles are drawn from distributions of where they begin and of their momenta,
-as ten events of LHCb's full simulation have them (4 SciFi layers at least, above 100 MeV; 1116 particles).
+What is lost in the pipe's wall, its flanges and the first SciFi station makes as many SciFi segments there
+as collisions do, and none in the VELO: what false matches are made of. The embedded transport has neither
+that matter nor showers, so these particles are drawn from distributions of where they begin and of their
+momenta, as ten events of LHCb's full simulation have them (4 SciFi layers at least, above 100 MeV; 1116
+particles).
 """
 
 from dataclasses import dataclass
@@ -110,9 +111,7 @@ def _from(source: Source, collision: NDArray, charged: NDArray, random: np.rando
     x, y = r * np.cos(azimuth), r * np.sin(azimuth)
 
     electron = random.random(count) < source.electrons
-    median, width = (
-        np.where(electron, *pair) for pair in zip(source.electron, source.hadron, strict=True)
-    )
+    median, width = (np.where(electron, *pair) for pair in zip(source.electron, source.hadron, strict=True))
     p = median * np.exp(width * random.standard_normal(count))
     pull = np.where(electron, ELECTRON_PULL, HADRON_PULL) * random.standard_normal((2, count))
     tx, ty = x / z + pull[0] / p, y / z + pull[1] / p

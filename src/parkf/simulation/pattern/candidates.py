@@ -11,9 +11,9 @@ from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.simulation.events import read_by_event
 from parkf.simulation.forked import parallel_map
+from parkf.simulation.groups import best_of_each, ragged
 from parkf.simulation.pattern.distinct import distinct_hits
 from parkf.simulation.pattern.found import search_scifi, search_velo
-from parkf.simulation.groups import best_of_each, ragged
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
 from parkf.simulation.pattern.matching import match_segments
 from parkf.simulation.pattern.own_hits import find_own_hits
@@ -40,8 +40,8 @@ def find_candidates(
 ) -> None:
     """Find track candidates in simulated hits.
 
-    Everything comes from what the detector measured, or all but this: with segments made by truth, that decides
-    which hits a segment search follows. Candidates of mixed origin arise and stay.
+    Everything comes from what the detector measured, or all but this: with segments made by truth, that
+    decides which hits a segment search follows. Candidates of mixed origin arise and stay.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Segments found from hits alone, as the trigger finds them; the compiled searches are in src/kernel/pattern."""
+"""Segments found from hits alone, as the trigger finds them; src/kernel/pattern holds the searches."""
 
 import numpy as np
 

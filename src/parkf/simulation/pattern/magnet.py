@@ -183,9 +183,7 @@ def _carry_rays(field: FieldMap, geometry: Geometry) -> _Rays:
     return _Rays(velo[alive], h[alive], x[:, :n_ut], x[:, n_ut:], y[:, n_ut:])
 
 
-def _as_segments(
-    rays: _Rays, z: np.ndarray, cubic_ratio: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _as_segments(rays: _Rays, z: np.ndarray, cubic_ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Fit rays as SciFi segments, with layers at z (12,).
 
     Gives states (n, 4) at z = 0, slopes (n,) at the end, and quadratic coefficients (n,) in 1/mm.

@@ -24,7 +24,9 @@ class Windows(BaseModel):
     )
 
     velo_azimuth: float = Field(
-        default=0.05, gt=0, description="rad; how far a VELO segment may turn about the beam in a pair of modules"
+        default=0.05,
+        gt=0,
+        description="rad; how far a VELO segment may turn about the beam in a pair of modules",
     )
     velo_displaced: float = Field(
         default=0.5, ge=0, description="mm; by which it may turn besides, over its distance to the beam"
@@ -40,7 +42,9 @@ class Windows(BaseModel):
     scifi_x: int = Field(default=5, ge=4, le=6, description="fewest x layers of a found SciFi segment")
     scifi_stereo: int = Field(default=4, ge=2, le=6, description="fewest stereo layers of one")
     scifi_middle: float = Field(
-        default=0.8, gt=0, description="mm; a hit of the middle station may lie this far off the curve expected"
+        default=0.8,
+        gt=0,
+        description="mm; a hit of the middle station may lie this far off the curve expected",
     )
     scifi_middle_share: float = Field(
         default=0.001, ge=0, description="and this share of where the chord of the others meets z = 0"
@@ -61,6 +65,4 @@ class Windows(BaseModel):
         default=2.0, gt=0, description="largest χ²/ndof of a found SciFi segment's x hits"
     )
     scifi_chi2: float = Field(default=2.0, gt=0, description="largest χ²/ndof of all its hits")
-    scifi_shared: int = Field(
-        default=2, ge=0, description="hits that it may share with a better one"
-    )
+    scifi_shared: int = Field(default=2, ge=0, description="hits that it may share with a better one")
