@@ -132,7 +132,7 @@ def candidates(
     polarity: Polarity,
     segments: Annotated[
         Segments, typer.Option(help="Of VELO and SciFi: found from hits alone, or of particles, by truth.")
-    ] = "found",
+    ] = "truth",
     matched: Annotated[
         bool, typer.Option("--matched", help="No search: what each particle left behind, by truth.")
     ] = False,

@@ -1,4 +1,4 @@
-"""Particles that come from the beam pipe in the magnet and from the SciFi, by their densities in LHCb's simulation.
+"""Particles from the beam pipe in the magnet and from the SciFi, by their densities in LHCb's simulation.
 
 What is lost in the pipe's wall, its flanges and the first SciFi station makes as many SciFi segments there
 as collisions do, and none in the VELO: what false matches are made of. The embedded transport has neither

@@ -35,7 +35,7 @@ def find_candidates(
     polarity: int,
     workers: int | None = None,
     windows: Windows | None = None,
-    segments: Segments = "found",
+    segments: Segments = "truth",
     matched: bool = False,
 ) -> None:
     """Find track candidates in simulated hits.
