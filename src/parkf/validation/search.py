@@ -130,4 +130,5 @@ def _separation(sample: Sample, path: Path) -> dict[str, Figure]:
     ]
     cut, kept = at(np.ones(len(chi2)))
     errors = np.std(again, axis=0)
-    return {"cut": (cut, float(errors[0])), "kept": (kept, float(errors[1]))}
+    # None of few is not certain.
+    return {"cut": (cut, float(errors[0])), "kept": (kept, max(float(errors[1]), 1.0 / ghost.sum()))}
