@@ -98,13 +98,13 @@ rule simulate_training:
         polarity=lambda w: RUN.polarity(w.chunk),
         # States know nothing of it.
         crowded=lambda w, output: "--crowded" if RUN["pattern"]["crowded"] and "hits" in output.keys() else "",
+        crowd=lambda w, output: code("parkf/simulation/crowd.py") if "hits" in output.keys() else "",
         code=code(
             "parkf/detector",
             "parkf/transport",
             "parkf/simulation/simulate.py",
             "parkf/simulation/long_tracks.py",
             "parkf/simulation/detector_response.py",
-            "parkf/simulation/crowd.py",
             *TRANSPORT_KERNEL,
         ),
     resources:

@@ -23,8 +23,8 @@ BEAM_SPREAD = 60.0
 SHORTEST_WAY, STEEPEST = 20.0, 0.6
 """mm and slope: limits of a stranger's direction."""
 
-LARGE_CLUSTER, LARGE_EXTENT = 5, 0.25
-"""SciFi clusters of hits further apart than so many mm have the error of that size class."""
+LARGE_CLUSTER, LARGE_EXTENT = 4, 0.20
+"""SciFi clusters of hits further apart than so many mm have at least the error of that size class."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class Crowd:
     tails: tuple[tuple[float, float, float], ...]
 
 
-VELO = Crowd(0.10, 1.6, 2, 0.2, 0.05, 0.02, 0.08, ((1.0, 0.006, 0.10),))
+VELO = Crowd(0.10, 1.6, 2, 0.2, 0.05, 0.02, 0.06, ((1.0, 0.003, 0.08),))
 UT = Crowd(0.75, 2.2, 4, 3.0, 0.15, 0.08, 0.12, ())
-SCIFI = Crowd(0.32, 4.0, 8, 3.0, 0.4, 0.2, 0.60, ((0.10, 0.016, 0.30), (0.20, 0.25, 0.50)))
+SCIFI = Crowd(0.32, 4.0, 8, 3.0, 0.4, 0.2, 0.30, ((0.10, 0.016, 0.30), (0.20, 0.25, 0.50)))
 
 DETECTORS = ((VELO_PLANES, 2, VELO), (UT_PLANES, 1, UT), (SCIFI_PLANES, 1, SCIFI))
 """Planes, the step from one to the next on the same side of the beam, and what is there besides."""
