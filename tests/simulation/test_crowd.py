@@ -46,7 +46,8 @@ def test_clusters_of_several_have_one_place_and_a_row_each(both):
     _, crowded = both
     place = ["event", "plane", "x", "y", "z", "dxdy"]
     shared = crowded[crowded.duplicated(place, keep=False)]
-    assert len(shared) > 100
+    # Of forty tracks over two halves of some metres few have another, or a stranger, so close.
+    assert 0.001 < len(shared) / (crowded.particle != NOISE).sum() < 0.05
     assert (shared.particle != NOISE).all()
     assert not crowded.duplicated([*place, "particle"]).any()
     assert (shared.groupby(place).sigma.nunique() == 1).all()
@@ -96,7 +97,7 @@ def test_close_hits_merge_and_distant_ones_do_not(geometry):
         "event": np.zeros(6, np.int32),
         "plane": plane,
         "particle": np.array([1, 2, 3, NOISE, 1, 2], np.int32),
-        "x": np.array([10.0, 10.4, 12.0, 12.1, 5.0, 5.01]),
+        "x": np.array([10.0, 10.25, 12.0, 12.1, 5.0, 5.01]),
         "y": np.array([600.0, 600.0, 600.0, 600.0, 3.0, 4.0]),
         "z": np.zeros(6),
         "dxdy": np.zeros(6),
@@ -107,7 +108,7 @@ def test_close_hits_merge_and_distant_ones_do_not(geometry):
     rows = sorted(
         zip(merged["plane"].tolist(), merged["particle"].tolist(), merged["x"].round(6).tolist(), strict=True)
     )
-    assert rows == [(0, 1, 5.0), (0, 2, 5.01), (58, 1, 10.2), (58, 2, 10.2), (58, 3, 12.05)]
+    assert rows == [(0, 1, 5.0), (0, 2, 5.01), (58, 1, 10.125), (58, 2, 10.125), (58, 3, 12.05)]
     large = merged["sigma"][(merged["plane"] == 58) & (merged["x"] < 11)]
     assert np.allclose(large, geometry.scifi.hit_errors[crowd.LARGE_CLUSTER])
 
