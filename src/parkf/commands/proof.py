@@ -116,6 +116,26 @@ def characterise(
     write_sealed(output, run(files, geometry=detector, field=FieldMap.load(field), polarity=polarity))
 
 
+@app.command("characterise-search")
+def characterise_search(
+    hits: Path,
+    particles: Path,
+    matched: Annotated[Path, typer.Argument(help="Candidates by truth.")],
+    candidates: Annotated[Path, typer.Argument(help="Candidates of the search.")],
+    fitted: Annotated[Path, typer.Argument(help="Their fits.")],
+    output: Path,
+) -> None:
+    """Describe what a pattern recognition makes of a sample, in figures that compare with another's."""
+    from parkf.files import write_sealed
+    from parkf.validation.sample import load_sample
+    from parkf.validation.search import Files as SearchFiles
+    from parkf.validation.search import characterise_search as run
+    from parkf.validation.truth import Files
+
+    sample = load_sample([Files([particles], [candidates], [fitted])])
+    write_sealed(output, run(SearchFiles(hits, particles, matched, candidates), sample))
+
+
 @app.command()
 def likeness(
     embedded: Annotated[Path, typer.Argument(help="Of the embedded simulation, by `characterise`.")],
@@ -128,19 +148,29 @@ def likeness(
     figures: Annotated[
         Path | None, typer.Option(help="File for the other's figures of all fits, which gates read.")
     ] = None,
+    searches: Annotated[
+        str,
+        typer.Option(help="<segments>=<embedded>,<other> by `characterise-search`; may be empty."),
+    ] = "",
 ) -> None:
     """Write the page that lays the embedded simulation beside another."""
     from parkf.files import read_json, write_sealed
     from parkf.report.likeness import write_likeness
 
-    pairs = {}
-    for entry in measured.split():
-        name, _, files = entry.partition("=")
-        one, _, two = files.partition(",")
-        pairs[name] = (Path(one), Path(two))
-    write_likeness(embedded, other, pairs, output)
+    pairs = _pairs(measured)
+    write_likeness(embedded, other, pairs, output, searches=_pairs(searches))
     if figures is not None:
         fits = {name: read_json(theirs) for name, (_, theirs) in pairs.items()}
         # The full fit knows no set; the others were fitted with one and the same.
         sets = [fit.pop("set") for fit in fits.values()]
         write_sealed(figures, {"set": next((one for one in sets if one), None), "fits": fits})
+
+
+def _pairs(entries: str) -> dict[str, tuple[Path, Path]]:
+    """Two files for each name, from `<name>=<file>,<file>` separated by blanks."""
+    pairs = {}
+    for entry in entries.split():
+        name, _, files = entry.partition("=")
+        one, _, two = files.partition(",")
+        pairs[name] = (Path(one), Path(two))
+    return pairs
