@@ -305,7 +305,10 @@ ROBUST = (
     *((f"chi2_{name}_before", pa.float32()) for name in ("velo", "ut", "scifi")),
     ("ndof_ut_before", pa.int32()),
     ("treated", pa.int32()),  # bits: 1 UT hits taken out, 2 noise of a step enlarged
-    ("scattered", pa.int32()),  # where that step ends: UT layers 26-29, SciFi layers 30-41 (30: the magnet); -1: none
+    (
+        "scattered",
+        pa.int32(),
+    ),  # where that step ends: UT layers 26-29, SciFi layers 30-41 (30: the magnet); -1: none
 )
 # Log odds that a track is genuine, by how well it fits, and with momentum and direction.
 SCORES = (("score", pa.float32()), ("score_kinematic", pa.float32()))

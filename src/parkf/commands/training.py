@@ -170,7 +170,10 @@ def train_score(
     names = zip(particles.split(), candidates.split(), strict=True)
     files = [TrainingFiles(Path(one), Path(other)) for one, other in names]
     score = run(load(parameters), files, seed=seed, threads=threads)
-    print(f"train-score: {score.genuine} genuine candidates, {score.ghosts} ghosts, seed {seed}", file=sys.stderr)
+    print(
+        f"train-score: {score.genuine} genuine candidates, {score.ghosts} ghosts, seed {seed}",
+        file=sys.stderr,
+    )
     score.save(output)
 
 

@@ -24,9 +24,7 @@ PART = 1 << 18
 _STREAMS = 2
 
 
-def fit(
-    parameters: ParameterSet, tracks: Candidates, *, smoother: bool, robust: bool = False
-) -> Fitted:
+def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool, robust: bool = False) -> Fitted:
     """Fit a batch on the current GPU, in the precision of its arrays.
 
     Candidates of CuPy arrays stay on the GPU, and so do the results, as CuPy arrays. The kernel reads rows of
@@ -94,7 +92,7 @@ class Kernel:
         blob, forms = parameters.constant.tobytes(), parameters.manifest.forms
         device = cupy.cuda.Device().id
         module = _module(blob, forms, name, device)
-        # Fits of single tracks again, in a module of their own: the plain fit waits for no compiler because of them.
+        # Fits of single tracks again have a module of their own: the plain fit waits for no compiler for them.
         again = _module(blob, forms, name, device, "fit/robust.cu") if robust else None
         self._again = again and [again.get_function(f) for f in ("choose_robust", "fit_robust")]
         self.rows = len(NUMBERS), len(INTEGERS)

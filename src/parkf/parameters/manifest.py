@@ -57,8 +57,11 @@ class ScoreNetwork(_Strict):
     """A network of the ghost score."""
 
     name: str = Field(description="Column of the fit's output that it makes.")
-    first: int = Field(ge=0, description="Where its numbers begin: for each hidden unit a weight of every input and an "
-        "offset, then a weight of each hidden unit and an offset.")
+    first: int = Field(
+        ge=0,
+        description="Where its numbers begin: for each hidden unit a weight of every input and an "
+        "offset, then a weight of each hidden unit and an offset.",
+    )
     inputs: list[str] = Field(description="What it sees of a track.")
 
 

@@ -52,7 +52,8 @@ def joined(files: Files) -> Iterator[Columns]:
     particles = _Pieces(PARTICLES, files.particles, _TRUTH)
     fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"))
     pairs = zip_longest(
-        _pieces(FITTED, files.fitted, (*_FITTED, *_BEFORE, *_SCORES)), _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS))
+        _pieces(FITTED, files.fitted, (*_FITTED, *_BEFORE, *_SCORES)),
+        _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS)),
     )
     for fitted, found in pairs:
         if not fitted or not found or not _same_rows(fitted, found):

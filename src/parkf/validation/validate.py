@@ -17,9 +17,9 @@ from parkf.validation.losses import losses
 from parkf.validation.masses import measure_peak
 from parkf.validation.precision import compare_precision
 from parkf.validation.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+from parkf.validation.scores import measure_scores
 from parkf.validation.separation import discriminant
 from parkf.validation.spread import spread
-from parkf.validation.scores import measure_scores
 from parkf.validation.tracks import Rows
 
 F64 = npt.NDArray[np.float64]
