@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
 from parkf.errors import ParkfError
-from parkf.files import existing, read_json, replacing, write_json
+from parkf.files import existing, read_json, replacing, write_sealed
 from parkf.parameters.manifest import Blob, GhostScore, ScoreNetwork
 
 SCORE_FILE = "ghosts.f32"
@@ -57,7 +57,7 @@ class Score:
 
     def save(self, path: Path) -> None:
         """Write it, for :func:`load_score`."""
-        write_json(path, {"numbers": self.numbers.tolist(), "genuine": self.genuine, "ghosts": self.ghosts})
+        write_sealed(path, {"numbers": self.numbers.tolist(), "genuine": self.genuine, "ghosts": self.ghosts})
 
     def description(self) -> GhostScore:
         """Give what the manifest says of it."""

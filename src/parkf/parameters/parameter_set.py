@@ -178,6 +178,11 @@ def _bytes(numbers: NDArray[np.float32]) -> bytes:
     return numbers.astype("<f4").tobytes()
 
 
+def sha256_of(numbers: NDArray[np.float32]) -> str:
+    """Fingerprint of a blob with these numbers."""
+    return hashlib.sha256(_bytes(numbers)).hexdigest()
+
+
 def aligned(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the same numbers from the start of a cache line on; copied if they do not lie there."""
     if numbers.ctypes.data % CACHE_LINE == 0 or not numbers.size:
@@ -190,4 +195,4 @@ def aligned(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _blob(numbers: NDArray[np.float32]) -> Blob:
-    return Blob(numbers=numbers.size, sha256=hashlib.sha256(_bytes(numbers)).hexdigest())
+    return Blob(numbers=numbers.size, sha256=sha256_of(numbers))
