@@ -139,6 +139,8 @@ def _overview(
             "momentum": tables.momentum(measured),
             "pulls": tables.pulls(measured),
             "lost": tables.lost(measured),
+            "ghosts_kept": tables.ghosts_kept(measured["parkf"]),
+            "genuine_kept": tables.genuine_kept(measured["parkf"]),
             "masses": tables.masses(measured),
             "precision": tables.precision(validation["precision"]),
             "magnet": tables.magnet(fiducial),
