@@ -56,7 +56,9 @@ def _map(cells: Sequence[Mapping[str, Any]]) -> str:
     momenta = sorted({(cell["p_min"], cell["p_max"]) for cell in cells})
     columns = sorted({_column(cell) for cell in cells})
     rows = sorted({(cell["eta_min"], cell["eta_max"]) for cell in cells})
-    with figure(len(momenta), width=0.42 * len(columns) + 1.1, height=0.28 * len(rows) + 1.4) as drawn:
+    left, right, bottom, top = margins = (0.6, 0.1, 0.8, 0.3)
+    width, height = 0.42 * len(columns) + left + right, 0.28 * len(rows) + bottom + top
+    with figure(len(momenta), width=width, height=height, margins=margins) as drawn:
         for (low, high), axes in zip(momenta, drawn.axes, strict=True):
             bias, error = np.full((2, len(rows), len(columns)), np.nan)
             for cell in cells:
