@@ -66,6 +66,8 @@ def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
     assert (jobs["simulate_training"], jobs["simulate_validation"]) == (2, 2)
     assert (jobs["draw"], jobs["thresholds"], jobs["rows"], jobs["datasets"]) == (2, 1, 2, 7)
     assert jobs["train"] == 7
+    # The closure has its own tracks, in the same detector.
+    assert (jobs["closure_tracks"], jobs["close"]) == (2, 1)
 
 
 def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
