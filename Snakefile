@@ -55,11 +55,11 @@ name_endings()
 
 
 # Samples in one chunk: hits of another simulation, and candidates by truth.
-OTHERS = ("lhcb", "matched-lhcb", "matched-validation")
+OTHERS = ("lhcb", *(f"{kind}-{of}" for kind in ("matched", "found", "truth") for of in ("lhcb", "validation")))
 
 
 wildcard_constraints:
-    sample=r"(matched-)?(training|validation|misaligned|jpsi|d0|lhcb)_(up|down)",
+    sample=r"((matched|found|truth)-)?(training|validation|misaligned|jpsi|d0|lhcb)_(up|down)",
     # A sample, or one chunk of it.
     chunk=RUN.pattern("training", "validation", "misaligned", "jpsi", "d0", *OTHERS),
     step="|".join(STEPS),
@@ -89,6 +89,8 @@ include: "workflow/rules/simulate.smk"
 include: "workflow/rules/gather.smk"
 include: "workflow/rules/datasets.smk"
 include: "workflow/rules/train.smk"
+include: "workflow/rules/closure.smk"
+include: "workflow/rules/score.smk"
 include: "workflow/rules/validate.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/likeness.smk"

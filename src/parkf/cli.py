@@ -1,12 +1,13 @@
 """The command line: one command for each stage, on files."""
 
 import sys
+from typing import Annotated
 
 import typer
 
 from parkf.arithmetic import settle_arithmetic
 from parkf.commands import closing, datasets, family, fitting, outcome, params, proof, simulation, training
-from parkf.errors import ParkfError
+from parkf.complaint import explained
 from parkf.usage import Meter
 
 app = typer.Typer(
@@ -21,14 +22,24 @@ app.add_typer(params.app, name="params")
 app.add_typer(family.app, name="family")
 
 
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")] = False,
+) -> None:
+    """Take what holds for every command; :func:`main` looks for it before there is a command."""
+
+
 def main() -> None:
     """Run the command line; a problem that users can solve is one message and exit code 1."""
     meter = Meter()
     settle_arithmetic()
     try:
         app()
-    except ParkfError as error:
-        print(f"error: {error}", file=sys.stderr)
+    except Exception as error:
+        message = explained(error)
+        if message is None or "--debug" in sys.argv:
+            raise
+        print(f"error: {message}", file=sys.stderr)
         sys.exit(1)
     finally:
         meter.report()

@@ -16,12 +16,13 @@ from parkf.errors import ParkfError
 SCHEMES = {
     "parkf": "smoother",
     "parkf_float64": "smoother",
+    "parkf_robust": "smoother",
     "paper_scheme": "forward_backward",
     "velo_only": "velo_only",
 }
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 _SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
-_NOT_TRAINING = ("run", "validity", "misalignment", "signals", "likeness", "fits")
+_NOT_TRAINING = ("run", "validity", "misalignment", "signals", "pattern", "likeness", "fits")
 ROWS_A_CROSSING = {"V": 1150, "VUT": 70, "UT": 420, "UTTF": 72, "TFT": 70, "T": 770, "BEAM": 640}
 """Of each step, at the pile-up of Run 3."""
 NOTHING = r"(?!)"
@@ -216,7 +217,7 @@ class Run:
         are validated with, since their number is not known before they are read.
         """
         purpose = self.purpose(self.sample(chunk))
-        if purpose in ("matched-validation", "matched-lhcb", "lhcb"):
+        if purpose == "lhcb" or "-" in purpose:
             return self.events("validation_up")
         events = sum(map(len, self.ranges(chunk))) if chunk == self.sample(chunk) else len(self.chunk(chunk))
         return 0.1 * events if purpose in ("jpsi", "d0") else events

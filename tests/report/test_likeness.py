@@ -8,7 +8,7 @@ import pytest
 from parkf.errors import ParkfError
 from parkf.files import write_json
 from parkf.report.likeness import write_likeness
-from parkf.report.likeness_rows import SECTIONS
+from parkf.report.likeness_rows import SEARCH, SEARCHES, SECTIONS
 from parkf.validation.likeness import QUANTILES
 
 NAMES = [row.name for rows in SECTIONS.values() for row in rows]
@@ -84,6 +84,21 @@ def test_fits_stand_beside_each_other(page, sample, fit):
 def test_bins_that_only_one_has_are_left_out(page, sample, fit):
     text = page(sample, fit | {"momentum": []})
     assert "5–20 GeV" not in text
+
+
+def test_searches_stand_beside_each_other_with_what_both_have(tmp_path, sample):
+    figures = {row.name: {"value": 0.5, "error": 0.01} for row in SEARCH}
+    fewer = {name: figure for name, figure in figures.items() if name != "cut"}
+    paths = {name: tmp_path / f"{name}.json" for name in ("one", "all", "fewer")}
+    for path, content in zip(paths.values(), (sample, {"figures": figures}, {"figures": fewer}), strict=True):
+        write_json(path, content)
+    searches = {"found": (paths["all"], paths["all"]), "truth": (paths["all"], paths["fewer"])}
+    page = tmp_path / "page.html"
+    write_likeness(paths["one"], paths["one"], {}, page, searches=searches)
+    text = page.read_text()
+    assert all(title in text for title in SEARCHES.values())
+    assert text.count("efficiency, 5–10 GeV") == 2
+    assert text.count("stay below") == 1
 
 
 def test_the_same_figures_give_the_same_bytes(page, sample):

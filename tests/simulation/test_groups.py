@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial import cKDTree
 
-from parkf.simulation.pattern.groups import best_of_each, ragged
+from parkf.simulation.groups import best_of_each, ragged
 from parkf.simulation.pattern.matching import first_come
 from parkf.simulation.pattern.velo import _nearest_of_module
 

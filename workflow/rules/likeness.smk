@@ -1,13 +1,17 @@
 """LHCb's own simulation beside the embedded one, where a configuration names it and its files are there.
 
-Candidates by truth are `matched-<sample>`: what each particle left behind, without a search.
+Candidates by truth are `matched-<sample>`: what each particle left behind, without a search. Those of segments
+found from hits alone are `found-<sample>`, those of segments of particles `truth-<sample>`, whatever the run has.
 """
 
 LIKENESS = RUN.likeness(Path.cwd())
 if "likeness" in config and LIKENESS is None:
     logger.warning(f"{config['likeness']['hits']} or tracks: no such file; report/likeness.html is left out")
 LIKE = {"embedded": f"validation_{LIKENESS}", "lhcb": f"lhcb_{LIKENESS}"}
-LIKENESS_FITS = [name for name in ("parkf", "full") if name in RUN["fits"]["of"]]
+# Gates hold figures of LHCb's own hits where a run has them.
+LHCB_FIGURES = [f"{RESULTS}/lhcb.json"] if LIKENESS else []
+SEARCHES = ["found", "truth"] if "parkf" in RUN["fits"]["of"] else []
+LIKENESS_FITS = [name for name in ("parkf", "parkf_robust", "full") if name in RUN["fits"]["of"]]
 
 
 rule import_hits:
@@ -46,6 +50,49 @@ rule matched_candidates:
         " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity} 2> {log}"
 
 
+rule candidates_of_segments:
+    input:
+        detector=DETECTOR,
+        field=f"{RESULTS}/field.npz",
+        hits=f"{RESULTS}/hits/{{sample}}.parquet",
+    output:
+        f"{RESULTS}/candidates/{{segments}}-{{sample}}.parquet",
+    wildcard_constraints:
+        segments="found|truth",
+        sample=r"(validation|lhcb)_(up|down)",
+    params:
+        polarity=lambda w: RUN.polarity(w.sample),
+        code=code("parkf/detector", "parkf/transport", "parkf/simulation", "kernel/pattern", *TRANSPORT_KERNEL),
+    resources:
+        **needs(COSTS, "candidates_found", lambda w: RUN.size(w.sample)),
+    log:
+        f"{RESULTS}/logs/candidates-{{segments}}-{{sample}}.log",
+    shell:
+        "parkf candidates {input.hits} {output} --segments {wildcards.segments} --geometry {input.detector[0]}"
+        " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity} 2> {log}"
+
+
+rule characterise_search:
+    input:
+        hits=f"{RESULTS}/hits/{{sample}}.parquet",
+        particles=f"{RESULTS}/particles/{{sample}}.parquet",
+        matched=f"{RESULTS}/candidates/matched-{{sample}}.parquet",
+        candidates=f"{RESULTS}/candidates/{{segments}}-{{sample}}.parquet",
+        fitted=f"{RESULTS}/fitted/parkf/{{segments}}-{{sample}}.parquet",
+    output:
+        f"{RESULTS}/likeness/{{segments}}-{{sample}}.json",
+    wildcard_constraints:
+        segments="found|truth",
+        sample=r"(validation|lhcb)_(up|down)",
+    params:
+        code=code("parkf/validation"),
+    log:
+        f"{RESULTS}/logs/characterise-{{segments}}-{{sample}}.log",
+    shell:
+        "parkf characterise-search {input.hits} {input.particles} {input.matched} {input.candidates} {input.fitted}"
+        " {output} 2> {log}"
+
+
 rule characterise:
     input:
         detector=DETECTOR,
@@ -78,7 +125,7 @@ rule measure:
         f"{RESULTS}/likeness/{{fit}}-{{sample}}.json",
     wildcard_constraints:
         sample=r"(validation|lhcb)_(up|down)",
-        fit="parkf|full",
+        fit="parkf|parkf_robust|full",
     params:
         code=code("parkf/validation"),
     log:
@@ -91,16 +138,23 @@ rule likeness:
     input:
         characterised=[f"{RESULTS}/likeness/{sample}.json" for sample in LIKE.values()],
         measured=[f"{RESULTS}/likeness/{fit}-{sample}.json" for fit in LIKENESS_FITS for sample in LIKE.values()],
+        searches=[f"{RESULTS}/likeness/{kind}-{sample}.json" for kind in SEARCHES for sample in LIKE.values()],
     output:
         f"{RESULTS}/report/likeness.html",
+        f"{RESULTS}/lhcb.json",
     params:
         code=code("parkf/report"),
     log:
         f"{RESULTS}/logs/likeness.log",
     shell:
-        "parkf likeness {input.characterised} {output} --measured '"
+        "parkf likeness {input.characterised} {output[0]} --figures {output[1]} --measured '"
         + " ".join(
             f"{fit}={{input.measured[{2 * number}]}},{{input.measured[{2 * number + 1}]}}"
             for number, fit in enumerate(LIKENESS_FITS)
+        )
+        + "' --searches '"
+        + " ".join(
+            f"{kind}={{input.searches[{2 * number}]}},{{input.searches[{2 * number + 1}]}}"
+            for number, kind in enumerate(SEARCHES)
         )
         + "' 2> {log}"

@@ -1,6 +1,9 @@
 """Field, collisions, particles through the detector, hits and candidates."""
 
 DETECTOR = [RUN["detector"]["geometry"], RUN["detector"]["alignment"]]
+# Crowded hits and the search for segments cost several times as much.
+CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
+SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
 
 
 rule field:
@@ -37,6 +40,7 @@ rule generate:
         code=code(
             "parkf/simulation/generator.py",
             "parkf/simulation/interactions.py",
+            "parkf/simulation/secondaries.py",
             "parkf/simulation/randomness.py",
         ),
         # Not the code that writes tables: files of another making hold the same particles.
@@ -82,19 +86,23 @@ rule generate_signal:
 
 
 rule simulate_training:
-    """Particles through the detector: true states train the steps."""
+    """Particles through the detector: true states train the steps, hits the ghost score."""
     input:
         detector=DETECTOR,
         field=f"{RESULTS}/field.npz",
         particles=f"{RESULTS}/particles/{{chunk}}.parquet",
     output:
         states=f"{RESULTS}/states/{{chunk}}.parquet",
+        hits=temp(f"{RESULTS}/hits/{{chunk}}.parquet"),
     wildcard_constraints:
         chunk=RUN.pattern("training"),
     params:
         products=lambda w, output: " ".join(f"--{name} {path}" for name, path in output.items()),
         seed=lambda w: RUN.seed(w.chunk),
         polarity=lambda w: RUN.polarity(w.chunk),
+        # States know nothing of it.
+        crowded=lambda w, output: "--crowded" if RUN["pattern"]["crowded"] and "hits" in output.keys() else "",
+        crowd=lambda w, output: code("parkf/simulation/crowd.py") if "hits" in output.keys() else "",
         code=code(
             "parkf/detector",
             "parkf/transport",
@@ -104,13 +112,13 @@ rule simulate_training:
             *TRANSPORT_KERNEL,
         ),
     resources:
-        **needs(COSTS, "simulate_training", lambda w: RUN.size(w.chunk)),
+        **needs(COSTS, CROWDED or "simulate_training", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/simulate-{{chunk}}.log",
     shell:
         "parkf simulate {input.particles} {params.products} --geometry {input.detector[0]}"
         " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity}"
-        " --seed {params.seed} 2> {log}"
+        " --seed {params.seed} {params.crowded} 2> {log}"
 
 
 use rule simulate_training as simulate_validation with:
@@ -121,7 +129,7 @@ use rule simulate_training as simulate_validation with:
     wildcard_constraints:
         chunk=RUN.pattern("validation"),
     resources:
-        **needs(COSTS, "simulate_validation", lambda w: RUN.size(w.chunk)),
+        **needs(COSTS, CROWDED or "simulate_validation", lambda w: RUN.size(w.chunk)),
 
 
 use rule simulate_training as simulate_signal with:
@@ -163,14 +171,15 @@ rule candidates:
     output:
         f"{RESULTS}/candidates/{{chunk}}.parquet",
     wildcard_constraints:
-        chunk=RUN.pattern("validation", "misaligned", "jpsi", "d0", "lhcb"),
+        chunk=RUN.pattern("training", "validation", "misaligned", "jpsi", "d0", "lhcb"),
     params:
         polarity=lambda w: RUN.polarity(w.chunk),
-        code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
+        segments=RUN["pattern"]["segments"],
+        code=code("parkf/detector", "parkf/transport", "parkf/simulation", "kernel/pattern", *TRANSPORT_KERNEL),
     resources:
-        **needs(COSTS, "candidates", lambda w: RUN.size(w.chunk)),
+        **needs(COSTS, SEARCHED, lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/candidates-{{chunk}}.log",
     shell:
         "parkf candidates {input.hits} {output} --geometry {input.detector[0]} --alignment {input.detector[1]}"
-        " --field {input.field} --polarity {params.polarity} 2> {log}"
+        " --field {input.field} --polarity {params.polarity} --segments {params.segments} 2> {log}"

@@ -4,6 +4,8 @@ TABLE = f"{RESULTS}/table/table.npz"
 CLOSURE = RUN["training"]["closure"]
 # The table closed on the fit, its figures and what came of each stage.
 CLOSED = {name: f"{RESULTS}/closure/{name}" for name in ("table.npz", "accuracy.json", "closure.json")}
+# The ghost score; where there are no candidates to train one on, a set has none.
+SCORE = [f"{RESULTS}/score.json"] if RUN.simulates_datasets else []
 # Fingerprint of the code that a set of simulated tracks depends on.
 TRAINED_BY = code(
     "parkf/detector",
@@ -122,67 +124,6 @@ if IN_PARTS:
             "parkf join-fits {input.parts} {output} --dataset {input.dataset} 2> {log}"
 
 
-rule closure_tracks:
-    """Tracks spread over the magnet table, beside their full fits: none of the training's or validation's."""
-    input:
-        detector=DETECTOR,
-        field=f"{RESULTS}/field.npz",
-    output:
-        f"{RESULTS}/closure-tracks/{{sample}}.parquet",
-    wildcard_constraints:
-        sample="closure_(up|down)",
-    params:
-        tracks=lambda w: CLOSURE["tracks"],
-        seed=lambda w: RUN.seed(w.sample),
-        polarity=lambda w: RUN.polarity(w.sample),
-        code=code(
-            "parkf/closure/sample.py",
-            "parkf/detector",
-            "parkf/transport",
-            "parkf/simulation",
-            "parkf/kalman/reference",
-            "kernel/full_fit",
-            *TRANSPORT_KERNEL,
-        ),
-        table=CLOSURE_TRACKS.content,
-    resources:
-        **needs(COSTS, "closure_tracks", CLOSURE["tracks"] if CLOSURE else 0),
-    log:
-        f"{RESULTS}/logs/closure-tracks-{{sample}}.log",
-    shell:
-        "parkf closure-tracks {output} --geometry {input.detector[0]} --alignment {input.detector[1]}"
-        " --field {input.field} --polarity {params.polarity} --tracks {params.tracks} --seed {params.seed} 2> {log}"
-
-
-rule close:
-    """The table's bend changed so that fits of tracks have no bias in any direction."""
-    input:
-        detector=DETECTOR,
-        field=f"{RESULTS}/field.npz",
-        table=TABLE,
-        accuracy=f"{RESULTS}/table/accuracy.json",
-        fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
-        tracks=[f"{RESULTS}/closure-tracks/{sample}.parquet" for sample in RUN.samples("closure")],
-    output:
-        list(CLOSED.values()),
-    params:
-        rays=CLOSURE["rays"] if CLOSURE else 0,
-        passes=CLOSURE["passes"] if CLOSURE else 0,
-        seed=RUN["seed"],
-        configuration=json.dumps({"training": {"noise_scale": RUN["training"]["noise_scale"]}}),
-        code=code("parkf/closure", "parkf/training", "parkf/parameters", "parkf/kalman", "parkf/transport", "kernel"),
-    threads: 2
-    resources:
-        **needs(COSTS, "close", CLOSURE["rays"] if CLOSURE else 0),
-    log:
-        f"{RESULTS}/logs/close.log",
-    shell:
-        "parkf close {output} {input.tracks} --fits $(dirname {input.fits[0]}) --table {input.table}"
-        " --table-accuracy {input.accuracy} --geometry {input.detector[0]} --alignment {input.detector[1]}"
-        " --field {input.field} --rays {params.rays} --passes {params.passes} --seed {params.seed}"
-        " --configuration {params.configuration:q} --threads {threads} 2> {log}"
-
-
 rule assemble:
     input:
         detector=DETECTOR,
@@ -191,13 +132,15 @@ rule assemble:
         table=TABLE,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
         closed=list(CLOSED.values()) if CLOSURE else [],
+        score=SCORE,
     output:
         constant=f"{RESULTS}/set/constant.f32",
         table=f"{RESULTS}/set/global.f32",
         manifest=f"{RESULTS}/set/manifest.json",
+        **({"ghosts": f"{RESULTS}/set/ghosts.f32"} if SCORE else {}),
     params:
+        score=lambda w, input: f"--score {input.score}" if input.score else "",
         seed=RUN["seed"],
-        closure=lambda w, input: f"--closure $(dirname {input.closed[0]})" if CLOSURE else "",
         seeds=json.dumps({sample: RUN.seed(sample) for sample in RUN.samples("closure")}),
         # For the manifest, so that the training can be repeated.
         configuration=json.dumps(RUN.training),
@@ -208,10 +151,11 @@ rule assemble:
         f"{RESULTS}/logs/assemble.log",
     shell:
         "parkf assemble $(dirname {output[0]}) --fits $(dirname {input.fits[0]}) --table {input.table}"
-        " {params.closure}"
         " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
         " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q}"
-        " --validity {params.validity:q} --seeds {params.seeds:q} 2> {log}"
+        " --validity {params.validity:q} --seeds {params.seeds:q}"
+        + (" --closure $(dirname {input.closed[0]})" if CLOSURE else "")
+        + " {params.score} 2> {log}"
 
 
 rule accuracy:

@@ -62,7 +62,7 @@ def close(
     """Change the table's bend so that fits of tracks have no bias in any direction."""
     from parkf.closure.close import close as run
     from parkf.detector.field import FieldMap
-    from parkf.files import read_json, sha256, write_json
+    from parkf.files import read_json, sha256, write_sealed
     from parkf.parameters.assembly import assemble
 
     before = assemble(
@@ -85,6 +85,6 @@ def close(
         threads=threads,
     )
     closed.table.save(output)
-    write_json(accuracy, {**closed.accuracy, "before": read_json(table_accuracy)})
+    write_sealed(accuracy, {**closed.accuracy, "before": read_json(table_accuracy)})
     inputs = {f"closure tracks {path.stem}": sha256(path) for path in samples}
-    write_json(summary, {**closed.summary, "inputs": inputs})
+    write_sealed(summary, {**closed.summary, "inputs": inputs})

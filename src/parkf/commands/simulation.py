@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from parkf.choices import Interpolation, Outside, Signal
+from parkf.choices import Interpolation, Outside, Segments, Signal
 from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Seed, Threads, aligned
 
 app = typer.Typer()
@@ -84,6 +84,9 @@ def simulate(
     states: Annotated[Path | None, typer.Option(help="True states to write.")] = None,
     hits: Annotated[Path | None, typer.Option(help="Hits to write.")] = None,
     fates: Annotated[Path | None, typer.Option(help="How hard each scattered, to write.")] = None,
+    crowded: Annotated[
+        bool, typer.Option("--crowded", help="Hits with the tails, overlaps and density of LHCb's.")
+    ] = False,
     threads: Threads = 1,
 ) -> None:
     """Carry particles through field and material to true states, and to hits."""
@@ -100,6 +103,7 @@ def simulate(
         field=FieldMap.load(field),
         polarity=polarity,
         seed=seed,
+        crowded=crowded,
         threads=threads,
     )
 
@@ -126,6 +130,9 @@ def candidates(
     alignment: AlignmentFile,
     field: FieldFile,
     polarity: Polarity,
+    segments: Annotated[
+        Segments, typer.Option(help="Of VELO and SciFi: found from hits alone, or of particles, by truth.")
+    ] = "truth",
     matched: Annotated[
         bool, typer.Option("--matched", help="No search: what each particle left behind, by truth.")
     ] = False,
@@ -142,6 +149,7 @@ def candidates(
         field=FieldMap.load(field),
         polarity=polarity,
         workers=threads,
+        segments=segments,
         matched=matched,
     )
 

@@ -74,6 +74,8 @@ def _passage(kind: str) -> Deciding:
             "field": _field(config, folder),
             "collisions": _collisions("validation" if misaligned else kind)(config, folder),
             "misalignment": config["misalignment"] if misaligned else None,
+            # Training has neither hits nor candidates.
+            "pattern": None if kind == "training" else config["pattern"],
         }
 
     return deciding

@@ -15,6 +15,7 @@ from parkf.files import sha256
 from parkf.layout import Layout
 from parkf.parameters.configuration import flat, noise_scale
 from parkf.parameters.description import describe
+from parkf.parameters.ghost_score import load_score
 from parkf.parameters.imported import ALWAYS, EMPTY
 from parkf.parameters.manifest import (
     FORMAT_VERSION,
@@ -51,6 +52,7 @@ def assemble(
     validity: Validity | None = None,
     closed: Path | None = None,
     seeds: Mapping[str, int] | None = None,
+    score: Path | None = None,
 ) -> ParameterSet:
     """Put a parameter set together.
 
@@ -77,6 +79,8 @@ def assemble(
         The table closed with these fits, to be the set's; `table` itself by default.
     seeds : mapping of str to int, optional
         Further seeds for the manifest.
+    score : Path, optional
+        The ghost score that was trained with the same set without one.
 
     Raises
     ------
@@ -143,7 +147,7 @@ def assemble(
         supersedes=None,
         created=None,
     )
-    return with_blobs(manifest, values, magnet.coefficients)
+    return with_blobs(manifest, values, magnet.coefficients, None if score is None else load_score(score))
 
 
 def _closed(path: Path, constant: NDArray[np.float32], table: MagnetTable) -> MagnetTable:

@@ -19,6 +19,7 @@ from parkf.training.result import Profile
 
 FIT_NAMES = {
     "parkf": "ParKF (smoother)",
+    "parkf_robust": "ParKF, robust",
     "paper_scheme": "paper's scheme",
     "velo_only": "VELO only",
     "full": "full fit",

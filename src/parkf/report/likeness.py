@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from parkf.files import read_json
 from parkf.report import figures
-from parkf.report.likeness_rows import LARGER_SAMPLE_P, SECTIONS, Row
+from parkf.report.likeness_rows import LARGER_SAMPLE_P, SEARCH, SEARCHES, SECTIONS, Row
 from parkf.report.pages import write_page
 from parkf.report.tables import Cells
 
@@ -28,7 +28,12 @@ _PANELS = (
 
 
 def write_likeness(
-    embedded: Path, other: Path, measured: Mapping[str, tuple[Path, Path]], page: Path
+    embedded: Path,
+    other: Path,
+    measured: Mapping[str, tuple[Path, Path]],
+    page: Path,
+    *,
+    searches: Mapping[str, tuple[Path, Path]] | None = None,
 ) -> None:
     """Write the page.
 
@@ -40,6 +45,9 @@ def write_likeness(
         For each fit the results of `parkf.validation.measure.measure`, embedded and other; may be empty.
     page : Path
         The HTML file.
+    searches : mapping of str to (Path, Path), optional
+        For "found" and "truth", what segments are, the results of
+        `parkf.validation.search.characterise_search`, embedded and other.
 
     Raises
     ------
@@ -48,6 +56,7 @@ def write_likeness(
     """
     ours, theirs = read_json(embedded), read_json(other)
     fits = {name: (read_json(one), read_json(two)) for name, (one, two) in measured.items()}
+    found = {name: (read_json(one), read_json(two)) for name, (one, two) in (searches or {}).items()}
     drawn = {
         "tracks": _draw(ours, theirs, _PANELS[:4]),
         "hits": _draw(ours, theirs, _PANELS[4:]),
@@ -58,7 +67,13 @@ def write_likeness(
         counts={EMBEDDED: ours, OTHER: theirs},
         figures={name: Markup(svg) for name, svg in drawn.items()},
         quantiles=_quantiles(ours, theirs),
-        sections={title: [_line(row, ours, theirs) for row in rows] for title, rows in SECTIONS.items()},
+        sections={title: [_line(row, ours, theirs) for row in rows] for title, rows in SECTIONS.items()}
+        | {
+            SEARCHES[name]: [
+                _line(row, *pair) for row in SEARCH if all(row.name in p["figures"] for p in pair)
+            ]
+            for name, pair in found.items()
+        },
         fits={figures.FIT_NAMES[name]: _fit(*pair) for name, pair in fits.items()},
     )
 

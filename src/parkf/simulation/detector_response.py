@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.simulation import crowd
 from parkf.simulation.randomness import Stream, keyed_generator
 from parkf.tables import HITS
 
@@ -23,7 +24,7 @@ NOISE = -1
 Columns = dict[str, NDArray]
 
 
-def respond(states: Columns, *, geometry: Geometry, seed: int) -> Columns:
+def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = False) -> Columns:
     """Turn the true states of some whole events into hits.
 
     Parameters
@@ -34,17 +35,26 @@ def respond(states: Columns, *, geometry: Geometry, seed: int) -> Columns:
         Planes, resolutions, efficiencies, noise.
     seed : int
         Draws are keyed by seed and event.
+    crowded : bool
+        With what `parkf.simulation.crowd` adds. Otherwise errors are Gaussian, and a hit is of one particle.
 
     Returns
     -------
     dict of (m,) arrays
         Columns of `parkf.tables.HITS`, sorted by event, plane and x.
     """
+    # What a crowd adds is drawn apart: particles have the same hits with it and without.
     on_sensor = np.flatnonzero(states["active"] & _is_sensor(states["plane"]))
     event, plane = states["event"][on_sensor], states["plane"][on_sensor]
     particle = states["particle"][on_sensor]
     x, y = states["x"][on_sensor], states["y"][on_sensor]
     event, plane, particle, x, y, draws = _with_noise(event, plane, particle, x, y, geometry, seed)
+
+    choice = np.ones(len(event))
+    if crowded:
+        event, plane, particle, x, y, draws, choice = _with_crowd(
+            event, plane, particle, x, y, draws, geometry, seed
+        )
 
     columns: Columns = {name: np.zeros(len(event)) for name in ("x", "y", "z", "dxdy", "dzdy", "sigma")}
     detected = np.zeros(len(event), bool)
@@ -56,12 +66,15 @@ def respond(states: Columns, *, geometry: Geometry, seed: int) -> Columns:
             else (_strips, geometry.ut.efficiency if index in UT_PLANES else geometry.scifi.efficiency)
         )
         detected[rows] = (draws[rows, 0] < efficiency) | (particle[rows] == NOISE)
-        for name, values in measure(x[rows], y[rows], draws[rows, 1:], int(index), geometry).items():
+        for name, values in measure(
+            x[rows], y[rows], draws[rows, 1:], choice[rows], int(index), geometry
+        ).items():
             columns[name][rows] = values
     columns |= {"event": event, "plane": plane, "particle": particle}
     order = np.lexsort((columns["x"], plane, event))
     order = order[detected[order]]
-    return {name: columns[name][order].astype(kind.to_pandas_dtype()) for name, kind in HITS.columns}
+    columns = {name: columns[name][order].astype(kind.to_pandas_dtype()) for name, kind in HITS.columns}
+    return crowd.merge(columns, geometry) if crowded else columns
 
 
 def ut_row(y: NDArray) -> NDArray:
@@ -115,15 +128,60 @@ def _with_noise(
     return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
-def _pixels(x: NDArray, y: NDArray, draws: NDArray, plane: int, geometry: Geometry) -> Columns:
+def _with_crowd(
+    event: NDArray,
+    plane: NDArray,
+    particle: NDArray,
+    x: NDArray,
+    y: NDArray,
+    draws: NDArray,
+    geometry: Geometry,
+    seed: int,
+) -> tuple[NDArray, ...]:
+    """Append crossings of strangers; also give each crossing the draw that puts it into the tails or not."""
+    events, first = np.unique(event, return_index=True)
+    parts = []
+    for number, begin, end in zip(events, first, np.append(first, len(event))[1:], strict=True):
+        random = keyed_generator(seed, int(number), Stream.CROWD)
+        here = np.arange(begin, end)
+        real = here[particle[here] != NOISE]
+        others = crowd.strangers(plane[real], x[real], y[real], geometry, random)
+        count = sum(len(one.plane) for one in others)
+        parts.append(
+            (
+                np.full(len(here) + count, number),
+                np.concatenate([plane[here], *(one.plane for one in others)]),
+                np.concatenate([particle[here], np.full(count, NOISE)]),
+                np.concatenate([x[here], *(one.x for one in others)]),
+                np.concatenate([y[here], *(one.y for one in others)]),
+                np.concatenate(
+                    [
+                        draws[here],
+                        np.column_stack([random.random((count, 2)), random.standard_normal((count, 2))]),
+                    ]
+                ),
+                random.random(len(here) + count),
+            )
+        )
+    if not parts:
+        return event, plane, particle, x, y, draws, np.ones(0)
+    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
+
+
+def _pixels(
+    x: NDArray, y: NDArray, draws: NDArray, choice: NDArray, plane: int, geometry: Geometry
+) -> Columns:
     frame = geometry.frames[plane]
     u, v = frame.local(x, y)
     sigma = geometry.velo.resolution
-    x, y, z = frame.points(u + sigma * draws[:, 1], v + sigma * draws[:, 2])
+    width = crowd.erring(np.full(len(x), sigma), crowd.VELO, choice)
+    x, y, z = frame.points(u + width * draws[:, 1], v + width * draws[:, 2])
     return {"x": x, "y": y, "z": z, "sigma": np.full(len(x), sigma)}
 
 
-def _strips(x: NDArray, y: NDArray, draws: NDArray, plane: int, geometry: Geometry) -> Columns:
+def _strips(
+    x: NDArray, y: NDArray, draws: NDArray, choice: NDArray, plane: int, geometry: Geometry
+) -> Columns:
     frame, slope = geometry.frames[plane], geometry.strip_slope(plane)
     u, v = frame.local(x, y)
     if plane in UT_PLANES:
@@ -134,6 +192,7 @@ def _strips(x: NDArray, y: NDArray, draws: NDArray, plane: int, geometry: Geomet
         size = np.searchsorted(np.cumsum(scifi.cluster_fractions), draws[:, 0], "right")
         size = np.minimum(size, len(scifi.cluster_errors) - 1)
         sigma, believed = np.array(scifi.cluster_errors)[size], np.array(scifi.hit_errors)[size]
+        sigma = crowd.erring(sigma, crowd.SCIFI, choice)
         half_height = scifi.layers[plane - SCIFI_PLANES.start].half_height
         middle = np.where(v > 0, 0.5, -0.5) * half_height
     x, z, dxdy, dzdy = frame.lines(u - slope * v + sigma * draws[:, 1], slope)

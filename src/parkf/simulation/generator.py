@@ -3,6 +3,7 @@
 Initialising Pythia takes seconds, so one parent does it and every chunk of events runs in a fresh fork of it,
 seeded by (seed, chunk): the same seed gives the same events on any number of cores. What decays before the
 magnet ends there (charged pions, kaons and hyperons too), and so does what interacts in the material.
+Secondaries from the beam pipe and the SciFi are added.
 """
 
 from functools import cache
@@ -20,6 +21,7 @@ from parkf.errors import ParkfError
 from parkf.simulation.forked import forked_map
 from parkf.simulation.interactions import PHOTON, interact
 from parkf.simulation.randomness import Stream, keyed_generator
+from parkf.simulation.secondaries import secondaries
 from parkf.tables import PARTICLES
 
 EVENTS_PER_CHUNK = 25
@@ -155,7 +157,12 @@ def _generate_chunk(
     particles = accepted(
         interact(accepted(particles), keyed_generator(seed, events.start, Stream.INTERACTIONS))
     )
-    order = np.argsort(particles["collision"], kind="stable")
+    later = secondaries(particles, keyed_generator(seed, events.start, Stream.SECONDARIES))
+    is_later = np.repeat([False, True], [len(particles["z"]), len(later["z"])])
+    particles = {name: np.concatenate([values, later[name]]) for name, values in particles.items()}
+    event = np.repeat(np.arange(len(counts)), counts)[particles["collision"]]
+    # The last of an event: a particle's number, which keys what happens to it, depends on none of them.
+    order = np.lexsort((particles["collision"], is_later, event))
     particles = {name: values[order] for name, values in particles.items()}
 
     collision = particles["collision"]

@@ -15,6 +15,8 @@ class Stream(IntEnum):
     GUN = 5
     MISALIGNMENT = 6
     CLOSURE = 7
+    SECONDARIES = 8
+    CROWD = 9
 
 
 def keyed_generator(seed: int, event: int, stream: Stream) -> np.random.Generator:

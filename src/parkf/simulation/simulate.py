@@ -31,6 +31,7 @@ def simulate(
     field: FieldMap,
     polarity: int,
     seed: int,
+    crowded: bool = False,
     threads: int | None = None,
 ) -> None:
     """Carry particles through field and material.
@@ -52,6 +53,8 @@ def simulate(
         +1 MagUp, -1 MagDown.
     seed : int
         Same seed, same bytes, for any number of threads.
+    crowded : bool
+        Whether hits have the tails, the overlaps and the density of LHCb's (`parkf.simulation.crowd`).
     threads : int, optional
         All cores by default.
 
@@ -82,7 +85,7 @@ def simulate(
                 written["polarity"] = np.full(len(written["z"]), polarity, np.int8)
                 states_writer.write_table(pa.table(written, schema=STATES.schema))
             if hits_writer is not None:
-                hits = respond(states, geometry=geometry, seed=seed)
+                hits = respond(states, geometry=geometry, seed=seed, crowded=crowded)
                 hits_writer.write_table(pa.table(hits, schema=HITS.schema))
             if fates_writer is not None:
                 fates_writer.write_table(pa.table(_fates(states), schema=FATES.schema))

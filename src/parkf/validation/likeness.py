@@ -87,7 +87,7 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
     ParkfError
         When a file is no such table, or there are fewer than 50 stiff tracks (above 10 GeV) or soft ones.
     """
-    particles = _particles(PARTICLES.open(files.particles).read().to_pandas())
+    particles = with_momenta(PARTICLES.open(files.particles).read().to_pandas())
     hits = HITS.open(files.hits).read(["event", "plane", "particle", "x", "y"]).to_pandas()
     matched = CANDIDATES.open(files.matched).read().to_pandas()
     found = CANDIDATES.open(files.found).read(["event", "purity"]).to_pandas()
@@ -134,7 +134,7 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
     }
 
 
-def _particles(particles: pd.DataFrame) -> pd.DataFrame:
+def with_momenta(particles: pd.DataFrame) -> pd.DataFrame:
     """Give momenta (GeV), η, place of origin along and off the beam line (mm), and which are looked at."""
     p = np.sqrt(particles.px**2 + particles.py**2 + particles.pz**2)
     eta = np.arctanh(particles.pz / p)
@@ -154,17 +154,19 @@ def _layers(tracks: pd.DataFrame, detector: str) -> npt.NDArray[np.int64]:
     return np.isfinite(np.stack(tracks[f"{detector}_x"].to_list())).sum(1)
 
 
-def _of(hits: pd.DataFrame, detector: str) -> pd.DataFrame:
+def hits_of(hits: pd.DataFrame, detector: str) -> pd.DataFrame:
+    """Rows of a table with a column ``plane`` that are of one detector."""
     planes = PLANES[detector]
     return hits[(hits.plane >= planes.start) & (hits.plane < planes.stop)]
 
 
-def _mean(values: npt.ArrayLike) -> Figure:
+def mean_of(values: npt.ArrayLike) -> Figure:
+    """Mean and its statistical error."""
     several = np.asarray(values, np.float64)
     return float(several.mean()), float(several.std(ddof=1) / len(several) ** 0.5)
 
 
-def _share(which: npt.ArrayLike) -> Figure:
+def share_of(which: npt.ArrayLike) -> Figure:
     """Share of what is true, and its binomial error: at least one in n, as none of few is not certain."""
     chosen = np.asarray(which, bool)
     share, number = float(chosen.mean()), len(chosen)
@@ -191,15 +193,15 @@ def _of_events(hits: pd.DataFrame, tracks: pd.DataFrame, found: pd.DataFrame) ->
     events = pd.Index(hits.event.unique())
 
     def per_event(rows: pd.DataFrame) -> Figure:
-        return _mean(rows.groupby("event").size().reindex(events, fill_value=0))
+        return mean_of(rows.groupby("event").size().reindex(events, fill_value=0))
 
     figures: dict[str, Figure] = {"long_tracks": per_event(tracks), "candidates": per_event(found)}
     for name in PLANES:
         # A hit of several particles has a row for each.
-        distinct = _of(hits, name).drop_duplicates(["event", "plane", "x", "y"])
+        distinct = hits_of(hits, name).drop_duplicates(["event", "plane", "x", "y"])
         figures[f"{name}_hits"] = _ratio(distinct, tracks, events)
-        figures[f"{name}_noise"] = _share(distinct.particle < 0)
-    return figures | {"ghosts": _share(found.purity < GHOST_PURITY)}
+        figures[f"{name}_noise"] = share_of(distinct.particle < 0)
+    return figures | {"ghosts": share_of(found.purity < GHOST_PURITY)}
 
 
 def _of_segments(hits: pd.DataFrame, particles: pd.DataFrame, tracks: pd.DataFrame) -> dict[str, Figure]:
@@ -207,7 +209,7 @@ def _of_segments(hits: pd.DataFrame, particles: pd.DataFrame, tracks: pd.DataFra
     owned = hits[hits.particle >= 0]
     enough = {}
     for name, fewest in (("velo", _FEWEST_VELO), ("scifi", _FEWEST_SEGMENT)):
-        layers = _of(owned, name).groupby(["event", "particle"]).plane.nunique()
+        layers = hits_of(owned, name).groupby(["event", "particle"]).plane.nunique()
         enough[name] = layers[layers >= fewest].index
     forward = pd.MultiIndex.from_frame(particles.loc[particles.eta > 0, ["event", "particle"]])
     only = {
@@ -235,7 +237,7 @@ def _of_prompt(prompt: pd.DataFrame, matched: pd.DataFrame) -> dict[str, Figure]
     # All from one collision have one z, but for decays in flight of a few.
     z = prompt[["event", "z"]].round(2).drop_duplicates().z.to_numpy()
     spread = float(z.std())
-    return {"reconstructible": _share(reached), "vertex_spread": (spread, spread / (2 * len(z)) ** 0.5)}
+    return {"reconstructible": share_of(reached), "vertex_spread": (spread, spread / (2 * len(z)) ** 0.5)}
 
 
 def _of_tracks(
@@ -243,15 +245,15 @@ def _of_tracks(
 ) -> dict[str, Figure]:
     own = hits.merge(tracks[["event", "particle"]], on=["event", "particle"])
     several = {
-        f"{name}_several": _share(_of(own, name).groupby(["event", "particle", "plane"]).size() > 1)
+        f"{name}_several": share_of(hits_of(own, name).groupby(["event", "particle", "plane"]).size() > 1)
         for name in PLANES
     }
     return several | {
-        "displaced": _share(tracks.radius >= PROMPT_RADIUS),
-        "velo_modules": _mean(layers["velo"]),
-        "ut_none": _share(layers["ut"] == 0),
-        "ut_all": _share(layers["ut"] == len(UT_PLANES)),
-        **{f"scifi_{number}": _share(layers["scifi"] == number) for number in (12, 11, 10)},
+        "displaced": share_of(tracks.radius >= PROMPT_RADIUS),
+        "velo_modules": mean_of(layers["velo"]),
+        "ut_none": share_of(layers["ut"] == 0),
+        "ut_all": share_of(layers["ut"] == len(UT_PLANES)),
+        **{f"scifi_{number}": share_of(layers["scifi"] == number) for number in (12, 11, 10)},
     }
 
 
@@ -259,7 +261,7 @@ def _of_hits(residuals: Residuals, detector: str) -> list[tuple[str, Figure]]:
     return [
         (f"{detector}_width", _width(1000.0 * residuals.distance, residuals.freedom)),
         (f"{detector}_pull", _width(residuals.distance / residuals.sigma, residuals.freedom)),
-        (f"{detector}_large", _share(np.abs(residuals.distance) > LARGE[detector])),
+        (f"{detector}_large", share_of(np.abs(residuals.distance) > LARGE[detector])),
     ]
 
 

@@ -6,10 +6,14 @@ import numpy as np
 import pyarrow as pa
 from tqdm import tqdm
 
+from parkf.choices import Segments
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.simulation.events import read_by_event
 from parkf.simulation.forked import parallel_map
+from parkf.simulation.groups import best_of_each, ragged
+from parkf.simulation.pattern.distinct import distinct_hits
+from parkf.simulation.pattern.found import search_scifi, search_velo
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
 from parkf.simulation.pattern.matching import match_segments
 from parkf.simulation.pattern.own_hits import find_own_hits
@@ -31,12 +35,13 @@ def find_candidates(
     polarity: int,
     workers: int | None = None,
     windows: Windows | None = None,
+    segments: Segments = "truth",
     matched: bool = False,
 ) -> None:
     """Find track candidates in simulated hits.
 
-    Truth decides which hits a segment search follows. The rest (which hits it takes, which segments join, the
-    momentum) comes from what the detector measured. Candidates of mixed origin arise and stay.
+    Everything comes from what the detector measured, or all but this: with segments made by truth, that
+    decides which hits a segment search follows. Candidates of mixed origin arise and stay.
 
     Parameters
     ----------
@@ -52,6 +57,8 @@ def find_candidates(
         Parallel children, all cores by default.
     windows : Windows, optional
         Search windows.
+    segments : "found" or "truth"
+        Found from hits alone, or those of particles.
     matched : bool
         Leave out the search: a candidate is what one particle left behind, by truth.
 
@@ -66,7 +73,9 @@ def find_candidates(
     def chunk(hits: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         if matched:
             return matched_candidates_of(hits, magnet=magnet, polarity=polarity, windows=windows)
-        return candidates_of(hits, geometry=geometry, magnet=magnet, polarity=polarity, windows=windows)
+        return candidates_of(
+            hits, geometry=geometry, magnet=magnet, polarity=polarity, windows=windows, segments=segments
+        )
 
     with CANDIDATES.writer(path) as writer, tqdm(desc="candidates", unit=" events", disable=None) as bar:
         pieces = read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK)
@@ -76,7 +85,13 @@ def find_candidates(
 
 
 def candidates_of(
-    hits: dict[str, np.ndarray], *, geometry: Geometry, magnet: MagnetModel, polarity: int, windows: Windows
+    hits: dict[str, np.ndarray],
+    *,
+    geometry: Geometry,
+    magnet: MagnetModel,
+    polarity: int,
+    windows: Windows,
+    segments: Segments,
 ) -> dict[str, np.ndarray]:
     """Candidates of some whole events.
 
@@ -84,7 +99,7 @@ def candidates_of(
     ----------
     hits : dict of (m,) arrays
         Columns of HITS, sorted by event.
-    geometry, magnet, polarity, windows
+    geometry, magnet, polarity, windows, segments
         See `find_candidates`.
 
     Returns
@@ -92,19 +107,26 @@ def candidates_of(
     dict
         Columns of CANDIDATES; the lists of hits as (n, slots) float32.
     """
-    velo = find_velo_segments(hits, windows.velo_hits)
-    scifi = find_scifi_segments(
-        hits,
-        geometry=geometry,
-        z_reference=magnet.z_scifi,
-        cubic_ratio=magnet.cubic_ratio,
-        fewest=windows.scifi_layers,
-        window=windows.scifi,
-    )
+    distinct = distinct_hits(hits)
+    if segments == "found":
+        velo = search_velo(distinct.hits, geometry, windows)
+        scifi = search_scifi(distinct.hits, geometry=geometry, magnet=magnet, windows=windows)
+        velo_hits, scifi_hits = (distinct.in_table(segment.hits) for segment in (velo, scifi))
+    else:
+        velo = find_velo_segments(hits, windows.velo_hits)
+        scifi = find_scifi_segments(
+            hits,
+            geometry=geometry,
+            z_reference=magnet.z_scifi,
+            cubic_ratio=magnet.cubic_ratio,
+            fewest=windows.scifi_layers,
+            window=windows.scifi,
+        )
+        velo_hits, scifi_hits = velo.hits, scifi.hits
     matches = match_segments(velo, scifi, magnet, windows)
     event = velo.event[matches.velo]
     ut = find_ut_hits(
-        hits,
+        distinct.hits,
         event,
         velo.lines[matches.velo],
         matches.h,
@@ -115,9 +137,9 @@ def candidates_of(
     return candidate_columns(
         hits,
         event,
-        velo=velo.hits[matches.velo],
-        ut=ut,
-        scifi=scifi.hits[matches.scifi],
+        velo=velo_hits[matches.velo],
+        ut=distinct.in_table(ut),
+        scifi=scifi_hits[matches.scifi],
         h=matches.h,
         polarity=polarity,
     )
@@ -162,7 +184,8 @@ def candidate_columns(
     polarity : int
         +1 MagUp, -1 MagDown.
     """
-    particle, purity = majority(hits["particle"], np.concatenate([velo, ut, scifi], axis=1))
+    taken = np.concatenate([velo, ut, scifi], axis=1)
+    particle, purity = majority(hits["particle"], taken, distinct_hits(hits).number)
     columns = {
         "event": event,
         "candidate": np.arange(len(event)) - np.searchsorted(event, event),
@@ -182,32 +205,45 @@ def candidate_columns(
     return columns
 
 
-def majority(particle: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def majority(
+    particle: np.ndarray, hits: np.ndarray, number: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Find the particle with most of the hits, and its share of them.
 
     Parameters
     ----------
     particle : (m,) int
-        Particle of each hit, -1 for noise.
+        Particle of each row of the table of hits, -1 for noise.
     hits : (n, slots) int
         Rows of `particle`, -1 for an empty slot; at least one a candidate is filled.
+    number : (m,) int, optional
+        Which hit a row is of, where one of several particles has a row for each; all differ by default.
 
     Returns
     -------
     particle : (n,) int
-        -1 when no hit is of a particle.
+        -1 when no hit is of a particle; the smaller number of two that have as many.
     share : (n,) float64
         0 then.
     """
+    number = np.arange(len(particle)) if number is None else number
+    rows = np.argsort(number, kind="stable")
+    first = np.searchsorted(number[rows], np.arange(number.max(initial=-1) + 2))
     used = hits >= 0
     owner = np.where(used, particle[hits], -1)
     most, same = owner.max(1), used.sum(1)
     # Mostly all hits are one particle's; the others have theirs counted.
     mixed = np.flatnonzero((np.where(used, owner, most[:, None]) != most[:, None]).any(1) | (most < 0))
-    owner = owner[mixed]
-    counts = ((owner[:, :, None] == owner[:, None, :]) & (owner >= 0)[:, :, None]).sum(2)
-    pick = np.arange(len(mixed)), np.argmax(counts, axis=1)
-    most[mixed], same[mixed] = owner[pick], counts[pick]
+    track, slot = np.nonzero(used[mixed])
+    which = number[hits[mixed][track, slot]]
+    entry, place = ragged(first[which], first[which + 1])
+    track, owners = track[entry], particle[rows[place]]
+    real = owners >= 0
+    pairs, count = np.unique(np.stack([track[real], owners[real]]), axis=1, return_counts=True)
+    most[mixed], same[mixed] = -1, 0
+    best = best_of_each(np.full(len(mixed), -1), pairs[0], np.arange(len(count)), -count)
+    some = best >= 0
+    most[mixed[some]], same[mixed[some]] = pairs[1][best[some]], count[best[some]]
     return most, same / used.sum(1)
 
 

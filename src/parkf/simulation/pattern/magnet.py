@@ -30,6 +30,7 @@ _STEREO_SLOPE = 0.0875
 """dx/dy of stereo fibres; any will do for rays."""
 _Z_START = 300.0
 """mm; where a VELO segment typically has its direction: its line leaves out the bending from there on."""
+_MOST = 0.99
 _SMALLEST_BEND = 1e-3
 _NO_BEND = 1e-6
 """A straight track's momentum is that of this bend."""
@@ -45,6 +46,13 @@ class MagnetModel:
         mm; z in the middle of the SciFi at which its segments' states are given, and of its last layer.
     cubic_ratio : float
         1/mm; cubic over quadratic coefficient of x(z - z_scifi) in the SciFi: how the field falls off there.
+    curvature : float
+        1/mm²; that quadratic coefficient over where the chord of the first and last layer meets z = 0.
+    chord : float
+        mm MeV; |x| of that place times p, which 99 % of tracks stay below.
+    focusing : float
+        1/mm²; y at z = 0 of the straight line in y behind the magnet, over its y at `z_scifi` and x² of that
+        place.
     kink, momentum, y_shift, ty_shift : (k,) float64
         Coefficients; the methods name their terms.
     ut_shift : (4, k) float64
@@ -54,6 +62,9 @@ class MagnetModel:
     z_scifi: float
     z_end: float
     cubic_ratio: float
+    curvature: float
+    chord: float
+    focusing: float
     kink: np.ndarray
     momentum: np.ndarray
     y_shift: np.ndarray
@@ -105,7 +116,8 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
     z_scifi = float(0.5 * (z_layers[0] + z_layers[-1]))
     cubic_ratio = _cubic_ratio(z_layers - z_scifi, rays.x_scifi)
     velo, h = rays.velo, rays.h
-    scifi, tx_end = _as_segments(rays, z_layers - z_scifi, cubic_ratio)
+    scifi, tx_end, quadratic = _as_segments(rays, z_layers - z_scifi, cubic_ratio)
+    chord = rays.x_scifi[:, 0] - z_layers[0] * (rays.x_scifi[:, -1] - rays.x_scifi[:, 0]) / np.ptp(z_layers)
 
     weight = 1 / np.maximum(np.hypot(velo[:, 2], velo[:, 3]), _SLOPE_MIN)
 
@@ -123,6 +135,9 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
         z_scifi=z_scifi,
         z_end=float(z_layers[-1]),
         cubic_ratio=cubic_ratio,
+        curvature=float((quadratic * chord).sum() / (chord**2).sum()),
+        chord=float(np.quantile(np.abs(chord / h), _MOST)),
+        focusing=_focusing(scifi, chord, z_scifi),
         kink=_solve(kink_terms[sizeable], kink_times_bend[sizeable]),
         momentum=_solve(momentum_terms * (weight * h)[:, None], weight),
         y_shift=_solve(focusing, scifi[:, 1] - straight_y),
@@ -168,8 +183,11 @@ def _carry_rays(field: FieldMap, geometry: Geometry) -> _Rays:
     return _Rays(velo[alive], h[alive], x[:, :n_ut], x[:, n_ut:], y[:, n_ut:])
 
 
-def _as_segments(rays: _Rays, z: np.ndarray, cubic_ratio: float) -> tuple[np.ndarray, np.ndarray]:
-    """Fit rays as SciFi segments, with layers at z (12,): states (n, 4) at z = 0, slopes (n,) at the end."""
+def _as_segments(rays: _Rays, z: np.ndarray, cubic_ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fit rays as SciFi segments, with layers at z (12,).
+
+    Gives states (n, 4) at z = 0, slopes (n,) at the end, and quadratic coefficients (n,) in 1/mm.
+    """
     layers = np.arange(z.size) + z.size * np.arange(len(rays.h))[:, None]
     shape = layers.shape
     fibre = {
@@ -179,7 +197,7 @@ def _as_segments(rays: _Rays, z: np.ndarray, cubic_ratio: float) -> tuple[np.nda
         "dzdy": np.zeros(layers.size),
     }
     curves = fit_curves(fibre, layers, 0.0, cubic_ratio)
-    return curves[:, [0, 3, 1, 4]], slope_at(curves, z[-1], cubic_ratio)
+    return curves[:, [0, 3, 1, 4]], slope_at(curves, z[-1], cubic_ratio), curves[:, 2]
 
 
 def _solve(terms: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -218,6 +236,12 @@ def _momentum_terms(velo: np.ndarray, tx_end: np.ndarray) -> Terms:
 def _ut_terms(velo: np.ndarray) -> Terms:
     tx, ty = velo[:, 2], velo[:, 3]
     return np.ones_like(tx), tx * tx, ty * ty
+
+
+def _focusing(scifi: np.ndarray, chord: np.ndarray, z_scifi: float) -> float:
+    """Least-squares ratio of where the lines in y meet z = 0 to y · chord²."""
+    origin, scale = scifi[:, 1] - scifi[:, 3] * z_scifi, scifi[:, 1] * chord**2
+    return float((origin * scale).sum() / (scale**2).sum())
 
 
 def _cubic_ratio(z: np.ndarray, x: np.ndarray) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parkf.simulation.pattern.groups import ragged
+from parkf.simulation.groups import ragged
 from parkf.simulation.pattern.magnet import MagnetModel
 from parkf.simulation.pattern.scifi import SciFiSegments
 from parkf.simulation.pattern.velo import Z_REFERENCE, VeloSegments

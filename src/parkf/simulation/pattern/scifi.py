@@ -53,13 +53,41 @@ def find_scifi_segments(
 ) -> SciFiSegments:
     """Collect the SciFi hits of every particle seen in at least `fewest` layers.
 
-    A curve is fitted to the particle's own hits; then each layer gives the hit nearest to the curve within
-    `window`, whoever it belongs to, and the curve is fitted again.
+    A curve is fitted to the particle's own hits; :func:`follow_curves` has the rest, and the parameters.
+    """
+    rows = np.flatnonzero(hits["plane"] >= SCIFI_PLANES.start)
+    layer = (hits["plane"][rows] - SCIFI_PLANES.start).astype(np.int64)
+    own = own_hits(hits["event"][rows], hits["particle"][rows], layer)
+    begun = np.where(own >= 0, rows[own], -1) if len(rows) else own
+    return follow_curves(
+        hits,
+        begun[enough(own, fewest)],
+        geometry=geometry,
+        z_reference=z_reference,
+        cubic_ratio=cubic_ratio,
+        fewest=fewest,
+        window=window,
+    )
+
+
+def follow_curves(
+    hits: dict[str, np.ndarray],
+    begun: np.ndarray,
+    *,
+    geometry: Geometry,
+    z_reference: float,
+    cubic_ratio: float,
+    fewest: int,
+    window: float,
+) -> SciFiSegments:
+    """Fit curves to hits; then each layer gives the hit nearest to its curve, and the curve is fitted again.
 
     Parameters
     ----------
     hits : dict of (m,) arrays
         Columns of `parkf.tables.HITS`, any detectors, any number of events.
+    begun : (n, 12) int
+        Rows of `hits` that a segment begins with, -1 for a layer without; sorted by event.
     geometry : Geometry
         Gives the layers' planes.
     z_reference : float
@@ -67,40 +95,38 @@ def find_scifi_segments(
     cubic_ratio : float
         1/mm; of the cubic to the quadratic term of x(z), see `parkf.simulation.pattern.magnet.MagnetModel`.
     fewest : int
-        Layers required before and after the search.
+        Layers required of the result.
     window : float
-        mm.
+        mm; hits are taken up to this distance, whoever they belong to.
     """
     rows = np.flatnonzero(hits["plane"] >= SCIFI_PLANES.start)
     layer = (hits["plane"][rows] - SCIFI_PLANES.start).astype(np.int64)
-    own = own_hits(hits["event"][rows], hits["particle"][rows], layer)
-    own = own[_enough(own, fewest)]
-    lead = rows[own.max(axis=1, initial=-1)] if len(rows) else rows[:0]
+    lead = begun.max(axis=1, initial=-1)
     event, particle = hits["event"][lead], hits["particle"][lead]
 
-    fibre = {name: hits[name][rows] for name in ("x", "z", "dxdy", "dzdy")}
     upper = hits["y"][rows] > 0
-    curve = fit_curves(fibre, own, z_reference, cubic_ratio)
+    curve = fit_curves(hits, begun, z_reference, cubic_ratio)
 
     z0, dzdx, dzdy = geometry.planes()[SCIFI_PLANES].T
     slope = np.array([geometry.strip_slope(plane) for plane in SCIFI_PLANES])
-    z = np.broadcast_to(z0, own.shape)
+    z = np.broadcast_to(z0, begun.shape)
     for _ in range(_PASSES):
         x, y = _at(curve, z - z_reference, cubic_ratio)
         z = z0 + dzdx * x + dzdy * y
     first_event = hits["event"].min(initial=0)
-    search = LayerSearch(_group(hits["event"][rows] - first_event, layer, upper), fibre["x"])
+    search = LayerSearch(_group(hits["event"][rows] - first_event, layer, upper), hits["x"][rows])
     found, distance = search.nearest(
         _group((event - first_event)[:, None], np.arange(SCIFI_LAYERS), y > 0), x - slope * y
     )
-    collected = np.where(np.abs(distance) < window, found, -1)
-    kept = _enough(collected, fewest)
+    near = np.abs(distance) < window
+    collected = np.where(near, rows[np.where(near, found, 0)], -1) if len(rows) else begun
+    kept = enough(collected, fewest)
     collected = collected[kept]
-    curve = fit_curves(fibre, collected, z_reference, cubic_ratio)
+    curve = fit_curves(hits, collected, z_reference, cubic_ratio)
     return SciFiSegments(
         event[kept],
         particle[kept],
-        np.where(collected >= 0, rows[collected], -1),
+        collected,
         states=curve[:, [0, 3, 1, 4]],
         tx_end=slope_at(curve, z0[-1] - z_reference, cubic_ratio),
     )
@@ -168,8 +194,8 @@ def slope_at(curves: np.ndarray, z: float, cubic_ratio: float) -> np.ndarray:
     return curves[:, 1] + curves[:, 2] * z * (2 + 3 * cubic_ratio * z)
 
 
-def _enough(collected: np.ndarray, fewest: int) -> np.ndarray:
-    """Which (n,) of the collected hits determine a curve."""
+def enough(collected: np.ndarray, fewest: int) -> np.ndarray:
+    """Which (n,) of the collected hits (n, 12), -1 for none, are so many and determine a curve."""
     used = collected >= 0
     return (
         (used.sum(1) >= fewest)

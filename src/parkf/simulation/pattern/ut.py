@@ -4,7 +4,7 @@ import numpy as np
 
 from parkf.detector.geometry import UT_PLANES, Geometry
 from parkf.simulation.detector_response import ut_row
-from parkf.simulation.pattern.groups import best_of_each
+from parkf.simulation.groups import best_of_each
 from parkf.simulation.pattern.layer_search import LayerSearch
 from parkf.simulation.pattern.magnet import MagnetModel
 from parkf.simulation.pattern.velo import Z_REFERENCE

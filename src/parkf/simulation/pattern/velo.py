@@ -6,7 +6,7 @@ import numpy as np
 
 from parkf.detector.geometry import VELO_PLANES
 from parkf.simulation.events import particle_key
-from parkf.simulation.pattern.groups import best_of_each, ragged
+from parkf.simulation.groups import best_of_each, ragged
 from parkf.tables import VELO_SLOTS
 
 Z_REFERENCE = 770.0

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
+from parkf.arrays import load_arrays
 from parkf.errors import ParkfError
-from parkf.files import existing, replacing
+from parkf.files import replacing
 from parkf.layout import HEADER, TABLE_SHAPE
 from parkf.steps.magnet import TableForm
 from parkf.training.magnet_table.form import F64, Header
@@ -84,12 +85,8 @@ def load_table(path: Path) -> MagnetTable:
         When the file is missing, no .npz, an array is missing, misshapen or not finite, or the header is of
         no known forms.
     """
-    try:
-        with np.load(existing(path), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in ("header", "coefficients")}
-            closed_with = str(file["closed_with"]) if "closed_with" in file else ""
-    except (ValueError, KeyError, OSError, EOFError) as error:
-        raise ParkfError(f"{path}: not a magnet table: {error}; train it again") from error
+    arrays = load_arrays(path, ("header", "coefficients"), ("closed_with",))
+    closed_with = str(arrays.pop("closed_with", ""))
     for name, shape in (("header", (len(HEADER),)), ("coefficients", TABLE_SHAPE)):
         array = arrays[name]
         if array.shape != shape or array.dtype != np.float32 or not np.isfinite(array).all():

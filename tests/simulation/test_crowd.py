@@ -1,0 +1,138 @@
+"""What a crowd adds to hits, and secondaries from pipe and SciFi."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
+from parkf.simulation import crowd
+from parkf.simulation.crowd import merge
+from parkf.simulation.detector_response import NOISE, respond
+from parkf.simulation.gun import shoot
+from parkf.simulation.secondaries import SOURCES, secondaries
+from parkf.tables import HITS
+from parkf.transport import track_through
+
+
+@pytest.fixture(scope="module")
+def states(field, geometry):
+    particles = shoot(events=60, per_event=40, seed=21, p_range=(3e3, 1e5))
+    return track_through(field, -1, geometry, particles, seed=5, threads=2)
+
+
+@pytest.fixture(scope="module")
+def both(states, geometry):
+    """Hits without a crowd, and with it."""
+    return [pd.DataFrame(respond(states, geometry=geometry, seed=5, crowded=c)) for c in (False, True)]
+
+
+def test_strangers_come_at_their_rate(both):
+    plain, crowded = both
+    for planes, of in ((UT_PLANES, crowd.UT), (SCIFI_PLANES, crowd.SCIFI)):
+        real, before, after = (
+            (hits.plane.isin(planes) & which).sum()
+            for hits, which in (
+                (plain, plain.particle != NOISE),
+                (plain, plain.particle == NOISE),
+                (crowded, crowded.particle == NOISE),
+            )
+        )
+        most = real * (of.singles + of.stubs * of.length)
+        # Stubs end where layers do, and what lies on a particle's hit is no hit of its own.
+        assert 0.3 * most < after - before < most
+
+
+def test_clusters_of_several_have_one_place_and_a_row_each(both):
+    _, crowded = both
+    place = ["event", "plane", "x", "y", "z", "dxdy"]
+    shared = crowded[crowded.duplicated(place, keep=False)]
+    # Of forty tracks over two halves of some metres few have another, or a stranger, so close.
+    assert 0.001 < len(shared) / (crowded.particle != NOISE).sum() < 0.05
+    assert (shared.particle != NOISE).all()
+    assert not crowded.duplicated([*place, "particle"]).any()
+    assert (shared.groupby(place).sigma.nunique() == 1).all()
+
+
+def test_no_two_clusters_of_a_fibre_mat_are_close(both):
+    _, crowded = both
+    fibres = crowded[crowded.plane.isin(SCIFI_PLANES)].drop_duplicates(["event", "plane", "x", "y"])
+    fibres = fibres.sort_values(["event", "plane", "y", "x"])
+    apart = fibres.groupby(["event", "plane", "y"]).x.diff().dropna()
+    # Means of clusters of three and more may come closer than their ends.
+    assert (apart < 0.5 * crowd.SCIFI.merged).mean() < 0.005
+
+
+def test_hits_are_in_order_and_finite(both):
+    _, crowded = both
+    order = np.lexsort((crowded.x, crowded.plane, crowded.event))
+    assert (order == np.arange(len(crowded))).all()
+    assert list(crowded.columns) == HITS.schema.names
+    assert np.isfinite(crowded.to_numpy(float)).all()
+
+
+def test_tails_are_of_their_share(both, states, geometry):
+    truth = pd.DataFrame(states).rename(columns={"x": "xt", "y": "yt"})
+    _, crowded = both
+    alone = crowded[~crowded.duplicated(["event", "plane", "x", "y"], keep=False)]
+    near = alone.merge(truth[["event", "plane", "particle", "xt", "yt"]], on=["event", "plane", "particle"])
+    (largest, share, width), *_ = crowd.SCIFI.tails
+    scifi = near[near.plane.isin(SCIFI_PLANES)]
+    scifi = scifi[scifi.sigma < np.hypot(largest, geometry.scifi.alignment_error)]
+    off = np.abs(scifi.x + scifi.dxdy * scifi.yt - scifi.xt)
+    far = (off > width).mean()
+    # A third of the tail is beyond its width, of the core almost nothing; clusters with strangers join in.
+    assert 0.2 * share < far < 2.0 * share
+
+
+def test_hits_do_not_depend_on_which_events_come_together(states, geometry):
+    whole = respond(states, geometry=geometry, seed=5, crowded=True)
+    late = {name: values[states["event"] >= 30] for name, values in states.items()}
+    part = respond(late, geometry=geometry, seed=5, crowded=True)
+    assert all(np.array_equal(part[name], whole[name][whole["event"] >= 30]) for name in whole)
+
+
+def test_close_hits_merge_and_distant_ones_do_not(geometry):
+    plane = np.array([SCIFI_PLANES.start] * 4 + [VELO_PLANES.start] * 2, np.int16)
+    hits = {
+        "event": np.zeros(6, np.int32),
+        "plane": plane,
+        "particle": np.array([1, 2, 3, NOISE, 1, 2], np.int32),
+        "x": np.array([10.0, 10.25, 12.0, 12.1, 5.0, 5.01]),
+        "y": np.array([600.0, 600.0, 600.0, 600.0, 3.0, 4.0]),
+        "z": np.zeros(6),
+        "dxdy": np.zeros(6),
+        "dzdy": np.zeros(6),
+        "sigma": np.full(6, 0.085),
+    }
+    merged = merge(hits, geometry)
+    rows = sorted(
+        zip(merged["plane"].tolist(), merged["particle"].tolist(), merged["x"].round(6).tolist(), strict=True)
+    )
+    assert rows == [(0, 1, 5.0), (0, 2, 5.01), (58, 1, 10.125), (58, 2, 10.125), (58, 3, 12.05)]
+    large = merged["sigma"][(merged["plane"] == 58) & (merged["x"] < 11)]
+    assert np.allclose(large, geometry.scifi.hit_errors[crowd.LARGE_CLUSTER])
+
+
+def test_secondaries_come_at_their_rate_from_where_they_should():
+    count = 40_000
+    prompt = {
+        "collision": np.repeat(np.arange(400), 100),
+        **{name: np.zeros(count) for name in "xyz"},
+        "px": np.full(count, 200.0),
+        "py": np.zeros(count),
+        "pz": np.full(count, 4000.0),
+    }
+    found = secondaries(prompt, np.random.Generator(np.random.Philox(3)))
+    for source in SOURCES:
+        here = (found["z"] >= source.z[0]) & (found["z"] < source.z[1])
+        expected = source.rate * count
+        assert abs(here.sum() - expected) < 5 * np.sqrt(expected)
+        electron = np.abs(found["pdg_id"]) == 11
+        assert abs(electron[here].mean() - source.electrons) < 5 * np.sqrt(0.25 / expected)
+        p = np.sqrt(found["px"] ** 2 + found["py"] ** 2 + found["pz"] ** 2)
+        median, width = source.electron
+        spread = 1.2533 * width / np.sqrt(source.electrons * expected)
+        assert abs(np.log(np.median(p[here & electron]) / median)) < 5 * spread
+    assert (
+        np.sign(found["pdg_id"]) == np.where(np.abs(found["pdg_id"]) == 11, -1, 1) * found["charge"]
+    ).all()
