@@ -120,9 +120,9 @@ class TableForm:
         return (x + self.lever * tx) * scale_x, (y + self.lever * ty) * scale_y
 
 
-# The trigger's. Its grid ends where particles of 1.5 GeV still come from that the magnet bends into the SciFi,
-# and not where the acceptance of hard tracks does, at 0.3 and 0.25. Half as many cells in there make x a
-# quarter worse, which is a fiftieth of what scatters.
+# The trigger's. Its grid ends where particles of 1.5 GeV still come from that the magnet bends into the
+# SciFi, and not where the acceptance of hard tracks does, at 0.3 and 0.25. Half as many cells in there make x
+# a quarter worse, which is a fiftieth of what scatters.
 PRODUCTION = TableForm(
     {"x": 9, "y": 7}, {"x": 7, "y": 5}, sp.Integer(0), sines=False, grid=1, edges=(0.46, 0.35)
 )
