@@ -15,7 +15,9 @@ COPIES = $(if $(SCRATCH),--default-storage-provider fs --local-storage-prefix $(
 # Snakemake's executor for a cluster, which the profile names, and its copying are packages of their own.
 EXTRAS = $(patsubst %,$(VENV)/.extra-%,$(EXECUTOR) $(if $(SCRATCH),scratch))
 # Targets follow a --, or they are taken for more configuration files.
-SNAKEMAKE = $(VENV)/bin/snakemake --workflow-profile workflow/profiles/$(PROFILE) $(CORES_OPTION) $(CORES) $(COPIES)
+SNAKEMAKE = $(VENV)/bin/snakemake --nolock --rerun-incomplete --workflow-profile workflow/profiles/$(PROFILE) $(CORES_OPTION) $(CORES) $(COPIES)
+# One run at a time in a folder, which goes on where a killed one was.
+LED = $(VENV)/bin/parkf supervise results
 ONE_RUN = $(SNAKEMAKE) --configfile workflow/config/$(RUN).yaml
 
 # The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
@@ -38,20 +40,20 @@ $(VENV)/.extra-%: $(VENV)/.installed
 build: $(VENV)/.installed $(EXTRAS)
 
 run: build  ## train, validate and report with workflow/config/$(RUN).yaml
-	$(ONE_RUN)
+	$(LED)/$(RUN) -- $(ONE_RUN)
 	@$(VENV)/bin/parkf where results/$(RUN)
 
 family: build  ## several sets in one go: workflow/config/families/$(FAMILY).yaml
-	$(SNAKEMAKE) --snakefile workflow/family.smk --configfile workflow/config/families/$(FAMILY).yaml
+	$(LED)/$(FAMILY) -- $(SNAKEMAKE) --snakefile workflow/family.smk --configfile workflow/config/families/$(FAMILY).yaml
 
 dry-run: build  ## what a run would do now
 	$(ONE_RUN) --dry-run
 
 validate: build  ## train what is missing, and measure: validation.json alone
-	$(ONE_RUN) -- validate
+	$(LED)/$(RUN) -- $(ONE_RUN) -- validate
 
 publish: build  ## publish the set of results/$(RUN) to params/, if it meets its gates
-	$(ONE_RUN) -- publish
+	$(LED)/$(RUN) -- $(ONE_RUN) -- publish
 	@cat results/$(RUN)/published.json
 
 smoke paper: build  ## the run for tests; 10,000 events a polarity

@@ -11,7 +11,7 @@ from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
 from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.steps import FORMS
-from parkf.tables import PARTICLES, STEP_DATA
+from parkf.tables import CLOSURE_TRACKS, PARTICLES, STEP_DATA
 from parkf.training.rows import MOST_ROWS
 from parkf.usage import VARIABLE
 from parkf.workflow import SCHEMES, Run, load_config
@@ -89,6 +89,8 @@ include: "workflow/rules/simulate.smk"
 include: "workflow/rules/gather.smk"
 include: "workflow/rules/datasets.smk"
 include: "workflow/rules/train.smk"
+include: "workflow/rules/closure.smk"
+include: "workflow/rules/score.smk"
 include: "workflow/rules/validate.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/likeness.smk"

@@ -1,6 +1,6 @@
 """Memory of every stage at 1, 10 and 100 times as many events, and what a second core is worth.
 
-Run: python -m benchmarks.scaling [--json FILE] [--events 1000] [--rows 1000000 10000000] [--only memory]
+Run: python -m benchmarks.scaling [--json FILE] [--events 250] [--rows 1000000 10000000] [--only memory]
 
 One polarity goes through the chain of commands, at three sizes. The training of a step and the check of its
 dataset then have as many rows as asked for, those of the chain again as of other events. For the efficiency a
@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[1]
 PARKF = Path(sys.executable).with_name("parkf")
 FACTORS = (1, 10, 100)
 # The size of the jobs whose efficiency is measured, and how often they take turns.
-FACTOR_OF_PAIRS, TURNS = 1, 5
+FACTOR_OF_PAIRS, TURNS = 10, 5
 ROWS_AT_ONCE = 100_000
 DETECTOR = (
     *("--geometry", ROOT / "data/geometry/run3.yaml"),
@@ -47,8 +47,8 @@ DETECTOR = (
 SAMPLE = "validation_up"
 # Trained at every size: it has the most rows.
 STEP = "V"
-# As many as paper.yaml keeps of a step.
-MAX_ROWS = 1_000_000
+# As many as default.yaml keeps of a step.
+MAX_ROWS = 300_000
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ def main() -> None:
     """Print both tables, and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--json", type=Path, help="write the figures here")
-    parser.add_argument("--events", type=int, default=1000, help="at 1 times; a default run has 1000")
+    parser.add_argument("--events", type=int, default=250, help="at 1 times; as a default run validates with")
     parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000, 10_000_000], help="of one step")
     parser.add_argument("--only", choices=["memory", "efficiency"])
     asked = parser.parse_args()

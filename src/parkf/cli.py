@@ -1,12 +1,13 @@
 """The command line: one command for each stage, on files."""
 
 import sys
+from typing import Annotated
 
 import typer
 
 from parkf.arithmetic import settle_arithmetic
-from parkf.commands import datasets, family, fitting, outcome, params, proof, simulation, training
-from parkf.errors import ParkfError
+from parkf.commands import closing, datasets, family, fitting, outcome, params, proof, simulation, training
+from parkf.complaint import explained
 from parkf.usage import Meter
 
 app = typer.Typer(
@@ -15,10 +16,17 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for part in (simulation, datasets, training, fitting, proof, outcome):
+for part in (simulation, datasets, training, closing, fitting, proof, outcome):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(family.app, name="family")
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")] = False,
+) -> None:
+    """Take what holds for every command; :func:`main` looks for it before there is a command."""
 
 
 def main() -> None:
@@ -27,8 +35,11 @@ def main() -> None:
     settle_arithmetic()
     try:
         app()
-    except ParkfError as error:
-        print(f"error: {error}", file=sys.stderr)
+    except Exception as error:
+        message = explained(error)
+        if message is None or "--debug" in sys.argv:
+            raise
+        print(f"error: {message}", file=sys.stderr)
         sys.exit(1)
     finally:
         meter.report()

@@ -9,12 +9,15 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from parkf.errors import ParkfError
+from parkf.errors import DamagedFileError, ParkfError
+
+_SEAL, _KIND = "checksum", "sha256:"
+_UNFINISHED = ".tmp"
 
 
 @contextmanager
@@ -27,15 +30,23 @@ def replacing(path: Path) -> Iterator[Path]:
         The file to write. Its folder is made when missing.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_UNFINISHED, dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
         temporary.chmod(0o644)
+        # Else the name may survive a power cut, and the content not.
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether a file is one that :func:`replacing` has yielded: it stays where its writer was killed."""
+    return path.name.startswith(".") and path.name.endswith(_UNFINISHED)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -44,18 +55,37 @@ def write_json(path: Path, content: Any) -> None:
         temporary.write_text(json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n")
 
 
+def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON as :func:`write_json` does, with its own ``checksum``, for :func:`read_json`."""
+    write_json(path, {**content, _SEAL: _checksum(content)})
+
+
 def read_json(path: Path) -> Any:
-    """Read a JSON file.
+    """Read a JSON file; what :func:`write_sealed` wrote is checked, and comes without the checksum.
 
     Raises
     ------
     ParkfError
-        When the file is missing or not JSON.
+        When the file is missing.
+    DamagedFileError
+        When it is not JSON, or not what was written.
     """
     try:
-        return json.loads(existing(path).read_text())
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ParkfError(f"{path}: not a JSON file: {error}") from error
+        content = json.loads(existing(path).read_text())
+    except (ValueError, RecursionError) as error:
+        raise DamagedFileError(path, "a JSON file", str(error)) from error
+    # Others may have a key of that name, too.
+    if isinstance(content, dict) and str(content.get(_SEAL)).startswith(_KIND):
+        found = content.pop(_SEAL)
+        if found != _checksum(content):
+            raise DamagedFileError(path, "a JSON file", "the content does not have the checksum that it says")
+    return content
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    # Numbers survive being written and read; how the text is laid out does not matter.
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return f"{_KIND}{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def existing(path: Path) -> Path:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from parkf.errors import ParkfError
 from parkf.files import existing
+from parkf.sealing import CheckedFile
 from parkf.tables import CANDIDATES, FATES, FITTED, HITS, PARTICLES, STATES, Table
 
 _TABLES = {table.name: table for table in (PARTICLES, STATES, FATES, HITS, CANDIDATES, FITTED)}
@@ -44,10 +44,8 @@ def gather(parts: Sequence[Path], path: Path) -> None:
 
 
 def _schema(path: Path) -> pa.Schema:
-    try:
-        return pq.read_schema(existing(path))
-    except pa.ArrowInvalid as error:
-        raise ParkfError(f"{path}: not a Parquet file: {error}") from error
+    with CheckedFile(existing(path)) as file:
+        return file.schema_arrow
 
 
 def _table(path: Path, schema: pa.Schema) -> tuple[Table, dict[str, str]]:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing
+from parkf.sealing import CheckedFile, seal
 
 VELO_SLOTS = 26
 UT_LAYERS = 4
@@ -113,19 +114,19 @@ class Table:
         schema = self.schema.with_metadata(metadata)
         # Floating-point numbers rarely repeat: their bytes, sorted by significance, take less room and time.
         split = [name for name, kind in self.columns if pa.types.is_floating(_element(kind))]
-        with (
-            replacing(path) as temporary,
-            pq.ParquetWriter(
+        with replacing(path) as temporary:
+            with pq.ParquetWriter(
                 temporary,
                 schema,
                 compression="zstd",
                 use_dictionary=[name for name, _ in self.columns if name not in split],
                 use_byte_stream_split=[_leaf(schema.field(name)) for name in split],
-            ) as file,
-        ):
-            writer = RowGroupWriter(file, self.rows_in_group)
-            yield writer
-            writer.flush()
+                write_page_checksum=True,
+            ) as file:
+                writer = RowGroupWriter(file, self.rows_in_group)
+                yield writer
+                writer.flush()
+            seal(temporary)
 
     def open(self, path: Path) -> pq.ParquetFile:
         """Open a file of this table for chunked reading.
@@ -133,14 +134,10 @@ class Table:
         Raises
         ------
         ParkfError
-            When the file is missing, no Parquet, of another table or version, or lacks a column.
+            When the file is missing, damaged, no Parquet, of another table or version, or lacks a column.
         """
-        try:
-            # What is read ahead stays in memory until the file is closed.
-            file = pq.ParquetFile(existing(path), pre_buffer=False)
-        except pa.ArrowInvalid as error:
-            raise ParkfError(f"{path}: not a Parquet file: {error}") from error
-        got = (file.schema_arrow.metadata or {}).get(b"parkf.table", b"(no name)").decode()
+        file = CheckedFile(existing(path))
+        got = (file.schema_arrow.metadata or {}).get(b"parkf.table", b"(no name)").decode(errors="replace")
         if got != f"{self.name} {self.version}":
             raise ParkfError(f"{path}: table '{got}', expected '{self.name} {self.version}'")
         for name, kind in self.columns:
@@ -259,6 +256,21 @@ CANDIDATES = Table(
     rows_in_group=1 << 13,
 )
 
+# What the parameters are closed with (parkf.closure): candidates by truth beside the full fit of their hits.
+CLOSURE_TRACKS = Table(
+    "closure-tracks",
+    1,
+    (
+        *CANDIDATES.columns,
+        *((f"{name}_in", pa.float64()) for name in _STATE),  # truth at z_in
+        *((name, pa.float64()) for name in ("true_tx", "true_ty", "true_qop")),  # at production
+        ("loss", pa.list_(pa.float32(), SCIFI_LAYERS)),  # momentum lost from there to each SciFi layer
+        ("full_qop", pa.float64()),
+        ("full_status", pa.int32()),
+    ),
+    rows_in_group=CANDIDATES.rows_in_group,
+)
+
 STEP_DATA = Table(
     "step-data",
     1,
@@ -300,6 +312,18 @@ FITTED = Table(
 
 # What the fit adds to `fitted` when it is asked to.
 REMOVED_HITS = (("removed", pa.int64()),)  # bits: VELO slots 0–25, UT layers 26–29, SciFi layers 30–41
+ROBUST = (
+    # Of the plain fit, for cuts on ghosts; the VELO's and SciFi's ndof are the same after it.
+    *((f"chi2_{name}_before", pa.float32()) for name in ("velo", "ut", "scifi")),
+    ("ndof_ut_before", pa.int32()),
+    ("treated", pa.int32()),  # bits: 1 UT hits taken out, 2 noise of a step enlarged
+    (
+        "scattered",
+        pa.int32(),
+    ),  # where that step ends: UT layers 26-29, SciFi layers 30-41 (30: the magnet); -1: none
+)
+# Log odds that a track is genuine, by how well it fits, and with momentum and direction.
+SCORES = (("score", pa.float32()), ("score_kinematic", pa.float32()))
 RICH_STATES = tuple(
     (f"{name}_{z}", pa.list_(pa.float32(), count))
     for z in RICH_PLANES

@@ -16,6 +16,7 @@ from parkf.errors import ParkfError
 SCHEMES = {
     "parkf": "smoother",
     "parkf_float64": "smoother",
+    "parkf_robust": "smoother",
     "paper_scheme": "forward_backward",
     "velo_only": "velo_only",
 }
@@ -27,6 +28,8 @@ ROWS_A_CROSSING = {"V": 1150, "VUT": 70, "UT": 420, "UTTF": 72, "TFT": 70, "T": 
 NOTHING = r"(?!)"
 """A regular expression that nothing matches."""
 _FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
+_CLOSURES = ("closure_up", "closure_down")
+_FIRST_CLOSURE_SEED = 1 << 50  # beyond all signals
 
 
 def load_config(config: Mapping[str, Any], schema: Path, folder: Path) -> dict[str, Any]:
@@ -148,11 +151,13 @@ class Run:
         """Return the samples for a purpose, one for each polarity.
 
         Purposes are ``training``, ``validation``, ``misaligned`` (none where nothing is to be displaced) and
-        the signals ``jpsi`` and ``d0`` (none without collisions).
+        the signals ``jpsi`` and ``d0`` (none without collisions), and ``closure`` (none where it is off).
         """
         if purpose == "misaligned" and not any(self._config["misalignment"].values()):
             return []
         if purpose in ("jpsi", "d0") and not self._config["signals"]["collisions"]:
+            return []
+        if purpose == "closure" and self._config["training"]["closure"] is None:
             return []
         return [f"{purpose}_{polarity}" for polarity in self._config["polarities"]]
 
@@ -239,6 +244,8 @@ class Run:
     def seed(self, chunk: str) -> int:
         """Seed of a chunk's sample: no two samples, and no two runs' seeds, share one."""
         sample = self.sample(chunk)
+        if sample in _CLOSURES:
+            return _FIRST_CLOSURE_SEED + len(_CLOSURES) * int(self._config["seed"]) + _CLOSURES.index(sample)
         if sample in _SIGNALS:
             return _FIRST_SIGNAL_SEED + len(_SIGNALS) * int(self._config["seed"]) + _SIGNALS.index(sample)
         return len(_SAMPLES) * int(self._config["seed"]) + _SAMPLES.index(sample)

@@ -55,7 +55,7 @@ def test_draws_for_another_number_of_rows_are_refused(tmp_path):
     with pytest.raises(ParkfError, match=r"draws\.npz: drawn for 100 rows a dataset, expected 200"):
         find_thresholds(draws, tmp_path / "thresholds.json", max_rows=200)
     (tmp_path / "text.npz").write_text("no archive")
-    with pytest.raises(ParkfError, match=r"text\.npz: no numbers of a lottery"):
+    with pytest.raises(ParkfError, match=r"text\.npz: not an archive of arrays"):
         find_thresholds([tmp_path / "text.npz"], tmp_path / "thresholds.json", max_rows=100)
     assert not (tmp_path / "thresholds.json").exists()
 

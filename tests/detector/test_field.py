@@ -187,7 +187,7 @@ def test_a_map_of_the_wrong_polarity_is_refused(tmp_path: Path, field: FieldMap)
 def test_what_is_no_map_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "text.npz"
     path.write_text("no zip archive")
-    with pytest.raises(ParkfError, match="not a field map"):
+    with pytest.raises(ParkfError, match="not an archive of arrays"):
         FieldMap.load(path)
     with pytest.raises(ParkfError, match="no such file"):
         FieldMap.load(tmp_path / "nowhere.npz")

@@ -17,7 +17,8 @@ TRAINING = {"states", "datasets", "fits"}
 SEEN = ("hits", "candidates", "full fits")
 VALIDATION = {"fates", *(f"validation {what}" for what in SEEN), *(f"misaligned {what}" for what in SEEN)}
 SIGNALS = {f"{signal} {what}" for signal in ("jpsi", "d0") for what in SEEN}
-DOWNSTREAM = TRAINING | VALIDATION | SIGNALS
+CLOSURE = {"closure tracks", "closed table"}
+DOWNSTREAM = TRAINING | VALIDATION | SIGNALS | CLOSURE
 
 
 @pytest.fixture
@@ -46,19 +47,21 @@ def apart(difference):
         ({"seed": 7}, EVERYTHING - {"field"}),
         ({"detector": {"alignment": "data/geometry/alignment_velo_shift.yaml"}}, DOWNSTREAM),
         ({"field": {"spacing": 50}}, EVERYTHING - COLLISIONS),
-        ({"forms": "production"}, {"table", "fits"}),
-        ({"events": {"training": 81}}, TRAINING | {"training collisions"}),
+        ({"forms": "production"}, {"table", "fits", "closed table"}),
+        ({"events": {"training": 81}}, TRAINING | {"training collisions", "closed table"}),
         ({"events": {"validation": 81}}, VALIDATION | {"validation collisions"}),
         ({"signals": {"collisions": 81}}, SIGNALS | {"jpsi collisions", "d0 collisions"}),
-        ({"training": {"rays": 50_000}}, {"table", "fits"}),
-        ({"training": {"max_rows": 5000}}, {"datasets", "fits"}),
-        ({"training": {"start_from": "results/other"}}, {"fits"}),
-        ({"training": {"noise_scale": {"T": 1.0}}}, set()),
+        ({"training": {"rays": 50_000}}, {"table", "fits", "closed table"}),
+        ({"training": {"max_rows": 5000}}, {"datasets", "fits", "closed table"}),
+        ({"training": {"start_from": "results/other"}}, {"fits", "closed table"}),
+        ({"training": {"noise_scale": {"T": 1.0}}}, {"closed table"}),
+        ({"training": {"closure": {"passes": 1}}}, {"closed table"}),
+        ({"training": {"closure": {"tracks": 9000}}}, CLOSURE),
         ({"misalignment": {"scifi_mat": 0.1}}, {f"misaligned {what}" for what in SEEN}),
         ({"fits": {"precision": "float64"}}, set()),
         ({"validity": {"first_run": 5}}, set()),
         ({"polarities": ["down", "up"]}, set()),
-        ({"polarities": ["down"]}, {"datasets", "fits"}),
+        ({"polarities": ["down"]}, {"datasets", "fits", "closed table"}),
     ],
     ids=lambda value: None if isinstance(value, set) else str(value),
 )
@@ -90,7 +93,7 @@ def test_the_first_member_with_a_fingerprint_makes_it():
     first, second, third, fourth = found
     assert (first, fourth) == ("nominal_improved", "shifted_production")
     assert set(found[first].values()) == {first}
-    assert {p for p, maker in found[second].items() if maker == second} == {"table", "fits"}
+    assert {p for p, maker in found[second].items() if maker == second} == {"table", "fits", "closed table"}
     assert {p for p, maker in found[third].items() if maker == third} == DOWNSTREAM
     # The table of its forms comes from one member, the states of its alignment from another.
     assert found[fourth]["table"] == second

@@ -101,6 +101,38 @@ def test_fewer_figures_than_asked_for_miss_their_gate(run):
     assert gate.measured.endswith("; 2 of 3 measured")
 
 
+@pytest.mark.parametrize(
+    ("bounds", "met", "worst"),
+    [
+        ([0.0041, 0.0051], True, 0.005),  # two per cent of room beside two and a half
+        ([0.0041, 0.0050], True, 0.005),
+        ([0.0039, 0.0060], False, 0.004),
+        ([0.0039, 0.0049], False, 0.004),
+        ([0.0050], False, None),  # one bound of two figures
+    ],
+)
+def test_each_figure_has_its_own_bound(run, bounds, met, worst):
+    gate = held(run, figure=CORE, at_most_each=bounds)
+    assert (gate.met, gate.value) == (met, worst)
+    assert gate.bar == f"≤ {bounds[0]:g} … {bounds[-1]:g}"
+
+
+def test_figures_of_lhcbs_hits_are_asked_of_runs_that_have_them(run, parameters):
+    gates = [
+        {"gate": "a", "reason": "b", "figure": CORE, "at_most": 1},
+        {"gate": "c", "reason": "b", "figure": "lhcb.json: fits/parkf/pulls/qop/width", "at_most": 1},
+    ]
+    thresholds = Thresholds.model_validate({"gates": gates})
+    assert [gate.what for gate in hold(run / "set", thresholds)] == ["a"]
+    content = {"fits": {"parkf": {"pulls": {"qop": {"width": 1.1}}}}}
+    (run / "lhcb.json").write_text(json.dumps(content))
+    with pytest.raises(ParkfError, match=r"lhcb\.json: does not say which set was measured"):
+        hold(run / "set", thresholds)
+    content["set"] = parameters.manifest.blobs.fingerprints()
+    (run / "lhcb.json").write_text(json.dumps(content))
+    assert [gate.met for gate in hold(run / "set", thresholds)] == [True, False]
+
+
 def test_figures_of_another_set_are_refused(run):
     path = run / "accuracy.json"
     content = json.loads(path.read_text())

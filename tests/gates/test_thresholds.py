@@ -42,6 +42,11 @@ def test_schema_file_is_current():
         ([{**GOOD, "figure": "validation.json: a[b]/c"}], r"gates\.0: .*'b' is no condition"),
         ([{**GOOD, "over": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
         ([{**GOOD, "forms": "best"}], r"gates\.0\.forms: Input should be 'improved' or 'production'"),
+        ([{**GOOD, "at_most_each": [1.0]}], r"gates\.0: .*at_most_each stands alone"),
+        (
+            [{"gate": "a", "figure": GOOD["figure"], "at_most_each": [1.0, 2.0], "count": 3, "reason": "b"}],
+            r"gates\.0: .*count 3 of 2 bounds",
+        ),
         ([GOOD, GOOD], r"gate 'a' is there twice"),
         ([GOOD, {**GOOD, "forms": "improved"}], r"gate 'a' is there twice"),
     ],

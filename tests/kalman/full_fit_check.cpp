@@ -31,7 +31,7 @@ transport::Surface surface(double z, int plane, double thickness, double lean) {
 
 transport::Detector small_detector() {
   transport::Detector detector;
-  detector.materials.push_back({14.0, 2.329, 0.49848, 93.7, 173e-6, 0.2015, 2.8716, 0.14921, 3.2546, 4.4351});
+  detector.add({14.0, 2.329, 0.49848, 93.7, 173e-6, 0.2015, 2.8716, 0.14921, 3.2546, 4.4351});
   for (int i = 0; i < velo_modules; ++i) detector.surfaces.push_back(surface(20.0 * i, i, 0.3, 0.0));
   detector.surfaces.push_back(surface(1050.0, -1, 2.0, 0.0));
   for (int i = 0; i < ut_layers; ++i) detector.surfaces.push_back(surface(1100.0 + 50 * i, first_ut + i, 0.3, 0.001));

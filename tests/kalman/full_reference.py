@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 from full_gain import Estimate, changed_energy, on_plane
 from full_layers import Layer, layers_of
-from full_material import layer_effects
+from full_material import Effects, layer_effects
 from numpy.typing import NDArray
 
+from parkf.detector.description import Material
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.kalman.candidates import Candidates, from_arrow
@@ -28,6 +29,10 @@ TOLERANCE = 1e-3  # mm; of a Runge-Kutta step
 SEED_WIDTH = 0.3  # relative, of the first q/p: as wide as the parameterised fit takes it
 _START = (10.0, 10.0, 0.3, 0.3)  # mm and rad; far wider than what two VELO hits say
 _FORGET = 1e4  # how much the forward filter's covariance is blown up to begin backward
+# What the first filter takes for what it will know: q/p to a share, directions to so many rad over q/p.
+SEED_ERROR, SEED_ANGLE = 0.005, 5.0
+# Losses and scatterings beyond so many errors are tails of the fit and no noise.
+ENERGY_CUT, ANGLE_CUT, VELO_CUT = 1.8, 1.9, 2.4 * np.sqrt(2.0)
 _NOT_FINITE, _NEGATIVE, _NO_START, _NO_SCIFI = 1, 2, 16, 32  # bits of parkf.kalman.STATUS
 _DETECTORS = ("velo", "ut", "scifi")
 
@@ -59,10 +64,10 @@ def fit_full_reference(
     tracks = (
         candidates if isinstance(candidates, Candidates) else from_arrow(candidates, np.dtype(np.float64))
     )
-    return _Fit(geometry, field, tracks, threads or os.cpu_count() or 1).run()
+    return FullReference(geometry, field, tracks, threads or os.cpu_count() or 1).run()
 
 
-class _Fit:
+class FullReference:
     """One batch on its way; `reference` is the local q/p (n,) that everything is linearised at."""
 
     def __init__(self, geometry: Geometry, field: FieldMap, tracks: Candidates, threads: int):
@@ -76,6 +81,9 @@ class _Fit:
         self.alive = (self.velo_n > 1) & np.isfinite(self.seed) & (self.seed != 0.0)
         self.reference = np.where(self.alive, self.seed, 1.0)
         self.loss = np.zeros(self.count)
+        # What the filter before knew: relative error of q/p, errors of directions in the VELO and behind it.
+        self.error = np.full(self.count, SEED_ERROR)
+        self.in_velo = self.behind = SEED_ANGLE * np.abs(self.reference)
 
     def run(self) -> Fitted:
         """Forward, forward, backward, to the beam line."""
@@ -95,10 +103,17 @@ class _Fit:
         estimate = self._start()
         chi2 = {name: np.zeros(self.count) for name in _DETECTORS}
         self.loss[:] = 0.0
+        start = estimate.state[:, 2].copy()
+        knows_velo = False
         for layer in self.layers:
+            if layer.detector != "velo" and not knows_velo:
+                knows_velo = True
+                self.in_velo = np.sqrt((estimate.covariance[:, 2, 2] + estimate.covariance[:, 3, 3]) / 2)
             more = self._visit(estimate, layer, +1)
             if layer.detector:
                 chi2[layer.detector] += more
+        self.error = np.sqrt(estimate.covariance[:, 4, 4]) / np.abs(estimate.state[:, 4])
+        self.behind = self.error * np.abs(estimate.state[:, 2] - start)
         self._forward_end = estimate
         return chi2
 
@@ -182,15 +197,25 @@ class _Fit:
         _, dzdx, dzdy = layer.plane.T
         normal = np.sqrt(1.0 + dzdx**2 + dzdy**2)
         path = layer.thickness * np.sqrt(1.0 + tx**2 + ty**2) * normal / np.abs(1.0 - dzdx * tx - dzdy * ty)
-        angle, loss = layer_effects(layer.material, path, 1.0 / np.abs(self.reference), PION, share=0.5)
-        self._apply(estimate, angle, direction * loss, thick)
+        hard = VELO_CUT * self.in_velo if layer.detector == "velo" else ANGLE_CUT * self.behind
+        self._apply(estimate, self._effects(layer.material, path, hard, 0.5), direction, thick)
 
-    def _apply(self, estimate: Estimate, angle: F64, loss: F64, where: Bool) -> None:
-        estimate.scatter(angle, where)
+    def _effects(self, material: Material, path: F64, hard: F64, share: float) -> Effects:
+        momentum = 1.0 / np.abs(self.reference)
+        cut = ENERGY_CUT * self.error * momentum**2 / np.hypot(momentum, PION)
+        return layer_effects(material, path, momentum, PION, hard=hard, cut=cut, share=share)
+
+    def _apply(self, estimate: Estimate, effects: Effects, direction: int, where: Bool) -> None:
+        estimate.scatter(effects.angle, where)
+        beta2 = 1.0 / (1.0 + (PION * self.reference) ** 2)
+        loss = direction * effects.loss
         reference, derivative = changed_energy(self.reference, np.where(where, loss, 0.0), PION)
         estimate.state[:, 4] = reference + derivative * (estimate.state[:, 4] - self.reference)
         estimate.covariance[:, 4, :] *= derivative[:, None]
         estimate.covariance[:, :, 4] *= derivative[:, None]
+        # ∂(q/p)/∂E = −(q/p) E/p²
+        straggling = reference**4 / beta2 * effects.variance
+        estimate.covariance[:, 4, 4] += np.where(where, straggling, 0.0)
         self.reference = reference
         self.loss += np.where(where, loss, 0.0)
 
@@ -209,8 +234,8 @@ class _Fit:
             crossed &= self.alive
             path = tube.thickness * np.sqrt(1.0 + (estimate.state[:, 2:4] ** 2).sum(1))
             material = self.geometry.description.materials[tube.material]
-            angle, loss = layer_effects(material, path, 1.0 / np.abs(self.reference), PION)
-            self._apply(estimate, angle, -loss, crossed)
+            effects = self._effects(material, path, VELO_CUT * self.in_velo, 1.0)
+            self._apply(estimate, effects, -1, crossed)
         beam = self.geometry.beam
         x, y, tx, ty = estimate.state[:, :4].T
         with np.errstate(invalid="ignore", divide="ignore"):

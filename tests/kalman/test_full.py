@@ -3,25 +3,19 @@
 import copy
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from full_gain import Estimate, changed_energy, on_plane
 from full_reference import fit_full_reference
+from full_samples import tracks
 
 from parkf import _full_fit
 from parkf.detector.alignment import Alignment
 from parkf.detector.description import Description
 from parkf.detector.geometry import Geometry
-from parkf.kalman.candidates import from_arrow
 from parkf.kalman.fitted import INTEGERS, NUMBERS
 from parkf.kalman.reference.full import fit_full
-from parkf.simulation.gun import shoot
-from parkf.simulation.pattern import find_candidates
-from parkf.simulation.simulate import simulate
-from parkf.tables import CANDIDATES, PARTICLES
 from parkf.transport import propagate
 from parkf.validation.core import fit_core
 
@@ -45,26 +39,6 @@ def without_material(geometry):
     # Nothing is misplaced, either.
     content["scifi"]["alignment_error"] = 0.0
     return Geometry(Description.model_validate(content), geometry.frames)
-
-
-def tracks(folder, geometry, field, *, events, seed, p_range=(3000.0, 100_000.0)):
-    """Candidates of pions from the origin, by truth, and their true state there."""
-    paths = {name: folder / f"{name}.parquet" for name in ("particles", "hits", "candidates")}
-    columns = shoot(events=events, per_event=25, seed=seed, p_range=p_range)
-    with PARTICLES.writer(paths["particles"]) as writer:
-        writer.write_table(pa.table(columns, schema=PARTICLES.schema))
-    detector = {"geometry": geometry, "field": field, "polarity": -1}
-    simulate(paths["particles"], None, paths["hits"], **detector, seed=seed, threads=2)
-    find_candidates(paths["hits"], paths["candidates"], **detector, workers=2, matched=True)
-    table = CANDIDATES.open(paths["candidates"]).read()
-    row = 25 * table["event"].to_numpy() + table["particle"].to_numpy()
-    p = np.sqrt(columns["px"] ** 2 + columns["py"] ** 2 + columns["pz"] ** 2)
-    truth = {
-        "tx": (columns["px"] / columns["pz"])[row],
-        "ty": (columns["py"] / columns["pz"])[row],
-        "qop": (columns["charge"] / p)[row],
-    }
-    return SimpleNamespace(candidates=from_arrow(table, np.dtype(np.float64)), truth=truth)
 
 
 def pulls(fitted, truth):
@@ -114,11 +88,12 @@ def test_with_material_the_core_is_right(tmp_path, geometry, field):
     good = fitted.status == 0
     assert good.mean() > 0.99
     for name, pull in pulls(fitted, sample.truth).items():
-        # Scattering and energy loss have tails that no covariance knows.
-        assert 0.95 < fit_core(pull[good]).width < 1.2, name
-    relative = sample.truth["qop"] / fitted.qop - 1
-    assert fit_core(relative[good]).width < 0.005
-    assert abs(fit_core(relative[good]).mean) < 0.001
+        # Scattering and energy loss have tails that no covariance knows; the core is the covariance's.
+        core = fit_core(pull[good])
+        assert core.width == pytest.approx(1.0, abs=0.03 + 3 * core.width_error), name
+    core = fit_core((sample.truth["qop"] / fitted.qop - 1)[good])
+    assert core.width < 0.005
+    assert core.mean == pytest.approx(0.0, abs=2e-4 + 3 * core.mean_error)
 
 
 def test_threads_do_not_change_a_bit(ideal, field):

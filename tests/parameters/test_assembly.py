@@ -59,7 +59,7 @@ def inputs(tmp_path):
     return tmp_path
 
 
-def _assemble(folder, alignment=ALIGNMENT, configuration=None, validity=None):
+def _assemble(folder, alignment=ALIGNMENT, configuration=None, validity=None, **closure):
     return assemble(
         folder / "fits",
         folder / "table.npz",
@@ -69,6 +69,7 @@ def _assemble(folder, alignment=ALIGNMENT, configuration=None, validity=None):
         seed=5,
         configuration=configuration,
         validity=validity,
+        **closure,
     )
 
 
@@ -215,6 +216,35 @@ def test_a_set_holds_the_noise_of_a_fit(inputs, tmp_path):
     assert sorted({error for error in told if error is not None}) == pytest.approx([0.5, 0.55])
     # The fits of single steps are still what the set is made of.
     assert check_made_of(tmp_path / "set", inputs / "fits", inputs / "table.npz") == wide.manifest.blobs
+
+
+def test_the_first_gap_has_the_noise_of_the_step_before_it(inputs):
+    plain = _assemble(inputs)
+    wide = _assemble(inputs, configuration={"training": {"noise_scale": {"TFT": 3.0}}})
+    widths = [p.kind == "noise" and "correlation" not in p.text for p in STEPS["T"].parameters]
+    np.testing.assert_allclose(
+        wide.block("T")[0], plain.block("T")[0] * np.where(widths, 3.0, 1.0), rtol=1e-6
+    )
+    np.testing.assert_array_equal(wide.block("T")[1:], plain.block("T")[1:])
+
+
+def test_a_closed_table_goes_with_the_numbers_that_it_was_closed_with(inputs, tmp_path):
+    plain = _assemble(inputs)
+    other = np.random.default_rng(2).normal(size=TABLE_SHAPE).astype(np.float32)
+    header = plain.block("UTT_META")[0]
+    closed = tmp_path / "closed.npz"
+    MagnetTable(header, other, closed_with=plain.manifest.blobs.constant.sha256).save(closed)
+    made = _assemble(inputs, closed=closed, seeds={"closure_up": 7})
+    np.testing.assert_array_equal(made.table, other)
+    np.testing.assert_array_equal(made.constant, plain.constant)
+    assert made.manifest.inputs["table"] == plain.manifest.inputs["table"]
+    assert made.manifest.inputs["closed table"] == sha256(closed)
+    assert made.manifest.seeds == {"run": 5, "closure_up": 7}
+    with pytest.raises(ParkfError, match="closed with other fits, noise or table than these; close"):
+        _assemble(inputs, closed=closed, configuration={"training": {"noise_scale": {"UT": 1.1}}})
+    MagnetTable(header, other).save(closed)
+    with pytest.raises(ParkfError, match="closed with other fits, noise or table than these; close"):
+        _assemble(inputs, closed=closed)
 
 
 def test_no_factor_is_one(inputs):

@@ -313,8 +313,8 @@ def test_training_and_test_rays_differ(dipole):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"no table", "not a magnet table"),
-        ({"header": np.zeros(19, np.float32)}, "not a magnet table"),
+        (b"no table", "not an archive of arrays"),
+        ({"header": np.zeros(19, np.float32)}, "without coefficients"),
         (
             {"header": np.zeros(18, np.float32), "coefficients": np.zeros((60, 50, 80), np.float32)},
             "header has shape",

@@ -8,8 +8,10 @@ LIKENESS = RUN.likeness(Path.cwd())
 if "likeness" in config and LIKENESS is None:
     logger.warning(f"{config['likeness']['hits']} or tracks: no such file; report/likeness.html is left out")
 LIKE = {"embedded": f"validation_{LIKENESS}", "lhcb": f"lhcb_{LIKENESS}"}
+# Gates hold figures of LHCb's own hits where a run has them.
+LHCB_FIGURES = [f"{RESULTS}/lhcb.json"] if LIKENESS else []
 SEARCHES = ["found", "truth"] if "parkf" in RUN["fits"]["of"] else []
-LIKENESS_FITS = [name for name in ("parkf", "full") if name in RUN["fits"]["of"]]
+LIKENESS_FITS = [name for name in ("parkf", "parkf_robust", "full") if name in RUN["fits"]["of"]]
 
 
 rule import_hits:
@@ -62,7 +64,7 @@ rule candidates_of_segments:
         polarity=lambda w: RUN.polarity(w.sample),
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", "kernel/pattern", *TRANSPORT_KERNEL),
     resources:
-        **needs(COSTS, "candidates", lambda w: RUN.size(w.sample)),
+        **needs(COSTS, "candidates_found", lambda w: RUN.size(w.sample)),
     log:
         f"{RESULTS}/logs/candidates-{{segments}}-{{sample}}.log",
     shell:
@@ -123,7 +125,7 @@ rule measure:
         f"{RESULTS}/likeness/{{fit}}-{{sample}}.json",
     wildcard_constraints:
         sample=r"(validation|lhcb)_(up|down)",
-        fit="parkf|full",
+        fit="parkf|parkf_robust|full",
     params:
         code=code("parkf/validation"),
     log:
@@ -139,12 +141,13 @@ rule likeness:
         searches=[f"{RESULTS}/likeness/{kind}-{sample}.json" for kind in SEARCHES for sample in LIKE.values()],
     output:
         f"{RESULTS}/report/likeness.html",
+        f"{RESULTS}/lhcb.json",
     params:
         code=code("parkf/report"),
     log:
         f"{RESULTS}/logs/likeness.log",
     shell:
-        "parkf likeness {input.characterised} {output} --measured '"
+        "parkf likeness {input.characterised} {output[0]} --figures {output[1]} --measured '"
         + " ".join(
             f"{fit}={{input.measured[{2 * number}]}},{{input.measured[{2 * number + 1}]}}"
             for number, fit in enumerate(LIKENESS_FITS)

@@ -7,6 +7,7 @@ rule publish:
     input:
         f"{RESULTS}/validation.json",
         f"{RESULTS}/accuracy.json",
+        LHCB_FIGURES,
         parameters=rules.assemble.output,
         gates=GATES,
     output:

@@ -22,11 +22,16 @@ rule report:
         f"{RESULTS}/accuracy.json",
         f"{RESULTS}/stages.json",
         f"{RESULTS}/throughput.json",
+        LHCB_FIGURES,
         rules.assemble.output,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
+        closure=CLOSED["closure.json"] if CLOSURE else [],
     output:
         f"{RESULTS}/report/index.html",
-        [f"{RESULTS}/report/{page}.html" for page in (*STEPS, "slices", "parameters")],
+        [
+            f"{RESULTS}/report/{page}.html"
+            for page in (*STEPS, "slices", "directions", "parameters", *(["closure"] if CLOSURE else []))
+        ],
     params:
         formulas=[STEPS[step].formula_hash() for step in STEPS],
         # What it says, not where it lies: no input, since a project may be moved.

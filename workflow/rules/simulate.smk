@@ -1,6 +1,9 @@
 """Field, collisions, particles through the detector, hits and candidates."""
 
 DETECTOR = [RUN["detector"]["geometry"], RUN["detector"]["alignment"]]
+# Crowded hits and the search for segments cost several times as much.
+CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
+SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
 
 
 rule field:
@@ -83,13 +86,14 @@ rule generate_signal:
 
 
 rule simulate_training:
-    """Particles through the detector: true states train the steps."""
+    """Particles through the detector: true states train the steps, hits the ghost score."""
     input:
         detector=DETECTOR,
         field=f"{RESULTS}/field.npz",
         particles=f"{RESULTS}/particles/{{chunk}}.parquet",
     output:
         states=f"{RESULTS}/states/{{chunk}}.parquet",
+        hits=temp(f"{RESULTS}/hits/{{chunk}}.parquet"),
     wildcard_constraints:
         chunk=RUN.pattern("training"),
     params:
@@ -108,7 +112,7 @@ rule simulate_training:
             *TRANSPORT_KERNEL,
         ),
     resources:
-        **needs(COSTS, "simulate_training", lambda w: RUN.size(w.chunk)),
+        **needs(COSTS, CROWDED or "simulate_training", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/simulate-{{chunk}}.log",
     shell:
@@ -125,7 +129,7 @@ use rule simulate_training as simulate_validation with:
     wildcard_constraints:
         chunk=RUN.pattern("validation"),
     resources:
-        **needs(COSTS, "simulate_validation", lambda w: RUN.size(w.chunk)),
+        **needs(COSTS, CROWDED or "simulate_validation", lambda w: RUN.size(w.chunk)),
 
 
 use rule simulate_training as simulate_signal with:
@@ -167,13 +171,13 @@ rule candidates:
     output:
         f"{RESULTS}/candidates/{{chunk}}.parquet",
     wildcard_constraints:
-        chunk=RUN.pattern("validation", "misaligned", "jpsi", "d0", "lhcb"),
+        chunk=RUN.pattern("training", "validation", "misaligned", "jpsi", "d0", "lhcb"),
     params:
         polarity=lambda w: RUN.polarity(w.chunk),
         segments=RUN["pattern"]["segments"],
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", "kernel/pattern", *TRANSPORT_KERNEL),
     resources:
-        **needs(COSTS, "candidates", lambda w: RUN.size(w.chunk)),
+        **needs(COSTS, SEARCHED, lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/candidates-{{chunk}}.log",
     shell:

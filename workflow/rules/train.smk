@@ -1,6 +1,11 @@
 """Magnet table, the fits of every step and the parameter set."""
 
 TABLE = f"{RESULTS}/table/table.npz"
+CLOSURE = RUN["training"]["closure"]
+# The table closed on the fit, its figures and what came of each stage.
+CLOSED = {name: f"{RESULTS}/closure/{name}" for name in ("table.npz", "accuracy.json", "closure.json")}
+# The ghost score; where there are no candidates to train one on, a set has none.
+SCORE = [f"{RESULTS}/score.json"] if RUN.simulates_datasets else []
 # Fingerprint of the code that a set of simulated tracks depends on.
 TRAINED_BY = code(
     "parkf/detector",
@@ -16,7 +21,8 @@ TRAINED_BY = code(
     "parkf/codegen",
     "parkf/training",
     "parkf/parameters/assembly.py",
-    *TRANSPORT_KERNEL,
+    "parkf/closure",
+    "kernel",
 )
 
 
@@ -125,12 +131,17 @@ rule assemble:
         field=f"{RESULTS}/field.npz",
         table=TABLE,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
+        closed=list(CLOSED.values()) if CLOSURE else [],
+        score=SCORE,
     output:
         constant=f"{RESULTS}/set/constant.f32",
         table=f"{RESULTS}/set/global.f32",
         manifest=f"{RESULTS}/set/manifest.json",
+        **({"ghosts": f"{RESULTS}/set/ghosts.f32"} if SCORE else {}),
     params:
+        score=lambda w, input: f"--score {input.score}" if input.score else "",
         seed=RUN["seed"],
+        seeds=json.dumps({sample: RUN.seed(sample) for sample in RUN.samples("closure")}),
         # For the manifest, so that the training can be repeated.
         configuration=json.dumps(RUN.training),
         validity=json.dumps(config.get("validity", {})),
@@ -142,7 +153,9 @@ rule assemble:
         "parkf assemble $(dirname {output[0]}) --fits $(dirname {input.fits[0]}) --table {input.table}"
         " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
         " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q}"
-        " --validity {params.validity:q} 2> {log}"
+        " --validity {params.validity:q} --seeds {params.seeds:q}"
+        + (" --closure $(dirname {input.closed[0]})" if CLOSURE else "")
+        + " {params.score} 2> {log}"
 
 
 rule accuracy:
@@ -153,6 +166,7 @@ rule accuracy:
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
         table=TABLE,
         table_accuracy=f"{RESULTS}/table/accuracy.json",
+        closed=list(CLOSED.values()) if CLOSURE else [],
     output:
         f"{RESULTS}/accuracy.json",
     params:

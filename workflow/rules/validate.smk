@@ -14,6 +14,10 @@ rule fit:
         scheme=lambda w: SCHEMES[w.fit],
         precision=lambda w: RUN.precision(w.fit),
         backend=RUN["fits"]["backend"],
+        more=lambda w: " ".join(
+            (["--robust"] if w.fit == "parkf_robust" else [])
+            + (["--score"] if SCORE and w.fit.startswith("parkf") else [])
+        ),
         code=code("parkf/kalman", "parkf/codegen", "kernel"),
     resources:
         **needs(COSTS, "fit", lambda w: RUN.size(w.chunk)),
@@ -21,7 +25,7 @@ rule fit:
         f"{RESULTS}/logs/fit-{{fit}}-{{chunk}}.log",
     shell:
         "parkf fit $(dirname {input.parameters[0]}) {input.candidates} {output} --scheme {params.scheme}"
-        " --precision {params.precision} --backend {params.backend} 2> {log}"
+        " --precision {params.precision} --backend {params.backend} {params.more} 2> {log}"
 
 
 rule fit_full:

@@ -2,11 +2,13 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -14,6 +16,8 @@
 #include "bindings/result_memory.hpp"
 #include "fit/forms.hpp"
 #include "fit/interval_layout.hpp"
+#include "fit/robust_layout.hpp"
+#include "fit/score_layout.hpp"
 #include "numbers/instruction_sets.hpp"
 #include "threads/parallel.hpp"
 
@@ -34,6 +38,7 @@ namespace {
 const Forms* const all_forms[] = {&improved::forms, &production::forms};
 constexpr std::size_t table_numbers = 60 * 50 * 80, header_numbers = 19;
 constexpr std::size_t shortest_block = 8 * stride_unit;  // tracks, of a thread: 12 microseconds
+constexpr long robust_piece = 256 * stride_unit;  // tracks that are still in the caches when they are fitted again
 
 template <class S, std::size_t N>
 using In = nb::ndarray<const S, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
@@ -110,13 +115,14 @@ void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&
                    ", " + std::to_string(slots) + ")");
 }
 
-/// Run over a batch: fits, or fits at every plane; (number_rows, n) and (integer_rows, n).
+/// Run over a batch: fits, or fits at every plane; (number_rows, n) and (integer_rows, n). What `again` says comes
+/// after, if anything.
 template <class S>
 nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
-              bool smoother, FitRange<S> Build::* range, bool planes, std::size_t number_rows,
-              std::size_t integer_rows) {
+              bool smoother, FitRange<S> Build::* range, FitRange<S> Build::* again, bool planes,
+              const float* score, std::size_t number_rows, std::size_t more_rows, std::size_t integer_rows) {
   const Forms& forms = forms_named(forms_name);
   const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
   expect(constant.shape(0) == constant_count,
@@ -140,8 +146,10 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
                     static_cast<S>(beam_y)};
   batch.smoother = smoother;
   batch.planes = planes;
+  batch.score = score;
+  batch.score_row = static_cast<int>(number_rows);
   const std::size_t stride = (count + stride_unit - 1) / stride_unit * stride_unit;
-  Results<S> numbers = results<S>(number_rows * stride);
+  Results<S> numbers = results<S>((number_rows + more_rows) * stride);
   Results<int> integers = results<int>(integer_rows * stride);
   batch.stride = static_cast<long>(stride);
   batch.numbers = numbers.get();
@@ -149,23 +157,53 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   {
     nb::gil_scoped_release released;
     parkf::for_blocks(count, shortest_block, threads, [&](std::size_t begin, std::size_t end) {
-      (chosen->*range)(batch, static_cast<long>(begin), static_cast<long>(end));
+      const long last = static_cast<long>(end);
+      if (again == nullptr) {
+        (chosen->*range)(batch, static_cast<long>(begin), last);
+        return;
+      }
+      for (long i = static_cast<long>(begin); i < last; i += robust_piece) {
+        const long piece_end = std::min(i + robust_piece, last);
+        (chosen->*range)(batch, i, piece_end);
+        (chosen->*again)(batch, i, piece_end);
+      }
     });
   }
   const auto step = static_cast<int64_t>(stride);
-  return nb::make_tuple(owned(std::move(numbers), {number_rows, count}, {step, 1}),
+  return nb::make_tuple(owned(std::move(numbers), {number_rows + more_rows, count}, {step, 1}),
                         owned(std::move(integers), {integer_rows, count}, {step, 1}));
 }
 
 template <class S>
 nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
-              const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads, bool smoother) {
-  FitRange<S> Build::* range;
-  if constexpr (sizeof(S) == 4) range = &Build::fit_float;
-  else range = &Build::fit_double;
+              const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads, bool smoother,
+              bool robust, const std::optional<In<float, 1>>& score) {
+  FitRange<S> Build::*range, Build::*again = nullptr;
+  const float* weights = nullptr;
+  std::size_t more = 0;
+  if (score) {
+    expect(smoother, "a ghost score comes with the smoother alone");
+    if (score->shape(0) > 0) {
+      expect(score->shape(0) == score::numbers,
+             "ghost score: expected " + std::to_string(score::numbers) + " numbers, or none for its features");
+      weights = score->data();
+    }
+    more = weights == nullptr ? score::features : score::models;
+    if constexpr (sizeof(S) == 4) range = &Build::scored_float;
+    else range = &Build::scored_double;
+  } else {
+    if constexpr (sizeof(S) == 4) range = &Build::fit_float;
+    else range = &Build::fit_double;
+  }
+  if (robust) {
+    expect(smoother, "a robust fit comes with the smoother alone");
+    if constexpr (sizeof(S) == 4) again = &Build::robust_float;
+    else again = &Build::robust_double;
+  }
   return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, smoother, range, false, fitted_numbers, fitted_integers);
+                threads, smoother, range, again, false, weights, fitted_numbers + (robust ? robust_numbers : 0), more,
+                fitted_integers + (robust ? robust_integers : 0));
 }
 
 template <class S>
@@ -177,7 +215,7 @@ nb::tuple interval(In<float, 1> constant, In<float, 1> table, double velo_sigma,
   if constexpr (sizeof(S) == 4) range = &Build::interval_float;
   else range = &Build::interval_double;
   return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, true, range, planes, planes ? interval_numbers : 1, interval_integers);
+                threads, true, range, nullptr, planes, nullptr, planes ? interval_numbers : 1, 0, interval_integers);
 }
 
 nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double, 2> states, In<double, 1> qop,
@@ -233,20 +271,22 @@ NB_MODULE(_fitter, module) {
   using namespace nb::literals;
   module.doc() = "The compiled Parameterised Kalman Filter; parkf.kalman is its front.";
   const char* fit_text =
-      "Fit candidates given as rows of hits, without copying them; returns numbers (16, n) and integers (4, n). "
+      "Fit candidates given as rows of hits, without copying them; returns numbers (16, n) and integers (4, n); with "
+      "`robust` also chi2 by detector before, (19, n), and ndof of the UT before, what was done and where, (7, n). "
+      "`score`, numbers of the ghost score, adds two rows of scores; none of them, the rows of its features. "
       "The arrays' type, float32 or float64, is the precision of the fit.";
   const char* interval_text =
       "Fit the same at every plane; returns u2 (1, n) of the hit that agrees least with the others, with `planes` "
       "followed by x, y, tx, ty and the lower triangle of their covariance at each RICH plane (57, n), and that hit's "
       "slot (1, n).";
-  const auto define = [&module](const char* name, auto* function, const char* text, const char* last) {
+  const auto define = [&module](const char* name, auto* function, const char* text, auto... last) {
     module.def(name, function, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a, "polarity"_a,
-               "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "build"_a, "threads"_a, nb::arg(last));
+               "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "build"_a, "threads"_a, last...);
   };
-  define("fit", &parkf::kalman::fit<float>, fit_text, "smoother");
-  define("fit", &parkf::kalman::fit<double>, fit_text, "smoother");
-  define("interval", &parkf::kalman::interval<float>, interval_text, "planes");
-  define("interval", &parkf::kalman::interval<double>, interval_text, "planes");
+  define("fit", &parkf::kalman::fit<float>, fit_text, "smoother"_a, "robust"_a = false, "score"_a = nb::none());
+  define("fit", &parkf::kalman::fit<double>, fit_text, "smoother"_a, "robust"_a = false, "score"_a = nb::none());
+  define("interval", &parkf::kalman::interval<float>, interval_text, "planes"_a);
+  define("interval", &parkf::kalman::interval<double>, interval_text, "planes"_a);
   module.def("magnet_extrapolate", &parkf::kalman::magnet_extrapolate,
              "Carry states (n, 4) at z_in with local q/p (1/MeV) to z_out by the table alone; returns states and "
              "(n, 4) and their derivatives with respect to tx, ty and q/p, (n, 4, 3).",
@@ -259,6 +299,13 @@ NB_MODULE(_fitter, module) {
     for (const parkf::kalman::Build* build : parkf::kalman::builds(*parkf::kalman::all_forms[0])) names.emplace_back(build->name);
     return names;
   }, "Names of the builds that this machine can run, the fastest first.");
+  nb::dict score;
+  score["version"] = parkf::kalman::score::version;
+  score["features"] = parkf::kalman::score::features;
+  score["own"] = parkf::kalman::score::own;
+  score["hidden"] = parkf::kalman::score::hidden;
+  score["numbers"] = parkf::kalman::score::numbers;
+  module.attr("score") = score;
   nb::dict formulas;
   for (const parkf::kalman::Forms* forms : parkf::kalman::all_forms) formulas[forms->name] = forms->formulas_hash;
   module.attr("formulas") = formulas;

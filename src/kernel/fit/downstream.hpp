@@ -1,6 +1,7 @@
 #pragma once
 // Behind the VELO, forward: UT, magnet, SciFi. What is done with a step's Jacobian, with a hit and with a new q/p
-// besides filtering is the scheme's: `Memory` has step(jacobian), hit(innovation, slope, p) and move(change).
+// besides filtering is the scheme's: `Memory` has step(jacobian), hit(innovation, slope, p) and move(change). It is
+// asked, too, which noise to add, scattering(slot, noise), and which UT hits to take, ut_hit(measured).
 
 #include "fit/ahead.hpp"
 #include "fit/magnet.hpp"
@@ -66,8 +67,9 @@ template <class T, class Memory>
 KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant, const T& pol,
                                 Filter<T>& fit, Memory& memory) {
   for (int layer = 0; layer < ut_layers; ++layer) {
-    const Strip<T> strip = read_strip<T>(tracks.ut_x, tracks.ut_z, tracks.ut_dxdy, tracks.ut_sigma,
-                                         layer * tracks.stride + i, constant[layout::UTLayer + layer]);
+    Strip<T> strip = read_strip<T>(tracks.ut_x, tracks.ut_z, tracks.ut_dxdy, tracks.ut_sigma,
+                                   layer * tracks.stride + i, constant[layout::UTLayer + layer]);
+    strip.measured = memory.ut_hit(strip.measured);
     Noise<T> q;
     if (layer == 0) {
       const Scalar<T>* p = constant + layout::VUT;
@@ -82,7 +84,7 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
       step_UT<T>(p, pol, fit.z, strip.z, fit.state, f);
       carry(f, fit, memory);
     }
-    add(q, fit.c);
+    add(memory.scattering(ut_slots + layer, q), fit.c);
     fit.z = strip.z;
     measure(strip, fit, fit.ut, memory);
     fit.ndof_ut = fit.ndof_ut + count<T>(strip.measured);
@@ -172,7 +174,8 @@ KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i,
   const State<T> before = fit.state;
   through_magnet(m, constant, pol, fit.state, f, low_momentum);
   carry(f, fit, memory);
-  add(noise_UTTF<T>(constant + layout::UTTF, fit.state.k, before, fit.state), fit.c);
+  const Noise<T> q = noise_UTTF<T>(constant + layout::UTTF, fit.state.k, before, fit.state);
+  add(memory.scattering(scifi_slots, q), fit.c);
   fit.z = z_out;
   fit.status = fit.status | flag<T>(m.outside, status::outside_table) | flag<T>(low_momentum, status::low_momentum);
 }
@@ -213,7 +216,7 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
       const Noise<T> q = noise_T<T>(p, fit.state.k, lean_before, lean, fit.z, strip.z, fit.state);
       step_T<T>(p, pol, lean_before, lean, fit.z, strip.z, fit.state, f);
       carry(f, fit, memory);
-      add(q, fit.c);
+      add(memory.scattering(scifi_slots + layer, q), fit.c);
     }
     fit.z = strip.z;
     measure(strip, fit, fit.scifi, memory);

@@ -11,7 +11,9 @@ struct Batch {
   Detector<S> detector;
   bool smoother;  // of fits: else forward + VELO backward
   bool planes;    // of the fit at every plane: states at the RICH planes, too
-  // (quantity, stride): those of Fitted, or of Interval; rows begin at cache lines and hold whole ones.
+  const float* score;  // numbers of the ghost score; none where features are wanted
+  int score_row;       // of `numbers`, where scores or features begin
+  // (quantity, stride): those of Fitted, with those of a robust fit behind them, or of Interval; rows begin at cache lines and hold whole ones.
   long stride;
   S* numbers;
   int* integers;
@@ -30,6 +32,12 @@ struct Build {
   FitRange<double> fit_double;
   FitRange<float> interval_float;
   FitRange<double> interval_double;
+  // After the fit of the same tracks, whose results they look at and replace.
+  FitRange<float> robust_float;
+  FitRange<double> robust_double;
+  // The fit by smoother with scores, or with what they are made of.
+  FitRange<float> scored_float;
+  FitRange<double> scored_double;
 };
 
 }  // namespace parkf::kalman

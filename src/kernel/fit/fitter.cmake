@@ -32,21 +32,22 @@ function(add_fitter_part part source)
 endfunction()
 
 function(add_fitter_build build bytes)
-  foreach(part fit interval)
+  foreach(part fit interval robust score)
     add_fitter_part(${part}_${build} ${part}_lanes.cpp ${ARGN} -DPARKF_BUILD=${build} -DPARKF_LANE_BYTES=${bytes})
   endforeach()
 endfunction()
 
 add_fitter_part(forms forms.cpp)
 add_fitter_build(plain 0)
-set(fitter_parts forms fit_plain interval_plain)
+set(fitter_parts forms fit_plain interval_plain robust_plain score_plain)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_fitter_build(v2 16 -march=x86-64-v2)
   add_fitter_build(v3 32 -march=x86-64-v3 -ffp-contract=fast)
   # 512-bit registers are the point of v4; compilers would stop at 256. Tuned for no processor in particular, the code
   # is 4% slower (Zen 4).
   add_fitter_build(v4 64 -march=x86-64-v4 -mtune=skylake-avx512 -mprefer-vector-width=512 -ffp-contract=fast)
-  list(APPEND fitter_parts fit_v2 fit_v3 fit_v4 interval_v2 interval_v3 interval_v4)
+  list(APPEND fitter_parts fit_v2 fit_v3 fit_v4 interval_v2 interval_v3 interval_v4 robust_v2
+       robust_v3 robust_v4 score_v2 score_v3 score_v4)
 endif()
 
 nanobind_add_module(_fitter NB_STATIC src/kernel/bindings/fitter.cpp)
@@ -62,10 +63,11 @@ install(TARGETS _fitter LIBRARY DESTINATION parkf)
 
 # For CuPy, which compiles them at run time, and for C++ users.
 set(fit_headers tile shared_tile ahead state parabola measurement track velo magnet magnet_lanes magnet_block downstream
-    beamline smoother forward_backward interval interval_layout)
+    beamline smoother forward_backward record later interval interval_layout treatment kink robust robust_layout
+    robust_track score score_layout)
 list(TRANSFORM fit_headers PREPEND src/kernel/fit/)
 list(TRANSFORM fit_headers APPEND .hpp)
-install(FILES ${fit_headers} src/kernel/fit/fit.cu DESTINATION parkf/kernel/fit)
+install(FILES ${fit_headers} src/kernel/fit/fit.cu src/kernel/fit/robust.cu DESTINATION parkf/kernel/fit)
 install(FILES src/kernel/numbers/number.hpp src/kernel/numbers/lanes.hpp DESTINATION parkf/kernel/numbers)
 foreach(name IN LISTS forms)
   install(FILES ${generated}/${name}/steps_generated.hpp ${generated}/${name}/layout.json DESTINATION parkf/kernel/${name})

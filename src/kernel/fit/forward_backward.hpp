@@ -9,7 +9,7 @@ namespace parkf::kalman::PARKF_FORMS {
 
 /// Multiplies the Jacobians from the last VELO hit on, and the derivatives by q/p with them.
 template <class T>
-struct JacobianMemory {
+struct JacobianMemory : AsTheyAre<T> {
   T columns[4][4], by_k[4];
 
   KERNEL_FUNCTION JacobianMemory() {

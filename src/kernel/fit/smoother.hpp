@@ -25,8 +25,8 @@ namespace parkf::kalman::PARKF_FORMS {
 
 /// Keeps the first state correlated with the current one.
 template <class T>
-struct FirstStateMemory {
-  FirstState<T>& first;
+struct FirstStateMemory : AsTheyAre<T> {
+  FirstState<T> first;
 
   KERNEL_FUNCTION void begin(const Integer<T>&, const FirstState<T>&) {}
   KERNEL_FUNCTION void velo(int, const JacobianV<T>& f, const Innovation<T>& ux, const Innovation<T>& uy, const T* p) {
@@ -45,15 +45,15 @@ struct FirstStateMemory {
   KERNEL_FUNCTION void move(const T& change) { first.move(change); }
 };
 
-/// Fit the tracks from number `i` on that run together; `m` is where the magnet's coefficients are kept meanwhile.
-template <class T, class Kept>
+/// Fit the tracks from number `i` on that run together; `m` is where the magnet's coefficients are kept meanwhile,
+/// `memory` a FirstStateMemory. `fit` ends at the last layer, at the q/p of all hits.
+template <class T, class Memory, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long i,
-                                       const Detector<Scalar<T>>& detector, MagnetCoefficients<T, Kept>& m) {
+                                       const Detector<Scalar<T>>& detector, Filter<T>& fit, Memory& memory,
+                                       MagnetCoefficients<T, Kept>& m) {
   const T pol = load<T>(tracks.polarity + i);
-  Filter<T> fit;
-  FirstState<T> first;
+  FirstState<T>& first = memory.first;
   Fitted<T> track;
-  FirstStateMemory<T> memory{first};
   forward_velo(tracks, i, detector, pol, fit, first, track.z, memory);
   forward_ut(tracks, i, detector.constant, pol, fit, memory);
   forward_magnet<true>(tracks, i, detector, pol, m, fit, memory);
@@ -74,6 +74,14 @@ KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long
   free_qop(first.by_k, T(1) / known.weight, track);
   to_beamline(detector, pol, fit, track);
   return track;
+}
+
+template <class T, class Kept>
+KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long i,
+                                       const Detector<Scalar<T>>& detector, MagnetCoefficients<T, Kept>& m) {
+  Filter<T> fit;
+  FirstStateMemory<T> memory;
+  return fit_smoother<T>(tracks, i, detector, fit, memory, m);
 }
 
 template <class T>

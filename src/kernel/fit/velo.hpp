@@ -10,6 +10,17 @@ namespace parkf::kalman::PARKF_FORMS {
 /// Relative width of the pattern recognition's q/p, taken wide: 30%. It keeps q/p where no hit tells it.
 constexpr double seed_width = 0.3;
 
+/// Steps that scatter are called by the slot where they end: VELO slots, then UT and SciFi layers; that to the first
+/// SciFi layer is the magnet.
+constexpr int ut_slots = velo_slots, scifi_slots = ut_slots + ut_layers, all_slots = scifi_slots + scifi_layers;
+
+/// What a scheme's memory says of noise and hits where they are taken as they are.
+template <class T>
+struct AsTheyAre {
+  KERNEL_FUNCTION Noise<T> scattering(int, const Noise<T>& q) { return q; }
+  KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured; }
+};
+
 /// What a fit carries from plane to plane. Noise and bend are evaluated at the state's q/p.
 template <class T>
 struct Filter : Conditional<T> {
@@ -116,7 +127,7 @@ KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long 
 }
 
 /// Filter all VELO hits; the fit ends at the last one. The scheme's `memory` has begin(slot of the second hit, first
-/// state) and velo(slot, jacobian, innovation of x, of y, p).
+/// state), scattering(slot, noise), which gives the noise to add, and velo(slot, jacobian, innovation of x, of y, p).
 template <class T, class Memory>
 KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                   const T& pol, Filter<T>& fit, FirstState<T>& first, T& z_first, Memory& memory) {
@@ -135,7 +146,7 @@ KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, c
     step_V<T>(constant, pol, fit.z, z, fit.state, f);
     transport_decoupled(f, fit.c);
     total_derivative_x(f, fit.by_k);
-    add(q, fit.c);
+    add(memory.scattering(slot, q), fit.c);
     fit.z = z;
     T p[4];
     const auto ux = update_velo_x<T>(measured, load<T>(tracks.velo_x + at), variance, fit, fit.velo, p);

@@ -15,6 +15,18 @@ constexpr double tolerance = 1e-3;    // mm; of a Runge-Kutta step
 constexpr double seed_width = 0.3;    // relative, of the first q/p: as wide as the parameterised fit takes it
 constexpr double start_width[4] = {10.0, 10.0, 0.3, 0.3};  // mm and rad; far wider than what two VELO hits say
 constexpr double forget = 1e4;        // how much the forward filter's covariance is blown up to begin backward
+// What the first filter takes for what it will know: q/p to a share, directions to so many radians over q/p in 1/MeV.
+constexpr double seed_error = 0.005, seed_angle = 5.0;
+
+// A core, fitted within two of its widths, takes a rare shift for a part of itself up to so many of its errors, and for
+// a tail beyond. 1.8: where a shift as often as 1/T^2 moves fitted mean and width as much as one that is cut there.
+constexpr double energy_cut = 1.8;
+// Of space angles, as often as 1/T^3: where sums of 16 to 64 scatterings, each in its layer, have the core that they
+// have (tests/kalman/test_full_cuts.py).
+constexpr double angle_cut = 1.9;
+// Few layers, foil and first modules, make the direction at the beam line: sums of 2 to 4 want 2.4, and these layers add
+// to what the VELO knows at its other end about as much again.
+constexpr double velo_cut = 2.4 * 1.4142135623730951;
 
 /// Tracks at their closest approach to the beam line.
 template <class T>
@@ -36,6 +48,8 @@ class Filter {
     for (T& coordinate : first_) coordinate = select(alive_, coordinate, T(0.0));
     reference_ = select(alive_, seed_, T(1.0));
     loss_ = T(0.0);
+    error_ = T(seed_error);
+    in_velo_ = behind_ = T(seed_angle * magnitude(reference_));
   }
 
   KERNEL_FUNCTION Fitted<T> run() {
@@ -48,7 +62,11 @@ class Filter {
       } else {
         begin_backward();
       }
-      for (int i = 0; i < count; ++i) visit(forward ? i : count - 1 - i, forward);
+      for (int i = 0; i < count; ++i) {
+        if (forward && i == tracks_.velo_count) learn_of_velo();
+        visit(forward ? i : count - 1 - i, forward);
+      }
+      if (forward) learn_of_bend();
     }
     to_beamline();
     result_.alive = alive_;
@@ -80,6 +98,19 @@ class Filter {
   KERNEL_FUNCTION void begin_backward() {
     reference_ = result_.estimate.state[QOP];
     for (T& element : result_.estimate.covariance) element = element * forget;
+  }
+
+  /// Behind the VELO: how well its hits give the direction.
+  KERNEL_FUNCTION void learn_of_velo() {
+    const auto& e = result_.estimate;
+    in_velo_ = root(T(0.5 * (e.c(TX, TX) + e.c(TY, TY))));
+  }
+
+  /// Behind the last layer: how well all hits give q/p, and with it the angle of the bend.
+  KERNEL_FUNCTION void learn_of_bend() {
+    const auto& e = result_.estimate;
+    error_ = root(e.c(QOP, QOP)) / magnitude(e.state[QOP]);
+    behind_ = error_ * magnitude(T(e.state[TX] - slopes_[0]));
   }
 
   /// Go to a layer, through one half of it, take its hit, and go through the other.
@@ -127,32 +158,43 @@ class Filter {
 
   /// Scatter in one half of a layer, and lose energy there; backward, gain it.
   KERNEL_FUNCTION void traverse_half(const transport::Surface& surface, const transport::Planes<T>& plane,
-                                     bool everywhere, const Mask<T>& here, bool forward) {
+                                     bool pixels, const Mask<T>& here, bool forward) {
     if (!(surface.thickness > 0.0)) return;
     T at[5];
     result_.estimate.expected(reference_, at);
-    const Mask<T> thick = everywhere ? here : here & surface.covers(at[X], at[Y]);
+    const Mask<T> thick = pixels ? here : here & surface.covers(at[X], at[Y]);
     if (!any(thick)) return;
     const T& tx = at[TX];
     const T& ty = at[TY];
     const T normal = root(T((1.0 + tx * tx + ty * ty) * (1.0 + plane.dzdx * plane.dzdx + plane.dzdy * plane.dzdy)));
     const T path = surface.thickness * normal / magnitude(T(1.0 - plane.dzdx * tx - plane.dzdy * ty));
-    traverse(way_.detector->materials[static_cast<std::size_t>(surface.material)], path, 0.5, thick, forward);
+    traverse(surface.material, path, 0.5, pixels ? T(velo_cut * in_velo_) : T(angle_cut * behind_), thick, forward);
   }
 
   /// Scatter and change the energy in a share of a path through material.
-  KERNEL_FUNCTION void traverse(const transport::Material& material, const T& path, double share, const Mask<T>& where,
+  ///
+  /// Scatterings beyond the angle `hard`, and losses that large, are tails and no noise: both widths leave them out, and
+  /// so does the mean loss.
+  KERNEL_FUNCTION void traverse(int number, const T& path, double share, const T& hard, const Mask<T>& where,
                                 bool forward) {
+    const transport::Material& material = way_.detector->materials[static_cast<std::size_t>(number)];
+    const transport::ScatteringShape& shape = way_.detector->shapes[static_cast<std::size_t>(number)];
     const T momentum = 1.0 / magnitude(reference_);
     const transport::Kinematics<T> kinematics(momentum, pion);
-    const T whole = path / material.radiation_length;
-    const T angle = transport::highland(T(share * whole), whole, momentum, kinematics.beta2);
-    result_.estimate.scatter(select(where, angle, T(0.0)));
-    const T mean = transport::mean_loss(material, T(share * path), kinematics);
+    const T whole = path / material.radiation_length, thickness = share * whole;
+    const T core = transport::highland(thickness, whole, momentum, kinematics.beta2);
+    const T wider = transport::variance_below(shape, thickness, kinematics.beta2, T(hard / core));
+    result_.estimate.scatter(select(where, T(core * root(wider)), T(0.0)));
+    const T cut = energy_cut * error_ * momentum * root(kinematics.beta2);
+    T mean, variance;
+    transport::restricted_loss(material, T(share * path), kinematics, cut, mean, variance);
     const T loss = select(where, forward ? mean : -mean, T(0.0));
     T derivative;
     const T changed = select(where, changed_energy(reference_, loss, pion, derivative), reference_);
     result_.estimate.change_qop(reference_, changed, derivative, where);
+    // d(q/p) = -(q/p) E/p^2 dE
+    const T square = changed * changed;
+    result_.estimate.c(QOP, QOP) += select(where, T(square * square / kinematics.beta2 * variance), T(0.0));
     reference_ = changed;
     loss_ += loss;
   }
@@ -172,7 +214,7 @@ class Filter {
       crossed = crossed & alive_;
       if (!any(crossed)) continue;
       const T path = tube.thickness * root(T(1.0 + tx * tx + ty * ty));
-      traverse(way_.detector->materials[static_cast<std::size_t>(tube.material)], path, 1.0, crossed, false);
+      traverse(tube.material, path, 1.0, T(velo_cut * in_velo_), crossed, false);
     }
     const T dz = ((way_.beam_x - x) * tx + (way_.beam_y - y) * ty) / (tx * tx + ty * ty);
     alive_ = alive_ & finite(dz);
@@ -186,6 +228,8 @@ class Filter {
   T first_[3], slopes_[2];  // the first VELO hit, and the line from there to the last
   T reference_;             // the local q/p that everything is linearised at
   T loss_;                  // of energy so far, MeV
+  // What the filter before knew: the relative error of q/p, and those of directions in the VELO and behind it.
+  T error_, in_velo_, behind_;
   Mask<T> alive_;
   Fitted<T> result_;
 };

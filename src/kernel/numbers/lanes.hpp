@@ -146,6 +146,11 @@ struct Lanes {
   KERNEL_FUNCTION friend Lanes magnitude(const Lanes& a) {
     return Lanes(reinterpret_cast<Vector>(reinterpret_cast<Bits>(a.v) & std::numeric_limits<I>::max()));
   }
+  KERNEL_FUNCTION friend Lanes rough_log2(const Lanes& a) {
+    constexpr bool wide = sizeof(S) == sizeof(double);
+    return Lanes(__builtin_convertvector(reinterpret_cast<Bits>(a.v), Vector) * S(wide ? 0x1p-52 : 0x1p-23) -
+                 S(wide ? 1023 : 127));
+  }
   KERNEL_FUNCTION friend Integer to_integer(const Lanes& a) { return Integer(__builtin_convertvector(a.v, Bits)); }
   KERNEL_FUNCTION friend Lanes round_down(const Lanes& a) {
     if constexpr (sizeof(S) == sizeof(double)) {

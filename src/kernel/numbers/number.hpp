@@ -68,6 +68,25 @@ KERNEL_FUNCTION void load_together(const S* source, S* numbers) {
 KERNEL_FUNCTION void prefetch(const char* line) { __builtin_prefetch(line, 0, 1); }
 #endif
 
+#if defined(__CUDA_ARCH__)
+KERNEL_FUNCTION float rough_log2(float a) { return static_cast<float>(::__float_as_int(a)) * 0x1p-23f - 127.0f; }
+KERNEL_FUNCTION double rough_log2(double a) {
+  return static_cast<double>(::__double_as_longlong(a)) * 0x1p-52 - 1023.0;
+}
+#else
+/// Logarithm to base two of a positive number, by straight lines between the powers of two: its bits, read as an integer.
+KERNEL_FUNCTION float rough_log2(float a) {
+  int bits;
+  __builtin_memcpy(&bits, &a, sizeof(a));
+  return static_cast<float>(bits) * 0x1p-23f - 127.0f;
+}
+KERNEL_FUNCTION double rough_log2(double a) {
+  long long bits;
+  __builtin_memcpy(&bits, &a, sizeof(a));
+  return static_cast<double>(bits) * 0x1p-52 - 1023.0;
+}
+#endif
+
 /// yes where the mask holds, else no. Both are computed: tracks that run together never take different paths.
 template <class T>
 KERNEL_FUNCTION T select(bool mask, const T& yes, const T& no) {

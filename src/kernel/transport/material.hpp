@@ -61,6 +61,21 @@ KERNEL_FUNCTION T mean_loss(const Material& material, const T& length, const Kin
   return larger(T(landau_scale(material, length, kinematics) * bracket), T(0.0));
 }
 
+/// The loss of energy by collisions that cost no more than `cut` MeV each: mean in MeV, variance in MeV^2.
+///
+/// Collisions with electrons take T MeV as often as 1/T^2 (1 - beta^2 T/T_max) says (PDG, Passage of particles through
+/// matter, 34.2.3 and 34.2.7); without a cut the mean is Bethe's.
+template <class T>
+KERNEL_FUNCTION void restricted_loss(const Material& material, const T& length, const Kinematics<T>& kinematics,
+                                     const T& cut, T& mean, T& variance) {
+  const T largest = smaller(cut, kinematics.most_transfer);
+  const T share = largest / kinematics.most_transfer;
+  const T scale = landau_scale(material, length, kinematics);
+  const T above = scale * (-logarithm(share) - kinematics.beta2 * (1.0 - share));
+  mean = larger(T(mean_loss(material, length, kinematics) - above), T(0.0));
+  variance = scale * largest * (1.0 - 0.5 * kinematics.beta2 * share);
+}
+
 /// A number from Landau's distribution, exactly: it is the stable law of index one, maximally skewed
 /// (Chambers, Mallows and Stuck, J. Am. Stat. Assoc. 71 (1976) 340).
 inline double landau(Random& random) {
@@ -104,6 +119,7 @@ struct ScatteringShape {
   double thick;       // in radiation lengths over beta2, from here on without single scatters
   double log_charge;  // of the atomic number
   double cube_root, per_scatter, rho, log_rho, tenth_root;
+  double log_scatters, log_reach;  // of thin layers: of scatters for a unit thickness; of b times their root
 
   explicit ScatteringShape(const Material& material) {
     const double charge = material.atomic_number;
@@ -114,6 +130,8 @@ struct ScatteringShape {
     rho = 41000.0 / std::cbrt(charge * charge);
     log_rho = std::log(rho);
     tenth_root = std::pow(charge, 0.1);
+    log_scatters = std::log(1.587e7 * cube_root / per_scatter);
+    log_reach = log_rho - 0.5 * std::log(log_rho - 0.5);
   }
 };
 
@@ -142,6 +160,21 @@ inline double scattering_angle(const ScatteringShape& shape, double thickness, d
   const double tail = (1.0 - core_variance) / (a * a * (std::log(b / a) - 0.5) - core_variance);
   if (choice < tail) return core / std::sqrt(core_variance) * a * b * std::sqrt((1.0 - u) / (u * b * b + a * a));
   return core * std::sqrt(-2.0 * std::log(u));
+}
+
+/// Variance of the projected angle over its core's, of scatterings by a space angle below `cut` core widths.
+///
+/// The mixture that scattering_angle draws from, of thin layers: the tail's variance grows with the cut's logarithm.
+template <class T>
+KERNEL_FUNCTION T variance_below(const ScatteringShape& shape, const T& thickness, const T& beta2, const T& cut) {
+  const T log_scatters = logarithm(smaller(T(thickness / beta2), T(shape.thick))) + shape.log_scatters;
+  const T n = shape.tenth_root * log_scatters;
+  const T core_variance = (5.783e-4 * n + 3.803e-2) * n + 1.827e-1;
+  const T a = (((-4.590e-5 * n + 1.330e-3) * n - 1.355e-2) * n + 9.828e-2) * n + 2.822e-1;
+  const T a2 = a * a, log_b = shape.log_reach - 0.5 * log_scatters;
+  const T tail = (1.0 - core_variance) / (a2 * (log_b - 0.5 * logarithm(a2) - 0.5) - core_variance);
+  const T reach = cut * cut * core_variance / a2;
+  return 1.0 + tail * (0.5 * a2 / core_variance * (logarithm(T(1.0 + reach)) - reach / (1.0 + reach)) - 1.0);
 }
 
 }  // namespace parkf::transport

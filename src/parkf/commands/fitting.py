@@ -30,6 +30,17 @@ def fit(
     rich_states: Annotated[
         bool, typer.Option("--rich-states", help="Add states at z = 990, 2165, 9450 and 11900 mm.")
     ] = False,
+    robust: Annotated[
+        bool,
+        typer.Option(
+            "--robust",
+            help="Take out UT hits that the rest contradicts, enlarge the noise where a track scattered hard;"
+            " adds what was done, and χ² before.",
+        ),
+    ] = False,
+    score: Annotated[
+        bool, typer.Option("--score", help="Add the ghost scores, if the set has them.")
+    ] = False,
 ) -> None:
     """Fit track candidates with a parameter set."""
     from parkf.kalman import fit_file
@@ -53,6 +64,8 @@ def fit(
         threads=threads,
         outliers=outliers,
         rich_states=rich_states,
+        robust=robust,
+        score=score,
     )
     print(f"{output}: {count} candidates fitted", file=sys.stderr)
 

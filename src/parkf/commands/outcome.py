@@ -17,10 +17,21 @@ def stages(
     logs: Annotated[Path, typer.Argument(help="Folder with the logs of a run's jobs.")], output: Path
 ) -> None:
     """Add up time and memory of every stage."""
-    from parkf.files import write_json
+    from parkf.files import write_sealed
     from parkf.report.stages import collect_stages
 
-    write_json(output, collect_stages(logs))
+    write_sealed(output, collect_stages(logs))
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def supervise(
+    folder: Annotated[Path, typer.Argument(help="results/<run>")],
+    command: Annotated[list[str], typer.Argument(help="Snakemake and its arguments, after --")],
+) -> None:
+    """Lead a run: one at a time in a folder, past what a killed one left behind."""
+    from parkf.running.supervise import supervise as run
+
+    raise typer.Exit(run(folder, command))
 
 
 @app.command()

@@ -20,7 +20,7 @@ def validate(
     signals: Annotated[str, typer.Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
 ) -> None:
     """Measure fitted candidates against the truth."""
-    from parkf.files import write_json
+    from parkf.files import write_sealed
     from parkf.kalman.fitted import common_set
     from parkf.validation.sample import Sample, load_sample
     from parkf.validation.truth import Files
@@ -57,7 +57,7 @@ def validate(
         for fit in fits.split()
         for sample in f"{samples} {misaligned} {signals}".split()
     )
-    write_json(output, measured)
+    write_sealed(output, measured)
 
 
 @app.command()
@@ -68,11 +68,11 @@ def throughput(
     threads: Threads = 1,
 ) -> None:
     """Time the fit of candidates in memory, on one thread and on several, in float32 and float64."""
-    from parkf.files import write_json
+    from parkf.files import write_sealed
     from parkf.validation.throughput import measure_throughput
 
     files = [Path(name) for name in candidates.split()]
-    write_json(output, measure_throughput(parameters, files, threads=threads))
+    write_sealed(output, measure_throughput(parameters, files, threads=threads))
 
 
 @app.command()
@@ -83,12 +83,14 @@ def measure(
     output: Path,
 ) -> None:
     """Measure resolution, pulls and χ² of one sample, to compare it with another."""
-    from parkf.files import write_json
+    from parkf.files import write_sealed
+    from parkf.kalman.fitted import common_set
     from parkf.validation.measure import measure as run
     from parkf.validation.sample import load_sample
     from parkf.validation.truth import Files
 
-    write_json(output, run(load_sample([Files([particles], [candidates], [fitted])])))
+    measured = run(load_sample([Files([particles], [candidates], [fitted])]))
+    write_sealed(output, measured | {"set": common_set([fitted])})
 
 
 @app.command()
@@ -105,13 +107,13 @@ def characterise(
 ) -> None:
     """Describe a simulated sample in figures that compare with another's."""
     from parkf.detector.field import FieldMap
-    from parkf.files import write_json
+    from parkf.files import write_sealed
     from parkf.validation.likeness import Files
     from parkf.validation.likeness import characterise as run
 
     files = Files(hits, particles, matched, found)
     detector = aligned(geometry, alignment)
-    write_json(output, run(files, geometry=detector, field=FieldMap.load(field), polarity=polarity))
+    write_sealed(output, run(files, geometry=detector, field=FieldMap.load(field), polarity=polarity))
 
 
 @app.command("characterise-search")
@@ -124,14 +126,14 @@ def characterise_search(
     output: Path,
 ) -> None:
     """Describe what a pattern recognition makes of a sample, in figures that compare with another's."""
-    from parkf.files import write_json
+    from parkf.files import write_sealed
     from parkf.validation.sample import load_sample
     from parkf.validation.search import Files as SearchFiles
     from parkf.validation.search import characterise_search as run
     from parkf.validation.truth import Files
 
     sample = load_sample([Files([particles], [candidates], [fitted])])
-    write_json(output, run(SearchFiles(hits, particles, matched, candidates), sample))
+    write_sealed(output, run(SearchFiles(hits, particles, matched, candidates), sample))
 
 
 @app.command()
@@ -143,15 +145,25 @@ def likeness(
         str,
         typer.Option(help="<fit>=<embedded>,<other> by `measure`, separated by blanks; may be empty."),
     ] = "",
+    figures: Annotated[
+        Path | None, typer.Option(help="File for the other's figures of all fits, which gates read.")
+    ] = None,
     searches: Annotated[
         str,
         typer.Option(help="<segments>=<embedded>,<other> by `characterise-search`; may be empty."),
     ] = "",
 ) -> None:
     """Write the page that lays the embedded simulation beside another."""
+    from parkf.files import read_json, write_sealed
     from parkf.report.likeness import write_likeness
 
-    write_likeness(embedded, other, _pairs(measured), output, searches=_pairs(searches))
+    pairs = _pairs(measured)
+    write_likeness(embedded, other, pairs, output, searches=_pairs(searches))
+    if figures is not None:
+        fits = {name: read_json(theirs) for name, (_, theirs) in pairs.items()}
+        # The full fit knows no set; the others were fitted with one and the same.
+        sets = [fit.pop("set") for fit in fits.values()]
+        write_sealed(figures, {"set": next((one for one in sets if one), None), "fits": fits})
 
 
 def _pairs(entries: str) -> dict[str, tuple[Path, Path]]:

@@ -53,7 +53,7 @@ def train_table(
     """Train the 240,000 numbers of the magnet table and measure them on independent rays."""
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import load_geometry
-    from parkf.files import write_json
+    from parkf.files import write_sealed
     from parkf.training.magnet_table.train import train_table as run
 
     print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
@@ -69,7 +69,7 @@ def train_table(
         threads=threads,
     )
     table.save(output)
-    write_json(accuracy, measured)
+    write_sealed(accuracy, measured)
 
 
 @app.command()
@@ -133,22 +133,56 @@ def assemble(
     validity: Annotated[
         str | None, typer.Option(help="Data that the set is for, as in the configuration, as JSON.")
     ] = None,
+    closure: Annotated[
+        Path | None, typer.Option(help="Folder with the closed table and what went into it.")
+    ] = None,
+    seeds: Annotated[str | None, typer.Option(help="Further seeds, as JSON, for the manifest.")] = None,
+    score: Annotated[Path | None, typer.Option(help="Ghost score, by `train-score`.")] = None,
 ) -> None:
     """Put fits, table and layers together into a parameter set."""
+    from parkf.files import read_json
     from parkf.parameters.assembly import assemble as run
     from parkf.parameters.validity import validity_of
 
+    closed_with = {} if closure is None else read_json(closure / "closure.json")["inputs"]
     run(
         fits,
         table,
+        closed=None if closure is None else closure / "table.npz",
         geometry=geometry,
         alignment=alignment,
         field=field,
         seed=seed,
         configuration=None if configuration is None else json.loads(configuration),
-        inputs={} if inputs is None else json.loads(inputs),
+        inputs={**closed_with, **({} if inputs is None else json.loads(inputs))},
+        seeds={} if seeds is None else json.loads(seeds),
         validity=None if validity is None else validity_of(json.loads(validity)),
+        score=score,
     ).save(folder)
+
+
+@app.command("train-score")
+def train_score(
+    parameters: Annotated[Path, typer.Argument(metavar="SET", help="A set's folder.")],
+    output: Path,
+    particles: Annotated[str, typer.Option(help="Files of particles, separated by blanks.")],
+    candidates: Annotated[str, typer.Option(help="Files of their candidates, in the same order.")],
+    seed: Seed,
+    threads: Threads = 1,
+) -> None:
+    """Train the ghost score of a parameter set on candidates of the training sample."""
+    from parkf.parameters.parameter_set import load
+    from parkf.scoring.train import TrainingFiles
+    from parkf.scoring.train import train_score as run
+
+    names = zip(particles.split(), candidates.split(), strict=True)
+    files = [TrainingFiles(Path(one), Path(other)) for one, other in names]
+    score = run(load(parameters), files, seed=seed, threads=threads)
+    print(
+        f"train-score: {score.genuine} genuine candidates, {score.ghosts} ghosts, seed {seed}",
+        file=sys.stderr,
+    )
+    score.save(output)
 
 
 @app.command()
@@ -161,8 +195,9 @@ def accuracy(
 ) -> None:
     """Compare every step and the table of a run's set with Runge-Kutta, in momentum bins."""
     from parkf.detector.field import FieldMap
-    from parkf.files import read_json, write_json
-    from parkf.parameters.assembly import check_made_of
+    from parkf.files import read_json, write_sealed
+    from parkf.parameters.assembly import CLOSED_TABLE, check_made_of
+    from parkf.parameters.parameter_set import load
     from parkf.training.accuracy import measure_accuracy
     from parkf.training.accuracy_table import accuracy_table
 
@@ -170,10 +205,12 @@ def accuracy(
     fits, table = run / "fits", run / "table/table.npz"
     if not fits.is_dir():
         raise ParkfError(f"{parameters}: no fits in {run}; expected the set of a run, results/<run>/set")
-    blobs = check_made_of(parameters, fits, table)
+    # Steps go with the table that they were fitted with; the table's own figures are those of the set's.
+    used = run / "closure/table.npz" if CLOSED_TABLE in load(parameters).manifest.inputs else table
+    blobs = check_made_of(parameters, fits, used)
     measured = measure_accuracy(
-        fits, run / "datasets", table, table.with_name("accuracy.json"), FieldMap.load(run / "field.npz")
+        fits, run / "datasets", table, used.with_name("accuracy.json"), FieldMap.load(run / "field.npz")
     )
     if output is not None:
-        write_json(output, {**measured, "set": blobs.fingerprints()})
+        write_sealed(output, {**measured, "set": blobs.fingerprints()})
     print(accuracy_table(measured, read_json(beside) if beside else None))

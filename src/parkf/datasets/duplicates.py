@@ -87,10 +87,12 @@ class Duplicates:
 
 
 def _hash(entries: NDArray) -> NDArray[np.uint64]:
-    # Minus zero equals zero, and has other bits.
-    columns = {name: entries[name] + entries[name].dtype.type(0) for name in KEY}
-    hashes = pd.util.hash_pandas_object(pd.DataFrame(columns), index=False)
-    return np.asarray(hashes, np.uint64)
+    hashes = np.zeros(len(entries), np.uint64)
+    for name in KEY:
+        # Minus zero equals zero, and has other bits.
+        column = entries[name] + entries[name].dtype.type(0)
+        hashes = np.uint64(0x9E3779B97F4A7C15) * (hashes ^ pd.util.hash_array(column))
+    return hashes ^ (hashes >> np.uint64(32))
 
 
 def _equal(entries: NDArray) -> tuple[int, int] | None:

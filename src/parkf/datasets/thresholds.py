@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.arrays import load_arrays
 from parkf.datasets.sets import SETS, rows_of_set
 from parkf.errors import ParkfError
-from parkf.files import existing, read_json, write_json
+from parkf.files import read_json, write_sealed
 
 Numbers = NDArray[np.uint64]
 
@@ -42,7 +43,7 @@ def find_thresholds(draws: Sequence[Path], path: Path, *, max_rows: int) -> None
         ]
         for step, count in SETS.items()
     }
-    write_json(path, {"max_rows": max_rows, "thresholds": thresholds})
+    write_sealed(path, {"max_rows": max_rows, "thresholds": thresholds})
 
 
 def load_thresholds(path: Path) -> dict[str, Numbers]:
@@ -80,11 +81,8 @@ def _threshold(draws: Sequence[Path], name: str, max_rows: int, share: int) -> i
 
 def _drawn(draws: Sequence[Path], name: str, max_rows: int) -> Iterator[Numbers]:
     for path in draws:
-        try:
-            with np.load(existing(path), allow_pickle=False) as file:
-                drawn_for, numbers = int(file["max_rows"]), file[name]
-        except (ValueError, KeyError, OSError) as error:
-            raise ParkfError(f"{path}: no numbers of a lottery: {error}") from error
+        arrays = load_arrays(path, ("max_rows", name), others=True)
+        drawn_for, numbers = int(arrays["max_rows"]), arrays[name]
         if drawn_for != max_rows:
             raise ParkfError(f"{path}: drawn for {drawn_for} rows a dataset, expected {max_rows}; draw again")
         yield numbers

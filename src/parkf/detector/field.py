@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import get_args
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf import _transport
+from parkf.arrays import load_arrays
 from parkf.choices import Interpolation, Outside
 from parkf.detector.dipole import DipoleSources
 from parkf.errors import ParkfError
-from parkf.files import existing, replacing
+from parkf.files import replacing
 
 __all__ = ["DipoleSources", "FieldMap", "evaluate_on_grid", "make_field_map"]
 
@@ -63,22 +63,14 @@ class FieldMap:
             When the file is missing, is no ``.npz``, lacks an array, or holds a shape or a value that is no
             map.
         """
+        arrays = load_arrays(path, ("origin", "spacing", "values"), ("interpolation", "outside"))
         try:
-            with np.load(existing(path), allow_pickle=False) as arrays:
-                missing = {"origin", "spacing", "values"} - set(arrays)
-                if missing:
-                    raise ParkfError(f"{path}: field map without {', '.join(sorted(missing))}")
-                unknown = set(arrays) - {"origin", "spacing", "values", "interpolation", "outside"}
-                if unknown:
-                    raise ParkfError(f"{path}: field map with unknown {', '.join(sorted(unknown))}")
-                origin, spacing = (
-                    np.asarray(arrays[name], dtype=np.float64) for name in ("origin", "spacing")
-                )
-                values = np.ascontiguousarray(arrays["values"], dtype=np.float32)
-                interpolation = str(arrays["interpolation"]) if "interpolation" in arrays else "linear"
-                outside = str(arrays["outside"]) if "outside" in arrays else "error"
-        except (BadZipFile, ValueError, OSError) as error:
+            origin, spacing = (np.asarray(arrays[name], dtype=np.float64) for name in ("origin", "spacing"))
+            values = np.ascontiguousarray(arrays["values"], dtype=np.float32)
+        except (ValueError, TypeError) as error:
             raise ParkfError(f"{path}: not a field map: {error}") from error
+        interpolation = str(arrays.get("interpolation", "linear"))
+        outside = str(arrays.get("outside", "error"))
         problem = _problem(origin, spacing, values, interpolation, outside)
         if problem:
             raise ParkfError(f"{path}: field map: {problem}")

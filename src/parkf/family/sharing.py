@@ -111,6 +111,26 @@ def _fits(config: Config, folder: Path) -> dict[str, Any]:
     }
 
 
+def _closure_tracks(config: Config, folder: Path) -> dict[str, Any]:
+    """Take tracks of a gun through the detector, and their full fits: no parameter enters."""
+    closure = config["training"]["closure"]
+    passage = {name: sha256(folder / path) for name, path in config["detector"].items()}
+    tracks = None if closure is None else closure["tracks"]
+    return {**passage, "field": _field(config, folder), "seed": config["seed"], "tracks": tracks}
+
+
+def _closed(config: Config, folder: Path) -> dict[str, Any]:
+    """Take the table that was closed on the fit: all fits and their noise count."""
+    training = config["training"]
+    return {
+        "fits": _fits(config, folder),
+        "tracks": _closure_tracks(config, folder),
+        "polarities": sorted(config["polarities"]),
+        "closure": training["closure"],
+        "noise_scale": training["noise_scale"],
+    }
+
+
 _SIGNALS = ("jpsi", "d0")
 _SEEN = ("validation", "misaligned", *_SIGNALS)
 # In the order in which they are made.
@@ -130,6 +150,8 @@ PRODUCTS: dict[str, Product] = {
     },
     "datasets": Product("datasets/{file}.parquet", _datasets),
     "fits": Product("fits/{file}.json", _fits),
+    "closure tracks": Product("closure-tracks/{file}.parquet", _closure_tracks),
+    "closed table": Product("closure/{file}", _closed),
 }
 
 

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from parkf.errors import ParkfError
 from parkf.files import read_json
 from parkf.gates.path import Found, find
-from parkf.gates.thresholds import FILES, Threshold, Thresholds, split_figure
+from parkf.gates.thresholds import FILES, OPTIONAL, Threshold, Thresholds, split_figure
 from parkf.parameters.manifest import Blobs, Gate
 from parkf.parameters.parameter_set import load
 
@@ -19,7 +20,8 @@ def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
     Parameters
     ----------
     parameters : Path
-        Folder of the set; ``validation.json`` and ``accuracy.json`` of its run lie beside the folder.
+        Folder of the set; ``validation.json`` and ``accuracy.json`` of its run lie beside the folder, and
+        ``lhcb.json``, if the run fitted LHCb's own hits; otherwise their gates are left out.
     thresholds : Thresholds
 
     Returns
@@ -34,11 +36,14 @@ def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
     """
     manifest = load(parameters).manifest
     run = parameters.absolute().parent
-    documents = {name: read_json(run / f"{name}.json") for name in FILES}
+    there = [name for name in FILES if name != OPTIONAL or (run / f"{name}.json").exists()]
+    documents = {name: read_json(run / f"{name}.json") for name in there}
     for name, document in documents.items():
         _of_this_set(run / f"{name}.json", document, manifest.blobs)
     return [
-        _held(one, documents) for one in thresholds.gates if one.forms is None or one.forms == manifest.forms
+        _held(one, documents)
+        for one in thresholds.gates
+        if one.forms in (None, manifest.forms) and split_figure(one.figure)[0] in documents
     ]
 
 
@@ -61,8 +66,9 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
     figures = _find(documents, threshold.figure)
     if threshold.over is not None:
         figures = _ratios(figures, _find(documents, threshold.over))
+    bounded = _bounded(threshold, figures)
     bar = _bar(threshold)
-    if not figures:
+    if not bounded:
         return Gate(
             what=threshold.gate,
             measured="not measured",
@@ -74,18 +80,18 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
             at_most=threshold.at_most,
             reason=threshold.reason,
         )
-    worst = min(figures, key=lambda found: _room(threshold, found))
-    least, most = _bounds(threshold, worst)
+    worst = min(bounded, key=_Bounded.room)
+    found, few = worst.found, len(bounded) < threshold.count
     return Gate(
         what=threshold.gate,
-        measured=_shown(threshold, worst, with_place=len(figures) > 1)
-        + (f"; {len(figures)} of {threshold.count} measured" if len(figures) < threshold.count else ""),
+        measured=_shown(threshold, found, with_place=len(bounded) > 1)
+        + (f"; {len(bounded)} of {threshold.count} measured" if few else ""),
         bar=bar,
-        met=_room(threshold, worst) >= 0 and len(figures) >= threshold.count,
-        figure=f"{file}.json: {worst.path}",
-        value=worst.value if math.isfinite(worst.value) else None,
-        at_least=least,
-        at_most=most,
+        met=worst.room() >= 0 and not few,
+        figure=f"{file}.json: {found.path}",
+        value=found.value if math.isfinite(found.value) else None,
+        at_least=worst.least,
+        at_most=worst.most,
         reason=threshold.reason,
     )
 
@@ -106,22 +112,43 @@ def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
     return [Found(a.path, a.place, a.value / b.value, None) for a, b in zip(above, below, strict=True)]
 
 
-def _bounds(threshold: Threshold, found: Found) -> tuple[float | None, float | None]:
-    """Bounds for a figure, which give way by so many of its errors."""
-    error = found.error if found.error is not None and math.isfinite(found.error) else 0.0
-    give = threshold.errors * error
-    least = None if threshold.at_least is None else threshold.at_least - give
-    return least, None if threshold.at_most is None else threshold.at_most + give
+@dataclass(frozen=True)
+class _Bounded:
+    """A figure with its own bounds, None where there is none."""
+
+    found: Found
+    least: float | None
+    most: float | None
+    unit: float = 1.0  # of the room: bounds of unlike size compare in units of themselves
+
+    def room(self) -> float:
+        """How far inside its bounds the figure is; negative beyond them, and for what is no number."""
+        value = self.found.value
+        if not math.isfinite(value):
+            return -math.inf
+        below = math.inf if self.least is None else value - self.least
+        above = math.inf if self.most is None else self.most - value
+        return min(below, above) / self.unit
 
 
-def _room(threshold: Threshold, found: Found) -> float:
-    """How far inside its bounds a figure is; negative beyond them, and for what is no number."""
-    if not math.isfinite(found.value):
-        return -math.inf
-    least, most = _bounds(threshold, found)
-    return min(
-        math.inf if least is None else found.value - least, math.inf if most is None else most - found.value
-    )
+def _bounded(threshold: Threshold, figures: list[Found]) -> list[_Bounded]:
+    """Give figures their bounds, which give way by so many of their errors; none where they do not pair."""
+    gives = [
+        threshold.errors * (found.error if found.error is not None and math.isfinite(found.error) else 0.0)
+        for found in figures
+    ]
+    if threshold.at_most_each is not None:
+        if len(figures) != len(threshold.at_most_each):
+            return []
+        return [
+            _Bounded(found, None, bound + give, bound)
+            for found, bound, give in zip(figures, threshold.at_most_each, gives, strict=True)
+        ]
+    least, most = threshold.at_least, threshold.at_most
+    return [
+        _Bounded(found, None if least is None else least - give, None if most is None else most + give)
+        for found, give in zip(figures, gives, strict=True)
+    ]
 
 
 def _shown(threshold: Threshold, found: Found, *, with_place: bool) -> str:
@@ -138,6 +165,11 @@ def _bar(threshold: Threshold) -> str:
     scale, unit = _unit(threshold)
     bounds = [None if b is None else f"{scale * b:.6g}" for b in (threshold.at_least, threshold.at_most)]
     errors = f", give or take {threshold.errors:g} errors" if threshold.errors else ""
+    if threshold.at_most_each is not None:
+        first, last = (
+            f"{scale * bound:.6g}" for bound in (threshold.at_most_each[0], threshold.at_most_each[-1])
+        )
+        return f"≤ {first} … {last}{unit}{errors}"
     if None not in bounds:
         return f"{bounds[0]} to {bounds[1]}{unit}{errors}"
     return (f"≥ {bounds[0]}" if bounds[1] is None else f"≤ {bounds[1]}") + unit + errors

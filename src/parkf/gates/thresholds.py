@@ -12,7 +12,9 @@ from parkf.gates.path import find
 
 GATES_FILE = Path("workflow/config/gates.yaml")
 # Files of a run, by the word that begins a figure.
-FILES = ("validation", "accuracy")
+FILES = ("validation", "accuracy", "lhcb")
+# Only runs that fit LHCb's own hits have it; its gates are theirs alone.
+OPTIONAL = "lhcb"
 
 Figure = Annotated[str, Field(pattern=rf"^({'|'.join(FILES)})\.json: [^ ].*$")]
 
@@ -34,6 +36,11 @@ class Threshold(_Strict):
     count: int = Field(default=1, ge=1, description="How many figures there must be.")
     at_least: float | None = Field(default=None, description="Lower bound, included.")
     at_most: float | None = Field(default=None, description="Upper bound, included.")
+    at_most_each: list[Annotated[float, Field(gt=0)]] | None = Field(
+        default=None,
+        min_length=1,
+        description="Upper bounds, included, as many as there are figures, in the file's order of them.",
+    )
     errors: float = Field(
         default=0.0,
         ge=0,
@@ -48,8 +55,13 @@ class Threshold(_Strict):
 
     @model_validator(mode="after")
     def _sensible(self) -> "Threshold":
-        if self.at_least is None and self.at_most is None:
+        if self.at_least is None and self.at_most is None and self.at_most_each is None:
             raise ValueError("at_least or at_most is missing")
+        if self.at_most_each is not None:
+            if self.at_most is not None or self.at_least is not None:
+                raise ValueError("at_most_each stands alone, without at_most and at_least")
+            if self.count not in (1, len(self.at_most_each)):
+                raise ValueError(f"count {self.count} of {len(self.at_most_each)} bounds")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
         for figure in (self.figure, self.over):

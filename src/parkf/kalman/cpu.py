@@ -8,12 +8,19 @@ from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
 from parkf.kalman.candidates import Candidates
-from parkf.kalman.fitted import Fitted
+from parkf.kalman.fitted import NUMBERS, Fitted
 from parkf.parameters.parameter_set import ParameterSet
 
 
 def fit(
-    parameters: ParameterSet, tracks: Candidates, *, smoother: bool, threads: int | None, build: str = ""
+    parameters: ParameterSet,
+    tracks: Candidates,
+    *,
+    smoother: bool,
+    threads: int | None,
+    build: str = "",
+    robust: bool = False,
+    score: bool = False,
 ) -> Fitted:
     """Fit a batch in the precision of its arrays.
 
@@ -29,11 +36,41 @@ def fit(
         Threads to use; None: as many as there are cores. The result does not depend on it.
     build : str
         One of ``_fitter.builds()``; empty: the fastest for this machine.
+    robust : bool
+        Fit once more without UT hits, and with more noise where a track scattered hard
+        (:func:`parkf.kalman.fit`); the smoother alone.
+    score : bool
+        Give the ghost score, if the set has one, by the plain fit; the smoother alone.
     """
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks), build=build, threads=_threads(threads), smoother=smoother
+        *_arguments(parameters, tracks),
+        build=build,
+        threads=_threads(threads),
+        smoother=smoother,
+        robust=robust,
+        score=parameters.score.numbers if score and parameters.score is not None else None,
     )
     return Fitted.from_kernel(numbers, integers)
+
+
+def fit_features(
+    parameters: ParameterSet, tracks: Candidates, *, threads: int | None, build: str = ""
+) -> tuple[Fitted, NDArray]:
+    """Fit a batch by the smoother, and give what the ghost score is made of.
+
+    Returns
+    -------
+    Fitted, (17, n) float
+        The features of :data:`parkf.parameters.ghost_score.FEATURES`.
+    """
+    numbers, integers = _fitter.fit(
+        *_arguments(parameters, tracks),
+        build=build,
+        threads=_threads(threads),
+        smoother=True,
+        score=np.empty(0, np.float32),
+    )
+    return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
 
 def interval(

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
+from parkf.parameters.ghost_score import NAMES
 from parkf.parameters.manifest import Blobs
 from parkf.tables import FITTED
 
@@ -17,6 +18,9 @@ NUMBERS = (
     *("chi2_velo", "chi2_ut", "chi2_scifi"),
 )
 INTEGERS = ("ndof_velo", "ndof_ut", "ndof_scifi", "status")
+# Of a robust fit, besides.
+NUMBERS_BEFORE = ("chi2_velo_before", "chi2_ut_before", "chi2_scifi_before")
+INTEGERS_BEFORE = ("ndof_ut_before", "treated", "scattered")
 
 # Bits of the status; 0 is a good fit.
 STATUS: Mapping[int, str] = {
@@ -29,9 +33,39 @@ STATUS: Mapping[int, str] = {
 }
 
 
+# Bits of `treated`, what a robust fit did to a track; 0 is the plain fit.
+TREATED: Mapping[int, str] = {
+    1: "its UT hits were taken out",
+    2: "the noise of the step that scattered hardest was enlarged",
+}
+
+
+def explain_treated(treated: int) -> list[str]:
+    """Say in words what a robust fit did to a track."""
+    return [text for bit, text in TREATED.items() if treated & bit]
+
+
 def explain_status(status: int) -> list[str]:
     """Say in words what the bits of a status mean."""
     return [text for bit, text in STATUS.items() if status & bit]
+
+
+@dataclass(frozen=True)
+class Before:
+    """What a robust fit says of its tracks besides the fit; every attribute is (n,).
+
+    chi2_velo_before, chi2_ut_before, chi2_scifi_before and ndof_ut_before: of the plain fit, which cuts on
+    ghosts need, as a ghost is treated until it looks well; the other ndof stay. treated: bits of
+    :data:`TREATED`. scattered: where the step ends whose noise was enlarged, 26 + UT layer or 30 + SciFi
+    layer (30 is the magnet); -1 where none was.
+    """
+
+    chi2_velo_before: NDArray
+    chi2_ut_before: NDArray
+    chi2_scifi_before: NDArray
+    ndof_ut_before: NDArray[np.int32]
+    treated: NDArray[np.int32]
+    scattered: NDArray[np.int32]
 
 
 # In the metadata of a file of fitted tracks: fingerprints of the set that they were fitted with.
@@ -86,7 +120,8 @@ class Fitted:
     elements xx, xtx, txtx, yy, yty, tyty, qopqop; χ² and ndof of the VELO, UT and SciFi hits, at the q/p of
     all of them together; status (0: good, else a sum of the bits in :data:`STATUS`). The start from two hits
     takes four off the VELO's ndof, q/p one off SciFi's, or the UT's where there is no SciFi hit. The full fit
-    counts in the order of its filter: there q/p is paid for by the UT, if it has hits.
+    counts in the order of its filter: there q/p is paid for by the UT, if it has hits. A robust fit has
+    ``before``; where ghost scores were asked for, ``scores`` are log odds that a track is genuine, (n,) by name.
     """
 
     z: NDArray
@@ -109,12 +144,26 @@ class Fitted:
     ndof_ut: NDArray[np.int32]
     ndof_scifi: NDArray[np.int32]
     status: NDArray[np.int32]
+    before: Before | None = None
+    scores: Mapping[str, NDArray] | None = None
 
     @classmethod
     def from_kernel(cls, numbers: NDArray, integers: NDArray[np.int32]) -> "Fitted":
-        """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied."""
-        named = dict(zip(NUMBERS, numbers, strict=True))
-        return cls(**named, **dict(zip(INTEGERS, integers, strict=True)))
+        """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied.
+
+        Those of a robust fit are (19, n) and (7, n), and fill ``before``, too; two more rows are ``scores``.
+        """
+        count, whole = len(NUMBERS), len(INTEGERS)
+        named = dict(zip(NUMBERS, numbers[:count], strict=True))
+        named |= dict(zip(INTEGERS, integers[:whole], strict=True))
+        before = scores = None
+        if len(integers) > whole:
+            more = dict(zip(NUMBERS_BEFORE, numbers[count : count + len(NUMBERS_BEFORE)], strict=True))
+            before = Before(**more, **dict(zip(INTEGERS_BEFORE, integers[whole:], strict=True)))
+            count += len(NUMBERS_BEFORE)
+        if len(numbers) > count:
+            scores = dict(zip(NAMES, numbers[count:], strict=True))
+        return cls(**named, before=before, scores=scores)
 
     def to_arrow(self, event: pa.Array, candidate: pa.Array) -> pa.RecordBatch:
         """Rows of the table ``fitted`` for the candidates of these numbers; float32 is not copied."""

@@ -18,7 +18,7 @@ from parkf.kalman.fitted import Fitted, set_metadata
 from parkf.kalman.interval import states_at_rich, without_outliers
 from parkf.parameters.manifest import Blobs
 from parkf.parameters.parameter_set import ParameterSet, load
-from parkf.tables import CANDIDATES, FITTED, REMOVED_HITS, RICH_STATES, Table
+from parkf.tables import CANDIDATES, FITTED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
 
 if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
@@ -40,6 +40,8 @@ def fit(
     precision: Precision = "float32",
     backend: Backend = "cpu",
     threads: int | None = None,
+    robust: bool = False,
+    score: bool = False,
 ) -> Fitted:
     """Fit a batch of candidates.
 
@@ -59,6 +61,14 @@ def fit(
         Processor cores, or the current GPU through CuPy (:func:`parkf.kalman.gpu.fit` says what it copies).
     threads : int, optional
         Threads of the CPU back end; as many as cores by default.
+    robust : bool
+        Treat what makes the tails of q/p, with the smoother alone. A track with χ²/ndof above 2 in the UT is
+        fitted without UT hits, which is kept where χ² falls by more than 12 and one for each hit; if behind
+        the VELO a step scattered by k² = k_x² + k_y² > 14, by all other measurements, its noise is taken
+        times 1 + k²/(I·Q_tt), I the information on its kick, and the track is fitted again. What was done,
+        and χ² before it, are in ``before`` of the result.
+    score : bool
+        Give the ghost scores of the set, of the plain fit in either case; the smoother on processor cores.
 
     Returns
     -------
@@ -77,6 +87,10 @@ def fit(
     ):
         if got not in known:
             raise ParkfError(f"{name} '{got}': expected one of {', '.join(known)}")
+    if scheme != "smoother" and (robust or score):
+        raise ParkfError(f"scheme '{scheme}': robust fits and ghost scores come with the smoother alone")
+    if score and parameters.score is None:
+        raise ParkfError("parameter set: it has no ghost score that this kernel evaluates")
     formulas = parameters.manifest.formulas
     compiled = _fitter.formulas[parameters.manifest.forms]
     if formulas != compiled:
@@ -91,9 +105,9 @@ def fit(
 
         return fit_velo_only(parameters, tracks)
     smoother = scheme == "smoother"
-    if backend == "gpu":
-        return gpu.fit(parameters, tracks, smoother=smoother)
-    return cpu.fit(parameters, tracks, smoother=smoother, threads=threads)
+    if backend == "gpu" and not score:
+        return gpu.fit(parameters, tracks, smoother=smoother, robust=robust)
+    return cpu.fit(parameters, tracks, smoother=smoother, threads=threads, robust=robust, score=score)
 
 
 def fit_file(
@@ -107,6 +121,8 @@ def fit_file(
     threads: int | None = None,
     outliers: float | None = None,
     rich_states: bool = False,
+    robust: bool = False,
+    score: bool = False,
 ) -> int:
     """Fit a file of candidates, batch by batch, and return how many there were.
 
@@ -123,6 +139,10 @@ def fit_file(
         (:func:`parkf.kalman.interval.without_outliers`) and add the columns ``REMOVED_HITS``.
     rich_states : bool
         Add the columns ``RICH_STATES`` (:func:`parkf.kalman.interval.states_at_rich`).
+    robust : bool
+        Treat what makes tails (:func:`fit`), and add the columns ``ROBUST``.
+    score : bool
+        Add the columns ``SCORES``, if the set has a ghost score (:func:`fit`).
 
     Raises
     ------
@@ -134,8 +154,15 @@ def fit_file(
         raise ParkfError(
             f"scheme '{scheme}': outliers and states at the RICH planes come with the smoother alone"
         )
+    if robust and (outliers is not None or rich_states):
+        raise ParkfError(
+            "robust: neither outliers nor states at the RICH planes, which would be of another fit"
+        )
     table = FITTED.with_columns(
-        (REMOVED_HITS if outliers is not None else ()) + (RICH_STATES if rich_states else ())
+        (REMOVED_HITS if outliers is not None else ())
+        + (RICH_STATES if rich_states else ())
+        + (ROBUST if robust else ())
+        + (SCORES if score else ())
     )
 
     def batch(rows: pa.RecordBatch) -> Batch:
@@ -143,9 +170,22 @@ def fit_file(
         more: dict[str, NDArray] = {}
 
         def fitted_tracks() -> Fitted:
-            return fit(numbers, tracks, scheme=scheme, precision=precision, backend=backend, threads=threads)
+            return fit(
+                numbers,
+                tracks,
+                scheme=scheme,
+                precision=precision,
+                backend=backend,
+                threads=threads,
+                robust=robust,
+                score=score,
+            )
 
         result = fitted_tracks()
+        if result.before is not None:
+            more |= vars(result.before)
+        # Of all hits: a fit without some of them comes below.
+        more |= result.scores or {}
         if outliers is not None:
             tracks, more["removed"] = without_outliers(
                 numbers, tracks, result, limit=outliers, threads=threads

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from parkf.choices import FormsName
 from parkf.errors import ParkfError
 from parkf.kalman.candidates import Candidates
-from parkf.kalman.fitted import INTEGERS, NUMBERS, Fitted
+from parkf.kalman.fitted import INTEGERS, INTEGERS_BEFORE, NUMBERS, NUMBERS_BEFORE, Fitted
 from parkf.kalman.source import flattened
 from parkf.parameters.parameter_set import ParameterSet
 
@@ -24,7 +24,7 @@ PART = 1 << 18
 _STREAMS = 2
 
 
-def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool) -> Fitted:
+def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool, robust: bool = False) -> Fitted:
     """Fit a batch on the current GPU, in the precision of its arrays.
 
     Candidates of CuPy arrays stay on the GPU, and so do the results, as CuPy arrays. The kernel reads rows of
@@ -37,11 +37,13 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool) -> Fitt
         When CuPy or a GPU is missing.
     """
     cupy = _cupy()
-    kernel = Kernel(cupy, parameters, tracks.qop.dtype, smoother=smoother)
+    kernel = Kernel(cupy, parameters, tracks.qop.dtype, smoother=smoother, robust=robust)
     if isinstance(tracks.qop, cupy.ndarray):
         return Fitted.from_kernel(*kernel(tracks))
-    numbers = np.empty((len(NUMBERS), tracks.count), dtype=tracks.qop.dtype)
-    integers = np.empty((len(INTEGERS), tracks.count), dtype=np.int32)
+    numbers, integers = (
+        np.empty((rows, tracks.count), dtype=kind)
+        for rows, kind in zip(kernel.rows, (tracks.qop.dtype, np.int32), strict=True)
+    )
     streams = [cupy.cuda.Stream() for _ in range(_STREAMS)]
     under_way: deque[tuple[slice, Any, list[Any]]] = deque()
 
@@ -77,10 +79,25 @@ def device() -> str:
 class Kernel:
     """The compiled kernel with what all tracks share, on the current GPU."""
 
-    def __init__(self, cupy: Any, parameters: ParameterSet, real: np.dtype, *, smoother: bool) -> None:
+    def __init__(
+        self,
+        cupy: Any,
+        parameters: ParameterSet,
+        real: np.dtype,
+        *,
+        smoother: bool,
+        robust: bool = False,
+    ) -> None:
         constants, name = parameters.manifest.constants, real.name
         blob, forms = parameters.constant.tobytes(), parameters.manifest.forms
-        module = _module(blob, forms, name, cupy.cuda.Device().id)
+        device = cupy.cuda.Device().id
+        module = _module(blob, forms, name, device)
+        # Fits of single tracks again, in a module of their own: the plain fit waits for no compiler because of them.
+        again = _module(blob, forms, name, device, "fit/robust.cu") if robust else None
+        self._again = again and [again.get_function(f) for f in ("choose_robust", "fit_robust")]
+        self.rows = len(NUMBERS), len(INTEGERS)
+        if robust:
+            self.rows = len(NUMBERS + NUMBERS_BEFORE), len(INTEGERS + INTEGERS_BEFORE)
         self.function = module.get_function("fit_smoother" if smoother else "fit_forward_backward")
         # Hits and coefficients are in shared memory; what is left for the cache is read once.
         self.function.preferred_shared_memory_carveout = 100
@@ -92,11 +109,11 @@ class Kernel:
         ]
 
     def __call__(self, tracks: Candidates) -> list[Any]:
-        """Start to fit tracks in the current stream; numbers (16, n) and integers (4, n), on the GPU."""
+        """Start to fit tracks in the current stream; numbers and integers, rows of tracks, on the GPU."""
         cupy, count = self._cupy, tracks.count
         results = [
-            cupy.empty((len(NUMBERS), count), dtype=self._real),
-            cupy.empty((len(INTEGERS), count), dtype=np.int32),
+            cupy.empty((rows, count), dtype=kind)
+            for rows, kind in zip(self.rows, (self._real, np.int32), strict=True)
         ]
         hits = (*tracks.velo, *tracks.ut, *tracks.scifi)
         arrays = [self._readable(a) for a in (tracks.polarity, tracks.qop, tracks.velo_n, *hits)]
@@ -104,6 +121,14 @@ class Kernel:
             blocks = -(-count // THREADS_PER_BLOCK)
             arguments = (np.int64(count), *arrays, self._table, *self._shared, *results)
             self.function((blocks,), (THREADS_PER_BLOCK,), arguments)
+            if self._again:
+                choose, fit_again = self._again
+                chosen = cupy.empty(count, dtype=np.bool_)
+                choose((blocks,), (THREADS_PER_BLOCK,), (np.int64(count), *results, chosen))
+                which = cupy.flatnonzero(chosen)
+                if len(which):
+                    few = -(-len(which) // THREADS_PER_BLOCK)
+                    fit_again((few,), (THREADS_PER_BLOCK,), (np.int64(len(which)), which, *arguments))
         return results
 
     def _readable(self, array: Any) -> Any:
@@ -113,11 +138,11 @@ class Kernel:
 
 
 @lru_cache(maxsize=8)
-def _module(blob: bytes, forms: FormsName, precision: str, device: int) -> Any:
+def _module(blob: bytes, forms: FormsName, precision: str, device: int, file: str = "fit/fit.cu") -> Any:
     """One compiled module for each constant blob: constant memory belongs to the module."""
     cupy = _cupy()
     real = {"float32": "float", "float64": "double"}[precision]
-    module = cupy.RawModule(code=flattened(forms), options=(*OPTIONS, f"-DPARKF_REAL={real}"))
+    module = cupy.RawModule(code=flattened(forms, file), options=(*OPTIONS, f"-DPARKF_REAL={real}"))
     constants: NDArray = np.frombuffer(blob, dtype="<f4").astype(precision)
     target = cupy.ndarray(constants.shape, dtype=constants.dtype, memptr=module.get_global("parkf_constant"))
     target.set(constants)

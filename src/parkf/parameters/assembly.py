@@ -15,6 +15,7 @@ from parkf.files import sha256
 from parkf.layout import Layout
 from parkf.parameters.configuration import flat, noise_scale
 from parkf.parameters.description import describe
+from parkf.parameters.ghost_score import load_score
 from parkf.parameters.imported import ALWAYS, EMPTY
 from parkf.parameters.manifest import (
     FORMAT_VERSION,
@@ -25,13 +26,17 @@ from parkf.parameters.manifest import (
     Manifest,
     Validity,
 )
-from parkf.parameters.parameter_set import ParameterSet, load, with_blobs
+from parkf.parameters.parameter_set import ParameterSet, load, sha256_of, with_blobs
 from parkf.steps import FORMS, Forms
-from parkf.training.magnet_table import load_table
+from parkf.steps.scifi import GAPS
+from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.result import FitResult, load_results
 from parkf.training.widening import widening
 
 F64 = NDArray[np.float64]
+
+# What the manifest's inputs call the table that was closed on the fit.
+CLOSED_TABLE = "closed table"
 
 
 def assemble(
@@ -45,6 +50,9 @@ def assemble(
     configuration: Mapping[str, Any] | None = None,
     inputs: Mapping[str, str] | None = None,
     validity: Validity | None = None,
+    closed: Path | None = None,
+    seeds: Mapping[str, int] | None = None,
+    score: Path | None = None,
 ) -> ParameterSet:
     """Put a parameter set together.
 
@@ -53,7 +61,7 @@ def assemble(
     fits : Path
         Folder with ``<step>.json`` of every step.
     table : Path
-        The magnet table.
+        The magnet table that the steps were fitted with.
     geometry, alignment : Path
         Where the layers are, how well the VELO measures, and where the beam is.
     field : Path
@@ -67,6 +75,12 @@ def assemble(
         Further fingerprints for the manifest.
     validity : Validity, optional
         Data that the set is for; all data by default.
+    closed : Path, optional
+        The table closed with these fits, to be the set's; `table` itself by default.
+    seeds : mapping of str to int, optional
+        Further seeds for the manifest.
+    score : Path, optional
+        The ghost score that was trained with the same set without one.
 
     Raises
     ------
@@ -84,17 +98,19 @@ def assemble(
     constant = np.full(layout.constant_count, np.nan)
     grown = widenings(forms, said)
     for name, result in results.items():
-        _put(layout, constant, name, np.array([s.values for s in result.sets]) * grown[name])
+        _put(layout, constant, name, np.array([s.values for s in result.sets]), grown[name])
     _put(layout, constant, "UTT_META", magnet.header[None].astype(np.float64))
     _put(layout, constant, "TLayer", scifi_layers(detector))
     _put(layout, constant, "UTLayer", detector.planes()[list(UT_PLANES), :1].T)
     errors = {
-        (name, i, j): None if error is None else error * grown[name][j]
+        (name, i, j): None if error is None else error * grown[name][i, j]
         for name, result in results.items()
         for i, one in enumerate(result.sets)
         for j, error in enumerate(one.errors)
     }
     values = constant.astype(np.float32)
+    if closed is not None:
+        magnet = _closed(closed, values, magnet)
     manifest = Manifest(
         format_version=FORMAT_VERSION,
         minimum_reader=MINIMUM_READER,
@@ -117,11 +133,12 @@ def assemble(
             "alignment": sha256(alignment),
             "field": sha256(field),
             "table": sha256(table),
+            **({} if closed is None else {CLOSED_TABLE: sha256(closed)}),
             **{f"dataset {name}": result.dataset for name, result in results.items()},
             **{f"start {name}": result.start for name, result in results.items() if result.start},
             **(inputs or {}),
         },
-        seeds={"run": seed},
+        seeds={"run": seed, **(seeds or {})},
         configuration=said,
         steps=layout.steps,
         fits=[summary for result in results.values() for summary in _summaries(result)],
@@ -130,13 +147,29 @@ def assemble(
         supersedes=None,
         created=None,
     )
-    return with_blobs(manifest, values, magnet.coefficients)
+    return with_blobs(manifest, values, magnet.coefficients, None if score is None else load_score(score))
+
+
+def _closed(path: Path, constant: NDArray[np.float32], table: MagnetTable) -> MagnetTable:
+    magnet = load_table(path)
+    if magnet.closed_with != sha256_of(constant) or not np.array_equal(magnet.header, table.header):
+        raise ParkfError(f"{path}: closed with other fits, noise or table than these; close the table again")
+    return magnet
 
 
 def widenings(forms: Forms, configuration: Mapping[str, str] | None) -> dict[str, F64]:
-    """Give what the parameters (m,) of each step's fit are multiplied with in a set of this configuration."""
+    """Give what the parameters (sets, m) of each step are multiplied with in a set of this configuration.
+
+    The step to the first SciFi layer has no noise in its formulas: the first gap behind it has that, too.
+    """
     scales = noise_scale(configuration)
-    return {name: widening(step, scales.get(name, 1.0)) for name, step in forms.steps.items()}
+    grown = {
+        name: np.tile(widening(step, scales.get(name, 1.0)), (len(step.sets), 1))
+        for name, step in forms.steps.items()
+    }
+    gaps = forms.steps["T"]
+    grown["T"][: len(gaps.sets) // GAPS] *= widening(gaps, scales.get("TFT", 1.0))
+    return grown
 
 
 def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
@@ -182,10 +215,10 @@ def scifi_layers(geometry: Geometry) -> F64:
     return np.stack([planes[:, 0], 1 / planes[:, 2], slopes, errors**2])
 
 
-def _put(layout: Layout, constant: F64, name: str, values: F64) -> None:
+def _put(layout: Layout, constant: F64, name: str, values: F64, factor: F64 | float = 1.0) -> None:
     if values.shape != layout.block(name).shape:
         raise ParkfError(f"block {name}: {values.shape} numbers, expected {layout.block(name).shape}")
-    constant[layout.block_slice(name)] = values.ravel()
+    constant[layout.block_slice(name)] = (values * factor).ravel()
 
 
 def _summaries(result: FitResult) -> list[FitSummary]:

@@ -55,8 +55,8 @@ def _errors(fits: Path, manifest: Manifest) -> dict[tuple[str, str, int], float 
 
     grown = widenings(FORMS[manifest.forms], manifest.configuration)
     return {
-        (name, one.label, index): None if error is None else error * float(grown[name][index])
+        (name, one.label, index): None if error is None else error * float(grown[name][number, index])
         for name, result in load_results(fits).items()
-        for one in result.sets
+        for number, one in enumerate(result.sets)
         for index, error in enumerate(one.errors)
     }

@@ -17,7 +17,8 @@ from parkf.parameters.schema import first_problem, read_document
 # 1: until the registry. No set of it was published; it is not read any more.
 # 2: describes every number; state, validity, gates, detector.
 # 3: says how the training can be repeated, and what exactly each gate looked at; readers of 2 pass over that.
-FORMAT_VERSION = 3
+# 4: may have a ghost score, a third file of numbers; readers of 2 pass over that, too.
+FORMAT_VERSION = 4
 # The oldest format whose readers understand what is written today.
 MINIMUM_READER = 2
 # The oldest format that is read; what it lacks is None.
@@ -50,6 +51,29 @@ class Blobs(_Strict):
     def fingerprints(self) -> dict[str, str]:
         """SHA-256 of both."""
         return {"constant": self.constant.sha256, "table": self.table.sha256}
+
+
+class ScoreNetwork(_Strict):
+    """A network of the ghost score."""
+
+    name: str = Field(description="Column of the fit's output that it makes.")
+    first: int = Field(
+        ge=0,
+        description="Where its numbers begin: for each hidden unit a weight of every input and an "
+        "offset, then a weight of each hidden unit and an offset.",
+    )
+    inputs: list[str] = Field(description="What it sees of a track.")
+
+
+class GhostScore(_Strict):
+    """How genuine a track looks: log odds by networks with one layer of hidden units, max(0, w·f + b)."""
+
+    version: int = Field(ge=1, description="Of the inputs and of the file's layout.")
+    blob: Blob = Field(description="ghosts.f32: the networks.")
+    hidden: int = Field(ge=1, description="Hidden units of each network.")
+    networks: list[ScoreNetwork]
+    genuine: int = Field(description="Genuine candidates that it was trained on.")
+    ghosts: int = Field(description="Ghosts that it was trained on.")
 
 
 class Constants(_Strict):
@@ -160,6 +184,9 @@ class Manifest(_Strict):
     )
     supersedes: Version | None = Field(description="Version of the published set that this one replaces.")
     created: Time | None = Field(description="When it was published, UTC; null before.")
+    ghost_score: GhostScore | None = Field(
+        default=None, description="Null where a set has none; those of formats before 4 do not."
+    )
 
 
 def read_manifest(path: Path) -> Manifest:

@@ -11,6 +11,7 @@ from parkf.errors import ParkfError
 from parkf.files import existing, replacing
 from parkf.layout import TABLE_SHAPE, Layout, layout_of
 from parkf.parameters.description import describe, errors_of
+from parkf.parameters.ghost_score import Score, read_blob, write_blob
 from parkf.parameters.manifest import (
     Blob,
     Blobs,
@@ -36,11 +37,14 @@ class ParameterSet:
         Coefficients of the magnet table by bin in x, bin in y.
     manifest : Manifest
         What the set is made of.
+    score : Score or None
+        The ghost score, if the set has one that this kernel evaluates.
     """
 
     constant: NDArray[np.float32]
     table: NDArray[np.float32]
     manifest: Manifest
+    score: Score | None = None
 
     def __post_init__(self) -> None:
         """Move the table to where each bin starts a cache line: the fit reads it a twentieth faster."""
@@ -56,15 +60,21 @@ class ParameterSet:
         return self.constant[self.layout.block_slice(name)].reshape(self.layout.block(name).shape)
 
     def save(self, folder: Path) -> None:
-        """Write the two blobs and the manifest, which comes last: a folder with a manifest is whole."""
+        """Write the blobs and the manifest, which comes last: a folder with a manifest is whole."""
         (folder / MANIFEST_FILE).unlink(missing_ok=True)
         for name, numbers in ((CONSTANT_FILE, self.constant), (TABLE_FILE, self.table)):
             with replacing(folder / name) as temporary:
                 temporary.write_bytes(_bytes(numbers))
+        write_blob(folder, self.score)
         write_manifest(folder / MANIFEST_FILE, self.manifest)
 
 
-def with_blobs(manifest: Manifest, constant: NDArray[np.float32], table: NDArray[np.float32]) -> ParameterSet:
+def with_blobs(
+    manifest: Manifest,
+    constant: NDArray[np.float32],
+    table: NDArray[np.float32],
+    score: Score | None = None,
+) -> ParameterSet:
     """Make a set whose manifest carries the checksums of these numbers.
 
     Raises
@@ -81,7 +91,8 @@ def with_blobs(manifest: Manifest, constant: NDArray[np.float32], table: NDArray
     _refuse_non_finite("parameter set", known, constant, table)
     blobs = Blobs(constant=_blob(constant), table=_blob(table))
     layout = describe(known, constant, errors_of(manifest.layout))
-    return ParameterSet(constant, table, manifest.model_copy(update={"blobs": blobs, "layout": layout}))
+    more = {"blobs": blobs, "layout": layout, "ghost_score": score and score.description()}
+    return ParameterSet(constant, table, manifest.model_copy(update=more), score)
 
 
 def load(folder: Path) -> ParameterSet:
@@ -105,7 +116,7 @@ def load(folder: Path) -> ParameterSet:
     table = _read(folder / TABLE_FILE, manifest.blobs.table, int(np.prod(TABLE_SHAPE))).reshape(TABLE_SHAPE)
     _refuse_non_finite(str(folder), known, constant, table)
     _compare(path, known, manifest.layout, constant)
-    return ParameterSet(constant, table, manifest)
+    return ParameterSet(constant, table, manifest, read_blob(folder, manifest.ghost_score))
 
 
 def _read(path: Path, blob: Blob, expected: int) -> NDArray[np.float32]:
@@ -167,6 +178,11 @@ def _bytes(numbers: NDArray[np.float32]) -> bytes:
     return numbers.astype("<f4").tobytes()
 
 
+def sha256_of(numbers: NDArray[np.float32]) -> str:
+    """Fingerprint of a blob with these numbers."""
+    return hashlib.sha256(_bytes(numbers)).hexdigest()
+
+
 def aligned(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the same numbers from the start of a cache line on; copied if they do not lie there."""
     if numbers.ctypes.data % CACHE_LINE == 0 or not numbers.size:
@@ -179,4 +195,4 @@ def aligned(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _blob(numbers: NDArray[np.float32]) -> Blob:
-    return Blob(numbers=numbers.size, sha256=hashlib.sha256(_bytes(numbers)).hexdigest())
+    return Blob(numbers=numbers.size, sha256=sha256_of(numbers))

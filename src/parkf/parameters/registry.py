@@ -27,7 +27,7 @@ from parkf.arithmetic import linear_algebra
 from parkf.errors import ParkfError
 from parkf.files import existing, write_json
 from parkf.parameters.manifest import Gate, Manifest, Validity, read_manifest
-from parkf.parameters.parameter_set import CONSTANT_FILE, MANIFEST_FILE, TABLE_FILE, ParameterSet, load
+from parkf.parameters.parameter_set import MANIFEST_FILE, ParameterSet, load
 from parkf.parameters.schema import first_problem, read_document
 from parkf.parameters.validity import Interval, Series
 
@@ -241,9 +241,9 @@ class Registry:
         staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=self.folder))
         try:
             parameters.save(staging)
-            for name in (CONSTANT_FILE, TABLE_FILE, MANIFEST_FILE):
-                (staging / name).chmod(0o444)
-                _sync(staging / name)
+            for path in sorted(staging.iterdir()):
+                path.chmod(0o444)
+                _sync(path)
             staging.chmod(0o755)
             _sync(staging)
             load(staging)

@@ -126,8 +126,9 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
             f"the set is '{manifest.source}': its manifest has no configuration to repeat a training with"
         )
     said: dict[str, Any] = yaml.safe_load(rest.read_text())
-    # What a set does not say of this one, it was made without.
+    # What a set does not say of these, it was made without.
     said["training"]["noise_scale"] = dict.fromkeys(said["training"]["noise_scale"], 1.0)
+    said["training"]["closure"] = None
     return _merged(said, nested(manifest.configuration)) | {"run": RUN}
 
 

@@ -19,6 +19,7 @@ from parkf.training.result import Profile
 
 FIT_NAMES = {
     "parkf": "ParKF (smoother)",
+    "parkf_robust": "ParKF, robust",
     "paper_scheme": "paper's scheme",
     "velo_only": "VELO only",
     "full": "full fit",
@@ -226,7 +227,7 @@ def masses(fits: Mapping[str, Any]) -> str:
 
 
 def table_accuracy(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Draw 68% and 99% of |table − Runge–Kutta| against momentum for the four components."""
+    """Draw 68% and 99% of |table − target| against momentum for the four components."""
     units = {"x": ("mm", 1.0), "y": ("mm", 1.0), "tx": ("mrad", 1e3), "ty": ("mrad", 1e3)}
     with figure(4, width=3.0, height=2.8) as drawn:
         for (component, (unit, scale)), axes in zip(units.items(), drawn.axes, strict=True):

@@ -12,9 +12,11 @@ from markupsafe import Markup
 from parkf.files import read_json, replacing
 from parkf.gates import Thresholds, hold
 from parkf.parameters import Manifest, load
+from parkf.parameters.assembly import CLOSED_TABLE
 from parkf.parameters.manifest import Gate
 from parkf.parameters.registry import readable_registry
 from parkf.report import directions, figures, slices, tables
+from parkf.report.closure_page import closure_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.lights import light
 from parkf.report.step_page import moves, newest_alike, step_page
@@ -73,6 +75,10 @@ def write_report(results: Path, index: Path, thresholds: Thresholds, *, threads:
         content = {"fits": _directions(validation["fits"]), "errors": directions.ERRORS}
         write_page(index.with_name("directions.html"), "directions.html", **content)
 
+    def closed() -> None:
+        content = closure_page(read_json(results / "closure" / "closure.json"))
+        write_page(index.with_name("closure.html"), "closure.html", **content)
+
     # The longest first, so that all end together.
     longest = sorted(fits, key=lambda name: len(fits[name].sets), reverse=True)
     pages: list[Callable[[], None]] = [
@@ -80,6 +86,7 @@ def write_report(results: Path, index: Path, thresholds: Thresholds, *, threads:
         sliced,
         directed,
         constants,
+        *([closed] if CLOSED_TABLE in manifest.inputs else []),
     ]
     for _ in parallel_map(lambda page: page(), pages, threads):
         pass
@@ -110,6 +117,7 @@ def _overview(
     return {
         "run": run,
         "counts": validation["counts"],
+        "closed": CLOSED_TABLE in manifest.inputs,
         "throughput": machine["throughput"],
         "fits": measured,
         "gates": gates,

@@ -98,7 +98,7 @@ def precision(content: Mapping[str, Any]) -> Cells:
 
 
 def magnet(rows: Sequence[Mapping[str, Any]]) -> Cells:
-    """68% and 99% of |table − Runge–Kutta| in mm and 1e-4 rad."""
+    """68% and 99% of |table − target| in mm and 1e-4 rad."""
     bins: dict[str, list[str]] = {}
     for row in rows:
         scale = 1.0 if row["component"] in ("x", "y") else 1e4

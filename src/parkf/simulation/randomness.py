@@ -14,8 +14,9 @@ class Stream(IntEnum):
     RESPONSE = 4
     GUN = 5
     MISALIGNMENT = 6
-    SECONDARIES = 7
-    CROWD = 8
+    CLOSURE = 7
+    SECONDARIES = 8
+    CROWD = 9
 
 
 def keyed_generator(seed: int, event: int, stream: Stream) -> np.random.Generator:

@@ -42,9 +42,10 @@ def measure_accuracy(
     datasets : Path
         Folder with the ``<step>.parquet`` that they were fitted to.
     table : Path
-        The magnet table.
+        The magnet table that the steps were fitted with. Closed on the fit, it would give what the forms
+        behind it make the right q/p of, and not the state at z_out.
     table_accuracy : Path
-        JSON of :func:`parkf.training.magnet_table.train.train_table`.
+        JSON of :func:`parkf.training.magnet_table.train.train_table`, or of the closure.
     field : FieldMap
         The field that all was made with.
 
@@ -58,7 +59,9 @@ def measure_accuracy(
         in units of the covariance predicted over all steps between;
         ``sums.<step>.<component>``: list of {steps, width}, of :func:`parkf.training.sums.measure_sums`;
         ``stiff.<step>.<component>``: |δ_par| at 1 TeV, in float64 and float32, of :func:`measure_stiff`;
-        ``table.<region>``: list of {p_min, p_max, component, q68, q99, n}.
+        ``table.<region>``: list of {p_min, p_max, component, q68, q99, n}, against the table's targets; where
+        it is closed on the fit, ``table.targets`` says in words what they are, and ``table.before`` has the
+        same of the table that the steps were fitted with, against Runge–Kutta.
 
     Raises
     ------

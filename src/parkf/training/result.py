@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from parkf.choices import FormsName
 from parkf.errors import ParkfError
-from parkf.files import read_json, write_json
+from parkf.files import read_json, write_sealed
 from parkf.steps import FORMS, STEP_NAMES
 
 RESULT_VERSION = 3
@@ -134,7 +134,7 @@ class StoredModel(_Strict):
 
     def save(self, path: Path) -> None:
         """Write as JSON; equal results give equal bytes."""
-        write_json(path, self.model_dump(mode="json"))
+        write_sealed(path, self.model_dump(mode="json"))
 
     @classmethod
     def load(cls, path: Path) -> Self:

@@ -93,13 +93,13 @@ def load_sample(files: Sequence[Files]) -> Sample:
     writer = TracksWriter()
     for number, one in enumerate(files):
         for rows in joined(one):
-            kept = _drawn(rows["event"]) < MOST / count
+            kept = drawn(rows["event"]) < MOST / count
             rows["file"] = np.full(len(kept), number, np.int16)
             writer.append(rows if kept.all() else {name: values[kept] for name, values in rows.items()})
     return Sample(writer.tracks())
 
 
-def _drawn(event: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+def drawn(event: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
     """Draw a number below one for each event, from the event's number alone (SplitMix64), (n,)."""
     number = (event.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

@@ -14,6 +14,8 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
+    def __contains__(self, name: object) -> bool: ...
+
     def __getitem__(self, key: Any) -> Any:
         """Give a column (n,) by its name, or the rows for which a mask (n,) holds."""
 
@@ -47,6 +49,10 @@ class Tracks:
 
     def __len__(self) -> int:
         return self._count if self._chosen is None else len(self._chosen)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a column of that name."""
+        return name in self._kinds
 
     def __getitem__(self, key: Any) -> Any:
         """Read a column (n,) by its name, or choose rows by a mask (n,)."""

@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.simulation.events import particle_key, tables_by_event
-from parkf.tables import CANDIDATES, FATES, FITTED, PARTICLES, Table
+from parkf.tables import CANDIDATES, FATES, FITTED, PARTICLES, ROBUST, SCORES, Table
 
 EVENTS_AT_ONCE = 100
 _FITTED = tuple(name for name, _ in FITTED.columns)
+# Of a robust fit: χ² of the plain one, by the name that it has there.
+_BEFORE = {name: name.removesuffix("_before") for name, _ in ROBUST if name.endswith("_before")}
 _FOUND = ("event", "candidate", "particle", "purity", "qop", "polarity", "velo_n")
 _LISTS = ("ut_x", "scifi_x")
 _TRUTH = ("event", "particle", "pdg_id", "charge", "x", "y", "z", "px", "py", "pz", "z_end")
+_SCORES = tuple(name for name, _ in SCORES)
 
 Columns = dict[str, NDArray]
 
@@ -39,6 +42,8 @@ class Files:
 def joined(files: Files) -> Iterator[Columns]:
     """Yield fits and truth of some events after others; the columns are those of :class:`Sample`'s rows.
 
+    Of a robust fit, χ² and ndof are those before anything was done: what is done makes a ghost look well.
+
     Raises
     ------
     ParkfError
@@ -47,7 +52,8 @@ def joined(files: Files) -> Iterator[Columns]:
     particles = _Pieces(PARTICLES, files.particles, _TRUTH)
     fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"))
     pairs = zip_longest(
-        _pieces(FITTED, files.fitted, _FITTED), _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS))
+        _pieces(FITTED, files.fitted, (*_FITTED, *_BEFORE, *_SCORES)),
+        _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS)),
     )
     for fitted, found in pairs:
         if not fitted or not found or not _same_rows(fitted, found):
@@ -57,6 +63,7 @@ def joined(files: Files) -> Iterator[Columns]:
                 "fit this file of candidates again"
             )
         rows = _columns(fitted.drop_columns(["candidate"]))
+        rows |= {name: rows.pop(before) for before, name in _BEFORE.items() if before in rows}
         rows |= {name: _columns(found)[name] for name in ("purity", "polarity", "velo_n")}
         rows |= {"seed_qop": found["qop"].to_numpy()}
         rows |= {f"{name}_n": _hits(found[f"{name}_x"]) for name in ("ut", "scifi")}

@@ -17,6 +17,7 @@ from parkf.validation.losses import losses
 from parkf.validation.masses import measure_peak
 from parkf.validation.precision import compare_precision
 from parkf.validation.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+from parkf.validation.scores import measure_scores
 from parkf.validation.separation import discriminant
 from parkf.validation.spread import spread
 from parkf.validation.tracks import Rows
@@ -43,7 +44,8 @@ def validate(
     Parameters
     ----------
     fits : mapping of str to Sample
-        Name of the fit (``parkf``, ``paper_scheme``, ``velo_only``, ``full``) and its candidates.
+        Name of the fit (``parkf``, ``parkf_robust``, ``paper_scheme``, ``velo_only``, ``full``) and its
+        candidates.
     float64 : Sample
         Those of ``parkf`` again, fitted in float64.
     misaligned : mapping of str to Sample, optional
@@ -62,7 +64,8 @@ def validate(
         ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``,
         ``failed`` (the number of candidates without a good fit) and ``histograms`` of pulls and of
         χ²/ndof, normalised to one including what lies outside. A fit of all detectors has ``separation.{roc,
-        working_point}`` of :func:`parkf.validation.separation.discriminant`, too. With `misaligned`,
+        working_point}`` of :func:`parkf.validation.separation.discriminant`, and ``scores`` of
+        :func:`parkf.validation.scores.measure_scores`, too. With `misaligned`,
         ``misaligned.{counts, fits.<name>}`` holds the same of that. The aligned fits have ``impact`` (of
         :func:`parkf.validation.impact.impact_parameters`), ``breakdown``, ``fates``, ``cells`` and
         ``directions`` (of :mod:`parkf.validation.cells`); with `signals`
@@ -82,6 +85,8 @@ def validate(
         fit |= {"cells": cells(good), "directions": directions(good)}
         fit["breakdown"] = breakdown(sample, fit["working_point"]["cut"])
         fit["fates"] = fates(sample, fit["working_point"]["cut"])
+        if "separation" in fit:
+            fit["scores"] = measure_scores(sample)
     for signal, samples in (signals or {}).items():
         for name, sample in samples.items():
             peak = measure_peak(sample, DECAYS[signal])

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
+from parkf.arrays import load_arrays
 from parkf.errors import ParkfError
-from parkf.files import existing, replacing
+from parkf.files import replacing
 from parkf.layout import HEADER, TABLE_SHAPE
 from parkf.steps.magnet import TableForm
 from parkf.training.magnet_table.form import F64, Header
@@ -24,10 +25,14 @@ class MagnetTable:
         Block UTT_META of the constant blob.
     coefficients : (60, 50, 80) float32
         The global blob.
+    closed_with : str
+        SHA-256 of the constant blob that it was closed with (:mod:`parkf.closure`); empty where rays alone
+        made it.
     """
 
     header: NDArray[np.float32]
     coefficients: NDArray[np.float32]
+    closed_with: str = ""
 
     @property
     def form(self) -> TableForm:
@@ -65,7 +70,10 @@ class MagnetTable:
     def save(self, path: Path) -> None:
         """Write as .npy arrays in one .npz; equal tables give equal bytes."""
         with replacing(path) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, header=self.header, coefficients=self.coefficients)
+            arrays: dict[str, NDArray] = {"header": self.header, "coefficients": self.coefficients}
+            if self.closed_with:
+                arrays["closed_with"] = np.array(self.closed_with)
+            np.savez(stream, allow_pickle=False, **arrays)
 
 
 def load_table(path: Path) -> MagnetTable:
@@ -77,11 +85,8 @@ def load_table(path: Path) -> MagnetTable:
         When the file is missing, no .npz, an array is missing, misshapen or not finite, or the header is of
         no known forms.
     """
-    try:
-        with np.load(existing(path), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in ("header", "coefficients")}
-    except (ValueError, KeyError, OSError, EOFError) as error:
-        raise ParkfError(f"{path}: not a magnet table: {error}; train it again") from error
+    arrays = load_arrays(path, ("header", "coefficients"), ("closed_with",))
+    closed_with = str(arrays.pop("closed_with", ""))
     for name, shape in (("header", (len(HEADER),)), ("coefficients", TABLE_SHAPE)):
         array = arrays[name]
         if array.shape != shape or array.dtype != np.float32 or not np.isfinite(array).all():
@@ -89,4 +94,4 @@ def load_table(path: Path) -> MagnetTable:
                 f"{path}: {name} has shape {array.shape} of {array.dtype}, expected {shape} of finite float32"
             )
     Header.of(arrays["header"])
-    return MagnetTable(**arrays)
+    return MagnetTable(**arrays, closed_with=closed_with)

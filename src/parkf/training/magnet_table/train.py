@@ -17,6 +17,7 @@ from parkf.training.magnet_table.form import (
     BINS_X,
     BINS_Y,
     F64,
+    I64,
     Header,
     deviations,
     inside_grid,
@@ -91,7 +92,7 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
     """Solve for the coefficients; see :func:`train_table`."""
     near = (np.abs(rays.end[:, 0]) < FARTHEST[0]) & (np.abs(rays.end[:, 1]) < FARTHEST[1])
     rays = rays[near & inside_grid(header.numbers, rays.start)]
-    rays, rows, weights = _by_cell(header, rays)
+    rays, rows, _, weights = _by_cell(header, rays)
     coefficients = np.zeros((BINS_X * BINS_Y, TABLE_SHAPE[2]))
     # Both cores at two halves of the problem, rather than at each product: the same sums in the same order.
     with threadpool_limits(1):
@@ -104,14 +105,36 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
     return _table(header, coefficients)
 
 
+def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64, threads: int) -> MagnetTable:
+    """Return a table whose tx at z_out is larger by `wanted` (n,) rad, at `rays`, by least squares.
+
+    Weights and beliefs are those of the training; where no ray is, the change goes on smoothly.
+    """
+    header = Header.of(table.header)
+    inside = inside_grid(header.numbers, rays.start)
+    rays, wanted = rays[inside], wanted[inside]
+    moved = rays.end.copy()
+    moved[:, 2] += wanted
+    gained = (summed_slopes(header.form, moved) - summed_slopes(header.form, rays.end))[:, 0]
+    _, rows, order = _by_cell(header, rays)[:3]
+    pieces = polynomials(header.form, "tx")
+    degrees = [place.stop - place.start for _, place in pieces]
+    with threadpool_limits(1):
+        solution = solve_grid(rows, (gained[order] / rows.f)[:, None], degrees, threads, np.float32)
+    coefficients = table.coefficients.astype(np.float64).reshape(BINS_X * BINS_Y, -1)
+    for (_, place), end, degree in zip(pieces, np.cumsum(degrees), degrees, strict=True):
+        coefficients[:, place] += monomials(solution[:, end - degree : end, 0])
+    return _table(header, coefficients)
+
+
 def _table(header: Header, coefficients: F64) -> MagnetTable:
     return MagnetTable(
         header.numbers.astype(np.float32), coefficients.reshape(TABLE_SHAPE).astype(np.float32)
     )
 
 
-def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, Weights]:
-    """Sort rays by their cells, and give them as rows of the linear problem."""
+def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, I64, Weights]:
+    """Sort rays by their cells, and give them as rows of the linear problem; the order (n,) comes along."""
     cell, bins, offsets = stencil(header, rays.start)
     order = np.argsort(cell, kind="stable")
     rays, offsets = rays[order], offsets[order]
@@ -126,7 +149,7 @@ def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, Weights]:
         f=f,
         weight=weights.values,
     )
-    return rays, rows, weights
+    return rays, rows, order, weights
 
 
 def _fit_plane(

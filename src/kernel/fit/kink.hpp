@@ -1,0 +1,94 @@
+#pragma once
+// The step behind the VELO at which a track scattered hardest. Kicks in the VELO change q/p by nothing.
+//
+// A kick at a step, from all of its noise, displaces the state behind it along v = (Q_xt/Q_tt, 1) in x, tx, and
+// likewise in y, ty. By ρ and N of all later hits and, through the covariance, all earlier ones, k = v·ρ/√I is a
+// standard normal number where nothing but the noise as assumed was at work; I = vᵀNv − (v·∂ρ)²σ²(q/p), as q/p is
+// free. The χ² of a fit with a free kick there is k² smaller.
+
+#include "fit/later.hpp"
+#include "fit/treatment.hpp"
+
+namespace parkf::kalman::PARKF_FORMS {
+
+/// The hardest kick found so far.
+template <class T>
+struct Kink {
+  T k2;             // k_x² + k_y²
+  Integer<T> slot;  // where its step ends
+  T x, y;           // 1 + k²/(I·Q_tt): by how much the noise of x and of y must be larger for it to be usual
+
+  KERNEL_FUNCTION Kink() : k2(T(0)), slot(-1), x(T(1)), y(T(1)) {}
+
+  KERNEL_FUNCTION void consider(int step, const Kicks<T>& q, const Later<T>& later) {
+    T larger_x, larger_y;
+    const T both = seen<0>(q.xtx, q.txtx, later, larger_x) + seen<1>(q.yty, q.tyty, later, larger_y);
+    const Mask<T> harder = k2 < both;
+    k2 = select(harder, both, k2);
+    slot = select(harder, Integer<T>(step), slot);
+    x = select(harder, larger_x, x);
+    y = select(harder, larger_y, y);
+  }
+
+ private:
+  /// k² of component A and its slope.
+  template <int A>
+  KERNEL_FUNCTION static T seen(const T& shared, const T& variance, const Later<T>& later, T& enlarge) {
+    const T zero(0), one(1);
+    const Mask<T> scatters = variance > zero;
+    const T lever = shared / select(scatters, variance, one);
+    const T score = lever * later.rho[A] + later.rho[2 + A];
+    const T by_k = lever * later.by_k[A] + later.by_k[2 + A];
+    const Covariance<T>& n = later.n;
+    const T information = lever * (lever * n(A, A) + n(2 + A, A) + n(2 + A, A)) + n(2 + A, 2 + A) -
+                          by_k * by_k * later.qop_variance;
+    const Mask<T> told = scatters & (information > zero);
+    const T amplitude = score / select(told, information, one);
+    enlarge = select(told, one + amplitude * amplitude / select(told, variance, one), one);
+    return select(told, score * amplitude, zero);
+  }
+};
+
+/// Backward over `record`, whose q/p is the fit's, known to `qop_variance`.
+template <class T>
+KERNEL_FUNCTION Kink<T> hardest_kink(const StripsRecord<T>& record, const T& qop_variance) {
+  Kink<T> kink;
+  Later<T> later(qop_variance);
+  int step = record.steps;
+  for (int strip = record.strips - 1; strip >= 0; --strip) {
+    const StripRecord<T>& r = record.hits[strip];
+    later.template hit<0, 1>(velo_slots + strip, r, r.slope);
+    if (strip != ut_layers) {
+      kink.consider(velo_slots + strip, record.kicks[strip], later);
+      later.step(record.levers[--step]);
+    } else {
+      later.step(record.levers[--step]);  // back to where the magnet ends
+      kink.consider(scifi_slots, record.kicks[strip], later);
+      later.step(record.levers[--step]);
+      later.step(record.levers[--step]);
+    }
+  }
+  return kink;
+}
+
+/// Writes down a fit of a treated track.
+template <class T>
+struct TreatedRecord : StripsRecord<T> {
+  const Mask<T>& without_ut;
+
+  KERNEL_FUNCTION explicit TreatedRecord(const Mask<T>& without_ut) : without_ut(without_ut) {}
+  KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured & !without_ut; }
+};
+
+/// Of the tracks from number `i` on that run together.
+template <class T>
+KERNEL_FUNCTION Kink<T> find_kink(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
+                                  const Mask<T>& without_ut) {
+  const T pol = load<T>(tracks.polarity + i);
+  Filter<T> fit;
+  TreatedRecord<T> record(without_ut);
+  const T qop_variance = fit_recorded(tracks, i, detector, pol, fit, record);
+  return hardest_kink(record, qop_variance);
+}
+
+}  // namespace parkf::kalman::PARKF_FORMS

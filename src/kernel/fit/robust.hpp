@@ -1,0 +1,43 @@
+#pragma once
+// Which tracks a robust fit treats, and when it keeps what came of it.
+//
+// Half of the tail of q/p is of UT hits that are wrong and agree with each other, so that no hit alone looks bad; the
+// fit without any UT hit tells. A third is of single hard scatters between the planes behind the VELO.
+
+#include "fit/track.hpp"
+
+namespace parkf::kalman::robust {
+
+// Of embedded tracks the limits may be off by a factor of two: the tail changes by hundredths of a width.
+constexpr double doubted_ut = 2;   // χ²/ndof of the UT hits above which a track is fitted without them
+constexpr double ut_fall = 12;     // χ² must fall by so much and one for each UT hit for that fit to be kept
+constexpr double hard_kick = 14;   // k_x² + k_y² above which the noise of a step is enlarged
+// A good fit's χ² per ndof behind the VELO is hardly ever below: what χ² can fall by is what is beyond it.
+constexpr double rest_share = 0.6;
+
+/// Numbers of a track by which it is chosen.
+template <class S>
+struct Fit {
+  S chi2_velo, chi2_ut, chi2_scifi;
+  int ndof_velo, ndof_ut, ndof_scifi, status;
+
+  /// By how much χ² behind the VELO is beyond that of the luckiest fits of so many degrees of freedom.
+  KERNEL_FUNCTION S excess(int ndof) const { return chi2_ut + chi2_scifi - S(rest_share) * static_cast<S>(ndof); }
+  KERNEL_FUNCTION S chi2() const { return chi2_velo + chi2_ut + chi2_scifi; }
+  KERNEL_FUNCTION bool known() const {
+    return (status & (status::non_finite | status::few_velo_hits | status::no_scifi_hit)) == 0;
+  }
+  /// Whether to try without UT hits.
+  KERNEL_FUNCTION bool doubts_ut() const {
+    return known() && ndof_ut > 0 && chi2_ut > S(doubted_ut) * static_cast<S>(ndof_ut) &&
+           excess(ndof_scifi) > S(ut_fall) + static_cast<S>(ndof_ut);
+  }
+  /// Whether `other`, without UT hits, is better.
+  KERNEL_FUNCTION bool gives_way_to(const Fit& other) const {
+    return other.known() && chi2() - other.chi2() > S(ut_fall) + static_cast<S>(ndof_ut);
+  }
+  /// Whether to look for a hard kick.
+  KERNEL_FUNCTION bool may_be_kicked() const { return known() && excess(ndof_ut + ndof_scifi) > S(hard_kick); }
+};
+
+}  // namespace parkf::kalman::robust

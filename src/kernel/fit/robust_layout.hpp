@@ -1,0 +1,17 @@
+#pragma once
+// What a robust fit writes besides a Fitted.
+
+#include "fit/track.hpp"
+
+namespace parkf::kalman {
+
+constexpr int robust_numbers = 3;   // χ² of VELO, UT and SciFi before anything was done
+constexpr int robust_integers = 3;  // ndof of the UT before, what was done (`treated`), slot whose step scattered or -1
+
+/// What was done to a track; a sum of these.
+namespace treated {
+constexpr int ut_taken_out = 1;    // the UT hits, which agree with each other better than with the rest
+constexpr int noise_enlarged = 2;  // that of the step that scattered hardest
+}  // namespace treated
+
+}  // namespace parkf::kalman

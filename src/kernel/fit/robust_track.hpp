@@ -1,0 +1,45 @@
+#pragma once
+// What the robust fit does after the plain one, for one track by itself. On processors robust_lanes.cpp does the same
+// for as many as there are lanes.
+
+#include "fit/kink.hpp"
+#include "fit/robust.hpp"
+#include "fit/robust_layout.hpp"
+
+namespace parkf::kalman::PARKF_FORMS {
+
+template <class S>
+KERNEL_FUNCTION robust::Fit<S> robust_view(const Fitted<S>& track) {
+  return {track.chi2_velo, track.chi2_ut,     track.chi2_scifi, track.ndof_velo,
+          track.ndof_ut,   track.ndof_scifi, track.status};
+}
+
+/// Replaces `track`, the plain fit, where another is better; `done` and `slot` as robust_layout.hpp says.
+template <class S>
+KERNEL_FUNCTION void fit_robust(const Candidates<S>& tracks, long i, const Detector<S>& detector, Fitted<S>& track,
+                                int& done, int& slot) {
+  Treatment<S> treatment{false, -1, S(1), S(1)};
+  done = 0;
+  slot = -1;
+  if (robust_view(track).doubts_ut()) {
+    const Fitted<S> other = fit_treated<S>(tracks, i, detector, {true, -1, S(1), S(1)});
+    if (robust_view(track).gives_way_to(robust_view(other))) {
+      track = other;
+      done = treated::ut_taken_out;
+      treatment.without_ut = true;
+    }
+  }
+  if (!robust_view(track).may_be_kicked()) return;
+  const Kink<S> kink = find_kink<S>(tracks, i, detector, treatment.without_ut);
+  if (!(kink.k2 > S(robust::hard_kick))) return;
+  treatment.slot = kink.slot;
+  treatment.x = kink.x;
+  treatment.y = kink.y;
+  const Fitted<S> other = fit_treated<S>(tracks, i, detector, treatment);
+  if (!robust_view(other).known()) return;
+  track = other;
+  done |= treated::noise_enlarged;
+  slot = kink.slot;
+}
+
+}  // namespace parkf::kalman::PARKF_FORMS

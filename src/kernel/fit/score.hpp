@@ -1,0 +1,109 @@
+#pragma once
+// How genuine a track looks, by what its fit knows: pieces of χ², where along the track they come from, how many hits
+// there are; and, apart, with momentum and direction, which says what kind of ghosts there are rather than how well this
+// one fits.
+
+#include "fit/score_layout.hpp"
+#include "fit/smoother.hpp"
+
+namespace parkf::kalman::PARKF_FORMS {
+
+/// The smoother's memory that keeps what hits said of χ² on the way.
+template <class T>
+struct ScoredMemory : FirstStateMemory<T> {
+  const Filter<T>& fit;
+  // χ² up to the first and the second UT layer, and up to the first and the second SciFi station.
+  Parabola<T> first_ut, second_ut, first_station, second_station;
+  int strip = 0;
+
+  KERNEL_FUNCTION explicit ScoredMemory(const Filter<T>& fit) : fit(fit) {
+    first_ut = second_ut = first_station = second_station = Parabola<T>::nothing();
+  }
+  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p) {
+    constexpr int station = scifi_layers / 3;
+    FirstStateMemory<T>::hit(u, slope, p);
+    if (strip == 0) first_ut = fit.ut;
+    if (strip == 1) second_ut = fit.ut;
+    if (strip == ut_layers + station - 1) first_station = fit.scifi;
+    if (strip == ut_layers + 2 * station - 1) second_station = fit.scifi;
+    ++strip;
+  }
+  KERNEL_FUNCTION void move(const T& change) {
+    FirstStateMemory<T>::move(change);
+    first_ut.move(change);
+    second_ut.move(change);
+    first_station.move(change);
+    second_station.move(change);
+  }
+};
+
+/// What the networks see of a track. Logarithms are to base two, by straight lines between its powers.
+template <class T>
+KERNEL_FUNCTION void score_features(const ScoredMemory<T>& memory, const Fitted<T>& track, T* f) {
+  using S = Scalar<T>;
+  const Filter<T>& fit = memory.fit;
+  const auto piece = [](const T& chi2, const Integer<T>& ndof) {
+    return rough_log2(T(S(0.05)) + chi2 / larger(to_number<T>(ndof), T(1)));
+  };
+  // By how much the χ² of some hits would fall if they could choose q/p.
+  const auto pulled = [](const Parabola<T>& hits) {
+    const Mask<T> told = hits.weight > T(0);
+    return rough_log2(T(1) + select(told, hits.pull * hits.pull / select(told, hits.weight, T(1)), T(0)));
+  };
+  const T zero(0), tenth(S(0.1)), ndof_ut = to_number<T>(fit.ndof_ut);
+  const auto station = [&](const T& chi2) { return rough_log2(tenth + larger(chi2, zero)); };
+  f[0] = piece(track.chi2_velo, fit.ndof_velo);
+  f[1] = piece(track.chi2_ut, fit.ndof_ut);
+  f[2] = piece(track.chi2_scifi, fit.ndof_scifi);
+  f[3] = select(ndof_ut > zero, T(1), zero);
+  f[4] = ndof_ut;
+  f[5] = to_number<T>(fit.ndof_scifi);
+  f[6] = rough_log2(T(1) + larger(memory.first_ut.chi2, zero));
+  f[7] = rough_log2(T(1) + larger(memory.second_ut.chi2, zero));
+  f[8] = station(memory.first_station.chi2);
+  f[9] = station(memory.second_station.chi2 - memory.first_station.chi2);
+  f[10] = station(track.chi2_scifi - memory.second_station.chi2);
+  f[11] = pulled(fit.ut);
+  f[12] = pulled(fit.velo);
+  f[13] = rough_log2(magnitude(track.qop) * T(S(5000)));
+  f[14] = rough_log2(track.tx * track.tx + track.ty * track.ty);
+  f[15] = magnitude(track.tx);
+  f[16] = magnitude(track.ty);
+  static_assert(score::features == 17 && score::own == 13, "features and layout differ");
+}
+
+/// The network of `inputs` inputs at `w`: log odds, which grow the more genuine a track looks.
+template <int inputs, class T>
+KERNEL_FUNCTION T log_odds(const float* w, const T* f) {
+  using S = Scalar<T>;
+  const float* const last = w + score::hidden * (inputs + 1);
+  T sum(static_cast<S>(last[score::hidden]));
+  KERNEL_UNROLLED for (int h = 0; h < score::hidden; ++h) {
+    const float* row = w + h * (inputs + 1);
+    T unit(static_cast<S>(row[inputs]));
+    KERNEL_UNROLLED for (int i = 0; i < inputs; ++i) unit += T(static_cast<S>(row[i])) * f[i];
+    sum += T(static_cast<S>(last[h])) * larger(unit, T(0));
+  }
+  return sum;
+}
+
+/// Both scores, without momentum and direction and with them.
+template <class T>
+KERNEL_FUNCTION void scores(const float* weights, const T* f, T* result) {
+  result[0] = log_odds<score::own>(weights, f);
+  result[1] = log_odds<score::features>(weights + score::count(score::own), f);
+}
+
+/// Fit as fit_smoother does, and give what the networks see, (features).
+template <class T, class Kept>
+KERNEL_FUNCTION Fitted<T> fit_with_features(const Candidates<Scalar<T>>& tracks, long i,
+                                            const Detector<Scalar<T>>& detector, MagnetCoefficients<T, Kept>& m,
+                                            T* features) {
+  Filter<T> fit;
+  ScoredMemory<T> memory(fit);
+  const Fitted<T> track = fit_smoother<T>(tracks, i, detector, fit, memory, m);
+  score_features(memory, track, features);
+  return track;
+}
+
+}  // namespace parkf::kalman::PARKF_FORMS

@@ -1,0 +1,43 @@
+// As fit_lanes.cpp, of the fit with a ghost score.
+
+#include "fit/magnet_lanes.hpp"
+#include "fit/score.hpp"
+#include "fit/tiles.hpp"
+#include "numbers/build_names.hpp"
+
+namespace parkf::kalman::PARKF_FORMS {
+namespace {
+
+template <class S>
+void scored_range(const Batch<S>& batch, long begin, long end) {
+  using T = Together<S>;
+  const bool large = outgrows_cache(batch.tracks);
+  Tile<T> tile;
+  Ahead ahead;
+  for (long i = begin; i < end; i += Number<T>::lanes) {
+    const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead);
+    MagnetCoefficients<T> m;
+    T features[score::features];
+    const Fitted<T> track = fit_with_features<T>(tracks, 0, batch.detector, m, features);
+    store(track, batch.stride, i, batch.numbers, batch.integers);
+    S* row = batch.numbers + batch.score_row * batch.stride + i;
+    if (batch.score != nullptr) {
+      T both[score::models];
+      scores(batch.score, features, both);
+      for (const T& one : both) store(one, row), row += batch.stride;
+    } else {
+      for (const T& one : features) store(one, row), row += batch.stride;
+    }
+  }
+}
+
+}  // namespace
+
+void PARKF_NAME(scored_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
+  scored_range(batch, begin, end);
+}
+void PARKF_NAME(scored_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
+  scored_range(batch, begin, end);
+}
+
+}  // namespace parkf::kalman::PARKF_FORMS

@@ -1,0 +1,17 @@
+#pragma once
+// The numbers of the ghost score: two small networks on what the fit knows of a track.
+
+namespace parkf::kalman::score {
+
+constexpr int version = 1;      // of features and layout
+constexpr int features = 17;    // of the network that sees momentum and direction;
+constexpr int own = 13;         // of the other: the first ones
+constexpr int hidden = 10;
+constexpr int models = 2;       // without momentum and direction, and with them
+
+/// Numbers of a network of so many inputs: a row of weights and an offset for each hidden unit, then the weights of
+/// these, and an offset.
+constexpr int count(int inputs) { return hidden * (inputs + 1) + hidden + 1; }
+constexpr int numbers = count(own) + count(features);
+
+}  // namespace parkf::kalman::score

@@ -1,0 +1,42 @@
+#pragma once
+// What a robust fit does differently for a track: it leaves UT hits out, and takes one step's noise for larger.
+
+#include "fit/smoother.hpp"
+
+namespace parkf::kalman {
+
+/// `slot`: where the step ends whose noise is multiplied by `x` in x, tx and by `y` in y, ty; -1: none.
+template <class T>
+struct Treatment {
+  Mask<T> without_ut;
+  Integer<T> slot;
+  T x, y;
+};
+
+namespace PARKF_FORMS {
+
+/// The smoother's memory for a treated track.
+template <class T>
+struct TreatedMemory : FirstStateMemory<T> {
+  const Treatment<T>& treatment;
+
+  KERNEL_FUNCTION explicit TreatedMemory(const Treatment<T>& treatment) : treatment(treatment) {}
+  KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured & !treatment.without_ut; }
+  KERNEL_FUNCTION Noise<T> scattering(int slot, const Noise<T>& q) {
+    const Mask<T> here = treatment.slot == Integer<T>(slot);
+    const T one(1), x = select(here, treatment.x, one), y = select(here, treatment.y, one);
+    return {q.xx * x, q.xtx * x, q.txtx * x, q.yy * y, q.yty * y, q.tyty * y};
+  }
+};
+
+template <class T>
+KERNEL_FUNCTION Fitted<T> fit_treated(const Candidates<Scalar<T>>& tracks, long i,
+                                      const Detector<Scalar<T>>& detector, const Treatment<T>& treatment) {
+  Filter<T> fit;
+  TreatedMemory<T> memory(treatment);
+  MagnetCoefficients<T> m;
+  return fit_smoother<T>(tracks, i, detector, fit, memory, m);
+}
+
+}  // namespace PARKF_FORMS
+}  // namespace parkf::kalman

@@ -1,0 +1,59 @@
+"""Archives of NumPy's arrays, ``.npz``, read with their checksums."""
+
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.errors import DamagedFileError, ParkfError
+from parkf.files import existing
+
+KIND = "an archive of arrays (.npz)"
+# What zipfile and NumPy raise, depending on the byte that is wrong; lengths that are ask for too much memory.
+_UNREADABLE = (
+    *(BadZipFile, zlib.error, ValueError, OSError, EOFError, KeyError),
+    *(NotImplementedError, RuntimeError, MemoryError, SyntaxError, TypeError, OverflowError),
+)
+
+
+def load_arrays(
+    path: Path, names: Collection[str], optional: Collection[str] = (), *, others: bool = False
+) -> dict[str, NDArray]:
+    """Read arrays of an archive.
+
+    Parameters
+    ----------
+    path : Path
+    names, optional : collection of str
+        Arrays that it must, and that it may hold.
+    others : bool
+        Whether it may hold more, which are not read.
+
+    Returns
+    -------
+    dict of str to array
+
+    Raises
+    ------
+    ParkfError
+        When the file is missing, lacks an array, or has one too many.
+    DamagedFileError
+        When it is no such archive, or the bytes of an array are not those that were written.
+    """
+    with existing(path).open("rb") as file:
+        if file.read(2) != b"PK":
+            raise DamagedFileError(path, KIND, "it does not begin as such a file does")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            there = set(archive)
+            arrays = {name: archive[name] for name in sorted(there & {*names, *optional})}
+    except _UNREADABLE as error:
+        raise DamagedFileError(path, KIND, str(error)) from error
+    if missing := sorted({*names} - there):
+        raise ParkfError(f"{path}: without {', '.join(missing)}; it has {', '.join(sorted(there))}")
+    if not others and (unknown := sorted(there - {*names, *optional})):
+        raise ParkfError(f"{path}: with unknown {', '.join(unknown)}")
+    return arrays

@@ -1,0 +1,35 @@
+"""What a user is told when a command cannot go on, for every reason that is not a fault of the code."""
+
+import errno
+import shutil
+from pathlib import Path
+
+from parkf.errors import DamagedFileError, ParkfError
+from parkf.running.damage import mark
+
+
+def explained(error: Exception) -> str | None:
+    """Say what is wrong, where, and what to do; None for what no user can have caused.
+
+    A damaged file is marked, too, so that the run that led here makes it again.
+    """
+    if isinstance(error, DamagedFileError):
+        mark(error)
+    if isinstance(error, ParkfError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "no more memory; give the command more of it, or fewer threads (--threads 1)"
+    if isinstance(error, OSError):
+        return _of_the_system(error)
+    return None
+
+
+def _of_the_system(error: OSError) -> str:
+    path = "" if error.filename is None else f"{error.filename}: "
+    # Arrow's errors have a text alone.
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left on device" in str(error)
+    if full:
+        folder = Path(error.filename).parent if error.filename else Path.cwd()
+        free = shutil.disk_usage(folder if folder.is_dir() else Path.cwd()).free
+        return f"{path}no space left, {free / 1e6:.0f} MB are free; make room there, and start again"
+    return f"{path}{error.strerror or error}"

@@ -1,0 +1,1 @@
+"""The ghost score: small networks on what the fit knows of a track, trained on candidates of the training sample."""

@@ -1,0 +1,39 @@
+"""The ghost score of a set: trained with the set as it is without one."""
+
+if SCORE:
+
+    use rule assemble as draft with:
+        # The set as yet without a score, which the candidates that train one are fitted with.
+        input:
+            detector=DETECTOR,
+            source=RUN["field"]["source"],
+            field=f"{RESULTS}/field.npz",
+            table=TABLE,
+            fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
+            closed=list(CLOSED.values()) if CLOSURE else [],
+            score=[],
+        output:
+            constant=f"{RESULTS}/draft/constant.f32",
+            table=f"{RESULTS}/draft/global.f32",
+            manifest=f"{RESULTS}/draft/manifest.json",
+        log:
+            f"{RESULTS}/logs/draft.log",
+
+    rule train_score:
+        """The ghost score, on candidates of the training sample alone."""
+        input:
+            parameters=rules.draft.output,
+            particles=[f"{RESULTS}/particles/{c}.parquet" for s in RUN.samples("training") for c in RUN.chunks(s)],
+            candidates=[f"{RESULTS}/candidates/{c}.parquet" for s in RUN.samples("training") for c in RUN.chunks(s)],
+        output:
+            SCORE[0],
+        params:
+            seed=RUN["seed"],
+            code=code("parkf/scoring", "parkf/kalman", "parkf/parameters/ghost_score.py", "kernel"),
+        resources:
+            **needs(COSTS, "train_score", RUN.sizes("training")),
+        log:
+            f"{RESULTS}/logs/train-score.log",
+        shell:
+            "parkf train-score $(dirname {input.parameters[0]}) {output} --particles '{input.particles}'"
+            " --candidates '{input.candidates}' --seed {params.seed} 2> {log}"
