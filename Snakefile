@@ -6,6 +6,7 @@
 import json
 import sys
 from pathlib import Path
+from shlex import quote
 
 from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
 from parkf.files import sha256
@@ -23,7 +24,7 @@ if not config:
 
 # Jobs run the `parkf` that this Snakemake was installed with, whatever else the PATH offers. Every log ends with
 # what its job took, for stages.json.
-shell.prefix(f"set -euo pipefail; export PATH={Path(sys.executable).parent}:$PATH {VARIABLE}=1; ")
+shell.prefix(f"set -euo pipefail; export PATH={quote(str(Path(sys.executable).parent))}:$PATH {VARIABLE}=1; ")
 
 
 # Chunks of each sample that are jobs of their own: `set-scatter` in a profile, or on the command line, says how

@@ -5,6 +5,7 @@
 
 import os
 from pathlib import Path
+from shlex import quote
 
 from parkf.files import sha256
 from parkf.provenance import code_hash
@@ -41,7 +42,7 @@ rule overview:
     log:
         f"{OVERVIEW}/logs/overview.log",
     shell:
-        f"parkf family report {{output}} {{params.runs}} --gates {GATES} 2> {{log}}"
+        f"parkf family report {{output}} {{params.runs}} --gates {quote(GATES)} 2> {{log}}"
 
 
 for member in FAMILY.members:

@@ -29,8 +29,8 @@ rule closure_tracks:
     log:
         f"{RESULTS}/logs/closure-tracks-{{sample}}.log",
     shell:
-        "parkf closure-tracks {output} --geometry {input.detector[0]} --alignment {input.detector[1]}"
-        " --field {input.field} --polarity {params.polarity} --tracks {params.tracks} --seed {params.seed} 2> {log}"
+        "parkf closure-tracks {output:q} --geometry {input.detector[0]:q} --alignment {input.detector[1]:q}"
+        " --field {input.field:q} --polarity {params.polarity} --tracks {params.tracks} --seed {params.seed} 2> {log}"
 
 
 rule close:
@@ -56,7 +56,7 @@ rule close:
     log:
         f"{RESULTS}/logs/close.log",
     shell:
-        "parkf close {output} {input.tracks} --fits $(dirname {input.fits[0]}) --table {input.table}"
-        " --table-accuracy {input.accuracy} --geometry {input.detector[0]} --alignment {input.detector[1]}"
-        " --field {input.field} --rays {params.rays} --passes {params.passes} --seed {params.seed}"
+        "parkf close {output:q} {input.tracks:q} --fits $(dirname {input.fits[0]:q}) --table {input.table:q}"
+        " --table-accuracy {input.accuracy:q} --geometry {input.detector[0]:q} --alignment {input.detector[1]:q}"
+        " --field {input.field:q} --rays {params.rays} --passes {params.passes} --seed {params.seed}"
         " --configuration {params.configuration:q} --threads {threads} 2> {log}"

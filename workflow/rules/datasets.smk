@@ -29,8 +29,8 @@ if RUN.simulates_datasets:
         log:
             f"{RESULTS}/logs/draw-{{chunk}}.log",
         shell:
-            "parkf draw {input.particles} {input.states} {output} --geometry {input.detector[0]}"
-            " --alignment {input.detector[1]} --max-rows {params.max_rows} 2> {log}"
+            "parkf draw {input.particles:q} {input.states:q} {output:q} --geometry {input.detector[0]:q}"
+            " --alignment {input.detector[1]:q} --max-rows {params.max_rows} 2> {log}"
 
     rule thresholds:
         """Which rows are kept, of all chunks."""
@@ -47,7 +47,7 @@ if RUN.simulates_datasets:
             f"{RESULTS}/logs/thresholds.log",
         shell:
             f"parkf thresholds {folder(f'{RESULTS}/rows/draws')}"
-            " {output} --samples '{params.samples}' --chunks {params.chunks}"
+            " {output:q} --samples '{params.samples}' --chunks {params.chunks}"
             " --max-rows {params.max_rows} 2> {log}"
 
     rule rows:
@@ -79,8 +79,8 @@ if RUN.simulates_datasets:
         log:
             f"{RESULTS}/logs/rows-{{chunk}}.log",
         shell:
-            "parkf datasets {input.particles} {input.states} $(dirname {output[0]}) --thresholds {input.thresholds}"
-            " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field} 2> {log}"
+            "parkf datasets {input.particles:q} {input.states:q} $(dirname {output[0]:q}) --thresholds {input.thresholds:q}"
+            " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --field {input.field:q} 2> {log}"
 
     rule datasets:
         """The rows of a step from all chunks, set by set."""
@@ -98,7 +98,7 @@ if RUN.simulates_datasets:
             f"{RESULTS}/logs/datasets/{{step}}.log",
         shell:
             f"parkf gather-dataset {{wildcards.step}} {folder(f'{RESULTS}/rows')}"
-            " {output} --samples '{params.samples}'"
+            " {output:q} --samples '{params.samples}'"
             " --chunks {params.chunks} 2> {log}"
 
 else:
@@ -114,4 +114,4 @@ else:
         log:
             f"{RESULTS}/logs/adopt-{{step}}.log",
         shell:
-            "parkf check-dataset {wildcards.step} {input} --copy-to {output} 2> {log}"
+            "parkf check-dataset {wildcards.step} {input:q} --copy-to {output:q} 2> {log}"

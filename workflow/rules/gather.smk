@@ -17,4 +17,4 @@ rule gather:
     log:
         f"{RESULTS}/logs/gather-{{product}}-{{sample}}.log",
     shell:
-        "parkf gather $(dirname {input[0]}) {output} --chunks {params.chunks} 2> {log}"
+        "parkf gather $(dirname {input[0]:q}) {output:q} --chunks {params.chunks} 2> {log}"

@@ -26,7 +26,7 @@ rule import_hits:
     log:
         f"{RESULTS}/logs/import-lhcb_{{polarity}}.log",
     shell:
-        "parkf import hits {input.hits} {input.tracks} --hits {output.hits} --particles {output.particles} 2> {log}"
+        "parkf import hits {input.hits:q} {input.tracks:q} --hits {output.hits:q} --particles {output.particles:q} 2> {log}"
 
 
 rule matched_candidates:
@@ -46,8 +46,8 @@ rule matched_candidates:
     log:
         f"{RESULTS}/logs/candidates-matched-{{sample}}.log",
     shell:
-        "parkf candidates {input.hits} {output} --matched --geometry {input.detector[0]}"
-        " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity} 2> {log}"
+        "parkf candidates {input.hits:q} {output:q} --matched --geometry {input.detector[0]:q}"
+        " --alignment {input.detector[1]:q} --field {input.field:q} --polarity {params.polarity} 2> {log}"
 
 
 rule candidates_of_segments:
@@ -68,8 +68,8 @@ rule candidates_of_segments:
     log:
         f"{RESULTS}/logs/candidates-{{segments}}-{{sample}}.log",
     shell:
-        "parkf candidates {input.hits} {output} --segments {wildcards.segments} --geometry {input.detector[0]}"
-        " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity} 2> {log}"
+        "parkf candidates {input.hits:q} {output:q} --segments {wildcards.segments} --geometry {input.detector[0]:q}"
+        " --alignment {input.detector[1]:q} --field {input.field:q} --polarity {params.polarity} 2> {log}"
 
 
 rule characterise_search:
@@ -89,8 +89,8 @@ rule characterise_search:
     log:
         f"{RESULTS}/logs/characterise-{{segments}}-{{sample}}.log",
     shell:
-        "parkf characterise-search {input.hits} {input.particles} {input.matched} {input.candidates} {input.fitted}"
-        " {output} 2> {log}"
+        "parkf characterise-search {input.hits:q} {input.particles:q} {input.matched:q} {input.candidates:q} {input.fitted:q}"
+        " {output:q} 2> {log}"
 
 
 rule characterise:
@@ -111,8 +111,8 @@ rule characterise:
     log:
         f"{RESULTS}/logs/characterise-{{sample}}.log",
     shell:
-        "parkf characterise {input.hits} {input.particles} {input.matched} {input.found} {output}"
-        " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
+        "parkf characterise {input.hits:q} {input.particles:q} {input.matched:q} {input.found:q} {output:q}"
+        " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --field {input.field:q}"
         " --polarity {params.polarity} 2> {log}"
 
 
@@ -131,7 +131,7 @@ rule measure:
     log:
         f"{RESULTS}/logs/measure-{{fit}}-{{sample}}.log",
     shell:
-        "parkf measure {input.particles} {input.candidates} {input.fitted} {output} 2> {log}"
+        "parkf measure {input.particles:q} {input.candidates:q} {input.fitted:q} {output:q} 2> {log}"
 
 
 rule likeness:
@@ -147,7 +147,7 @@ rule likeness:
     log:
         f"{RESULTS}/logs/likeness.log",
     shell:
-        "parkf likeness {input.characterised} {output[0]} --figures {output[1]} --measured '"
+        "parkf likeness {input.characterised:q} {output[0]:q} --figures {output[1]:q} --measured '"
         + " ".join(
             f"{fit}={{input.measured[{2 * number}]}},{{input.measured[{2 * number + 1}]}}"
             for number, fit in enumerate(LIKENESS_FITS)

@@ -15,4 +15,4 @@ rule publish:
     log:
         f"{RESULTS}/logs/publish.log",
     shell:
-        "parkf params publish $(dirname {input.parameters[0]}) --gates {input.gates} --json > {output} 2> {log} || (cat {log} >&2; exit 1)"
+        "parkf params publish $(dirname {input.parameters[0]:q}) --gates {input.gates:q} --json > {output:q} 2> {log} || (cat {log} >&2; exit 1)"

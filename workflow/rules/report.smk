@@ -13,7 +13,7 @@ rule stages:
     log:
         f"{RESULTS}/logs/stages.log",
     shell:
-        "parkf stages {params.logs} {output} 2> {log}"
+        "parkf stages {params.logs} {output:q} 2> {log}"
 
 
 rule report:
@@ -41,4 +41,4 @@ rule report:
     log:
         f"{RESULTS}/logs/report.log",
     shell:
-        f"parkf report $(dirname {{input[0]}}) {{output[0]}} --gates {GATES} --threads {{threads}} 2> {{log}}"
+        f"parkf report $(dirname {{input[0]:q}}) {{output[0]:q}} --gates {quote(GATES)} --threads {{threads}} 2> {{log}}"

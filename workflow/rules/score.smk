@@ -35,5 +35,5 @@ if SCORE:
         log:
             f"{RESULTS}/logs/train-score.log",
         shell:
-            "parkf train-score $(dirname {input.parameters[0]}) {output} --particles '{input.particles}'"
+            "parkf train-score $(dirname {input.parameters[0]:q}) {output:q} --particles '{input.particles}'"
             " --candidates '{input.candidates}' --seed {params.seed} 2> {log}"

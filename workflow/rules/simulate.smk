@@ -21,7 +21,7 @@ rule field:
     log:
         f"{RESULTS}/logs/field.log",
     shell:
-        "parkf field {input} {output} --spacing {params.spacing} --outside {params.outside}"
+        "parkf field {input:q} {output:q} --spacing {params.spacing} --outside {params.outside}"
         " --interpolation {params.interpolation} 2> {log}"
 
 
@@ -50,7 +50,7 @@ rule generate:
     log:
         f"{RESULTS}/logs/generate-{{chunk}}.log",
     shell:
-        "parkf generate {output} --geometry {input} --events {params.events} --first {params.first}"
+        "parkf generate {output:q} --geometry {input:q} --events {params.events} --first {params.first}"
         " --seed {params.seed} --pile-up {params.pile_up} 2> {log}"
 
 
@@ -81,7 +81,7 @@ rule generate_signal:
     log:
         f"{RESULTS}/logs/generate-{{chunk}}.log",
     shell:
-        "parkf generate-signal {output} --signal {params.signal} --geometry {input}"
+        "parkf generate-signal {output:q} --signal {params.signal} --geometry {input:q}"
         " --collisions {params.collisions} --first {params.first} --seed {params.seed} 2> {log}"
 
 
@@ -116,8 +116,8 @@ rule simulate_training:
     log:
         f"{RESULTS}/logs/simulate-{{chunk}}.log",
     shell:
-        "parkf simulate {input.particles} {params.products} --geometry {input.detector[0]}"
-        " --alignment {input.detector[1]} --field {input.field} --polarity {params.polarity}"
+        "parkf simulate {input.particles:q} {params.products} --geometry {input.detector[0]:q}"
+        " --alignment {input.detector[1]:q} --field {input.field:q} --polarity {params.polarity}"
         " --seed {params.seed} {params.crowded} 2> {log}"
 
 
@@ -159,7 +159,7 @@ rule misalign:
     log:
         f"{RESULTS}/logs/misalign-{{chunk}}.log",
     shell:
-        "parkf misalign {input} {output} --scifi-module {params.module} --scifi-mat {params.mat}"
+        "parkf misalign {input:q} {output:q} --scifi-module {params.module} --scifi-mat {params.mat}"
         " --seed {params.seed} 2> {log}"
 
 
@@ -181,5 +181,5 @@ rule candidates:
     log:
         f"{RESULTS}/logs/candidates-{{chunk}}.log",
     shell:
-        "parkf candidates {input.hits} {output} --geometry {input.detector[0]} --alignment {input.detector[1]}"
-        " --field {input.field} --polarity {params.polarity} --segments {params.segments} 2> {log}"
+        "parkf candidates {input.hits:q} {output:q} --geometry {input.detector[0]:q} --alignment {input.detector[1]:q}"
+        " --field {input.field:q} --polarity {params.polarity} --segments {params.segments} 2> {log}"

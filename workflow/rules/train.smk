@@ -44,7 +44,7 @@ rule table:
     log:
         f"{RESULTS}/logs/table.log",
     shell:
-        "parkf train-table {output.table} {output.accuracy} --geometry {input[0]} --field {input.field}"
+        "parkf train-table {output.table:q} {output.accuracy:q} --geometry {input[0]:q} --field {input.field:q}"
         " --forms {params.forms} --rays {params.rays} --seed {params.seed} --threads {threads} 2> {log}"
 
 
@@ -78,7 +78,7 @@ rule train:
         step="|".join(WHOLE),
     params:
         table=lambda w, input: f"--table {input.table}" if input.table else "",
-        start=lambda w, input: f"--start-from {input.start}" if input.start else "",
+        start=lambda w, input: f"--start-from {quote(str(input.start))}" if input.start else "",
         part="",
         forms=RUN["forms"],
         formula=lambda w: STEPS[w.step].formula_hash(),
@@ -88,7 +88,7 @@ rule train:
     log:
         f"{RESULTS}/logs/train-{{step}}.log",
     shell:
-        "parkf train {wildcards.step} {input.dataset} {output} --forms {params.forms} {params.table}"
+        "parkf train {wildcards.step} {input.dataset:q} {output:q} --forms {params.forms} {params.table}"
         " {params.start} {params.part} 2> {log}"
 
 
@@ -121,7 +121,7 @@ if IN_PARTS:
         log:
             f"{RESULTS}/logs/train-{{step}}/join.log",
         shell:
-            "parkf join-fits {input.parts} {output} --dataset {input.dataset} 2> {log}"
+            "parkf join-fits {input.parts:q} {output:q} --dataset {input.dataset:q} 2> {log}"
 
 
 rule assemble:
@@ -150,8 +150,8 @@ rule assemble:
     log:
         f"{RESULTS}/logs/assemble.log",
     shell:
-        "parkf assemble $(dirname {output[0]}) --fits $(dirname {input.fits[0]}) --table {input.table}"
-        " --geometry {input.detector[0]} --alignment {input.detector[1]} --field {input.field}"
+        "parkf assemble $(dirname {output[0]:q}) --fits $(dirname {input.fits[0]:q}) --table {input.table:q}"
+        " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --field {input.field:q}"
         " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q}"
         " --validity {params.validity:q} --seeds {params.seeds:q}"
         + (" --closure $(dirname {input.closed[0]})" if CLOSURE else "")
@@ -177,4 +177,4 @@ rule accuracy:
         f"{RESULTS}/logs/accuracy.log",
     shell:
         # The set's run has all the inputs.
-        "parkf accuracy $(dirname {input[0]}) --output {output} > {log} 2>&1"
+        "parkf accuracy $(dirname {input[0]:q}) --output {output:q} > {log} 2>&1"

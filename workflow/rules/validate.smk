@@ -24,7 +24,7 @@ rule fit:
     log:
         f"{RESULTS}/logs/fit-{{fit}}-{{chunk}}.log",
     shell:
-        "parkf fit $(dirname {input.parameters[0]}) {input.candidates} {output} --scheme {params.scheme}"
+        "parkf fit $(dirname {input.parameters[0]:q}) {input.candidates:q} {output:q} --scheme {params.scheme}"
         " --precision {params.precision} --backend {params.backend} {params.more} 2> {log}"
 
 
@@ -43,8 +43,8 @@ rule fit_full:
     log:
         f"{RESULTS}/logs/fit-full-{{chunk}}.log",
     shell:
-        "parkf fit-full {input.candidates} {output} --geometry {input.detector[0]}"
-        " --alignment {input.detector[1]} --field {input.field} 2> {log}"
+        "parkf fit-full {input.candidates:q} {output:q} --geometry {input.detector[0]:q}"
+        " --alignment {input.detector[1]:q} --field {input.field:q} 2> {log}"
 
 
 rule validate:
@@ -68,7 +68,7 @@ rule validate:
         f"{RESULTS}/logs/validate.log",
     shell:
         f"parkf validate {folder(RESULTS)}"
-        " {output} --samples '{params.samples}'"
+        " {output:q} --samples '{params.samples}'"
         " --misaligned '{params.misaligned}' --signals '{params.signals}' --fits '{params.fits}' 2> {log}"
 
 
@@ -87,4 +87,4 @@ rule throughput:
     log:
         f"{RESULTS}/logs/throughput.log",
     shell:
-        "parkf throughput $(dirname {input[0]}) '{input.candidates}' {output} --threads {threads} 2> {log}"
+        "parkf throughput $(dirname {input[0]:q}) '{input.candidates}' {output:q} --threads {threads} 2> {log}"

@@ -1,0 +1,66 @@
+"""Paths with characters that mean something to a shell: they name files, and run nothing."""
+
+import shutil
+
+import pytest
+import yaml
+
+from .conftest import ROOT
+
+CANARY = "canary"
+# Whoever runs one of these leaves a file behind.
+NAMES = (
+    f"a; touch {CANARY}",
+    f"b$(touch {CANARY})",
+    f"c`touch {CANARY}`",
+    f"d && touch {CANARY}",
+    f"e | tee {CANARY}",
+    f"f > {CANARY}",
+    f"g' ; touch {CANARY} ; '",
+    f'h" ; touch {CANARY} ; "',
+    "i with blanks  two",
+    "j'single",
+    'k"double',
+    "l*star?[a]",
+    "m$HOME~",
+    "n\\backslash",
+    "o Größe µ 磁",
+    "-p --help",
+    "q&",
+    "r!(#%^=+,:@",
+)
+REFUSED = ("s{wildcard}", "t{input:q}", "u\nnewline", "v\ttab", "w\x1b[31m", "")
+
+
+def configure(project, **paths):
+    """Write a configuration whose inputs have such names; gives the file."""
+    config = yaml.safe_load((ROOT / "workflow/config/smoke.yaml").read_text())
+    config["training"]["closure"]["tracks"] = 1000
+    for key, path in paths.items():
+        section = "field" if key == "source" else "detector"
+        config[section][key] = path
+    file = project.folder / "nasty.yaml"
+    file.write_text(yaml.safe_dump(config, allow_unicode=True))
+    return str(file)
+
+
+@pytest.mark.parametrize("first", range(0, len(NAMES), 3))
+def test_a_name_is_a_name(project, first):
+    paths = {}
+    for key, name in zip(("geometry", "alignment", "source"), NAMES[first : first + 3], strict=True):
+        known = {"geometry": "geometry/run3.yaml", "alignment": "geometry/alignment_nominal.yaml"}
+        source = project.folder / "data" / known.get(key, "field/dipole.json")
+        paths[key] = f"data/{name}{source.suffix}"
+        shutil.copy(source, project.folder / paths[key])
+    made = "results/smoke/closure-tracks/closure_up.parquet"
+    done = project.snakemake("--cores", "1", "--configfile", configure(project, **paths), "--", made)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert (project.folder / made).exists()
+    assert not list(project.folder.rglob(f"{CANARY}*"))
+
+
+@pytest.mark.parametrize("name", REFUSED, ids=repr)
+def test_what_cannot_be_a_name_is_refused(project, name):
+    done = project.snakemake("--cores", "1", "--dry-run", "--configfile", configure(project, geometry=name))
+    assert done.returncode != 0
+    assert "config: detector.geometry: " in done.stdout + done.stderr
