@@ -74,6 +74,8 @@ struct Results {
   std::size_t count, stride;
   std::vector<S> numbers;     // (16, stride)
   std::vector<int> integers;  // (4, stride)
+  std::vector<S> scores;      // (2, stride): log odds that a track is genuine, without and with momentum and direction;
+                              // empty unless asked for
 
   kalman::Fitted<S> operator[](std::size_t i) const {
     const auto n = [&](int row) { return numbers[row * stride + i]; };
@@ -92,6 +94,8 @@ struct Job {
   Scheme scheme;
   S* numbers;
   int* integers;
+  const float* score;  // networks; none where no scores are wanted
+  S* scores;
 };
 
 #if defined(__CUDACC__) || !defined(__GNUC__)
@@ -117,18 +121,23 @@ bool fit_range(const std::string& forms, const Job<S>& job, long begin, long end
 
 }  // namespace detail
 
-/// Fit tracks. The result does not depend on the number of threads.
+/// Fit tracks. The result does not depend on the number of threads. `scored`: give ghost scores, of the smoother.
 template <class S>
-Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, Scheme scheme = Scheme::smoother, int threads = 1) {
+Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, Scheme scheme = Scheme::smoother, int threads = 1,
+               bool scored = false) {
   tracks.check();
   if (set.forms == nullptr) throw Error("parameter set: not loaded");
+  if (scored && set.score.empty()) throw Error("parameter set: it has no ghost score that this header evaluates");
+  if (scored && scheme != Scheme::smoother) throw Error("ghost scores come with the smoother alone");
   Results<S> results{tracks.count, tracks.stride, std::vector<S>(kalman::fitted_numbers * tracks.stride),
-                     std::vector<int>(kalman::fitted_integers * tracks.stride)};
+                     std::vector<int>(kalman::fitted_integers * tracks.stride),
+                     std::vector<S>(scored ? kalman::score::models * tracks.stride : 0)};
   const std::vector<S> constant(set.constant.begin(), set.constant.end());
   const detail::Job<S> job{tracks.view(),
                            {constant.data(), set.table.data(), static_cast<S>(set.velo_sigma * set.velo_sigma),
                             static_cast<S>(set.beam_x), static_cast<S>(set.beam_y)},
-                           scheme, results.numbers.data(), results.integers.data()};
+                           scheme, results.numbers.data(), results.integers.data(),
+                           scored ? set.score.data() : nullptr, results.scores.data()};
   const long groups = static_cast<long>(tracks.stride / 16), team = std::max(1, threads);
   std::vector<std::thread> others;
   const auto work = [&](long member) {

@@ -54,7 +54,8 @@ def cpp_header() -> str:
         # What is made for a set of forms lies in its namespace, and comes once for each.
         made_for_it = set(shared)
         parts += [
-            _expand(file, name, made_for_it) for file in ("fit/smoother.hpp", "fit/forward_backward.hpp")
+            _expand(file, name, made_for_it)
+            for file in ("fit/smoother.hpp", "fit/forward_backward.hpp", "fit/score.hpp")
         ]
         parts += [_IF_LANES, _expand("fit/magnet_lanes.hpp", name, made_for_it), "#endif\n"]
         parts += [_IF_CUDA, _expand("fit/magnet_block.hpp", name, made_for_it), "#endif\n"]
@@ -125,6 +126,17 @@ def _dispatch() -> str:
     cases = "\n".join(
         f"""  if (forms == "{name}") {{
     for (long i = begin; i < end; i += Number<T>::lanes) {{
+      if (job.score != nullptr) {{
+        kalman::{name}::MagnetCoefficients<T> m;
+        T features[kalman::score::features], both[kalman::score::models];
+        kalman::store(kalman::{name}::fit_with_features<T>(job.tracks, i, job.detector, m, features),
+                      job.tracks.stride, i, job.numbers, job.integers);
+        kalman::{name}::scores(job.score, features, both);
+        for (int q = 0; q < kalman::score::models; ++q) {{
+          kalman::store(both[q], job.scores + q * job.tracks.stride + i);
+        }}
+        continue;
+      }}
       const kalman::Fitted<T> track =
           job.scheme == Scheme::smoother
               ? kalman::{name}::fit_smoother<T>(job.tracks, i, job.detector)

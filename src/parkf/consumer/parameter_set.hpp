@@ -16,6 +16,7 @@
 #include "json.hpp"
 #include "schema.hpp"
 #include "sha256.hpp"
+#include "fit/score_layout.hpp"
 
 namespace parkf {
 
@@ -56,6 +57,7 @@ class ParameterSet {
   const FormsLayout* forms = nullptr;
   std::vector<float> constant;  // blocks one after the other
   std::vector<float> table;     // (bin x, bin y, coefficient)
+  std::vector<float> score;     // the ghost score's networks; empty where the set has none of this version
   double velo_sigma = 0, beam_x = 0, beam_y = 0;  // mm
 
   /// Read a set and refuse one that is not whole.
@@ -76,6 +78,16 @@ class ParameterSet {
     set.table = blob(folder / "global.f32", blobs.at("table"), table_numbers());
     set.refuse_non_finite(folder.string());
     set.compare(path.string(), manifest.at("layout"));
+    const json::Value* said = manifest.find("ghost_score");
+    if (said != nullptr && said->kind == json::Value::Kind::object &&
+        said->at("version").number() == kalman::score::version) {
+      set.score = blob(folder / "ghosts.f32", said->at("blob"), kalman::score::numbers);
+      for (std::size_t i = 0; i < set.score.size(); ++i) {
+        if (std::isfinite(set.score[i])) continue;
+        throw Error(folder.string() + "/ghosts.f32: index " + std::to_string(i) + ": got " + shown(set.score[i]) +
+                    ", expected a number");
+      }
+    }
     set.version = manifest.at("version").text;
     set.velo_sigma = constants.at("velo_sigma").number();
     set.beam_x = constants.at("beam_x").number();

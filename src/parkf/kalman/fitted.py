@@ -121,7 +121,8 @@ class Fitted:
     all of them together; status (0: good, else a sum of the bits in :data:`STATUS`). The start from two hits
     takes four off the VELO's ndof, q/p one off SciFi's, or the UT's where there is no SciFi hit. The full fit
     counts in the order of its filter: there q/p is paid for by the UT, if it has hits. A robust fit has
-    ``before``; where ghost scores were asked for, ``scores`` are log odds that a track is genuine, (n,) by name.
+    ``before``; where ghost scores were asked for, ``scores`` are log odds that a track is genuine, (n,) by
+    name.
     """
 
     z: NDArray

@@ -92,7 +92,7 @@ class Kernel:
         blob, forms = parameters.constant.tobytes(), parameters.manifest.forms
         device = cupy.cuda.Device().id
         module = _module(blob, forms, name, device)
-        # Fits of single tracks again, in a module of their own: the plain fit waits for no compiler because of them.
+        # Fits of single tracks again have a module of their own: the plain fit waits for no compiler.
         again = _module(blob, forms, name, device, "fit/robust.cu") if robust else None
         self._again = again and [again.get_function(f) for f in ("choose_robust", "fit_robust")]
         self.rows = len(NUMBERS), len(INTEGERS)

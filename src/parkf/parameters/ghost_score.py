@@ -1,8 +1,8 @@
 """The ghost score of a parameter set: numbers of two small networks, in a file of their own.
 
-A row of weights and an offset for each hidden unit, max(0, w·f + b); then the weights of these and an offset: log
-odds that a track is genuine. The first network sees how well a track fits, the second momentum and direction as
-well. The kernel, which evaluates both, makes what they see (``src/kernel/fit/score.hpp``).
+A row of weights and an offset for each hidden unit, max(0, w·f + b); then the weights of these and an
+offset: log odds that a track is genuine. The first network sees how well a track fits, the second momentum
+and direction as well. The kernel, which evaluates both, makes what they see (``src/kernel/fit/score.hpp``).
 """
 
 import hashlib
@@ -109,12 +109,12 @@ def write_blob(folder: Path, score: Score | None) -> None:
 
 
 def read_blob(folder: Path, said: GhostScore | None) -> Score | None:
-    """Read a set's score; None where it has none, or one of another version, which this kernel cannot evaluate.
+    """Read a set's score; None where it has none, or one of another version than this kernel evaluates.
 
     Raises
     ------
     ParkfError
-        When the file is missing, truncated, does not match its checksum, or holds a number that is not finite.
+        When the file is missing, truncated, does not match its checksum, or has a number that is not finite.
     """
     if said is None or said.version != VERSION:
         return None

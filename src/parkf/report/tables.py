@@ -69,6 +69,45 @@ def lost(fits: Mapping[str, Any]) -> Cells:
     return Cells(["p [GeV]", "tracks", *(f"{FIT_NAMES[name]} [%]" for name in fits)], rows)
 
 
+SCORES = {
+    "chi2": "χ²/ndof",
+    "pieces": "three pieces of χ²",
+    "score": "score, without p and η",
+    "score_kinematic": "score, with them",
+}
+_SLICES = {"p": "p [GeV]", "eta": "η", "pt": "pT [GeV]", "displacement": "distance from the beam line [mm]"}
+
+
+def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
+    """Share of ghosts that each discriminant keeps, where all keep the same share of genuine tracks."""
+    rows = [
+        [
+            SCORES[name],
+            f"{100 * point['ghost']:.1f} ± {100 * point['ghost_error']:.1f}",
+            f"{point['cut']:.3g}",
+        ]
+        for name, point in ((name, one["working_point"]) for name, one in fit["scores"].items())
+    ]
+    return Cells(["by", "ghosts kept [%]", "cut"], rows, text=("by",))
+
+
+def genuine_kept(fit: Mapping[str, Any]) -> list[Cells]:
+    """Share of genuine tracks that the same cuts keep, in slices of p, η, pT and displacement."""
+    found = []
+    for variable, title in _SLICES.items():
+        columns = [one["efficiency"][variable] for one in fit["scores"].values()]
+        rows = [
+            [
+                f"{entries[0]['low']:g}–{entries[0]['high']:g}",
+                str(entries[0]["n"]),
+                *(f"{100 * e['genuine']:.1f} ± {100 * e['genuine_error']:.1f}" for e in entries),
+            ]
+            for entries in zip(*columns, strict=True)
+        ]
+        found.append(Cells([title, "tracks", *(f"{SCORES[name]} [%]" for name in fit["scores"])], rows))
+    return found
+
+
 def masses(fits: Mapping[str, Any]) -> Cells:
     """Mean and width of each mass peak, and the core widths that momenta and directions give alone, MeV."""
     return Cells(

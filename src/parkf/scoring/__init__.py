@@ -1,1 +1,1 @@
-"""The ghost score: small networks on what the fit knows of a track, trained on candidates of the training sample."""
+"""The ghost score: small networks on what the fit knows of a track, trained on the training sample."""

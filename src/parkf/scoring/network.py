@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
-# Of the mean logarithm of the likelihood; a few times more or less changes nothing, a tenth learns the sample by heart.
+# Of the mean logarithm of the likelihood; a few times more or less changes nothing.
 RIDGE = 1e-4
-ROUNDS = 300
+ROUNDS = 200
 _BLOCK = 1 << 13  # rows whose hidden units are in memory
 
 
@@ -32,7 +32,7 @@ def train(features: F32, genuine: NDArray[np.bool_], *, hidden: int, seed: int) 
     Returns
     -------
     (hidden·(m + 1) + hidden + 1,) float32
-        Weights and offset of each hidden unit, then the weights of these and an offset, for features as given.
+        Weights and offset of each hidden unit, then weights of these and an offset, for features as given.
     """
     mean = features.mean(0, dtype=np.float64)
     width = np.maximum(features.std(0, dtype=np.float64), 1e-6)

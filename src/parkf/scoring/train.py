@@ -19,7 +19,7 @@ from parkf.tables import CANDIDATES, PARTICLES
 from parkf.validation.sample import GHOST_PURITY, drawn
 from parkf.validation.truth import EVENTS_AT_ONCE
 
-# Candidates that a score is trained on; of more, those of some events. Twice as many gain a tenth of a point.
+# Candidates that a score is trained on; of more, those of some events. That is a default run's.
 MOST = 160_000
 _ENOUGH = 500  # of either kind
 _ELECTRON, _SOFTEST = 11, 2000.0  # MeV
@@ -39,8 +39,8 @@ def train_score(
 ) -> Score:
     """Train the score of a parameter set.
 
-    Genuine is what validation calls so: one particle, no electron, above 2 GeV, made at least 70% of the hits; a
-    ghost is a candidate of less. All others, and fits that failed, are left out.
+    Genuine is what validation calls so: one particle, no electron, above 2 GeV, made at least 70% of the
+    hits; a ghost is a candidate of less. All others, and fits that failed, are left out.
 
     Parameters
     ----------

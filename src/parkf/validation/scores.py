@@ -61,10 +61,11 @@ def measure_scores(sample: Sample) -> dict[str, Any]:
     Returns
     -------
     dict
-        For ``chi2`` (χ²/ndof), ``pieces`` (:func:`parkf.validation.separation.discriminant`) and, where tracks
-        have them, the ghost scores: ``working_point.{genuine, cut, ghost, ghost_error}``, and
-        ``efficiency.<p, eta, pt, displacement>[] = {low, high, n, genuine, genuine_error}`` of genuine tracks at
-        that cut, in slices with 50 of them. Larger values are more genuine; a fit that failed is never kept.
+        For ``chi2`` (χ²/ndof), ``pieces`` (:func:`parkf.validation.separation.discriminant`) and, where
+        tracks have them, the ghost scores: ``working_point.{genuine, cut, ghost, ghost_error}``, and
+        ``efficiency.<p, eta, pt, displacement>[] = {low, high, n, genuine, genuine_error}`` of genuine
+        tracks at that cut, in slices with 50 of them. Larger values are more genuine; a fit that failed is
+        never kept.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
     values = {

@@ -4,6 +4,7 @@ The momentum is the pattern recognition's; it decides how much a track scatters.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -129,7 +130,7 @@ def _start(hit: F64, slope: F64, variance: float) -> _Line:
 def _fitted(in_x: _Line, in_y: _Line, z: F64, qop: F64, number: NDArray[np.int32]) -> Fitted:
     zero = np.zeros_like(z)
     none = np.zeros(len(z), np.int32)
-    numbers = {
+    numbers: dict[str, Any] = {
         "z": z,
         **{"x": in_x.x, "tx": in_x.t, "xx": in_x.xx, "xtx": in_x.xt, "txtx": in_x.tt},
         **{"y": in_y.x, "ty": in_y.t, "yy": in_y.xx, "yty": in_y.xt, "tyty": in_y.tt},

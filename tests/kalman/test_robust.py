@@ -1,0 +1,127 @@
+"""The robust fit: wrong UT sets are taken out, hard kicks get noise, and everything else stays as it is."""
+
+import dataclasses
+
+import numpy as np
+import parkf._fitter as _fitter
+import pytest
+from kalman_toy import generate
+
+from parkf.errors import ParkfError
+from parkf.kalman import cpu, explain_treated, fit
+from parkf.kalman.fitted import INTEGERS, NUMBERS
+from parkf.steps import FORMS
+
+UT_OUT, ENLARGED = 1, 2
+
+
+def moved(toy, shifts):
+    """The toy with hits moved by (n, slots) mm."""
+    arrays = toy.arrays | {name: toy.arrays[name] + shift for name, shift in shifts.items()}
+    return dataclasses.replace(toy, arrays=arrays)
+
+
+def kicked(toy, angle):
+    """The toy with a kick in x of `angle` (n,) behind the second SciFi layer."""
+    z = toy.arrays["scifi_z"]
+    lever = np.clip(z - z[:, [1]], 0, None)
+    return moved(toy, {"scifi_x": angle[:, None] * lever})
+
+
+@pytest.mark.parametrize("forms", FORMS)
+def test_a_wrong_ut_set_is_taken_out(forms):
+    """All four hits moved alike agree with each other; without them the fit is that of no UT hits at all."""
+    toy = generate(600, 8000.0, seed=3, forms=forms)
+    bad = moved(toy, {"ut_x": np.full((600, 4), 3.0)})
+    tracks = bad.candidates("float64")
+    got = fit(bad.parameters, tracks, precision="float64", robust=True)
+    out = (got.before.treated & UT_OUT) > 0
+    assert out.mean() > 0.99
+    without = fit(bad.parameters, moved(toy, {"ut_x": np.full((600, 4), np.nan)}).candidates("float64"))
+    alone = got.before.treated == UT_OUT
+    assert alone.mean() > 0.9
+    shift = (got.qop - without.qop)[alone] / np.sqrt(without.qopqop[alone])
+    # The hits' places stay where the steps end.
+    assert np.abs(shift).max() < 0.01
+    assert (got.ndof_ut[out] == 0).all()
+    assert (got.before.ndof_ut_before == 4).all()
+
+
+def test_chi2_before_is_that_of_the_plain_fit():
+    toy = generate(3000, 5000.0, seed=8)
+    bad = moved(toy, {"ut_x": np.where(np.arange(3000)[:, None] % 7 == 0, 2.0, 0.0) * np.ones(4)})
+    tracks = bad.candidates("float32")
+    plain, robust = (
+        cpu.fit(bad.parameters, tracks, smoother=True, threads=1, robust=r) for r in (False, True)
+    )
+    for name in ("chi2_velo", "chi2_ut", "chi2_scifi", "ndof_ut"):
+        np.testing.assert_array_equal(getattr(robust.before, f"{name}_before"), getattr(plain, name))
+    same = robust.before.treated == 0
+    assert 0.7 < same.mean() < 0.9
+    for name in (*NUMBERS, *INTEGERS):
+        np.testing.assert_array_equal(getattr(robust, name)[same], getattr(plain, name)[same])
+
+
+def test_clean_tracks_are_rarely_touched():
+    """14 is beyond what k_x² + k_y² of the likeliest step reaches in a hundred clean tracks."""
+    for momentum in (3000.0, 10000.0, 50000.0):
+        toy = generate(6000, momentum, seed=9)
+        got = fit(toy.parameters, toy.candidates("float32"), robust=True)
+        assert (got.before.treated & UT_OUT > 0).mean() < 0.003
+        assert (got.before.treated & ENLARGED > 0).mean() < 0.01
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_a_hard_kick_is_found_where_it_is_and_no_longer_shifts_the_momentum(precision):
+    toy = generate(2000, 10000.0, seed=5)
+    angle = 1.5e-3 * np.random.default_rng(4).choice([-1, 1], 2000)
+    tracks = kicked(toy, angle).candidates(precision)
+    plain, robust = (fit(toy.parameters, tracks, precision=precision, robust=r) for r in (False, True))
+    found = (robust.before.treated & ENLARGED) > 0
+    assert found.mean() > 0.95
+    # Behind SciFi layer 1, slot 31: the step to layer 2, or one beside it.
+    assert np.isin(robust.before.scattered[found], (31, 32, 33)).mean() > 0.9
+    assert (robust.before.scattered[~found] == -1).all()
+    clean = fit(toy.parameters, toy.candidates(precision), precision=precision)
+    shifts = [np.std((f.qop - clean.qop)[found] / np.sqrt(f.qopqop[found])) for f in (plain, robust)]
+    assert shifts[1] < 0.5 * shifts[0]
+    assert (robust.qopqop[found] > plain.qopqop[found]).mean() > 0.99
+
+
+def test_neither_neighbours_nor_threads_nor_builds_matter():
+    """Tracks that are fitted again share registers with whichever others come along."""
+    toy = kicked(generate(1000, 4000.0, seed=12), np.where(np.arange(1000) % 3 == 0, 2e-3, 0.0))
+    tracks = toy.candidates("float32")
+    whole = cpu.fit(toy.parameters, tracks, smoother=True, threads=1, robust=True)
+    for rows, threads in ((slice(0, 1000), 3), (slice(176, 723), 1)):
+        part = cpu.fit(toy.parameters, tracks.rows(rows), smoother=True, threads=threads, robust=True)
+        for name in (*NUMBERS, *INTEGERS):
+            np.testing.assert_array_equal(getattr(part, name), getattr(whole, name)[rows])
+        for name, values in vars(part.before).items():
+            np.testing.assert_array_equal(values, getattr(whole.before, name)[rows])
+    for build in _fitter.builds():
+        other = cpu.fit(toy.parameters, tracks, smoother=True, threads=1, robust=True, build=build)
+        assert (other.before.treated == whole.before.treated).mean() > 0.998
+        agree = other.before.treated == whole.before.treated
+        shift = (other.qop - whole.qop)[agree] / np.sqrt(whole.qopqop[agree])
+        assert np.quantile(np.abs(shift), 0.99) < 0.01
+
+
+def test_what_cannot_be_fitted_stays_as_the_plain_fit_left_it():
+    toy = generate(64, 5000.0, seed=2)
+    toy.arrays["velo_n"][3] = 1
+    toy.arrays["scifi_x"][5] = np.nan
+    toy.arrays["qop"][7] = np.nan
+    got = fit(toy.parameters, toy.candidates("float32"), robust=True)
+    assert (got.before.treated[[3, 5, 7]] == 0).all()
+    assert (got.status[[3, 5, 7]] != 0).all()
+
+
+def test_words_and_refusals():
+    assert explain_treated(0) == []
+    assert [text.split()[0] for text in explain_treated(3)] == ["its", "the"]
+    toy = generate(10, 5000.0, seed=1)
+    with pytest.raises(ParkfError, match="scheme 'forward_backward': robust fits and ghost scores"):
+        fit(toy.parameters, toy.candidates("float32"), scheme="forward_backward", robust=True)
+    with pytest.raises(ParkfError, match="it has no ghost score"):
+        fit(toy.parameters, toy.candidates("float32"), score=True)
