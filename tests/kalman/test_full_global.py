@@ -1,10 +1,14 @@
 """The full fit reaches the optimum that global least squares find with the same noise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from full_global import Knowledge, fit_globally
 from full_reference import FullReference
 from full_samples import tracks
+
+from parkf.kalman.fitted import INTEGERS, NUMBERS
 
 
 def test_the_filter_is_at_the_optimum(tmp_path, geometry, field):
@@ -13,7 +17,7 @@ def test_the_filter_is_at_the_optimum(tmp_path, geometry, field):
     fitted = reference.run()
     good = np.flatnonzero(fitted.status == 0)[:10]
     assert len(good) == 10
-    near = type(fitted)(**{name: values[good] for name, values in vars(fitted).items()})
+    near = replace(fitted, **{name: getattr(fitted, name)[good] for name in (*NUMBERS, *INTEGERS)})
     knowledge = Knowledge(reference.error[good], reference.in_velo[good], reference.behind[good])
     state, covariance = fit_globally(geometry, field, sample.candidates.rows(good), near, knowledge)
     names = ("x", "y", "tx", "ty", "qop")

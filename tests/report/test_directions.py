@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from parkf.report.directions import WORST, bias_maps, plane_map, worst
+from parkf.report.directions import WORST, bias_map, bias_maps, worst
 
 
 def cell(**changed):
@@ -27,15 +27,20 @@ def test_a_map_for_each_charge_with_every_bias():
     cells = [cell(bias=0.0012), cell(bias=-0.0034, charge=-1), cell(bias=0.002, p_min=5.0, p_max=10.0)]
     maps = bias_maps(cells)
     assert list(maps) == ["positive", "negative"]
-    assert maps["positive"].startswith("<svg")
+    (row,) = maps["positive"].rows.values()
+    assert [spot.text for spot in row] == ["+0.12", "+0.20"]
+    assert [text for text, _ in maps["positive"].columns] == ["3–5 GeV", "5–10 GeV"]
     assert list(bias_maps(cells[:1])) == ["positive"]
     assert bias_maps([]) == {}
 
 
-def test_the_map_of_planes_has_their_names():
-    planes = ("horizontal", "vertical")
+def test_the_map_of_planes_has_one_column_for_each():
     own = {"phi_min", "phi_max", "charge"}
-    cells = [{k: v for k, v in cell(plane=plane).items() if k not in own} for plane in planes]
-    drawn = plane_map(cells)
-    assert drawn.startswith("<svg")
-    assert drawn == plane_map(cells[::-1])
+    cells = [
+        {k: v for k, v in cell(plane=plane, bias=bias).items() if k not in own}
+        for plane, bias in (("vertical", -0.001), ("horizontal", 0.001))
+    ]
+    drawn = bias_map(cells)
+    assert [name for _, name in drawn.columns] == ["hori.", "vert."]
+    (row,) = drawn.rows.values()
+    assert [spot.text for spot in row] == ["+0.10", "-0.10"]
