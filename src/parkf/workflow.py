@@ -22,7 +22,7 @@ SCHEMES = {
 }
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
 _SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
-_NOT_TRAINING = ("run", "validity", "misalignment", "signals", "pattern", "likeness", "fits")
+_NOT_TRAINING = ("run", "validity", "misalignment", "signals", "likeness", "fits")
 ROWS_A_CROSSING = {"V": 1150, "VUT": 70, "UT": 420, "UTTF": 72, "TFT": 70, "T": 770, "BEAM": 640}
 """Of each step, at the pile-up of Run 3."""
 NOTHING = r"(?!)"

@@ -3,7 +3,7 @@
 import numpy as np
 
 SEED = 411
-STARTED = 4000
+STARTED = 5000
 
 
 def scattered(count, seed):

@@ -12,7 +12,7 @@ def test_tracks_cover_the_table_and_their_full_fit_is_sound(samples):
     state, full, true = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("state", "full_qop", "true_qop")
     )
-    assert 0.6 * 2 * STARTED < len(true) < 0.95 * 2 * STARTED
+    assert 0.4 * 2 * STARTED < len(true) < 0.8 * 2 * STARTED
     for column, edge in ((0, 0.25), (1, 0.2)):
         place = state[:, column] / 2665.0
         assert place.min() < -edge

@@ -70,6 +70,14 @@ def test_bounds_give_way_by_errors(run, errors, met):
     assert gate.bar == "0.001 to 0.0049" + (f", give or take {errors} errors" if errors else "")
 
 
+@pytest.mark.parametrize(("errors", "met"), [(0, False), (0.6, False), (0.8, True)])
+def test_errors_of_a_ratio_are_those_of_independent_figures(run, errors, met):
+    # 0.005 ± 0.0002 over 0.004 ± 0.0002: 1.25 ± 0.080.
+    gate = held(run, figure=CORE, over=CORE.replace("parkf", "full"), at_most=1.19, errors=errors)
+    assert gate.met is met
+    assert gate.measured == ("1.250 ± 0.080 (5–10 GeV)" if errors else "1.25 (5–10 GeV)")
+
+
 def test_a_figure_without_an_error_has_the_bounds_as_they_are(run):
     assert not held(run, figure=BIAS, at_least=-0.001, errors=5).met
 

@@ -4,9 +4,11 @@ import copy
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from parkf.cli import app
 from parkf.errors import ParkfError
-from parkf.files import write_json
+from parkf.files import read_json, write_json
 from parkf.report.likeness import write_likeness
 from parkf.report.likeness_rows import SEARCH, SEARCHES, SECTIONS
 from parkf.validation.likeness import QUANTILES
@@ -108,3 +110,25 @@ def test_the_same_figures_give_the_same_bytes(page, sample):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ParkfError, match=r"none\.json"):
         write_likeness(tmp_path / "none.json", tmp_path / "none.json", {}, tmp_path / "page.html")
+
+
+def test_the_others_figures_are_kept_for_gates(tmp_path, sample, fit):
+    """The full fit knows no set; the file says of which set the others' figures are."""
+    paths = {name: tmp_path / f"{name}.json" for name in ("sample", "plain", "full", "page", "kept")}
+    write_json(paths["sample"], sample)
+    write_json(paths["plain"], fit | {"set": {"table": "abc"}})
+    write_json(paths["full"], fit | {"set": None})
+    pairs = " ".join(
+        f"{name}={paths[file]},{paths[file]}" for name, file in (("full", "full"), ("parkf", "plain"))
+    )
+    arguments = [
+        paths["sample"],
+        paths["sample"],
+        paths["page"],
+        "--measured",
+        pairs,
+        "--figures",
+        paths["kept"],
+    ]
+    assert CliRunner().invoke(app, ["likeness", *map(str, arguments)]).exit_code == 0
+    assert read_json(paths["kept"]) == {"set": {"table": "abc"}, "fits": {"full": fit, "parkf": fit}}

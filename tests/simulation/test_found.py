@@ -166,3 +166,14 @@ def test_rows_of_one_hit_are_one_hit():
     assert distinct.rows.tolist() == [0, 2, 3]
     assert distinct.number.tolist() == [0, 0, 1, 2]
     assert distinct.in_table(np.array([2, -1, 0])).tolist() == [3, -1, 0]
+
+
+def test_where_nothing_was_hit_nothing_is_found(geometry, magnet):
+    hits = {
+        **{name: np.zeros(0, np.int32) for name in ("event", "plane", "particle")},
+        **{name: np.zeros(0) for name in ("x", "y", "z", "dxdy", "dzdy", "sigma")},
+    }
+    distinct = distinct_hits(hits)
+    assert search_velo(distinct.hits, geometry, Windows()).hits.shape == (0, 26)
+    segments = search_scifi(distinct.hits, geometry=geometry, magnet=magnet, windows=Windows())
+    assert segments.hits.shape == (0, 12)

@@ -41,7 +41,8 @@ inside = st.tuples(st.floats(-0.299, 0.299), st.floats(-0.249, 0.249))
 
 def _states(count, seed=1):
     random = np.random.default_rng(seed)
-    slopes = random.uniform(-1, 1, (count, 2)) * [0.29, 0.24]
+    # All over the grid.
+    slopes = random.uniform(-1, 1, (count, 2)) * [0.45, 0.34]
     return np.column_stack([2665 * slopes, slopes + random.normal(0, 0.003, (count, 2))])
 
 

@@ -35,7 +35,7 @@ def test_drawn_momenta_times_their_weights_are_what_is_to_count():
 
 
 def test_what_lies_outside_hardly_counts():
-    start = np.array([[100.0, 50.0], [100.0, 50.0], [0.25 * Z_IN, 0.2 * Z_IN], [100.0, 50.0]])
+    start = np.array([[100.0, 50.0], [100.0, 50.0], [0.4 * Z_IN, 0.3 * Z_IN], [100.0, 50.0]])
     end = np.array([[500.0, 100.0], [3100.0, 100.0], [500.0, 100.0], [500.0, 100.0]])
     rays = _rays(start, end, [5000.0, 5000.0, 5000.0, 1450.0])
     weights = first_weights(rays, Z_IN, 1500 * rays.qop, np.zeros((4, 2)))

@@ -27,7 +27,7 @@ PER_EVENT, EVENTS = 100, 100
 MOMENTA = (1400.0, 120e3)  # MeV; log p is even between them
 # Slopes are flat to a little past the grid's edges, since soft tracks move before they reach it, and for the
 # rest of the tracks pseudorapidity is, as in collisions.
-SLOPES, FLAT_SHARE, ETA = (0.32, 0.27), 0.7, (1.9, 5.1)
+SLOPES, FLAT_SHARE, ETA = (0.48, 0.37), 0.7, (1.9, 5.1)
 # Share, PDG id and mass in MeV of the charged particles of pp collisions that live long enough.
 SPECIES = ((0.80, 211, 139.57039), (0.13, 321, 493.677), (0.07, 2212, 938.27209))
 # Rows of a sample that are in memory at a time.
@@ -51,7 +51,7 @@ def simulate_sample(
     path : Path
         Table ``parkf.tables.CLOSURE_TRACKS``.
     tracks : int
-        Particles to start, in whole events of a hundred; seven in ten leave a track.
+        Particles to start, in whole events of a hundred; half of them leave a track.
     seed : int
         Same seed, same bytes.
     polarity : int

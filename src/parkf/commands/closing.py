@@ -19,7 +19,7 @@ def closure_tracks(
     alignment: AlignmentFile,
     field: FieldFile,
     polarity: Polarity,
-    tracks: Annotated[int, typer.Option(min=1, help="Particles to start; seven in ten leave a track.")],
+    tracks: Annotated[int, typer.Option(min=1, help="Particles to start; half of them leave a track.")],
     seed: Seed,
     threads: Threads = 1,
 ) -> None:

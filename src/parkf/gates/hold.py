@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,9 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
     figures = _find(documents, threshold.figure)
     if threshold.over is not None:
         figures = _ratios(figures, _find(documents, threshold.over))
+        if not threshold.errors:
+            # Of the same tracks, as most are, the true error is far smaller.
+            figures = [replace(found, error=None) for found in figures]
     bounded = _bounded(threshold, figures)
     bar = _bar(threshold)
     if not bounded:
@@ -102,14 +105,26 @@ def _find(documents: Mapping[str, Any], figure: str) -> list[Found]:
 
 
 def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
-    """Divide figures one by one, or all by the only one below; none where they do not pair."""
+    """Divide figures one by one, or all by the only one below; none where they do not pair.
+
+    Errors are those of independent figures, where both are known.
+    """
     if len(below) == 1 and not below[0].place:
         below = below * len(above)
     elif [found.place for found in above] != [found.place for found in below]:
         return []
     if any(found.value == 0 for found in below):
         return []
-    return [Found(a.path, a.place, a.value / b.value, None) for a, b in zip(above, below, strict=True)]
+    return [
+        Found(a.path, a.place, a.value / b.value, _error_of_ratio(a, b))
+        for a, b in zip(above, below, strict=True)
+    ]
+
+
+def _error_of_ratio(above: Found, below: Found) -> float | None:
+    if above.error is None or below.error is None:
+        return None
+    return math.hypot(above.error, above.value / below.value * below.error) / abs(below.value)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,8 @@ class Threshold(_Strict):
         default=0.0,
         ge=0,
         le=5,
-        description="How many of a figure's own standard errors the bounds give way by.",
+        description="How many of a figure's own standard errors the bounds give way by; of a ratio, as if "
+        "both figures were independent.",
     )
     unit: str = Field(
         default="", description="Of figure and bounds; '%': both are fractions, shown as percentages."

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
-from parkf.report.figures import figure
+from parkf.report.heat import HeatMap, Spot
 from parkf.report.tables import Cells
 
 # Bias at which the colours are full.
@@ -23,8 +22,8 @@ def closure_page(summary: Mapping[str, Any]) -> dict[str, Any]:
     first, last = stages[0], stages[-1]
     return {
         "tracks": summary["tracks"],
-        "before": Markup(_maps(first["cells"])),
-        "after": Markup(_maps(last["cells"])),
+        "before": _map(first["cells"]),
+        "after": _map(last["cells"]),
         "by_momentum": _by_momentum(stages),
         "worst": [(_title(stage), _worst(stage["cells"])) for stage in (first, last)],
         "changes": _changes(summary["changes"]),
@@ -40,32 +39,25 @@ def _range(row: Row, name: str, digits: str = "g") -> str:
     return f"{row[f'{name}_min']:{digits}}–{row[f'{name}_max']:{digits}}"
 
 
-def _maps(cells: Sequence[Row]) -> str:
-    """Draw a map of η and φ for each range of momentum."""
-    momenta = sorted({(row["p_min"], row["p_max"]) for row in cells})
-    with figure(len(momenta), width=2.1, height=2.4) as drawn:
-        for (low, high), axes in zip(momenta, drawn.axes, strict=True):
-            for row in (row for row in cells if row["p_min"] == low):
-                colour = float(np.clip(row["bias"] / SPAN, -1, 1))
-                axes.fill_between(
-                    [row["phi_min"], row["phi_max"]],
-                    row["eta_min"],
-                    row["eta_max"],
-                    color=_shade(colour),
-                    lw=0,
-                )
-            axes.set_facecolor("#e4e4e4")
-            axes.set(title=f"{low:g}–{high:g} GeV", xlabel="φ", xlim=(-np.pi, np.pi), ylim=(2, 5))
-            axes.set_xticks([-np.pi, 0, np.pi], labels=["−π", "0", "π"])
-            axes.grid(visible=False)
-        drawn.axes[0].set(ylabel="η")
-    return drawn.svg
-
-
-def _shade(value: float) -> tuple[float, float, float]:
-    """Blue below zero, red above, white in between."""
-    fade = 1 - abs(value)
-    return (1.0, fade, fade) if value > 0 else (fade, fade, 1.0)
+def _map(cells: Sequence[Row]) -> HeatMap:
+    """Lay out a map of η and, for each range of momentum, φ."""
+    columns = sorted({(row["p_min"], row["p_max"], row["phi_min"], row["phi_max"]) for row in cells})
+    rows = sorted({(row["eta_min"], row["eta_max"]) for row in cells}, reverse=True)
+    spots = {
+        (row["eta_min"], row["p_min"], row["phi_min"]): Spot(f"{100 * row['bias']:+.2f}", row["bias"] / SPAN)
+        for row in cells
+    }
+    return HeatMap(
+        corner="η",
+        columns=[
+            (f"{low:g}–{high:g} GeV", f"{np.degrees((start + end) / 2):.0f}°")
+            for low, high, start, end in columns
+        ],
+        rows={
+            f"{low:g}–{high:g}": [spots.get((low, p, start)) for p, _, start, _ in columns]
+            for low, high in rows
+        },
+    )
 
 
 def _by_momentum(stages: Sequence[Mapping[str, Any]]) -> Cells:

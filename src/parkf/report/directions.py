@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from parkf.report.figures import figure
+from parkf.report.heat import HeatMap, Spot
 from parkf.report.tables import Cells
 
 WORST = 10
@@ -38,61 +38,38 @@ def worst(cells: Sequence[Mapping[str, Any]]) -> Cells:
     )
 
 
-def bias_maps(cells: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Draw the bias of δp/p by η and φ, a panel for each momentum, one map for each charge."""
+def bias_maps(cells: Sequence[Mapping[str, Any]]) -> dict[str, HeatMap]:
+    """Lay out the bias of δp/p by η, φ and momentum, one map for each charge."""
     return {
-        text: _map([cell for cell in cells if cell["charge"] == charge])
+        text: bias_map([cell for cell in cells if cell["charge"] == charge])
         for text, charge in (("positive", 1), ("negative", -1))
         if any(cell["charge"] == charge for cell in cells)
     }
 
 
-def plane_map(directions: Sequence[Mapping[str, Any]]) -> str:
-    """Draw the bias of δp/p by η and plane, a panel for each momentum."""
-    return _map(directions)
+def bias_map(cells: Sequence[Mapping[str, Any]]) -> HeatMap:
+    """Lay out the bias of δp/p by η and, for each momentum, φ or plane."""
+    columns = sorted({(cell["p_min"], cell["p_max"], *_column(cell)) for cell in cells})
+    rows = sorted({(cell["eta_min"], cell["eta_max"]) for cell in cells}, reverse=True)
+    spots = {(cell["eta_min"], cell["p_min"], _column(cell)[0]): _spot(cell) for cell in cells}
+    return HeatMap(
+        corner="η",
+        columns=[(f"{low:g}–{high:g} GeV", name) for low, high, _, name in columns],
+        rows={
+            f"{low:g}–{high:g}": [spots.get((low, p, place)) for p, _, place, _ in columns]
+            for low, high in rows
+        },
+    )
 
 
-def _map(cells: Sequence[Mapping[str, Any]]) -> str:
-    momenta = sorted({(cell["p_min"], cell["p_max"]) for cell in cells})
-    columns = sorted({_column(cell) for cell in cells})
-    rows = sorted({(cell["eta_min"], cell["eta_max"]) for cell in cells})
-    with figure(len(momenta), width=0.42 * len(columns) + 1.1, height=0.28 * len(rows) + 1.4) as drawn:
-        for (low, high), axes in zip(momenta, drawn.axes, strict=True):
-            bias, error = np.full((2, len(rows), len(columns)), np.nan)
-            for cell in cells:
-                if cell["p_min"] == low:
-                    place = rows.index((cell["eta_min"], cell["eta_max"])), columns.index(_column(cell))
-                    bias[place], error[place] = 100 * cell["bias"], 100 * cell["bias_error"]
-            colour = np.clip(bias / _SPAN, -1, 1)
-            axes.imshow(colour, vmin=-1, vmax=1, cmap="RdBu_r", aspect="auto", origin="lower")
-            for (row, column), number in np.ndenumerate(bias):
-                if np.isfinite(number):
-                    sure = abs(number) > ERRORS * error[row, column]
-                    ink = "white" if abs(colour[row, column]) > 0.6 else "black"
-                    weight = "bold" if sure else "normal"
-                    axes.text(
-                        column,
-                        row,
-                        f"{number:+.2f}",
-                        ha="center",
-                        va="center",
-                        fontsize=6,
-                        color=ink,
-                        weight=weight,
-                    )
-            axes.set_xticks(
-                range(len(columns)), labels=[text for _, text in columns], rotation=60, fontsize=7
-            )
-            axes.set_yticks(range(len(rows)), labels=[f"{a:g}–{b:g}" for a, b in rows], fontsize=7)
-            axes.set(title=f"{low:g}–{high:g} GeV")
-            axes.grid(visible=False)
-        drawn.axes[0].set(ylabel="η")
-    return drawn.svg
+def _spot(cell: Mapping[str, Any]) -> Spot:
+    bias, error = 100 * cell["bias"], 100 * cell["bias_error"]
+    return Spot(f"{bias:+.2f}", bias / _SPAN, sure=abs(bias) > ERRORS * error)
 
 
 def _column(cell: Mapping[str, Any]) -> tuple[float, str]:
     """Place and name of a cell's φ."""
     if "plane" in cell:
-        return ("horizontal", "diagonal", "vertical").index(cell["plane"]), cell["plane"]
+        return ("horizontal", "diagonal", "vertical").index(cell["plane"]), cell["plane"][:4] + "."
     middle = (cell["phi_min"] + cell["phi_max"]) / 2
     return middle, f"{np.degrees(middle):.0f}°"

@@ -55,20 +55,18 @@ def figure(
     *,
     width: float = 4.6,
     height: float = 3.2,
-    names: float = 0.0,
     margins: tuple[float, float, float, float] = _MARGINS,
 ) -> Iterator[Figure]:
     """Yield a :class:`Figure` of `columns` panels, `width` × `height` inches each.
 
-    `names` are inches more on the left of all panels, for the names of rows; `margins` those that each panel
-    leaves free on its left, right, bottom and top.
+    `margins` are inches that each panel leaves free on its left, right, bottom and top.
     """
     left, right, bottom, top = margins
-    total = names + width * columns
+    total = width * columns
     with plt.style.context(_STYLE):
         canvas, axes = plt.subplots(1, columns, figsize=(total, height), squeeze=False)
         canvas.subplots_adjust(
-            left=(names + left) / total,
+            left=left / total,
             right=1 - right / total,
             bottom=bottom / height,
             top=1 - top / height,
@@ -256,42 +254,6 @@ def profiles(shown: Sequence[Profile]) -> str:
             if profile.variable == "p":
                 axes.set(xscale="log", ylabel="δ / σ")
         drawn.axes[0].legend(fontsize=7, ncols=2)
-    return drawn.svg
-
-
-Bins = Mapping[str, Mapping[str, Mapping[tuple[float, float], float]]]
-
-
-def bin_map(values: Bins, *, span: float) -> str:
-    """Draw a number as a map of rows and momentum bins, one panel a component.
-
-    Parameters
-    ----------
-    values : mapping
-        Row, then component, then (p_min, p_max) in GeV.
-    span : float
-        Factor above and below one at which the colours are full; white is one.
-    """
-    bins = sorted({edges for row in values.values() for cells in row.values() for edges in cells})
-    components = ("x", "y", "tx", "ty")
-    # Names of rows stand on the left of the first panel alone, bins of momentum slanted below each.
-    height = 0.24 * len(values) + 1.25
-    with figure(4, width=2.8, height=height, names=1.0, margins=(0.05, 0.05, 0.95, 0.3)) as drawn:
-        for component, axes in zip(components, drawn.axes, strict=True):
-            numbers = np.array(
-                [[row.get(component, {}).get(edges, np.nan) for edges in bins] for row in values.values()]
-            )
-            colour = np.clip(np.log(numbers) / np.log(span), -1, 1)
-            axes.imshow(colour, vmin=-1, vmax=1, cmap="RdBu_r", aspect="auto")
-            for (row, column), number in np.ndenumerate(numbers):
-                ink = "white" if abs(colour[row, column]) > 0.6 else "black"
-                axes.text(column, row, f"{number:.2g}", ha="center", va="center", fontsize=6.5, color=ink)
-            axes.set_xticks(
-                range(len(bins)), labels=[f"{low:g}–{high:g}" for low, high in bins], rotation=60, fontsize=7
-            )
-            axes.set_yticks(range(len(values)), labels=list(values) if component == "x" else [], fontsize=7)
-            axes.set(title=COMPONENTS[component], xlabel="p [GeV]")
-            axes.grid(visible=False)
     return drawn.svg
 
 

@@ -19,6 +19,7 @@ from parkf.report import directions, figures, slices, tables
 from parkf.report.closure_page import closure_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.lights import light
+from parkf.report.step_map import Bins, step_map
 from parkf.report.step_page import moves, newest_alike, step_page
 from parkf.simulation.forked import parallel_map
 from parkf.steps import FORMS, STEP_NAMES
@@ -132,8 +133,8 @@ def _overview(
             "masses": Markup(figures.masses(measured) if "masses" in measured["parkf"] else ""),
             "ghosts": Markup(figures.ghosts(measured)),
             "table": Markup(figures.table_accuracy(fiducial)),
-            "steps": Markup(figures.bin_map(_ratios(_in_order(accuracy["steps"])), span=100)),
         },
+        "maps": {"steps": step_map(_ratios(_in_order(accuracy["steps"])), span=100)},
         "tables": {
             "momentum": tables.momentum(measured),
             "pulls": tables.pulls(measured),
@@ -191,8 +192,8 @@ def _directions(fits: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "title": FIT_NAMES[name],
-            "planes": Markup(directions.plane_map(fit["directions"]) if fit["directions"] else ""),
-            "maps": {charge: Markup(svg) for charge, svg in directions.bias_maps(fit["cells"]).items()},
+            "planes": directions.bias_map(fit["directions"]) if fit["directions"] else None,
+            "maps": directions.bias_maps(fit["cells"]),
             "worst": directions.worst(fit["cells"]),
         }
         for name, fit in fits.items()
@@ -210,7 +211,7 @@ def _in_order(steps: Mapping[str, Any]) -> dict[str, Any]:
     return {label: steps[label] for label in sorted(steps, key=place)}
 
 
-def _ratios(steps: Mapping[str, Any]) -> figures.Bins:
+def _ratios(steps: Mapping[str, Any]) -> Bins:
     """Arrange the ratios of ``accuracy.json`` for a map."""
     return {
         label: {

@@ -8,7 +8,9 @@ from parkf.parameters.comparison import compare
 from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.parameters.registry import Registry
 from parkf.report import figures, tables
+from parkf.report.heat import HeatMap
 from parkf.report.lights import light
+from parkf.report.step_map import step_map
 from parkf.steps import FORMS
 from parkf.training.result import FitResult, SetResult
 
@@ -68,12 +70,12 @@ def step_page(fit: FitResult, against: str | None, pulls: Pulls) -> dict[str, An
     }
 
 
-def _map(fit: FitResult, quantity: str, *, span: float) -> Markup | None:
-    """Draw one figure of all sets of a step by momentum; none for a step without scattering."""
+def _map(fit: FitResult, quantity: str, *, span: float) -> HeatMap | None:
+    """Lay out one figure of all sets of a step by momentum; none for a step without scattering."""
     values: dict[str, dict[str, dict[tuple[float, float], float]]] = {}
     for one in fit.sets:
         for row in one.accuracy:
             if (number := getattr(row, quantity)) is not None:
                 bins = values.setdefault(one.label, {}).setdefault(row.component, {})
                 bins[row.p_min, row.p_max] = number
-    return Markup(figures.bin_map(values, span=span)) if values else None
+    return step_map(values, span=span) if values else None

@@ -135,8 +135,9 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
         z_scifi=z_scifi,
         z_end=float(z_layers[-1]),
         cubic_ratio=cubic_ratio,
-        curvature=float((quadratic * chord).sum() / (chord**2).sum()),
-        chord=float(np.quantile(np.abs(chord / h), _MOST)),
+        curvature=_ratio(quadratic, chord),
+        # Without a ray, or without a field, none is bent.
+        chord=float(np.quantile(np.abs(chord / h), _MOST)) if len(h) else 0.0,
         focusing=_focusing(scifi, chord, z_scifi),
         kink=_solve(kink_terms[sizeable], kink_times_bend[sizeable]),
         momentum=_solve(momentum_terms * (weight * h)[:, None], weight),
@@ -240,8 +241,13 @@ def _ut_terms(velo: np.ndarray) -> Terms:
 
 def _focusing(scifi: np.ndarray, chord: np.ndarray, z_scifi: float) -> float:
     """Least-squares ratio of where the lines in y meet z = 0 to y · chord²."""
-    origin, scale = scifi[:, 1] - scifi[:, 3] * z_scifi, scifi[:, 1] * chord**2
-    return float((origin * scale).sum() / (scale**2).sum())
+    return _ratio(scifi[:, 1] - scifi[:, 3] * z_scifi, scifi[:, 1] * chord**2)
+
+
+def _ratio(values: np.ndarray, scale: np.ndarray) -> float:
+    """Least-squares ratio, 0 where nothing tells it."""
+    square = float((scale**2).sum())
+    return float((values * scale).sum()) / square if square > 0 else 0.0
 
 
 def _cubic_ratio(z: np.ndarray, x: np.ndarray) -> float:

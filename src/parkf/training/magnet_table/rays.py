@@ -18,12 +18,12 @@ from parkf.training.magnet_table.form import F64, bend_before, slopes_gained
 from parkf.transport import propagate
 
 # Flat in slopes to a little past the grid's edge, and flat in pseudorapidity as tracks are.
-LARGEST_SLOPES = (0.31, 0.26)
+LARGEST_SLOPES = (0.47, 0.36)
 FLAT_SHARE = 0.8
 MOMENTA = (1440.0, 120e3)  # MeV; beyond both edges of what is fitted
 SOFTEST = 1475.0  # MeV; what is fitted has lost some 20 MeV of 1.5 GeV
 # Slopes to the beam beyond which no track of the acceptance comes, and the share of rays there that are kept.
-CORNER, CORNER_SHARE = 0.285, 0.5
+CORNER, CORNER_SHARE = 0.49, 0.5
 TEST_MOMENTA = (1500.0, 100e3)
 ETA, TEST_ETA = (1.8, 5.1), (2.0, 5.0)
 # Kicks at z_in that leave slopes as far from the line to the vertex as scattering in the detector does below

@@ -1,0 +1,41 @@
+"""The worst cells come first, and maps show every cell."""
+
+import numpy as np
+
+from parkf.report.directions import WORST, bias_maps, plane_map, worst
+
+
+def cell(**changed):
+    content = {"eta_min": 2.0, "eta_max": 2.5, "phi_min": -np.pi / 8, "phi_max": np.pi / 8, "charge": 1}
+    content |= {"p_min": 3.0, "p_max": 5.0, "n": 100, "bias": 0.0, "bias_error": 1e-4}
+    content |= {"pull_width": 1.0, "pull_width_error": 0.1, "tx_mean": 0.0, "tx_mean_error": 0.1}
+    return content | {"ty_mean": 0.0, "ty_mean_error": 0.1} | changed
+
+
+def test_the_worst_cells_are_those_of_the_surest_bias():
+    cells = [cell(p_min=float(i)) for i in range(20)]
+    cells += [cell(bias=0.01, bias_error=0.01), cell(bias=-0.002, charge=-1), cell(bias=0.001)]
+    rows = worst(cells).rows
+    assert len(rows) == WORST
+    assert [row[5] for row in rows[:2]] == ["-0.200 ± 0.010", "+0.100 ± 0.010"]
+    assert rows[0][:4] == ["2–2.5", "-22.5 to 22.5", "−", "3–5"]
+    # Large, but known to no better than itself.
+    assert not any("+1.000" in row[5] for row in rows)
+
+
+def test_a_map_for_each_charge_with_every_bias():
+    cells = [cell(bias=0.0012), cell(bias=-0.0034, charge=-1), cell(bias=0.002, p_min=5.0, p_max=10.0)]
+    maps = bias_maps(cells)
+    assert list(maps) == ["positive", "negative"]
+    assert maps["positive"].startswith("<svg")
+    assert list(bias_maps(cells[:1])) == ["positive"]
+    assert bias_maps([]) == {}
+
+
+def test_the_map_of_planes_has_their_names():
+    planes = ("horizontal", "vertical")
+    own = {"phi_min", "phi_max", "charge"}
+    cells = [{k: v for k, v in cell(plane=plane).items() if k not in own} for plane in planes]
+    drawn = plane_map(cells)
+    assert drawn.startswith("<svg")
+    assert drawn == plane_map(cells[::-1])
