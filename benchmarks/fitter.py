@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from parkf.choices import FormsName
 from parkf.kalman import Fitted, cpu, fit
 from parkf.kalman.candidates import Candidates, from_arrays
 from parkf.kalman.interval import states_at_rich, without_outliers
+from parkf.parameters.ghost_score import NUMBERS, Score
 from parkf.steps import FORMS
 from parkf.validation import throughput
 
@@ -93,8 +95,14 @@ def tracks_per_second(
 
 
 def extras(machine: Machine, toy: Toy, tracks: Candidates) -> dict[str, float]:
-    """Rates of a core with what may be asked for besides: bad hits taken out, states at the RICH planes."""
+    """Rates of a core with what may be asked for besides.
+
+    Bad hits taken out, states at the RICH planes, the robust fit, ghost scores. The toys have no wrong hits
+    and no hard scatters: of a run's candidates more are fitted again.
+    """
     p = toy.parameters
+    networks = np.random.default_rng(1).normal(size=NUMBERS).astype(np.float32)
+    scored = SimpleNamespace(**(vars(p) | {"score": Score(networks, 0, 0)}))
 
     def cleaned() -> None:
         fitted = cpu.fit(p, tracks, smoother=True, threads=1)
@@ -105,10 +113,14 @@ def extras(machine: Machine, toy: Toy, tracks: Candidates) -> dict[str, float]:
         cpu.fit(p, tracks, smoother=True, threads=1)
         states_at_rich(p, tracks, threads=1)
 
-    return {
-        name: tracks.count / machine.seconds(run)
-        for name, run in (("outliers", cleaned), ("rich_states", with_states))
-    }
+    def robust() -> None:
+        cpu.fit(p, tracks, smoother=True, threads=1, robust=True)
+
+    def with_scores() -> None:
+        cpu.fit(scored, tracks, smoother=True, threads=1, score=True)
+
+    runs = {"outliers": cleaned, "rich_states": with_states, "robust": robust, "scores": with_scores}
+    return {name: tracks.count / machine.seconds(run) for name, run in runs.items()}
 
 
 def numpy_rate(toy: Toy) -> float:

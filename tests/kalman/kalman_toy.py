@@ -94,7 +94,10 @@ def parameters(name="improved"):
     constants = SimpleNamespace(velo_sigma=VELO_SIGMA, beam_x=0.02, beam_y=-0.03)
     manifest = SimpleNamespace(constants=constants, forms=name, formulas=_fitter.formulas[name], blobs=EMPTY)
     return SimpleNamespace(
-        constant=constant_blob(forms), table=aligned(magnet_table(forms.table)), manifest=manifest
+        constant=constant_blob(forms),
+        table=aligned(magnet_table(forms.table)),
+        manifest=manifest,
+        score=None,
     )
 
 

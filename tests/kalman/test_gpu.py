@@ -65,11 +65,14 @@ def nvrtc():
 
 @pytest.mark.skipif(nvrtc() is None, reason="the NVRTC library is not installed")
 @both_forms
+@pytest.mark.parametrize("file", ["fit/fit.cu", "fit/robust.cu"])
 @pytest.mark.parametrize("real", ["float", "double"])
-def test_the_run_time_compiler_takes_it(real, forms):
+def test_the_run_time_compiler_takes_it(real, file, forms):
     """CuPy's compiler has no standard headers: nothing of them may be left in the source."""
     library, program = nvrtc(), ctypes.c_void_p()
-    library.nvrtcCreateProgram(ctypes.byref(program), flattened(forms).encode(), b"fit.cu", 0, None, None)
+    library.nvrtcCreateProgram(
+        ctypes.byref(program), flattened(forms, file).encode(), b"fit.cu", 0, None, None
+    )
     options = [o.encode() for o in (*OPTIONS, "--gpu-architecture=sm_80", f"-DPARKF_REAL={real}")]
     status = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     size = ctypes.c_size_t()
@@ -80,9 +83,22 @@ def test_the_run_time_compiler_takes_it(real, forms):
     assert status == 0, log.value.decode()
 
 
+@nvcc
+@both_forms
+def test_nvcc_compiles_the_robust_fit(forms, tmp_path):
+    source = tmp_path / "robust.cu"
+    source.write_text(flattened(forms, "fit/robust.cu"))
+    flags = ["-diag-suppress=177", "-arch=sm_80", "-DPARKF_REAL=float", "-cubin"]
+    done = subprocess.run(
+        ["nvcc", *OPTIONS, *flags, str(source)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr
+
+
 @pytest.mark.gpu
 @both_forms
-@pytest.mark.parametrize("scheme", ["smoother", "forward_backward"])
+@pytest.mark.parametrize("scheme", ["smoother", "forward_backward", "robust"])
 def test_gpu_and_cpu_agree(scheme, forms):
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     try:
@@ -93,7 +109,14 @@ def test_gpu_and_cpu_agree(scheme, forms):
     for precision, tolerance in (("float32", 0.02), ("float64", 1e-8)):
         tracks = toy.candidates(precision)
         a, b = (
-            fit(toy.parameters, tracks, scheme=scheme, precision=precision, backend=where)
+            fit(
+                toy.parameters,
+                tracks,
+                scheme="smoother" if scheme == "robust" else scheme,
+                precision=precision,
+                backend=where,
+                robust=scheme == "robust",
+            )
             for where in ("cpu", "gpu")
         )
         for name in ("x", "y", "tx", "ty", "qop"):
