@@ -35,7 +35,7 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
 	touch $@
 
-.PHONY: run family dry-run validate publish test lint build smoke paper clean
+.PHONY: run family dry-run validate verify publish test lint build smoke paper clean
 
 build: $(VENV)/.installed $(EXTRAS)
 
@@ -51,6 +51,9 @@ dry-run: build  ## what a run would do now
 
 validate: build  ## train what is missing, and measure: validation.json alone
 	$(LED)/$(RUN) -- $(ONE_RUN) -- validate
+
+verify: build  ## hold every file of results/$(RUN), and the published sets, against their checksums
+	$(VENV)/bin/parkf verify results/$(RUN) params
 
 publish: build  ## publish the set of results/$(RUN) to params/, if it meets its gates
 	$(LED)/$(RUN) -- $(ONE_RUN) -- publish

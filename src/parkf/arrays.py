@@ -43,12 +43,9 @@ def load_arrays(
     DamagedFileError
         When it is no such archive, or the bytes of an array are not those that were written.
     """
-    with existing(path).open("rb") as file:
-        if file.read(2) != b"PK":
-            raise DamagedFileError(path, KIND, "it does not begin as such a file does")
+    there = set(array_names(path))
     try:
         with np.load(path, allow_pickle=False) as archive:
-            there = set(archive)
             arrays = {name: archive[name] for name in sorted(there & {*names, *optional})}
     except _UNREADABLE as error:
         raise DamagedFileError(path, KIND, str(error)) from error
@@ -57,3 +54,23 @@ def load_arrays(
     if not others and (unknown := sorted(there - {*names, *optional})):
         raise ParkfError(f"{path}: with unknown {', '.join(unknown)}")
     return arrays
+
+
+def array_names(path: Path) -> list[str]:
+    """Name the arrays of an archive.
+
+    Raises
+    ------
+    ParkfError
+        When the file is missing.
+    DamagedFileError
+        When it is no such archive.
+    """
+    with existing(path).open("rb") as file:
+        if file.read(2) != b"PK":
+            raise DamagedFileError(path, KIND, "it does not begin as such a file does")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return sorted(archive)
+    except _UNREADABLE as error:
+        raise DamagedFileError(path, KIND, str(error)) from error

@@ -35,6 +35,25 @@ def supervise(
 
 
 @app.command()
+def verify(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Runs (results/<run>), or registries of sets (params).")
+    ],
+) -> None:
+    """Read every table, archive, JSON file and set below folders, and hold them against their checksums."""
+    from parkf.errors import ParkfError
+    from parkf.running.verify import verify as run
+
+    count, problems = 0, []
+    for folder in folders:
+        read, found = run(folder)
+        count, problems = count + read, problems + found
+    if problems:
+        raise ParkfError("\n".join([*problems, f"{len(problems)} of {count} files are not sound"]))
+    print(f"{count} files are sound")
+
+
+@app.command()
 def report(
     results: Annotated[Path, typer.Argument(help="Folder of a run.")],
     output: Path,
