@@ -19,8 +19,8 @@ def test_same_packages_and_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     own, *tools = extras["dev"]
-    assert own == "parkf[slurm,htcondor]"
-    executors = extras["slurm"] + extras["htcondor"]
+    assert own == "parkf[slurm,htcondor,scratch]"
+    executors = extras["slurm"] + extras["htcondor"] + extras["scratch"]
     pip = _versions(project["dependencies"] + tools + executors + extras["acts"])
     entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     nested = next(entry["pip"] for entry in entries if isinstance(entry, dict))

@@ -10,6 +10,7 @@ from kalman_reference import ReferenceFit
 from kalman_toy import generate
 
 from parkf.kalman import fit
+from parkf.kalman.fitted import INTEGERS, NUMBERS
 
 STATE = ("x", "y", "tx", "ty", "qop")
 CHI2 = ("chi2_velo", "chi2_ut", "chi2_scifi")
@@ -126,8 +127,8 @@ def test_odd_numbers_of_tracks_give_the_same_bytes(count):
     whole = fit(toy.parameters, toy.candidates("float32"))
     part = with_arrays(toy, **{name: array[:count] for name, array in toy.arrays.items()})
     alone = fit(part.parameters, part.candidates("float32"))
-    for field in dataclasses.fields(whole):
-        np.testing.assert_array_equal(getattr(alone, field.name), getattr(whole, field.name)[:count])
+    for name in (*NUMBERS, *INTEGERS):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(whole, name)[:count])
 
 
 def test_hits_and_results_are_not_copied():

@@ -144,8 +144,8 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "large": (_pad, "manifest.json: 4"),
     "a list": (_text("[]"), "manifest.json: got a list, expected an object"),
     "newer format": (
-        edit(lambda c: c.update(format_version=4, minimum_reader=4)),
-        "manifest.json: minimum_reader: got 4, expected at most 3; read it with a newer version of parkf",
+        edit(lambda c: c.update(format_version=5, minimum_reader=5)),
+        "manifest.json: minimum_reader: got 5, expected at most 4; read it with a newer version of parkf",
     ),
     "older format": (
         edit(lambda c: c.update(format_version=1)),

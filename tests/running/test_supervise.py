@@ -27,8 +27,15 @@ rule second:
     shell:
         "echo second >> made;"
         " if [ -e slow ]; then touch results/run/.second.json.abc.tmp; fi;"
-        " while [ -e slow ]; do sleep 0.1; done;"
+        " {python} {wait};"
         " {python} {read} {input} && cp {input} {output}"
+"""
+# A shell would go on after an interrupt that meets it between two commands.
+WAIT = """
+import time
+from pathlib import Path
+while Path("slow").exists():
+    time.sleep(0.1)
 """
 WRITE = """
 import sys
@@ -52,10 +59,10 @@ except Exception as error:
 @pytest.fixture
 def project(tmp_path):
     """A folder with a workflow of two jobs; the second waits as long as there is a file `slow`."""
-    for name, text in (("write", WRITE), ("read", READ)):
+    for name, text in (("wait", WAIT), ("write", WRITE), ("read", READ)):
         (tmp_path / f"{name}.py").write_text(text)
     text = SNAKEFILE.replace("{python}", sys.executable)
-    for name in ("write", "read"):
+    for name in ("wait", "write", "read"):
         text = text.replace(f"{{{name}}}", str(tmp_path / f"{name}.py"))
     (tmp_path / "Snakefile").write_text(text)
     return tmp_path

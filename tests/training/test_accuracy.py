@@ -179,7 +179,7 @@ def _uttf_rows(count=3):
     rows = {name: np.full(count, value) for name, value in same.items()}
     rows |= {"qop": np.full(count, 2e-4), "p_true": np.full(count, 4980.0)}
     rows |= {f"{c}{end}": np.zeros(count) for c in ("x", "y", "tx", "ty") for end in "1e"}
-    return rows | {"x0": np.resize([10.0, 100, 900], count), "group": np.zeros(count)}
+    return rows | {"x0": np.resize([10.0, 100, 2000], count), "group": np.zeros(count)}
 
 
 def _hop():
