@@ -34,9 +34,10 @@ def test_every_stage_from_generation_to_fits_is_cut(project):
     assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 2 * 2)
     assert (jobs["simulate_training"], jobs["draw"], jobs["rows"]) == (2, 2, 2)
     assert (jobs["simulate_validation"], jobs["misalign"], jobs["simulate_signal"]) == (3, 3, 4)
-    assert jobs["candidates"] == 3 + 3 + 4
-    assert jobs["fit_full"] == jobs["candidates"]
-    assert jobs["fit"] == 3 * jobs["candidates"] + 3  # of float64 the aligned sample alone
-    # Once for each sample: candidates, four fits; particles of three, fates and float64 of one.
-    assert jobs["gather"] == 4 * (1 + 4) + 3 + 2
+    # Those of the training train the ghost score, and are fitted by nothing else.
+    assert jobs["candidates"] == 2 + 3 + 3 + 4
+    assert jobs["fit_full"] == 3 + 3 + 4
+    assert jobs["fit"] == 4 * jobs["fit_full"] + 3  # of float64 the aligned sample alone
+    # Once for each sample: candidates, five fits; particles of three, fates and float64 of one.
+    assert jobs["gather"] == 4 * (1 + 5) + 3 + 2
     assert "gather" not in project.would_run()

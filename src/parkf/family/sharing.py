@@ -64,8 +64,11 @@ def _collisions(kind: str) -> Deciding:
     return deciding
 
 
-def _passage(kind: str) -> Deciding:
-    """Take what is made of collisions in the detector, without a parameter set: states, hits, candidates."""
+def _passage(kind: str, *, hit: bool) -> Deciding:
+    """Take what is made of collisions in the detector, without a parameter set: states, hits, candidates.
+
+    `hit` says whether hits enter, and how they are made and searched.
+    """
 
     def deciding(config: Config, folder: Path) -> dict[str, Any]:
         misaligned = kind == "misaligned"
@@ -74,8 +77,7 @@ def _passage(kind: str) -> Deciding:
             "field": _field(config, folder),
             "collisions": _collisions("validation" if misaligned else kind)(config, folder),
             "misalignment": config["misalignment"] if misaligned else None,
-            # Training has neither hits nor candidates.
-            "pattern": None if kind == "training" else config["pattern"],
+            "pattern": config["pattern"] if hit else None,
         }
 
     return deciding
@@ -86,7 +88,7 @@ def _datasets(config: Config, folder: Path) -> dict[str, Any]:
     if training["datasets"] != "simulate":
         return {"datasets": training["datasets"]}
     rest = {"max_rows": training["max_rows"], "polarities": sorted(config["polarities"])}
-    return _passage("training")(config, folder) | rest
+    return _passage("training", hit=False)(config, folder) | rest
 
 
 def _table(config: Config, folder: Path) -> dict[str, Any]:
@@ -141,10 +143,11 @@ PRODUCTS: dict[str, Product] = {
         for kind in ("training", "validation", *_SIGNALS)
     },
     "table": Product("table/{file}", _table),
-    "states": Product("states/training_{file}.parquet", _passage("training")),
-    "fates": Product("fates/validation_{file}.parquet", _passage("validation")),
+    "training candidates": Product("candidates/training_{file}.parquet", _passage("training", hit=True)),
+    "states": Product("states/training_{file}.parquet", _passage("training", hit=False)),
+    "fates": Product("fates/validation_{file}.parquet", _passage("validation", hit=False)),
     **{
-        f"{kind} {what}": Product(f"{folder}/{kind}_{{file}}.parquet", _passage(kind))
+        f"{kind} {what}": Product(f"{folder}/{kind}_{{file}}.parquet", _passage(kind, hit=True))
         for kind in _SEEN
         for what, folder in (("hits", "hits"), ("candidates", "candidates"), ("full fits", "fitted/full"))
     },

@@ -16,6 +16,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -152,7 +153,7 @@ class Registry:
         with self._alone():
             update = {"gates": list(gates), "validity": validity or loaded.manifest.validity}
             manifest = self._published(parameters, loaded.manifest.model_copy(update=update), year)
-            published = ParameterSet(loaded.constant, loaded.table, manifest)
+            published = replace(loaded, manifest=manifest)
             assert manifest.version is not None
             self._put(published, manifest.version)
             return manifest.version

@@ -35,8 +35,9 @@ def commands():
 def snakemake(line, folder):
     """Snakemake's arguments that a `make` command calls it with, in `folder`."""
     plan = shell(f"{line} --dry-run VENV={sys.prefix}", folder)
-    (command,) = [line for line in plan.splitlines() if "/bin/snakemake " in line]
-    return shlex.split(command)[1:]
+    (command,) = [shlex.split(line) for line in plan.splitlines() if "/bin/snakemake " in line]
+    program = next(number for number, word in enumerate(command) if word.endswith("/bin/snakemake"))
+    return command[program + 1 :]
 
 
 def shell(line, folder):
