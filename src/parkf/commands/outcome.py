@@ -44,10 +44,8 @@ def verify(
     from parkf.errors import ParkfError
     from parkf.running.verify import verify as run
 
-    count, problems = 0, []
-    for folder in folders:
-        read, found = run(folder)
-        count, problems = count + read, problems + found
+    results = [run(folder) for folder in folders]
+    count, problems = sum(read for read, _ in results), [one for _, found in results for one in found]
     if problems:
         raise ParkfError("\n".join([*problems, f"{len(problems)} of {count} files are not sound"]))
     print(f"{count} files are sound")
