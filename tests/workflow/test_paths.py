@@ -21,13 +21,10 @@ NAMES = (
     "i with blanks  two",
     "j'single",
     'k"double',
-    "l*star?[a]",
-    "m$HOME~",
-    "n\\backslash",
-    "o Größe µ 磁",
-    "-p --help",
-    "q&",
-    "r!(#%^=+,:@",
+    "l*star?[a]$HOME~",
+    "-m --help",
+    "n\\backslash &",
+    "r!(#%^=+,:@ Größe µ 磁",
 )
 REFUSED = ("s{wildcard}", "t{input:q}", "u\nnewline", "v\ttab", "w\x1b[31m", "")
 

@@ -72,7 +72,7 @@ def test_the_set_has_the_bytes_of_the_local_run(training, finished):
 def test_jobs_that_copy_their_files_to_the_node_give_the_same_bytes(node, project, finished, tmp_path):
     if shutil.which("rsync") is None:
         pytest.skip("needs rsync")
-    scratch, wanted = tmp_path / "scratch", "results/smoke/datasets/BEAM.parquet"
+    scratch, wanted = tmp_path / "scratch", "results/smoke/states/training_up.parquet"
     folder = checkout(project)
     workflow = Workflow(
         folder,
