@@ -78,6 +78,8 @@ def start(project):
             stdout=said,
             stderr=said,
             start_new_session=True,
+            # Whoever runs the tests in the background may have all of them ignore it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
     run.said = project / "said"
     return run
