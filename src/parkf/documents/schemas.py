@@ -42,7 +42,9 @@ def mistakes(schema: Mapping[str, Any], content: Any) -> list[tuple[Place, str]]
 
 
 def _told(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
-    value, schema, asked = error.instance, error.schema, error.validator_value
+    value: Any = error.instance
+    schema: Any = error.schema
+    asked: Any = error.validator_value
     match error.validator:
         case "additionalProperties":
             known = schema.get("properties", {})
@@ -51,7 +53,8 @@ def _told(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
                     yield (*place, str(name)), unknown(name, known)
         case "required":
             missing = next(name for name in asked if f"'{name}' is a required" in error.message)
-            yield (*place, missing), f"missing; expected {expected(_member(error, missing))}"
+            member = schema.get("properties", {}).get(missing, {})
+            yield (*place, missing), f"missing; expected {expected(member)}"
         case "type":
             yield place, f"got {got(value)}, expected {expected(schema)}{hint(value, asked)}"
         case "enum" | "const":
@@ -75,8 +78,3 @@ def _told(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
             yield place, f"got {found}, expected {with_reason(f'{_BOUNDS[name]} {asked:g}', schema)}"
         case _:
             yield place, error.message
-
-
-def _member(error: ValidationError, name: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = error.schema.get("properties", {}).get(name, {})
-    return found

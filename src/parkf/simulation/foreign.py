@@ -117,8 +117,10 @@ def _hits(hits: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
     for name, low, high, expected in _LIMITS:
         bad = (columns[name] < low) | (columns[name] > high)
         if bad.any():
-            row = int(np.argmax(bad))
-            raise ParkfError(f"{path}: row {row}: '{name}' is {columns[name][row]:g}, expected {expected}")
+            first = int(np.argmax(bad))
+            raise ParkfError(
+                f"{path}: row {first}: '{name}' is {columns[name][first]:g}, expected {expected}"
+            )
     return columns
 
 
