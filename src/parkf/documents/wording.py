@@ -8,6 +8,7 @@ from typing import Any
 from parkf.documents.place import Place, dotted
 
 _LONGEST = 60
+_NO_MORE = r"(?!\n)"
 _KINDS = {
     "object": "a mapping of names to values",
     "array": "a list",
@@ -65,7 +66,8 @@ def _limits(schema: Mapping[str, Any]) -> str:
     )
     limits = [f"{word} {schema[name]:g}" for name, word in words if name in schema]
     if "pattern" in schema:
-        limits.append(f"like {schema['pattern']}")
+        # Its end: behind a $ there may be a line break, to Python.
+        limits.append(f"like {schema['pattern'].removesuffix(_NO_MORE)}")
     elif schema.get("minLength"):
         limits.append("that is not empty")
     return " and ".join(limits)
