@@ -48,7 +48,7 @@ def header(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def built_example(header, tmp_path_factory) -> Callable[[str], Path]:
-    """Give the C++ example for one of the kernel's builds; it takes long to compile, so that tests share it."""
+    """Give the C++ example for one of the kernel's builds; tests share it, for it compiles long."""
     import example
 
     return cache(lambda build: example.build(tmp_path_factory.mktemp("example"), header, build))
