@@ -17,7 +17,7 @@ from parkf.detector.description import Description
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry, geometry_of
 from parkf.detector.motion import Motion
 from parkf.detector.pieces import Pieces
-from parkf.importing.dumps import BeamDump, SciFiDump, UtDump, VeloDump
+from parkf.importing.geometry.dumps import BeamDump, SciFiDump, UtDump, VeloDump
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ UT_FIRST_SECTOR = (0, 248, 496, 772, 1048)
 _SENSORS = 4  # a module
 _MATS = 128  # numbers a layer
 _NEGLIGIBLE = 1e-3
-"""mm: displacements that move no corner by as much are not written. Dumps know z of the SciFi to half of it."""
+"""mm: displacements that move no corner as far are not written; dumps have the SciFi's z to half of it."""
 _LEAST_TILT = 3e-7  # rad; a micrometre at the edge of the SciFi
 _BEHIND_UT = 22.5  # mm; of the plane before the magnet
 _DIGITS = 6  # mm and degrees in files
@@ -226,7 +226,7 @@ def _beam(beam: BeamDump) -> dict[str, float]:
 
 
 def _magnet(content: dict[str, Any]) -> dict[str, float]:
-    """Planes of the magnet, moved where they do not fit between UT and SciFi; the table's are production's."""
+    """Planes of the magnet: production's, or others where those do not fit between UT and SciFi."""
     z_in, z_out = content["magnet"]["z_in"], content["magnet"]["z_out"]
     last, first = content["ut"]["layers"][-1]["z"], content["scifi"]["layers"][0]["z"]
     moved = {} if 10.0 < z_in - last < 100.0 else {"z_in": last + _BEHIND_UT}
