@@ -1,1 +1,1 @@
-"""What others write, turned into this project's own files: one module a foreign format."""
+"""What others made, in their own formats, taken into this project's tables and files: one file a format."""
