@@ -6,7 +6,18 @@ from typing import Annotated
 import typer
 
 from parkf.arithmetic import settle_arithmetic
-from parkf.commands import closing, datasets, family, fitting, outcome, params, proof, simulation, training
+from parkf.commands import (
+    closing,
+    datasets,
+    family,
+    fitting,
+    importing,
+    outcome,
+    params,
+    proof,
+    simulation,
+    training,
+)
 from parkf.complaint import explained
 from parkf.usage import Meter
 
@@ -20,6 +31,7 @@ for part in (simulation, datasets, training, closing, fitting, proof, outcome):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(family.app, name="family")
+app.add_typer(importing.importer, name="import")
 
 
 @app.callback()

@@ -10,8 +10,6 @@ from parkf.choices import Interpolation, Outside, Segments, Signal
 from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Seed, Threads, aligned
 
 app = typer.Typer()
-importer = typer.Typer(help="Take over what others made.", no_args_is_help=True)
-app.add_typer(importer, name="import")
 
 
 @app.command()
@@ -152,16 +150,3 @@ def candidates(
         segments=segments,
         matched=matched,
     )
-
-
-@importer.command("hits")
-def import_hits(
-    hits: Annotated[Path, typer.Argument(help="Hits of another simulation (Parquet).")],
-    tracks: Annotated[Path, typer.Argument(help="Its particles (Parquet).")],
-    hits_to: Annotated[Path, typer.Option("--hits", help="Hits to write.")],
-    particles_to: Annotated[Path, typer.Option("--particles", help="Particles to write.")],
-) -> None:
-    """Take over hits and particles of another simulation, LHCb's for one."""
-    from parkf.simulation.foreign import import_hits as run
-
-    run(hits, tracks, hits_to=hits_to, particles_to=particles_to)

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from collections import Counter
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -15,6 +16,12 @@ Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 VELO_MODULES = 52
 UT_LAYERS = 4
 SCIFI_LAYERS = 12
+
+SENSORS_PER_MODULE = 4
+VELO_SENSORS = VELO_MODULES * SENSORS_PER_MODULE
+UT_SECTORS = 1048
+SCIFI_MATS = 128 * SCIFI_LAYERS
+"""Numbers of the pieces as LHCb counts them; of the mats' only two in three are taken."""
 
 
 class Strict(BaseModel):
@@ -81,6 +88,7 @@ class Sensor(Strict):
     x: Finite
     y: Finite
     angle: Finite
+    z: Finite = Field(default=0.0, description="mm, from the module's")
 
 
 class VeloSide(Strict):
@@ -119,6 +127,17 @@ class Velo(Strict):
         return self
 
 
+class Piece(Strict):
+    """A part of a layer mounted by itself, a UT sector or a SciFi mat: centre and half sizes in mm."""
+
+    number: int = Field(ge=0, description="as LHCb counts them")
+    x: Finite
+    y: Finite
+    z: Finite = Field(default=0.0, description="mm, from the layer's plane at this y")
+    half_width: Positive = Field(description="mm, across the strips")
+    half_height: Positive = Field(description="mm, along the strips")
+
+
 class StripLayer(Strict):
     """A layer of strips or fibres along dx/dy; its extent across them and along y in mm."""
 
@@ -126,6 +145,7 @@ class StripLayer(Strict):
     dxdy: Finite
     half_width: Positive
     half_height: Positive
+    pieces: tuple[Piece, ...] = Field(default=(), description="what it is made of, where that is known")
 
 
 class Zone(Rectangle):
@@ -153,6 +173,7 @@ class Ut(Strict):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         _require_ascending("ut.layers: z", tuple(layer.z for layer in self.layers))
+        _require_numbers("ut.layers", self.layers, UT_SECTORS)
         _require_ascending("ut.zones: half_width", tuple(zone.half_width for zone in self.zones))
         return self
 
@@ -178,6 +199,7 @@ class SciFi(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         _require_ascending("scifi.layers: z", tuple(layer.z for layer in self.layers))
+        _require_numbers("scifi.layers", self.layers, SCIFI_MATS)
         total = sum(self.cluster_fractions)
         if abs(total - 1.0) > 1e-6:
             raise ValueError(f"scifi.cluster_fractions: sum {total:g}, expected 1")
@@ -248,6 +270,15 @@ class Description(Strict):
             if material not in self.materials:
                 raise ValueError(f"{part}: material '{material}' is not among {sorted(self.materials)}")
         return self
+
+
+def _require_numbers(what: str, layers: tuple[StripLayer, ...], most: int) -> None:
+    numbers = [piece.number for layer in layers for piece in layer.pieces]
+    twice = [number for number, count in Counter(numbers).items() if count > 1]
+    if twice:
+        raise ValueError(f"{what}: piece {twice[0]} occurs twice")
+    if numbers and max(numbers) >= most:
+        raise ValueError(f"{what}: piece {max(numbers)}, expected less than {most}")
 
 
 def _require_ascending(what: str, values: tuple[float, ...]) -> None:

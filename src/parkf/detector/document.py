@@ -9,6 +9,9 @@ from pydantic import BaseModel, ValidationError
 from parkf.errors import ParkfError
 from parkf.files import existing
 
+# The compiled one where there is one: a geometry with all its sectors and mats is 2,300 lines.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -21,7 +24,7 @@ def load_document(path: Path, model: type[Model]) -> Model:
         When the file is missing, is not YAML, or says something that `model` does not allow.
     """
     try:
-        content = yaml.safe_load(existing(path).read_text())
+        content = yaml.load(existing(path).read_text(), Loader=_LOADER)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ParkfError(f"{path}: not a YAML file: {error}") from error
     try:
