@@ -11,6 +11,7 @@ from shlex import quote
 from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
 from parkf.files import sha256
 from parkf.provenance import code_hash
+from parkf.scoring import CROSSINGS
 from parkf.steps import FORMS
 from parkf.tables import CLOSURE_TRACKS, PARTICLES, STEP_DATA
 from parkf.training.rows import MOST_ROWS
@@ -51,6 +52,11 @@ NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]
 COSTS = load_costs(PROJECT / COSTS_FILE)
+# Jobs that the parameter set waits for start before those that only prove it, which fill the cores that the last
+# stages of the training leave idle.
+FIRST = 2
+# Threads of the table's training and closing. Of two cores, the second does other jobs meanwhile, at no loss.
+TABLE_THREADS = 1 if workflow.resource_settings.cores == 2 else 2
 # A scheduler's reason for ending a job is told, and decides whether the job is worth another attempt.
 name_endings()
 
@@ -70,6 +76,11 @@ wildcard_constraints:
 def code(*parts):
     """Fingerprint of the sources that a rule runs: Snakemake does not see changes inside a package."""
     return code_hash([SOURCE / part for part in parts])
+
+
+def training_first(wildcards):
+    """Priority of a stage that training and validation both go through."""
+    return FIRST if RUN.purpose(wildcards.chunk) == "training" else 0
 
 
 def folder(path, file="{input[0]}"):

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 
 from parkf.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
 from parkf.errors import ParkfError
+from parkf.scoring import CROSSINGS
 
 # Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set. The one in
 # float64 shows what the precision of the others costs.
@@ -232,6 +233,10 @@ class Run:
         if not self.simulates_datasets:
             return most
         return min(most, round(ROWS_A_CROSSING[step] * self.sizes("training")))
+
+    def scored(self, chunk: str) -> int:
+        """Crossings of a chunk of the training whose candidates train the ghost score."""
+        return max(0, min(self.chunk(chunk).stop, CROSSINGS) - self.chunk(chunk).start)
 
     def polarity(self, chunk: str) -> int:
         """+1 for MagUp, -1 for MagDown."""
