@@ -5,10 +5,12 @@
 
 import json
 import sys
+from os.path import relpath
 from pathlib import Path
 from shlex import quote
 
 from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
+from parkf.documents.document import read_document
 from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.scoring import CROSSINGS
@@ -38,7 +40,14 @@ scattergather:
 
 PROJECT = Path(workflow.current_basedir)
 RUN = Run(
-    load_config(config, PROJECT / "workflow/schemas/config.schema.json", Path.cwd()),
+    load_config(
+        config,
+        PROJECT / "workflow/schemas/config.schema.json",
+        Path.cwd(),
+        [read_document(Path(relpath(file))) for file in workflow.configfiles],
+        # Once, and not again in every job; a family has looked for its members.
+        look_into_inputs=workflow.is_main_process and workflow.main_snakefile == str(PROJECT / "Snakefile"),
+    ),
     {
         name: len(getattr(gather, name)("{scatteritem}"))
         for name in ("training", "validation", "signals")
