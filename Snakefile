@@ -43,7 +43,7 @@ RUN = Run(
     load_config(
         config,
         PROJECT / "workflow/schemas/config.schema.json",
-        Path.cwd(),
+        Path(),
         [read_document(Path(relpath(file))) for file in workflow.configfiles],
         # Once, and not again in every job; a family has looked for its members.
         look_into_inputs=workflow.is_main_process and workflow.main_snakefile == str(PROJECT / "Snakefile"),

@@ -1,13 +1,21 @@
 """Commands that close the magnet table on the fit."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Seed, Threads, aligned
+from parkf.commands.options import (
+    AlignmentFile,
+    FieldFile,
+    GeometryFile,
+    Polarity,
+    Seed,
+    Threads,
+    aligned,
+    mapping,
+)
 
 app = typer.Typer()
 
@@ -72,7 +80,7 @@ def close(
         alignment=alignment,
         field=field,
         seed=seed,
-        configuration=json.loads(configuration),
+        configuration=mapping("--configuration", configuration),
     )
     closed = run(
         before,

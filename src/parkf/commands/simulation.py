@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from parkf.choices import Interpolation, Outside, Segments, Signal
-from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Seed, Threads, aligned
+from parkf.commands.options import (
+    AlignmentFile,
+    FieldFile,
+    GeometryFile,
+    Polarity,
+    Seed,
+    Threads,
+    aligned,
+    finite,
+)
 
 app = typer.Typer()
 
@@ -32,8 +41,10 @@ def generate(
     geometry: GeometryFile,
     events: Annotated[int, typer.Option(min=1, help="Bunch crossings.")],
     seed: Seed,
-    pile_up: Annotated[float, typer.Option(help="Mean inelastic pp collisions a crossing.")] = 5.5,
-    first: Annotated[int, typer.Option(help="Number of the first crossing, a multiple of 25.")] = 0,
+    pile_up: Annotated[
+        float, typer.Option(min=0, max=200, callback=finite, help="Mean inelastic pp collisions a crossing.")
+    ] = 5.5,
+    first: Annotated[int, typer.Option(min=0, help="Number of the first crossing, a multiple of 25.")] = 0,
     threads: Threads = 1,
 ) -> None:
     """Generate pp collisions with Pythia 8."""
@@ -59,7 +70,7 @@ def generate_signal(
     geometry: GeometryFile,
     collisions: Annotated[int, typer.Option(min=1, help="One in eight gives a pair of tracks.")],
     seed: Seed,
-    first: Annotated[int, typer.Option(help="Number of the first collision, a multiple of 500.")] = 0,
+    first: Annotated[int, typer.Option(min=0, help="Number of the first collision, a multiple of 500.")] = 0,
     threads: Threads = 1,
 ) -> None:
     """Generate the two tracks of a mass peak with Pythia 8."""
@@ -114,8 +125,12 @@ def simulate(
 def misalign(
     hits: Path,
     output: Path,
-    scifi_module: Annotated[float, typer.Option(min=0, help="Width of the modules' shifts in x [mm].")],
-    scifi_mat: Annotated[float, typer.Option(min=0, help="Width of the mats' own shifts [mm].")],
+    scifi_module: Annotated[
+        float, typer.Option(min=0, max=5, callback=finite, help="Width of the modules' shifts in x [mm].")
+    ],
+    scifi_mat: Annotated[
+        float, typer.Option(min=0, max=5, callback=finite, help="Width of the mats' own shifts [mm].")
+    ],
     seed: Seed,
 ) -> None:
     """Displace SciFi mats without telling the reconstruction."""
