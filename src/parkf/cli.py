@@ -11,6 +11,7 @@ from parkf.commands import (
     datasets,
     family,
     fitting,
+    geometry,
     importing,
     outcome,
     params,
@@ -31,6 +32,8 @@ for part in (simulation, datasets, training, closing, fitting, proof, outcome):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(family.app, name="family")
+app.add_typer(geometry.app, name="geometry")
+app.add_typer(geometry.exporter, name="export")
 app.add_typer(importing.importer, name="import")
 
 

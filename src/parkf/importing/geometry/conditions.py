@@ -1,9 +1,9 @@
 """Alignment as LHCb's conditions hold it: ``name: !alignment {position: [x, y, z], rotation: [a, b, c]}``.
 
 Elements are named by path. Numbers may carry a unit, ``0.12*mm`` or ``-0.3*mrad``; without one they are in
-mm and rad. An element is turned about its own centre, moved by ``pivot`` where there is one, along LHCb's x, y
-and z, a first; and what is mounted on it moves with it. Elements of which this project's alignment knows only
-the parts (the SciFi, a station, a module) move these; what the geometry does not have is named.
+mm and rad. An element is turned about its own centre, moved by ``pivot`` where there is one, along LHCb's x,
+y and z, a first; and what is mounted on it moves with it. Elements of which this project's alignment knows
+only the parts (the SciFi, a station, a module) move these; what the geometry does not have is named.
 """
 
 import math
