@@ -156,7 +156,7 @@ def _material_by_eta(axes: Axes, geometry: Geometry) -> None:
     axes.stackplot(
         _ETA, [100 * sums[n] for n in order], labels=order, colors=[colours[n] for n in order], alpha=0.85
     )
-    highest = max(100 * sum(sums.values()))
+    highest = 100 * float(np.sum(list(sums.values()), axis=0).max())
     axes.set(xlim=(_ETA[0], _ETA[-1]), ylim=(0, 1.3 * highest), xlabel="η", ylabel="X/X0 [%]")
     axes.legend(fontsize=8, ncols=3, loc="upper center")
     axes.set_title("material of lines from the origin, mean over φ", fontsize=10)
