@@ -42,11 +42,15 @@ def settle(inspections: "Sequence[Inspection]", *, trust: bool, as_json: bool) -
 
 @importer.command("field")
 def import_field(
-    source: Annotated[str, typer.Argument(help="The map's file; of a .cdf map a pattern in quotes, for four.")],
+    source: Annotated[
+        str, typer.Argument(help="The map's file; of a .cdf map a pattern in quotes, for four.")
+    ],
     output: Annotated[Path, typer.Argument(help="Map to write (.npz).")],
     length: Annotated[str | None, typer.Option(help="Unit of x, y, z: mm, cm, m.")] = None,
     unit: Annotated[str | None, typer.Option(help="Unit of the field: T, kG, G, Gaudi.")] = None,
-    symmetry: Annotated[str, typer.Option(help="none; octant, as ACTS unfolds it; quadrant of a dipole.")] = "none",
+    symmetry: Annotated[
+        str, typer.Option(help="none; octant, as ACTS unfolds it; quadrant of a dipole.")
+    ] = "none",
     tree: Annotated[str | None, typer.Option(help="Name of the tree in a ROOT file.")] = None,
     polarity: MapPolarity = "down",
     outside: Annotated[Outside, typer.Option(help="Look-up outside the map.")] = "error",

@@ -82,6 +82,9 @@ def simulate(
     states: Annotated[Path | None, typer.Option(help="True states to write.")] = None,
     hits: Annotated[Path | None, typer.Option(help="Hits to write.")] = None,
     fates: Annotated[Path | None, typer.Option(help="How hard each scattered, to write.")] = None,
+    hits_before: Annotated[
+        int | None, typer.Option(min=0, help="Hits and fates of crossings below this number alone.")
+    ] = None,
     crowded: Annotated[
         bool, typer.Option("--crowded", help="Hits with the tails, overlaps and density of LHCb's.")
     ] = False,
@@ -101,6 +104,7 @@ def simulate(
         field=FieldMap.load(field),
         polarity=polarity,
         seed=seed,
+        hits_before=hits_before,
         crowded=crowded,
         threads=threads,
     )

@@ -17,18 +17,26 @@ from parkf.detector.description import (
     Finite,
     Strict,
 )
-from parkf.detector.document import load_document
+from parkf.documents.models import load_document
+
+# An open VELO half is 29 mm from where it is closed; a rotation of 0.1 moves the edge of a layer by 30 cm.
+Shift = Annotated[
+    Finite, Field(ge=-30, le=30, description="mm; more is no misalignment, but another geometry")
+]
+Angle = Annotated[
+    Finite, Field(ge=-0.1, le=0.1, description="rad; more is no misalignment, but another geometry")
+]
 
 
 class Displacement(Strict):
     """Shifts in mm and rotations in rad, about the element's centre; rx is done first, then ry, then rz."""
 
-    x: Finite = 0.0
-    y: Finite = 0.0
-    z: Finite = 0.0
-    rx: Finite = 0.0
-    ry: Finite = 0.0
-    rz: Finite = 0.0
+    x: Shift = 0.0
+    y: Shift = 0.0
+    z: Shift = 0.0
+    rx: Angle = 0.0
+    ry: Angle = 0.0
+    rz: Angle = 0.0
 
     @property
     def shift(self) -> NDArray[np.float64]:

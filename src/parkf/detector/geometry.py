@@ -5,6 +5,7 @@ behind the magnet, 58-69 SciFi layers.
 """
 
 import hashlib
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,9 +28,9 @@ from parkf.detector.description import (
     Ut,
     Velo,
 )
-from parkf.detector.document import load_document
 from parkf.detector.frame import Frame
 from parkf.detector.pieces import Pieces
+from parkf.documents.models import load_document
 from parkf.errors import ParkfError
 
 VELO_PLANES = range(0, VELO_MODULES)
@@ -140,7 +141,38 @@ class Geometry:
         ):
             for layer, plane in enumerate(planes):
                 move(plane, displacements.get(layer), frames[plane].origin)
-        return replace(self, frames=tuple(frames), pieces=pieces)
+        moved = replace(self, frames=tuple(frames), pieces=pieces)
+        moved.require_order()
+        return moved
+
+    def require_order(self) -> None:
+        """Refuse planes that changed places: tracks meet them in the order of their numbers.
+
+        Modules of the two halves of the VELO may: an open half has been moved along z, too.
+
+        Raises
+        ------
+        ParkfError
+            With the two planes and their z.
+        """
+        sides = [
+            [plane for plane, (_, on) in enumerate(self.velo.modules) if on == side]
+            for side in ("left", "right")
+        ]
+        for name, planes in (
+            ("VELO", sides[0]),
+            ("VELO", sides[1]),
+            ("UT", UT_PLANES),
+            ("SciFi", SCIFI_PLANES),
+        ):
+            for before, after in itertools.pairwise(planes):
+                z0, z1 = (float(self.frames[plane].origin[2]) for plane in (before, after))
+                if z0 >= z1:
+                    first = 0 if name == "VELO" else planes[0]
+                    raise ParkfError(
+                        f"alignment: {name} {before - first} and {after - first} change places: they end up "
+                        f"at z = {z0:g} and {z1:g} mm, expected the geometry's order"
+                    )
 
     @property
     def velo_centre(self) -> NDArray[np.float64]:

@@ -71,7 +71,9 @@ def inspect_field(field: FieldMap, dipole: DipoleSources, subject: str) -> Inspe
     figures = [
         Figure("By(0, 0, 5000)", _number(centre), "T", f"{dipole.field(np.array([_CENTRE]))[0, 1]:.4g}"),
         Figure("∫By dz on the axis, where the map is", integral, "T m", f"{expected:.4g}"),
-        Figure("kick", abs(integral) * GEV_PER_TESLA_METRE, "GeV", f"{abs(expected) * GEV_PER_TESLA_METRE:.4g}"),
+        Figure(
+            "kick", abs(integral) * GEV_PER_TESLA_METRE, "GeV", f"{abs(expected) * GEV_PER_TESLA_METRE:.4g}"
+        ),
         Figure("share of the acceptance", covered, "", "1"),
     ]
     findings = _of_coverage(field, share_outside, empty)
@@ -87,7 +89,9 @@ def inspect_field(field: FieldMap, dipole: DipoleSources, subject: str) -> Inspe
     equations = maxwell(field, _inside(field))
     if equations is not None:
         figures += [
-            Figure("|∇·B|, 68 %", equations.divergence, "T/m", f"{equations.divergence_noise:.2g} by the grid"),
+            Figure(
+                "|∇·B|, 68 %", equations.divergence, "T/m", f"{equations.divergence_noise:.2g} by the grid"
+            ),
             Figure("|∇×B|, 68 %", equations.curl, "T/m", f"{equations.curl_noise:.2g} by the grid"),
             Figure("largest derivative, 68 %", equations.gradient, "T/m"),
         ]
@@ -123,7 +127,10 @@ def _coverage(field: FieldMap) -> float:
 def _inside(field: FieldMap) -> NDArray[np.bool_]:
     """Nodes in the acceptance, (nx, ny, nz)."""
     x, y, z = np.meshgrid(
-        *(o + s * np.arange(n) for o, s, n in zip(field.origin, field.spacing, field.values.shape[:3], strict=True)),
+        *(
+            o + s * np.arange(n)
+            for o, s, n in zip(field.origin, field.spacing, field.values.shape[:3], strict=True)
+        ),
         indexing="ij",
         sparse=True,
     )
@@ -168,8 +175,14 @@ def _of_coverage(field: FieldMap, outside: float, empty: float) -> list[Finding]
     findings = []
     if outside > 1 - _COVERED[0]:
         verdict = "wrong" if outside > 1 - _COVERED[1] else "doubtful"
-        part = "half of the acceptance" if abs(outside - 0.5) < 0.03 else f"{100 * outside:.1f} % of the acceptance"
-        evidence = f"the map covers {_box(field)}; tracks have |tx| < {ACCEPTANCE[0]:g}, |ty| < {ACCEPTANCE[1]:g}"
+        part = (
+            "half of the acceptance"
+            if abs(outside - 0.5) < 0.03
+            else f"{100 * outside:.1f} % of the acceptance"
+        )
+        evidence = (
+            f"the map covers {_box(field)}; tracks have |tx| < {ACCEPTANCE[0]:g}, |ty| < {ACCEPTANCE[1]:g}"
+        )
         findings.append(Finding(verdict, f"{part} has no map", evidence))  # type: ignore[arg-type]
     if empty > 0.01:
         evidence = f"{100 * empty:.1f} % of the nodes that tracks pass between 3 and 7 m are (0, 0, 0)"
@@ -182,7 +195,9 @@ def _of_shape(
 ) -> list[Finding]:
     bx = _look_up(field, np.array([_CENTRE]))[0, 0]
     if abs(bx) > 3 * abs(centre):
-        return [Finding("wrong", "x and y are exchanged", f"Bx(0, 0, 5000) = {bx:.4g} T, By = {centre:.4g} T")]
+        return [
+            Finding("wrong", "x and y are exchanged", f"Bx(0, 0, 5000) = {bx:.4g} T, By = {centre:.4g} T")
+        ]
     if shape.scale == 0.0:
         return [Finding("wrong", "there is no field", f"By on the axis is {np.nanmax(np.abs(axis)):.4g} T")]
     findings = []
@@ -209,14 +224,18 @@ def _of_shape(
                 f"By(0, 0, 5000) = {centre:+.4g} T, and MagDown has By < 0; of a map of MagUp say --polarity up",
             )
         )
-    turned = [name for name, own in zip(("Bx", "Bz"), shape.signs[[0, 2]], strict=True) if own * shape.scale < 0]
+    turned = [
+        name for name, own in zip(("Bx", "Bz"), shape.signs[[0, 2]], strict=True) if own * shape.scale < 0
+    ]
     if turned and not moved:
         which = "y counts downwards" if len(turned) == 2 else f"{turned[0]} has the wrong sign"
         evidence = f"{' and '.join(turned)} {'are' if len(turned) == 2 else 'is'} turned against By"
         findings.append(Finding("wrong", f"{which}: {evidence}", f"over the dipole's: {_three(shape.signs)}"))
     if not findings and shape.misfit > _UNEQUAL[0]:
         verdict = "wrong" if shape.misfit > _UNEQUAL[1] else "doubtful"
-        evidence = f"{100 * shape.misfit:.0f} % of the field is left beside {shape.scale:.3g} times the dipole's"
+        evidence = (
+            f"{100 * shape.misfit:.0f} % of the field is left beside {shape.scale:.3g} times the dipole's"
+        )
         findings.append(Finding(verdict, "the field has another shape than the dipole's", evidence))  # type: ignore[arg-type]
     return findings
 

@@ -75,7 +75,9 @@ def _quadrant(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if len(header) < _HEADER or not np.isfinite(header).all() or (counts != np.rint(counts)).any():
         raise ParkfError(f"{path}: GEOMETRY: {header.tolist()}, expected dx dy dz nx ny nz z_offset")
     if (counts < 2).any() or (header[:3] <= 0).any():
-        raise ParkfError(f"{path}: GEOMETRY: {header.tolist()}, expected positive spacings and two nodes an axis")
+        raise ParkfError(
+            f"{path}: GEOMETRY: {header.tolist()}, expected positive spacings and two nodes an axis"
+        )
     nx, ny, nz = (int(count) for count in counts)
     field = numbers[_HEADER:]
     if len(field) != 3 * nx * ny * nz:
