@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from parkf.detector.alignment import load_alignment
+from parkf.detector.alignment import Alignment, load_alignment
 from parkf.detector.field import FieldMap, read_source
-from parkf.detector.geometry import Geometry, load_geometry
+from parkf.detector.geometry import Geometry, geometry_of, load_geometry
 from parkf.errors import ParkfError
+from parkf.workflow import is_conditions
 
 
 def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
@@ -30,12 +31,14 @@ def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
         except ParkfError as error:
             problems.append(str(error))
 
-    geometry = alignment = field = None
+    geometry: Geometry | None = None
+    alignment: Alignment | None = None
+    field: Any = None
     source = folder / config["field"]["source"]
     with noted():
-        geometry = load_geometry(folder / config["detector"]["geometry"])
+        geometry, alignment = _geometry(config["detector"], folder)
     with noted():
-        alignment = load_alignment(folder / config["detector"]["alignment"])
+        alignment = _alignment(config["detector"], folder, geometry) or alignment
     with noted():
         field = read_source(source)
     if geometry is not None and alignment is not None:
@@ -45,6 +48,32 @@ def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
         with noted():
             _require_cover(source, field, geometry)
     return problems
+
+
+def _geometry(config: Mapping[str, str], folder: Path) -> tuple[Geometry, Alignment | None]:
+    """Read a geometry, and what dumps have on top of it."""
+    place = folder / config["geometry"]
+    if not place.is_dir():
+        return load_geometry(place), None
+    from parkf.importing.geometry.folder import read_dumps
+
+    placed = read_dumps([place], base=folder / config["base"], tag="")
+    return geometry_of(placed.geometry.description), Alignment.model_validate(placed.alignment)
+
+
+def _alignment(config: Mapping[str, str], folder: Path, geometry: Geometry | None) -> Alignment | None:
+    """Read an alignment, of this project or of LHCb's conditions; None where it is that of dumps."""
+    place = folder / config["alignment"]
+    if place.is_dir():
+        return None
+    if not is_conditions(place):
+        return load_alignment(place)
+    from parkf.importing.geometry.conditions import import_alignment, read_conditions
+
+    conditions = read_conditions(place)
+    if geometry is None:
+        return None
+    return Alignment.model_validate(import_alignment(conditions, geometry, tag=place.stem).alignment)
 
 
 def _require_cover(source: Path, field: FieldMap, geometry: Geometry) -> None:

@@ -82,6 +82,33 @@ def check(geometry: GeometryArgument, alignment: AlignmentOption = None) -> None
     print(f"{geometry}: {'ok' if not found else f'{len(found)} doubts'}")
 
 
+@app.command()
+def hits(
+    geometry: GeometryArgument,
+    hits: Annotated[Path, typer.Argument(help="Hits as `parkf import hits` takes them (Parquet).")],
+    alignment: AlignmentOption = None,
+) -> None:
+    """Say how far hits of another simulation lie from what a geometry has there."""
+    import numpy as np
+    import pandas as pd
+
+    from parkf.files import existing
+    from parkf.terminal import aligned
+    from parkf.validation.positions import positions
+
+    rows = []
+    for found in positions(pd.read_parquet(existing(hits)), _placed(geometry, alignment)):
+        for what, off, shifted, beside in (
+            ("sensor, sector, mat", found.off, found.shifted, found.beside),
+            ("layer, module", found.plane_off, found.plane_shifted, np.full(1, np.nan)),
+        ):
+            sizes = [f"{1e3 * size:.2f}" for size in (*np.quantile(off, [0.5, 0.95, 1.0]), np.max(beside))]
+            within = f"{100 * np.mean(shifted < 1.0):.2f}"
+            rows.append((found.detector, len(found.off), what, *sizes, f"{shifted.max():.2g}", within))
+    header = ("off/µm: median", "95 %", "largest", "beyond its edge/µm", "largest in errors", "within one/%")
+    print(aligned(("detector", "hits", "of their", *header), rows))
+
+
 def _placed(geometry: Path, alignment: Path | None) -> "Geometry":
     from parkf.commands.options import aligned
     from parkf.detector.geometry import load_geometry

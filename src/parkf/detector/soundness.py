@@ -40,7 +40,7 @@ def describe(geometry: Geometry) -> str:
 def _total(geometry: Geometry) -> np.ndarray:
     eta, phi = np.meshgrid(np.linspace(*_ETA, 14), np.linspace(-np.pi, np.pi, 24, endpoint=False))
     total: np.ndarray = sum((layer.x0 for layer in budget(geometry, eta, phi)), np.zeros(eta.shape))
-    return total.mean(axis=0)
+    return np.asarray(total.mean(axis=0))
 
 
 def doubts(geometry: Geometry) -> list[str]:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import yaml
+from pydantic import ValidationError
 
 from parkf.detector.description import Description
-from parkf.detector.document import load_document
 from parkf.detector.geometry import SCIFI_PLANES, Geometry, load_geometry
+from parkf.documents.models import load_document
 from parkf.errors import ParkfError
 from parkf.files import replacing
 from parkf.importing.geometry.conditions import Condition, read_conditions
@@ -49,29 +50,39 @@ def import_dumps(
         When there is no dump, one is wrong, or they do not make a detector together.
     """
     found = _found(dumps)
-    described = load_document(base, Description)
-    velo = read_velo(found["VELO"]) if "VELO" in found else None
-    ut = read_ut(found["UT"]) if "UT" in found else None
-    scifi = read_scifi(found["SciFi"]) if "SciFi" in found else None
-    beam = read_beam_line(found["beam line"]) if "beam line" in found else None
     where = next(iter(found.values())).parent
     name = tag or where.resolve().name
-    try:
-        placed = place(described, velo=velo, ut=ut, scifi=scifi, beam=beam, tag=name)
-    except ValueError as error:
-        # A detector that the models refuse: what they say is enough.
-        reason = "; ".join(one["msg"] for one in getattr(error, "errors", lambda: [])()) or str(error)
-        raise ParkfError(f"{where}: no detector that can be described: {reason}") from error
+    placed = read_dumps(dumps, base=base, tag=name)
     said = [f"read {', '.join(sorted(path.name for path in found.values()))} of {where}"]
     missing = [detector for detector in FILES if detector not in found]
     if missing:
         said.append(f"without a dump, and as in {base}: {', '.join(missing)}")
     material = f"material, errors of hits, efficiencies, noise, holes around the beam: those of {base}"
-    said += [material, _table(placed), *_unsaid(placed, 0.0 if beam is None else float(beam.position[2]))]
+    said += [material, _table(placed), *_unsaid(placed)]
     head = f"Places from Allen's dumps ({', '.join(sorted(found))}); {material}."
     write_yaml(geometry, placed.description, head)
     write_yaml(alignment, placed.alignment, f"What {geometry.name} cannot say of Allen's dumps.")
     return "\n".join([*said, f"wrote {geometry} and {alignment}"])
+
+
+def read_dumps(dumps: Sequence[Path], *, base: Path, tag: str) -> Placed:
+    """Read Allen's dumps, and put what they have into a geometry; see :func:`import_dumps`."""
+    found = _found(dumps)
+    described = load_document(base, Description)
+    try:
+        return place(
+            described,
+            velo=read_velo(found["VELO"]) if "VELO" in found else None,
+            ut=read_ut(found["UT"]) if "UT" in found else None,
+            scifi=read_scifi(found["SciFi"]) if "SciFi" in found else None,
+            beam=read_beam_line(found["beam line"]) if "beam line" in found else None,
+            tag=tag or "dumps",
+        )
+    except ValidationError as error:
+        # A detector that the models refuse: what they say is enough.
+        reasons = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        where = next(iter(found.values())).parent
+        raise ParkfError(f"{where}: no detector that can be described: {'; '.join(reasons)}") from error
 
 
 def _found(dumps: Sequence[Path]) -> dict[str, Path]:
@@ -107,7 +118,7 @@ def _table(placed: Placed) -> str:
     return aligned(("detector", "elements", "where", "median/µm", "95 %/µm", "largest/µm"), rows)
 
 
-def _unsaid(placed: Placed, beam_z: float) -> list[str]:
+def _unsaid(placed: Placed) -> list[str]:
     """Name what neither geometry nor alignment says, with its size."""
     lines = []
     if "VELO" in placed.elements:
@@ -122,8 +133,8 @@ def _unsaid(placed: Placed, beam_z: float) -> list[str]:
             "not said: gaps of 220 µm between dies and 480 µm between SiPMs; fibres are read all over"
         )
         lines.append(f"not said: gaps between SciFi mats ({gaps}); layers see everywhere but in the hole")
-    if beam_z:
-        lines.append(f"not said: z of the luminous region, {1e3 * beam_z:.0f} µm; it is at 0 here")
+    if placed.beam_z:
+        lines.append(f"not said: z of the luminous region, {1e3 * placed.beam_z:.0f} µm; it is at 0 here")
     return lines
 
 
