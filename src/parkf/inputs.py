@@ -1,15 +1,16 @@
 """The files that a run's configuration names, looked at before anything starts."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from parkf.detector.alignment import Alignment, load_alignment
 from parkf.detector.field import FieldMap, read_source
 from parkf.detector.geometry import Geometry, geometry_of, load_geometry
 from parkf.errors import ParkfError
 from parkf.workflow import is_conditions
+
+T = TypeVar("T")
 
 
 def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
@@ -24,29 +25,23 @@ def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
     """
     problems: list[str] = []
 
-    @contextmanager
-    def noted() -> Iterator[None]:
+    def attempted(read: Callable[[], T]) -> T | None:
         try:
-            yield
+            return read()
         except ParkfError as error:
             problems.append(str(error))
+            return None
 
-    geometry: Geometry | None = None
-    alignment: Alignment | None = None
-    field: Any = None
     source = folder / config["field"]["source"]
-    with noted():
-        geometry, alignment = _geometry(config["detector"], folder)
-    with noted():
-        alignment = _alignment(config["detector"], folder, geometry) or alignment
-    with noted():
-        field = read_source(source)
-    if geometry is not None and alignment is not None:
-        with noted():
-            geometry.align(alignment)
+    geometry, alignment = attempted(lambda: _geometry(config["detector"], folder)) or (None, None)
+    on_top = attempted(lambda: _alignment(config["detector"], folder, geometry)) or alignment
+    field = attempted(lambda: read_source(source))
+    if geometry is not None and on_top is not None:
+        placed, moved = geometry, on_top
+        attempted(lambda: placed.align(moved))
     if geometry is not None and isinstance(field, FieldMap) and config["field"]["outside"] == "error":
-        with noted():
-            _require_cover(source, field, geometry)
+        seen, map_ = geometry, field
+        attempted(lambda: _require_cover(source, map_, seen))
     return problems
 
 
