@@ -1,8 +1,8 @@
 """Allen's dumps and LHCb's conditions written for tests, by code that shares nothing with the readers.
 
-A detector here is a dictionary: `velo` has a rotation (3, 3) and an origin (3,) for each of 208 sensors; `ut` and
-`scifi` have for each sector or mat four points (4, 3): begin and end of the first strip, begin and end of the last
-one, in mm. Elements can be displaced before they are written.
+A detector here is a dictionary: `velo` has a rotation (3, 3) and an origin (3,) for each of 208 sensors; `ut`
+and `scifi` have for each sector or mat four points (4, 3): begin and end of the first strip, begin and end of the
+last one, in mm. Elements can be displaced before they are written.
 """
 
 import struct
@@ -10,18 +10,15 @@ import struct
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-MODULES = sorted(
-    [-287.5, -262.5, -237.5, -212.5, -137.5, -62.5, -37.5, -12.5, 12.5, 37.5, 62.5, 87.5, 112.5, 137.5, 162.5]
-    + [187.5, 212.5, 237.5, 262.5, 312.5, 387.5, 487.5, 587.5, 637.5, 687.5, 737.5]
-    + [-275, -250, -225, -200, -125, -50, -25, 0, 25, 50, 75, 100, 125, 150, 175, 200, 225, 250, 275, 325]
-    + [400, 500, 600, 650, 700, 750]
-)
+_RIGHT = [-287.5, -262.5, -237.5, -212.5, -137.5, -62.5, -37.5, -12.5, 12.5, 37.5, 62.5, 87.5, 112.5, 137.5]
+_RIGHT += [162.5, 187.5, 212.5, 237.5, 262.5, 312.5, 387.5, 487.5, 587.5, 637.5, 687.5, 737.5]
+MODULES = sorted([*_RIGHT, *(z + 12.5 for z in _RIGHT)])
 UT_LAYERS = ((2327.5, 0.0, 248), (2372.5, 0.0875, 248), (2597.5, -0.0875, 276), (2642.5, 0.0, 276))
 SCIFI_Z = [7826.0, 7896.0, 7966.0, 8036.0, 8508.0, 8578.0, 8648.0, 8718.0, 9193.0, 9263.0, 9333.0, 9403.0]
 STEREO = (0.0, 0.0875, -0.0875, 0.0)
 LENGTH, WIDTH = 42.57, 14.08
 _HALF = np.sqrt(0.5)
-# Corner and direction of the long edge of a right-hand module's sensors, and whether they face the beam's end.
+# Corner and long edge's direction of a right-hand module's sensors, and which way they face along the beam.
 _SENSORS = (
     ((12.93298, -40.0576, -0.581), (-_HALF, _HALF), -1),
     ((-26.33973, -20.54145, 0.581), (_HALF, -_HALF), 1),
@@ -131,7 +128,7 @@ def ut_bytes(found, *, version=0):
     """``ut_geometry.bin``; every second sector counts its strips the other way, as a negative z says."""
     rows = []
     for index, corners in enumerate(found["ut"]):
-        begin, end, last_begin, last_end = corners if index % 2 == 0 else corners[[2, 3, 0, 1]]
+        begin, end, last_begin, _ = corners if index % 2 == 0 else corners[[2, 3, 0, 1]]
         slope = (end[0] - begin[0]) / (end[1] - begin[1])
         x0, last_x0 = begin[0] - slope * begin[1], last_begin[0] - slope * last_begin[1]
         step = (last_begin - begin) / 511

@@ -34,10 +34,10 @@ _ANGLES = {"urad": 1e-6, "mrad": 1e-3, "rad": 1.0, "deg": math.pi / 180.0, "degr
 _UNITS = {"position": _LENGTHS, "rotation": _ANGLES, "pivot": _LENGTHS}
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:\*\s*([A-Za-z]+))?")
 _TAG = "!alignment"
-_ROUNDING = 1e-12  # mm and rad
+_DIGITS = 12  # of mm and rad
 _UT = ("UTaX", "UTaU", "UTbV", "UTbX")
 _SCIFI = ("X1", "U", "V", "X2")
-_ABOVE = re.compile(r"/?(?:world|LHCb|BeforeMagnetRegion|AfterMagnetRegion|T)/")
+_ABOVE = re.compile(r"^(?:/?(?:world|LHCb|BeforeMagnetRegion|AfterMagnetRegion|T)/)+")
 """What paths may begin with, and nobody aligns."""
 _VELO_PATH = re.compile(
     r"(?:VP(?:System)?/)?(?:VP(?:System)?|(?:VP(Left|Right)/?)?(?:Module(\d+)(?:WithSupport)?)?"
@@ -198,7 +198,8 @@ def import_alignment(conditions: Mapping[str, Condition], geometry: Geometry, *,
         motions = [of[element][1] for element in chain if element in of]
         if motions:
             numbers = chained(motions).about(centres[chain[-1]]).model_dump()
-            said = {name: value for name, value in numbers.items() if abs(value) > _ROUNDING}
+            said = {name: round(value, _DIGITS) for name, value in numbers.items()}
+            said = {name: value for name, value in said.items() if value}
             document[target] |= {key: said} if said else {}
     return Imported(document, [name for name, _ in of.values()], lacking)
 
