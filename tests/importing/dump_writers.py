@@ -1,7 +1,7 @@
 """Allen's dumps and LHCb's conditions written for tests, by code that shares nothing with the readers.
 
 A detector here is a dictionary: `velo` has a rotation (3, 3) and an origin (3,) for each of 208 sensors; `ut`
-and `scifi` have for each sector or mat four points (4, 3): begin and end of the first strip, begin and end of the
+and `scifi` have for each sector or mat four points (4, 3): begin and end of the first strip, and of the
 last one, in mm. Elements can be displaced before they are written.
 """
 
