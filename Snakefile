@@ -106,6 +106,7 @@ rule all:
 
 
 include: "workflow/rules/start.smk"
+include: "workflow/rules/detector.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/gather.smk"
 include: "workflow/rules/datasets.smk"

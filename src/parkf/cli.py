@@ -13,6 +13,7 @@ from parkf.commands import (
     datasets,
     family,
     fitting,
+    geometry,
     importing,
     outcome,
     params,
@@ -37,6 +38,8 @@ for part in (asking, simulation, datasets, training, closing, fitting, proof, ou
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(family.app, name="family")
+app.add_typer(geometry.app, name="geometry")
+app.add_typer(geometry.exporter, name="export")
 app.add_typer(importing.importer, name="import")
 
 

@@ -1,6 +1,5 @@
 """Field, collisions, particles through the detector, hits and candidates."""
 
-DETECTOR = [RUN["detector"]["geometry"], RUN["detector"]["alignment"]]
 # Crowded hits and the search for segments cost several times as much.
 CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
@@ -28,7 +27,7 @@ rule field:
 
 rule generate:
     input:
-        RUN["detector"]["geometry"],
+        GEOMETRY,
     output:
         f"{RESULTS}/particles/{{chunk}}.parquet",
     wildcard_constraints:
@@ -59,7 +58,7 @@ rule generate:
 rule generate_signal:
     """Tracks of a mass peak."""
     input:
-        RUN["detector"]["geometry"],
+        GEOMETRY,
     output:
         f"{RESULTS}/particles/{{chunk}}.parquet",
     wildcard_constraints:

@@ -28,7 +28,7 @@ TRAINED_BY = code(
 
 rule table:
     input:
-        RUN["detector"]["geometry"],
+        GEOMETRY,
         field=f"{RESULTS}/field.npz",
     output:
         table=TABLE,
