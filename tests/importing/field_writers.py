@@ -22,7 +22,9 @@ def write_cdf(folder, corner, spacing, field):
             for j in range(ny):
                 for i in range(nx):
                     b = field[nx - 1 + sx * i, ny - 1 + sy * j, k]
-                    lines.append(" ".join(f"{1e4 * s * c:.9g}" for s, c in zip(SIGNS[number], b, strict=True)))
+                    lines.append(
+                        " ".join(f"{1e4 * s * c:.9g}" for s, c in zip(SIGNS[number], b, strict=True))
+                    )
         (folder / f"field.v0.c{number}.down.cdf").write_text("\n".join(lines) + "\n")
     return str(folder / "field.v0.c*.cdf")
 

@@ -19,7 +19,8 @@ def small():
     """Corner, spacing (mm) and field (T) of a small map of the dipole, symmetric about the axis."""
     corner, spacing = np.array([-400.0, -300.0, 2000.0]), np.array([200.0, 150.0, 500.0])
     places = np.stack(
-        np.meshgrid(*(corner[a] + spacing[a] * np.arange(n) for a, n in enumerate((5, 5, 7))), indexing="ij"), -1
+        np.meshgrid(*(corner[a] + spacing[a] * np.arange(n) for a, n in enumerate((5, 5, 7))), indexing="ij"),
+        -1,
     )
     field = DipoleSources.load(ROOT / "data/field/dipole.json").field(places.reshape(-1, 3))
     return corner, spacing, field.reshape(places.shape)

@@ -1,4 +1,4 @@
-"""What a field map is: its strength, shape, place and sign against a known dipole, and Maxwell's equations."""
+"""What a field map is: strength, shape, place and sign against a known dipole, and Maxwell's equations."""
 
 from dataclasses import dataclass, replace
 
@@ -71,7 +71,9 @@ def inspect_field(field: FieldMap, dipole: DipoleSources, subject: str) -> Inspe
     figures = [
         Figure("By(0, 0, 5000)", _number(centre), "T", f"{dipole.field(np.array([_CENTRE]))[0, 1]:.4g}"),
         Figure("∫By dz on the axis, where the map is", integral, "T m", f"{expected:.4g}"),
-        Figure("kick", abs(integral) * GEV_PER_TESLA_METRE, "GeV", f"{abs(expected) * GEV_PER_TESLA_METRE:.4g}"),
+        Figure(
+            "kick", abs(integral) * GEV_PER_TESLA_METRE, "GeV", f"{abs(expected) * GEV_PER_TESLA_METRE:.4g}"
+        ),
         Figure("share of the acceptance", covered, "", "1"),
     ]
     findings = _of_coverage(field, share_outside, empty)
@@ -87,7 +89,9 @@ def inspect_field(field: FieldMap, dipole: DipoleSources, subject: str) -> Inspe
     equations = maxwell(field, _inside(field))
     if equations is not None:
         figures += [
-            Figure("|∇·B|, 68 %", equations.divergence, "T/m", f"{equations.divergence_noise:.2g} by the grid"),
+            Figure(
+                "|∇·B|, 68 %", equations.divergence, "T/m", f"{equations.divergence_noise:.2g} by the grid"
+            ),
             Figure("|∇×B|, 68 %", equations.curl, "T/m", f"{equations.curl_noise:.2g} by the grid"),
             Figure("largest derivative, 68 %", equations.gradient, "T/m"),
         ]
@@ -123,7 +127,10 @@ def _coverage(field: FieldMap) -> float:
 def _inside(field: FieldMap) -> NDArray[np.bool_]:
     """Nodes in the acceptance, (nx, ny, nz)."""
     x, y, z = np.meshgrid(
-        *(o + s * np.arange(n) for o, s, n in zip(field.origin, field.spacing, field.values.shape[:3], strict=True)),
+        *(
+            o + s * np.arange(n)
+            for o, s, n in zip(field.origin, field.spacing, field.values.shape[:3], strict=True)
+        ),
         indexing="ij",
         sparse=True,
     )
@@ -158,7 +165,8 @@ def _lengths(field: FieldMap, dipole: DipoleSources) -> Finding | None:
             continue
         shape = _shape(scaled, dipole)
         if shape is not None and shape.misfit < _UNEQUAL[0]:
-            what = f"lengths are {times(ratio)} too {'small' if ratio > 1 else 'large'}; the unit is another one than said"
+            size = "small" if ratio > 1 else "large"
+            what = f"lengths are {times(ratio)} too {size}; the unit is another one than said"
             evidence = f"the map covers {_box(field)}; {ratio:g} times that, it is the dipole's"
             return Finding("wrong", what, evidence)
     return None
@@ -168,8 +176,14 @@ def _of_coverage(field: FieldMap, outside: float, empty: float) -> list[Finding]
     findings = []
     if outside > 1 - _COVERED[0]:
         verdict = "wrong" if outside > 1 - _COVERED[1] else "doubtful"
-        part = "half of the acceptance" if abs(outside - 0.5) < 0.03 else f"{100 * outside:.1f} % of the acceptance"
-        evidence = f"the map covers {_box(field)}; tracks have |tx| < {ACCEPTANCE[0]:g}, |ty| < {ACCEPTANCE[1]:g}"
+        part = (
+            "half of the acceptance"
+            if abs(outside - 0.5) < 0.03
+            else f"{100 * outside:.1f} % of the acceptance"
+        )
+        evidence = (
+            f"the map covers {_box(field)}; tracks have |tx| < {ACCEPTANCE[0]:g}, |ty| < {ACCEPTANCE[1]:g}"
+        )
         findings.append(Finding(verdict, f"{part} has no map", evidence))  # type: ignore[arg-type]
     if empty > 0.01:
         evidence = f"{100 * empty:.1f} % of the nodes that tracks pass between 3 and 7 m are (0, 0, 0)"
@@ -182,7 +196,9 @@ def _of_shape(
 ) -> list[Finding]:
     bx = _look_up(field, np.array([_CENTRE]))[0, 0]
     if abs(bx) > 3 * abs(centre):
-        return [Finding("wrong", "x and y are exchanged", f"Bx(0, 0, 5000) = {bx:.4g} T, By = {centre:.4g} T")]
+        return [
+            Finding("wrong", "x and y are exchanged", f"Bx(0, 0, 5000) = {bx:.4g} T, By = {centre:.4g} T")
+        ]
     if shape.scale == 0.0:
         return [Finding("wrong", "there is no field", f"By on the axis is {np.nanmax(np.abs(axis)):.4g} T")]
     findings = []
@@ -206,17 +222,21 @@ def _of_shape(
             Finding(
                 "wrong",
                 "the map is of the other polarity, or stands on its head",
-                f"By(0, 0, 5000) = {centre:+.4g} T, and MagDown has By < 0; of a map of MagUp say --polarity up",
+                f"By(0, 0, 5000) = {centre:+.4g} T, MagDown has By < 0; of a map of MagUp say --polarity up",
             )
         )
-    turned = [name for name, own in zip(("Bx", "Bz"), shape.signs[[0, 2]], strict=True) if own * shape.scale < 0]
+    turned = [
+        name for name, own in zip(("Bx", "Bz"), shape.signs[[0, 2]], strict=True) if own * shape.scale < 0
+    ]
     if turned and not moved:
         which = "y counts downwards" if len(turned) == 2 else f"{turned[0]} has the wrong sign"
         evidence = f"{' and '.join(turned)} {'are' if len(turned) == 2 else 'is'} turned against By"
         findings.append(Finding("wrong", f"{which}: {evidence}", f"over the dipole's: {_three(shape.signs)}"))
     if not findings and shape.misfit > _UNEQUAL[0]:
         verdict = "wrong" if shape.misfit > _UNEQUAL[1] else "doubtful"
-        evidence = f"{100 * shape.misfit:.0f} % of the field is left beside {shape.scale:.3g} times the dipole's"
+        evidence = (
+            f"{100 * shape.misfit:.0f} % of the field is left beside {shape.scale:.3g} times the dipole's"
+        )
         findings.append(Finding(verdict, "the field has another shape than the dipole's", evidence))  # type: ignore[arg-type]
     return findings
 
@@ -241,7 +261,7 @@ def _shift(field: FieldMap, dipole: DipoleSources, axis: int) -> Finding | None:
     points = np.tile(np.array(_CENTRE), (len(wide), 1))
     points[:, axis] = wide
     by = dipole.field(points)[:, 1]
-    # Beyond its aperture the dipole is continued as it is there: where a shift would need that, it is not known.
+    # Beyond its aperture the dipole is continued as it is there: no shift may need that.
     limit = (0.9 * (300 + 0.385 * _CENTRE[2]), 0.9 * (150 + 0.295 * _CENTRE[2]), np.inf)[axis]
     misfits = []
     for shift in _SHIFTS:
@@ -298,7 +318,8 @@ def _reversed(axis: NDArray[np.float64], dipole: DipoleSources) -> Finding | Non
     return Finding(
         "wrong",
         "z runs the other way",
-        f"By along z differs from the dipole's by {100 * forward:.2g} %, read backwards by {100 * backward:.2g} %",
+        f"By along z differs from the dipole's by {100 * forward:.2g} %, read backwards by "
+        f"{100 * backward:.2g} %",
     )
 
 

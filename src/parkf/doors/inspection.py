@@ -74,12 +74,14 @@ class Inspection:
     def table(self) -> str:
         """Figures, findings and verdict, for a terminal."""
         rows = [(f.name, _text(f.value), f.unit, f.expected) for f in self.figures]
-        lines = [self.subject, aligned(("what", "here", "unit", "expected"), rows)] if rows else [self.subject]
+        lines = (
+            [self.subject, aligned(("what", "here", "unit", "expected"), rows)] if rows else [self.subject]
+        )
         lines += [str(finding) for finding in self.findings]
         return "\n".join([*lines, f"verdict: {self.verdict}"])
 
     def as_json(self) -> dict[str, Any]:
-        """The same, for programs."""
+        """Give the same for programs."""
         return {
             "subject": self.subject,
             "verdict": self.verdict,

@@ -57,7 +57,9 @@ def open_tree(path: Path, name: str | None = None) -> Iterator[Any]:
 def tree_names(file: Any) -> list[str]:
     """Names of the trees in an open file, without the numbers of their cycles."""
     kinds = file.classnames()
-    return sorted({name.split(";")[0] for name, kind in kinds.items() if kind == "TTree" or "RNTuple" in kind})
+    return sorted(
+        {name.split(";")[0] for name, kind in kinds.items() if kind == "TTree" or "RNTuple" in kind}
+    )
 
 
 def require_branches(tree: Any, names: Iterable[str], path: Path) -> None:

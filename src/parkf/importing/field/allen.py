@@ -34,12 +34,16 @@ def read_allen(path: Path) -> Lattice:
     counts = np.frombuffer(content, "<i4", 3, 16).astype(np.int64)
     origin = np.frombuffer(content, "<f4", 3, 32).astype(np.float64)
     if not (np.isfinite(inverse).all() and (inverse > 0).all() and np.isfinite(origin).all()):
-        raise ParkfError(f"{path}: 1/spacing {inverse.tolist()}, first node {origin.tolist()}: not Allen's magfield.bin")
+        raise ParkfError(
+            f"{path}: 1/spacing {inverse.tolist()}, first node {origin.tolist()}: not Allen's magfield.bin"
+        )
     if (counts < 2).any() or float(np.prod(counts.astype(float))) > _MOST_NODES:
         raise ParkfError(f"{path}: {counts.tolist()} nodes: not Allen's magfield.bin")
     expected = _HEADER + _NODE * int(counts.prod())
     if len(content) != expected:
-        raise ParkfError(f"{path}: {len(content)} bytes, expected {expected} for {' x '.join(map(str, counts))} nodes")
+        raise ParkfError(
+            f"{path}: {len(content)} bytes, expected {expected} for {' x '.join(map(str, counts))} nodes"
+        )
     nodes = np.frombuffer(content, "<f4", offset=_HEADER).reshape(*counts[::-1], 4)[..., :3]
     if not np.isfinite(nodes).all():
         raise ParkfError(f"{path}: node {int(np.argmax(~np.isfinite(nodes).all(-1).ravel()))} is not finite")

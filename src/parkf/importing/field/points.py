@@ -1,7 +1,7 @@
 """Fields as lists of points: ACTS's text and ROOT tree, and CSV; nodes of a grid in any order.
 
-Text has six numbers a row, x y z Bx By Bz; lines that begin with % or # are comments. A ROOT tree has branches of
-these names. CSV names its columns so, and may say their units behind: ``x [cm]``, ``By [G]``.
+Text has six numbers a row, x y z Bx By Bz; lines that begin with % or # are comments. A ROOT tree has branches
+of these names. CSV names its columns so, and may say their units behind: ``x [cm]``, ``By [G]``.
 """
 
 import re
@@ -79,7 +79,9 @@ def read_root(path: Path, length: str | None, field: str | None, tree: str | Non
     """
     with open_tree(path, tree) as opened:
         arrays = read_branches(opened, COLUMNS, path)
-    return _lattice(np.column_stack([arrays[name] for name in COLUMNS]), path, dict.fromkeys(COLUMNS), length, field)
+    return _lattice(
+        np.column_stack([arrays[name] for name in COLUMNS]), path, dict.fromkeys(COLUMNS), length, field
+    )
 
 
 def _lattice(
@@ -90,7 +92,9 @@ def _lattice(
         declared, units = (length, LENGTHS) if name in "xyz" else (field, FIELDS)
         in_file = said.get(name)
         if in_file is not None and declared is not None and in_file != declared:
-            raise ParkfError(f"{path}: column '{name}' says [{in_file}], and it was declared to be {declared}")
+            raise ParkfError(
+                f"{path}: column '{name}' says [{in_file}], and it was declared to be {declared}"
+            )
         factors.append(factor(in_file or declared, units, f"{path}: column '{name}'"))
     rows = rows * factors
     return lattice_of_points(rows[:, :3], rows[:, 3:], str(path))
