@@ -6,7 +6,18 @@ from typing import Annotated
 import typer
 
 from parkf.arithmetic import settle_arithmetic
-from parkf.commands import closing, datasets, family, fitting, outcome, params, proof, simulation, training
+from parkf.commands import (
+    closing,
+    comparing,
+    datasets,
+    family,
+    fitting,
+    outcome,
+    params,
+    proof,
+    simulation,
+    training,
+)
 from parkf.complaint import explained
 from parkf.usage import Meter
 
@@ -16,7 +27,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for part in (simulation, datasets, training, closing, fitting, proof, outcome):
+for part in (simulation, datasets, training, closing, fitting, proof, outcome, comparing):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(family.app, name="family")
