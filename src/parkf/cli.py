@@ -10,6 +10,7 @@ from parkf.commands import (
     closing,
     comparing,
     datasets,
+    displaying,
     family,
     fitting,
     outcome,
@@ -27,7 +28,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for part in (simulation, datasets, training, closing, fitting, proof, outcome, comparing):
+for part in (simulation, datasets, training, closing, fitting, proof, outcome, comparing, displaying):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(family.app, name="family")

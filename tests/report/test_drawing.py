@@ -49,8 +49,8 @@ def test_csv_has_every_number_with_its_error_and_its_bin():
     )
     rows = list(csv.DictReader(io.StringIO(one.csv)))
     assert [row["series"] for row in rows] == ["points", "steps", "steps"]
-    assert (rows[0]["x_low"], rows[0]["x_high"], rows[0]["y_error"]) == ("1.0", "2.0", "0.01")
-    assert (rows[2]["x_value"], rows[2]["y_value"]) == ("2.0", "5.0")
+    assert (rows[0]["x_low"], rows[0]["x_high"], rows[0]["y_error"]) == ("1", "2", "0.01")
+    assert (rows[2]["x_value"], rows[2]["y_value"]) == ("2", "5")
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ rule report:
         f"{RESULTS}/report/index.html",
         [
             f"{RESULTS}/report/{page}.html"
-            for page in ("compare", *STEPS, "slices", "directions", "parameters", *(["closure"] if CLOSURE else []))
+            for page in ("compare", "event", *STEPS, "slices", "directions", "parameters", *(["closure"] if CLOSURE else []))
         ],
         directory(f"{RESULTS}/report/figures"),
         [f"{RESULTS}/{name}.json" for name in ("run", "beside")],

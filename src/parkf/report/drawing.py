@@ -14,7 +14,7 @@ from html import escape
 from itertools import pairwise
 from typing import Literal
 
-Shape = Literal["points", "joined", "line", "steps"]
+Shape = Literal["points", "joined", "line", "steps", "dots"]
 Number = float | None
 
 _WIDTH, _HEIGHT = 320.0, 230.0
@@ -44,7 +44,7 @@ class Series:
     reach : sequence of (float, float), optional
         From where to where each number holds in x, (n,): drawn as a horizontal bar.
     shape : str
-        ``points``, ``joined`` points, a ``line``, or ``steps``.
+        ``points``, ``joined`` points, a ``line`` (broken where there is no number), ``steps``, or ``dots``.
     colour : int
         Of the palette, which has :data:`COLOURS`.
     dashed : bool
@@ -140,7 +140,8 @@ class Drawn:
         for panel in self.panels:
             for one in panel.series:
                 for row in _rows(panel, one):
-                    writer.writerow([panel.x_label, panel.y_label, one.name, *row])
+                    cells = (f"{cell:.8g}" if isinstance(cell, float) else cell for cell in row)
+                    writer.writerow([panel.x_label, panel.y_label, one.name, *cells])
         return stream.getvalue()
 
     def standalone(self, style: str) -> str:
@@ -319,11 +320,22 @@ def _series(panel: Panel, one: Series, x: _Axis, y: _Axis) -> str:
             for number, (a, b) in enumerate(zip(one.x, one.y, strict=True))
             if b is not None and math.isfinite(b) and (not panel.y_log or b > 0)
         ]
-        if one.shape != "points" and points:
-            inside.append(f'<path d="M{"L".join(f"{a:.1f} {b:.1f}" for a, b, _ in points)}"/>')
-        if one.shape != "line":
+        if one.shape == "dots":
+            inside.append(f'<path class="d" d="{"".join(f"M{a:.1f} {b:.1f}h0" for a, b, _ in points)}"/>')
+        elif one.shape != "points" and points:
+            inside.append(f'<path d="{_broken(points)}"/>')
+        if one.shape in ("points", "joined"):
             inside += [_point(panel, one, x, y, *point) for point in points]
     return f'<g class="{classes}" data-s="{escape(one.name)}">{"".join(inside)}</g>'
+
+
+def _broken(points: Sequence[tuple[float, float, int]]) -> str:
+    """Join points that follow each other; a number that was left out breaks the line."""
+    path, last = [], None
+    for a, b, number in points:
+        path.append(f"{'L' if last == number - 1 else 'M'}{a:.1f} {b:.1f}")
+        last = number
+    return "".join(path)
 
 
 def _steps(one: Series, x: _Axis, y: _Axis) -> str:

@@ -12,6 +12,7 @@ from parkf.comparing import Comparison, Subject, compare_subjects, load_subject
 from parkf.comparing.beside import measure_beside
 from parkf.comparing.documents import keep_documents
 from parkf.comparing.identity import IDENTITY_FILE, identify
+from parkf.errors import ParkfError
 from parkf.files import read_json, write_sealed
 from parkf.gates import NEAR, Light, Thresholds, nearest, step_light
 from parkf.parameters import Manifest, load
@@ -21,6 +22,8 @@ from parkf.parameters.registry import readable_registry
 from parkf.report import directions, figures, slices, tables
 from parkf.report.closure_page import closure_page
 from parkf.report.compare_page import comparison_page
+from parkf.report.event import load_event
+from parkf.report.event_page import event_page, without_event
 from parkf.report.figures import FIT_NAMES
 from parkf.report.site import Page, write_page
 from parkf.report.step_map import Bins, ratio_map
@@ -89,6 +92,7 @@ def write_report(
             if CLOSED_TABLE in manifest.inputs
             else {}
         ),
+        "event": ("An event", "event.html", partial(_event, results)),
         "slices": ("Slices", "slices.html", partial(_sliced, fit)),
         "directions": ("Directions", "directions.html", partial(_directed, validation["fits"])),
         "parameters": ("All constants", "parameters.html", partial(_constants, results)),
@@ -114,6 +118,14 @@ def write_report(
         **_head(own, comparison, lights, gates),
         **_overview(results.name, validation, accuracy, machine, manifest, fits, lights),
     )
+
+
+def _event(results: Path) -> dict[str, Any]:
+    try:
+        return event_page(load_event(results))
+    except ParkfError as error:
+        # Hits are what large runs may clear away first; a report is one without them, too.
+        return without_event(str(error))
 
 
 def _sliced(fit: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
             Panel("", "pull width", pulls, names=names, band=(0.95, 1.05), y_limits=(0.8, None)),
             Panel("", "share", kept, names=names, y_limits=(0.0, 1.05)),
         ],
+        small=True,
     )
 
 

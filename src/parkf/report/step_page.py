@@ -3,14 +3,12 @@
 import re
 from typing import Any
 
-from latex2mathml.converter import convert
-from markupsafe import Markup
-
 from parkf.gates import Light
 from parkf.parameters.comparison import compare
 from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.parameters.registry import Registry
 from parkf.report import figures, tables
+from parkf.report.formula import typeset
 from parkf.report.step_map import Bins, ratio_map, width_map
 from parkf.steps import FORMS
 from parkf.training.result import FitResult, SetResult
@@ -68,8 +66,7 @@ def step_page(fit: FitResult, light: Light, against: str | None, pulls: Pulls) -
     return {
         "step": step,
         "light": light,
-        # Of the converter's own, whose text is escaped.
-        "formulas": [Markup(convert(line, display="block")) for line in step.latex().values()],
+        "formulas": [typeset(line) for line in step.latex().values()],
         "ratio": None if (ratios := _bins(fit, "ratio_rms")) is None else ratio_map(ratios),
         "truth": None if (widths := _bins(fit, "truth_width")) is None else width_map(widths),
         "sets": [one_set(one) for one in fit.sets],
