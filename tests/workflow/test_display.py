@@ -45,7 +45,9 @@ def test_paths_pass_their_hits(event):
             away = strips[:, 0] + strips[:, 2] * place[:, 1] - place[:, 0]
             assert np.nanmax(np.abs(away)) < 4 * 50 / abs(track.p), (track.number, track.p)
         velo = track.velo[track.own[: len(track.velo)]]
-        assert np.nanmax(np.abs(at(track.fit, velo[:, 2]) - velo[:, :2])) < 1 + 3 / abs(track.p)
+        away = np.abs(at(track.fit, velo[:, 2]) - velo[:, :2])
+        # A decay's VELO hits may all be its mother's.
+        assert np.nanmax(away, initial=0.0) < 1 + 3 / abs(track.p), (track.number, track.p)
 
 
 def test_fit_and_truth_agree_in_momentum_and_charge(event):
