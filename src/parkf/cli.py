@@ -10,7 +10,9 @@ from parkf.arithmetic import settle_arithmetic
 from parkf.commands import (
     asking,
     closing,
+    comparing,
     datasets,
+    displaying,
     family,
     fitting,
     geometry,
@@ -34,7 +36,10 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for part in (asking, simulation, datasets, training, closing, fitting, proof, outcome):
+for part in (
+    *(asking, simulation, datasets, training, closing),
+    *(fitting, proof, outcome, comparing, displaying),
+):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(family.app, name="family")
