@@ -1,6 +1,8 @@
 """Field, collisions, particles through the detector, hits and candidates."""
 
 DETECTOR = [RUN["detector"]["geometry"], RUN["detector"]["alignment"]]
+# A neighbour's score is taken as it is.
+TRAINS_SCORE = RUN.neighbour is None
 # Crowded hits and the search for segments cost several times as much.
 CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
@@ -95,13 +97,13 @@ rule simulate_training:
         particles=f"{RESULTS}/particles/{{chunk}}.parquet",
     output:
         states=f"{RESULTS}/states/{{chunk}}.parquet",
-        hits=temp(f"{RESULTS}/hits/{{chunk}}.parquet"),
+        **({"hits": temp(f"{RESULTS}/hits/{{chunk}}.parquet")} if TRAINS_SCORE else {}),
     wildcard_constraints:
         chunk=RUN.pattern("training"),
     params:
         products=lambda w, output: " ".join(f"--{name} {path}" for name, path in output.items()),
         # Who leaves no state to train on need not be carried where no hits are asked for.
-        some=lambda w, output: f"--hits-before {CROSSINGS}" if "states" in output.keys() else "",
+        some=lambda w, output: f"--hits-before {CROSSINGS}" if {"states", "hits"} <= {*output.keys()} else "",
         seed=lambda w: RUN.seed(w.chunk),
         polarity=lambda w: RUN.polarity(w.chunk),
         # States know nothing of it.
