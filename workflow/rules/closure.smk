@@ -77,7 +77,7 @@ else:
             configuration=json.dumps({"training": {"noise_scale": RUN["training"]["noise_scale"]}}),
             code=code("parkf/closure", "parkf/training", "parkf/parameters", "parkf/kalman", "parkf/transport", "kernel"),
         priority: FIRST
-        threads: TABLE_THREADS
+        threads: TWO_THREADS
         resources:
             **needs(COSTS, "close", CLOSURE["rays"] if CLOSURE else 0),
         log:

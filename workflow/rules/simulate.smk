@@ -8,6 +8,11 @@ CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
 
 
+def first_of(wildcards):
+    """Chunk of the first of the polarities that are generated together."""
+    return f"{RUN.samples(wildcards.purpose)[0]}{wildcards.part}"
+
+
 rule field:
     input:
         RUN["field"]["source"],
@@ -29,16 +34,19 @@ rule field:
 
 
 rule generate:
+    """All polarities of a chunk in one job: Pythia takes seconds to begin."""
     input:
         RUN["detector"]["geometry"],
     output:
-        f"{RESULTS}/particles/{{chunk}}.parquet",
+        [f"{RESULTS}/particles/{{purpose}}_{polarity}{{part}}.parquet" for polarity in RUN["polarities"]],
     wildcard_constraints:
-        chunk=RUN.pattern("training", "validation"),
+        purpose="training|validation",
+        # Of a sample in several chunks: which one.
+        part=r"(/\d+-of-\d+)?",
     params:
-        events=lambda w: len(RUN.chunk(w.chunk)),
-        first=lambda w: RUN.chunk(w.chunk).start,
-        seed=lambda w: RUN.seed(w.chunk),
+        events=lambda w: len(RUN.chunk(first_of(w))),
+        first=lambda w: RUN.chunk(first_of(w)).start,
+        seeds=lambda w: [RUN.seed(sample) for sample in RUN.samples(w.purpose)],
         pile_up=RUN["events"]["pile_up"],
         code=code(
             "parkf/simulation/generator.py",
@@ -48,14 +56,17 @@ rule generate:
         ),
         # Not the code that writes tables: files of another making hold the same particles.
         table=PARTICLES.content,
-    priority: training_first
+    priority: lambda w: FIRST if w.purpose == "training" else 0
+    threads: TWO_THREADS
     resources:
-        **needs(COSTS, "generate", lambda w: RUN.size(w.chunk)),
+        **needs(COSTS, "generate", lambda w: len(RUN["polarities"]) * RUN.size(first_of(w))),
     log:
-        f"{RESULTS}/logs/generate-{{chunk}}.log",
+        f"{RESULTS}/logs/generate-{{purpose}}{{part}}.log",
     shell:
-        "parkf generate {output:q} --geometry {input:q} --events {params.events} --first {params.first}"
-        " --seed {params.seed} --pile-up {params.pile_up} 2> {log}"
+        "parkf generate {output[0]:q} --geometry {input:q} --events {params.events} --first {params.first}"
+        " --seed {params.seeds[0]} --pile-up {params.pile_up} --threads {threads}"
+        + (" --beside {output[1]:q} {params.seeds[1]}" if len(RUN["polarities"]) > 1 else "")
+        + " 2> {log}"
 
 
 rule generate_signal:
