@@ -8,6 +8,12 @@ CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
 
 
+def part_of(sample):
+    """Regular expression for what follows a sample in the names of its chunks: nothing, if there is one."""
+    count = len(RUN.ranges(sample))
+    return rf"(?<={sample})" + ("" if count == 1 else rf"/\d+-of-{count}")
+
+
 def first_of(wildcards):
     """Chunk of the first of the polarities that are generated together."""
     return f"{RUN.samples(wildcards.purpose)[0]}{wildcards.part}"
@@ -41,8 +47,7 @@ rule generate:
         [f"{RESULTS}/particles/{{purpose}}_{polarity}{{part}}.parquet" for polarity in RUN["polarities"]],
     wildcard_constraints:
         purpose="training|validation",
-        # Of a sample in several chunks: which one.
-        part=r"(/\d+-of-\d+)?",
+        part="|".join(map(part_of, [*RUN.samples("training"), *RUN.samples("validation")])),
     params:
         events=lambda w: len(RUN.chunk(first_of(w))),
         first=lambda w: RUN.chunk(first_of(w)).start,
