@@ -295,6 +295,12 @@ class Run:
         place = self._config["training"]["start_from"]
         return [] if place is None else [str(start_file(Path(place), step))]
 
+    @property
+    def neighbour(self) -> str | None:
+        """Folder of the run whose closed table and ghost score are taken; None where both are trained."""
+        place = self._config["training"].get("neighbour")
+        return None if place is None else str(place)
+
     def likeness(self, folder: Path) -> str | None:
         """Polarity of the other simulation, "up" or "down"; None without one or without its files.
 

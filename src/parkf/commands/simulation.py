@@ -45,22 +45,20 @@ def generate(
         float, typer.Option(min=0, max=200, callback=finite, help="Mean inelastic pp collisions a crossing.")
     ] = 5.5,
     first: Annotated[int, typer.Option(min=0, help="Number of the first crossing, a multiple of 25.")] = 0,
+    beside: Annotated[
+        tuple[Path, int] | None,
+        typer.Option(metavar="OUTPUT SEED", help="A second sample of as many, by the same Pythia."),
+    ] = None,
     threads: Threads = 1,
 ) -> None:
     """Generate pp collisions with Pythia 8."""
     from parkf.detector.geometry import load_geometry
     from parkf.simulation.generator import generate as run
 
-    print(f"generate: {events} events from {first} on, seed {seed}", file=sys.stderr)
-    run(
-        output,
-        events=events,
-        seed=seed,
-        pile_up=pile_up,
-        first=first,
-        workers=threads,
-        beam=load_geometry(geometry).beam,
-    )
+    beam = load_geometry(geometry).beam
+    for path, own_seed in [(output, seed), *([] if beside is None else [beside])]:
+        print(f"generate: {events} events from {first} on, seed {own_seed}", file=sys.stderr)
+        run(path, beam=beam, events=events, seed=own_seed, pile_up=pile_up, first=first, workers=threads)
 
 
 @app.command("generate-signal")
