@@ -58,7 +58,7 @@ def fit(
     # The fit of VELO hits alone, to compare with, is NumPy's.
     where, device = chosen("cpu" if scheme == "velo_only" else backend)
     print(f"fit: on {device}", file=sys.stderr)
-    count = fit_file(
+    summary = fit_file(
         folder,
         candidates,
         output,
@@ -71,7 +71,7 @@ def fit(
         robust=robust,
         score=score,
     )
-    print(f"{output}: {count} candidates fitted", file=sys.stderr)
+    print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
 
 
 @app.command("fit-full")
@@ -87,11 +87,11 @@ def fit_full(
     from parkf.detector.field import FieldMap
     from parkf.kalman import fit_file_full
 
-    count = fit_file_full(
+    summary = fit_file_full(
         candidates,
         output,
         geometry=aligned(geometry, alignment),
         field=FieldMap.load(field),
         threads=threads,
     )
-    print(f"{output}: {count} candidates fitted", file=sys.stderr)
+    print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)

@@ -19,8 +19,6 @@ from parkf.commands.options import (
 )
 
 app = typer.Typer()
-importer = typer.Typer(help="Take over what others made.", no_args_is_help=True)
-app.add_typer(importer, name="import")
 
 
 @app.command()
@@ -47,22 +45,20 @@ def generate(
         float, typer.Option(min=0, max=200, callback=finite, help="Mean inelastic pp collisions a crossing.")
     ] = 5.5,
     first: Annotated[int, typer.Option(min=0, help="Number of the first crossing, a multiple of 25.")] = 0,
+    beside: Annotated[
+        tuple[Path, int] | None,
+        typer.Option(metavar="OUTPUT SEED", help="A second sample of as many, by the same Pythia."),
+    ] = None,
     threads: Threads = 1,
 ) -> None:
     """Generate pp collisions with Pythia 8."""
     from parkf.detector.geometry import load_geometry
     from parkf.simulation.generator import generate as run
 
-    print(f"generate: {events} events from {first} on, seed {seed}", file=sys.stderr)
-    run(
-        output,
-        events=events,
-        seed=seed,
-        pile_up=pile_up,
-        first=first,
-        workers=threads,
-        beam=load_geometry(geometry).beam,
-    )
+    beam = load_geometry(geometry).beam
+    for path, own_seed in [(output, seed), *([] if beside is None else [beside])]:
+        print(f"generate: {events} events from {first} on, seed {own_seed}", file=sys.stderr)
+        run(path, beam=beam, events=events, seed=own_seed, pile_up=pile_up, first=first, workers=threads)
 
 
 @app.command("generate-signal")
@@ -95,6 +91,9 @@ def simulate(
     states: Annotated[Path | None, typer.Option(help="True states to write.")] = None,
     hits: Annotated[Path | None, typer.Option(help="Hits to write.")] = None,
     fates: Annotated[Path | None, typer.Option(help="How hard each scattered, to write.")] = None,
+    hits_before: Annotated[
+        int | None, typer.Option(min=0, help="Hits and fates of crossings below this number alone.")
+    ] = None,
     crowded: Annotated[
         bool, typer.Option("--crowded", help="Hits with the tails, overlaps and density of LHCb's.")
     ] = False,
@@ -114,6 +113,7 @@ def simulate(
         field=FieldMap.load(field),
         polarity=polarity,
         seed=seed,
+        hits_before=hits_before,
         crowded=crowded,
         threads=threads,
     )
@@ -167,16 +167,3 @@ def candidates(
         segments=segments,
         matched=matched,
     )
-
-
-@importer.command("hits")
-def import_hits(
-    hits: Annotated[Path, typer.Argument(help="Hits of another simulation (Parquet).")],
-    tracks: Annotated[Path, typer.Argument(help="Its particles (Parquet).")],
-    hits_to: Annotated[Path, typer.Option("--hits", help="Hits to write.")],
-    particles_to: Annotated[Path, typer.Option("--particles", help="Particles to write.")],
-) -> None:
-    """Take over hits and particles of another simulation, LHCb's for one."""
-    from parkf.simulation.foreign import import_hits as run
-
-    run(hits, tracks, hits_to=hits_to, particles_to=particles_to)

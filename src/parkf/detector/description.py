@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from collections import Counter
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -21,6 +22,16 @@ Fraction = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
 VELO_MODULES = 52
 UT_LAYERS = 4
 SCIFI_LAYERS = 12
+
+TWELVE = "steps between layers, candidates and the kernel are made for twelve"
+FOUR = "steps between layers, candidates and the kernel are made for four"
+"""Why there are as many layers as there are."""
+
+SENSORS_PER_MODULE = 4
+VELO_SENSORS = VELO_MODULES * SENSORS_PER_MODULE
+UT_SECTORS = 1048
+SCIFI_MATS = 128 * SCIFI_LAYERS
+"""Numbers of the pieces as LHCb counts them; of the mats' only two in three are taken."""
 
 
 class Strict(BaseModel):
@@ -87,6 +98,7 @@ class Sensor(Strict):
     x: Annotated[Finite, Field(ge=-200, le=200, description="mm")]
     y: Annotated[Finite, Field(ge=-200, le=200, description="mm")]
     angle: Annotated[Finite, Field(ge=-360, le=360, description="degrees")]
+    z: Annotated[Finite, Field(ge=-200, le=200, description="mm, from the module's")] = 0.0
 
 
 class VeloSide(Strict):
@@ -125,6 +137,17 @@ class Velo(Strict):
         return self
 
 
+class Piece(Strict):
+    """A part of a layer mounted by itself, a UT sector or a SciFi mat: centre and half sizes in mm."""
+
+    number: int = Field(ge=0, description="as LHCb counts them")
+    x: Finite
+    y: Finite
+    z: Finite = Field(default=0.0, description="mm, from the layer's plane at this y")
+    half_width: Positive = Field(description="mm, across the strips")
+    half_height: Positive = Field(description="mm, along the strips")
+
+
 class StripLayer(Strict):
     """A layer of strips or fibres along dx/dy; its extent across them and along y in mm."""
 
@@ -132,6 +155,7 @@ class StripLayer(Strict):
     dxdy: Annotated[Finite, Field(ge=-0.5, le=0.5, description="a slope; stereo layers have 0.087")]
     half_width: Size
     half_height: Size
+    pieces: tuple[Piece, ...] = Field(default=(), description="what it is made of, where that is known")
 
 
 class Zone(Rectangle):
@@ -154,11 +178,12 @@ class Ut(Strict):
     noise_per_layer: Occupancy = Field(description="mean hits an event")
     hole: Rectangle
     zones: tuple[Zone, ...] = Field(min_length=1, description="from the beam outwards")
-    layers: tuple[StripLayer, ...] = Field(min_length=UT_LAYERS, max_length=UT_LAYERS)
+    layers: tuple[StripLayer, ...] = Field(min_length=UT_LAYERS, max_length=UT_LAYERS, description=FOUR)
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         _require_ascending("ut.layers: z", tuple(layer.z for layer in self.layers))
+        _require_numbers("ut.layers", self.layers, UT_SECTORS)
         _require_ascending("ut.zones: half_width", tuple(zone.half_width for zone in self.zones))
         return self
 
@@ -181,11 +206,14 @@ class SciFi(Strict):
         description="mm; how far from its place a mat may be: joins the errors of its hits",
     )
     cluster_fractions: tuple[Fraction, ...] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
-    layers: tuple[StripLayer, ...] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
+    layers: tuple[StripLayer, ...] = Field(
+        min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS, description=TWELVE
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         _require_ascending("scifi.layers: z", tuple(layer.z for layer in self.layers))
+        _require_numbers("scifi.layers", self.layers, SCIFI_MATS)
         total = sum(self.cluster_fractions)
         if abs(total - 1.0) > 1e-6:
             raise ValueError(f"scifi.cluster_fractions: sum {total:g}, expected 1")
@@ -256,6 +284,15 @@ class Description(Strict):
             if material not in self.materials:
                 raise ValueError(f"{part}: material '{material}' is not among {sorted(self.materials)}")
         return self
+
+
+def _require_numbers(what: str, layers: tuple[StripLayer, ...], most: int) -> None:
+    numbers = [piece.number for layer in layers for piece in layer.pieces]
+    twice = [number for number, count in Counter(numbers).items() if count > 1]
+    if twice:
+        raise ValueError(f"{what}: piece {twice[0]} occurs twice")
+    if numbers and max(numbers) >= most:
+        raise ValueError(f"{what}: piece {max(numbers)}, expected less than {most}")
 
 
 def _require_ascending(what: str, values: tuple[float, ...]) -> None:

@@ -59,7 +59,8 @@ def _told(error: ErrorDetails, schema: dict[str, Any]) -> Iterator[tuple[Place, 
         case "too_short" | "too_long" as bound:
             name = "at least" if bound == "too_short" else "at most"
             count = limits["min_length" if bound == "too_short" else "max_length"]
-            yield place, f"got {limits['actual_length']} entries, expected {name} {count}"
+            what = with_reason(f"{name} {count}", here)
+            yield place, f"got {limits['actual_length']} entries, expected {what}"
         case _:
             kind = here.get("type")
             if not key and (kind or "anyOf" in here):
