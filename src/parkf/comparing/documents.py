@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from parkf.documents import document
 from parkf.errors import ParkfError
 from parkf.files import copy, sha256
 from parkf.parameters.manifest import Manifest
@@ -100,7 +99,7 @@ def _published(registry: Path, fingerprint: str) -> Path:
 
 def read_document(path: Path) -> Any:
     """Read a YAML (or JSON) file without a schema: formats of other versions differ, too."""
-    return yaml.safe_load(path.read_text())
+    return document.read_document(path).content
 
 
 def tag(path: Path) -> str | None:

@@ -14,6 +14,7 @@ import numpy as np
 import yaml
 
 from parkf.arithmetic import linear_algebra
+from parkf.documents.document import read_document
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing, sha256
 from parkf.layout import layout_of
@@ -126,7 +127,7 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
         raise ParkfError(
             f"the set is '{manifest.source}': its manifest has no configuration to repeat a training with"
         )
-    said: dict[str, Any] = yaml.safe_load(rest.read_text())
+    said: dict[str, Any] = read_document(rest).content
     # What a set does not say of these, it was made without.
     said["training"]["noise_scale"] = dict.fromkeys(said["training"]["noise_scale"], 1.0)
     said["training"]["closure"] = None
