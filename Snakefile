@@ -43,7 +43,7 @@ RUN = Run(
     load_config(
         config,
         PROJECT / "workflow/schemas/config.schema.json",
-        Path.cwd(),
+        Path(),
         [read_document(Path(relpath(file))) for file in workflow.configfiles],
         # Once, and not again in every job; a family has looked for its members.
         look_into_inputs=workflow.is_main_process and workflow.main_snakefile == str(PROJECT / "Snakefile"),
@@ -64,8 +64,8 @@ COSTS = load_costs(PROJECT / COSTS_FILE)
 # Jobs that the parameter set waits for start before those that only prove it, which fill the cores that the last
 # stages of the training leave idle.
 FIRST = 2
-# Threads of the table's training and closing. Of two cores, the second does other jobs meanwhile, at no loss.
-TABLE_THREADS = 1 if workflow.resource_settings.cores == 2 else 2
+# Threads of the longest jobs. Of two cores, the second does other jobs meanwhile, at no loss.
+TWO_THREADS = 1 if workflow.resource_settings.cores == 2 else 2
 # A scheduler's reason for ending a job is told, and decides whether the job is worth another attempt.
 name_endings()
 

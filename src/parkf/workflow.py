@@ -115,19 +115,34 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
 
 
 def _is_config(file: Path) -> bool:
-    return any(line.startswith("run:") for line in file.read_text(errors="replace").splitlines())
+    return file.is_file() and any(
+        line.startswith("run:") for line in file.read_text(errors="replace").splitlines()
+    )
 
 
 def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Place) -> str:
     """Name the file and line that a value came from; that of what it lies in where it is missing."""
+    given = _has(config, place)
     for length in range(len(place), 0, -1):
         part = place[:length]
         for document in reversed(documents):
             if document.line(part) is not None:
                 # Another value was given on the command line.
-                same = length < len(place) or _value(document.content, place) == _value(config, place)
+                same = (
+                    _value(document.content, place) == _value(config, place)
+                    if length == len(place)
+                    else not given
+                )
                 return document.where(part) if same else "config"
-    return str(documents[-1].path) if documents else "config"
+    return str(documents[-1].path) if documents and not given else "config"
+
+
+def _has(content: Any, place: Place) -> bool:
+    try:
+        _value(content, place)
+    except (KeyError, IndexError, TypeError):
+        return False
+    return True
 
 
 def _value(content: Any, place: Place) -> Any:
@@ -143,10 +158,10 @@ def _missing_inputs(config: Mapping[str, Any], folder: Path) -> Iterator[tuple[P
         yield ("field", "source"), f"{source}: no such file"
     datasets = config["training"]["datasets"]
     if datasets != "simulate":
-        for step in STEPS:
-            if not (folder / datasets / f"{step}.parquet").is_file():
-                what = f"{datasets}/{step}.parquet: no such file; expected one for each step, or simulate"
-                yield ("training", "datasets"), what
+        missing = [step for step in STEPS if not (folder / datasets / f"{step}.parquet").is_file()]
+        if missing:
+            what = f"{datasets}/{missing[0]}.parquet: no such file; expected <step>.parquet of each of "
+            yield ("training", "datasets"), f"{what}{', '.join(STEPS)}, or simulate"
 
 
 def _missing_detector(detector: Mapping[str, str], folder: Path) -> Iterator[tuple[Place, str]]:
@@ -279,6 +294,12 @@ class Run:
         """Return a list of the file that a step's fit starts from; empty where fits start by themselves."""
         place = self._config["training"]["start_from"]
         return [] if place is None else [str(start_file(Path(place), step))]
+
+    @property
+    def neighbour(self) -> str | None:
+        """Folder of the run whose closed table and ghost score are taken; None where both are trained."""
+        place = self._config["training"].get("neighbour")
+        return None if place is None else str(place)
 
     def likeness(self, folder: Path) -> str | None:
         """Polarity of the other simulation, "up" or "down"; None without one or without its files.

@@ -39,7 +39,7 @@ rule table:
         forms=RUN["forms"],
         code=code("parkf/layout/magnet.py", "parkf/steps/magnet.py", "parkf/training/magnet_table", "parkf/transport", *TRANSPORT_KERNEL),
     priority: FIRST
-    threads: TABLE_THREADS
+    threads: TWO_THREADS
     resources:
         **needs(COSTS, "table", RUN["training"]["rays"]),
     log:

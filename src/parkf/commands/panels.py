@@ -18,6 +18,8 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "Look at a run": {
         "where": "parkf where results/default",
         "gate": "parkf gate results/default",
+        "compare": "parkf compare 2026-run3-like-2-r003 results/default",
+        "display": "parkf display results/default event.html --event 7 --track 3",
         "accuracy": "parkf accuracy results/default/set",
         "explain": "parkf explain results/default/set --fits results/default/fits",
         "verify": "parkf verify results/default params",

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from parkf.documents.document import read_document
 from parkf.documents.place import Place
-from parkf.documents.wording import expected, got, hint, said, unknown, with_reason
+from parkf.documents.wording import expected, got, hint, said, unknown, with_reason, without_echoes
 from parkf.errors import ParkfError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -29,7 +29,7 @@ def load_document(path: Path, model: type[Model]) -> Model:
         return model.model_validate(document.content)
     except ValidationError as error:
         schema = model.model_json_schema()
-        told = {(place, what): None for one in error.errors() for place, what in _told(one, schema)}
+        told = without_echoes(one for found in error.errors() for one in _told(found, schema))
         raise ParkfError(
             "\n".join(said(document.where(place), place, what) for place, what in told)
         ) from error
