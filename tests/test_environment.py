@@ -11,7 +11,7 @@ CONDA_ONLY = {"python", "cxx-compiler", "make", "pip", "cupy"}
 
 
 def _versions(requirements):
-    pairs = (re.fullmatch(r"([A-Za-z0-9-]+)(.*)", text).groups() for text in requirements)
+    pairs = (re.fullmatch(r"([A-Za-z0-9-]+(?:\[[a-z]+\])?)(.*)", text).groups() for text in requirements)
     return {name.lower(): version for name, version in pairs}
 
 
@@ -19,8 +19,8 @@ def test_same_packages_and_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     own, *tools = extras["dev"]
-    assert own == "parkf[slurm,htcondor,scratch]"
-    executors = extras["slurm"] + extras["htcondor"] + extras["scratch"]
+    assert own == "parkf[slurm,htcondor,scratch,docs]"
+    executors = extras["slurm"] + extras["htcondor"] + extras["scratch"] + extras["docs"]
     pip = _versions(project["dependencies"] + tools + executors + extras["acts"])
     entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     nested = next(entry["pip"] for entry in entries if isinstance(entry, dict))

@@ -5,7 +5,8 @@ import pytest
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, Z_OUT
 from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.simulation.long_tracks import P_MIN
+from parkf.simulation import simulate as module
+from parkf.simulation.long_tracks import P_MIN, long_like
 from parkf.simulation.simulate import simulate
 from parkf.tables import FATES, HITS
 from parkf.transport.particles import FEWEST_VELO_MODULES
@@ -35,6 +36,18 @@ def test_states_and_hits_can_be_made_apart(tmp_path, geometry, field, collisions
         simulate(
             collisions.paths["particles"], None, None, geometry=geometry, field=field, polarity=-1, seed=3
         )
+
+
+def test_hits_of_some_crossings_alone_change_no_state(tmp_path, geometry, field, collisions, monkeypatch):
+    states, hits = tmp_path / "states.parquet", tmp_path / "hits.parquet"
+    common = {"geometry": geometry, "field": field, "polarity": -1, "seed": 3}
+    monkeypatch.setattr(module, "EVENTS_PER_PIECE", 10)
+    simulate(collisions.paths["particles"], states, hits, hits_before=20, **common)
+    assert sha256(states) == sha256(collisions.paths["states"])
+    wanted = collisions.hits[collisions.hits.event < 20].reset_index(drop=True)
+    pd.testing.assert_frame_equal(HITS.open(hits).read().to_pandas(), wanted)
+    with pytest.raises(ParkfError, match="hits-before: got 25, expected a multiple of 10"):
+        simulate(collisions.paths["particles"], states, hits, hits_before=25, **common)
 
 
 def test_fates_tell_the_hardest_scattering(tmp_path, geometry, field, collisions):
@@ -102,3 +115,12 @@ def test_long_tracks_look_like_those_of_the_experiment(collisions):
 def test_hits_are_in_order(collisions):
     hits = HITS.open(collisions.paths["hits"]).read().to_pandas()
     assert np.array_equal(np.lexsort((hits.x, hits.plane, hits.event)), np.arange(len(hits)))
+
+
+def test_a_long_track_has_three_velo_hits_and_the_last_scifi_layer():
+    """Tracks 0 to 3: two hits, three, three without the last layer, three of which one is off its sensor."""
+    last = SCIFI_PLANES[-1]
+    planes = [0, 2, last, 0, 2, 4, last, 0, 2, 4, 0, 2, 4, last]
+    track = [0] * 3 + [1] * 4 + [2] * 3 + [3] * 4
+    active = np.array([True] * 11 + [False] + [True] * 2)
+    assert long_like(np.array(planes), active, np.array(track), 4).tolist() == [False, True, False, False]

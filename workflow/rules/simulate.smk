@@ -1,9 +1,21 @@
 """Field, collisions, particles through the detector, hits and candidates."""
 
-DETECTOR = [RUN["detector"]["geometry"], RUN["detector"]["alignment"]]
+# A neighbour's score is taken as it is.
+TRAINS_SCORE = RUN.neighbour is None
 # Crowded hits and the search for segments cost several times as much.
 CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
+
+
+def part_of(sample):
+    """Regular expression for what follows a sample in the names of its chunks: nothing, if there is one."""
+    count = len(RUN.ranges(sample))
+    return rf"(?<={sample})" + ("" if count == 1 else rf"/\d+-of-{count}")
+
+
+def first_of(wildcards):
+    """Chunk of the first of the polarities that are generated together."""
+    return f"{RUN.samples(wildcards.purpose)[0]}{wildcards.part}"
 
 
 rule field:
@@ -16,6 +28,7 @@ rule field:
         outside=RUN["field"]["outside"],
         interpolation=RUN["field"]["interpolation"],
         code=code("parkf/detector/field.py", "kernel/transport/field.hpp"),
+    priority: FIRST
     resources:
         **needs(COSTS, "field", 1),
     log:
@@ -26,16 +39,18 @@ rule field:
 
 
 rule generate:
+    """All polarities of a chunk in one job: Pythia takes seconds to begin."""
     input:
-        RUN["detector"]["geometry"],
+        GEOMETRY,
     output:
-        f"{RESULTS}/particles/{{chunk}}.parquet",
+        [f"{RESULTS}/particles/{{purpose}}_{polarity}{{part}}.parquet" for polarity in RUN["polarities"]],
     wildcard_constraints:
-        chunk=RUN.pattern("training", "validation"),
+        purpose="training|validation",
+        part="|".join(map(part_of, [*RUN.samples("training"), *RUN.samples("validation")])),
     params:
-        events=lambda w: len(RUN.chunk(w.chunk)),
-        first=lambda w: RUN.chunk(w.chunk).start,
-        seed=lambda w: RUN.seed(w.chunk),
+        events=lambda w: len(RUN.chunk(first_of(w))),
+        first=lambda w: RUN.chunk(first_of(w)).start,
+        seeds=lambda w: [RUN.seed(sample) for sample in RUN.samples(w.purpose)],
         pile_up=RUN["events"]["pile_up"],
         code=code(
             "parkf/simulation/generator.py",
@@ -45,19 +60,23 @@ rule generate:
         ),
         # Not the code that writes tables: files of another making hold the same particles.
         table=PARTICLES.content,
+    priority: lambda w: FIRST if w.purpose == "training" else 0
+    threads: TWO_THREADS
     resources:
-        **needs(COSTS, "generate", lambda w: RUN.size(w.chunk)),
+        **needs(COSTS, "generate", lambda w: len(RUN["polarities"]) * RUN.size(first_of(w))),
     log:
-        f"{RESULTS}/logs/generate-{{chunk}}.log",
+        f"{RESULTS}/logs/generate-{{purpose}}{{part}}.log",
     shell:
-        "parkf generate {output:q} --geometry {input:q} --events {params.events} --first {params.first}"
-        " --seed {params.seed} --pile-up {params.pile_up} 2> {log}"
+        "parkf generate {output[0]:q} --geometry {input:q} --events {params.events} --first {params.first}"
+        " --seed {params.seeds[0]} --pile-up {params.pile_up} --threads {threads}"
+        + (" --beside {output[1]:q} {params.seeds[1]}" if len(RUN["polarities"]) > 1 else "")
+        + " 2> {log}"
 
 
 rule generate_signal:
     """Tracks of a mass peak."""
     input:
-        RUN["detector"]["geometry"],
+        GEOMETRY,
     output:
         f"{RESULTS}/particles/{{chunk}}.parquet",
     wildcard_constraints:
@@ -93,11 +112,13 @@ rule simulate_training:
         particles=f"{RESULTS}/particles/{{chunk}}.parquet",
     output:
         states=f"{RESULTS}/states/{{chunk}}.parquet",
-        hits=temp(f"{RESULTS}/hits/{{chunk}}.parquet"),
+        **({"hits": temp(f"{RESULTS}/hits/{{chunk}}.parquet")} if TRAINS_SCORE else {}),
     wildcard_constraints:
         chunk=RUN.pattern("training"),
     params:
         products=lambda w, output: " ".join(f"--{name} {path}" for name, path in output.items()),
+        # Who leaves no state to train on need not be carried where no hits are asked for.
+        some=lambda w, output: f"--hits-before {CROSSINGS}" if {"states", "hits"} <= {*output.keys()} else "",
         seed=lambda w: RUN.seed(w.chunk),
         polarity=lambda w: RUN.polarity(w.chunk),
         # States know nothing of it.
@@ -111,12 +132,13 @@ rule simulate_training:
             "parkf/simulation/detector_response.py",
             *TRANSPORT_KERNEL,
         ),
+    priority: FIRST
     resources:
         **needs(COSTS, CROWDED or "simulate_training", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/simulate-{{chunk}}.log",
     shell:
-        "parkf simulate {input.particles:q} {params.products} --geometry {input.detector[0]:q}"
+        "parkf simulate {input.particles:q} {params.products} {params.some} --geometry {input.detector[0]:q}"
         " --alignment {input.detector[1]:q} --field {input.field:q} --polarity {params.polarity}"
         " --seed {params.seed} {params.crowded} 2> {log}"
 
@@ -128,6 +150,7 @@ use rule simulate_training as simulate_validation with:
         fates=f"{RESULTS}/fates/{{chunk}}.parquet",
     wildcard_constraints:
         chunk=RUN.pattern("validation"),
+    priority: 0
     resources:
         **needs(COSTS, CROWDED or "simulate_validation", lambda w: RUN.size(w.chunk)),
 
@@ -137,6 +160,7 @@ use rule simulate_training as simulate_signal with:
         hits=f"{RESULTS}/hits/{{chunk}}.parquet",
     wildcard_constraints:
         chunk=RUN.pattern("jpsi", "d0"),
+    priority: 0
     resources:
         **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk)),
 
@@ -176,8 +200,9 @@ rule candidates:
         polarity=lambda w: RUN.polarity(w.chunk),
         segments=RUN["pattern"]["segments"],
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", "kernel/pattern", *TRANSPORT_KERNEL),
+    priority: lambda w: training_first(w) / 2
     resources:
-        **needs(COSTS, SEARCHED, lambda w: RUN.size(w.chunk)),
+        **needs(COSTS, SEARCHED, lambda w: (RUN.scored if training_first(w) else RUN.size)(w.chunk)),
     log:
         f"{RESULTS}/logs/candidates-{{chunk}}.log",
     shell:
