@@ -35,27 +35,32 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
 	touch $@
 
-.PHONY: run family dry-run validate verify publish test lint docs build smoke paper clean
+.PHONY: run checked family dry-run validate verify publish test lint docs build smoke paper clean
 
 build: $(VENV)/.installed $(EXTRAS)
 
-run: build  ## train, validate and report with workflow/config/$(RUN).yaml
+# In one line what is wrong with a configuration, before Snakemake reads it.
+checked: build
+	@$(VENV)/bin/parkf check-config workflow/config/$(RUN).yaml
+
+run: checked  ## train, validate and report with workflow/config/$(RUN).yaml
 	$(LED)/$(RUN) -- $(ONE_RUN)
 	@$(VENV)/bin/parkf where results/$(RUN)
 
 family: build  ## several sets in one go: workflow/config/families/$(FAMILY).yaml
+	@$(VENV)/bin/parkf check-config --family workflow/config/families/$(FAMILY).yaml
 	$(LED)/$(FAMILY) -- $(SNAKEMAKE) --snakefile workflow/family.smk --configfile workflow/config/families/$(FAMILY).yaml
 
-dry-run: build  ## what a run would do now
+dry-run: checked  ## what a run would do now
 	$(ONE_RUN) --dry-run
 
-validate: build  ## train what is missing, and measure: validation.json alone
+validate: checked  ## train what is missing, and measure: validation.json alone
 	$(LED)/$(RUN) -- $(ONE_RUN) -- validate
 
 verify: build  ## hold every file of results/$(RUN), and the published sets, against their checksums
 	$(VENV)/bin/parkf verify results/$(RUN) params
 
-publish: build  ## publish the set of results/$(RUN) to params/, if it meets its gates
+publish: checked  ## publish the set of results/$(RUN) to params/, if it meets its gates
 	$(LED)/$(RUN) -- $(ONE_RUN) -- publish
 	@cat results/$(RUN)/published.json
 

@@ -5,12 +5,15 @@
 
 import json
 import sys
+from os.path import relpath
 from pathlib import Path
 from shlex import quote
 
 from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
+from parkf.documents.document import read_document
 from parkf.files import sha256
 from parkf.provenance import code_hash
+from parkf.scoring import CROSSINGS
 from parkf.steps import FORMS
 from parkf.tables import CLOSURE_TRACKS, PARTICLES, STEP_DATA
 from parkf.training.rows import MOST_ROWS
@@ -37,7 +40,14 @@ scattergather:
 
 PROJECT = Path(workflow.current_basedir)
 RUN = Run(
-    load_config(config, PROJECT / "workflow/schemas/config.schema.json", Path.cwd()),
+    load_config(
+        config,
+        PROJECT / "workflow/schemas/config.schema.json",
+        Path.cwd(),
+        [read_document(Path(relpath(file))) for file in workflow.configfiles],
+        # Once, and not again in every job; a family has looked for its members.
+        look_into_inputs=workflow.is_main_process and workflow.main_snakefile == str(PROJECT / "Snakefile"),
+    ),
     {
         name: len(getattr(gather, name)("{scatteritem}"))
         for name in ("training", "validation", "signals")
@@ -51,6 +61,11 @@ NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]
 COSTS = load_costs(PROJECT / COSTS_FILE)
+# Jobs that the parameter set waits for start before those that only prove it, which fill the cores that the last
+# stages of the training leave idle.
+FIRST = 2
+# Threads of the table's training and closing. Of two cores, the second does other jobs meanwhile, at no loss.
+TABLE_THREADS = 1 if workflow.resource_settings.cores == 2 else 2
 # A scheduler's reason for ending a job is told, and decides whether the job is worth another attempt.
 name_endings()
 
@@ -70,6 +85,11 @@ wildcard_constraints:
 def code(*parts):
     """Fingerprint of the sources that a rule runs: Snakemake does not see changes inside a package."""
     return code_hash([SOURCE / part for part in parts])
+
+
+def training_first(wildcards):
+    """Priority of a stage that training and validation both go through."""
+    return FIRST if RUN.purpose(wildcards.chunk) == "training" else 0
 
 
 def folder(path, file="{input[0]}"):

@@ -13,6 +13,7 @@ from parkf.commands import (
     datasets,
     family,
     fitting,
+    importing,
     outcome,
     params,
     proof,
@@ -33,6 +34,7 @@ for part in (asking, simulation, datasets, training, closing, fitting, proof, ou
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(family.app, name="family")
+app.add_typer(importing.importer, name="import")
 
 
 def print_version(wanted: bool) -> None:

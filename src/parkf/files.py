@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from parkf.documents import json_text
 from parkf.errors import DamagedFileError, ParkfError
 
 _SEAL, _KIND = "checksum", "sha256:"
@@ -68,11 +69,11 @@ def read_json(path: Path) -> Any:
     ParkfError
         When the file is missing.
     DamagedFileError
-        When it is not JSON, or not what was written.
+        When it is not JSON, has a key twice, or is not what was written.
     """
     try:
-        content = json.loads(existing(path).read_text())
-    except (ValueError, RecursionError) as error:
+        content = json_text.parse(existing(path).read_text(encoding="utf-8"))
+    except ValueError as error:
         raise DamagedFileError(path, "a JSON file", str(error)) from error
     # Others may have a key of that name, too.
     if isinstance(content, dict) and str(content.get(_SEAL)).startswith(_KIND):

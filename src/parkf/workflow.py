@@ -1,15 +1,19 @@
 """A run's configuration, checked, and what the Snakefile derives from it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from parkf.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
+from parkf.documents.document import Document, read_document
+from parkf.documents.place import Place
+from parkf.documents.schemas import mistakes
+from parkf.documents.wording import got, said
 from parkf.errors import ParkfError
+from parkf.scoring import CROSSINGS
 
 # Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set. The one in
 # float64 shows what the precision of the others costs.
@@ -25,6 +29,7 @@ _SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
 _NOT_TRAINING = ("run", "validity", "misalignment", "signals", "likeness", "fits")
 ROWS_A_CROSSING = {"V": 1150, "VUT": 70, "UT": 420, "UTTF": 72, "TFT": 70, "T": 770, "BEAM": 640}
 """Of each step, at the pile-up of Run 3."""
+STEPS = tuple(ROWS_A_CROSSING)
 NOTHING = r"(?!)"
 """A regular expression that nothing matches."""
 _FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
@@ -32,17 +37,28 @@ _CLOSURES = ("closure_up", "closure_down")
 _FIRST_CLOSURE_SEED = 1 << 50  # beyond all signals
 
 
-def load_config(config: Mapping[str, Any], schema: Path, folder: Path) -> dict[str, Any]:
+def load_config(
+    config: Mapping[str, Any],
+    schema: Path,
+    folder: Path,
+    documents: Sequence[Document] = (),
+    *,
+    look_into_inputs: bool = False,
+) -> dict[str, Any]:
     """Check a configuration against its closed schema.
 
     Parameters
     ----------
     config : mapping
-        As read from YAML.
+        As read from YAML; of several files, laid over each other.
     schema : Path
         JSON schema of configurations.
     folder : Path
         Where the run takes place; its input paths are relative to it.
+    documents : sequence of Document
+        What it was made of, the last one on top: mistakes are named with their files and lines.
+    look_into_inputs : bool
+        Whether the files that it names are read and checked, too; else they only have to be there.
 
     Raises
     ------
@@ -50,33 +66,94 @@ def load_config(config: Mapping[str, Any], schema: Path, folder: Path) -> dict[s
         With one line for each key that is unknown, missing or out of range, for missing input files, and
         where fits are to run on a GPU without the package for it.
     """
-    problems = [
-        f"config: {'.'.join(map(str, error.absolute_path)) or 'top level'}: {error.message}"
-        for error in Draft202012Validator(json.loads(schema.read_text())).iter_errors(dict(config))
-    ]
+    rules = json.loads(schema.read_text())
+    problems = [(place, what) for place, what in mistakes(rules, dict(config))]
     if not problems:
-        inputs = (config["detector"]["geometry"], config["detector"]["alignment"], config["field"]["source"])
-        problems = [f"config: {name}: no such file" for name in inputs if not (folder / name).is_file()]
+        problems += _missing_inputs(config, folder)
         problems += _validity_problems(config.get("validity", {}))
+        other = config.get("likeness")
+        if other is not None and other["polarity"] not in config["polarities"]:
+            what = f"got {other['polarity']}, expected one of polarities: {', '.join(config['polarities'])}"
+            problems.append((("likeness", "polarity"), what))
         if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
-            problems.append(
-                "config: fits.backend: gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
-            )
-    if problems:
-        raise ParkfError("\n".join(sorted(problems)))
+            what = "gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
+            problems.append((("fits", "backend"), what))
+    lines = [said(_where(documents, config, place), place, what) for place, what in problems]
+    if not lines and look_into_inputs:
+        from parkf.inputs import input_problems
+
+        lines = input_problems(config, folder)
+    if lines:
+        raise ParkfError("\n".join(sorted(lines)))
     return dict(config)
 
 
-def _validity_problems(limits: Mapping[str, int | str]) -> list[str]:
+def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
+    """Read a run's configuration, and look into all that it names.
+
+    Raises
+    ------
+    ParkfError
+        As :func:`load_config`; where there is no such file, with the configurations that there are.
+    """
+    if not path.is_file():
+        there = sorted(file.stem for file in path.parent.glob("*.yaml") if _is_config(file))
+        known = ", ".join(there) or "none"
+        near = get_close_matches(path.stem, there, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise ParkfError(f"{path}: no such configuration; {hint}there are {known}")
+    document = read_document(path)
+    if not isinstance(document.content, dict):
+        what = got(document.content)
+        raise ParkfError(f"{path}: got {what}, expected the keys of workflow/config/default.yaml")
+    return load_config(document.content, schema, folder, [document], look_into_inputs=True)
+
+
+def _is_config(file: Path) -> bool:
+    return any(line.startswith("run:") for line in file.read_text(errors="replace").splitlines())
+
+
+def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Place) -> str:
+    """Name the file and line that a value came from; that of what it lies in where it is missing."""
+    for length in range(len(place), 0, -1):
+        part = place[:length]
+        for document in reversed(documents):
+            if document.line(part) is not None:
+                # Another value was given on the command line.
+                same = length < len(place) or _value(document.content, place) == _value(config, place)
+                return document.where(part) if same else "config"
+    return str(documents[-1].path) if documents else "config"
+
+
+def _value(content: Any, place: Place) -> Any:
+    for name in place:
+        content = content[name]
+    return content
+
+
+def _missing_inputs(config: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, str]]:
+    places = (("detector", "geometry"), ("detector", "alignment"), ("field", "source"))
+    for section, key in places:
+        name = config[section][key]
+        if not (folder / name).is_file():
+            yield (section, key), f"{name}: no such file"
+    datasets = config["training"]["datasets"]
+    if datasets != "simulate":
+        for step in STEPS:
+            if not (folder / datasets / f"{step}.parquet").is_file():
+                what = f"{datasets}/{step}.parquet: no such file; expected one for each step, or simulate"
+                yield ("training", "datasets"), what
+
+
+def _validity_problems(limits: Mapping[str, int | str]) -> Iterator[tuple[Place, str]]:
     if not limits:
-        return []
+        return
     from parkf.parameters.validity import validity_of
 
     try:
         validity_of(limits)
     except ParkfError as error:
-        return [f"config: {error}"]
-    return []
+        yield ("validity",), str(error).removeprefix("validity: ")
 
 
 def start_file(place: Path, step: str) -> Path:
@@ -232,6 +309,10 @@ class Run:
         if not self.simulates_datasets:
             return most
         return min(most, round(ROWS_A_CROSSING[step] * self.sizes("training")))
+
+    def scored(self, chunk: str) -> int:
+        """Crossings of a chunk of the training whose candidates train the ghost score."""
+        return max(0, min(self.chunk(chunk).stop, CROSSINGS) - self.chunk(chunk).start)
 
     def polarity(self, chunk: str) -> int:
         """+1 for MagUp, -1 for MagDown."""

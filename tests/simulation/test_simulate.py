@@ -5,6 +5,7 @@ import pytest
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, Z_OUT
 from parkf.errors import ParkfError
 from parkf.files import sha256
+from parkf.simulation import simulate as module
 from parkf.simulation.long_tracks import P_MIN
 from parkf.simulation.simulate import simulate
 from parkf.tables import FATES, HITS
@@ -35,6 +36,18 @@ def test_states_and_hits_can_be_made_apart(tmp_path, geometry, field, collisions
         simulate(
             collisions.paths["particles"], None, None, geometry=geometry, field=field, polarity=-1, seed=3
         )
+
+
+def test_hits_of_some_crossings_alone_change_no_state(tmp_path, geometry, field, collisions, monkeypatch):
+    states, hits = tmp_path / "states.parquet", tmp_path / "hits.parquet"
+    common = {"geometry": geometry, "field": field, "polarity": -1, "seed": 3}
+    monkeypatch.setattr(module, "EVENTS_PER_PIECE", 10)
+    simulate(collisions.paths["particles"], states, hits, hits_before=20, **common)
+    assert sha256(states) == sha256(collisions.paths["states"])
+    wanted = collisions.hits[collisions.hits.event < 20].reset_index(drop=True)
+    pd.testing.assert_frame_equal(HITS.open(hits).read().to_pandas(), wanted)
+    with pytest.raises(ParkfError, match="hits-before: got 25, expected a multiple of 10"):
+        simulate(collisions.paths["particles"], states, hits, hits_before=25, **common)
 
 
 def test_fates_tell_the_hardest_scattering(tmp_path, geometry, field, collisions):

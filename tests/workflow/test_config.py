@@ -95,6 +95,9 @@ def test_samples_are_cut_as_widely_as_asked(config):
     assert list(run.chunks("matched-validation_up")) == ["matched-validation_up"]
     assert run.seed("training_down/2-of-3") == whole.seed("training_down")
     assert run.polarity("training_down/2-of-3") == -1
+    # The ghost score is trained on the first 500 crossings of each polarity.
+    assert whole.scored("training_up") == 500
+    assert [run.scored(chunk) for chunk in run.chunks("training_up")] == [300, 200, 0]
 
 
 def test_names_of_chunks_are_told_from_others(config):

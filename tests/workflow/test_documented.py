@@ -4,11 +4,10 @@ import re
 import shlex
 
 import pytest
-import yaml
 from typer.testing import CliRunner
 
 from parkf.cli import app
-from parkf.workflow import load_config
+from parkf.workflow import read_config
 
 from ..documentation.blocks import DOCS, blocks, without_comment
 from .cluster.documented import checkout, shell
@@ -47,8 +46,7 @@ def _run(line, folder):
         # Which job it would start is for other tests; that the configuration can run is for this one.
         shell(f"{line} --dry-run VENV=.venv", folder)
         for name in re.findall(r"RUN=(\S+)", line):
-            text = (folder / f"workflow/config/{name}.yaml").read_text()
-            schema = folder / "workflow/schemas/config.schema.json"
-            assert load_config(yaml.safe_load(text), schema, folder)["run"] == name
+            path = folder / f"workflow/config/{name}.yaml"
+            assert read_config(path, folder / "workflow/schemas/config.schema.json", folder)["run"] == name
     else:
         shell(line, folder)

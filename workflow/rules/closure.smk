@@ -24,6 +24,7 @@ rule closure_tracks:
             *TRANSPORT_KERNEL,
         ),
         table=CLOSURE_TRACKS.content,
+    priority: FIRST
     resources:
         **needs(COSTS, "closure_tracks", CLOSURE["tracks"] if CLOSURE else 0),
     log:
@@ -50,7 +51,8 @@ rule close:
         seed=RUN["seed"],
         configuration=json.dumps({"training": {"noise_scale": RUN["training"]["noise_scale"]}}),
         code=code("parkf/closure", "parkf/training", "parkf/parameters", "parkf/kalman", "parkf/transport", "kernel"),
-    threads: 2
+    priority: FIRST
+    threads: TABLE_THREADS
     resources:
         **needs(COSTS, "close", CLOSURE["rays"] if CLOSURE else 0),
     log:

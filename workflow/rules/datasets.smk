@@ -24,6 +24,7 @@ if RUN.simulates_datasets:
                 "parkf/datasets/lottery.py",
                 "parkf/simulation/long_tracks.py",
             ),
+        priority: FIRST
         resources:
             **needs(COSTS, "draw", lambda w: RUN.size(w.chunk)),
         log:
@@ -43,6 +44,7 @@ if RUN.simulates_datasets:
             chunks=CHUNKS_OF_ONE,
             max_rows=RUN["training"]["max_rows"],
             code=code("parkf/datasets/sets.py", "parkf/datasets/thresholds.py"),
+        priority: FIRST
         log:
             f"{RESULTS}/logs/thresholds.log",
         shell:
@@ -74,6 +76,7 @@ if RUN.simulates_datasets:
                 "parkf/transport",
                 *TRANSPORT_KERNEL,
             ),
+        priority: FIRST
         resources:
             **needs(COSTS, "rows", lambda w: RUN.size(w.chunk)),
         log:
@@ -92,6 +95,7 @@ if RUN.simulates_datasets:
             samples=TRAINING,
             chunks=CHUNKS_OF_ONE,
             code=code("parkf/datasets/sets.py", "parkf/datasets/gather.py"),
+        priority: FIRST
         resources:
             **needs(COSTS, "datasets", lambda w: RUN.rows(w.step)),
         log:

@@ -1,6 +1,7 @@
 """The ghost score of a set: trained with the set as it is without one."""
 
 if SCORE:
+    SCORED = [chunk for sample in RUN.samples("training") for chunk in RUN.chunks(sample) if RUN.scored(chunk)]
 
     use rule assemble as draft with:
         # The set as yet without a score, which the candidates that train one are fitted with.
@@ -20,18 +21,19 @@ if SCORE:
             f"{RESULTS}/logs/draft.log",
 
     rule train_score:
-        """The ghost score, on candidates of the training sample alone."""
+        """The ghost score, on candidates of the first crossings of the training sample."""
         input:
             parameters=rules.draft.output,
-            particles=[f"{RESULTS}/particles/{c}.parquet" for s in RUN.samples("training") for c in RUN.chunks(s)],
-            candidates=[f"{RESULTS}/candidates/{c}.parquet" for s in RUN.samples("training") for c in RUN.chunks(s)],
+            particles=[f"{RESULTS}/particles/{chunk}.parquet" for chunk in SCORED],
+            candidates=[f"{RESULTS}/candidates/{chunk}.parquet" for chunk in SCORED],
         output:
             SCORE[0],
         params:
             seed=RUN["seed"],
             code=code("parkf/scoring", "parkf/kalman", "parkf/parameters/ghost_score.py", "kernel"),
+        priority: FIRST
         resources:
-            **needs(COSTS, "train_score", RUN.sizes("training")),
+            **needs(COSTS, "train_score", sum(map(RUN.scored, SCORED))),
         log:
             f"{RESULTS}/logs/train-score.log",
         shell:

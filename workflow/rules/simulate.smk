@@ -16,6 +16,7 @@ rule field:
         outside=RUN["field"]["outside"],
         interpolation=RUN["field"]["interpolation"],
         code=code("parkf/detector/field.py", "kernel/transport/field.hpp"),
+    priority: FIRST
     resources:
         **needs(COSTS, "field", 1),
     log:
@@ -45,6 +46,7 @@ rule generate:
         ),
         # Not the code that writes tables: files of another making hold the same particles.
         table=PARTICLES.content,
+    priority: training_first
     resources:
         **needs(COSTS, "generate", lambda w: RUN.size(w.chunk)),
     log:
@@ -98,6 +100,8 @@ rule simulate_training:
         chunk=RUN.pattern("training"),
     params:
         products=lambda w, output: " ".join(f"--{name} {path}" for name, path in output.items()),
+        # Who leaves no state to train on need not be carried where no hits are asked for.
+        some=lambda w, output: f"--hits-before {CROSSINGS}" if "states" in output.keys() else "",
         seed=lambda w: RUN.seed(w.chunk),
         polarity=lambda w: RUN.polarity(w.chunk),
         # States know nothing of it.
@@ -111,12 +115,13 @@ rule simulate_training:
             "parkf/simulation/detector_response.py",
             *TRANSPORT_KERNEL,
         ),
+    priority: FIRST
     resources:
         **needs(COSTS, CROWDED or "simulate_training", lambda w: RUN.size(w.chunk)),
     log:
         f"{RESULTS}/logs/simulate-{{chunk}}.log",
     shell:
-        "parkf simulate {input.particles:q} {params.products} --geometry {input.detector[0]:q}"
+        "parkf simulate {input.particles:q} {params.products} {params.some} --geometry {input.detector[0]:q}"
         " --alignment {input.detector[1]:q} --field {input.field:q} --polarity {params.polarity}"
         " --seed {params.seed} {params.crowded} 2> {log}"
 
@@ -128,6 +133,7 @@ use rule simulate_training as simulate_validation with:
         fates=f"{RESULTS}/fates/{{chunk}}.parquet",
     wildcard_constraints:
         chunk=RUN.pattern("validation"),
+    priority: 0
     resources:
         **needs(COSTS, CROWDED or "simulate_validation", lambda w: RUN.size(w.chunk)),
 
@@ -137,6 +143,7 @@ use rule simulate_training as simulate_signal with:
         hits=f"{RESULTS}/hits/{{chunk}}.parquet",
     wildcard_constraints:
         chunk=RUN.pattern("jpsi", "d0"),
+    priority: 0
     resources:
         **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk)),
 
@@ -176,8 +183,9 @@ rule candidates:
         polarity=lambda w: RUN.polarity(w.chunk),
         segments=RUN["pattern"]["segments"],
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", "kernel/pattern", *TRANSPORT_KERNEL),
+    priority: lambda w: training_first(w) / 2
     resources:
-        **needs(COSTS, SEARCHED, lambda w: RUN.size(w.chunk)),
+        **needs(COSTS, SEARCHED, lambda w: (RUN.scored if training_first(w) else RUN.size)(w.chunk)),
     log:
         f"{RESULTS}/logs/candidates-{{chunk}}.log",
     shell:

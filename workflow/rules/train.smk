@@ -38,7 +38,8 @@ rule table:
         seed=RUN["seed"],
         forms=RUN["forms"],
         code=code("parkf/layout/magnet.py", "parkf/steps/magnet.py", "parkf/training/magnet_table", "parkf/transport", *TRANSPORT_KERNEL),
-    threads: 2
+    priority: FIRST
+    threads: TABLE_THREADS
     resources:
         **needs(COSTS, "table", RUN["training"]["rays"]),
     log:
@@ -83,6 +84,7 @@ rule train:
         forms=RUN["forms"],
         formula=lambda w: STEPS[w.step].formula_hash(),
         code=code("parkf/training", "parkf/codegen"),
+    priority: FIRST
     resources:
         **needs(COSTS, "train", lambda w: RUN.rows(w.step)),
     log:
@@ -118,6 +120,7 @@ if IN_PARTS:
             step="|".join(IN_PARTS),
         params:
             code=code("parkf/training/parts.py"),
+        priority: FIRST
         log:
             f"{RESULTS}/logs/train-{{step}}/join.log",
         shell:
@@ -147,6 +150,7 @@ rule assemble:
         validity=json.dumps(config.get("validity", {})),
         inputs=json.dumps({"field source": sha256(Path(RUN["field"]["source"])), "code": TRAINED_BY}),
         code=code("parkf/layout", "parkf/parameters"),
+    priority: FIRST
     log:
         f"{RESULTS}/logs/assemble.log",
     shell:

@@ -19,6 +19,7 @@ rule fit:
             + (["--score"] if SCORE and w.fit.startswith("parkf") else [])
         ),
         code=code("parkf/kalman", "parkf/codegen", "kernel"),
+    priority: FIRST / 2
     resources:
         **needs(COSTS, "fit", lambda w: RUN.size(w.chunk)),
     log:

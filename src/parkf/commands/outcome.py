@@ -23,6 +23,24 @@ def stages(
     write_sealed(output, collect_stages(logs))
 
 
+@app.command("check-config")
+def check_config(
+    configuration: Annotated[Path, typer.Argument(help="workflow/config/<run>.yaml, or that of a family.")],
+    family: Annotated[bool, typer.Option("--family", help="It is that of a family.")] = False,
+    schemas: Annotated[Path, typer.Option(help="Folder of the schemas.")] = Path("workflow/schemas"),
+) -> None:
+    """Check a configuration and the geometry, alignment, field and gates of its run before it starts."""
+    from parkf.family import read_family
+    from parkf.gates import load_thresholds
+    from parkf.workflow import read_config
+
+    if family:
+        read_family(configuration, schemas, Path.cwd())
+    else:
+        read_config(configuration, schemas / "config.schema.json", Path.cwd())
+    load_thresholds(GATES)
+
+
 @app.command(context_settings={"ignore_unknown_options": True})
 def supervise(
     folder: Annotated[Path, typer.Argument(help="results/<run>")],

@@ -14,6 +14,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "Find your way": {
         "doctor": "parkf doctor",
         "schema": "parkf schema candidates",
+        "check-config": "parkf check-config workflow/config/default.yaml",
     },
     "Look at a run": {
         "where": "parkf where results/default",
@@ -44,7 +45,8 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "params reproduce": "parkf params reproduce 2026-run3-like-2-r005 --cores 2",
     },
     "Bring your own": {
-        "import": "parkf import hits --help",
+        "import": "parkf import field --help",
+        "import field": "parkf import field 'LHCb.*.cdf' field.npz --polarity down",
         "import hits": "parkf import hits hits.parquet tracks.parquet --hits own_hits.parquet"
         " --particles own_particles.parquet",
         "check-dataset": "parkf check-dataset UT ut.parquet",

@@ -10,8 +10,6 @@ from parkf.choices import Interpolation, Outside, Segments, Signal
 from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Seed, Threads, aligned
 
 app = typer.Typer()
-importer = typer.Typer(help="Take over what others made.", no_args_is_help=True)
-app.add_typer(importer, name="import")
 
 
 @app.command()
@@ -84,6 +82,9 @@ def simulate(
     states: Annotated[Path | None, typer.Option(help="True states to write.")] = None,
     hits: Annotated[Path | None, typer.Option(help="Hits to write.")] = None,
     fates: Annotated[Path | None, typer.Option(help="How hard each scattered, to write.")] = None,
+    hits_before: Annotated[
+        int | None, typer.Option(min=0, help="Hits and fates of crossings below this number alone.")
+    ] = None,
     crowded: Annotated[
         bool, typer.Option("--crowded", help="Hits with the tails, overlaps and density of LHCb's.")
     ] = False,
@@ -103,6 +104,7 @@ def simulate(
         field=FieldMap.load(field),
         polarity=polarity,
         seed=seed,
+        hits_before=hits_before,
         crowded=crowded,
         threads=threads,
     )
@@ -152,16 +154,3 @@ def candidates(
         segments=segments,
         matched=matched,
     )
-
-
-@importer.command("hits")
-def import_hits(
-    hits: Annotated[Path, typer.Argument(help="Hits of another simulation (Parquet).")],
-    tracks: Annotated[Path, typer.Argument(help="Its particles (Parquet).")],
-    hits_to: Annotated[Path, typer.Option("--hits", help="Hits to write.")],
-    particles_to: Annotated[Path, typer.Option("--particles", help="Particles to write.")],
-) -> None:
-    """Take over hits and particles of another simulation, LHCb's for one."""
-    from parkf.simulation.foreign import import_hits as run
-
-    run(hits, tracks, hits_to=hits_to, particles_to=particles_to)

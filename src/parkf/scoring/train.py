@@ -19,7 +19,7 @@ from parkf.tables import CANDIDATES, PARTICLES
 from parkf.validation.sample import GHOST_PURITY, drawn
 from parkf.validation.truth import EVENTS_AT_ONCE
 
-# Candidates that a score is trained on; of more, those of some events. That is a default run's.
+# Candidates that a score is trained on; of more, those of some events. Twice what `CROSSINGS` have in Run 3.
 MOST = 160_000
 _ENOUGH = 500  # of either kind
 _ELECTRON, _SOFTEST = 11, 2000.0  # MeV

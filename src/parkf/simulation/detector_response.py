@@ -47,7 +47,7 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
     on_sensor = np.flatnonzero(states["active"] & _is_sensor(states["plane"]))
     event, plane = states["event"][on_sensor], states["plane"][on_sensor]
     particle = states["particle"][on_sensor]
-    x, y = states["x"][on_sensor], states["y"][on_sensor]
+    x, y = _crossings(states, on_sensor, geometry)
     event, plane, particle, x, y, draws = _with_noise(event, plane, particle, x, y, geometry, seed)
 
     choice = np.ones(len(event))
@@ -84,6 +84,19 @@ def ut_row(y: NDArray) -> NDArray:
 
 def _is_sensor(plane: NDArray) -> NDArray:
     return (plane < UT_PLANES.stop) | (plane >= SCIFI_PLANES.start)
+
+
+def _crossings(states: Columns, rows: NDArray, geometry: Geometry) -> tuple[NDArray, NDArray]:
+    """Where particles cross what stands at their planes: (x, y) of some rows, mm."""
+    x, y = states["x"][rows], states["y"][rows]
+    plane = states["plane"][rows]
+    for index, pieces in geometry.pieces.items():
+        here = np.flatnonzero(plane == index)
+        if not len(here):
+            continue
+        line = tuple(states[name][rows[here]].astype(np.float64) for name in ("x", "y", "z", "tx", "ty"))
+        x[here], y[here] = pieces.reached(pieces.at(*line[:2]), line)
+    return x, y
 
 
 def _with_noise(
@@ -171,11 +184,17 @@ def _with_crowd(
 def _pixels(
     x: NDArray, y: NDArray, draws: NDArray, choice: NDArray, plane: int, geometry: Geometry
 ) -> Columns:
-    frame = geometry.frames[plane]
-    u, v = frame.local(x, y)
     sigma = geometry.velo.resolution
     width = crowd.erring(np.full(len(x), sigma), crowd.VELO, choice)
-    x, y, z = frame.points(u + width * draws[:, 1], v + width * draws[:, 2])
+    if plane in geometry.pieces:
+        pieces = geometry.pieces[plane]
+        sensor = pieces.at(x, y)
+        u, v = pieces.local(sensor, x, y)
+        x, y, z = pieces.points(sensor, u + width * draws[:, 1], v + width * draws[:, 2])
+    else:
+        frame = geometry.frames[plane]
+        u, v = frame.local(x, y)
+        x, y, z = frame.points(u + width * draws[:, 1], v + width * draws[:, 2])
     return {"x": x, "y": y, "z": z, "sigma": np.full(len(x), sigma)}
 
 
@@ -195,7 +214,13 @@ def _strips(
         sigma = crowd.erring(sigma, crowd.SCIFI, choice)
         half_height = scifi.layers[plane - SCIFI_PLANES.start].half_height
         middle = np.where(v > 0, 0.5, -0.5) * half_height
-    x, z, dxdy, dzdy = frame.lines(u - slope * v + sigma * draws[:, 1], slope)
+    if plane in geometry.pieces:
+        pieces = geometry.pieces[plane]
+        piece = pieces.at(x, y)
+        x, z, dxdy, dzdy = pieces.lines(piece, pieces.local(piece, x, y)[0])
+        x = x + sigma * draws[:, 1]
+    else:
+        x, z, dxdy, dzdy = frame.lines(u - slope * v + sigma * draws[:, 1], slope)
     return {"x": x, "y": middle, "z": z, "dxdy": dxdy, "dzdy": dzdy, "sigma": believed}
 
 

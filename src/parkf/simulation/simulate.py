@@ -31,6 +31,7 @@ def simulate(
     field: FieldMap,
     polarity: int,
     seed: int,
+    hits_before: int | None = None,
     crowded: bool = False,
     threads: int | None = None,
 ) -> None:
@@ -53,6 +54,9 @@ def simulate(
         +1 MagUp, -1 MagDown.
     seed : int
         Same seed, same bytes, for any number of threads.
+    hits_before : int, optional
+        Hits and fates are those of crossings below this number alone, a multiple of
+        :data:`EVENTS_PER_PIECE`; of all by default. The states do not depend on it.
     crowded : bool
         Whether hits have the tails, the overlaps and the density of LHCb's (`parkf.simulation.crowd`).
     threads : int, optional
@@ -61,12 +65,12 @@ def simulate(
     Raises
     ------
     ParkfError
-        When no output is asked for, or the particles cannot be read.
+        When no output is asked for, `hits_before` is no such multiple, or the particles cannot be read.
     """
     if states_path is hits_path is fates_path is None:
         raise ParkfError("nothing to simulate: give a file for the true states, the hits or the fates")
-    # Then who leaves none of them need not be carried.
-    states_alone = hits_path is fates_path is None
+    if (hits_before or 0) % EVENTS_PER_PIECE:
+        raise ParkfError(f"hits-before: got {hits_before}, expected a multiple of {EVENTS_PER_PIECE}")
     threads = threads or default_workers()
     with ExitStack() as stack:
         states_writer = None if states_path is None else stack.enter_context(STATES.writer(states_path))
@@ -74,6 +78,12 @@ def simulate(
         fates_writer = None if fates_path is None else stack.enter_context(FATES.writer(fates_path))
         bar = stack.enter_context(tqdm(desc="transport", unit=" events", disable=None))
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
+            # Then who leaves none of them need not be carried.
+            states_alone = hits_path is fates_path is None or (
+                hits_before is not None and particles["event"][0] >= hits_before
+            )
+            if states_alone and states_path is None:
+                break
             if states_alone:
                 chosen = select_particles(particles)
                 particles = {name: values[chosen] for name, values in particles.items()}
@@ -84,10 +94,10 @@ def simulate(
                 written = _worth_training(states, particles)
                 written["polarity"] = np.full(len(written["z"]), polarity, np.int8)
                 states_writer.write_table(pa.table(written, schema=STATES.schema))
-            if hits_writer is not None:
+            if hits_writer is not None and not states_alone:
                 hits = respond(states, geometry=geometry, seed=seed, crowded=crowded)
                 hits_writer.write_table(pa.table(hits, schema=HITS.schema))
-            if fates_writer is not None:
+            if fates_writer is not None and not states_alone:
                 fates_writer.write_table(pa.table(_fates(states), schema=FATES.schema))
             bar.update(EVENTS_PER_PIECE)
 

@@ -1,0 +1,84 @@
+"""Commands that take over what others made; each asks physics before it writes."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parkf.choices import Interpolation, Outside
+
+if TYPE_CHECKING:
+    from parkf.doors.inspection import Inspection
+
+importer = typer.Typer(help="Take over what others made.", no_args_is_help=True)
+
+Trust = Annotated[bool, typer.Option("--trust", help="Take it over even if physics says that it is wrong.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
+MapPolarity = Annotated[str, typer.Option("--polarity", help="That it was made for: up or down.")]
+Dipole = Annotated[Path, typer.Option("--dipole", help="What a field is compared with (.json).")]
+DIPOLE = Path("data/field/dipole.json")
+
+
+def settle(inspections: "Sequence[Inspection]", *, trust: bool, as_json: bool) -> None:
+    """Print what was found, and refuse what is wrong.
+
+    Raises
+    ------
+    ParkfError
+        Where something is, and the user does not vouch for it.
+    """
+    from parkf.doors.inspection import require_sound
+
+    if as_json:
+        print(json.dumps([inspection.as_json() for inspection in inspections], indent=1))
+    else:
+        print("\n\n".join(inspection.table() for inspection in inspections))
+    sys.stdout.flush()
+    require_sound(inspections, trust=trust)
+
+
+@importer.command("field")
+def import_field(
+    source: Annotated[
+        str, typer.Argument(help="The map's file; of a .cdf map a pattern in quotes, for four.")
+    ],
+    output: Annotated[Path, typer.Argument(help="Map to write (.npz).")],
+    length: Annotated[str | None, typer.Option(help="Unit of x, y, z: mm, cm, m.")] = None,
+    unit: Annotated[str | None, typer.Option(help="Unit of the field: T, kG, G, Gaudi.")] = None,
+    symmetry: Annotated[
+        str, typer.Option(help="none; octant, as ACTS unfolds it; quadrant of a dipole.")
+    ] = "none",
+    tree: Annotated[str | None, typer.Option(help="Name of the tree in a ROOT file.")] = None,
+    polarity: MapPolarity = "down",
+    outside: Annotated[Outside, typer.Option(help="Look-up outside the map.")] = "error",
+    interpolation: Annotated[Interpolation, typer.Option(help="Between the nodes.")] = "linear",
+    dipole: Dipole = DIPOLE,
+    trust: Trust = False,
+    as_json: Json = False,
+) -> None:
+    """Take over a field map: LHCb's .cdf, Allen's magfield.bin, ACTS's text or ROOT tree, CSV."""
+    from parkf.detector.dipole import DipoleSources
+    from parkf.doors.field import inspect_field
+    from parkf.importing.field import Declared, read_field
+    from parkf.importing.polarity import sign_of
+
+    declared = Declared(length, unit, symmetry, sign_of(polarity), tree)
+    taken = read_field(source, declared, interpolation=interpolation, outside=outside)
+    settle([inspect_field(taken, DipoleSources.load(dipole), source)], trust=trust, as_json=as_json)
+    taken.save(output)
+
+
+@importer.command("hits")
+def import_hits(
+    hits: Annotated[Path, typer.Argument(help="Hits of another simulation (Parquet).")],
+    tracks: Annotated[Path, typer.Argument(help="Its particles (Parquet).")],
+    hits_to: Annotated[Path, typer.Option("--hits", help="Hits to write.")],
+    particles_to: Annotated[Path, typer.Option("--particles", help="Particles to write.")],
+) -> None:
+    """Take over hits and particles of another simulation, LHCb's for one."""
+    from parkf.simulation.foreign import import_hits as run
+
+    run(hits, tracks, hits_to=hits_to, particles_to=particles_to)
