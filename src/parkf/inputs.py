@@ -38,12 +38,14 @@ def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
         alignment = load_alignment(folder / config["detector"]["alignment"])
     with noted():
         field = read_source(source)
-    if geometry is not None and alignment is not None:
+    # mypy does not know that the blocks above take errors away.
+    if geometry is not None and alignment is not None:  # type: ignore[redundant-expr]
         with noted():
             geometry.align(alignment)
-    if geometry is not None and isinstance(field, FieldMap) and config["field"]["outside"] == "error":
+    if geometry is not None and isinstance(field, FieldMap):  # type: ignore[redundant-expr]
         with noted():
-            _require_cover(source, field, geometry)
+            if config["field"]["outside"] == "error":
+                _require_cover(source, field, geometry)
     return problems
 
 

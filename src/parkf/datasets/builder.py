@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +15,8 @@ from parkf.datasets.pieces import EVENTS_PER_PIECE, read_pieces
 from parkf.datasets.rows import rows_of_legs
 from parkf.datasets.sets import SETS, TOGETHER
 from parkf.datasets.thresholds import load_thresholds
+from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import Beam
 from parkf.tables import STEP_DATA, RowGroupWriter
 
 _ROWS_IN_GROUP = 1 << 12  # of a chunk's file; some of every set wait in memory
@@ -80,7 +81,7 @@ class _RowsBySet:
         self._together = TOGETHER.get(step, 1)
         self._waiting: dict[int, list[pa.Table]] = {}
 
-    def add(self, columns: dict[str, NDArray]) -> None:
+    def add(self, columns: dict[str, NDArray[Any]]) -> None:
         number = columns["set"] // self._together
         rows = pa.table(columns, schema=STEP_DATA.schema)
         begins = np.flatnonzero(np.diff(number, prepend=-1))

@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed leaves it out
 from typing import Any
 
 from parkf.documents.place import (

@@ -1,7 +1,7 @@
 """Content held against a JSON schema: every mistake with its place, in words."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
@@ -42,7 +42,8 @@ def mistakes(schema: Mapping[str, Any], content: Any) -> Iterator[tuple[Place, s
 
 
 def _told(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
-    value, schema, asked = error.instance, error.schema, error.validator_value
+    value, asked = cast("Any", error.instance), cast("Any", error.validator_value)
+    schema = cast("Mapping[str, Any]", error.schema)
     match error.validator:
         case "additionalProperties":
             known = schema.get("properties", {})
@@ -78,5 +79,6 @@ def _told(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
 
 
 def _member(error: ValidationError, name: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = error.schema.get("properties", {}).get(name, {})
+    schema = cast("Mapping[str, Any]", error.schema)
+    found: Mapping[str, Any] = schema.get("properties", {}).get(name, {})
     return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,19 +36,19 @@ class Candidates:
         The same of SciFi; z at y = 0.
     """
 
-    polarity: NDArray
-    qop: NDArray
+    polarity: NDArray[Any]
+    qop: NDArray[Any]
     velo_n: NDArray[np.int32]
-    velo: tuple[NDArray, ...]
-    ut: tuple[NDArray, ...]
-    scifi: tuple[NDArray, ...]
+    velo: tuple[NDArray[Any], ...]
+    ut: tuple[NDArray[Any], ...]
+    scifi: tuple[NDArray[Any], ...]
 
     @property
     def count(self) -> int:
         """How many candidates there are."""
         return len(self.qop)
 
-    def rows(self, index: NDArray | slice) -> "Candidates":
+    def rows(self, index: NDArray[Any] | slice) -> "Candidates":
         """Take some of the candidates: copies by their numbers, views by a slice."""
         return Candidates(
             polarity=self.polarity[index],
@@ -81,7 +82,7 @@ def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candid
     return from_arrays(arrays, precision)
 
 
-def from_arrays(arrays: Mapping[str, NDArray], precision: DTypeLike) -> Candidates:
+def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Candidates:
     """Take candidates from arrays by the names of the table ``candidates``; hits as (n, slots).
 
     C-contiguous arrays of the precision are not copied.
@@ -97,7 +98,7 @@ def from_arrays(arrays: Mapping[str, NDArray], precision: DTypeLike) -> Candidat
         got = arrays["polarity"][wrong[0]]
         raise ParkfError(f"candidates: column 'polarity', row {wrong[0]}: got {got}, expected +1 or -1")
 
-    def taken(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray:
+    def taken(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray[Any]:
         if arrays[name].shape != shape:
             raise ParkfError(f"candidates: '{name}' has shape {arrays[name].shape}, expected {shape}")
         return np.ascontiguousarray(arrays[name], dtype=dtype)
@@ -124,7 +125,7 @@ def _column(table: pa.Table | pa.RecordBatch, name: str, kind: pa.DataType) -> p
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _numbers(column: pa.Array) -> NDArray:
+def _numbers(column: pa.Array) -> NDArray[Any]:
     if isinstance(column, pa.FixedSizeListArray):
         return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
     return column.to_numpy(zero_copy_only=False)

@@ -6,6 +6,7 @@ length, finite numbers, and places where such a detector can be.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,7 +148,7 @@ class _Words:
     def left(self) -> int:
         return len(self.content) - self.place
 
-    def take(self, kind: np.dtype, count: int, what: str) -> NDArray:
+    def take(self, kind: np.dtype, count: int, what: str) -> NDArray[Any]:
         size = count * kind.itemsize
         if size > self.left:
             raise ParkfError(
