@@ -8,6 +8,7 @@ The pages are part of the repository, so that the site is built without parkf; a
 import inspect
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -22,6 +23,10 @@ from parkf.commands.panels import STAGE_COMMANDS, STAGES, VERBS
 from parkf.kalman import STATUS, TREATED
 from parkf.steps import FORMS
 from parkf.steps.magnet import BEND_X, BEND_Y, TABLE_FORMS, WEIGHTS, X, Y
+
+# Beside this file, however it is started.
+sys.path.insert(0, str(Path(__file__).parent))
+from picture import picture
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -282,6 +287,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/configuration.md": configuration,
     "reference/layout.md": layout,
     "explanation/formulas.md": formulas,
+    "detector.svg": picture,
 }
 
 
