@@ -105,3 +105,12 @@ def test_nothing_is_left_out_of_the_review():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
     assert "repo-review" not in settings
     assert settings["mypy"]["strict"]
+
+
+def test_the_workflow_is_as_snakemake_asks():
+    pytest.importorskip("snakemake")
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--lint"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    said = done.stdout + done.stderr
+    assert "Congratulations, your workflow is in a good condition!" in said, said

@@ -27,6 +27,8 @@ rule closure_tracks:
     priority: FIRST
     resources:
         **needs(COSTS, "closure_tracks", CLOSURE["tracks"] if CLOSURE else 0),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/closure-tracks-{{sample}}.log",
     shell:
@@ -55,6 +57,8 @@ rule close:
     threads: TABLE_THREADS
     resources:
         **needs(COSTS, "close", CLOSURE["rays"] if CLOSURE else 0),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/close.log",
     shell:

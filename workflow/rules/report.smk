@@ -10,6 +10,8 @@ rule stages:
     params:
         logs=f"{RESULTS}/logs",
         code=code("parkf/report/stages.py", "parkf/usage.py"),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/stages.log",
     shell:
@@ -18,17 +20,17 @@ rule stages:
 
 rule report:
     input:
-        f"{RESULTS}/validation.json",
-        f"{RESULTS}/accuracy.json",
-        f"{RESULTS}/stages.json",
-        f"{RESULTS}/throughput.json",
         LHCB_FIGURES,
         rules.assemble.output,
+        validation=f"{RESULTS}/validation.json",
+        accuracy=f"{RESULTS}/accuracy.json",
+        stages=f"{RESULTS}/stages.json",
+        throughput=f"{RESULTS}/throughput.json",
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
         closure=CLOSED["closure.json"] if CLOSURE else [],
     output:
-        f"{RESULTS}/report/index.html",
-        [
+        index=f"{RESULTS}/report/index.html",
+        pages=[
             f"{RESULTS}/report/{page}.html"
             for page in (*STEPS, "slices", "directions", "parameters", *(["closure"] if CLOSURE else []))
         ],
@@ -38,7 +40,9 @@ rule report:
         gates=sha256(Path(GATES)),
         code=code("parkf/report", "parkf/gates"),
     threads: 2
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/report.log",
     shell:
-        f"parkf report $(dirname {{input[0]:q}}) {{output[0]:q}} --gates {quote(GATES)} --threads {{threads}} 2> {{log}}"
+        f"parkf report $(dirname {{input.validation:q}}) {{output.index:q}} --gates {quote(GATES)} --threads {{threads}} 2> {{log}}"

@@ -19,6 +19,8 @@ rule field:
     priority: FIRST
     resources:
         **needs(COSTS, "field", 1),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/field.log",
     shell:
@@ -49,6 +51,8 @@ rule generate:
     priority: training_first
     resources:
         **needs(COSTS, "generate", lambda w: RUN.size(w.chunk)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/generate-{{chunk}}.log",
     shell:
@@ -80,6 +84,8 @@ rule generate_signal:
         table=PARTICLES.content,
     resources:
         **needs(COSTS, "generate_signal", lambda w: len(RUN.chunk(w.chunk))),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/generate-{{chunk}}.log",
     shell:
@@ -118,6 +124,8 @@ rule simulate_training:
     priority: FIRST
     resources:
         **needs(COSTS, CROWDED or "simulate_training", lambda w: RUN.size(w.chunk)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/simulate-{{chunk}}.log",
     shell:
@@ -163,6 +171,8 @@ rule misalign:
         code=code("parkf/simulation/misalignment.py", "parkf/simulation/randomness.py"),
     resources:
         **needs(COSTS, "misalign", lambda w: RUN.size(w.chunk)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/misalign-{{chunk}}.log",
     shell:
@@ -186,6 +196,8 @@ rule candidates:
     priority: lambda w: training_first(w) / 2
     resources:
         **needs(COSTS, SEARCHED, lambda w: (RUN.scored if training_first(w) else RUN.size)(w.chunk)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/candidates-{{chunk}}.log",
     shell:
