@@ -43,7 +43,7 @@ RUN = Run(
     load_config(
         config,
         PROJECT / "workflow/schemas/config.schema.json",
-        Path.cwd(),
+        Path(),
         [read_document(Path(relpath(file))) for file in workflow.configfiles],
         # Once, and not again in every job; a family has looked for its members.
         look_into_inputs=workflow.is_main_process and workflow.main_snakefile == str(PROJECT / "Snakefile"),
@@ -66,8 +66,8 @@ ENVIRONMENT = str(PROJECT / "workflow/envs/parkf.yaml")
 # Jobs that the parameter set waits for start before those that only prove it, which fill the cores that the last
 # stages of the training leave idle.
 FIRST = 2
-# Threads of the table's training and closing. Of two cores, the second does other jobs meanwhile, at no loss.
-TABLE_THREADS = 1 if workflow.resource_settings.cores == 2 else 2
+# Threads of the longest jobs. Of two cores, the second does other jobs meanwhile, at no loss.
+TWO_THREADS = 1 if workflow.resource_settings.cores == 2 else 2
 # A scheduler's reason for ending a job is told, and decides whether the job is worth another attempt.
 name_endings()
 
@@ -96,6 +96,7 @@ rule all:
 
 
 include: "workflow/rules/start.smk"
+include: "workflow/rules/detector.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/gather.smk"
 include: "workflow/rules/datasets.smk"

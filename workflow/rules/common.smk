@@ -16,6 +16,17 @@ def folder(path, file):
     return f"$(file={file}; echo ${{{{file%%{path}/*}}}}{path})"
 
 
+def part_of(sample):
+    """Regular expression for what follows a sample in the names of its chunks: nothing, if there is one."""
+    count = len(RUN.ranges(sample))
+    return rf"(?<={sample})" if count == 1 else rf"(?<={sample})/\d+-of-{count}"
+
+
+def first_of(wildcards):
+    """Chunk of the first of the polarities that are generated together."""
+    return f"{RUN.samples(wildcards.purpose)[0]}{wildcards.part}"
+
+
 def fit_parts(step):
     """Jobs of a step's training: no more than it has sets."""
     asked = len(gather.sets("{scatteritem}"))

@@ -22,27 +22,34 @@ rule report:
     input:
         LHCB_FIGURES,
         rules.assemble.output,
+        # The newest published set is measured on the run's own tracks.
+        [f"{RESULTS}/{kind}/{s}.parquet" for kind in ("candidates", "particles") for s in RUN.samples("validation")],
         validation=f"{RESULTS}/validation.json",
         accuracy=f"{RESULTS}/accuracy.json",
         stages=f"{RESULTS}/stages.json",
         throughput=f"{RESULTS}/throughput.json",
+        detector=DETECTOR,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
         closure=CLOSED["closure.json"] if CLOSURE else [],
     output:
         index=f"{RESULTS}/report/index.html",
         pages=[
             f"{RESULTS}/report/{page}.html"
-            for page in (*STEPS, "slices", "directions", "parameters", *(["closure"] if CLOSURE else []))
+            for page in ("compare", "event", *STEPS, "slices", "directions", "parameters", *(["closure"] if CLOSURE else []))
         ],
+        figures=directory(f"{RESULTS}/report/figures"),
+        told=[f"{RESULTS}/{name}.json" for name in ("run", "beside")],
+        inputs=[f"{RESULTS}/inputs/{name}.yaml" for name in ("geometry", "alignment")],
     params:
         formulas=[STEPS[step].formula_hash() for step in STEPS],
         # What it says, not where it lies: no input, since a project may be moved.
         gates=sha256(Path(GATES)),
-        code=code("parkf/report", "parkf/gates"),
+        code=code("parkf/report", "parkf/gates", "parkf/comparing"),
     threads: 2
     conda:
         ENVIRONMENT
     log:
         f"{RESULTS}/logs/report.log",
     shell:
-        f"parkf report $(dirname {{input.validation:q}}) {{output.index:q}} --gates {quote(GATES)} --threads {{threads}} 2> {{log}}"
+        f"parkf report $(dirname {{input.validation:q}}) {{output.index:q}} --gates {quote(GATES)}"
+        " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --threads {threads} 2> {log}"

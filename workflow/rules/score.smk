@@ -1,6 +1,19 @@
 """The ghost score of a set: trained with the set as it is without one."""
 
-if SCORE:
+if SCORE and not TRAINS_SCORE:
+
+    rule take_score:
+        """The ghost score of a run whose alignment is a little different."""
+        input:
+            f"{RUN.neighbour}/score.json",
+        output:
+            SCORE[0],
+        priority: FIRST
+        localrule: True
+        shell:
+            "cp {input:q} {output:q}"
+
+elif SCORE:
     SCORED = [chunk for sample in RUN.samples("training") for chunk in RUN.chunks(sample) if RUN.scored(chunk)]
 
     use rule assemble as draft with:

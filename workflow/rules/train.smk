@@ -28,7 +28,7 @@ TRAINED_BY = code(
 
 rule table:
     input:
-        geometry=RUN["detector"]["geometry"],
+        geometry=GEOMETRY,
         field=f"{RESULTS}/field.npz",
     output:
         table=TABLE,
@@ -39,7 +39,7 @@ rule table:
         forms=RUN["forms"],
         code=code("parkf/layout/magnet.py", "parkf/steps/magnet.py", "parkf/training/magnet_table", "parkf/transport", *TRANSPORT_KERNEL),
     priority: FIRST
-    threads: TABLE_THREADS
+    threads: TWO_THREADS
     resources:
         **needs(COSTS, "table", RUN["training"]["rays"]),
     conda:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parkf.choices import Interpolation, Outside
+from parkf.commands.options import FieldFile, Threads, aligned
 
 if TYPE_CHECKING:
+    from parkf.detector.geometry import Geometry
     from parkf.doors.inspection import Inspection
 
 importer = typer.Typer(help="Take over what others made.", no_args_is_help=True)
@@ -38,6 +40,15 @@ def settle(inspections: "Sequence[Inspection]", *, trust: bool, as_json: bool) -
         print("\n\n".join(inspection.table() for inspection in inspections))
     sys.stdout.flush()
     require_sound(inspections, trust=trust)
+
+
+def _detector(geometry: Path | None, alignment: Path | None) -> "Geometry | None":
+    """Load a geometry, aligned where an alignment is given."""
+    from parkf.detector.geometry import load_geometry
+
+    if geometry is None:
+        return None
+    return load_geometry(geometry) if alignment is None else aligned(geometry, alignment)
 
 
 @importer.command("field")
@@ -69,6 +80,43 @@ def import_field(
     taken = read_field(source, declared, interpolation=interpolation, outside=outside)
     settle([inspect_field(taken, DipoleSources.load(dipole), source)], trust=trust, as_json=as_json)
     taken.save(output)
+
+
+@importer.command("steps")
+def import_steps(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A column map (.yaml), or a pattern in quotes for files of tuning trees (.root)."
+        ),
+    ],
+    folder: Annotated[Path, typer.Argument(help="Takes <step>.parquet of every step.")],
+    field: FieldFile,
+    polarity: Annotated[str | None, typer.Option(help="Of tuning trees: up or down.")] = None,
+    geometry: Annotated[Path | None, typer.Option(help="Whose planes rows begin and end at.")] = None,
+    alignment: Annotated[Path | None, typer.Option(help="On top of the geometry.")] = None,
+    steps: Annotated[str, typer.Option(help="Those wanted, separated by blanks; all by default.")] = "",
+    trust: Trust = False,
+    as_json: Json = False,
+    threads: Threads = 1,
+) -> None:
+    """Take over step datasets: LHCb's tuning trees, or any columns by a map."""
+    from parkf.detector.field import FieldMap
+    from parkf.importing.polarity import sign_of
+    from parkf.importing.steps.take import import_steps as run
+
+    for taken in run(
+        source,
+        folder,
+        field=FieldMap.load(field),
+        polarity=None if polarity is None else sign_of(polarity),
+        steps=tuple(steps.split()),
+        settle=lambda inspections: settle(inspections, trust=trust, as_json=as_json),
+        trust=trust,
+        geometry=_detector(geometry, alignment),
+        threads=threads,
+    ):
+        print(f"{taken.step}: {taken.rows} rows, {taken.lost} left the map", file=sys.stderr)
 
 
 @importer.command("hits")

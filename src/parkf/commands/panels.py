@@ -19,6 +19,8 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "Look at a run": {
         "where": "parkf where results/default",
         "gate": "parkf gate results/default",
+        "compare": "parkf compare 2026-run3-like-2-r003 results/default",
+        "display": "parkf display results/default event.html --event 7 --track 3",
         "accuracy": "parkf accuracy results/default/set",
         "explain": "parkf explain results/default/set --fits results/default/fits",
         "verify": "parkf verify results/default params",
@@ -49,6 +51,15 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "import field": "parkf import field 'LHCb.*.cdf' field.npz --polarity down",
         "import hits": "parkf import hits hits.parquet tracks.parquet --hits own_hits.parquet"
         " --particles own_particles.parquet",
+        "import geometry": "parkf import geometry dumps/ --geometry geometry.yaml --alignment alignment.yaml",
+        "import alignment": "parkf import alignment conditions.yaml alignment.yaml"
+        " --geometry data/geometry/run3.yaml",
+        "export": "parkf export alignment --help",
+        "export alignment": "parkf export alignment data/geometry/alignment_velo_shift.yaml conditions.yaml",
+        "geometry": "parkf geometry check data/geometry/run3.yaml",
+        "geometry show": "parkf geometry show data/geometry/run3.yaml run3.png",
+        "geometry check": "parkf geometry check data/geometry/run3.yaml",
+        "geometry hits": "parkf geometry hits data/geometry/run3_fullsim.yaml hits.parquet",
         "check-dataset": "parkf check-dataset UT ut.parquet",
     },
     "Many runs at once": {

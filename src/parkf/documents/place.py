@@ -8,7 +8,7 @@ Place = tuple[str | int, ...]
 DEEPEST = 64
 """Levels of lists and mappings that a document may have."""
 
-LARGEST_INTEGER = 2**63 - 1
+LARGEST_INTEGER = 2**64 - 1  # thresholds of a draw are unsigned
 
 
 class DocumentError(ValueError):

@@ -129,7 +129,17 @@ def _closed(config: Config, folder: Path) -> dict[str, Any]:
         "tracks": _closure_tracks(config, folder),
         "polarities": sorted(config["polarities"]),
         "closure": training["closure"],
+        "neighbour": training.get("neighbour"),
         "noise_scale": training["noise_scale"],
+    }
+
+
+def _throughput(config: Config, folder: Path) -> dict[str, Any]:
+    """Take how fast the fit is, a figure of the machine: whose tracks they are hardly counts."""
+    return {
+        "forms": config["forms"],
+        "polarities": sorted(config["polarities"]),
+        "collisions": _collisions("validation")(config, folder),
     }
 
 
@@ -155,6 +165,7 @@ PRODUCTS: dict[str, Product] = {
     "fits": Product("fits/{file}.json", _fits),
     "closure tracks": Product("closure-tracks/{file}.parquet", _closure_tracks),
     "closed table": Product("closure/{file}", _closed),
+    "throughput": Product("throughput.json", _throughput),
 }
 
 

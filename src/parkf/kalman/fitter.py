@@ -16,6 +16,7 @@ from parkf.kalman import cpu, gpu
 from parkf.kalman.candidates import Candidates, from_arrow
 from parkf.kalman.fitted import Fitted, set_metadata
 from parkf.kalman.interval import states_at_rich, without_outliers
+from parkf.kalman.summary import Summary
 from parkf.parameters.manifest import Blobs
 from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.tables import CANDIDATES, FITTED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
@@ -106,8 +107,10 @@ def fit(
         return fit_velo_only(parameters, tracks)
     smoother = scheme == "smoother"
     if backend == "gpu" and not score:
-        return gpu.fit(parameters, tracks, smoother=smoother, robust=robust)
-    return cpu.fit(parameters, tracks, smoother=smoother, threads=threads, robust=robust, score=score)
+        fitted = gpu.fit(parameters, tracks, smoother=smoother, robust=robust)
+    else:
+        fitted = cpu.fit(parameters, tracks, smoother=smoother, threads=threads, robust=robust, score=score)
+    return fitted.flagged(tracks.nulls, "null_number")
 
 
 def fit_file(
@@ -123,8 +126,8 @@ def fit_file(
     rich_states: bool = False,
     robust: bool = False,
     score: bool = False,
-) -> int:
-    """Fit a file of candidates, batch by batch, and return how many there were.
+) -> Summary:
+    """Fit a file of candidates, batch by batch, and return what became of them.
 
     Parameters
     ----------
@@ -200,8 +203,8 @@ def fit_file(
 
 def fit_file_full(
     candidates: Path, fitted: Path, *, geometry: "Geometry", field: "FieldMap", threads: int | None = None
-) -> int:
-    """Fit a file of candidates by Runge–Kutta and every layer, and return how many there were.
+) -> Summary:
+    """Fit a file of candidates by Runge–Kutta and every layer, and return what became of them.
 
     Parameters
     ----------
@@ -232,8 +235,8 @@ def _fit_batches(
     *,
     size: int,
     made_with: Blobs | None = None,
-) -> int:
-    count = 0
+) -> Summary:
+    summary = Summary()
     with (
         CANDIDATES.open(candidates) as file,
         table.writer(fitted, set_metadata(made_with) if made_with else None) as writer,
@@ -246,9 +249,9 @@ def _fit_batches(
                 _column(more[name], kind) for name, kind in table.columns[batch.num_columns :]
             ]
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
-            count += rows.num_rows
+            summary.add(tracks)
             bar.update(rows.num_rows)
-    return count
+    return summary
 
 
 def _column(values: NDArray[Any], kind: pa.DataType) -> pa.Array:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from parkf.kalman import cpu
 from parkf.kalman.candidates import Candidates
-from parkf.kalman.fitted import Fitted
+from parkf.kalman.fitted import STATUS_BITS, Fitted
 from parkf.parameters.parameter_set import ParameterSet
 from parkf.tables import RICH_PLANES, UT_LAYERS, VELO_SLOTS
 
@@ -118,7 +118,7 @@ def without_outliers(
     removed = np.zeros(tracks.count, dtype=np.int64)
     chi2 = fitted.chi2_velo + fitted.chi2_ut + fitted.chi2_scifi
     ndof = fitted.ndof_velo + fitted.ndof_ut + fitted.ndof_scifi
-    suspects = np.flatnonzero((chi2 > limit + 0.5 * ndof) & (fitted.status & 1 == 0))
+    suspects = np.flatnonzero((chi2 > limit + 0.5 * ndof) & (fitted.status & STATUS_BITS["non_finite"] == 0))
     cleaned = tracks
     # Slots of the hits that are left, by the slots they came in.
     places = np.broadcast_to(np.arange(VELO_SLOTS), (tracks.count, VELO_SLOTS))

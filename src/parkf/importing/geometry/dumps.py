@@ -15,6 +15,7 @@ from parkf.detector.description import (
     SCIFI_LAYERS,
     SCIFI_MATS,
     SENSORS_PER_MODULE,
+    TWELVE,
     UT_SECTORS,
     VELO_MODULES,
     VELO_SENSORS,
@@ -166,7 +167,7 @@ class _Words:
             raise ParkfError(f"{self.path}: {what}: number {bad[0]} is {values[bad[0]]:g}, expected finite")
         return values
 
-    def count(self, kind: np.dtype, expected: int, what: str) -> int:
+    def count(self, kind: np.dtype, expected: int, what: str, why: str = "") -> int:
         value = int(self.take(kind, 1, f"the number of {what}")[0])
         if value != expected:
             swapped = int(np.array(value, kind).byteswap())
@@ -175,7 +176,8 @@ class _Words:
             other = _recognised(self.content)
             if other not in ("", self.detector):
                 raise ParkfError(f"{self.path}: is {other}'s dump by its content, expected {self.detector}'s")
-            raise ParkfError(f"{self.path}: {value} {what}, expected {expected}")
+            reason = f": {why}" if why else ""
+            raise ParkfError(f"{self.path}: {value} {what}, expected {expected}{reason}")
         return value
 
     def finish(self) -> None:
@@ -222,7 +224,7 @@ def read_velo(path: Path) -> VeloDump:
     rotation, translation = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:]
     words.require(np.diff(z, prepend=-np.inf) > 0, "z of the modules must ascend", z)
     span = np.full(1, z[-1] - z[0])
-    words.require((span > 100) & (span < 3000), "modules must span 100 to 3000 mm in z", span)
+    words.require((span > 300) & (span < 3000), "modules must span 300 to 3000 mm in z", span)
     words.require((pitch > 0.01) & (pitch < 1.0), "pixels must be 0.01 to 1 mm wide", pitch)
     words.require(np.diff(x, prepend=-np.inf) > 0, "x of the pixel columns must ascend", x)
     square = np.abs(rotation @ np.transpose(rotation, (0, 2, 1)) - np.eye(3)).max((1, 2))
@@ -285,7 +287,7 @@ def read_scifi(path: Path) -> SciFiDump:
     words = _Words(path, "SciFi")
     words.count(_U32, 3, "stations")
     words.count(_U32, 4, "layers a station")
-    words.count(_U32, SCIFI_LAYERS, "layers")
+    words.count(_U32, SCIFI_LAYERS, "layers", TWELVE)
     words.count(_U32, 4, "quarters a layer")
     quarters = words.count(_U32, _QUARTERS, "quarters")
     modules = words.take(_U32, quarters, "the modules of the quarters")
@@ -325,20 +327,19 @@ def read_scifi(path: Path) -> SciFiDump:
 def _skip_banks(words: _Words) -> None:
     """Pass over what the read-out needs: no more than a length that has to fit."""
     banks = int(words.take(_U32, 1, "the number of banks")[0])
-    rest = (1 + 13 * SCIFI_MATS) * _U32.itemsize
-    version = int(np.frombuffer(words.content, _U32, 1, words.place)[0]) if words.left >= 4 else 0
-    lengths = {banks: "no version"}
+    ahead = np.frombuffer(words.content, _U32, words.left // _U32.itemsize, words.place)
+    version = int(ahead[0]) if len(ahead) else 0
+    lengths = [banks]  # of writers that knew no versions
     if version in _VERSIONS_OF_FIRST_CHANNELS:
-        lengths[1 + banks] = "first channels"
+        lengths.append(1 + banks)
     if version in _VERSIONS_OF_LINKS:
-        lengths[1 + banks * (1 + _LINKS)] = "links"
+        lengths.append(1 + banks * (1 + _LINKS))
     for length in lengths:
-        if words.left == length * _U32.itemsize + rest:
+        if length < len(ahead) and ahead[length] == SCIFI_MATS:
             words.take(_U32, length, "the banks")
             return
-    sizes = ", ".join(str(words.place + length * _U32.itemsize + rest) for length in sorted(lengths))
     raise ParkfError(
-        f"{words.path}: {len(words.content)} bytes, expected {sizes} of a dump with {banks} banks"
+        f"{words.path}: {SCIFI_MATS} numbers for mats are expected behind {banks} banks, and not there"
     )
 
 

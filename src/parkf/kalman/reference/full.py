@@ -74,4 +74,4 @@ def fit_full(
         build=build,
         threads=threads or os.cpu_count() or 1,
     )
-    return Fitted.from_kernel(numbers, integers)
+    return Fitted.from_kernel(numbers, integers).flagged(tracks.nulls, "null_number")
