@@ -60,6 +60,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "geometry show": "parkf geometry show data/geometry/run3.yaml run3.png",
         "geometry check": "parkf geometry check data/geometry/run3.yaml",
         "geometry hits": "parkf geometry hits data/geometry/run3_fullsim.yaml hits.parquet",
+        "import steps": "parkf import steps 'tuning_*.root' datasets/ --field field.npz --polarity down",
         "check-dataset": "parkf check-dataset UT ut.parquet",
     },
     "Many runs at once": {
@@ -74,7 +75,16 @@ STAGES = "Stages, which the workflow runs"
 STAGE_COMMANDS = (
     *("supervise", "kernel", "field", "generate", "generate-signal", "simulate", "misalign", "candidates"),
     *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
-    *("closure-tracks", "close", "train-score", "assemble", "validate", "throughput", "measure"),
+    *(
+        "closure-tracks",
+        "close",
+        "take-closure",
+        "train-score",
+        "assemble",
+        "validate",
+        "throughput",
+        "measure",
+    ),
     *("characterise", "characterise-search", "likeness", "report", "stages"),
 )
 _PLACES = {name: (panel, examples[name]) for panel, examples in VERBS.items() for name in examples}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -198,7 +199,9 @@ def _true_paths(field: FieldMap, polarity: int, candidates: pa.Table, particles:
     )
 
 
-def _track(row: dict, hits: F64, fit: F64, truth: F64, chi2: float, good: bool, qop: float) -> Track:
+def _track(
+    row: dict[str, Any], hits: F64, fit: F64, truth: F64, chi2: float, good: bool, qop: float
+) -> Track:
     count = row["velo_n"]
     velo = np.column_stack([row[f"velo_{axis}"][:count] for axis in "xyz"]).astype(np.float64)
     strips = np.concatenate(
