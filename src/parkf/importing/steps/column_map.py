@@ -28,7 +28,7 @@ from pydantic import Field, model_validator
 
 from parkf.datasets.sets import SETS
 from parkf.detector.description import Finite, Strict
-from parkf.detector.document import load_document
+from parkf.documents.models import load_document
 from parkf.errors import ParkfError
 from parkf.importing.units import LENGTHS, MOMENTA, Q_OVER_P, SLOPES, factor
 from parkf.tables import STEP_DATA

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,9 @@ from parkf.sealing import CheckedFile
 ROWS = 1 << 16
 
 
-def read_tuple(path: Path, columns: Sequence[str], tree: str | None = None) -> Iterator[dict[str, NDArray]]:
+def read_tuple(
+    path: Path, columns: Sequence[str], tree: str | None = None
+) -> Iterator[dict[str, NDArray[Any]]]:
     """Read columns of one number a row.
 
     Parameters
@@ -48,7 +51,7 @@ def read_tuple(path: Path, columns: Sequence[str], tree: str | None = None) -> I
         raise ParkfError(f"{path}: unknown kind, expected .root, .parquet or .csv")
 
 
-def _parquet(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray]]:
+def _parquet(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
     with CheckedFile(existing(path)) as file:
         _require(columns, file.schema_arrow.names, path)
         for group in range(file.num_row_groups):
@@ -57,7 +60,7 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray]]
                 yield _numbers(rows.slice(begin, ROWS), path)
 
 
-def _csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray]]:
+def _csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
     read = pa.csv.ReadOptions(block_size=1 << 23, use_threads=False)
     try:
         with existing(path).open("rb") as stream, pa.csv.open_csv(stream, read_options=read) as file:
@@ -73,7 +76,7 @@ def _require(columns: Sequence[str], there: Sequence[str], path: Path) -> None:
         raise ParkfError(f"{path}: no column '{missing[0]}'; it has {', '.join(list(there)[:12])}")
 
 
-def _numbers(rows: pa.Table, path: Path) -> dict[str, NDArray]:
+def _numbers(rows: pa.Table, path: Path) -> dict[str, NDArray[Any]]]:
     found = {}
     for name in rows.column_names:
         column = rows[name].combine_chunks()
@@ -86,7 +89,7 @@ def _numbers(rows: pa.Table, path: Path) -> dict[str, NDArray]:
     return found
 
 
-def finite(values: NDArray, path: Path, name: str, begin: int) -> NDArray[np.float64]:
+def finite(values: NDArray[Any], path: Path, name: str, begin: int) -> NDArray[np.float64]:
     """Refuse numbers that are none; `begin` is the row of the first.
 
     Raises
