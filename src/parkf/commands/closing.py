@@ -1,6 +1,5 @@
 """Commands that close the magnet table on the fit."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated

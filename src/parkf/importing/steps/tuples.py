@@ -76,7 +76,7 @@ def _require(columns: Sequence[str], there: Sequence[str], path: Path) -> None:
         raise ParkfError(f"{path}: no column '{missing[0]}'; it has {', '.join(list(there)[:12])}")
 
 
-def _numbers(rows: pa.Table, path: Path) -> dict[str, NDArray[Any]]]:
+def _numbers(rows: pa.Table, path: Path) -> dict[str, NDArray[Any]]:
     found = {}
     for name in rows.column_names:
         column = rows[name].combine_chunks()
