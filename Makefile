@@ -39,7 +39,7 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
 	touch $@
 
-.PHONY: run checked family dry-run validate verify publish test lint build smoke paper clean
+.PHONY: run checked family dry-run validate verify publish test lint docs build smoke paper clean
 
 build: $(VENV)/.installed $(EXTRAS)
 
@@ -75,6 +75,10 @@ lint: build
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+
+docs: build  ## the pages that the code writes, and the site in build/site
+	$(VENV)/bin/python docs/generate.py
+	$(VENV)/bin/python -m mkdocs build --strict --quiet --site-dir build/site
 
 test: lint  ## style, types and every test
 	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/cluster

@@ -61,6 +61,8 @@ NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]
 COSTS = load_costs(PROJECT / COSTS_FILE)
+# What the rules run in where Snakemake makes environments: --software-deployment-method conda.
+ENVIRONMENT = str(PROJECT / "workflow/envs/parkf.yaml")
 # Jobs that the parameter set waits for start before those that only prove it, which fill the cores that the last
 # stages of the training leave idle.
 FIRST = 2
@@ -82,19 +84,7 @@ wildcard_constraints:
     fit="|".join(SCHEMES),
 
 
-def code(*parts):
-    """Fingerprint of the sources that a rule runs: Snakemake does not see changes inside a package."""
-    return code_hash([SOURCE / part for part in parts])
-
-
-def training_first(wildcards):
-    """Priority of a stage that training and validation both go through."""
-    return FIRST if RUN.purpose(wildcards.chunk) == "training" else 0
-
-
-def folder(path, file="{input[0]}"):
-    """Shell text for a folder of the run, from a file in it: jobs that copy their files have folders of their own."""
-    return f"$(file={file}; echo ${{{{file%%{path}/*}}}}{path})"
+include: "workflow/rules/common.smk"
 
 
 rule all:

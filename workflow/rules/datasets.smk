@@ -31,6 +31,8 @@ if SIMULATED:
         priority: FIRST
         resources:
             **needs(COSTS, "draw", lambda w: RUN.size(w.chunk)),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/draw-{{chunk}}.log",
         shell:
@@ -40,7 +42,7 @@ if SIMULATED:
     rule thresholds:
         """Which rows are kept, of all chunks."""
         input:
-            [f"{RESULTS}/rows/draws/{chunk}.npz" for chunk in TRAINING_CHUNKS],
+            draws=[f"{RESULTS}/rows/draws/{chunk}.npz" for chunk in TRAINING_CHUNKS],
         output:
             f"{RESULTS}/rows/thresholds.json",
         params:
@@ -49,10 +51,12 @@ if SIMULATED:
             max_rows=RUN["training"]["max_rows"],
             code=code("parkf/datasets/sets.py", "parkf/datasets/thresholds.py"),
         priority: FIRST
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/thresholds.log",
         shell:
-            f"parkf thresholds {folder(f'{RESULTS}/rows/draws')}"
+            f"parkf thresholds {folder(f'{RESULTS}/rows/draws', '{input.draws[0]}')}"
             " {output:q} --samples '{params.samples}' --chunks {params.chunks}"
             " --max-rows {params.max_rows} 2> {log}"
 
@@ -65,7 +69,7 @@ if SIMULATED:
             states=f"{RESULTS}/states/{{chunk}}.parquet",
             thresholds=f"{RESULTS}/rows/thresholds.json",
         output:
-            [f"{RESULTS}/rows/{{chunk}}/{step}.parquet" for step in STEPS],
+            rows=[f"{RESULTS}/rows/{{chunk}}/{step}.parquet" for step in STEPS],
         wildcard_constraints:
             chunk=RUN.pattern("training"),
         params:
@@ -83,16 +87,18 @@ if SIMULATED:
         priority: FIRST
         resources:
             **needs(COSTS, "rows", lambda w: RUN.size(w.chunk)),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/rows-{{chunk}}.log",
         shell:
-            "parkf datasets {input.particles:q} {input.states:q} $(dirname {output[0]:q}) --thresholds {input.thresholds:q}"
+            "parkf datasets {input.particles:q} {input.states:q} $(dirname {output.rows[0]:q}) --thresholds {input.thresholds:q}"
             " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --field {input.field:q} 2> {log}"
 
     rule datasets:
         """The rows of a step from all chunks, set by set."""
         input:
-            [f"{RESULTS}/rows/{chunk}/{{step}}.parquet" for chunk in TRAINING_CHUNKS],
+            rows=[f"{RESULTS}/rows/{chunk}/{{step}}.parquet" for chunk in TRAINING_CHUNKS],
         output:
             f"{RESULTS}/datasets/{{step}}.parquet",
         wildcard_constraints:
@@ -104,10 +110,12 @@ if SIMULATED:
         priority: FIRST
         resources:
             **needs(COSTS, "datasets", lambda w: RUN.rows(w.step)),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/datasets/{{step}}.log",
         shell:
-            f"parkf gather-dataset {{wildcards.step}} {folder(f'{RESULTS}/rows')}"
+            f"parkf gather-dataset {{wildcards.step}} {folder(f'{RESULTS}/rows', '{input.rows[0]}')}"
             " {output:q} --samples '{params.samples}'"
             " --chunks {params.chunks} 2> {log}"
 
@@ -144,6 +152,8 @@ elif not RUN.simulates_datasets:
         params:
             code=code("parkf/datasets/checks.py"),
             table=STEP_DATA.content,
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/adopt-{{step}}.log",
         shell:

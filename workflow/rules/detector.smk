@@ -21,6 +21,8 @@ if PLACES.dumps:
             code=code("parkf/importing/geometry", "parkf/detector"),
         resources:
             **needs(COSTS, "field", 1),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/import-geometry.log",
         shell:
@@ -42,6 +44,8 @@ if PLACES.conditions is not None:
             code=code("parkf/importing/geometry", "parkf/detector"),
         resources:
             **needs(COSTS, "field", 1),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/import-alignment.log",
         shell:

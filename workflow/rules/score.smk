@@ -30,6 +30,8 @@ elif SCORE:
             constant=f"{RESULTS}/draft/constant.f32",
             table=f"{RESULTS}/draft/global.f32",
             manifest=f"{RESULTS}/draft/manifest.json",
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/draft.log",
 
@@ -47,6 +49,8 @@ elif SCORE:
         priority: FIRST
         resources:
             **needs(COSTS, "train_score", sum(map(RUN.scored, SCORED))),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/train-score.log",
         shell:

@@ -7,17 +7,6 @@ CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
 
 
-def part_of(sample):
-    """Regular expression for what follows a sample in the names of its chunks: nothing, if there is one."""
-    count = len(RUN.ranges(sample))
-    return rf"(?<={sample})" + ("" if count == 1 else rf"/\d+-of-{count}")
-
-
-def first_of(wildcards):
-    """Chunk of the first of the polarities that are generated together."""
-    return f"{RUN.samples(wildcards.purpose)[0]}{wildcards.part}"
-
-
 rule field:
     input:
         RUN.field_files,
@@ -40,6 +29,8 @@ rule field:
     priority: FIRST
     resources:
         **needs(COSTS, "field", 1),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/field.log",
     shell:
@@ -52,7 +43,7 @@ rule generate:
     input:
         GEOMETRY,
     output:
-        [f"{RESULTS}/particles/{{purpose}}_{polarity}{{part}}.parquet" for polarity in RUN["polarities"]],
+        particles=[f"{RESULTS}/particles/{{purpose}}_{polarity}{{part}}.parquet" for polarity in RUN["polarities"]],
     wildcard_constraints:
         purpose="training|validation",
         part="|".join(map(part_of, [*RUN.samples("training"), *RUN.samples("validation")])),
@@ -73,12 +64,14 @@ rule generate:
     threads: TWO_THREADS
     resources:
         **needs(COSTS, "generate", lambda w: len(RUN["polarities"]) * RUN.size(first_of(w))),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/generate-{{purpose}}{{part}}.log",
     shell:
-        "parkf generate {output[0]:q} --geometry {input:q} --events {params.events} --first {params.first}"
+        "parkf generate {output.particles[0]:q} --geometry {input:q} --events {params.events} --first {params.first}"
         " --seed {params.seeds[0]} --pile-up {params.pile_up} --threads {threads}"
-        + (" --beside {output[1]:q} {params.seeds[1]}" if len(RUN["polarities"]) > 1 else "")
+        + (" --beside {output.particles[1]:q} {params.seeds[1]}" if len(RUN["polarities"]) > 1 else "")
         + " 2> {log}"
 
 
@@ -106,6 +99,8 @@ rule generate_signal:
         table=PARTICLES.content,
     resources:
         **needs(COSTS, "generate_signal", lambda w: len(RUN.chunk(w.chunk))),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/generate-{{chunk}}.log",
     shell:
@@ -144,6 +139,8 @@ rule simulate_training:
     priority: FIRST
     resources:
         **needs(COSTS, CROWDED or "simulate_training", lambda w: RUN.size(w.chunk)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/simulate-{{chunk}}.log",
     shell:
@@ -189,6 +186,8 @@ rule misalign:
         code=code("parkf/simulation/misalignment.py", "parkf/simulation/randomness.py"),
     resources:
         **needs(COSTS, "misalign", lambda w: RUN.size(w.chunk)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/misalign-{{chunk}}.log",
     shell:
@@ -212,6 +211,8 @@ rule candidates:
     priority: lambda w: training_first(w) / 2
     resources:
         **needs(COSTS, SEARCHED, lambda w: (RUN.scored if training_first(w) else RUN.size)(w.chunk)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/candidates-{{chunk}}.log",
     shell:

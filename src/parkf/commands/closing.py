@@ -1,5 +1,6 @@
 """Commands that close the magnet table on the fit."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated

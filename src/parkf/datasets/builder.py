@@ -12,8 +12,8 @@ from parkf.datasets.pieces import EVENTS_PER_PIECE, read_pieces
 from parkf.datasets.rows import rows_of_legs
 from parkf.datasets.sets import SETS
 from parkf.datasets.thresholds import load_thresholds
+from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import Beam
 from parkf.tables import STEP_DATA
 
 

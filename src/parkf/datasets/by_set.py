@@ -1,5 +1,7 @@
 """Rows of a step dataset dealt into row groups of one parameter set, as they come."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -26,7 +28,7 @@ class RowsBySet:
         self._together = TOGETHER.get(step, 1)
         self._waiting: dict[int, list[pa.Table]] = {}
 
-    def add(self, columns: dict[str, NDArray]) -> None:
+    def add(self, columns: dict[str, NDArray[Any]]) -> None:
         """Add rows, (n,) each column of STEP_DATA; those of a set stay in their order."""
         number = columns["set"] // self._together
         order = np.argsort(number, kind="stable")

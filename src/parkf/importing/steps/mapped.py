@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ def mapped_rows(columns: ColumnMap, step: str, folder: Path) -> Iterator[Rows]:
                 begin += count
 
 
-def _chosen(source: Source, batch: dict[str, NDArray], count: int) -> NDArray[np.int64]:
+def _chosen(source: Source, batch: dict[str, NDArray[Any]], count: int) -> NDArray[np.int64]:
     keep = np.ones(count, bool)
     for name, allowed in source.where.items():
         keep &= np.isin(batch[name], allowed)
@@ -56,7 +57,7 @@ def _chosen(source: Source, batch: dict[str, NDArray], count: int) -> NDArray[np
 
 def _targets(
     wanted: dict[str, tuple[str | None, float | None, float]],
-    batch: dict[str, NDArray],
+    batch: dict[str, NDArray[Any]],
     chosen: NDArray[np.int64],
     path: Path,
     begin: int,

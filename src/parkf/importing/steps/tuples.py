@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,9 @@ from parkf.importing.root_files import open_tree, steps
 ROWS = 1 << 16
 
 
-def read_tuple(path: Path, columns: Sequence[str], tree: str | None = None) -> Iterator[dict[str, NDArray]]:
+def read_tuple(
+    path: Path, columns: Sequence[str], tree: str | None = None
+) -> Iterator[dict[str, NDArray[Any]]]:
     """Read columns of one number a row.
 
     Parameters
@@ -48,7 +51,7 @@ def read_tuple(path: Path, columns: Sequence[str], tree: str | None = None) -> I
         raise ParkfError(f"{path}: unknown kind, expected .root, .parquet or .csv")
 
 
-def _parquet(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray]]:
+def _parquet(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
     try:
         # Else readers keep every row group that they have passed.
         with pq.ParquetFile(existing(path), pre_buffer=False) as file:
@@ -61,7 +64,7 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray]]
         raise ParkfError(f"{path}: not a Parquet file as it was written: {error}") from error
 
 
-def _csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray]]:
+def _csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
     read = pa.csv.ReadOptions(block_size=1 << 23, use_threads=False)
     try:
         with existing(path).open("rb") as stream, pa.csv.open_csv(stream, read_options=read) as file:
@@ -77,7 +80,7 @@ def _require(columns: Sequence[str], there: Sequence[str], path: Path) -> None:
         raise ParkfError(f"{path}: no column '{missing[0]}'; it has {', '.join(list(there)[:12])}")
 
 
-def _numbers(rows: pa.Table, path: Path) -> dict[str, NDArray]:
+def _numbers(rows: pa.Table, path: Path) -> dict[str, NDArray[Any]]:
     found = {}
     for name in rows.column_names:
         column = rows[name].combine_chunks()
@@ -90,7 +93,7 @@ def _numbers(rows: pa.Table, path: Path) -> dict[str, NDArray]:
     return found
 
 
-def finite(values: NDArray, path: Path, name: str, begin: int) -> NDArray[np.float64]:
+def finite(values: NDArray[Any], path: Path, name: str, begin: int) -> NDArray[np.float64]:
     """Refuse numbers that are none; `begin` is the row of the first.
 
     Raises
