@@ -5,10 +5,12 @@
 
 import json
 import sys
+from os.path import relpath
 from pathlib import Path
 from shlex import quote
 
 from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
+from parkf.documents.document import read_document
 from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.scoring import CROSSINGS
@@ -16,7 +18,7 @@ from parkf.steps import FORMS
 from parkf.tables import CLOSURE_TRACKS, PARTICLES, STEP_DATA
 from parkf.training.rows import MOST_ROWS
 from parkf.usage import VARIABLE
-from parkf.workflow import SCHEMES, Run, load_config
+from parkf.workflow import SCHEMES, Run, field_fingerprint, load_config
 
 if not config:
 
@@ -38,7 +40,14 @@ scattergather:
 
 PROJECT = Path(workflow.current_basedir)
 RUN = Run(
-    load_config(config, PROJECT / "workflow/schemas/config.schema.json", Path.cwd()),
+    load_config(
+        config,
+        PROJECT / "workflow/schemas/config.schema.json",
+        Path(),
+        [read_document(Path(relpath(file))) for file in workflow.configfiles],
+        # Once, and not again in every job; a family has looked for its members.
+        look_into_inputs=workflow.is_main_process and workflow.main_snakefile == str(PROJECT / "Snakefile"),
+    ),
     {
         name: len(getattr(gather, name)("{scatteritem}"))
         for name in ("training", "validation", "signals")
@@ -52,6 +61,8 @@ NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]
 COSTS = load_costs(PROJECT / COSTS_FILE)
+# What the rules run in where Snakemake makes environments: --software-deployment-method conda.
+ENVIRONMENT = str(PROJECT / "workflow/envs/parkf.yaml")
 # Jobs that the parameter set waits for start before those that only prove it, which fill the cores that the last
 # stages of the training leave idle.
 FIRST = 2
@@ -73,19 +84,7 @@ wildcard_constraints:
     fit="|".join(SCHEMES),
 
 
-def code(*parts):
-    """Fingerprint of the sources that a rule runs: Snakemake does not see changes inside a package."""
-    return code_hash([SOURCE / part for part in parts])
-
-
-def training_first(wildcards):
-    """Priority of a stage that training and validation both go through."""
-    return FIRST if RUN.purpose(wildcards.chunk) == "training" else 0
-
-
-def folder(path, file="{input[0]}"):
-    """Shell text for a folder of the run, from a file in it: jobs that copy their files have folders of their own."""
-    return f"$(file={file}; echo ${{{{file%%{path}/*}}}}{path})"
+include: "workflow/rules/common.smk"
 
 
 rule all:
@@ -97,6 +96,7 @@ rule all:
 
 
 include: "workflow/rules/start.smk"
+include: "workflow/rules/detector.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/gather.smk"
 include: "workflow/rules/datasets.smk"

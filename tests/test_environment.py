@@ -7,11 +7,13 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[1]
+# Of the tools of `dev`, those that compile changed formulas.
+_BUILD = ("scikit-build-core", "nanobind", "ninja", "cmake")
 CONDA_ONLY = {"python", "cxx-compiler", "make", "pip", "cupy"}
 
 
 def _versions(requirements):
-    pairs = (re.fullmatch(r"([A-Za-z0-9-]+)(.*)", text).groups() for text in requirements)
+    pairs = (re.fullmatch(r"([A-Za-z0-9-]+(?:\[[a-z]+\])?)(.*)", text).groups() for text in requirements)
     return {name.lower(): version for name, version in pairs}
 
 
@@ -19,8 +21,8 @@ def test_same_packages_and_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     own, *tools = extras["dev"]
-    assert own == "parkf[slurm,htcondor,scratch]"
-    executors = extras["slurm"] + extras["htcondor"] + extras["scratch"]
+    assert own == "parkf[slurm,htcondor,scratch,docs]"
+    executors = extras["slurm"] + extras["htcondor"] + extras["scratch"] + extras["docs"]
     pip = _versions(project["dependencies"] + tools + executors + extras["acts"])
     entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     nested = next(entry["pip"] for entry in entries if isinstance(entry, dict))
@@ -32,3 +34,15 @@ def test_same_packages_and_versions():
 def test_python_is_the_same():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f"python{project['requires-python']}" in (ROOT / "environment.yml").read_text()
+
+
+def test_rules_run_with_the_versions_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    build = [
+        name for name in project["project"]["optional-dependencies"]["dev"] if name.split(">")[0] in _BUILD
+    ]
+    rules = yaml.safe_load((ROOT / "workflow/envs/parkf.yaml").read_text())["dependencies"]
+    nested = next(entry["pip"] for entry in rules if isinstance(entry, dict))
+    conda = _versions([entry for entry in rules if isinstance(entry, str)] + nested)
+    asked = {name: version for name, version in conda.items() if name not in CONDA_ONLY}
+    assert asked == _versions(project["project"]["dependencies"] + build)

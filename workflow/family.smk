@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from shlex import quote
 
+from parkf.documents.document import read_document
 from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.family import PRODUCTS, load_family, sources
@@ -17,7 +18,13 @@ if not config:
 
 
 PROJECT = Path(workflow.current_basedir).parent
-FAMILY = load_family(config, PROJECT / "workflow/schemas", Path.cwd())
+FAMILY = load_family(
+    config,
+    PROJECT / "workflow/schemas",
+    Path(),
+    read_document(Path(os.path.relpath(workflow.configfiles[-1]))),
+    look_into_inputs=workflow.is_main_process,
+)
 NEEDS_GPU = any(member.config["fits"]["backend"] == "gpu" for member in FAMILY.members)
 SHARED = sources(FAMILY.members, Path.cwd())
 OVERVIEW = f"results/{FAMILY.name}"

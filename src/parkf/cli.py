@@ -6,36 +6,76 @@ from typing import Annotated
 
 import typer
 
+from parkf import __version__
 from parkf.arithmetic import settle_arithmetic
-from parkf.commands import closing, datasets, family, fitting, outcome, params, proof, simulation, training
-from parkf.complaint import explained
+from parkf.commands import (
+    asking,
+    closing,
+    comparing,
+    datasets,
+    displaying,
+    family,
+    fitting,
+    geometry,
+    importing,
+    outcome,
+    params,
+    proof,
+    simulation,
+    training,
+)
+from parkf.commands.panels import CommandsInPanels
+from parkf.complaint import UsageError, explained, usage
 from parkf.usage import Meter
 
 app = typer.Typer(
     help="Train, prove and publish the parameters of LHCb's Parameterised Kalman Filter.",
+    cls=CommandsInPanels,
+    epilog="Exit codes. 0: done, or yes. 1: it could not be done, and one line says why; of parkf params and "
+    "parkf gate: no. 2: it was asked wrongly; of those two also: there is no answer. 130: interrupted. "
+    "parkf supervise exits as its command does.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
-for part in (simulation, datasets, training, closing, fitting, proof, outcome):
+for part in (
+    *(asking, simulation, datasets, training, closing),
+    *(fitting, proof, outcome, comparing, displaying),
+):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(family.app, name="family")
+app.add_typer(geometry.app, name="geometry")
+app.add_typer(geometry.exporter, name="export")
+app.add_typer(importing.importer, name="import")
+
+
+def print_version(wanted: bool) -> None:
+    """Print the version and end, where the option asks for it."""
+    if wanted:
+        print(f"parkf {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Take what holds for every command; :func:`main` looks for it before there is a command."""
 
 
 def main() -> None:
-    """Run the command line; a problem that users can solve is one message and exit code 1."""
+    """Run the command line; a problem that users can solve is one message and exit code 1, of usage 2."""
     meter = Meter()
     settle_arithmetic()
     try:
-        app()
+        code = app(standalone_mode=False, prog_name="parkf")
+        sys.exit(code if isinstance(code, int) else 0)
+    except UsageError as error:
+        print(usage(error), file=sys.stderr)
+        sys.exit(error.exit_code)
     except Exception as error:
         message = explained(error)
         if message is None or "--debug" in sys.argv:

@@ -4,6 +4,7 @@ Every writer in parkf goes through :func:`replacing`: it writes to a temporary n
 renames at the end, so a reader finds the old file or the new one, never a mixture.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from parkf.documents import json_text
 from parkf.errors import DamagedFileError, ParkfError
 
 _SEAL, _KIND = "checksum", "sha256:"
@@ -40,8 +42,20 @@ def replacing(path: Path) -> Iterator[Path]:
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
+    except OSError as error:
+        # A full disk is told by whoever wrote, and seldom where.
+        if error.filename is None and out_of_space(error):
+            error.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def out_of_space(error: OSError) -> bool:
+    """Whether there was no room for what was written; errors of Arrow have a text alone."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT) or any(
+        "No space left on device" in str(part) for part in error.args
+    )
 
 
 def is_unfinished(path: Path) -> bool:
@@ -68,11 +82,11 @@ def read_json(path: Path) -> Any:
     ParkfError
         When the file is missing.
     DamagedFileError
-        When it is not JSON, or not what was written.
+        When it is not JSON, has a key twice, or is not what was written.
     """
     try:
-        content = json.loads(existing(path).read_text())
-    except (ValueError, RecursionError) as error:
+        content = json_text.parse(existing(path).read_text(encoding="utf-8"))
+    except ValueError as error:
         raise DamagedFileError(path, "a JSON file", str(error)) from error
     # Others may have a key of that name, too.
     if isinstance(content, dict) and str(content.get(_SEAL)).startswith(_KIND):

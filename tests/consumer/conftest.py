@@ -1,5 +1,7 @@
 import shutil
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +44,14 @@ def header(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("header")
     (folder / "parkf.hpp").write_text(cpp_header())
     return folder
+
+
+@pytest.fixture(scope="session")
+def built_example(header, tmp_path_factory) -> Callable[[str], Path]:
+    """Give the C++ example for one of the kernel's builds; tests share it, for it compiles long."""
+    import example
+
+    return cache(lambda build: example.build(tmp_path_factory.mktemp("example"), header, build))
 
 
 @pytest.fixture(scope="session")

@@ -35,12 +35,13 @@ def rows(toy):
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
 @pytest.mark.parametrize("build", [_fitter.builds()[0], "plain"])
-def test_the_example_gives_the_same_bits(tmp_path, header, toy_set, rows, build):
+def test_the_example_gives_the_same_bits(tmp_path, built_example, toy_set, rows, build):
     toy_set.save(tmp_path / "set")
     with CANDIDATES.writer(tmp_path / "candidates.parquet") as writer:
         writer.write_table(rows)
-    program = example.build(tmp_path, header, build)
-    said = example.fit(program, "set", tmp_path / "candidates.parquet", tmp_path / "fitted.parquet")
+    said = example.fit(
+        built_example(build), "set", tmp_path / "candidates.parquet", tmp_path / "fitted.parquet"
+    )
     assert said.startswith("1001 tracks, ")
 
     batch = from_arrow(rows, np.float32)

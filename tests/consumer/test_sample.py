@@ -36,9 +36,9 @@ def published(request, toy_set, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
-def test_the_example_and_parkf_fit_agree(published, header, tmp_path, monkeypatch):
+def test_the_example_and_parkf_fit_agree(published, built_example, tmp_path, monkeypatch):
     sets, version = published
-    program = example.build(tmp_path, header, _fitter.builds()[0])
+    program = built_example(_fitter.builds()[0])
     said = example.fit(program, sets.path(version).absolute(), SAMPLE, tmp_path / "cpp.parquet")
     assert said.startswith("400 tracks, ")
     assert f"with set {version} of forms" in said

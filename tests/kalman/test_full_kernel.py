@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 def printed_by(folder, number, options):
     """Build the program for a type of number, and run it."""
     program = folder / "check"
-    flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-fno-sanitize-recover=all"]
+    flags = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-fno-sanitize-recover=all"]
     source = Path(__file__).with_name("full_fit_check.cpp")
     command = [
         "g++",

@@ -18,6 +18,8 @@ if RUN.neighbour:
             configuration=json.dumps({"training": {"noise_scale": RUN["training"]["noise_scale"]}}),
             code=code("parkf/closure/neighbour.py", "parkf/parameters"),
         priority: FIRST
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/close.log",
         shell:
@@ -53,6 +55,8 @@ else:
         priority: FIRST
         resources:
             **needs(COSTS, "closure_tracks", CLOSURE["tracks"] if CLOSURE else 0),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/closure-tracks-{{sample}}.log",
         shell:
@@ -80,6 +84,8 @@ else:
         threads: TWO_THREADS
         resources:
             **needs(COSTS, "close", CLOSURE["rays"] if CLOSURE else 0),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/close.log",
         shell:

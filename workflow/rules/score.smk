@@ -20,7 +20,7 @@ elif SCORE:
         # The set as yet without a score, which the candidates that train one are fitted with.
         input:
             detector=DETECTOR,
-            source=RUN["field"]["source"],
+            source=RUN.field_files,
             field=f"{RESULTS}/field.npz",
             table=TABLE,
             fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
@@ -30,6 +30,8 @@ elif SCORE:
             constant=f"{RESULTS}/draft/constant.f32",
             table=f"{RESULTS}/draft/global.f32",
             manifest=f"{RESULTS}/draft/manifest.json",
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/draft.log",
 
@@ -47,6 +49,8 @@ elif SCORE:
         priority: FIRST
         resources:
             **needs(COSTS, "train_score", sum(map(RUN.scored, SCORED))),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/train-score.log",
         shell:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from parkf.detector.document import load_document
+from parkf.documents.models import load_document
 
 COSTS_FILE = Path("workflow/costs.yaml")
 

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Seed, Threads, aligned
+from parkf.commands.options import (
+    AlignmentFile,
+    FieldFile,
+    GeometryFile,
+    Polarity,
+    Seed,
+    Threads,
+    aligned,
+    mapping,
+)
 
 app = typer.Typer()
 
@@ -72,7 +81,7 @@ def close(
         alignment=alignment,
         field=field,
         seed=seed,
-        configuration=json.loads(configuration),
+        configuration=mapping("--configuration", configuration),
     )
     closed = run(
         before,

@@ -17,12 +17,9 @@ def members(
     schemas: Annotated[Path, typer.Option(help="Folder of the schemas.")] = Path("workflow/schemas"),
 ) -> None:
     """Say which runs make up a family, what each has of its own, and what it takes from another."""
-    import yaml
+    from parkf.family import read_family, sources
 
-    from parkf.family import load_family, sources
-    from parkf.files import existing
-
-    family = load_family(yaml.safe_load(existing(configuration).read_text()), schemas, Path.cwd())
+    family = read_family(configuration, schemas, Path.cwd())
     shared = sources(family.members, Path.cwd())
     rows = []
     for member in family.members:

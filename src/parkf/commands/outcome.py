@@ -23,6 +23,24 @@ def stages(
     write_sealed(output, collect_stages(logs))
 
 
+@app.command("check-config")
+def check_config(
+    configuration: Annotated[Path, typer.Argument(help="workflow/config/<run>.yaml, or that of a family.")],
+    family: Annotated[bool, typer.Option("--family", help="It is that of a family.")] = False,
+    schemas: Annotated[Path, typer.Option(help="Folder of the schemas.")] = Path("workflow/schemas"),
+) -> None:
+    """Check a configuration and the geometry, alignment, field and gates of its run before it starts."""
+    from parkf.family import read_family
+    from parkf.gates import load_thresholds
+    from parkf.workflow import read_config
+
+    if family:
+        read_family(configuration, schemas, Path())
+    else:
+        read_config(configuration, schemas / "config.schema.json", Path())
+    load_thresholds(GATES)
+
+
 @app.command(context_settings={"ignore_unknown_options": True})
 def supervise(
     folder: Annotated[Path, typer.Argument(help="results/<run>")],
@@ -56,13 +74,19 @@ def report(
     results: Annotated[Path, typer.Argument(help="Folder of a run.")],
     output: Path,
     gates: GatesFile = GATES,
+    geometry: Annotated[
+        Path | None, typer.Option(help="What the set was made from, to be kept; looked for by default.")
+    ] = None,
+    alignment: Annotated[Path | None, typer.Option(help="The same.")] = None,
     threads: Threads = 1,
 ) -> None:
-    """Write the pages of a run."""
+    """Write the pages of a run; and beside its figures run.json, beside.json and copies of its inputs."""
     from parkf.gates import load_thresholds
     from parkf.report.pages import write_report
 
-    write_report(results, output, load_thresholds(gates), threads=threads)
+    given = {"geometry": geometry, "alignment": alignment}
+    inputs = {kind: path for kind, path in given.items() if path is not None}
+    write_report(results, output, load_thresholds(gates), inputs=inputs, threads=threads)
 
 
 @app.command()

@@ -7,11 +7,18 @@ from typing import Annotated
 import typer
 
 from parkf.choices import Interpolation, Outside, Segments, Signal
-from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Seed, Threads, aligned
+from parkf.commands.options import (
+    AlignmentFile,
+    FieldFile,
+    GeometryFile,
+    Polarity,
+    Seed,
+    Threads,
+    aligned,
+    finite,
+)
 
 app = typer.Typer()
-importer = typer.Typer(help="Take over what others made.", no_args_is_help=True)
-app.add_typer(importer, name="import")
 
 
 @app.command()
@@ -34,8 +41,10 @@ def generate(
     geometry: GeometryFile,
     events: Annotated[int, typer.Option(min=1, help="Bunch crossings.")],
     seed: Seed,
-    pile_up: Annotated[float, typer.Option(help="Mean inelastic pp collisions a crossing.")] = 5.5,
-    first: Annotated[int, typer.Option(help="Number of the first crossing, a multiple of 25.")] = 0,
+    pile_up: Annotated[
+        float, typer.Option(min=0, max=200, callback=finite, help="Mean inelastic pp collisions a crossing.")
+    ] = 5.5,
+    first: Annotated[int, typer.Option(min=0, help="Number of the first crossing, a multiple of 25.")] = 0,
     beside: Annotated[
         tuple[Path, int] | None,
         typer.Option(metavar="OUTPUT SEED", help="A second sample of as many, by the same Pythia."),
@@ -59,7 +68,7 @@ def generate_signal(
     geometry: GeometryFile,
     collisions: Annotated[int, typer.Option(min=1, help="One in eight gives a pair of tracks.")],
     seed: Seed,
-    first: Annotated[int, typer.Option(help="Number of the first collision, a multiple of 500.")] = 0,
+    first: Annotated[int, typer.Option(min=0, help="Number of the first collision, a multiple of 500.")] = 0,
     threads: Threads = 1,
 ) -> None:
     """Generate the two tracks of a mass peak with Pythia 8."""
@@ -114,8 +123,12 @@ def simulate(
 def misalign(
     hits: Path,
     output: Path,
-    scifi_module: Annotated[float, typer.Option(min=0, help="Width of the modules' shifts in x [mm].")],
-    scifi_mat: Annotated[float, typer.Option(min=0, help="Width of the mats' own shifts [mm].")],
+    scifi_module: Annotated[
+        float, typer.Option(min=0, max=5, callback=finite, help="Width of the modules' shifts in x [mm].")
+    ],
+    scifi_mat: Annotated[
+        float, typer.Option(min=0, max=5, callback=finite, help="Width of the mats' own shifts [mm].")
+    ],
     seed: Seed,
 ) -> None:
     """Displace SciFi mats without telling the reconstruction."""
@@ -154,16 +167,3 @@ def candidates(
         segments=segments,
         matched=matched,
     )
-
-
-@importer.command("hits")
-def import_hits(
-    hits: Annotated[Path, typer.Argument(help="Hits of another simulation (Parquet).")],
-    tracks: Annotated[Path, typer.Argument(help="Its particles (Parquet).")],
-    hits_to: Annotated[Path, typer.Option("--hits", help="Hits to write.")],
-    particles_to: Annotated[Path, typer.Option("--particles", help="Particles to write.")],
-) -> None:
-    """Take over hits and particles of another simulation, LHCb's for one."""
-    from parkf.simulation.foreign import import_hits as run
-
-    run(hits, tracks, hits_to=hits_to, particles_to=particles_to)

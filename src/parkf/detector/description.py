@@ -3,18 +3,35 @@
 import itertools
 import json
 import math
+from collections import Counter
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+# Far outside of what any tracker has, and close enough to notice a wrong unit, or a comma for a point.
+Along = Annotated[float, Field(ge=-5e3, le=2e4, strict=True)]
+Size = Annotated[float, Field(gt=0.0, le=1e4, strict=True)]
+Thickness = Annotated[float, Field(ge=0.0, le=2e3, strict=True)]
+Resolution = Annotated[float, Field(gt=0.0, le=10.0, strict=True)]
+Occupancy = Annotated[float, Field(ge=0.0, le=1e4, strict=True)]
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False, strict=True)]
+NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False, strict=True)]
+Finite = Annotated[float, Field(allow_inf_nan=False, strict=True)]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
 
 VELO_MODULES = 52
 UT_LAYERS = 4
 SCIFI_LAYERS = 12
+
+TWELVE = "steps between layers, candidates and the kernel are made for twelve"
+FOUR = "steps between layers, candidates and the kernel are made for four"
+"""Why there are as many layers as there are."""
+
+SENSORS_PER_MODULE = 4
+VELO_SENSORS = VELO_MODULES * SENSORS_PER_MODULE
+UT_SECTORS = 1048
+SCIFI_MATS = 128 * SCIFI_LAYERS
+"""Numbers of the pieces as LHCb counts them; of the mats' only two in three are taken."""
 
 
 class Strict(BaseModel):
@@ -26,18 +43,18 @@ class Strict(BaseModel):
 class Beam(Strict):
     """The luminous region in mm."""
 
-    x: Finite
-    y: Finite
-    sigma_x: Positive
-    sigma_y: Positive
-    sigma_z: Positive
+    x: Annotated[Finite, Field(ge=-5, le=5, description="mm; the beam passes through the VELO's opening")]
+    y: Annotated[Finite, Field(ge=-5, le=5, description="mm; the beam passes through the VELO's opening")]
+    sigma_x: Annotated[Positive, Field(le=5, description="mm")]
+    sigma_y: Annotated[Positive, Field(le=5, description="mm")]
+    sigma_z: Annotated[Positive, Field(le=500, description="mm")]
 
 
 class Magnet(Strict):
     """The planes between which the magnet is crossed by table, z in mm."""
 
-    z_in: Finite
-    z_out: Finite
+    z_in: Along
+    z_out: Along
 
 
 class DensityEffect(Strict):
@@ -53,40 +70,41 @@ class DensityEffect(Strict):
 class Material(Strict):
     """What decides scattering and energy loss."""
 
-    atomic_number: Positive
-    density: Positive = Field(description="g/cm3")
-    z_over_a: Positive = Field(description="mol/g")
-    radiation_length: Positive = Field(description="mm")
-    excitation: Positive = Field(description="mean excitation energy, eV")
+    atomic_number: Annotated[Positive, Field(le=120)]
+    density: Positive = Field(le=25, description="g/cm3; osmium has 22.6")
+    z_over_a: Positive = Field(le=1, description="mol/g; hydrogen has 0.99")
+    radiation_length: Positive = Field(ge=3, le=1e8, description="mm; uranium has 3.2, hydrogen 7.5e6")
+    excitation: Positive = Field(ge=10, le=1000, description="mean excitation energy, eV")
     density_effect: DensityEffect
 
 
 class Rectangle(Strict):
     """Half sizes about the centre, in mm."""
 
-    half_width: NotNegative
-    half_height: NotNegative
+    half_width: Annotated[NotNegative, Field(le=1e4, description="mm")]
+    half_height: Annotated[NotNegative, Field(le=1e4, description="mm")]
 
 
 class SensorSize(Strict):
     """Active area of one VELO sensor in mm."""
 
-    length: Positive
-    width: Positive
+    length: Size
+    width: Size
 
 
 class Sensor(Strict):
     """Centre of a VELO sensor in mm, and the angle of its long edge to the x axis in degrees."""
 
-    x: Finite
-    y: Finite
-    angle: Finite
+    x: Annotated[Finite, Field(ge=-200, le=200, description="mm")]
+    y: Annotated[Finite, Field(ge=-200, le=200, description="mm")]
+    angle: Annotated[Finite, Field(ge=-360, le=360, description="degrees")]
+    z: Annotated[Finite, Field(ge=-200, le=200, description="mm, from the module's")] = 0.0
 
 
 class VeloSide(Strict):
     """One half of the VELO: its modules' z in mm, ascending, and the sensors that every module carries."""
 
-    z: tuple[Finite, ...] = Field(min_length=1)
+    z: tuple[Along, ...] = Field(min_length=1)
     sensors: tuple[Sensor, ...] = Field(min_length=1)
 
 
@@ -94,10 +112,10 @@ class Velo(Strict):
     """Pixel modules around the beam, in two halves."""
 
     material: str
-    thickness: NotNegative = Field(description="mm, at normal incidence")
-    resolution: Positive = Field(description="mm, in x and y")
+    thickness: Thickness = Field(description="mm, at normal incidence")
+    resolution: Resolution = Field(description="mm, in x and y")
     efficiency: Fraction
-    noise_per_module: NotNegative = Field(description="mean hits an event")
+    noise_per_module: Occupancy = Field(description="mean hits an event")
     sensor: SensorSize
     right: VeloSide = Field(description="the half at x < 0")
     left: VeloSide = Field(description="the half at x > 0")
@@ -119,19 +137,31 @@ class Velo(Strict):
         return self
 
 
+class Piece(Strict):
+    """A part of a layer mounted by itself, a UT sector or a SciFi mat: centre and half sizes in mm."""
+
+    number: int = Field(ge=0, description="as LHCb counts them")
+    x: Finite
+    y: Finite
+    z: Finite = Field(default=0.0, description="mm, from the layer's plane at this y")
+    half_width: Positive = Field(description="mm, across the strips")
+    half_height: Positive = Field(description="mm, along the strips")
+
+
 class StripLayer(Strict):
     """A layer of strips or fibres along dx/dy; its extent across them and along y in mm."""
 
-    z: Finite = Field(description="mm, at y = 0")
-    dxdy: Finite
-    half_width: Positive
-    half_height: Positive
+    z: Along = Field(description="mm, at y = 0")
+    dxdy: Annotated[Finite, Field(ge=-0.5, le=0.5, description="a slope; stereo layers have 0.087")]
+    half_width: Size
+    half_height: Size
+    pieces: tuple[Piece, ...] = Field(default=(), description="what it is made of, where that is known")
 
 
 class Zone(Rectangle):
     """A region of the UT with one strip pitch in mm."""
 
-    pitch: Positive
+    pitch: Annotated[Positive, Field(le=10, description="mm")]
 
     @property
     def sigma(self) -> float:
@@ -143,16 +173,17 @@ class Ut(Strict):
     """The strip layers in front of the magnet."""
 
     material: str
-    thickness: NotNegative = Field(description="mm, at normal incidence")
+    thickness: Thickness = Field(description="mm, at normal incidence")
     efficiency: Fraction
-    noise_per_layer: NotNegative = Field(description="mean hits an event")
+    noise_per_layer: Occupancy = Field(description="mean hits an event")
     hole: Rectangle
     zones: tuple[Zone, ...] = Field(min_length=1, description="from the beam outwards")
-    layers: tuple[StripLayer, ...] = Field(min_length=UT_LAYERS, max_length=UT_LAYERS)
+    layers: tuple[StripLayer, ...] = Field(min_length=UT_LAYERS, max_length=UT_LAYERS, description=FOUR)
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         _require_ascending("ut.layers: z", tuple(layer.z for layer in self.layers))
+        _require_numbers("ut.layers", self.layers, UT_SECTORS)
         _require_ascending("ut.zones: half_width", tuple(zone.half_width for zone in self.zones))
         return self
 
@@ -161,23 +192,28 @@ class SciFi(Strict):
     """The fibre layers behind the magnet."""
 
     material: str
-    thickness: NotNegative = Field(description="mm, at normal incidence")
+    thickness: Thickness = Field(description="mm, at normal incidence")
     efficiency: Fraction
-    noise_per_layer: NotNegative = Field(description="mean hits an event")
-    dzdy: Finite = Field(description="lean of the layers")
+    noise_per_layer: Occupancy = Field(description="mean hits an event")
+    dzdy: Finite = Field(ge=-0.1, le=0.1, description="lean of the layers; LHCb's have 0.0036")
     hole: Rectangle
-    cluster_errors: tuple[Positive, ...] = Field(
+    cluster_errors: tuple[Resolution, ...] = Field(
         min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS, description="mm, by size class"
     )
     alignment_error: NotNegative = Field(
-        default=0.0, description="mm; how far from its place a mat may be: joins the errors of its hits"
+        default=0.0,
+        le=10,
+        description="mm; how far from its place a mat may be: joins the errors of its hits",
     )
     cluster_fractions: tuple[Fraction, ...] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
-    layers: tuple[StripLayer, ...] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
+    layers: tuple[StripLayer, ...] = Field(
+        min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS, description=TWELVE
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         _require_ascending("scifi.layers: z", tuple(layer.z for layer in self.layers))
+        _require_numbers("scifi.layers", self.layers, SCIFI_MATS)
         total = sum(self.cluster_fractions)
         if abs(total - 1.0) > 1e-6:
             raise ValueError(f"scifi.cluster_fractions: sum {total:g}, expected 1")
@@ -193,21 +229,21 @@ class Tube(Strict):
     """A corrugated wall around the beam, in mm: the same thickness at any angle."""
 
     name: str
-    radius: Positive
-    z_min: Finite
-    z_max: Finite
+    radius: Size
+    z_min: Along
+    z_max: Along
     material: str
-    thickness: NotNegative = Field(description="mm, along z")
+    thickness: Thickness = Field(description="mm, along z")
 
 
 class Slab(Strict):
     """A plane of passive material without end but for a square opening of that half size, in mm."""
 
     name: str
-    z: Finite
+    z: Along
     material: str
-    thickness: NotNegative
-    opening: NotNegative
+    thickness: Thickness
+    opening: Annotated[NotNegative, Field(le=1e4)]
 
 
 class Description(Strict):
@@ -248,6 +284,15 @@ class Description(Strict):
             if material not in self.materials:
                 raise ValueError(f"{part}: material '{material}' is not among {sorted(self.materials)}")
         return self
+
+
+def _require_numbers(what: str, layers: tuple[StripLayer, ...], most: int) -> None:
+    numbers = [piece.number for layer in layers for piece in layer.pieces]
+    twice = [number for number, count in Counter(numbers).items() if count > 1]
+    if twice:
+        raise ValueError(f"{what}: piece {twice[0]} occurs twice")
+    if numbers and max(numbers) >= most:
+        raise ValueError(f"{what}: piece {max(numbers)}, expected less than {most}")
 
 
 def _require_ascending(what: str, values: tuple[float, ...]) -> None:

@@ -6,11 +6,13 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from parkf.detector.description import Finite, Strict
-from parkf.errors import ParkfError
-from parkf.files import read_json
+from parkf.documents.models import load_document
+
+Position = Annotated[Finite, Field(ge=-1e5, le=1e5, description="mm")]
+Charge = Annotated[Finite, Field(ge=-100, le=100, description="T m2; those of LHCb's field are below 2")]
 
 
 class Aperture(Strict):
@@ -27,7 +29,7 @@ class SourceFile(Strict):
     form: str
     units: dict[str, str]
     aperture: Aperture
-    charges: Annotated[tuple[tuple[Finite, Finite, Finite, Finite], ...], Field(min_length=1)]
+    charges: Annotated[tuple[tuple[Position, Position, Position, Charge], ...], Field(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,7 @@ class DipoleSources:
         ParkfError
             When the file is missing, not JSON, or says something else than sources.
         """
-        try:
-            content = SourceFile.model_validate(read_json(path))
-        except ValidationError as error:
-            raise ParkfError(f"{path}: not a file of dipole sources: {error}") from error
+        content = load_document(path, SourceFile)
         return cls(np.array(content.charges), content.aperture)
 
     def field(self, points: NDArray[np.float64]) -> NDArray[np.float64]:

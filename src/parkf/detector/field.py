@@ -23,7 +23,16 @@ from parkf.detector.dipole import DipoleSources
 from parkf.errors import ParkfError
 from parkf.files import replacing
 
-__all__ = ["DipoleSources", "FieldMap", "evaluate_on_grid", "make_field_map"]
+__all__ = ["DipoleSources", "FieldMap", "evaluate_on_grid", "make_field_map", "read_source"]
+
+STRONGEST = 20.0
+"""T; no magnet around a tracker reaches it anywhere."""
+ON_AXIS = (0.01, 5.0)
+r"""Largest \|By\| on the axis in T; LHCb's is 1.04, and 10.4 in kG."""
+SMALLEST_SPACING, LARGEST_SPACING = 10.0, 1000.0
+"""mm, between nodes."""
+FURTHEST = 1e5
+"""mm, of a map's first node."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,11 @@ class FieldMap:
             map.
         """
         arrays = load_arrays(path, ("origin", "spacing", "values"), ("interpolation", "outside"))
+        for name in ("origin", "spacing", "values"):
+            if arrays[name].dtype.kind not in "fiu":
+                raise ParkfError(
+                    f"{path}: field map: {name} of type {arrays[name].dtype}, expected real numbers"
+                )
         try:
             origin, spacing = (np.asarray(arrays[name], dtype=np.float64) for name in ("origin", "spacing"))
             values = np.ascontiguousarray(arrays["values"], dtype=np.float32)
@@ -206,24 +220,41 @@ def make_field_map(
         When the file is neither, or broken, the spacing is not positive, or a map's By is positive on the
         axis.
     """
-    if not 0.0 < spacing < 1000.0:
-        raise ParkfError(f"field map: spacing {spacing!r} mm, expected more than 0 and less than 1000")
+    if not SMALLEST_SPACING <= spacing <= LARGEST_SPACING:
+        raise ParkfError(
+            f"field map: spacing {spacing!r} mm, expected {SMALLEST_SPACING:g} to {LARGEST_SPACING:g}: "
+            "finer, a map takes more memory than there is; coarser, it does not resolve the magnet"
+        )
+    field = read_source(source)
+    if isinstance(field, FieldMap):
+        return replace(field, interpolation=interpolation, outside=outside)
+    return evaluate_on_grid(field, spacing=spacing, interpolation=interpolation, outside=outside)
+
+
+def read_source(source: Path) -> FieldMap | DipoleSources:
+    """Read a user's field: a map in a ``.npz`` file, or the sources in a ``.json`` file.
+
+    Raises
+    ------
+    ParkfError
+        When the file is neither, or broken, or its By on the axis is not that of a spectrometer in T for
+        MagDown.
+    """
+    field: FieldMap | DipoleSources
     if source.suffix == ".npz":
-        field = replace(FieldMap.load(source), interpolation=interpolation, outside=outside)
+        field = FieldMap.load(source)
         axis = np.clip(
             np.round(-field.origin / field.spacing), 0, np.array(field.values.shape[:3]) - 1
         ).astype(int)
-        mean = float(field.values[axis[0], axis[1], :, 1].mean())
-        if mean > 0.0:
-            raise ParkfError(
-                f"{source}: By on the axis is {mean:.3g} T on average; MagDown has By < 0: turn the sign"
-            )
-        return field
-    if source.suffix == ".json":
-        return evaluate_on_grid(
-            DipoleSources.load(source), spacing=spacing, interpolation=interpolation, outside=outside
-        )
-    raise ParkfError(f"{source}: expected sources (.json) or a map (.npz)")
+        on_axis = field.values[axis[0], axis[1], :, 1]
+    elif source.suffix == ".json":
+        field = DipoleSources.load(source)
+        z = np.arange(0.0, 1e4, 100.0)
+        on_axis = field.field(np.column_stack([0.0 * z, 0.0 * z, z]))[:, 1].astype(np.float32)
+    else:
+        raise ParkfError(f"{source}: expected sources (.json) or a map (.npz)")
+    _require_bend(source, on_axis)
+    return field
 
 
 def _problem(
@@ -244,7 +275,30 @@ def _problem(
         return f"values of shape {values.shape}, expected (nx, ny, nz, 3) with at least two nodes an axis"
     if not np.isfinite(origin).all() or not (np.isfinite(spacing) & (spacing > 0.0)).all():
         return f"origin {origin.tolist()}, spacing {spacing.tolist()}, expected finite and positive spacing"
+    if not (spacing <= LARGEST_SPACING).all() or not (np.abs(origin) <= FURTHEST).all():
+        return (
+            f"origin {origin.tolist()}, spacing {spacing.tolist()} mm, expected an origin within "
+            f"{FURTHEST:g} mm and a spacing of at most {LARGEST_SPACING:g} mm"
+        )
     if not np.isfinite(values).all():
         node = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
         return f"values{node} is not finite"
+    if values.max() > STRONGEST or values.min() < -STRONGEST:
+        node = [int(i) for i in np.unravel_index(np.abs(values).argmax(), values.shape)]
+        return f"values{node} is {values[tuple(node)]:.3g}, expected T, within {STRONGEST:g}"
     return None
+
+
+def _require_bend(source: Path, on_axis: NDArray[np.float32]) -> None:
+    """Refuse By on the axis, (n,) T, that bends nothing, too much, or to the wrong side."""
+    mean, peak = float(on_axis.mean()), float(np.abs(on_axis).max())
+    if mean > 0.0:
+        raise ParkfError(
+            f"{source}: By on the axis is {mean:.3g} T on average; MagDown has By < 0: turn the sign"
+        )
+    low, high = ON_AXIS
+    if not low <= peak <= high:
+        raise ParkfError(
+            f"{source}: By on the axis reaches {peak:.3g} T, "
+            f"expected {low:g} to {high:g}, LHCb's reaches 1.04; is it in T?"
+        )

@@ -5,8 +5,10 @@ behind the magnet, 58-69 SciFi layers.
 """
 
 import hashlib
+import itertools
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,16 +18,20 @@ from numpy.typing import NDArray
 from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.description import (
     SCIFI_LAYERS,
+    SENSORS_PER_MODULE,
     UT_LAYERS,
     VELO_MODULES,
     Beam,
     Description,
     SciFi,
+    StripLayer,
     Ut,
     Velo,
 )
-from parkf.detector.document import load_document
 from parkf.detector.frame import Frame
+from parkf.detector.pieces import Pieces
+from parkf.documents.models import load_document
+from parkf.errors import ParkfError
 
 VELO_PLANES = range(0, VELO_MODULES)
 UT_PLANES = range(VELO_PLANES.stop, VELO_PLANES.stop + UT_LAYERS)
@@ -45,10 +51,13 @@ class Geometry:
         Sizes, resolutions, efficiencies and materials.
     frames : tuple of Frame, 70
         Where each plane is.
+    pieces : mapping of int to Pieces
+        What planes are made of, by their number, where that is known and may be off the plane.
     """
 
     description: Description
     frames: tuple[Frame, ...]
+    pieces: Mapping[int, Pieces] = field(default_factory=dict)
 
     @property
     def tag(self) -> str:
@@ -100,15 +109,29 @@ class Geometry:
         return self.scifi.layers[plane - SCIFI_PLANES.start].dxdy
 
     def align(self, alignment: Alignment) -> "Geometry":
-        """Move every named element away from where it is now."""
-        frames = list(self.frames)
+        """Move every named element away from where it is now.
+
+        Raises
+        ------
+        ParkfError
+            When a piece is named that the geometry does not have.
+        """
+        frames, pieces = list(self.frames), dict(self.pieces)
+        for sensor in alignment.velo_sensors:
+            plane = sensor // SENSORS_PER_MODULE
+            pieces.setdefault(plane, _sensors(self.description, plane))
+        for name in ("velo_sensors", "ut_sectors", "scifi_mats"):
+            _move_pieces(pieces, name, getattr(alignment, name))
 
         def move(plane: int, displacement: Displacement | None, centre: NDArray[np.float64]) -> None:
             if displacement is not None:
-                frames[plane] = frames[plane].displaced(displacement.rotation, displacement.shift, centre)
+                motion = (displacement.rotation, displacement.shift, centre)
+                frames[plane] = frames[plane].displaced(*motion)
+                if plane in pieces:
+                    pieces[plane] = pieces[plane].displaced(*motion)
 
         modules = self.velo.modules
-        velo_centre = np.array([0.0, 0.0, np.mean([z for z, _ in modules])])
+        velo_centre = self.velo_centre
         for plane, (_, side) in zip(VELO_PLANES, modules, strict=True):
             move(plane, alignment.velo_modules.get(plane), frames[plane].origin)
             move(plane, alignment.velo_halves.get(side), velo_centre)
@@ -118,13 +141,53 @@ class Geometry:
         ):
             for layer, plane in enumerate(planes):
                 move(plane, displacements.get(layer), frames[plane].origin)
-        return replace(self, frames=tuple(frames))
+        moved = replace(self, frames=tuple(frames), pieces=pieces)
+        moved.require_order()
+        return moved
+
+    def require_order(self) -> None:
+        """Refuse planes that changed places: tracks meet them in the order of their numbers.
+
+        Modules of the two halves of the VELO may: an open half has been moved along z, too.
+
+        Raises
+        ------
+        ParkfError
+            With the two planes and their z.
+        """
+        sides = [
+            [plane for plane, (_, on) in enumerate(self.velo.modules) if on == side]
+            for side in ("left", "right")
+        ]
+        for name, planes in (
+            ("VELO", sides[0]),
+            ("VELO", sides[1]),
+            ("UT", UT_PLANES),
+            ("SciFi", SCIFI_PLANES),
+        ):
+            for before, after in itertools.pairwise(planes):
+                z0, z1 = (float(self.frames[plane].origin[2]) for plane in (before, after))
+                if z0 >= z1:
+                    first = 0 if name == "VELO" else planes[0]
+                    raise ParkfError(
+                        f"alignment: {name} {before - first} and {after - first} change places: they end up "
+                        f"at z = {z0:g} and {z1:g} mm, expected the geometry's order"
+                    )
+
+    @property
+    def velo_centre(self) -> NDArray[np.float64]:
+        """(3,) mm: the point that the halves of the VELO turn about."""
+        return np.array([0.0, 0.0, np.mean([z for z, _ in self.velo.modules])])
 
     def fingerprint(self) -> str:
         """SHA-256 of all that the description says and of where the planes are, 64 hexadecimal digits."""
-        content = json.dumps(self.description.model_dump(mode="json"), sort_keys=True).encode()
-        frames = np.array([[f.origin, f.axis_u, f.axis_v] for f in self.frames]).astype("<f8")
-        return hashlib.sha256(content + frames.tobytes()).hexdigest()
+        # What a file does not say is not in it: files of before a key have the fingerprint that they had.
+        said = self.description.model_dump(mode="json", exclude_unset=True)
+        content = json.dumps(said, sort_keys=True).encode()
+        places = [np.array([[f.origin, f.axis_u, f.axis_v] for f in self.frames])]
+        for _, pieces in sorted(self.pieces.items()):
+            places += [pieces.origin, pieces.axis_u, pieces.axis_v]
+        return hashlib.sha256(content + b"".join(p.astype("<f8").tobytes() for p in places)).hexdigest()
 
 
 def load_geometry(path: Path) -> Geometry:
@@ -136,7 +199,11 @@ def load_geometry(path: Path) -> Geometry:
         When the file is missing, is not YAML, has unknown, missing or impossible values, or layers out of
         order.
     """
-    description = load_document(path, Description)
+    return geometry_of(load_document(path, Description))
+
+
+def geometry_of(description: Description) -> Geometry:
+    """Put every plane, and all pieces of it, to their nominal places."""
     frames = [
         *(Frame.upright(z) for z, _ in description.velo.modules),
         *(Frame.upright(layer.z) for layer in description.ut.layers),
@@ -144,4 +211,67 @@ def load_geometry(path: Path) -> Geometry:
         Frame.upright(description.magnet.z_out),
         *(Frame.upright(layer.z, description.scifi.dzdy) for layer in description.scifi.layers),
     ]
-    return Geometry(description, tuple(frames))
+    velo = description.velo
+    flat = not any(sensor.z for side in (velo.left, velo.right) for sensor in side.sensors)
+    pieces = {} if flat else {plane: _sensors(description, plane) for plane in VELO_PLANES}
+    for planes, layers, lean in (
+        (UT_PLANES, description.ut.layers, 0.0),
+        (SCIFI_PLANES, description.scifi.layers, description.scifi.dzdy),
+    ):
+        of = zip(planes, layers, strict=True)
+        pieces |= {plane: _strips(layer, lean) for plane, layer in of if layer.pieces}
+    return Geometry(description, tuple(frames), pieces)
+
+
+def _sensors(description: Description, plane: int) -> Pieces:
+    """Sensors of a VELO module where the description has them."""
+    z, side = description.velo.modules[plane]
+    sensors = (description.velo.left if side == "left" else description.velo.right).sensors
+    angle = np.radians([sensor.angle for sensor in sensors])
+    c, s, zero = np.cos(angle), np.sin(angle), np.zeros(len(sensors))
+    size = description.velo.sensor
+    return Pieces(
+        numbers=SENSORS_PER_MODULE * plane + np.arange(len(sensors)),
+        origin=np.array([[sensor.x, sensor.y, z + sensor.z] for sensor in sensors]),
+        axis_u=np.column_stack([c, s, zero]),
+        axis_v=np.column_stack([-s, c, zero]),
+        half_sizes=np.tile([0.5 * size.length, 0.5 * size.width], (len(sensors), 1)),
+    )
+
+
+def _strips(layer: StripLayer, lean: float) -> Pieces:
+    """Sectors or mats of a layer that leans by dz/dy, where the description has them."""
+    count = len(layer.pieces)
+    along = np.array([layer.dxdy, 1.0, lean]) / np.sqrt(1.0 + layer.dxdy**2 + lean**2)
+    across = np.array([1.0, 0.0, 0.0]) - along[0] * along
+    return Pieces(
+        numbers=np.array([piece.number for piece in layer.pieces]),
+        origin=np.array([[p.x, p.y, layer.z + lean * p.y + p.z] for p in layer.pieces]),
+        axis_u=np.tile(across / np.linalg.norm(across), (count, 1)),
+        axis_v=np.tile(along, (count, 1)),
+        half_sizes=np.array([[p.half_width, p.half_height] for p in layer.pieces]),
+    )
+
+
+def _move_pieces(pieces: dict[int, Pieces], name: str, displacements: Mapping[int, Displacement]) -> None:
+    """Displace pieces, each about its own centre."""
+    if not displacements:
+        return
+    planes = {"velo_sensors": VELO_PLANES, "ut_sectors": UT_PLANES, "scifi_mats": SCIFI_PLANES}[name]
+    place = {
+        int(number): (plane, index)
+        for plane in planes
+        if plane in pieces
+        for index, number in enumerate(pieces[plane].numbers)
+    }
+    moved: dict[int, list[Frame]] = {}
+    for number, displacement in displacements.items():
+        if number not in place:
+            raise ParkfError(f"alignment: {name}: the geometry has no piece {number}")
+        plane, index = place[number]
+        frames = moved.setdefault(plane, [pieces[plane].frame(i) for i in range(len(pieces[plane].numbers))])
+        frames[index] = frames[index].displaced(
+            displacement.rotation, displacement.shift, frames[index].origin
+        )
+    for plane, frames in moved.items():
+        pieces[plane] = pieces[plane].with_frames(frames)

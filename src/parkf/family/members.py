@@ -7,12 +7,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import yaml
-from jsonschema import Draft202012Validator
-
+from parkf.documents.document import Document, read_document
+from parkf.documents.schemas import mistakes
+from parkf.documents.wording import got, said
 from parkf.errors import ParkfError
-from parkf.files import existing
-from parkf.workflow import load_config
+from parkf.inputs import input_problems
+from parkf.workflow import Detector, load_config
 
 # By name: part of a run's configuration, laid over the base.
 Axis = Mapping[str, Mapping[str, Any]]
@@ -30,11 +30,14 @@ class Member:
         The run's whole configuration.
     own : dict of str to Any
         What the base has not, by key: ``detector.alignment``.
+    labels : tuple of str
+        Its name along each axis.
     """
 
     name: str
     config: dict[str, Any]
     own: dict[str, Any]
+    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,14 @@ class Family:
     members: tuple[Member, ...]
 
 
-def load_family(config: Mapping[str, Any], schemas: Path, folder: Path) -> Family:
+def load_family(
+    config: Mapping[str, Any],
+    schemas: Path,
+    folder: Path,
+    document: Document | None = None,
+    *,
+    look_into_inputs: bool = False,
+) -> Family:
     """Check a family's configuration, and expand it.
 
     Parameters
@@ -56,6 +66,10 @@ def load_family(config: Mapping[str, Any], schemas: Path, folder: Path) -> Famil
         Folder with the JSON schemas of families and of runs.
     folder : Path
         Where the runs take place; input paths are relative to it.
+    document : Document, optional
+        What the configuration was read from: mistakes are named with file and line.
+    look_into_inputs : bool
+        Whether the files that members name are read and checked, too; else they only have to be there.
 
     Raises
     ------
@@ -64,23 +78,67 @@ def load_family(config: Mapping[str, Any], schemas: Path, folder: Path) -> Famil
     """
     schema = json.loads((schemas / "family.schema.json").read_text())
     problems = [
-        f"family: {'.'.join(map(str, error.absolute_path)) or 'top level'}: {error.message}"
-        for error in Draft202012Validator(schema).iter_errors(dict(config))
+        said("family" if document is None else document.where(place), place, what)
+        for place, what in mistakes(schema, dict(config))
     ]
     if problems:
         raise ParkfError("\n".join(sorted(problems)))
-    base = yaml.safe_load(existing(folder / config["base"]).read_text())
+    base = read_document(folder / config["base"])
+    if not isinstance(base.content, dict):
+        raise ParkfError(f"{base.path}: got {got(base.content)}, expected the configuration of a run")
     axes = config["matrix"] if "matrix" in config else [config["conditions"]]
-    members = expand(config["family"], base, axes)
+    members = expand(config["family"], base.content, axes)
     for member in members:
+        documents = [base, *([] if document is None else _parts(document, member))]
         try:
-            load_config(member.config, schemas / "config.schema.json", folder)
+            load_config(member.config, schemas / "config.schema.json", folder, documents)
         except ParkfError as error:
             lines = (f"member {member.name}: {line}" for line in str(error).splitlines())
             problems.append("\n".join(lines))
+            continue
+        place = Detector.of(member.config["detector"], "", folder)
+        if place.dumps or place.conditions:
+            what = "a family takes files of this project: parkf import geometry, parkf import alignment"
+            problems.append(f"member {member.name}: detector: {what}")
+    if not problems and look_into_inputs:
+        problems = list(dict.fromkeys(_of_inputs(members, folder)))
     if problems:
         raise ParkfError("\n".join(problems))
     return Family(config["family"], tuple(members))
+
+
+def read_family(path: Path, schemas: Path, folder: Path) -> Family:
+    """Read a family's configuration, and look into all that its members name.
+
+    Raises
+    ------
+    ParkfError
+        As :func:`load_family`; where there is no such file, with the families that there are.
+    """
+    if not path.is_file():
+        there = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml"))) or "none"
+        raise ParkfError(f"{path}: no such configuration of a family; there are {there}")
+    document = read_document(path)
+    if not isinstance(document.content, dict):
+        raise ParkfError(f"{path}: got {got(document.content)}, expected the configuration of a family")
+    return load_family(document.content, schemas, folder, document, look_into_inputs=True)
+
+
+def _parts(document: Document, member: Member) -> Iterator[Document]:
+    if "conditions" in document.content:
+        yield document.inside(("conditions", *member.labels))
+        return
+    for number, label in enumerate(member.labels):
+        yield document.inside(("matrix", number, label))
+
+
+def _of_inputs(members: Sequence[Member], folder: Path) -> Iterator[str]:
+    seen = set()
+    for member in members:
+        used = json.dumps([member.config["detector"], member.config["field"]], sort_keys=True)
+        if used not in seen:
+            seen.add(used)
+            yield from input_problems(member.config, folder)
 
 
 def expand(family: str, base: Mapping[str, Any], axes: Sequence[Axis]) -> list[Member]:
@@ -105,7 +163,8 @@ def expand(family: str, base: Mapping[str, Any], axes: Sequence[Axis]) -> list[M
         for _, part in chosen:
             config = merged(config, part)
             own |= dict(leaves(part))
-        members.append(Member(name, config | {"run": f"{family}.{name}"}, own))
+        labels = tuple(label for label, _ in chosen)
+        members.append(Member(name, config | {"run": f"{family}.{name}"}, own, labels))
     return members
 
 

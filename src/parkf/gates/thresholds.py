@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from parkf.choices import FormsName
-from parkf.detector.document import load_document
+from parkf.documents.models import load_document
 from parkf.gates.path import find
 
 GATES_FILE = Path("workflow/config/gates.yaml")

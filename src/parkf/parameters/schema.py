@@ -6,17 +6,16 @@ The C++ reader (``consumer/schema.hpp``) does the same with the same schema, and
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from parkf.documents import json_text
 from parkf.errors import ParkfError
 from parkf.files import existing
 
-# Of a manifest, in bytes, and in levels of lists and objects.
+# Of a manifest, in bytes.
 LARGEST = 4 << 20
-DEEPEST = 64
 
 _NAMES = {
     "object": "an object",
@@ -35,20 +34,18 @@ def read_document(path: Path) -> Any:
     Raises
     ------
     ParkfError
-        When it is missing, larger than 4 MiB, nested over 64 deep, no UTF-8, no JSON, or has a key twice.
+        When it is missing, larger than 4 MiB, nested too deep, no UTF-8, no JSON, or has a key twice.
     """
     size = existing(path).stat().st_size
     if size > LARGEST:
         raise ParkfError(f"{path}: {size} bytes, expected at most {LARGEST}")
     try:
         text = path.read_bytes().decode()
-        content = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        content = json_text.parse(text, finite=False)
         # Half a character, written as an escape, is none.
         json.dumps(content, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ParkfError(f"{path}: not a JSON file: {error}") from error
-    if _depth(content) > DEEPEST:
-        raise ParkfError(f"{path}: not a JSON file: nested more than {DEEPEST} deep")
     return content
 
 
@@ -153,29 +150,3 @@ def _said(place: str, what: str) -> str:
 
 def _inside(place: str, name: str) -> str:
     return f"{place}.{name}" if place else name
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        twice = min(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ValueError(f"key '{twice}' is there twice")
-    return content
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
-
-
-def _depth(content: Any) -> int:
-    deepest, level = 0, [content]
-    while level:
-        level = [inner for outer in level for inner in _inner(outer)]
-        deepest += 1
-    return deepest - 1
-
-
-def _inner(outer: Any) -> list[Any]:
-    if isinstance(outer, dict):
-        return list(outer.values())
-    return outer if isinstance(outer, list) else []

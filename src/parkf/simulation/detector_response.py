@@ -4,6 +4,8 @@ A hit carries the line or point where its own element is, as the geometry in use
 width that it was drawn with, in the SciFi with the error of its place besides.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +23,7 @@ NOISE_JITTER = 20.0
 NOISE = -1
 """Number of the particle of a noise hit."""
 
-Columns = dict[str, NDArray]
+Columns = dict[str, NDArray[Any]]
 
 
 def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = False) -> Columns:
@@ -47,7 +49,7 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
     on_sensor = np.flatnonzero(states["active"] & _is_sensor(states["plane"]))
     event, plane = states["event"][on_sensor], states["plane"][on_sensor]
     particle = states["particle"][on_sensor]
-    x, y = states["x"][on_sensor], states["y"][on_sensor]
+    x, y = _crossings(states, on_sensor, geometry)
     event, plane, particle, x, y, draws = _with_noise(event, plane, particle, x, y, geometry, seed)
 
     choice = np.ones(len(event))
@@ -77,24 +79,37 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
     return crowd.merge(columns, geometry) if crowded else columns
 
 
-def ut_row(y: NDArray) -> NDArray:
+def ut_row(y: NDArray[Any]) -> NDArray[Any]:
     """Row of UT strips at y, any shape, counted from the beam: 0 is 0 to 97 mm above it."""
     return np.floor(y / UT_STRIP_LENGTH).astype(np.int64)
 
 
-def _is_sensor(plane: NDArray) -> NDArray:
+def _is_sensor(plane: NDArray[Any]) -> NDArray[Any]:
     return (plane < UT_PLANES.stop) | (plane >= SCIFI_PLANES.start)
 
 
+def _crossings(states: Columns, rows: NDArray[Any], geometry: Geometry) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Where particles cross what stands at their planes: (x, y) of some rows, mm."""
+    x, y = states["x"][rows], states["y"][rows]
+    plane = states["plane"][rows]
+    for index, pieces in geometry.pieces.items():
+        here = np.flatnonzero(plane == index)
+        if not len(here):
+            continue
+        line = tuple(states[name][rows[here]].astype(np.float64) for name in ("x", "y", "z", "tx", "ty"))
+        x[here], y[here] = pieces.reached(pieces.at(*line[:2]), line)
+    return x, y
+
+
 def _with_noise(
-    event: NDArray,
-    plane: NDArray,
-    particle: NDArray,
-    x: NDArray,
-    y: NDArray,
+    event: NDArray[Any],
+    plane: NDArray[Any],
+    particle: NDArray[Any],
+    x: NDArray[Any],
+    y: NDArray[Any],
     geometry: Geometry,
     seed: int,
-) -> tuple[NDArray, ...]:
+) -> tuple[NDArray[Any], ...]:
     """Append noise crossings; also give each crossing its four draws: two uniform, two normal."""
     means = np.zeros(SCIFI_PLANES.stop)
     means[VELO_PLANES] = geometry.velo.noise_per_module
@@ -129,15 +144,15 @@ def _with_noise(
 
 
 def _with_crowd(
-    event: NDArray,
-    plane: NDArray,
-    particle: NDArray,
-    x: NDArray,
-    y: NDArray,
-    draws: NDArray,
+    event: NDArray[Any],
+    plane: NDArray[Any],
+    particle: NDArray[Any],
+    x: NDArray[Any],
+    y: NDArray[Any],
+    draws: NDArray[Any],
     geometry: Geometry,
     seed: int,
-) -> tuple[NDArray, ...]:
+) -> tuple[NDArray[Any], ...]:
     """Append crossings of strangers; also give each crossing the draw that puts it into the tails or not."""
     events, first = np.unique(event, return_index=True)
     parts = []
@@ -169,18 +184,34 @@ def _with_crowd(
 
 
 def _pixels(
-    x: NDArray, y: NDArray, draws: NDArray, choice: NDArray, plane: int, geometry: Geometry
+    x: NDArray[Any],
+    y: NDArray[Any],
+    draws: NDArray[Any],
+    choice: NDArray[Any],
+    plane: int,
+    geometry: Geometry,
 ) -> Columns:
-    frame = geometry.frames[plane]
-    u, v = frame.local(x, y)
     sigma = geometry.velo.resolution
     width = crowd.erring(np.full(len(x), sigma), crowd.VELO, choice)
-    x, y, z = frame.points(u + width * draws[:, 1], v + width * draws[:, 2])
+    if plane in geometry.pieces:
+        pieces = geometry.pieces[plane]
+        sensor = pieces.at(x, y)
+        u, v = pieces.local(sensor, x, y)
+        x, y, z = pieces.points(sensor, u + width * draws[:, 1], v + width * draws[:, 2])
+    else:
+        frame = geometry.frames[plane]
+        u, v = frame.local(x, y)
+        x, y, z = frame.points(u + width * draws[:, 1], v + width * draws[:, 2])
     return {"x": x, "y": y, "z": z, "sigma": np.full(len(x), sigma)}
 
 
 def _strips(
-    x: NDArray, y: NDArray, draws: NDArray, choice: NDArray, plane: int, geometry: Geometry
+    x: NDArray[Any],
+    y: NDArray[Any],
+    draws: NDArray[Any],
+    choice: NDArray[Any],
+    plane: int,
+    geometry: Geometry,
 ) -> Columns:
     frame, slope = geometry.frames[plane], geometry.strip_slope(plane)
     u, v = frame.local(x, y)
@@ -195,11 +226,17 @@ def _strips(
         sigma = crowd.erring(sigma, crowd.SCIFI, choice)
         half_height = scifi.layers[plane - SCIFI_PLANES.start].half_height
         middle = np.where(v > 0, 0.5, -0.5) * half_height
-    x, z, dxdy, dzdy = frame.lines(u - slope * v + sigma * draws[:, 1], slope)
+    if plane in geometry.pieces:
+        pieces = geometry.pieces[plane]
+        piece = pieces.at(x, y)
+        x, z, dxdy, dzdy = pieces.lines(piece, pieces.local(piece, x, y)[0])
+        x = x + sigma * draws[:, 1]
+    else:
+        x, z, dxdy, dzdy = frame.lines(u - slope * v + sigma * draws[:, 1], slope)
     return {"x": x, "y": middle, "z": z, "dxdy": dxdy, "dzdy": dzdy, "sigma": believed}
 
 
-def _ut_sigma(u: NDArray, v: NDArray, geometry: Geometry) -> NDArray:
+def _ut_sigma(u: NDArray[Any], v: NDArray[Any], geometry: Geometry) -> NDArray[Any]:
     sigma = np.full(len(u), geometry.ut.zones[-1].sigma)
     for zone in reversed(geometry.ut.zones):
         sigma[(np.abs(u) < zone.half_width) & (np.abs(v) < zone.half_height)] = zone.sigma

@@ -151,7 +151,7 @@ def with_momenta(particles: pd.DataFrame) -> pd.DataFrame:
 def _layers(tracks: pd.DataFrame, detector: str) -> npt.NDArray[np.int64]:
     if detector == "velo":
         return tracks.velo_n.to_numpy(np.int64)
-    return np.isfinite(np.stack(tracks[f"{detector}_x"].to_list())).sum(1)
+    return np.array([np.isfinite(hits).sum() for hits in tracks[f"{detector}_x"]], np.int64)
 
 
 def hits_of(hits: pd.DataFrame, detector: str) -> pd.DataFrame:

@@ -16,7 +16,18 @@ if TYPE_CHECKING:
 
 NO, NO_ANSWER = 1, 2
 
-Set = Annotated[str, typer.Argument(metavar="SET", help="Version in the registry, or a set's folder.")]
+
+def _published(incomplete: str) -> list[str]:
+    """Name published sets, for the shell's completion."""
+    return [version for version in registry_in(None).versions() if version.startswith(incomplete)]
+
+
+Set = Annotated[
+    str,
+    typer.Argument(
+        metavar="SET", help="Version in the registry, or a set's folder.", autocompletion=_published
+    ),
+]
 RegistryFolder = Annotated[
     Path | None,
     typer.Option(

@@ -1,6 +1,5 @@
 """Numbers out of other people's files: exactly as many as expected, each one finite, none made up."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.documents import json_text
 from parkf.errors import ParkfError
 from parkf.files import existing
 
@@ -22,18 +22,9 @@ def read_object(path: Path, keys: Sequence[str]) -> dict[str, Any]:
     ParkfError
         When the file is missing or not JSON, or a key is missing, unknown or there twice.
     """
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        content: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in content:
-                raise ParkfError(f"{path}: block {key} is there twice, expected once")
-            content[key] = value
-        return content
-
     try:
-        content = json.loads(existing(path).read_text(), object_pairs_hook=unique)
-    except (ValueError, RecursionError) as error:
+        content = json_text.parse(existing(path).read_text(encoding="utf-8"))
+    except ValueError as error:
         raise ParkfError(f"{path}: not a JSON file: {error}") from error
     if not isinstance(content, dict):
         raise ParkfError(f"{path}: expected a JSON object, got {type(content).__name__}")

@@ -1,0 +1,302 @@
+"""Writes the pages of docs/ that the code knows best, from commands to formulas.
+
+    python docs/generate.py
+
+The pages are part of the repository, so that the site is built without parkf; a test holds that they are current.
+"""
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import sympy as sp
+import yaml
+from typer.main import get_command
+
+from parkf.cli import app
+from parkf.columns import TABLES, described
+from parkf.commands.panels import STAGE_COMMANDS, STAGES, VERBS
+from parkf.kalman import STATUS, TREATED
+from parkf.steps import FORMS
+from parkf.steps.magnet import BEND_X, BEND_Y, TABLE_FORMS, WEIGHTS, X, Y
+
+# Beside this file, however it is started.
+sys.path.insert(0, str(Path(__file__).parent))
+from picture import picture
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+_NOTE = "<!-- Written by docs/generate.py; change the code instead, and run it again. -->"
+
+
+def commands() -> str:
+    """Every command with its arguments, options and example, in the order of `parkf --help`."""
+    group = get_command(app)
+    context = group.context_class(group)
+    parts = [
+        "# Commands",
+        "`parkf --help` shows this list, and `parkf COMMAND --help` each entry. Every command takes `--debug` in front"
+        " of it, which shows where in the code an error arose. Exit codes are 0 for yes or done, 1 for no or for an"
+        " error, which is one message that says what is wrong and where, and 2 for wrong usage.",
+    ]
+    for panel, examples in VERBS.items():
+        parts.append(f"## {panel}")
+        for name, example in examples.items():
+            parts += _command(group, context, name, example)
+    parts += [f"## {STAGES}", "Each rule of the workflow calls one of them; all work alone, on files, too."]
+    for name in STAGE_COMMANDS:
+        parts += _command(group, context, name, None)
+    return _page(parts)
+
+
+def _command(group: Any, context: Any, name: str, example: str | None) -> Iterator[str]:
+    command = group
+    for word in name.split():
+        command = command.get_command(context, word)
+    yield f"### parkf {name}"
+    yield _plain(inspect.cleandoc(command.help or ""))
+    if example is not None:
+        yield f"```\n{example}\n```"
+    kinds = get_type_hints(inspect.unwrap(command.callback)) if command.callback else {}
+    rows = [_parameter(one, kinds.get(one.name)) for one in command.params if one.name != "help"]
+    if rows:
+        yield _table(("", "default", ""), rows)
+
+
+def _parameter(one: Any, kind: Any) -> tuple[str, str, str]:
+    is_option = one.param_type_name == "option"
+    name = ", ".join(one.opts) if is_option else (one.metavar or one.name.upper())
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    words = [_plain(one.help or "")]
+    if choices:
+        words.append("One of " + ", ".join(f"`{choice}`" for choice in choices) + ".")
+    default = one.default
+    if one.required:
+        shown = "required"
+    elif default is None or default is False or callable(default) or "Sentinel" in type(default).__name__:
+        shown = ""
+    else:
+        shown = f"`{default}`" if str(default) else ""
+    return f"`{name}`", shown, " ".join(word for word in words if word)
+
+
+def tables() -> str:
+    """Columns of every table."""
+    parts = [
+        "# Tables",
+        "All tables are Parquet files. Their metadata hold name and version under `parkf.table`; a reader refuses"
+        " another one, and says which column is missing or has another type. Columns `float32[26]` are lists of that"
+        " length, padded with NaN. `parkf schema TABLE` prints the same, `--json` for programs.",
+    ]
+    for table in TABLES:
+        columns = described(table)
+        rows = [
+            (f"`{one.name}`", one.type, one.unit, one.meaning + (f" (`{one.option}`)" if one.option else ""))
+            for one in columns
+        ]
+        parts += [f"## {table.name}", f"Version {table.version}."]
+        parts.append(_table(("column", "type", "unit", "meaning"), rows))
+    return _page(parts)
+
+
+def status() -> str:
+    """Bits of the columns that say how a fit went."""
+    bits = ("bit", "what it says")
+    return _page(
+        [
+            "# Status bits",
+            "Column `status` of a fitted track is a sum of bits; 0 is a good fit. Cuts on tracks ask for 0."
+            " `parkf.kalman.explain_status(status)` says the same in Python.",
+            _table(bits, [(f"`{bit}`", text) for bit, text in STATUS.items()]),
+            "## What a robust fit did",
+            "Column `treated`, which `parkf fit --robust` adds, is a sum of these; 0 is the plain fit.",
+            _table(bits, [(f"`{bit}`", text) for bit, text in TREATED.items()]),
+        ]
+    )
+
+
+def configuration() -> str:
+    """Keys of a run's configuration: the schema's words, and the default with its reasons."""
+    schema = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text())
+    text = (ROOT / "workflow/config/default.yaml").read_text()
+    default = yaml.safe_load(text)
+    rows = []
+    for key, entry in _keys(schema, schema):
+        value: Any = default
+        for word in key.split("."):
+            value = value.get(word) if isinstance(value, dict) else None
+        shown = "" if value is None else f"`{json.dumps(value)}`"
+        rows.append((f"`{key}`", _allowed(entry), shown, _plain(entry.get("description", ""))))
+    return _page(
+        [
+            "# Configuration",
+            "A configuration is a YAML file in `workflow/config/`; `make run RUN=name` runs `name.yaml`. An unknown key"
+            " stops the run, so that a typing error cannot pass for a default.",
+            _table(("key", "may be", "in `default.yaml`", ""), rows),
+            "## The everyday run, with the reason for each key",
+            f"```yaml\n{text.rstrip()}\n```",
+        ]
+    )
+
+
+def _keys(
+    schema: Mapping[str, Any], entry: Mapping[str, Any], *words: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, one in entry.get("properties", {}).items():
+        reference = one.get("$ref")
+        target = schema["$defs"][reference.rpartition("/")[2]] if reference else {}
+        whole = {**target, **one}
+        if "properties" in whole:
+            yield from _keys(schema, whole, *words, name)
+        else:
+            yield ".".join((*words, name)), whole
+
+
+def _allowed(entry: Mapping[str, Any]) -> str:
+    if "enum" in entry:
+        return ", ".join(f"`{json.dumps(one)}`" for one in entry["enum"])
+    if "items" in entry:
+        return "list of " + _allowed(entry["items"])
+    if "oneOf" in entry:
+        kinds = [one.get("type") or one.get("$ref", "").rpartition("/")[2] for one in entry["oneOf"]]
+        return " or ".join(kinds)
+    kind = entry.get("type", "any")
+    kinds = " or ".join(kind) if isinstance(kind, list) else kind
+    bounds = [
+        f"{sign} {entry[name]:g}"
+        for name, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"))
+        if name in entry
+    ]
+    return f"{kinds} {', '.join(bounds)}".strip()
+
+
+def layout() -> str:
+    """Numbers of the constant blob, by layout and block."""
+    parts = [
+        "# Layout of a set",
+        "`constant.f32` is the blocks below one after the other, each set by set, in little-endian float32;"
+        " `global.f32` is the magnet table: 60 × 50 bins of 80 coefficients. What a stored number stands for is"
+        " its value times the power of ten in its unit. The sign in the last column is what it is multiplied with"
+        " when h is defined with the opposite sign. `parkf params show SET --numbers` prints the values.",
+    ]
+    for name, forms in FORMS.items():
+        blocks = forms.layout.blocks
+        count = sum(block.shape[0] * block.shape[1] for block in blocks)
+        parts.append(f"## Layout version {forms.layout_version}: {name} forms, {count} constants")
+        for block in blocks:
+            sets = ", ".join(block.sets) if len(block.sets) < 8 else f"{block.sets[0]} … {block.sets[-1]}"
+            parts.append(f"### {name}: {block.name}")
+            parts.append(f"{block.shape[0]} × {block.shape[1]} numbers; sets: {sets}.")
+            rows = [
+                (f"`{column}`", unit, text, f"{parity:+d}") for column, unit, text, parity in block.columns
+            ]
+            parts.append(_table(("number", "unit", "what it does", "sign"), rows))
+    return _page(parts)
+
+
+def formulas() -> str:
+    """Formulas of all steps, as the fits, the kernel and the report have them."""
+    parts = [
+        "# The formulas",
+        "These lines are rendered from the SymPy expressions in `src/parkf/steps/`, the only place where they are"
+        " written. The state is $(x, y, t_x, t_y)$ at $z_0$; $k = q/p$ is taken at production and stays the same along"
+        " the track; $h = \\mathrm{pol}\\cdot k$ with pol = +1 in MagUp and −1 in MagDown, so that one set serves both"
+        " polarities; $\\Delta z = z_1 - z_0$; primed is predicted at $z_1$. Lengths are in mm, slopes in rad, $k$ in"
+        " 1/MeV. $p_0, p_1, \\dots$ are the parameters of the step; [the layout](../reference/layout.md) says what"
+        " each one does. From $\\sigma$ and $\\rho$ follows the process noise: $Q_{xx} = \\sigma_x^2$,"
+        " $Q_{x t_x} = \\rho_x \\sigma_x \\sigma_{t_x}$, $Q_{t_x t_x} = \\sigma_{t_x}^2$, the same in y, zero elsewhere.",
+    ]
+    for name, forms in FORMS.items():
+        title = "The trigger's forms" if name == "production" else "Improved forms"
+        parts.append(f"## {title} (`forms: {name}`)")
+        for step in forms.steps.values():
+            parts.append(f"### {name}: {step.name}, {step.text}")
+            lines = [" &".join(_split(line)) + r" \\" for line in step.latex().values()]
+            parts.append("$$\n\\begin{aligned}\n" + "\n".join(lines) + "\n\\end{aligned}\n$$")
+    parts += [
+        "## The magnet table",
+        "A track goes straight from $z_\\mathrm{in}$ to $z_\\mathrm{out}$; each of $x, t_x, y, t_y$ then gets"
+        " $c_{00}(f) + u_x c_{10}(f) + u_y c_{01}(f)$ with polynomials $c(f)$ without constants, so that a track of"
+        " infinite momentum goes straight, and $f = h\\,p_\\mathrm{min}$. $u_x$ and $u_y$ say how far the slopes are"
+        " from those of a track from the origin that the field has bent until here:",
+        f"$$\nu_x = \\frac{{t_x - X - h\\,({_latex(BEND_X)})}}{{\\mathrm{{dtxy}}}},\\qquad"
+        f" u_y = \\frac{{t_y - Y - h\\,({_latex(BEND_Y)})}}{{\\mathrm{{dtxy}}}},\\qquad"
+        " X = x/z_\\mathrm{in},\\ Y = y/z_\\mathrm{in}\n$$",
+        "The coefficients are interpolated between the centres of six bins (Abramowitz and Stegun 25.2.67), with"
+        " offsets $a$ and $b$ in bins from the nearest centre, mirrored to be positive. Neighbours and weights:",
+        _table(("bin", "weight"), [(f"{i:+d}, {j:+d}", f"${sp.latex(w)}$") for (i, j), w in WEIGHTS.items()]),
+        "What differs between the forms:",
+        _table(
+            (
+                "forms",
+                "degrees in f of c₀₀ (x, y)",
+                "of c₁₀, c₀₁ (x, y)",
+                "a bin is chosen at",
+                "bend is added to",
+            ),
+            [
+                (
+                    name,
+                    f"{form.central['x']}, {form.central['y']}",
+                    f"{form.linear['x']}, {form.linear['y']}",
+                    "z_in" if form.depth == 0 else f"z_in + {form.depth}·(z_out − z_in)",
+                    "t/√(1 + tx² + ty²)" if form.sines else "t",
+                )
+                for name, form in zip(("production", "improved"), TABLE_FORMS, strict=True)
+            ],
+        ),
+    ]
+    return _page(parts)
+
+
+def _split(line: str) -> tuple[str, str]:
+    left, _, right = line.partition(" = ")
+    return left, f"= {right}"
+
+
+def _latex(form: sp.Expr) -> str:
+    """Typeset a form of the table, with the names of its header upright."""
+    escaped = {symbol: str(symbol).replace("_", r"\_") for symbol in form.free_symbols - {X, Y}}
+    names = {symbol: sp.Symbol(rf"\mathrm{{{name}}}") for symbol, name in escaped.items()}
+    return str(sp.latex(form.xreplace(names)))
+
+
+def _plain(text: str) -> str:
+    """Take back what Rich needed, and keep names of files from passing for HTML."""
+    return re.sub(r"<(?=[a-z])", "&lt;", text.replace("\\[", "["))
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
+
+
+def _page(parts: Sequence[str]) -> str:
+    title, *rest = parts
+    return "\n\n".join([title, _NOTE, *rest]) + "\n"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "reference/commands.md": commands,
+    "reference/tables.md": tables,
+    "reference/status.md": status,
+    "reference/configuration.md": configuration,
+    "reference/layout.md": layout,
+    "explanation/formulas.md": formulas,
+    "detector.svg": picture,
+}
+
+
+def main() -> None:
+    """Write all pages."""
+    for name, write in PAGES.items():
+        (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
+        (DOCS / name).write_text(write())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""How ``parkf --help`` shows the commands: users' verbs in groups, each with an example, stages apart.
+
+A command module need not know of this: it defines its commands, and this module says where they are shown.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from typer.core import TyperGroup
+
+# What users type, by panel in the order of a first day: each command with an example that can be copied.
+VERBS: Mapping[str, Mapping[str, str]] = {
+    "Find your way": {
+        "doctor": "parkf doctor",
+        "schema": "parkf schema candidates",
+        "check-config": "parkf check-config workflow/config/default.yaml",
+    },
+    "Look at a run": {
+        "where": "parkf where results/default",
+        "gate": "parkf gate results/default",
+        "compare": "parkf compare 2026-run3-like-2-r003 results/default",
+        "display": "parkf display results/default event.html --event 7 --track 3",
+        "accuracy": "parkf accuracy results/default/set",
+        "explain": "parkf explain results/default/set --fits results/default/fits",
+        "verify": "parkf verify results/default params",
+    },
+    "Fit tracks": {
+        "fit": "parkf fit 2026-run3-like-2-r005 examples/candidates.parquet fitted.parquet --robust",
+        "fit-full": "parkf fit-full examples/candidates.parquet full.parquet"
+        " --geometry data/geometry/run3.yaml --alignment data/geometry/alignment_nominal.yaml"
+        " --field results/default/field.npz",
+    },
+    "Parameter sets": {
+        "params": "parkf params list",
+        "params list": "parkf params list",
+        "params for": "parkf params for 300123",
+        "params validity": "parkf params validity --detector run3-like",
+        "params show": "parkf params show 2026-run3-like-2-r005 --numbers",
+        "params diff": "parkf params diff 2026-run3-like-2-r003 results/default/set",
+        "params validate": "parkf params validate results/default/set",
+        "params publish": "parkf params publish results/default/set --first-run 300100",
+        "params withdraw": 'parkf params withdraw 2026-run3-like-2-r001 --reason "wrong alignment of the UT"',
+        "params export": "parkf params export 2026-run3-like-2-r003 trigger/",
+        "params import": "parkf params import trigger/ my-set",
+        "params header": "parkf params header parkf.hpp",
+        "params reproduce": "parkf params reproduce 2026-run3-like-2-r005 --cores 2",
+    },
+    "Bring your own": {
+        "import": "parkf import field --help",
+        "import field": "parkf import field 'LHCb.*.cdf' field.npz --polarity down",
+        "import hits": "parkf import hits hits.parquet tracks.parquet --hits own_hits.parquet"
+        " --particles own_particles.parquet",
+        "import geometry": "parkf import geometry dumps/ --geometry geometry.yaml --alignment alignment.yaml",
+        "import alignment": "parkf import alignment conditions.yaml alignment.yaml"
+        " --geometry data/geometry/run3.yaml",
+        "export": "parkf export alignment --help",
+        "export alignment": "parkf export alignment data/geometry/alignment_velo_shift.yaml conditions.yaml",
+        "geometry": "parkf geometry check data/geometry/run3.yaml",
+        "geometry show": "parkf geometry show data/geometry/run3.yaml run3.png",
+        "geometry check": "parkf geometry check data/geometry/run3.yaml",
+        "geometry hits": "parkf geometry hits data/geometry/run3_fullsim.yaml hits.parquet",
+        "import steps": "parkf import steps 'tuning_*.root' datasets/ --field field.npz --polarity down",
+        "check-dataset": "parkf check-dataset UT ut.parquet",
+    },
+    "Many runs at once": {
+        "family": "parkf family members workflow/config/families/alignments.yaml",
+        "family members": "parkf family members workflow/config/families/alignments.yaml",
+        "family report": "parkf family report results/alignments/index.html results/alignments.nominal"
+        " results/alignments.velo_shift",
+    },
+}
+STAGES = "Stages, which the workflow runs"
+# Commands that rules of the workflow and `make` call, in the order of a run.
+STAGE_COMMANDS = (
+    *("supervise", "kernel", "field", "generate", "generate-signal", "simulate", "misalign", "candidates"),
+    *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
+    *(
+        "closure-tracks",
+        "close",
+        "take-closure",
+        "train-score",
+        "assemble",
+        "validate",
+        "throughput",
+        "measure",
+    ),
+    *("characterise", "characterise-search", "likeness", "report", "stages"),
+)
+_PLACES = {name: (panel, examples[name]) for panel, examples in VERBS.items() for name in examples}
+_ORDER = {name: position for position, name in enumerate((*_PLACES, *STAGE_COMMANDS))}
+
+
+class CommandsInPanels(TyperGroup):
+    """The commands, in the panels and the order of this module."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Name the commands as help shows them; one that this module does not know comes last."""
+        return sorted(super().list_commands(ctx), key=lambda name: _ORDER.get(name, len(_ORDER)))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Give a command with its panel and example, and with brackets that are shown as they are written."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None and not hasattr(command, "in_panel"):
+            _dress(command, cmd_name)
+        return command
+
+
+def _dress(command: Any, name: str) -> None:
+    """Prepare a command, and those below it, for Typer's help, which hides brackets as styles: [mm]."""
+    panel, example = _PLACES.get(name, (STAGES, None))
+    command.in_panel = True
+    command.rich_help_panel = panel if " " not in name else None
+    command.epilog = None if example is None else f"Example: {_plain(example)}"
+    for thing in (command, *command.params):
+        if getattr(thing, "help", None):
+            thing.help = _plain(thing.help)
+    for below, one in getattr(command, "commands", {}).items():
+        _dress(one, f"{name} {below}")
+
+
+def _plain(text: str) -> str:
+    """Escape what Rich would take for the begin of a style."""
+    return re.sub(r"(?<!\\)(?=\[[a-z#/@])", r"\\", text)

@@ -1,0 +1,93 @@
+"""One door for all formats of field maps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from parkf.choices import Interpolation, Outside
+from parkf.detector.field import FieldMap
+from parkf.errors import ParkfError
+from parkf.importing.field.allen import read_allen
+from parkf.importing.field.cdf import read_cdf
+from parkf.importing.field.lattice import Lattice, unfold
+from parkf.importing.field.points import read_csv, read_root, read_text
+from parkf.importing.globs import matching
+
+# By the end of a file's name.
+FORMATS = {".cdf": "cdf", ".bin": "allen", ".txt": "text", ".xyz": "text", ".csv": "csv", ".root": "root"}
+_WITH_UNITS = ("cdf", "allen")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a user says about a map, since its format does not.
+
+    Attributes
+    ----------
+    length, field : str or None
+        Units: keys of `parkf.importing.units.LENGTHS` and `FIELDS`. None where the format says them.
+    symmetry : str
+        Of `parkf.importing.field.lattice.Symmetry`.
+    polarity : int
+        +1 MagUp, -1 MagDown: that the map was made for.
+    tree : str or None
+        Of a ROOT file.
+    """
+
+    length: str | None = None
+    field: str | None = None
+    symmetry: str = "none"
+    polarity: int = -1
+    tree: str | None = None
+
+
+def read_field(
+    source: str,
+    declared: Declared | None = None,
+    *,
+    interpolation: Interpolation = "linear",
+    outside: Outside = "error",
+) -> FieldMap:
+    """Read a map in a format of LHCb's, ACTS's, or as CSV; it comes out as it is for MagDown.
+
+    Parameters
+    ----------
+    source : str
+        A file, or a pattern for the four of a ``.cdf`` map.
+    declared : Declared, optional
+    interpolation, outside
+        As for `FieldMap`.
+
+    Raises
+    ------
+    ParkfError
+        When files are missing, damaged or of no known format, a unit is not said, or one is said that the
+        format says itself.
+    """
+    declared = Declared() if declared is None else declared
+    paths = matching(source)
+    kind = FORMATS.get(paths[0].suffix)
+    if kind is None:
+        raise ParkfError(f"{paths[0]}: unknown format, expected a name that ends in {', '.join(FORMATS)}")
+    lattice = unfold(_lattice(kind, paths, declared), declared.symmetry, str(paths[0]))
+    if declared.polarity not in (-1, 1):
+        raise ParkfError(f"{source}: polarity {declared.polarity!r}, expected +1 (MagUp) or -1 (MagDown)")
+    values = np.ascontiguousarray(-declared.polarity * lattice.values, dtype=np.float32)
+    return FieldMap(lattice.origin, lattice.spacing, values, interpolation, outside)
+
+
+def _lattice(kind: str, paths: Sequence[Path], declared: Declared) -> Lattice:
+    if kind in _WITH_UNITS and (declared.length or declared.field):
+        raise ParkfError(f"{paths[0]}: this format has units of its own; say none")
+    if kind == "cdf":
+        return read_cdf(paths)
+    if len(paths) > 1:
+        raise ParkfError(f"{len(paths)} files, {paths[0]} first, expected one")
+    path, units = paths[0], (declared.length, declared.field)
+    if kind == "allen":
+        return read_allen(path)
+    if kind == "text":
+        return read_text(path, *units)
+    return read_csv(path, *units) if kind == "csv" else read_root(path, *units, declared.tree)
