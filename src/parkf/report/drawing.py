@@ -159,7 +159,8 @@ class Drawn:
         )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}">'
-            f"<title>{escape(self.title)}</title><style>{style}</style>"
+            f"<title>{escape(self.title)}</title>"
+            f"<desc>{escape(' '.join((self.see, self.good, self.otherwise)).strip())}</desc><style>{style}</style>"
             f'<rect width="100%" height="100%" fill="#fff"/>{inner}{keys}</svg>\n'
         )
 
