@@ -1,4 +1,4 @@
-"""Chunks without collisions, events without tracks, bins without entries: every stage takes them, or says why not."""
+"""Chunks without collisions, events without tracks, bins without entries: taken, or named."""
 
 import json
 import shutil
@@ -43,7 +43,10 @@ class Stages:
 
     def __call__(self, command, *arguments):
         """What a user is told if the command cannot go on; None if it can."""
-        files = (self.folder / word if str(word).endswith((".parquet", ".npz", ".json")) else word for word in arguments)
+        files = (
+            self.folder / word if str(word).endswith((".parquet", ".npz", ".json")) else word
+            for word in arguments
+        )
         done = CliRunner().invoke(app, [command, *map(str, files)])
         if done.exception is None or (isinstance(done.exception, SystemExit) and done.exception.code == 0):
             return None
@@ -65,7 +68,10 @@ def test_chunks_without_collisions_pass(stages):
     folder, seed = stages.folder, ("--seed", 1)
     products = ("--states", "s.parquet", "--hits", "h.parquet", "--fates", "f.parquet")
     assert stages("simulate", "particles.parquet", *stages.simulated, *seed, *products) is None
-    assert stages("simulate", "particles.parquet", *stages.simulated, *seed, "--hits", "hc.parquet", "--crowded") is None
+    assert (
+        stages("simulate", "particles.parquet", *stages.simulated, *seed, "--hits", "hc.parquet", "--crowded")
+        is None
+    )
     shifts = ("--scifi-module", 0.1, "--scifi-mat", 0.1)
     assert stages("misalign", "h.parquet", "hm.parquet", *shifts, *seed) is None
     for how in (("--segments", "truth"), ("--segments", "found"), ("--matched",)):
@@ -86,9 +92,9 @@ def test_chunks_without_collisions_pass(stages):
         assert stages("gather-dataset", step, folder / "rows", f"{step}.parquet", "--samples", "up") is None
         assert stages.rows(f"{step}.parquet") == 0
 
-    for scheme in ((), ("--robust", "--score"), ("--outliers", 16, "--rich-states"), ("--scheme", "velo_only"),
-                   ("--scheme", "forward_backward")):  # fmt: skip
-        assert stages("fit", SET, "candidates.parquet", "fit.parquet", *scheme) is None
+    schemes = ("--scheme velo_only", "--scheme forward_backward")
+    for how in ("", "--robust --score", "--outliers 16 --rich-states", *schemes):
+        assert stages("fit", SET, "candidates.parquet", "fit.parquet", *how.split()) is None
         assert stages.rows("fit.parquet") == 0
     assert stages("fit-full", "candidates.parquet", "full.parquet", *stages.detector) is None
     assert stages("throughput", SET, folder / "candidates.parquet", "speed.json") is None
@@ -97,7 +103,7 @@ def test_chunks_without_collisions_pass(stages):
 
 
 def test_what_nothing_can_be_learnt_from_is_named(stages):
-    """A whole sample without an entry trains and measures nothing: that is said, with the file and what to do."""
+    """A whole sample without an entry trains and measures nothing: that is said, with the file."""
     folder = stages.folder
     for name in ("particles", "candidates", "fates"):
         (folder / f"run/{name}").mkdir(parents=True)
@@ -112,9 +118,13 @@ def test_what_nothing_can_be_learnt_from_is_named(stages):
     assert "no candidates" in stages(
         "validate", folder / "run", "validation.json", "--samples", "validation_up", "--fits", "parkf"
     )
-    assert "no candidates" in stages("measure", "particles.parquet", "candidates.parquet", "fitted.parquet", "m.json")
+    assert "no candidates" in stages(
+        "measure", "particles.parquet", "candidates.parquet", "fitted.parquet", "m.json"
+    )
     described = ("hits.parquet", "particles.parquet", "candidates.parquet", "candidates.parquet")
-    assert "0 tracks above and 0 below 10 GeV" in stages("characterise", *described, "c.json", *stages.simulated)
+    assert "0 tracks above and 0 below 10 GeV" in stages(
+        "characterise", *described, "c.json", *stages.simulated
+    )
     assert "no candidates" in stages("characterise-search", *described, "fitted.parquet", "s.json")
     for step in ("V", "T", "BEAM"):
         empty = "0 rows, expected at least 100"

@@ -1,7 +1,11 @@
+import errno
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parkf.complaint import explained
 from parkf.errors import ParkfError
 from parkf.files import copy, read_json, replacing, sha256, write_json
 
@@ -46,3 +50,18 @@ def test_fingerprint_is_sha256(tmp_path):
     (tmp_path / "abc").write_bytes(b"abc")
     # FIPS 180-2, example B.1.
     assert sha256(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+@pytest.mark.parametrize(
+    "full", [OSError(errno.ENOSPC, "No space left on device"), OSError("[Errno 28] No space left on device")]
+)
+def test_a_full_disk_is_named_with_the_file(tmp_path, full):
+    """Writers say that there is no room, and not where; Arrow's have no number either."""
+    with pytest.raises(OSError, match="table.parquet") as caught, replacing(tmp_path / "table.parquet"):
+        raise full
+    assert re.fullmatch(
+        rf"{tmp_path}/table\.parquet: no space left on {tmp_path}: [\d.]+ MB are free; "
+        "make room, and start again",
+        explained(caught.value),
+    )
+    assert list(tmp_path.iterdir()) == []

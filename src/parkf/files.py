@@ -4,6 +4,7 @@ Every writer in parkf goes through :func:`replacing`: it writes to a temporary n
 renames at the end, so a reader finds the old file or the new one, never a mixture.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -41,8 +42,20 @@ def replacing(path: Path) -> Iterator[Path]:
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
+    except OSError as error:
+        # A full disk is told by whoever wrote, and seldom where.
+        if error.filename is None and out_of_space(error):
+            error.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def out_of_space(error: OSError) -> bool:
+    """Whether there was no room for what was written; errors of Arrow have a text alone."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT) or any(
+        "No space left on device" in str(part) for part in error.args
+    )
 
 
 def is_unfinished(path: Path) -> bool:

@@ -161,8 +161,8 @@ def _leaf(field: pa.Field) -> str:
 
 
 _STATE = ("x", "y", "tx", "ty")
-# What a file's end says of each row group stays in a reader's and a writer's memory, some 2 kB a column: tables with
-# thousands of rows an event have longer ones, 50 MB less at 25,000 events.
+# What a file's end says of each row group stays in a reader's and a writer's memory, some 2 kB a column: long
+# tables have longer ones.
 _LONG_GROUP = 1 << 17
 
 PARTICLES = Table(
@@ -311,7 +311,11 @@ FITTED = Table(
         *((name, pa.float32()) for name in ("xx", "xtx", "txtx", "yy", "yty", "tyty", "qopqop")),
         *((f"chi2_{name}", pa.float32()) for name in ("velo", "ut", "scifi")),
         *((f"ndof_{name}", pa.int32()) for name in ("velo", "ut", "scifi")),
-        ("status", pa.int32()),  # 0: good; parkf.kalman says what the bits mean
+        # 0: good, else a sum of bits, which parkf.kalman.explain_status puts into words:
+        # 1 non_finite, 2 negative_variance, 4 outside_table, 8 low_momentum, 16 few_velo_hits,
+        # 32 no_scifi_hit; of what came in: 64 wrong_sigma, 128 wrong_plane, 256 velo_unsorted,
+        # 512 velo_count, 1024 wrong_qop, 2048 null_number.
+        ("status", pa.int32()),
     ),
 )
 

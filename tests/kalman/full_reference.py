@@ -33,7 +33,7 @@ _FORGET = 1e4  # how much the forward filter's covariance is blown up to begin b
 SEED_ERROR, SEED_ANGLE = 0.005, 5.0
 # Losses and scatterings beyond so many errors are tails of the fit and no noise.
 ENERGY_CUT, ANGLE_CUT, VELO_CUT = 1.8, 1.9, 2.4 * np.sqrt(2.0)
-_NOT_FINITE, _NEGATIVE, _NO_START, _NO_SCIFI = 1, 2, 16, 32  # bits of parkf.kalman.STATUS
+_NOT_FINITE, _NEGATIVE, _NO_START, _NO_SCIFI, _WRONG_QOP = 1, 2, 16, 32, 1024  # bits of parkf.kalman.STATUS
 _DETECTORS = ("velo", "ut", "scifi")
 
 
@@ -261,6 +261,7 @@ class FullReference:
         status = np.where(self.alive & np.isfinite(estimate.state).all(1), 0, _NOT_FINITE)
         status |= np.where((variances > 0).all(0) | (status > 0), 0, _NEGATIVE)
         status |= np.where(self.velo_n < 2, _NO_START, 0) | np.where(no_scifi, _NO_SCIFI, 0)
+        status |= np.where(np.isfinite(self.seed) & (self.seed != 0), 0, _WRONG_QOP)
         numbers = {
             "z": estimate.z,
             **dict(zip(names, estimate.state.T, strict=True)),

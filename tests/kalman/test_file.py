@@ -54,7 +54,7 @@ def files(toy, tmp_path, monkeypatch):
 
 
 def test_a_file_is_fitted_as_its_rows_are(toy, files):
-    assert fit_file(files.set, files.candidates, files.fitted, threads=2) == 1000
+    assert fit_file(files.set, files.candidates, files.fitted, threads=2).count == 1000
     table = FITTED.open(files.fitted).read()
     expected = fit(toy.parameters, rows(toy))
     for name in ("z", "x", "qop", "xx", "chi2_scifi"):
@@ -134,7 +134,7 @@ def test_memory_does_not_grow_with_the_file(toy, files, monkeypatch):
         return write(*arguments, **options)
 
     monkeypatch.setattr(fitter, "fit", fit_and_look)
-    assert fit_file(files.set, files.candidates, files.fitted) == 60000
+    assert fit_file(files.set, files.candidates, files.fitted).count == 60000
     assert len(used) == 200
     assert max(used[100:]) < 1.5 * max(used[:20])
 
@@ -147,7 +147,7 @@ def test_sliced_batches_keep_their_rows(toy):
 def test_an_empty_file_gives_an_empty_file(toy, files):
     with CANDIDATES.writer(files.candidates) as writer:
         writer.write_table(rows(toy).slice(0, 0))
-    assert fit_file(files.set, files.candidates, files.fitted) == 0
+    assert fit_file(files.set, files.candidates, files.fitted).count == 0
     assert FITTED.open(files.fitted).metadata.num_rows == 0
 
 

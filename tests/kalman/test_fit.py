@@ -246,3 +246,14 @@ def test_unknown_options_are_refused(toys, option):
     toy = toys[3000.0]
     with pytest.raises(ParkfError, match=f"{option} 'best': expected one of"):
         fit(toy.parameters, toy.candidates("float32"), **{option: "best"})
+
+
+def test_the_last_gap_of_the_ut_leads_on_to_the_magnet():
+    """The way behind the last layer is evaluated with that gap's numbers, here unlike all others'."""
+    toy = generate(150, 5000.0, seed=7, seed_error=0.05)
+    layout = FORMS["improved"].layout
+    gaps = toy.parameters.constant[layout.block_slice("UT")].reshape(layout.block("UT").shape)
+    gaps[2] = np.where(np.arange(gaps.shape[1]) == 0, 3 * gaps[2], gaps[2])
+    expected = ReferenceFit(toy)
+    got = fit(toy.parameters, toy.candidates("float64"), precision="float64")
+    assert np.abs(shift(got, expected, "qop")).max() < 0.1

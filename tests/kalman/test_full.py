@@ -198,7 +198,8 @@ def test_bad_input_is_flagged_and_harms_no_neighbour(ideal, field):
     candidates.velo_n[4] = 1
     candidates.velo[0][6, 1] = np.nan
     fitted = fit_full(ideal.geometry, field, candidates, threads=2)
-    assert fitted.status[2] == fitted.status[6] == 1
+    assert fitted.status[2] == 1 | 1024
+    assert fitted.status[6] == 1
     assert fitted.status[4] & 16
     good = [0, 1, 3, 5, 7]
     assert np.array_equal(fitted.qop[good], ideal.fitted.qop[good])

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parkf.detector.geometry import load_geometry
 from parkf.errors import ParkfError
 from parkf.files import sha256
 from parkf.layout import TABLE_SHAPE
@@ -81,7 +82,7 @@ def test_blocks_hold_fits_table_and_layers(inputs):
     assert layers[0, 0] == pytest.approx(7826, abs=1)
     assert layers[1] == pytest.approx(277.7, abs=0.1)  # dy/dz, as in LHCb's own set
     assert layers[2, :4] == pytest.approx([0, 0.08749, -0.08749, 0], abs=1e-4)
-    assert (np.diff(layers[3]) >= 0).all()
+    assert layers[3] == pytest.approx(np.square(load_geometry(GEOMETRY).scifi.hit_errors))  # mm²
     assert parameters.block("UTLayer")[0] == pytest.approx([2327.5, 2372.5, 2597.5, 2642.5], abs=0.1)
     assert parameters.manifest.constants.velo_sigma == pytest.approx(0.0125, abs=2e-3)
     assert parameters.manifest.seeds == {"run": 5}

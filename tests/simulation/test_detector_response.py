@@ -86,6 +86,16 @@ def test_noise_comes_at_its_rate_and_where_hits_are(matched, geometry):
     assert noise.x.abs().max() < geometry.scifi.layers[-1].half_width + 300
 
 
+def test_noise_lies_opposite_the_hits_that_it_follows(states, geometry):
+    """No noise where its model is: it would help the search find what left the hit."""
+    one_corner = (states["x"] > 100) & (states["y"] > 100)
+    hits = respond({name: values[one_corner] for name, values in states.items()}, geometry=geometry, seed=5)
+    noise = (hits["particle"] == NOISE) & np.isin(hits["plane"], SCIFI_PLANES)
+    assert noise.sum() > 100
+    assert (hits["y"][noise] < 0).mean() > 0.9
+    assert (hits["x"][noise] + hits["dxdy"][noise] * hits["y"][noise] < 0).mean() > 0.9
+
+
 def test_hits_do_not_depend_on_which_events_come_together(states, geometry):
     whole = respond(states, geometry=geometry, seed=5)
     late = {name: values[states["event"] >= 30] for name, values in states.items()}

@@ -90,3 +90,8 @@ def test_impossible_requests_are_refused(tmp_path, geometry, events, pile_up):
     with pytest.raises(ParkfError, match="must be positive"):
         generate(tmp_path / "x.parquet", beam=geometry.beam, events=events, seed=1, pile_up=pile_up)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_masses_are_in_mev(collisions):
+    masses = collisions.particles.groupby(collisions.particles.pdg_id.abs()).mass.median()
+    assert masses[[211, 321, 2212]].tolist() == pytest.approx([139.57, 493.68, 938.27], abs=0.01)

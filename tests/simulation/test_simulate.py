@@ -6,7 +6,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, 
 from parkf.errors import ParkfError
 from parkf.files import sha256
 from parkf.simulation import simulate as module
-from parkf.simulation.long_tracks import P_MIN
+from parkf.simulation.long_tracks import P_MIN, long_like
 from parkf.simulation.simulate import simulate
 from parkf.tables import FATES, HITS
 from parkf.transport.particles import FEWEST_VELO_MODULES
@@ -115,3 +115,12 @@ def test_long_tracks_look_like_those_of_the_experiment(collisions):
 def test_hits_are_in_order(collisions):
     hits = HITS.open(collisions.paths["hits"]).read().to_pandas()
     assert np.array_equal(np.lexsort((hits.x, hits.plane, hits.event)), np.arange(len(hits)))
+
+
+def test_a_long_track_has_three_velo_hits_and_the_last_scifi_layer():
+    """Tracks 0 to 3: two hits, three, three without the last layer, three of which one is off its sensor."""
+    last = SCIFI_PLANES[-1]
+    planes = [0, 2, last, 0, 2, 4, last, 0, 2, 4, 0, 2, 4, last]
+    track = [0] * 3 + [1] * 4 + [2] * 3 + [3] * 4
+    active = np.array([True] * 11 + [False] + [True] * 2)
+    assert long_like(np.array(planes), active, np.array(track), 4).tolist() == [False, True, False, False]

@@ -249,3 +249,13 @@ def test_scattering_grows_with_path_and_bend():
     assert stretch < bent["tx"] / straight["tx"] < stretch**3
     assert 1 < bent["ty"] / straight["ty"] < stretch
     assert 1 < bent["x"] / straight["x"] < bent["tx"] / straight["tx"]
+
+
+@pytest.mark.parametrize("name", ["V", "BEAM"])
+def test_noise_is_wide_both_ways(name):
+    """Widths of a step backward are as positive as forward: σ has no sign."""
+    step, rows = FORMS["improved"].steps[name], random_rows(400)
+    assert (rows["z1"] < rows["z0"]).any()
+    widths = numpy_step(step).noise(random_parameters(step), rows)
+    for which, width in widths.items():
+        assert which.startswith("rho") or (np.asarray(width) > 0).all(), which

@@ -38,6 +38,11 @@ def test_sets_are_joined(tmp_path):
     rows = draw("T", 2200, 1, truth("T"))
     stored = store(rows, "T", tmp_path)
     assert [len(one) for one in stored] == [200] * len(STEPS["T"].sets)
+    # Sets of a dataset that follow each other: of a gap, above and below the beam.
+    for number, one in enumerate(stored):
+        of_gap = np.isin(rows["set"], [2 * number, 2 * number + 1])
+        got = np.concatenate([block["qop"] for block in one.blocks()])
+        np.testing.assert_array_equal(got, rows["qop"][of_gap])
 
 
 def test_sample_is_spread_over_all_rows(tmp_path):

@@ -50,3 +50,11 @@ def test_purity_counts_what_a_cut_keeps():
     (one,) = breakdown(sample, cut=1e9)["velo_hits"]
     assert one["genuine"] == one["ghost"] == 1
     assert one["purity"] == pytest.approx(0.8)
+
+
+def test_slices_of_p_are_in_gev():
+    sample = make_sample(n=6000, ghosts=600, bias=0.0)
+    for one in breakdown(sample, cut=2.0)["p"]:
+        here = sample.rows.p_true[:6000].between(1000 * one["low"], 1000 * one["high"]).sum()
+        # Half a per cent of resolution moves few over an edge.
+        assert one["n"] == pytest.approx(here, abs=10)

@@ -32,3 +32,18 @@ def test_tracks_without_ut_and_failed_fits_are_told():
     assert np.isneginf(genuine[:10]).all()
     assert np.isfinite(genuine[10:]).all()
     assert np.isfinite(ghosts).all()
+
+
+def test_a_track_is_judged_by_what_others_taught():
+    """Pieces that say nothing: learnt from themselves, forty tracks would look as if they did."""
+    shares = []
+    for seed in range(20):
+        sample = make_sample(n=20, ghosts=20)
+        random = np.random.default_rng(seed)
+        sample.rows["event"] = random.permutation(40)
+        for name in ("velo", "ut", "scifi"):
+            sample.rows[f"chi2_{name}"] = random.chisquare(5, 40)
+        genuine, ghosts = discriminant(sample)
+        shares.append((genuine[:, None] > ghosts).mean())
+    # The chance that a genuine track looks better is a half, to 0.09 for each sample.
+    assert np.mean(shares) < 0.5 + 3 * 0.09 / 20**0.5

@@ -306,6 +306,11 @@ NB_MODULE(_fitter, module) {
   score["hidden"] = parkf::kalman::score::hidden;
   score["numbers"] = parkf::kalman::score::numbers;
   module.attr("score") = score;
+  nb::list bits;
+  for (const parkf::kalman::status::Bit& one : parkf::kalman::status::bits) {
+    bits.append(nb::make_tuple(one.bit, one.name, one.meaning));
+  }
+  module.attr("status") = bits;
   nb::dict formulas;
   for (const parkf::kalman::Forms* forms : parkf::kalman::all_forms) formulas[forms->name] = forms->formulas_hash;
   module.attr("formulas") = formulas;

@@ -25,6 +25,7 @@ template <class T>
 struct Strip {
   Mask<T> measured;
   T x, z, dxdy, variance;
+  T sigma, off;  // mm; off: of the hit's z from the layer's
 };
 
 template <class T>
@@ -35,8 +36,9 @@ KERNEL_FUNCTION Strip<T> read_strip(const Scalar<T>* x, const Scalar<T>* z, cons
   strip.measured = finite(strip.x);
   strip.z = select(strip.measured, load<T>(z + at), T(nominal_z));
   strip.dxdy = select(strip.measured, load<T>(dxdy + at), T(0));
-  const T width = load<T>(sigma + at);
-  strip.variance = select(strip.measured, width * width, T(1));
+  strip.sigma = select(strip.measured, load<T>(sigma + at), T(1));
+  strip.variance = strip.sigma * strip.sigma;
+  strip.off = strip.z - T(nominal_z);
   return strip;
 }
 
@@ -69,6 +71,7 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
   for (int layer = 0; layer < ut_layers; ++layer) {
     Strip<T> strip = read_strip<T>(tracks.ut_x, tracks.ut_z, tracks.ut_dxdy, tracks.ut_sigma,
                                    layer * tracks.stride + i, constant[layout::UTLayer + layer]);
+    fit.worst.strip(strip.sigma, strip.off);
     strip.measured = memory.ut_hit(strip.measured);
     Noise<T> q;
     if (layer == 0) {
@@ -204,6 +207,7 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
     const Scalar<T>* place = constant + layout::TLayer + layer;
     const Strip<T> strip = read_strip<T>(tracks.scifi_x, tracks.scifi_z, tracks.scifi_dxdy, tracks.scifi_sigma,
                                          layer * tracks.stride + i, place[0]);
+    fit.worst.strip(strip.sigma, strip.off);
     const T lean(layer_lean(place));
     if (layer == 0) {
       JacobianTFT<T> f;
@@ -226,7 +230,7 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
   const Mask<T> none = fit.ndof_scifi == Integer<T>(0), no_ut = fit.ndof_ut == Integer<T>(0);
   fit.ndof_scifi = fit.ndof_scifi + select(none, Integer<T>(0), Integer<T>(-1));
   fit.ndof_ut = fit.ndof_ut + select(none & !no_ut, Integer<T>(-1), Integer<T>(0));
-  fit.status = fit.status | flag<T>(none, status::no_scifi_hit);
+  fit.status = fit.status | flag<T>(none, status::no_scifi_hit) | fit.worst.status();
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

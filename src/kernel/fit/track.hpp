@@ -1,6 +1,7 @@
 #pragma once
 // Candidates in, fitted tracks out: structures of arrays, so that neighbouring tracks are read together.
 
+#include "fit/status.hpp"
 #include "numbers/number.hpp"
 
 namespace parkf::kalman {
@@ -62,21 +63,11 @@ struct Fitted {
   T xx, xtx, txtx, yy, yty, tyty, qopqop;
   T chi2_velo, chi2_ut, chi2_scifi;
   Integer<T> ndof_velo, ndof_ut, ndof_scifi;
-  Integer<T> status;
+  Integer<T> status;  // status.hpp
 };
 
 constexpr int fitted_numbers = 16;   // of Fitted: the numbers from z to chi2_scifi,
 constexpr int fitted_integers = 4;   // and its integers
-
-/// Why a track is not to be trusted; a status is a sum of these.
-namespace status {
-constexpr int non_finite = 1;         // NaN or infinity in the result, mostly from the input
-constexpr int negative_variance = 2;  // a variance that is not positive
-constexpr int outside_table = 4;      // beyond the magnet table's bins: continued from the edge
-constexpr int low_momentum = 8;       // below the momenta that the table was trained on: continued linearly
-constexpr int few_velo_hits = 16;     // fewer than two at different z
-constexpr int no_scifi_hit = 32;      // q/p is not measured
-}  // namespace status
 
 /// Numbers of the tracks that run together, the first at `source`.
 template <class T>

@@ -21,6 +21,24 @@ struct AsTheyAre {
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured; }
 };
 
+/// How far a track's hits are from what hits can be. NaN is for the result to show.
+template <class T>
+struct Worst {
+  T sigma, off2;  // the smallest σ; distances from the layers' z, squared and summed, mm²
+  T step;         // the smallest between neighbouring VELO hits in z, mm
+
+  KERNEL_FUNCTION Worst() : sigma(T(1)), off2(T(0)), step(T(0)) {}
+  KERNEL_FUNCTION void strip(const T& its_sigma, const T& its_off) {
+    sigma = smaller(its_sigma, sigma);
+    off2 += its_off * its_off;
+  }
+  KERNEL_FUNCTION Integer<T> status() const {
+    return flag<T>(at_most(sigma, T(0)), status::wrong_sigma) |
+           flag<T>(off2 > T(static_cast<Scalar<T>>(plane_tolerance * plane_tolerance)), status::wrong_plane) |
+           flag<T>(step < T(0), status::velo_unsorted);
+  }
+};
+
 /// What a fit carries from plane to plane. Noise and bend are evaluated at the state's q/p.
 template <class T>
 struct Filter : Conditional<T> {
@@ -28,6 +46,7 @@ struct Filter : Conditional<T> {
   Parabola<T> seed, velo, ut, scifi;  // what is known of q/p, by whom
   Integer<T> ndof_velo, ndof_ut, ndof_scifi;
   Integer<T> status;
+  Worst<T> worst;
 
   KERNEL_FUNCTION Parabola<T> known() const { return seed + velo + (ut + scifi); }
   KERNEL_FUNCTION void move(const T& change) {
@@ -63,6 +82,7 @@ KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long 
     const long at = slot * tracks.stride + i;
     const T z = load<T>(tracks.velo_z + at);
     const Mask<T> found = searching & (z > z1);
+    fit.worst.step = select(searching, smaller(T(z - z1), fit.worst.step), fit.worst.step);
     x2 = select(found, load<T>(tracks.velo_x + at), x2);
     y2 = select(found, load<T>(tracks.velo_y + at), y2);
     z2 = select(found, z, z2);
@@ -70,10 +90,11 @@ KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long 
     searching = searching & !found & (Integer<T>(slot + 1) < n);
   }
   const Mask<T> failed = used == Integer<T>(0);
-  fit.status = flag<T>(failed, status::few_velo_hits);
-
   const T zero(0), half(S(0.5)), variance(detector.velo_variance);
   const T k = load<T>(tracks.qop + i);
+  fit.status = flag<T>(failed, status::few_velo_hits) |
+               flag<T>((n < Integer<T>(0)) | (Integer<T>(velo_slots) < n), status::velo_count) |
+               flag<T>(!finite(k) | (k == zero), status::wrong_qop);
   const T width = T(static_cast<S>(seed_width)) * k;
   const T per_dz = T(1) / (z2 - z1);
   const T sx = (x2 - x1) * per_dz, sy = (y2 - y1) * per_dz;
@@ -141,6 +162,7 @@ KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, c
     const long at = slot * tracks.stride + i;
     const Mask<T> measured = (Integer<T>(slot) < n) & (used < Integer<T>(slot));
     const T z = select(measured, load<T>(tracks.velo_z + at), fit.z);
+    fit.worst.step = smaller(T(z - fit.z), fit.worst.step);
     JacobianV<T> f;
     const Noise<T> q = where(measured, noise_V<T>(constant, fit.state.k, fit.z, z, fit.state));
     step_V<T>(constant, pol, fit.z, z, fit.state, f);

@@ -13,11 +13,8 @@ struct Batch {
   Rows tracks;
   // (quantity, count): z, x, y, tx, ty, q/p, xx, xtx, txtx, yy, yty, tyty, qopqop, χ² of VELO, UT, SciFi.
   double* numbers;
-  int* integers;  // ndof of VELO, UT, SciFi, status
+  int* integers;  // ndof of VELO, UT, SciFi, status as in fit/status.hpp
 };
-
-/// Bits of the status.
-constexpr int not_finite = 1, not_positive = 2, no_start = 16, no_scifi = 32;
 
 struct Build {
   const char* name;

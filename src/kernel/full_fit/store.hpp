@@ -5,6 +5,7 @@
 
 #include "full_fit/batch.hpp"
 #include "full_fit/filter.hpp"
+#include "full_fit/inputs.hpp"
 
 namespace parkf::full_fit {
 
@@ -16,10 +17,12 @@ KERNEL_FUNCTION void store_track(const Batch& batch, const double (&numbers)[fit
   bool good = alive, positive = true;
   for (int q = 1; q <= 5; ++q) good = good && finite(numbers[q]);
   for (const int q : {6, 8, 9, 11, 12}) positive = positive && numbers[q] > 0.0;
-  int status = good ? 0 : not_finite;
-  if (good && !positive) status |= not_positive;
-  if (velo_n < 2) status |= no_start;
-  if (scifi == 0) status |= no_scifi;
+  using namespace kalman;
+  int status = wrong_inputs(batch.way, batch.tracks, row);
+  if (!good) status |= status::non_finite;
+  if (good && !positive) status |= status::negative_variance;
+  if (velo_n < 2) status |= status::few_velo_hits;
+  if (scifi == 0) status |= status::no_scifi_hit;
   // q/p is a fifth unknown; the first detector behind the VELO measures it.
   const int integers[fitted_integers] = {velo > 4 ? velo - 4 : 0, ut > 0 ? ut - 1 : 0,
                                          ut == 0 && scifi > 0 ? scifi - 1 : scifi, status};

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from parkf.choices import BackendChoice, Precision, Scheme
-from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Threads, aligned
+from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Threads, aligned, finite
 
 app = typer.Typer()
 
@@ -25,7 +25,11 @@ def fit(
     threads: Threads = 1,
     outliers: Annotated[
         float | None,
-        typer.Option(min=0, help="Fit without hits whose u² is above this (16 is usual); adds `removed`."),
+        typer.Option(
+            min=0,
+            callback=finite,
+            help="Fit without hits whose u² is above this (16 is usual); adds `removed`.",
+        ),
     ] = None,
     rich_states: Annotated[
         bool, typer.Option("--rich-states", help="Add states at z = 990, 2165, 9450 and 11900 mm.")
@@ -54,7 +58,7 @@ def fit(
     # The fit of VELO hits alone, to compare with, is NumPy's.
     where, device = chosen("cpu" if scheme == "velo_only" else backend)
     print(f"fit: on {device}", file=sys.stderr)
-    count = fit_file(
+    summary = fit_file(
         folder,
         candidates,
         output,
@@ -67,7 +71,7 @@ def fit(
         robust=robust,
         score=score,
     )
-    print(f"{output}: {count} candidates fitted", file=sys.stderr)
+    print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
 
 
 @app.command("fit-full")
@@ -83,11 +87,11 @@ def fit_full(
     from parkf.detector.field import FieldMap
     from parkf.kalman import fit_file_full
 
-    count = fit_file_full(
+    summary = fit_file_full(
         candidates,
         output,
         geometry=aligned(geometry, alignment),
         field=FieldMap.load(field),
         threads=threads,
     )
-    print(f"{output}: {count} candidates fitted", file=sys.stderr)
+    print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)

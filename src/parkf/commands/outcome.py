@@ -35,9 +35,9 @@ def check_config(
     from parkf.workflow import read_config
 
     if family:
-        read_family(configuration, schemas, Path.cwd())
+        read_family(configuration, schemas, Path())
     else:
-        read_config(configuration, schemas / "config.schema.json", Path.cwd())
+        read_config(configuration, schemas / "config.schema.json", Path())
     load_thresholds(GATES)
 
 

@@ -1,10 +1,19 @@
 """The Parameterised Kalman Filter: candidates in, fitted tracks at the beam line out."""
 
-from parkf.kalman.fitted import STATUS, TREATED, Fitted, explain_status, explain_treated
+from parkf.kalman.fitted import (
+    STATUS,
+    STATUS_BITS,
+    TREATED,
+    Fitted,
+    explain_status,
+    explain_treated,
+    status_names,
+)
 from parkf.kalman.fitter import fit, fit_file, fit_file_full
 
 __all__ = [
     "STATUS",
+    "STATUS_BITS",
     "TREATED",
     "Fitted",
     "explain_status",
@@ -12,4 +21,5 @@ __all__ = [
     "fit",
     "fit_file",
     "fit_file_full",
+    "status_names",
 ]

@@ -1,7 +1,8 @@
 """Candidates as the fit takes them: the columns of the table, each a contiguous array."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,21 +34,24 @@ class Candidates:
         x at y = 0, z in mm, dx/dy, σ in mm of each layer; NaN where there is no hit.
     scifi : 4 arrays (n, 12) float
         The same of SciFi; z at y = 0.
+    nulls : (n,) bool, optional
+        Which candidates came with a null among the numbers of their hits, if any did; it is NaN here.
     """
 
-    polarity: NDArray
-    qop: NDArray
+    polarity: NDArray[Any]
+    qop: NDArray[Any]
     velo_n: NDArray[np.int32]
-    velo: tuple[NDArray, ...]
-    ut: tuple[NDArray, ...]
-    scifi: tuple[NDArray, ...]
+    velo: tuple[NDArray[Any], ...]
+    ut: tuple[NDArray[Any], ...]
+    scifi: tuple[NDArray[Any], ...]
+    nulls: NDArray[np.bool_] | None = None
 
     @property
     def count(self) -> int:
         """How many candidates there are."""
         return len(self.qop)
 
-    def rows(self, index: NDArray | slice) -> "Candidates":
+    def rows(self, index: NDArray[Any] | slice) -> "Candidates":
         """Take some of the candidates: copies by their numbers, views by a slice."""
         return Candidates(
             polarity=self.polarity[index],
@@ -56,6 +60,7 @@ class Candidates:
             velo=tuple(a[index] for a in self.velo),
             ut=tuple(a[index] for a in self.ut),
             scifi=tuple(a[index] for a in self.scifi),
+            nulls=None if self.nulls is None else self.nulls[index],
         )
 
 
@@ -74,14 +79,15 @@ def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candid
     Raises
     ------
     ParkfError
-        When a column is missing, has another type or nulls, or a polarity is neither +1 nor -1.
+        When a column is missing, has another type or nulls, or a polarity is neither +1 nor -1. A null in
+        place of a hit's number is for the status of its track.
     """
     columns = {name: _column(table, name, kind) for name, kind in CANDIDATES.columns}
     arrays = {name: _numbers(column) for name, column in columns.items()}
-    return from_arrays(arrays, precision)
+    return replace(from_arrays(arrays, precision), nulls=_nulls(columns.values()))
 
 
-def from_arrays(arrays: Mapping[str, NDArray], precision: DTypeLike) -> Candidates:
+def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Candidates:
     """Take candidates from arrays by the names of the table ``candidates``; hits as (n, slots).
 
     C-contiguous arrays of the precision are not copied.
@@ -97,7 +103,7 @@ def from_arrays(arrays: Mapping[str, NDArray], precision: DTypeLike) -> Candidat
         got = arrays["polarity"][wrong[0]]
         raise ParkfError(f"candidates: column 'polarity', row {wrong[0]}: got {got}, expected +1 or -1")
 
-    def taken(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray:
+    def taken(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray[Any]:
         if arrays[name].shape != shape:
             raise ParkfError(f"candidates: '{name}' has shape {arrays[name].shape}, expected {shape}")
         return np.ascontiguousarray(arrays[name], dtype=dtype)
@@ -124,7 +130,17 @@ def _column(table: pa.Table | pa.RecordBatch, name: str, kind: pa.DataType) -> p
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _numbers(column: pa.Array) -> NDArray:
+def _nulls(columns: Iterable[pa.Array]) -> NDArray[np.bool_] | None:
+    """Which rows have a null in a list, (n,); None where none has."""
+    found: NDArray[np.bool_] | None = None
+    for column in columns:
+        if isinstance(column, pa.FixedSizeListArray) and (items := column.flatten()).null_count:
+            here = items.is_null().to_numpy(zero_copy_only=False).reshape(len(column), -1).any(axis=1)
+            found = here if found is None else found | here
+    return found
+
+
+def _numbers(column: pa.Array) -> NDArray[Any]:
     if isinstance(column, pa.FixedSizeListArray):
         return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
     return column.to_numpy(zero_copy_only=False)

@@ -1,13 +1,15 @@
 """Fitted tracks, and what their status says."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+import parkf._fitter as _fitter
 from parkf.errors import ParkfError
 from parkf.parameters.ghost_score import NAMES
 from parkf.parameters.manifest import Blobs
@@ -22,16 +24,9 @@ INTEGERS = ("ndof_velo", "ndof_ut", "ndof_scifi", "status")
 NUMBERS_BEFORE = ("chi2_velo_before", "chi2_ut_before", "chi2_scifi_before")
 INTEGERS_BEFORE = ("ndof_ut_before", "treated", "scattered")
 
-# Bits of the status; 0 is a good fit.
-STATUS: Mapping[int, str] = {
-    1: "the result is not finite, mostly because an input is not",
-    2: "a variance is not positive",
-    4: "beyond the magnet table's bins; its edge was continued",
-    8: "below the momenta that the magnet table was trained on; it was continued linearly",
-    16: "fewer than two VELO hits at different z: there is nothing to start from",
-    32: "no SciFi hit: q/p is the pattern recognition's",
-}
-
+# What the bits of a status mean, and their names, as the kernel lists them (fit/status.hpp); 0 is a good fit.
+STATUS: Mapping[int, str] = {bit: meaning for bit, _, meaning in _fitter.status}
+STATUS_BITS: Mapping[str, int] = {name: bit for bit, name, _ in _fitter.status}
 
 # Bits of `treated`, what a robust fit did to a track; 0 is the plain fit.
 TREATED: Mapping[int, str] = {
@@ -50,6 +45,11 @@ def explain_status(status: int) -> list[str]:
     return [text for bit, text in STATUS.items() if status & bit]
 
 
+def status_names(status: int) -> list[str]:
+    """Name the bits of a status."""
+    return [name for name, bit in STATUS_BITS.items() if status & bit]
+
+
 @dataclass(frozen=True)
 class Before:
     """What a robust fit says of its tracks besides the fit; every attribute is (n,).
@@ -60,9 +60,9 @@ class Before:
     layer (30 is the magnet); -1 where none was.
     """
 
-    chi2_velo_before: NDArray
-    chi2_ut_before: NDArray
-    chi2_scifi_before: NDArray
+    chi2_velo_before: NDArray[Any]
+    chi2_ut_before: NDArray[Any]
+    chi2_scifi_before: NDArray[Any]
     ndof_ut_before: NDArray[np.int32]
     treated: NDArray[np.int32]
     scattered: NDArray[np.int32]
@@ -125,31 +125,31 @@ class Fitted:
     name.
     """
 
-    z: NDArray
-    x: NDArray
-    y: NDArray
-    tx: NDArray
-    ty: NDArray
-    qop: NDArray
-    xx: NDArray
-    xtx: NDArray
-    txtx: NDArray
-    yy: NDArray
-    yty: NDArray
-    tyty: NDArray
-    qopqop: NDArray
-    chi2_velo: NDArray
-    chi2_ut: NDArray
-    chi2_scifi: NDArray
+    z: NDArray[Any]
+    x: NDArray[Any]
+    y: NDArray[Any]
+    tx: NDArray[Any]
+    ty: NDArray[Any]
+    qop: NDArray[Any]
+    xx: NDArray[Any]
+    xtx: NDArray[Any]
+    txtx: NDArray[Any]
+    yy: NDArray[Any]
+    yty: NDArray[Any]
+    tyty: NDArray[Any]
+    qopqop: NDArray[Any]
+    chi2_velo: NDArray[Any]
+    chi2_ut: NDArray[Any]
+    chi2_scifi: NDArray[Any]
     ndof_velo: NDArray[np.int32]
     ndof_ut: NDArray[np.int32]
     ndof_scifi: NDArray[np.int32]
     status: NDArray[np.int32]
     before: Before | None = None
-    scores: Mapping[str, NDArray] | None = None
+    scores: Mapping[str, NDArray[Any]] | None = None
 
     @classmethod
-    def from_kernel(cls, numbers: NDArray, integers: NDArray[np.int32]) -> "Fitted":
+    def from_kernel(cls, numbers: NDArray[Any], integers: NDArray[np.int32]) -> "Fitted":
         """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied.
 
         Those of a robust fit are (19, n) and (7, n), and fill ``before``, too; two more rows are ``scores``.
@@ -165,6 +165,13 @@ class Fitted:
         if len(numbers) > count:
             scores = dict(zip(NAMES, numbers[count:], strict=True))
         return cls(**named, before=before, scores=scores)
+
+    def flagged(self, rows: NDArray[np.bool_] | None, name: str) -> "Fitted":
+        """Give the same tracks with one more bit of the status in these rows, (n,)."""
+        if rows is None:
+            return self
+        bit = np.int32(STATUS_BITS[name])
+        return replace(self, status=self.status | np.where(rows, bit, np.int32(0)))
 
     def to_arrow(self, event: pa.Array, candidate: pa.Array) -> pa.RecordBatch:
         """Rows of the table ``fitted`` for the candidates of these numbers; float32 is not copied."""

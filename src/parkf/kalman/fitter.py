@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from parkf.kalman import cpu, gpu
 from parkf.kalman.candidates import Candidates, from_arrow
 from parkf.kalman.fitted import Fitted, set_metadata
 from parkf.kalman.interval import states_at_rich, without_outliers
+from parkf.kalman.summary import Summary
 from parkf.parameters.manifest import Blobs
 from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.tables import CANDIDATES, FITTED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
@@ -29,7 +30,7 @@ BATCH = 1 << 14
 FULL_BATCH = 1 << 13  # of the full fit, which keeps a covariance and a Jacobian for each
 
 # Fitted tracks and what else was asked for, by column.
-Batch = tuple[Fitted, dict[str, NDArray]]
+Batch = tuple[Fitted, dict[str, NDArray[Any]]]
 
 
 def fit(
@@ -106,8 +107,10 @@ def fit(
         return fit_velo_only(parameters, tracks)
     smoother = scheme == "smoother"
     if backend == "gpu" and not score:
-        return gpu.fit(parameters, tracks, smoother=smoother, robust=robust)
-    return cpu.fit(parameters, tracks, smoother=smoother, threads=threads, robust=robust, score=score)
+        fitted = gpu.fit(parameters, tracks, smoother=smoother, robust=robust)
+    else:
+        fitted = cpu.fit(parameters, tracks, smoother=smoother, threads=threads, robust=robust, score=score)
+    return fitted.flagged(tracks.nulls, "null_number")
 
 
 def fit_file(
@@ -123,8 +126,8 @@ def fit_file(
     rich_states: bool = False,
     robust: bool = False,
     score: bool = False,
-) -> int:
-    """Fit a file of candidates, batch by batch, and return how many there were.
+) -> Summary:
+    """Fit a file of candidates, batch by batch, and return what became of them.
 
     Parameters
     ----------
@@ -167,7 +170,7 @@ def fit_file(
 
     def batch(rows: pa.RecordBatch) -> Batch:
         tracks = from_arrow(rows, np.dtype(precision))
-        more: dict[str, NDArray] = {}
+        more: dict[str, NDArray[Any]] = {}
 
         def fitted_tracks() -> Fitted:
             return fit(
@@ -200,8 +203,8 @@ def fit_file(
 
 def fit_file_full(
     candidates: Path, fitted: Path, *, geometry: "Geometry", field: "FieldMap", threads: int | None = None
-) -> int:
-    """Fit a file of candidates by Runge–Kutta and every layer, and return how many there were.
+) -> Summary:
+    """Fit a file of candidates by Runge–Kutta and every layer, and return what became of them.
 
     Parameters
     ----------
@@ -232,8 +235,8 @@ def _fit_batches(
     *,
     size: int,
     made_with: Blobs | None = None,
-) -> int:
-    count = 0
+) -> Summary:
+    summary = Summary()
     with (
         CANDIDATES.open(candidates) as file,
         table.writer(fitted, set_metadata(made_with) if made_with else None) as writer,
@@ -246,12 +249,12 @@ def _fit_batches(
                 _column(more[name], kind) for name, kind in table.columns[batch.num_columns :]
             ]
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
-            count += rows.num_rows
+            summary.add(tracks)
             bar.update(rows.num_rows)
-    return count
+    return summary
 
 
-def _column(values: NDArray, kind: pa.DataType) -> pa.Array:
+def _column(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
     """Make a column of numbers, (n), or of lists of them, (n, length)."""
     if not pa.types.is_fixed_size_list(kind):
         return pa.array(values, type=kind)

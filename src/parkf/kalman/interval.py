@@ -6,13 +6,14 @@ alone.
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.kalman import cpu
 from parkf.kalman.candidates import Candidates
-from parkf.kalman.fitted import Fitted
+from parkf.kalman.fitted import STATUS_BITS, Fitted
 from parkf.parameters.parameter_set import ParameterSet
 from parkf.tables import RICH_PLANES, UT_LAYERS, VELO_SLOTS
 
@@ -34,10 +35,10 @@ class PlaneStates:
         Lower triangle of its covariance, row by row.
     """
 
-    state: NDArray
-    covariance: NDArray
+    state: NDArray[Any]
+    covariance: NDArray[Any]
 
-    def columns(self) -> dict[str, NDArray]:
+    def columns(self) -> dict[str, NDArray[Any]]:
         """Name the columns ``RICH_STATES`` of the table ``fitted``."""
         return {
             f"{name}_{z}": getattr(self, name)[:, i]
@@ -117,7 +118,7 @@ def without_outliers(
     removed = np.zeros(tracks.count, dtype=np.int64)
     chi2 = fitted.chi2_velo + fitted.chi2_ut + fitted.chi2_scifi
     ndof = fitted.ndof_velo + fitted.ndof_ut + fitted.ndof_scifi
-    suspects = np.flatnonzero((chi2 > limit + 0.5 * ndof) & (fitted.status & 1 == 0))
+    suspects = np.flatnonzero((chi2 > limit + 0.5 * ndof) & (fitted.status & STATUS_BITS["non_finite"] == 0))
     cleaned = tracks
     # Slots of the hits that are left, by the slots they came in.
     places = np.broadcast_to(np.arange(VELO_SLOTS), (tracks.count, VELO_SLOTS))
@@ -151,7 +152,7 @@ def _copied(tracks: Candidates) -> Candidates:
     )
 
 
-def _take_out(tracks: Candidates, places: NDArray, rows: NDArray, slots: NDArray) -> None:
+def _take_out(tracks: Candidates, places: NDArray[Any], rows: NDArray[Any], slots: NDArray[Any]) -> None:
     """Remove a hit from each of these rows, in place."""
     ut = (slots >= VELO_SLOTS) & (slots < VELO_SLOTS + UT_LAYERS)
     scifi = slots >= VELO_SLOTS + UT_LAYERS

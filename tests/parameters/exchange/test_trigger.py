@@ -64,7 +64,10 @@ def test_the_files_are_the_trigger_s(parameters, files):
     first = np.array(lines[2].split(), dtype=float)
     assert len(lines) == 2 + 3000
     assert first[0] == pytest.approx(parameters.table[0, 0, 0])
-    assert first[9] == pytest.approx(1e3 * parameters.table[0, 0, 9])  # slopes are in 1e-3
+    # Slopes, of x and of y, are in 1e-3.
+    layout = FORMS["production"].layout
+    slopes = np.concatenate([np.full(one.degree, one.component in ("tx", "ty")) for one in layout.pieces])
+    assert first == pytest.approx(np.where(slopes, 1e3, 1.0) * parameters.table[0, 0])
 
 
 def test_a_table_for_the_other_sign_of_h_is_turned(parameters, files, tmp_path):
@@ -143,7 +146,7 @@ def test_bad_json_is_refused(files, name):
 def test_a_block_that_is_there_twice_is_refused(files):
     path = files / "params.json"
     path.write_text(path.read_text().replace("{", '{"VParams": [],', 1))
-    with pytest.raises(ParkfError, match=r"params\.json: block VParams is there twice"):
+    with pytest.raises(ParkfError, match=r"params\.json: not a JSON file: key 'VParams' is there twice"):
         import_trigger(files)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from parkf.codegen.numpy_step import numpy_step
 from parkf.kalman.candidates import Candidates, from_arrow
-from parkf.kalman.fitted import Fitted
+from parkf.kalman.fitted import STATUS_BITS, Fitted
 from parkf.parameters.parameter_set import ParameterSet
 from parkf.steps.beam import BEAM
 from parkf.tables import VELO_SLOTS
@@ -22,8 +22,6 @@ F64 = NDArray[np.float64]
 SEED_RESOLUTION = 0.01
 """Relative error of the pattern recognition's q/p, as it is published."""
 
-# Bits of parkf.kalman.STATUS.
-_NOT_FINITE, _NO_START = 1, 16
 _WIDE_SLOPE = 1.0  # rad; no VELO track is as steep
 _HIT_TO_HIT, _HIT_TO_BEAM = range(2)
 
@@ -84,7 +82,7 @@ def fit_velo_only(parameters: ParameterSet, candidates: pa.Table | pa.RecordBatc
     )
     constants = parameters.manifest.constants
     block = parameters.block("BEAM").astype(np.float64)
-    number, qop = tracks.velo_n, tracks.qop.astype(np.float64)
+    number, qop = np.clip(tracks.velo_n, 0, VELO_SLOTS), tracks.qop.astype(np.float64)
     used = np.arange(VELO_SLOTS)[:, None] < number
     x, y, z = (np.where(used, rows.T.astype(np.float64), 0.0) for rows in tracks.velo)
     polarity = tracks.polarity.astype(np.float64)
@@ -113,7 +111,14 @@ def fit_velo_only(parameters: ParameterSet, candidates: pa.Table | pa.RecordBatc
     dz = to_beam / np.maximum(in_x.t**2 + in_y.t**2, np.finfo(np.float64).tiny)
     for line, q in zip(lines, noise(_HIT_TO_BEAM, at, at + dz), strict=True):
         line.move(dz, q)
-    return _fitted(in_x, in_y, at + dz, qop, number)
+    fitted = _fitted(in_x, in_y, at + dz, qop, number)
+    back = (np.diff(z, axis=0) < 0) & used[1:]
+    return (
+        fitted.flagged(back.any(axis=0), "velo_unsorted")
+        .flagged(number != tracks.velo_n, "velo_count")
+        .flagged(np.asarray(~np.isfinite(qop) | (qop == 0)), "wrong_qop")
+        .flagged(tracks.nulls, "null_number")
+    )
 
 
 def _slope(values: F64, z: F64, last: NDArray[np.int32], rows: NDArray[np.int64]) -> F64:
@@ -138,6 +143,7 @@ def _fitted(in_x: _Line, in_y: _Line, z: F64, qop: F64, number: NDArray[np.int32
         **{"chi2_velo": in_x.chi2 + in_y.chi2, "chi2_ut": zero, "chi2_scifi": zero},
     }
     finite = np.isfinite(list(numbers.values())).all(axis=0)
-    status = np.where(finite, 0, _NOT_FINITE) | np.where(number < 2, _NO_START, 0)
+    status = np.where(finite, 0, STATUS_BITS["non_finite"])
+    status |= np.where(number < 2, STATUS_BITS["few_velo_hits"], 0)
     ndof = np.maximum(2 * number - 4, 0).astype(np.int32)
     return Fitted(**numbers, ndof_velo=ndof, ndof_ut=none, ndof_scifi=none, status=status.astype(np.int32))

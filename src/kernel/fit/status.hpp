@@ -1,0 +1,49 @@
+#pragma once
+// Why a track is not to be trusted. This is the one place that knows the bits, their names and what they mean: Python
+// and the consumer header read the list below.
+
+namespace parkf::kalman {
+
+/// mm that the hits of a track may be off their layers in z, as the set has these, root of the sum of squares: staves of
+/// LHCb's UT stand 7 mm off in four layers, which are 45 mm and more apart.
+constexpr double plane_tolerance = 20.0;
+
+/// A status is a sum of these; 0 is a good fit.
+namespace status {
+constexpr int non_finite = 1;
+constexpr int negative_variance = 2;
+constexpr int outside_table = 4;
+constexpr int low_momentum = 8;
+constexpr int few_velo_hits = 16;
+constexpr int no_scifi_hit = 32;
+constexpr int wrong_sigma = 64;
+constexpr int wrong_plane = 128;
+constexpr int velo_unsorted = 256;
+constexpr int velo_count = 512;
+constexpr int wrong_qop = 1024;
+constexpr int null_number = 2048;
+
+struct Bit {
+  int bit;
+  const char *name, *meaning;
+};
+
+// Results first, then what is wrong with the numbers that came in.
+constexpr Bit bits[] = {
+    {non_finite, "non_finite", "the result is not finite, mostly because an input is not"},
+    {negative_variance, "negative_variance", "a variance is not positive"},
+    {outside_table, "outside_table", "beyond the magnet table's bins; its edge was continued"},
+    {low_momentum, "low_momentum",
+     "below the momenta that the magnet table was trained on; it was continued linearly"},
+    {few_velo_hits, "few_velo_hits", "fewer than two VELO hits at different z: there is nothing to start from"},
+    {no_scifi_hit, "no_scifi_hit", "no SciFi hit: q/p is the pattern recognition's"},
+    {wrong_sigma, "wrong_sigma", "the sigma of a UT or SciFi hit is zero or negative"},
+    {wrong_plane, "wrong_plane", "UT or SciFi hits are more than 20 mm off the z of their layers"},
+    {velo_unsorted, "velo_unsorted", "VELO hits are not in ascending z"},
+    {velo_count, "velo_count", "the number of VELO hits is negative, or above the 26 that there is room for"},
+    {wrong_qop, "wrong_qop", "the pattern recognition's q/p is zero or not finite"},
+    {null_number, "null_number", "a number of a hit is null; NaN says that there is no hit"},
+};
+}  // namespace status
+
+}  // namespace parkf::kalman
