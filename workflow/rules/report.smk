@@ -40,7 +40,7 @@ rule report:
         # `snakemake --report` shows them in sections, one for each page.
         figures=report(
             directory(f"{RESULTS}/report/figures"),
-            patterns=["{page}-{figure}.svg"],
+            patterns=["{page,[^-]+}-{figure}.svg"],
             caption="../report/figure.rst",
             category="{page}",
             labels={"figure": "{figure}"},
