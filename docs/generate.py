@@ -19,7 +19,7 @@ from typer.main import get_command
 from parkf.cli import app
 from parkf.columns import TABLES, described
 from parkf.commands.panels import STAGE_COMMANDS, STAGES, VERBS
-from parkf.kalman import STATUS, TREATED
+from parkf.kalman import STATUS, STATUS_BITS, TREATED
 from parkf.steps import FORMS
 from parkf.steps.magnet import BEND_X, BEND_Y, TABLE_FORMS, WEIGHTS, X, Y
 
@@ -101,12 +101,17 @@ def tables() -> str:
 def status() -> str:
     """Bits of the columns that say how a fit went."""
     bits = ("bit", "what it says")
+    names = {bit: name for name, bit in STATUS_BITS.items()}
     return _page(
         [
             "# Status bits",
             "Column `status` of a fitted track is a sum of bits; 0 is a good fit. Cuts on tracks ask for 0."
-            " `parkf.kalman.explain_status(status)` says the same in Python.",
-            _table(bits, [(f"`{bit}`", text) for bit, text in STATUS.items()]),
+            " `parkf.kalman.explain_status(status)` says the same in Python, `STATUS_BITS` has the bits by name; in"
+            " C++ `parkf::kalman::status` has both.",
+            _table(
+                ("bit", "name", "what it says"),
+                [(f"`{bit}`", f"`{names[bit]}`", text) for bit, text in STATUS.items()],
+            ),
             "## What a robust fit did",
             "Column `treated`, which `parkf fit --robust` adds, is a sum of these; 0 is the plain fit.",
             _table(bits, [(f"`{bit}`", text) for bit, text in TREATED.items()]),
@@ -138,7 +143,9 @@ def configuration() -> str:
     )
 
 
-def _keys(schema: Mapping[str, Any], entry: Mapping[str, Any], *words: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _keys(
+    schema: Mapping[str, Any], entry: Mapping[str, Any], *words: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, one in entry.get("properties", {}).items():
         reference = one.get("$ref")
         target = schema["$defs"][reference.rpartition("/")[2]] if reference else {}
@@ -224,7 +231,13 @@ def formulas() -> str:
         _table(("bin", "weight"), [(f"{i:+d}, {j:+d}", f"${sp.latex(w)}$") for (i, j), w in WEIGHTS.items()]),
         "What differs between the forms:",
         _table(
-            ("forms", "degrees in f of c₀₀ (x, y)", "of c₁₀, c₀₁ (x, y)", "a bin is chosen at", "bend is added to"),
+            (
+                "forms",
+                "degrees in f of c₀₀ (x, y)",
+                "of c₁₀, c₀₁ (x, y)",
+                "a bin is chosen at",
+                "bend is added to",
+            ),
             [
                 (
                     name,
