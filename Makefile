@@ -8,17 +8,21 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # machine for what is too small to submit.
 PROFILE ?= local
 CORES_OPTION = $(if $(EXECUTOR),--local-cores,--cores)
-EXECUTOR = $(shell sed -n 's/^executor: *//p' workflow/profiles/$(PROFILE)/profile.yaml)
+EXECUTOR = $(shell sed -n 's/^executor: *//p' $(call quoted,workflow/profiles/$(PROFILE)/profile.yaml))
 # A folder that each machine has of its own, SCRATCH=/scratch/me: jobs copy what they read there, and what they write back.
-COPIES = $(if $(SCRATCH),--default-storage-provider fs --local-storage-prefix $(SCRATCH) \
+COPIES = $(if $(SCRATCH),--default-storage-provider fs --local-storage-prefix $(call quoted,$(SCRATCH)) \
 	--shared-fs-usage persistence sources source-cache software-deployment)
 # Snakemake's executor for a cluster, which the profile names, and its copying are packages of their own.
 EXTRAS = $(patsubst %,$(VENV)/.extra-%,$(EXECUTOR) $(if $(SCRATCH),scratch))
+# What is given on the command line is one word to the shell, whatever is in it.
+quoted = '$(subst ','\'',$(1))'
+CONFIG = $(call quoted,workflow/config/$(RUN).yaml)
+FAMILY_CONFIG = $(call quoted,workflow/config/families/$(FAMILY).yaml)
 # Targets follow a --, or they are taken for more configuration files.
-SNAKEMAKE = $(VENV)/bin/snakemake --nolock --rerun-incomplete --workflow-profile workflow/profiles/$(PROFILE) $(CORES_OPTION) $(CORES) $(COPIES)
+SNAKEMAKE = $(VENV)/bin/snakemake --nolock --rerun-incomplete --workflow-profile $(call quoted,workflow/profiles/$(PROFILE)) $(CORES_OPTION) $(CORES) $(COPIES)
 # One run at a time in a folder, which goes on where a killed one was.
-LED = $(VENV)/bin/parkf supervise results
-ONE_RUN = $(SNAKEMAKE) --configfile workflow/config/$(RUN).yaml
+LED = $(VENV)/bin/parkf supervise $(call quoted,results/$(1)) --
+ONE_RUN = $(SNAKEMAKE) --configfile $(CONFIG)
 
 # The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
 # needs and publishes as source alone.
@@ -35,34 +39,34 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
 	touch $@
 
-.PHONY: run checked family dry-run validate verify publish test lint build smoke paper mutants faults clean
+.PHONY: run checked family dry-run validate verify publish test lint docs build smoke paper mutants faults clean
 
 build: $(VENV)/.installed $(EXTRAS)
 
 # In one line what is wrong with a configuration, before Snakemake reads it.
 checked: build
-	@$(VENV)/bin/parkf check-config workflow/config/$(RUN).yaml
+	@$(VENV)/bin/parkf check-config $(CONFIG)
 
 run: checked  ## train, validate and report with workflow/config/$(RUN).yaml
-	$(LED)/$(RUN) -- $(ONE_RUN)
-	@$(VENV)/bin/parkf where results/$(RUN)
+	$(call LED,$(RUN)) $(ONE_RUN)
+	@$(VENV)/bin/parkf where $(call quoted,results/$(RUN))
 
 family: build  ## several sets in one go: workflow/config/families/$(FAMILY).yaml
-	@$(VENV)/bin/parkf check-config --family workflow/config/families/$(FAMILY).yaml
-	$(LED)/$(FAMILY) -- $(SNAKEMAKE) --snakefile workflow/family.smk --configfile workflow/config/families/$(FAMILY).yaml
+	@$(VENV)/bin/parkf check-config --family $(FAMILY_CONFIG)
+	$(call LED,$(FAMILY)) $(SNAKEMAKE) --snakefile workflow/family.smk --configfile $(FAMILY_CONFIG)
 
 dry-run: checked  ## what a run would do now
 	$(ONE_RUN) --dry-run
 
 validate: checked  ## train what is missing, and measure: validation.json alone
-	$(LED)/$(RUN) -- $(ONE_RUN) -- validate
+	$(call LED,$(RUN)) $(ONE_RUN) -- validate
 
 verify: build  ## hold every file of results/$(RUN), and the published sets, against their checksums
-	$(VENV)/bin/parkf verify results/$(RUN) params
+	$(VENV)/bin/parkf verify $(call quoted,results/$(RUN)) params
 
 publish: checked  ## publish the set of results/$(RUN) to params/, if it meets its gates
-	$(LED)/$(RUN) -- $(ONE_RUN) -- publish
-	@cat results/$(RUN)/published.json
+	$(call LED,$(RUN)) $(ONE_RUN) -- publish
+	@cat $(call quoted,results/$(RUN)/published.json)
 
 smoke paper: build  ## the run for tests; 10,000 events a polarity
 	$(MAKE) run RUN=$@
@@ -71,6 +75,10 @@ lint: build
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+
+docs: build  ## the pages that the code writes, and the site in build/site
+	$(VENV)/bin/python docs/generate.py
+	$(VENV)/bin/python -m mkdocs build --strict --quiet --site-dir build/site
 
 test: lint  ## style, types and every test
 	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/cluster

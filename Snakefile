@@ -18,7 +18,7 @@ from parkf.steps import FORMS
 from parkf.tables import CLOSURE_TRACKS, PARTICLES, STEP_DATA
 from parkf.training.rows import MOST_ROWS
 from parkf.usage import VARIABLE
-from parkf.workflow import SCHEMES, Run, load_config
+from parkf.workflow import SCHEMES, Run, field_fingerprint, load_config
 
 if not config:
 
@@ -43,7 +43,7 @@ RUN = Run(
     load_config(
         config,
         PROJECT / "workflow/schemas/config.schema.json",
-        Path.cwd(),
+        Path(),
         [read_document(Path(relpath(file))) for file in workflow.configfiles],
         # Once, and not again in every job; a family has looked for its members.
         look_into_inputs=workflow.is_main_process and workflow.main_snakefile == str(PROJECT / "Snakefile"),
@@ -61,11 +61,13 @@ NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]
 COSTS = load_costs(PROJECT / COSTS_FILE)
+# What the rules run in where Snakemake makes environments: --software-deployment-method conda.
+ENVIRONMENT = str(PROJECT / "workflow/envs/parkf.yaml")
 # Jobs that the parameter set waits for start before those that only prove it, which fill the cores that the last
 # stages of the training leave idle.
 FIRST = 2
-# Threads of the table's training and closing. Of two cores, the second does other jobs meanwhile, at no loss.
-TABLE_THREADS = 1 if workflow.resource_settings.cores == 2 else 2
+# Threads of the longest jobs. Of two cores, the second does other jobs meanwhile, at no loss.
+TWO_THREADS = 1 if workflow.resource_settings.cores == 2 else 2
 # A scheduler's reason for ending a job is told, and decides whether the job is worth another attempt.
 name_endings()
 
@@ -82,19 +84,7 @@ wildcard_constraints:
     fit="|".join(SCHEMES),
 
 
-def code(*parts):
-    """Fingerprint of the sources that a rule runs: Snakemake does not see changes inside a package."""
-    return code_hash([SOURCE / part for part in parts])
-
-
-def training_first(wildcards):
-    """Priority of a stage that training and validation both go through."""
-    return FIRST if RUN.purpose(wildcards.chunk) == "training" else 0
-
-
-def folder(path, file="{input[0]}"):
-    """Shell text for a folder of the run, from a file in it: jobs that copy their files have folders of their own."""
-    return f"$(file={file}; echo ${{{{file%%{path}/*}}}}{path})"
+include: "workflow/rules/common.smk"
 
 
 rule all:
@@ -106,6 +96,7 @@ rule all:
 
 
 include: "workflow/rules/start.smk"
+include: "workflow/rules/detector.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/gather.smk"
 include: "workflow/rules/datasets.smk"

@@ -2,7 +2,7 @@
 # /// script
 # dependencies = ["nox>=2025.2.9"]
 # ///
-"""Tasks that need environments of their own: ``nox --list``. What runs in the checkout's own is in the Makefile."""
+"""Tasks that need environments of their own: ``nox --list``. Those of the checkout's are in the Makefile."""
 
 import nox
 

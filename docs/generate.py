@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that the code knows best: commands, tables, status bits, configuration, layout, formulas.
+"""Writes the pages of docs/ that the code knows best, from commands to formulas.
 
     python docs/generate.py
 
@@ -8,6 +8,7 @@ The pages are part of the repository, so that the site is built without parkf; a
 import inspect
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -22,6 +23,10 @@ from parkf.commands.panels import STAGE_COMMANDS, STAGES, VERBS
 from parkf.kalman import STATUS, STATUS_BITS, TREATED
 from parkf.steps import FORMS
 from parkf.steps.magnet import BEND_X, BEND_Y, TABLE_FORMS, WEIGHTS, X, Y
+
+# Beside this file, however it is started.
+sys.path.insert(0, str(Path(__file__).parent))
+from picture import picture
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -175,7 +180,7 @@ def _allowed(entry: Mapping[str, Any]) -> str:
 
 
 def layout() -> str:
-    """What each number of a set's constant blob is."""
+    """Numbers of the constant blob, by layout and block."""
     parts = [
         "# Layout of a set",
         "`constant.f32` is the blocks below one after the other, each set by set, in little-endian float32;"
@@ -287,6 +292,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/configuration.md": configuration,
     "reference/layout.md": layout,
     "explanation/formulas.md": formulas,
+    "detector.svg": picture,
 }
 
 

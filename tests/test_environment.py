@@ -7,6 +7,8 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[1]
+# Of the tools of `dev`, those that compile changed formulas.
+_BUILD = ("scikit-build-core", "nanobind", "ninja", "cmake")
 CONDA_ONLY = {"python", "cxx-compiler", "make", "pip", "cupy"}
 
 
@@ -32,3 +34,15 @@ def test_same_packages_and_versions():
 def test_python_is_the_same():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f"python{project['requires-python']}" in (ROOT / "environment.yml").read_text()
+
+
+def test_rules_run_with_the_versions_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    build = [
+        name for name in project["project"]["optional-dependencies"]["dev"] if name.split(">")[0] in _BUILD
+    ]
+    rules = yaml.safe_load((ROOT / "workflow/envs/parkf.yaml").read_text())["dependencies"]
+    nested = next(entry["pip"] for entry in rules if isinstance(entry, dict))
+    conda = _versions([entry for entry in rules if isinstance(entry, str)] + nested)
+    asked = {name: version for name, version in conda.items() if name not in CONDA_ONLY}
+    assert asked == _versions(project["project"]["dependencies"] + build)

@@ -60,7 +60,8 @@ def test_a_full_disk_is_named_with_the_file(tmp_path, full):
     with pytest.raises(OSError, match="table.parquet") as caught, replacing(tmp_path / "table.parquet"):
         raise full
     assert re.fullmatch(
-        rf"{tmp_path}/table\.parquet: no space left, [\d.]+ MB are free; make room there, and start again",
+        rf"{tmp_path}/table\.parquet: no space left on {tmp_path}: [\d.]+ MB are free; "
+        "make room, and start again",
         explained(caught.value),
     )
     assert list(tmp_path.iterdir()) == []

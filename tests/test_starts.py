@@ -11,7 +11,7 @@ import pytest
 from parkf.detector.field import FieldMap
 
 ROOT = Path(__file__).parents[1]
-SLOW = {"sympy", "scipy", "iminuit", "pandas", "matplotlib"}
+SLOW = {"sympy", "scipy", "iminuit", "pandas", "matplotlib", "rich"}
 # Formulas, minimiser and statistics where the work is about them.
 NEEDED = {
     "generate": set(),
@@ -38,7 +38,8 @@ NEEDED = {
     "assemble": {"sympy", "iminuit"},
     "accuracy": {"sympy", "iminuit"},
     "validate": {"pandas", "scipy", "iminuit"},
-    "report": {"sympy", "iminuit", "pandas", "matplotlib"},
+    "report": {"sympy", "iminuit"},
+    "compare": set(),
 }
 _SAY = """
 import json, sys

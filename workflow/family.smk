@@ -21,7 +21,7 @@ PROJECT = Path(workflow.current_basedir).parent
 FAMILY = load_family(
     config,
     PROJECT / "workflow/schemas",
-    Path.cwd(),
+    Path(),
     read_document(Path(os.path.relpath(workflow.configfiles[-1]))),
     look_into_inputs=workflow.is_main_process,
 )

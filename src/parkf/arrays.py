@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -21,7 +22,7 @@ _UNREADABLE = (
 
 def load_arrays(
     path: Path, names: Collection[str], optional: Collection[str] = (), *, others: bool = False
-) -> dict[str, NDArray]:
+) -> dict[str, NDArray[Any]]:
     """Read arrays of an archive.
 
     Parameters

@@ -10,9 +10,12 @@ from parkf.arithmetic import settle_arithmetic
 from parkf.commands import (
     asking,
     closing,
+    comparing,
     datasets,
+    displaying,
     family,
     fitting,
+    geometry,
     importing,
     outcome,
     params,
@@ -21,19 +24,27 @@ from parkf.commands import (
     training,
 )
 from parkf.commands.panels import CommandsInPanels
-from parkf.complaint import explained
+from parkf.complaint import UsageError, explained, usage
 from parkf.usage import Meter
 
 app = typer.Typer(
     help="Train, prove and publish the parameters of LHCb's Parameterised Kalman Filter.",
     cls=CommandsInPanels,
+    epilog="Exit codes. 0: done, or yes. 1: it could not be done, and one line says why; of parkf params and "
+    "parkf gate: no. 2: it was asked wrongly; of those two also: there is no answer. 130: interrupted. "
+    "parkf supervise exits as its command does.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for part in (asking, simulation, datasets, training, closing, fitting, proof, outcome):
+for part in (
+    *(asking, simulation, datasets, training, closing),
+    *(fitting, proof, outcome, comparing, displaying),
+):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(family.app, name="family")
+app.add_typer(geometry.app, name="geometry")
+app.add_typer(geometry.exporter, name="export")
 app.add_typer(importing.importer, name="import")
 
 
@@ -55,11 +66,15 @@ def options(
 
 
 def main() -> None:
-    """Run the command line; a problem that users can solve is one message and exit code 1."""
+    """Run the command line; a problem that users can solve is one message and exit code 1, of usage 2."""
     meter = Meter()
     settle_arithmetic()
     try:
-        app()
+        code = app(standalone_mode=False, prog_name="parkf")
+        sys.exit(code if isinstance(code, int) else 0)
+    except UsageError as error:
+        print(usage(error), file=sys.stderr)
+        sys.exit(error.exit_code)
     except Exception as error:
         message = explained(error)
         if message is None or "--debug" in sys.argv:

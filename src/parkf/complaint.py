@@ -2,10 +2,25 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
+
+import typer
 
 from parkf.errors import DamagedFileError, ParkfError
 from parkf.files import out_of_space
 from parkf.running.damage import mark
+
+# Typer has it without a name of its own.
+UsageError: Any = typer.BadParameter.__base__
+
+
+def usage(error: Any) -> str:
+    """Say in one line what is wrong with a command's arguments; without any, its whole help."""
+    command = error.ctx.command_path if error.ctx else "parkf"
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return str(error.ctx.get_help())
+    said = " ".join(error.format_message().split()).rstrip(".")
+    return f"error: {command}: {said}; {command} --help says what it takes"
 
 
 def explained(error: Exception) -> str | None:
@@ -29,5 +44,5 @@ def _of_the_system(error: OSError) -> str:
     if out_of_space(error):
         folder = Path(error.filename).parent if error.filename else Path.cwd()
         free = shutil.disk_usage(folder if folder.is_dir() else Path.cwd()).free
-        return f"{path}no space left, {free / 1e6:.1f} MB are free; make room there, and start again"
+        return f"{path}no space left on {folder}: {free / 1e6:.1f} MB are free; make room, and start again"
     return f"{path}{error.strerror or error}"

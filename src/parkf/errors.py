@@ -21,4 +21,6 @@ class DamagedFileError(ParkfError):
 
     def __init__(self, path: Path, kind: str, why: str) -> None:
         self.path = path
-        super().__init__(f"{path}: not {kind} as it was written: {why}; delete it, and make it again")
+        super().__init__(
+            f"{path}: not {kind} as it was written: {why}; make it again, or get it again from where it came"
+        )

@@ -1,14 +1,16 @@
 """The files that a run's configuration names, looked at before anything starts."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from parkf.detector.alignment import load_alignment
-from parkf.detector.field import FieldMap, read_source
-from parkf.detector.geometry import Geometry, load_geometry
+from parkf.detector.alignment import Alignment, load_alignment
+from parkf.detector.field import DipoleSources, FieldMap, read_source
+from parkf.detector.geometry import Geometry, geometry_of, load_geometry
 from parkf.errors import ParkfError
+from parkf.workflow import is_conditions, is_foreign_field
+
+T = TypeVar("T")
 
 
 def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
@@ -23,28 +25,64 @@ def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
     """
     problems: list[str] = []
 
-    @contextmanager
-    def noted() -> Iterator[None]:
+    def attempted(read: Callable[[], T]) -> T | None:
         try:
-            yield
+            return read()
         except ParkfError as error:
             problems.append(str(error))
+            return None
 
-    geometry = alignment = field = None
     source = folder / config["field"]["source"]
-    with noted():
-        geometry = load_geometry(folder / config["detector"]["geometry"])
-    with noted():
-        alignment = load_alignment(folder / config["detector"]["alignment"])
-    with noted():
-        field = read_source(source)
-    if geometry is not None and alignment is not None:
-        with noted():
-            geometry.align(alignment)
+    declared = config["field"]
+    geometry, alignment = attempted(lambda: _geometry(config["detector"], folder)) or (None, None)
+    on_top = attempted(lambda: _alignment(config["detector"], folder, geometry)) or alignment
+    field = attempted(lambda: _field(declared, source))
+    if geometry is not None and on_top is not None:
+        placed, moved = geometry, on_top
+        attempted(lambda: placed.align(moved))
     if geometry is not None and isinstance(field, FieldMap) and config["field"]["outside"] == "error":
-        with noted():
-            _require_cover(source, field, geometry)
+        seen, map_ = geometry, field
+        attempted(lambda: _require_cover(source, map_, seen))
     return problems
+
+
+def _geometry(config: Mapping[str, str], folder: Path) -> tuple[Geometry, Alignment | None]:
+    """Read a geometry, and what dumps have on top of it."""
+    place = folder / config["geometry"]
+    if not place.is_dir():
+        return load_geometry(place), None
+    from parkf.importing.geometry.folder import read_dumps
+
+    placed = read_dumps([place], base=folder / config["base"], tag="")
+    return geometry_of(placed.geometry.description), Alignment.model_validate(placed.alignment)
+
+
+def _alignment(config: Mapping[str, str], folder: Path, geometry: Geometry | None) -> Alignment | None:
+    """Read an alignment, of this project or of LHCb's conditions; None where it is that of dumps."""
+    place = folder / config["alignment"]
+    if place.is_dir():
+        return None
+    if not is_conditions(place):
+        return load_alignment(place)
+    from parkf.importing.geometry.conditions import import_alignment, read_conditions
+
+    conditions = read_conditions(place)
+    if geometry is None:
+        return None
+    return Alignment.model_validate(import_alignment(conditions, geometry, tag=place.stem).alignment)
+
+
+def _field(declared: Mapping[str, Any], source: Path) -> FieldMap | DipoleSources:
+    """Read a field, of this project or of others."""
+    if not is_foreign_field(source.name):
+        return read_source(source)
+    from parkf.importing.field import Declared, read_field
+    from parkf.importing.polarity import sign_of
+
+    said = [declared.get(key) for key in ("length", "unit")]
+    polarity = sign_of(declared.get("polarity", "down"))
+    symmetry, tree = declared.get("symmetry", "none"), declared.get("tree")
+    return read_field(str(source), Declared(*said, symmetry, polarity, tree))
 
 
 def _require_cover(source: Path, field: FieldMap, geometry: Geometry) -> None:

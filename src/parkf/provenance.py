@@ -6,7 +6,7 @@ from pathlib import Path
 
 from parkf.errors import ParkfError
 
-_SOURCES = ("*.py", "*.hpp", "*.cpp", "*.cu", "*.cmake", "*.html", "*.css")
+_SOURCES = ("*.py", "*.hpp", "*.cpp", "*.cu", "*.cmake", "*.html", "*.css", "*.js")
 
 
 def code_hash(parts: Sequence[Path]) -> str:

@@ -161,8 +161,8 @@ def _leaf(field: pa.Field) -> str:
 
 
 _STATE = ("x", "y", "tx", "ty")
-# What a file's end says of each row group stays in a reader's and a writer's memory, some 2 kB a column: tables with
-# thousands of rows an event have longer ones, 50 MB less at 25,000 events.
+# What a file's end says of each row group stays in a reader's and a writer's memory, some 2 kB a column: long
+# tables have longer ones.
 _LONG_GROUP = 1 << 17
 
 PARTICLES = Table(

@@ -1,11 +1,15 @@
 """A run's configuration, checked, and what the Snakefile derives from it."""
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import Any, Self
 
 from parkf.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
 from parkf.documents.document import Document, read_document
@@ -13,6 +17,7 @@ from parkf.documents.place import Place
 from parkf.documents.schemas import mistakes
 from parkf.documents.wording import got, said
 from parkf.errors import ParkfError
+from parkf.files import sha256
 from parkf.scoring import CROSSINGS
 
 # Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set. The one in
@@ -30,6 +35,10 @@ _NOT_TRAINING = ("run", "validity", "misalignment", "signals", "likeness", "fits
 ROWS_A_CROSSING = {"V": 1150, "VUT": 70, "UT": 420, "UTTF": 72, "TFT": 70, "T": 770, "BEAM": 640}
 """Of each step, at the pile-up of Run 3."""
 STEPS = tuple(ROWS_A_CROSSING)
+_NO_DUMPS = (
+    ", and no folder; put Allen's velo_geometry.bin, ut_geometry.bin, scifi_geometry.bin and beamline.bin"
+    " there, or name your own folder of them (docs/geometry.md)"
+)
 NOTHING = r"(?!)"
 """A regular expression that nothing matches."""
 _FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
@@ -110,19 +119,34 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
 
 
 def _is_config(file: Path) -> bool:
-    return any(line.startswith("run:") for line in file.read_text(errors="replace").splitlines())
+    return file.is_file() and any(
+        line.startswith("run:") for line in file.read_text(errors="replace").splitlines()
+    )
 
 
 def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Place) -> str:
     """Name the file and line that a value came from; that of what it lies in where it is missing."""
+    given = _has(config, place)
     for length in range(len(place), 0, -1):
         part = place[:length]
         for document in reversed(documents):
             if document.line(part) is not None:
                 # Another value was given on the command line.
-                same = length < len(place) or _value(document.content, place) == _value(config, place)
+                same = (
+                    _value(document.content, place) == _value(config, place)
+                    if length == len(place)
+                    else not given
+                )
                 return document.where(part) if same else "config"
-    return str(documents[-1].path) if documents else "config"
+    return str(documents[-1].path) if documents and not given else "config"
+
+
+def _has(content: Any, place: Place) -> bool:
+    try:
+        _value(content, place)
+    except (KeyError, IndexError, TypeError):
+        return False
+    return True
 
 
 def _value(content: Any, place: Place) -> Any:
@@ -132,17 +156,84 @@ def _value(content: Any, place: Place) -> Any:
 
 
 def _missing_inputs(config: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, str]]:
-    places = (("detector", "geometry"), ("detector", "alignment"), ("field", "source"))
-    for section, key in places:
-        name = config[section][key]
-        if not (folder / name).is_file():
-            yield (section, key), f"{name}: no such file"
+    yield from _missing_detector(config["detector"], folder)
+    source = config["field"]["source"]
+    if not _files(source, folder):
+        yield ("field", "source"), f"{source}: no such file"
+    own = [key for key in _OF_MAPS if key in config["field"]]
+    if own and not is_foreign_field(source):
+        yield ("field", own[0]), f"{source}: a file of this project says that itself; leave it out"
     datasets = config["training"]["datasets"]
-    if datasets != "simulate":
-        for step in STEPS:
-            if not (folder / datasets / f"{step}.parquet").is_file():
-                what = f"{datasets}/{step}.parquet: no such file; expected one for each step, or simulate"
-                yield ("training", "datasets"), what
+    trees = Path(datasets).suffix == ".root"
+    if trees != ("datasets_polarity" in config["training"]):
+        what = "missing: up or down, of tuning trees" if trees else "of tuning trees (.root) alone"
+        yield ("training", "datasets_polarity"), what
+    if is_imported(datasets):
+        if not _files(datasets, folder):
+            yield ("training", "datasets"), f"{datasets}: no such file"
+    elif datasets != "simulate":
+        missing = [step for step in STEPS if not (folder / datasets / f"{step}.parquet").is_file()]
+        if missing:
+            what = f"{datasets}/{missing[0]}.parquet: no such file; expected <step>.parquet of each of "
+            yield ("training", "datasets"), f"{what}{', '.join(STEPS)}, or simulate"
+
+
+_OF_MAPS = ("length", "unit", "symmetry", "polarity", "tree")
+
+
+def is_foreign_field(source: str) -> bool:
+    """Whether a field is a map of others, which `parkf import field` takes."""
+    return Path(source).suffix not in (".json", ".npz")
+
+
+def is_imported(datasets: str) -> bool:
+    """Whether datasets are tuples of others, which `parkf import steps` takes."""
+    return Path(datasets).suffix in (".yaml", ".yml", ".root")
+
+
+def _files(pattern: str, folder: Path) -> list[str]:
+    """Name the files of a pattern; none where there are none."""
+    from parkf.importing.globs import matching
+
+    try:
+        return [str(path) for path in matching(pattern, folder)]
+    except ParkfError:
+        return []
+
+
+def field_fingerprint(config: Mapping[str, Any], folder: Path) -> str:
+    """SHA-256 of a field's file; of several of their fingerprints, in the order of their names.
+
+    Parameters
+    ----------
+    config : mapping
+        Of a run: its section ``field``.
+    folder : Path
+        That its paths are relative to.
+    """
+    from parkf.importing.globs import matching
+
+    prints = [sha256(path) for path in matching(config["source"], folder)]
+    return prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
+
+
+def _missing_detector(detector: Mapping[str, str], folder: Path) -> Iterator[tuple[Place, str]]:
+    geometry, alignment = detector["geometry"], detector["alignment"]
+    if (folder / geometry).is_dir():
+        base = detector.get("base", "")
+        if not (folder / base).is_file():
+            what = f"{base or 'nothing'}: no such file; dumps need a geometry for the rest"
+            yield ("detector", "base"), what
+        if alignment != geometry and not (folder / alignment).is_file():
+            what = f"{alignment}: no such file; what dumps say of it goes by the name of their folder"
+            yield ("detector", "alignment"), what
+        return
+    for key, name in (("geometry", geometry), ("alignment", alignment)):
+        if not (folder / name).is_file():
+            hint = "" if Path(name).suffix or key != "geometry" else _NO_DUMPS
+            yield ("detector", key), f"{name}: no such file{hint}"
+            if hint:
+                return
 
 
 def _validity_problems(limits: Mapping[str, int | str]) -> Iterator[tuple[Place, str]]:
@@ -170,6 +261,48 @@ def start_file(place: Path, step: str) -> Path:
         return place
     manifest = place / "manifest.json"
     return manifest if manifest.is_file() else place / "fits" / f"{step}.json"
+
+
+@dataclass(frozen=True)
+class Detector:
+    """Where the files of geometry and alignment are, and what they are imported from.
+
+    Attributes
+    ----------
+    geometry, alignment : str
+        Files of this project.
+    dumps : tuple of str
+        Allen's, that make the geometry; none where it is a file.
+    conditions : str or None
+        LHCb's, that make the alignment.
+    """
+
+    geometry: str
+    alignment: str
+    dumps: tuple[str, ...]
+    conditions: str | None
+
+    @classmethod
+    def of(cls, config: Mapping[str, str], made: str, folder: Path) -> Self:
+        """Look at what a configuration names; what is imported goes to the folder `made`."""
+        geometry, alignment = config["geometry"], config["alignment"]
+        dumps: tuple[str, ...] = ()
+        if (folder / geometry).is_dir():
+            from parkf.importing.geometry.dumps import FILES
+
+            names = (f"{geometry}/{name}" for name in FILES.values())
+            dumps = tuple(name for name in names if (folder / name).is_file())
+        conditions = alignment if is_conditions(folder / alignment) else None
+        if conditions is not None:
+            alignment = f"{made}/alignment_of_conditions.yaml"
+        elif dumps and alignment == geometry:
+            alignment = f"{made}/alignment_of_dumps.yaml"
+        return cls(f"{made}/geometry.yaml" if dumps else geometry, alignment, dumps, conditions)
+
+
+def is_conditions(path: Path) -> bool:
+    """Whether a file is YAML of LHCb's conditions rather than an alignment of this project."""
+    return path.is_file() and b"!alignment" in path.read_bytes()
 
 
 class Run:
@@ -200,10 +333,63 @@ class Run:
         """Whether step datasets come from the embedded simulation."""
         return bool(self._config["training"]["datasets"] == "simulate")
 
+    @property
+    def field_files(self) -> list[str]:
+        """Files of the field, relative to the working folder."""
+        return _files(self._config["field"]["source"], Path())
+
+    @property
+    def import_field(self) -> str:
+        """Arguments of `parkf import field` for a map of others; empty for a file of this project."""
+        field = self._config["field"]
+        if not is_foreign_field(field["source"]):
+            return ""
+        options = [f"--{key} {quote(str(field[key]))}" for key in _OF_MAPS if key in field]
+        return " ".join([quote(field["source"]), *options])
+
+    @cached_property
+    def imported_steps(self) -> tuple[str, ...]:
+        """Steps whose datasets are imported from others' tuples."""
+        datasets = self._config["training"]["datasets"]
+        if not is_imported(datasets):
+            return ()
+        from parkf.importing.steps.take import steps_of
+
+        return steps_of(datasets)
+
+    def dataset_files(self, step: str) -> list[str]:
+        """Files that a step's dataset is imported from."""
+        from parkf.importing.steps.take import files_of
+
+        return [str(path) for path in files_of(self._config["training"]["datasets"], step)]
+
+    @property
+    def import_steps(self) -> str:
+        """Arguments of `parkf import steps`, but for the folder and what it is held against."""
+        training = self._config["training"]
+        polarity = training.get("datasets_polarity")
+        return quote(training["datasets"]) + ("" if polarity is None else f" --polarity {polarity}")
+
+    def detector(self, folder: Path) -> "Detector":
+        """Say which files of geometry and alignment the jobs read.
+
+        Parameters
+        ----------
+        folder : Path
+            Where the run takes place; input paths are relative to it.
+        """
+        return Detector.of(self._config["detector"], f"results/{self.name}/detector", folder)
+
     def start(self, step: str) -> list[str]:
         """Return a list of the file that a step's fit starts from; empty where fits start by themselves."""
         place = self._config["training"]["start_from"]
         return [] if place is None else [str(start_file(Path(place), step))]
+
+    @property
+    def neighbour(self) -> str | None:
+        """Folder of the run whose closed table and ghost score are taken; None where both are trained."""
+        place = self._config["training"].get("neighbour")
+        return None if place is None else str(place)
 
     def likeness(self, folder: Path) -> str | None:
         """Polarity of the other simulation, "up" or "down"; None without one or without its files.

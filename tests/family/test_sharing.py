@@ -46,14 +46,15 @@ def apart(difference):
         ({"run": "another"}, set()),
         ({"seed": 7}, EVERYTHING - {"field"}),
         ({"detector": {"alignment": "data/geometry/alignment_velo_shift.yaml"}}, DOWNSTREAM),
-        ({"field": {"spacing": 50}}, EVERYTHING - COLLISIONS),
-        ({"forms": "production"}, {"table", "fits", "closed table"}),
+        ({"field": {"spacing": 50}}, EVERYTHING - COLLISIONS - {"throughput"}),
+        ({"forms": "production"}, {"table", "fits", "closed table", "throughput"}),
         ({"events": {"training": 81}}, TRAINING | {"training collisions", "closed table"}),
-        ({"events": {"validation": 81}}, VALIDATION | {"validation collisions"}),
+        ({"events": {"validation": 81}}, VALIDATION | {"validation collisions", "throughput"}),
         ({"signals": {"collisions": 81}}, SIGNALS | {"jpsi collisions", "d0 collisions"}),
         ({"training": {"rays": 50_000}}, {"table", "fits", "closed table"}),
         ({"training": {"max_rows": 5000}}, {"datasets", "fits", "closed table"}),
         ({"training": {"start_from": "results/other"}}, {"fits", "closed table"}),
+        ({"training": {"neighbour": "results/other"}}, {"closed table"}),
         ({"training": {"noise_scale": {"T": 1.0}}}, {"closed table"}),
         ({"training": {"closure": {"passes": 1}}}, {"closed table"}),
         ({"training": {"closure": {"tracks": 9000}}}, CLOSURE),
@@ -61,7 +62,7 @@ def apart(difference):
         ({"fits": {"precision": "float64"}}, set()),
         ({"validity": {"first_run": 5}}, set()),
         ({"polarities": ["down", "up"]}, set()),
-        ({"polarities": ["down"]}, {"datasets", "fits", "closed table"}),
+        ({"polarities": ["down"]}, {"datasets", "fits", "closed table", "throughput"}),
     ],
     ids=lambda value: None if isinstance(value, set) else str(value),
 )
@@ -93,7 +94,8 @@ def test_the_first_member_with_a_fingerprint_makes_it():
     first, second, third, fourth = found
     assert (first, fourth) == ("nominal_improved", "shifted_production")
     assert set(found[first].values()) == {first}
-    assert {p for p, maker in found[second].items() if maker == second} == {"table", "fits", "closed table"}
+    own = {"table", "fits", "closed table", "throughput"}
+    assert {p for p, maker in found[second].items() if maker == second} == own
     assert {p for p, maker in found[third].items() if maker == third} == DOWNSTREAM
     # The table of its forms comes from one member, the states of its alignment from another.
     assert found[fourth]["table"] == second

@@ -30,18 +30,24 @@ def test_schema_file_is_current():
 @pytest.mark.parametrize(
     ("gates", "message"),
     [
-        ([], r"gates: List should have at least 1 item"),
-        ([{**GOOD, "at_mots": 2}], r"gates\.0\.at_mots: Extra inputs are not permitted"),
-        ([{k: v for k, v in GOOD.items() if k != "reason"}], r"gates\.0\.reason: Field required"),
-        ([{**GOOD, "reason": ""}], r"gates\.0\.reason: String should have at least 1 character"),
-        ([{**GOOD, "at_most": "1"}], r"gates\.0\.at_most: Input should be a valid number"),
-        ([{**GOOD, "at_most": float("nan")}], r"gates\.0\.at_most: Input should be a finite number"),
+        ([], r"gates\.yaml:1: gates: got 0 entries, expected at least 1"),
+        ([{**GOOD, "at_mots": 2}], r"gates\.0\.at_mots: unknown key 'at_mots'; did you mean 'at_most'"),
+        ([{k: v for k, v in GOOD.items() if k != "reason"}], r"gates\.0\.reason: missing; expected text"),
+        ([{**GOOD, "reason": ""}], r"gates\.0\.reason: got the text '', expected text that is not empty"),
+        ([{**GOOD, "at_most": "1"}], r"gates\.0\.at_most: got the text '1', expected a number"),
+        ([{**GOOD, "at_most": float("nan")}], r"gates\.0\.at_most: got nan, expected a finite number"),
         ([{**GOOD, "at_most": None}], r"gates\.0: .*at_least or at_most is missing"),
         ([{**GOOD, "at_least": 2}], r"gates\.0: .*at_least 2 is above at_most 1"),
-        ([{**GOOD, "figure": "report.json: fits/x"}], r"gates\.0\.figure: String should match pattern"),
+        (
+            [{**GOOD, "figure": "report.json: fits/x"}],
+            r"gates\.0\.figure: got the text 'report\.json",
+        ),
         ([{**GOOD, "figure": "validation.json: a[b]/c"}], r"gates\.0: .*'b' is no condition"),
         ([{**GOOD, "over": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
-        ([{**GOOD, "forms": "best"}], r"gates\.0\.forms: Input should be 'improved' or 'production'"),
+        (
+            [{**GOOD, "forms": "best"}],
+            r"gates\.0\.forms: got the text 'best', expected 'improved' or",
+        ),
         ([{**GOOD, "at_most_each": [1.0]}], r"gates\.0: .*at_most_each stands alone"),
         (
             [{"gate": "a", "figure": GOOD["figure"], "at_most_each": [1.0, 2.0], "count": 3, "reason": "b"}],

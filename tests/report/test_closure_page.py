@@ -1,7 +1,7 @@
 """The closure's page shows the cells that it is given, the worst first."""
 
 from parkf.report.closure_page import closure_page
-from parkf.report.pages import write_page
+from parkf.report.site import write_page
 
 
 def cell(p_min, p_max, eta, bias, error=1e-4):

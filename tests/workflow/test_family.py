@@ -22,7 +22,7 @@ FAMILY = {
         },
         "near": {
             "detector": {"alignment": "data/geometry/alignment_velo_shift.yaml"},
-            "training": {"start_from": "results/fam.nominal"},
+            "training": {"start_from": "results/fam.nominal", "neighbour": "results/fam.nominal"},
         },
     },
 }
@@ -67,6 +67,10 @@ def test_what_members_share_is_made_once(family):
     for name in ("shifted", "near"):
         assert planned[f"{name}_train"] == 7
         assert planned[f"{name}_link_table"] == 2
+    # A neighbour's closed table and ghost score are taken: no tracks, no candidates to train on.
+    assert planned["near_take_closure"] == planned["near_take_score"] == 1
+    assert planned.keys().isdisjoint({"near_closure_tracks", "near_close", "near_draft", "near_train_score"})
+    assert planned["near_candidates"] == planned["shifted_candidates"] - 2
     # Another set of forms has a table and fits of its own, on the datasets and hits of the first.
     assert planned["production_table"] == 1
     assert planned["production_train"] == planned["production_link_datasets"] == 7

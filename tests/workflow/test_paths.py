@@ -1,5 +1,6 @@
 """Paths with characters that mean something to a shell: they name files, and run nothing."""
 
+import re
 import shutil
 
 import pytest
@@ -26,7 +27,6 @@ NAMES = (
     "n\\backslash &",
     "r!(#%^=+,:@ Größe µ 磁",
 )
-REFUSED = ("s{wildcard}", "t{input:q}", "u\nnewline", "v\ttab", "w\x1b[31m", "")
 
 
 def configure(project, **paths):
@@ -56,8 +56,8 @@ def test_a_name_is_a_name(project, first):
     assert not list(project.folder.rglob(f"{CANARY}*"))
 
 
-@pytest.mark.parametrize("name", REFUSED, ids=repr)
-def test_what_cannot_be_a_name_is_refused(project, name):
-    done = project.snakemake("--cores", "1", "--dry-run", "--configfile", configure(project, geometry=name))
+def test_what_cannot_be_a_name_is_refused_by_the_workflow(project):
+    file = configure(project, geometry="t{input:q}")
+    done = project.snakemake("--cores", "1", "--dry-run", "--configfile", file)
     assert done.returncode != 0
-    assert "config: detector.geometry: " in done.stdout + done.stderr
+    assert re.search(r"nasty\.yaml:\d+: detector\.geometry: got the text", done.stdout + done.stderr)

@@ -1,6 +1,10 @@
 """Step datasets: from the simulation, chunk by chunk, or a user's own, checked on the way in."""
 
-if RUN.simulates_datasets:
+# Steps that others' tuples have, and those that are simulated here: all of them, or what is missing there.
+IMPORTED = RUN.imported_steps
+SIMULATED = [step for step in STEPS if step not in IMPORTED] if RUN.simulates_datasets or IMPORTED else []
+
+if SIMULATED:
     TRAINING = RUN.samples("training")
     TRAINING_CHUNKS = [chunk for sample in TRAINING for chunk in RUN.chunks(sample)]
     CHUNKS_OF_ONE = len(RUN.chunks(TRAINING[0]))
@@ -27,6 +31,8 @@ if RUN.simulates_datasets:
         priority: FIRST
         resources:
             **needs(COSTS, "draw", lambda w: RUN.size(w.chunk)),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/draw-{{chunk}}.log",
         shell:
@@ -36,7 +42,7 @@ if RUN.simulates_datasets:
     rule thresholds:
         """Which rows are kept, of all chunks."""
         input:
-            [f"{RESULTS}/rows/draws/{chunk}.npz" for chunk in TRAINING_CHUNKS],
+            draws=[f"{RESULTS}/rows/draws/{chunk}.npz" for chunk in TRAINING_CHUNKS],
         output:
             f"{RESULTS}/rows/thresholds.json",
         params:
@@ -45,10 +51,12 @@ if RUN.simulates_datasets:
             max_rows=RUN["training"]["max_rows"],
             code=code("parkf/datasets/sets.py", "parkf/datasets/thresholds.py"),
         priority: FIRST
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/thresholds.log",
         shell:
-            f"parkf thresholds {folder(f'{RESULTS}/rows/draws')}"
+            f"parkf thresholds {folder(f'{RESULTS}/rows/draws', '{input.draws[0]}')}"
             " {output:q} --samples '{params.samples}' --chunks {params.chunks}"
             " --max-rows {params.max_rows} 2> {log}"
 
@@ -61,7 +69,7 @@ if RUN.simulates_datasets:
             states=f"{RESULTS}/states/{{chunk}}.parquet",
             thresholds=f"{RESULTS}/rows/thresholds.json",
         output:
-            [f"{RESULTS}/rows/{{chunk}}/{step}.parquet" for step in STEPS],
+            rows=[f"{RESULTS}/rows/{{chunk}}/{step}.parquet" for step in STEPS],
         wildcard_constraints:
             chunk=RUN.pattern("training"),
         params:
@@ -79,18 +87,22 @@ if RUN.simulates_datasets:
         priority: FIRST
         resources:
             **needs(COSTS, "rows", lambda w: RUN.size(w.chunk)),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/rows-{{chunk}}.log",
         shell:
-            "parkf datasets {input.particles:q} {input.states:q} $(dirname {output[0]:q}) --thresholds {input.thresholds:q}"
+            "parkf datasets {input.particles:q} {input.states:q} $(dirname {output.rows[0]:q}) --thresholds {input.thresholds:q}"
             " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --field {input.field:q} 2> {log}"
 
     rule datasets:
         """The rows of a step from all chunks, set by set."""
         input:
-            [f"{RESULTS}/rows/{chunk}/{{step}}.parquet" for chunk in TRAINING_CHUNKS],
+            rows=[f"{RESULTS}/rows/{chunk}/{{step}}.parquet" for chunk in TRAINING_CHUNKS],
         output:
             f"{RESULTS}/datasets/{{step}}.parquet",
+        wildcard_constraints:
+            step="|".join(SIMULATED),
         params:
             samples=TRAINING,
             chunks=CHUNKS_OF_ONE,
@@ -98,14 +110,39 @@ if RUN.simulates_datasets:
         priority: FIRST
         resources:
             **needs(COSTS, "datasets", lambda w: RUN.rows(w.step)),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/datasets/{{step}}.log",
         shell:
-            f"parkf gather-dataset {{wildcards.step}} {folder(f'{RESULTS}/rows')}"
+            f"parkf gather-dataset {{wildcards.step}} {folder(f'{RESULTS}/rows', '{input.rows[0]}')}"
             " {output:q} --samples '{params.samples}'"
             " --chunks {params.chunks} 2> {log}"
 
-else:
+if IMPORTED:
+
+    rule import_steps:
+        """A step from others' tuples."""
+        input:
+            detector=DETECTOR,
+            field=f"{RESULTS}/field.npz",
+            tuples=lambda w: RUN.dataset_files(w.step),
+        output:
+            f"{RESULTS}/datasets/{{step}}.parquet",
+        wildcard_constraints:
+            step="|".join(IMPORTED),
+        params:
+            source=RUN.import_steps,
+            told=f"{RESULTS}/logs/import-steps",
+            code=code("parkf/importing/steps", "parkf/doors", "parkf/datasets", "parkf/transport", *TRANSPORT_KERNEL),
+        log:
+            f"{RESULTS}/logs/import-{{step}}.log",
+        shell:
+            "mkdir -p {params.told} && parkf import steps {params.source} $(dirname {output:q}) --steps {wildcards.step}"
+            " --field {input.field:q} --geometry {input.detector[0]:q} --alignment {input.detector[1]:q}"
+            " > {params.told}/{wildcards.step}.txt 2> {log}"
+
+elif not RUN.simulates_datasets:
 
     rule adopt_dataset:
         input:
@@ -115,6 +152,8 @@ else:
         params:
             code=code("parkf/datasets/checks.py"),
             table=STEP_DATA.content,
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/adopt-{{step}}.log",
         shell:

@@ -3,7 +3,7 @@
 
 rule gather:
     input:
-        lambda w: [f"{RESULTS}/{w.product}/{chunk}.parquet" for chunk in RUN.chunks(w.sample)],
+        chunks=lambda w: [f"{RESULTS}/{w.product}/{chunk}.parquet" for chunk in RUN.chunks(w.sample)],
     output:
         f"{RESULTS}/{{product}}/{{sample}}.parquet",
     wildcard_constraints:
@@ -14,7 +14,9 @@ rule gather:
         code=code("parkf/gather.py"),
     resources:
         **needs(COSTS, "gather", lambda w: RUN.size(w.sample)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/gather-{{product}}-{{sample}}.log",
     shell:
-        "parkf gather $(dirname {input[0]:q}) {output:q} --chunks {params.chunks} 2> {log}"
+        "parkf gather $(dirname {input.chunks[0]:q}) {output:q} --chunks {params.chunks} 2> {log}"

@@ -23,6 +23,8 @@ rule import_hits:
         particles=f"{RESULTS}/particles/lhcb_{{polarity}}.parquet",
     params:
         code=code("parkf/simulation/foreign.py"),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/import-lhcb_{{polarity}}.log",
     shell:
@@ -43,6 +45,8 @@ rule matched_candidates:
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
     resources:
         **needs(COSTS, "candidates", lambda w: RUN.size(w.sample)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/candidates-matched-{{sample}}.log",
     shell:
@@ -65,6 +69,8 @@ rule candidates_of_segments:
         code=code("parkf/detector", "parkf/transport", "parkf/simulation", "kernel/pattern", *TRANSPORT_KERNEL),
     resources:
         **needs(COSTS, "candidates_found", lambda w: RUN.size(w.sample)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/candidates-{{segments}}-{{sample}}.log",
     shell:
@@ -86,6 +92,8 @@ rule characterise_search:
         sample=r"(validation|lhcb)_(up|down)",
     params:
         code=code("parkf/validation"),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/characterise-{{segments}}-{{sample}}.log",
     shell:
@@ -108,6 +116,8 @@ rule characterise:
     params:
         polarity=lambda w: RUN.polarity(w.sample),
         code=code("parkf/validation", "parkf/detector", "parkf/transport", *TRANSPORT_KERNEL),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/characterise-{{sample}}.log",
     shell:
@@ -128,6 +138,8 @@ rule measure:
         fit="parkf|parkf_robust|full",
     params:
         code=code("parkf/validation"),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/measure-{{fit}}-{{sample}}.log",
     shell:
@@ -140,14 +152,16 @@ rule likeness:
         measured=[f"{RESULTS}/likeness/{fit}-{sample}.json" for fit in LIKENESS_FITS for sample in LIKE.values()],
         searches=[f"{RESULTS}/likeness/{kind}-{sample}.json" for kind in SEARCHES for sample in LIKE.values()],
     output:
-        f"{RESULTS}/report/likeness.html",
-        f"{RESULTS}/lhcb.json",
+        page=f"{RESULTS}/report/likeness.html",
+        figures=f"{RESULTS}/lhcb.json",
     params:
         code=code("parkf/report"),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/likeness.log",
     shell:
-        "parkf likeness {input.characterised:q} {output[0]:q} --figures {output[1]:q} --measured '"
+        "parkf likeness {input.characterised:q} {output.page:q} --figures {output.figures:q} --measured '"
         + " ".join(
             f"{fit}={{input.measured[{2 * number}]}},{{input.measured[{2 * number + 1}]}}"
             for number, fit in enumerate(LIKENESS_FITS)

@@ -12,6 +12,8 @@ rule publish:
         gates=GATES,
     output:
         f"{RESULTS}/published.json",
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/publish.log",
     shell:

@@ -10,6 +10,8 @@ rule stages:
     params:
         logs=f"{RESULTS}/logs",
         code=code("parkf/report/stages.py", "parkf/usage.py"),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/stages.log",
     shell:
@@ -18,27 +20,36 @@ rule stages:
 
 rule report:
     input:
-        f"{RESULTS}/validation.json",
-        f"{RESULTS}/accuracy.json",
-        f"{RESULTS}/stages.json",
-        f"{RESULTS}/throughput.json",
         LHCB_FIGURES,
         rules.assemble.output,
+        # The newest published set is measured on the run's own tracks.
+        [f"{RESULTS}/{kind}/{s}.parquet" for kind in ("candidates", "particles") for s in RUN.samples("validation")],
+        validation=f"{RESULTS}/validation.json",
+        accuracy=f"{RESULTS}/accuracy.json",
+        stages=f"{RESULTS}/stages.json",
+        throughput=f"{RESULTS}/throughput.json",
+        detector=DETECTOR,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
         closure=CLOSED["closure.json"] if CLOSURE else [],
     output:
-        f"{RESULTS}/report/index.html",
-        [
+        index=f"{RESULTS}/report/index.html",
+        pages=[
             f"{RESULTS}/report/{page}.html"
-            for page in (*STEPS, "slices", "directions", "parameters", *(["closure"] if CLOSURE else []))
+            for page in ("compare", "event", *STEPS, "slices", "directions", "parameters", *(["closure"] if CLOSURE else []))
         ],
+        figures=directory(f"{RESULTS}/report/figures"),
+        told=[f"{RESULTS}/{name}.json" for name in ("run", "beside")],
+        inputs=[f"{RESULTS}/inputs/{name}.yaml" for name in ("geometry", "alignment")],
     params:
         formulas=[STEPS[step].formula_hash() for step in STEPS],
         # What it says, not where it lies: no input, since a project may be moved.
         gates=sha256(Path(GATES)),
-        code=code("parkf/report", "parkf/gates"),
+        code=code("parkf/report", "parkf/gates", "parkf/comparing"),
     threads: 2
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/report.log",
     shell:
-        f"parkf report $(dirname {{input[0]:q}}) {{output[0]:q}} --gates {quote(GATES)} --threads {{threads}} 2> {{log}}"
+        f"parkf report $(dirname {{input.validation:q}}) {{output.index:q}} --gates {quote(GATES)}"
+        " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --threads {threads} 2> {log}"

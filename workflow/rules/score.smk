@@ -1,13 +1,26 @@
 """The ghost score of a set: trained with the set as it is without one."""
 
-if SCORE:
+if SCORE and not TRAINS_SCORE:
+
+    rule take_score:
+        """The ghost score of a run whose alignment is a little different."""
+        input:
+            f"{RUN.neighbour}/score.json",
+        output:
+            SCORE[0],
+        priority: FIRST
+        localrule: True
+        shell:
+            "cp {input:q} {output:q}"
+
+elif SCORE:
     SCORED = [chunk for sample in RUN.samples("training") for chunk in RUN.chunks(sample) if RUN.scored(chunk)]
 
     use rule assemble as draft with:
         # The set as yet without a score, which the candidates that train one are fitted with.
         input:
             detector=DETECTOR,
-            source=RUN["field"]["source"],
+            source=RUN.field_files,
             field=f"{RESULTS}/field.npz",
             table=TABLE,
             fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
@@ -17,6 +30,8 @@ if SCORE:
             constant=f"{RESULTS}/draft/constant.f32",
             table=f"{RESULTS}/draft/global.f32",
             manifest=f"{RESULTS}/draft/manifest.json",
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/draft.log",
 
@@ -34,6 +49,8 @@ if SCORE:
         priority: FIRST
         resources:
             **needs(COSTS, "train_score", sum(map(RUN.scored, SCORED))),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/train-score.log",
         shell:

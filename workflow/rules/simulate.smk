@@ -1,6 +1,7 @@
 """Field, collisions, particles through the detector, hits and candidates."""
 
-DETECTOR = [RUN["detector"]["geometry"], RUN["detector"]["alignment"]]
+# A neighbour's score is taken as it is.
+TRAINS_SCORE = RUN.neighbour is None
 # Crowded hits and the search for segments cost several times as much.
 CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
@@ -8,35 +9,48 @@ SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "can
 
 rule field:
     input:
-        RUN["field"]["source"],
+        RUN.field_files,
     output:
         f"{RESULTS}/field.npz",
     params:
-        spacing=RUN["field"]["spacing"],
+        command=(
+            f"import field {RUN.import_field}"
+            if RUN.import_field
+            else f"field {quote(RUN['field']['source'])} --spacing {RUN['field']['spacing']}"
+        ),
+        told=f"> {RESULTS}/logs/import-field.txt" if RUN.import_field else "",
         outside=RUN["field"]["outside"],
         interpolation=RUN["field"]["interpolation"],
-        code=code("parkf/detector/field.py", "kernel/transport/field.hpp"),
+        code=code(
+            "parkf/detector/field.py",
+            "kernel/transport/field.hpp",
+            *(["parkf/importing/field", "parkf/doors/field.py"] if RUN.import_field else []),
+        ),
     priority: FIRST
     resources:
         **needs(COSTS, "field", 1),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/field.log",
     shell:
-        "parkf field {input:q} {output:q} --spacing {params.spacing} --outside {params.outside}"
-        " --interpolation {params.interpolation} 2> {log}"
+        "parkf {params.command} {output:q} --outside {params.outside} --interpolation {params.interpolation}"
+        " {params.told} 2> {log}"
 
 
 rule generate:
+    """All polarities of a chunk in one job: Pythia takes seconds to begin."""
     input:
-        RUN["detector"]["geometry"],
+        GEOMETRY,
     output:
-        f"{RESULTS}/particles/{{chunk}}.parquet",
+        particles=[f"{RESULTS}/particles/{{purpose}}_{polarity}{{part}}.parquet" for polarity in RUN["polarities"]],
     wildcard_constraints:
-        chunk=RUN.pattern("training", "validation"),
+        purpose="training|validation",
+        part="|".join(map(part_of, [*RUN.samples("training"), *RUN.samples("validation")])),
     params:
-        events=lambda w: len(RUN.chunk(w.chunk)),
-        first=lambda w: RUN.chunk(w.chunk).start,
-        seed=lambda w: RUN.seed(w.chunk),
+        events=lambda w: len(RUN.chunk(first_of(w))),
+        first=lambda w: RUN.chunk(first_of(w)).start,
+        seeds=lambda w: [RUN.seed(sample) for sample in RUN.samples(w.purpose)],
         pile_up=RUN["events"]["pile_up"],
         code=code(
             "parkf/simulation/generator.py",
@@ -46,20 +60,25 @@ rule generate:
         ),
         # Not the code that writes tables: files of another making hold the same particles.
         table=PARTICLES.content,
-    priority: training_first
+    priority: lambda w: FIRST if w.purpose == "training" else 0
+    threads: TWO_THREADS
     resources:
-        **needs(COSTS, "generate", lambda w: RUN.size(w.chunk)),
+        **needs(COSTS, "generate", lambda w: len(RUN["polarities"]) * RUN.size(first_of(w))),
+    conda:
+        ENVIRONMENT
     log:
-        f"{RESULTS}/logs/generate-{{chunk}}.log",
+        f"{RESULTS}/logs/generate-{{purpose}}{{part}}.log",
     shell:
-        "parkf generate {output:q} --geometry {input:q} --events {params.events} --first {params.first}"
-        " --seed {params.seed} --pile-up {params.pile_up} 2> {log}"
+        "parkf generate {output.particles[0]:q} --geometry {input:q} --events {params.events} --first {params.first}"
+        " --seed {params.seeds[0]} --pile-up {params.pile_up} --threads {threads}"
+        + (" --beside {output.particles[1]:q} {params.seeds[1]}" if len(RUN["polarities"]) > 1 else "")
+        + " 2> {log}"
 
 
 rule generate_signal:
     """Tracks of a mass peak."""
     input:
-        RUN["detector"]["geometry"],
+        GEOMETRY,
     output:
         f"{RESULTS}/particles/{{chunk}}.parquet",
     wildcard_constraints:
@@ -80,6 +99,8 @@ rule generate_signal:
         table=PARTICLES.content,
     resources:
         **needs(COSTS, "generate_signal", lambda w: len(RUN.chunk(w.chunk))),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/generate-{{chunk}}.log",
     shell:
@@ -95,13 +116,13 @@ rule simulate_training:
         particles=f"{RESULTS}/particles/{{chunk}}.parquet",
     output:
         states=f"{RESULTS}/states/{{chunk}}.parquet",
-        hits=temp(f"{RESULTS}/hits/{{chunk}}.parquet"),
+        **({"hits": temp(f"{RESULTS}/hits/{{chunk}}.parquet")} if TRAINS_SCORE else {}),
     wildcard_constraints:
         chunk=RUN.pattern("training"),
     params:
         products=lambda w, output: " ".join(f"--{name} {path}" for name, path in output.items()),
         # Who leaves no state to train on need not be carried where no hits are asked for.
-        some=lambda w, output: f"--hits-before {CROSSINGS}" if "states" in output.keys() else "",
+        some=lambda w, output: f"--hits-before {CROSSINGS}" if {"states", "hits"} <= {*output.keys()} else "",
         seed=lambda w: RUN.seed(w.chunk),
         polarity=lambda w: RUN.polarity(w.chunk),
         # States know nothing of it.
@@ -118,6 +139,8 @@ rule simulate_training:
     priority: FIRST
     resources:
         **needs(COSTS, CROWDED or "simulate_training", lambda w: RUN.size(w.chunk)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/simulate-{{chunk}}.log",
     shell:
@@ -163,6 +186,8 @@ rule misalign:
         code=code("parkf/simulation/misalignment.py", "parkf/simulation/randomness.py"),
     resources:
         **needs(COSTS, "misalign", lambda w: RUN.size(w.chunk)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/misalign-{{chunk}}.log",
     shell:
@@ -186,6 +211,8 @@ rule candidates:
     priority: lambda w: training_first(w) / 2
     resources:
         **needs(COSTS, SEARCHED, lambda w: (RUN.scored if training_first(w) else RUN.size)(w.chunk)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/candidates-{{chunk}}.log",
     shell:

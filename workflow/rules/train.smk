@@ -28,7 +28,7 @@ TRAINED_BY = code(
 
 rule table:
     input:
-        RUN["detector"]["geometry"],
+        geometry=GEOMETRY,
         field=f"{RESULTS}/field.npz",
     output:
         table=TABLE,
@@ -39,13 +39,15 @@ rule table:
         forms=RUN["forms"],
         code=code("parkf/layout/magnet.py", "parkf/steps/magnet.py", "parkf/training/magnet_table", "parkf/transport", *TRANSPORT_KERNEL),
     priority: FIRST
-    threads: TABLE_THREADS
+    threads: TWO_THREADS
     resources:
         **needs(COSTS, "table", RUN["training"]["rays"]),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/table.log",
     shell:
-        "parkf train-table {output.table:q} {output.accuracy:q} --geometry {input[0]:q} --field {input.field:q}"
+        "parkf train-table {output.table:q} {output.accuracy:q} --geometry {input.geometry:q} --field {input.field:q}"
         " --forms {params.forms} --rays {params.rays} --seed {params.seed} --threads {threads} 2> {log}"
 
 
@@ -53,13 +55,6 @@ scattergather:
     # Jobs that share out the parameter sets of a step: --set-scatter sets=<number>, for all steps. One is the
     # cheapest where few cores wait: every job begins with a second of its own.
     sets=1,
-
-
-def fit_parts(step):
-    """Jobs of a step's training: no more than it has sets."""
-    asked = len(gather.sets("{scatteritem}"))
-    count = min(asked, len(STEPS[step].sets))
-    return [f"{number}-of-{count}" for number in range(1, count + 1)]
 
 
 IN_PARTS = [step for step in STEPS if len(fit_parts(step)) > 1]
@@ -87,6 +82,8 @@ rule train:
     priority: FIRST
     resources:
         **needs(COSTS, "train", lambda w: RUN.rows(w.step)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/train-{{step}}.log",
     shell:
@@ -106,6 +103,8 @@ if IN_PARTS:
             part=lambda w: f"--part {w.part}",
         resources:
             **needs(COSTS, "train_part", lambda w: RUN.rows(w.step) / int(w.part.split("-")[-1])),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/train-{{step}}/{{part}}.log",
 
@@ -121,6 +120,8 @@ if IN_PARTS:
         params:
             code=code("parkf/training/parts.py"),
         priority: FIRST
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/train-{{step}}/join.log",
         shell:
@@ -130,7 +131,7 @@ if IN_PARTS:
 rule assemble:
     input:
         detector=DETECTOR,
-        source=RUN["field"]["source"],
+        source=RUN.field_files,
         field=f"{RESULTS}/field.npz",
         table=TABLE,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
@@ -148,13 +149,15 @@ rule assemble:
         # For the manifest, so that the training can be repeated.
         configuration=json.dumps(RUN.training),
         validity=json.dumps(config.get("validity", {})),
-        inputs=json.dumps({"field source": sha256(Path(RUN["field"]["source"])), "code": TRAINED_BY}),
+        inputs=json.dumps({"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY}),
         code=code("parkf/layout", "parkf/parameters"),
     priority: FIRST
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/assemble.log",
     shell:
-        "parkf assemble $(dirname {output[0]:q}) --fits $(dirname {input.fits[0]:q}) --table {input.table:q}"
+        "parkf assemble $(dirname {output.constant:q}) --fits $(dirname {input.fits[0]:q}) --table {input.table:q}"
         " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --field {input.field:q}"
         " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q}"
         " --validity {params.validity:q} --seeds {params.seeds:q}"
@@ -164,7 +167,7 @@ rule assemble:
 
 rule accuracy:
     input:
-        rules.assemble.output,
+        set=rules.assemble.output,
         field=f"{RESULTS}/field.npz",
         datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
@@ -177,8 +180,10 @@ rule accuracy:
         code=code("parkf/training"),
     resources:
         **needs(COSTS, "accuracy", sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/accuracy.log",
     shell:
         # The set's run has all the inputs.
-        "parkf accuracy $(dirname {input[0]:q}) --output {output:q} > {log} 2>&1"
+        "parkf accuracy $(dirname {input.set[0]:q}) --output {output:q} > {log} 2>&1"

@@ -22,6 +22,8 @@ rule fit:
     priority: FIRST / 2
     resources:
         **needs(COSTS, "fit", lambda w: RUN.size(w.chunk)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/fit-{{fit}}-{{chunk}}.log",
     shell:
@@ -41,6 +43,8 @@ rule fit_full:
         code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", "kernel/full_fit", *TRANSPORT_KERNEL),
     resources:
         **needs(COSTS, "fit_full", lambda w: RUN.size(w.chunk)),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/fit-full-{{chunk}}.log",
     shell:
@@ -65,10 +69,12 @@ rule validate:
         code=code("parkf/validation", "parkf/simulation/decays.py", "parkf/kalman/fitted.py"),
     resources:
         **needs(COSTS, "validate", RUN.sizes("validation", "misaligned", "jpsi", "d0")),
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/validate.log",
     shell:
-        f"parkf validate {folder(RESULTS)}"
+        f"parkf validate {folder(RESULTS, '{input.particles[0]}')}"
         " {output:q} --samples '{params.samples}'"
         " --misaligned '{params.misaligned}' --signals '{params.signals}' --fits '{params.fits}' 2> {log}"
 
@@ -76,8 +82,8 @@ rule validate:
 rule throughput:
     """A figure of the machine that the run took place on: alone on its cores, and in a file of its own."""
     input:
-        rules.assemble.output,
-        f"{RESULTS}/validation.json",
+        set=rules.assemble.output,
+        validation=f"{RESULTS}/validation.json",
         candidates=[f"{RESULTS}/candidates/{s}.parquet" for s in RUN.samples("validation")],
     output:
         f"{RESULTS}/throughput.json",
@@ -85,7 +91,9 @@ rule throughput:
         code=code("parkf/kalman", "parkf/codegen", "kernel", "parkf/validation/throughput.py"),
     # All cores of this machine; a cluster has no such number, and its profile sets one.
     threads: workflow.resource_settings.cores or 2
+    conda:
+        ENVIRONMENT
     log:
         f"{RESULTS}/logs/throughput.log",
     shell:
-        "parkf throughput $(dirname {input[0]:q}) '{input.candidates}' {output:q} --threads {threads} 2> {log}"
+        "parkf throughput $(dirname {input.set[0]:q}) '{input.candidates}' {output:q} --threads {threads} 2> {log}"

@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import SCIFI_PLANES, Z_IN, Beam, Geometry
+from parkf.detector.geometry import SCIFI_PLANES, Z_IN, Geometry
 from parkf.kalman.candidates import Candidates, from_arrays
 from parkf.kalman.reference.full import fit_full
 from parkf.simulation.detector_response import respond
@@ -113,7 +115,7 @@ class Tracks:
     def __len__(self) -> int:
         return len(self.true_qop)
 
-    def rows(self, index: NDArray | slice) -> "Tracks":
+    def rows(self, index: NDArray[Any] | slice) -> "Tracks":
         """Take some of the rows."""
         return Tracks(
             self.candidates.rows(index),
@@ -145,7 +147,7 @@ def read_sample(paths: list[Path]) -> Iterator[Tracks]:
             )
 
 
-def _shoot(events: range, seed: int, beam: Beam) -> dict[str, NDArray]:
+def _shoot(events: range, seed: int, beam: Beam) -> dict[str, NDArray[Any]]:
     """Particles of some events, as columns of ``parkf.tables.PARTICLES``."""
     draws = [keyed_generator(seed, event, Stream.CLOSURE) for event in events]
     place = np.concatenate([random.random((PER_EVENT, 6)) for random in draws])
@@ -175,8 +177,8 @@ def _shoot(events: range, seed: int, beam: Beam) -> dict[str, NDArray]:
 
 
 def _truth(
-    columns: dict[str, NDArray], states: dict[str, NDArray], particles: dict[str, NDArray]
-) -> dict[str, NDArray]:
+    columns: dict[str, NDArray[Any]], states: dict[str, NDArray[Any]], particles: dict[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
     """Give true state at z_in, q/p, and momentum lost up to the SciFi layers, of each candidate."""
     key, known = particle_key(columns), particle_key(particles)
     row = np.searchsorted(known, key)
@@ -195,7 +197,7 @@ def _truth(
     }
 
 
-def _table(columns: dict[str, NDArray]) -> pa.Table:
+def _table(columns: dict[str, NDArray[Any]]) -> pa.Table:
     arrays = [
         pa.FixedSizeListArray.from_arrays(np.ascontiguousarray(columns[name]).ravel(), type=kind)
         if pa.types.is_fixed_size_list(kind)
@@ -205,7 +207,7 @@ def _table(columns: dict[str, NDArray]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=CLOSURE_TRACKS.schema)
 
 
-def _numbers(column: pa.Array) -> NDArray:
+def _numbers(column: pa.Array) -> NDArray[Any]:
     if isinstance(column, pa.FixedSizeListArray):
         return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
     return column.to_numpy(zero_copy_only=False)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import sympy as sp
@@ -14,7 +14,7 @@ from parkf.steps.step import NOISE
 from parkf.steps.symbols import BEFORE, COMPONENTS, STATE, h, k, pol, state_derivative, z0, z1
 
 Array = NDArray[np.float64]
-Rows = Mapping[str, NDArray]
+Rows = Mapping[str, NDArray[Any]]
 
 # Of p, rows and a precision: arrays (n,).
 _Evaluation = Callable[..., list[Array]]

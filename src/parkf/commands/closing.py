@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Seed, Threads, aligned
+from parkf.commands.options import (
+    AlignmentFile,
+    FieldFile,
+    GeometryFile,
+    Polarity,
+    Seed,
+    Threads,
+    aligned,
+    mapping,
+)
 
 app = typer.Typer()
 
@@ -72,7 +81,7 @@ def close(
         alignment=alignment,
         field=field,
         seed=seed,
-        configuration=json.loads(configuration),
+        configuration=mapping("--configuration", configuration),
     )
     closed = run(
         before,
@@ -88,3 +97,40 @@ def close(
     write_sealed(accuracy, {**closed.accuracy, "before": read_json(table_accuracy)})
     inputs = {f"closure tracks {path.stem}": sha256(path) for path in samples}
     write_sealed(summary, {**closed.summary, "inputs": inputs})
+
+
+@app.command("take-closure")
+def take_closure(
+    output: Annotated[Path, typer.Argument(help="The closed table.")],
+    accuracy: Annotated[Path, typer.Argument(help="The neighbour's figures of it (JSON).")],
+    summary: Annotated[Path, typer.Argument(help="What came of each of the neighbour's stages (JSON).")],
+    neighbour: Annotated[Path, typer.Option(help="Another run's folder `closure`.")],
+    fits: Annotated[Path, typer.Option(help="Folder of the fits of all steps.")],
+    table: Annotated[Path, typer.Option(help="Magnet table that they were fitted with.")],
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    seed: Seed,
+    configuration: Annotated[
+        str, typer.Option(help="Keys of the run's configuration, as JSON, for the noise.")
+    ] = "{}",
+) -> None:
+    """Take the closed table of a run whose alignment is a little different."""
+    from parkf.closure.neighbour import neighbours_table
+    from parkf.files import read_json, sha256, write_sealed
+    from parkf.parameters.assembly import NEIGHBOURS_TABLE, assemble
+
+    theirs = neighbour / "table.npz"
+    before = assemble(
+        fits,
+        table,
+        geometry=geometry,
+        alignment=alignment,
+        field=field,
+        seed=seed,
+        configuration=json.loads(configuration),
+    )
+    neighbours_table(before, theirs).save(output)
+    write_sealed(accuracy, read_json(neighbour / accuracy.name))
+    said = read_json(neighbour / summary.name)
+    write_sealed(summary, {**said, "inputs": {NEIGHBOURS_TABLE: sha256(theirs)}})

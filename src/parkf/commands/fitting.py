@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from parkf.choices import BackendChoice, Precision, Scheme
-from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Threads, aligned
+from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Threads, aligned, finite
 
 app = typer.Typer()
 
@@ -25,7 +25,11 @@ def fit(
     threads: Threads = 1,
     outliers: Annotated[
         float | None,
-        typer.Option(min=0, help="Fit without hits whose u² is above this (16 is usual); adds `removed`."),
+        typer.Option(
+            min=0,
+            callback=finite,
+            help="Fit without hits whose u² is above this (16 is usual); adds `removed`.",
+        ),
     ] = None,
     rich_states: Annotated[
         bool, typer.Option("--rich-states", help="Add states at z = 990, 2165, 9450 and 11900 mm.")

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parkf.choices import Interpolation, Outside
+from parkf.commands.options import FieldFile, Threads, aligned
 
 if TYPE_CHECKING:
+    from parkf.detector.geometry import Geometry
     from parkf.doors.inspection import Inspection
 
 importer = typer.Typer(help="Take over what others made.", no_args_is_help=True)
@@ -38,6 +40,15 @@ def settle(inspections: "Sequence[Inspection]", *, trust: bool, as_json: bool) -
         print("\n\n".join(inspection.table() for inspection in inspections))
     sys.stdout.flush()
     require_sound(inspections, trust=trust)
+
+
+def _detector(geometry: Path | None, alignment: Path | None) -> "Geometry | None":
+    """Load a geometry, aligned where an alignment is given."""
+    from parkf.detector.geometry import load_geometry
+
+    if geometry is None:
+        return None
+    return load_geometry(geometry) if alignment is None else aligned(geometry, alignment)
 
 
 @importer.command("field")
@@ -71,14 +82,84 @@ def import_field(
     taken.save(output)
 
 
+@importer.command("steps")
+def import_steps(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A column map (.yaml), or a pattern in quotes for files of tuning trees (.root)."
+        ),
+    ],
+    folder: Annotated[Path, typer.Argument(help="Takes <step>.parquet of every step.")],
+    field: FieldFile,
+    polarity: Annotated[str | None, typer.Option(help="Of tuning trees: up or down.")] = None,
+    geometry: Annotated[Path | None, typer.Option(help="Whose planes rows begin and end at.")] = None,
+    alignment: Annotated[Path | None, typer.Option(help="On top of the geometry.")] = None,
+    steps: Annotated[str, typer.Option(help="Those wanted, separated by blanks; all by default.")] = "",
+    trust: Trust = False,
+    as_json: Json = False,
+    threads: Threads = 1,
+) -> None:
+    """Take over step datasets: LHCb's tuning trees, or any columns by a map."""
+    from parkf.detector.field import FieldMap
+    from parkf.importing.polarity import sign_of
+    from parkf.importing.steps.take import import_steps as run
+
+    for taken in run(
+        source,
+        folder,
+        field=FieldMap.load(field),
+        polarity=None if polarity is None else sign_of(polarity),
+        steps=tuple(steps.split()),
+        settle=lambda inspections: settle(inspections, trust=trust, as_json=as_json),
+        trust=trust,
+        geometry=_detector(geometry, alignment),
+        threads=threads,
+    ):
+        print(f"{taken.step}: {taken.rows} rows, {taken.lost} left the map", file=sys.stderr)
+
+
 @importer.command("hits")
 def import_hits(
-    hits: Annotated[Path, typer.Argument(help="Hits of another simulation (Parquet).")],
-    tracks: Annotated[Path, typer.Argument(help="Its particles (Parquet).")],
-    hits_to: Annotated[Path, typer.Option("--hits", help="Hits to write.")],
-    particles_to: Annotated[Path, typer.Option("--particles", help="Particles to write.")],
+    source: Annotated[
+        Path,
+        typer.Argument(help="Hits (.parquet), a tree Hits_detectors (.root), or a folder with hits.csv."),
+    ],
+    tracks: Annotated[Path | None, typer.Argument(help="Particles of hits in Parquet.")] = None,
+    hits_to: Annotated[Path | None, typer.Option("--hits", help="Hits to write.")] = None,
+    particles_to: Annotated[Path | None, typer.Option("--particles", help="Particles to write.")] = None,
+    candidates_to: Annotated[
+        Path | None,
+        typer.Option("--candidates", help="Candidates to write: entries are reconstructed tracks."),
+    ] = None,
+    geometry: Annotated[Path | None, typer.Option(help="Geometry file (YAML).")] = None,
+    alignment: Annotated[Path | None, typer.Option(help="On top of the geometry.")] = None,
+    field: Annotated[Path | None, typer.Option(help="Field map (.npz).")] = None,
+    polarity: Annotated[str | None, typer.Option(help="up or down.")] = None,
+    trust: Trust = False,
+    as_json: Json = False,
+    threads: Threads = 1,
 ) -> None:
-    """Take over hits and particles of another simulation, LHCb's for one."""
-    from parkf.simulation.foreign import import_hits as run
+    """Take over hits and particles, or reconstructed tracks, of others; LHCb's for one."""
+    from parkf.detector.field import FieldMap
+    from parkf.errors import ParkfError
+    from parkf.importing.hits.take import Run, take_entries, take_tables
+    from parkf.importing.polarity import sign_of
 
-    run(hits, tracks, hits_to=hits_to, particles_to=particles_to)
+    def settled(inspections: "Sequence[Inspection]") -> None:
+        settle(inspections, trust=trust, as_json=as_json)
+
+    detector = _detector(geometry, alignment)
+    run = None
+    if detector is not None and field is not None and polarity is not None:
+        run = Run(FieldMap.load(field), sign_of(polarity), detector, threads)
+    if source.suffix == ".parquet":
+        if tracks is None or hits_to is None or particles_to is None:
+            raise ParkfError(f"{source}: hits in Parquet need the particles' file, --hits and --particles")
+        take_tables(source, tracks, run, settle=settled, hits_to=hits_to, particles_to=particles_to)
+        return
+    if run is None:
+        raise ParkfError(f"{source}: say --geometry, --field and --polarity, to ask physics with")
+    take_entries(
+        source, run, settle=settled, hits_to=hits_to, particles_to=particles_to, candidates_to=candidates_to
+    )

@@ -35,9 +35,9 @@ def check_config(
     from parkf.workflow import read_config
 
     if family:
-        read_family(configuration, schemas, Path.cwd())
+        read_family(configuration, schemas, Path())
     else:
-        read_config(configuration, schemas / "config.schema.json", Path.cwd())
+        read_config(configuration, schemas / "config.schema.json", Path())
     load_thresholds(GATES)
 
 
@@ -74,13 +74,19 @@ def report(
     results: Annotated[Path, typer.Argument(help="Folder of a run.")],
     output: Path,
     gates: GatesFile = GATES,
+    geometry: Annotated[
+        Path | None, typer.Option(help="What the set was made from, to be kept; looked for by default.")
+    ] = None,
+    alignment: Annotated[Path | None, typer.Option(help="The same.")] = None,
     threads: Threads = 1,
 ) -> None:
-    """Write the pages of a run."""
+    """Write the pages of a run; and beside its figures run.json, beside.json and copies of its inputs."""
     from parkf.gates import load_thresholds
     from parkf.report.pages import write_report
 
-    write_report(results, output, load_thresholds(gates), threads=threads)
+    given = {"geometry": geometry, "alignment": alignment}
+    inputs = {kind: path for kind, path in given.items() if path is not None}
+    write_report(results, output, load_thresholds(gates), inputs=inputs, threads=threads)
 
 
 @app.command()

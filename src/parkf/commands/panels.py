@@ -14,10 +14,13 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "Find your way": {
         "doctor": "parkf doctor",
         "schema": "parkf schema candidates",
+        "check-config": "parkf check-config workflow/config/default.yaml",
     },
     "Look at a run": {
         "where": "parkf where results/default",
         "gate": "parkf gate results/default",
+        "compare": "parkf compare 2026-run3-like-2-r003 results/default",
+        "display": "parkf display results/default event.html --event 7 --track 3",
         "accuracy": "parkf accuracy results/default/set",
         "explain": "parkf explain results/default/set --fits results/default/fits",
         "verify": "parkf verify results/default params",
@@ -44,9 +47,20 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "params reproduce": "parkf params reproduce 2026-run3-like-2-r005 --cores 2",
     },
     "Bring your own": {
-        "import": "parkf import hits --help",
+        "import": "parkf import field --help",
+        "import field": "parkf import field 'LHCb.*.cdf' field.npz --polarity down",
         "import hits": "parkf import hits hits.parquet tracks.parquet --hits own_hits.parquet"
         " --particles own_particles.parquet",
+        "import geometry": "parkf import geometry dumps/ --geometry geometry.yaml --alignment alignment.yaml",
+        "import alignment": "parkf import alignment conditions.yaml alignment.yaml"
+        " --geometry data/geometry/run3.yaml",
+        "export": "parkf export alignment --help",
+        "export alignment": "parkf export alignment data/geometry/alignment_velo_shift.yaml conditions.yaml",
+        "geometry": "parkf geometry check data/geometry/run3.yaml",
+        "geometry show": "parkf geometry show data/geometry/run3.yaml run3.png",
+        "geometry check": "parkf geometry check data/geometry/run3.yaml",
+        "geometry hits": "parkf geometry hits data/geometry/run3_fullsim.yaml hits.parquet",
+        "import steps": "parkf import steps 'tuning_*.root' datasets/ --field field.npz --polarity down",
         "check-dataset": "parkf check-dataset UT ut.parquet",
     },
     "Many runs at once": {
@@ -61,7 +75,16 @@ STAGES = "Stages, which the workflow runs"
 STAGE_COMMANDS = (
     *("supervise", "kernel", "field", "generate", "generate-signal", "simulate", "misalign", "candidates"),
     *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
-    *("closure-tracks", "close", "train-score", "assemble", "validate", "throughput", "measure"),
+    *(
+        "closure-tracks",
+        "close",
+        "take-closure",
+        "train-score",
+        "assemble",
+        "validate",
+        "throughput",
+        "measure",
+    ),
     *("characterise", "characterise-search", "likeness", "report", "stages"),
 )
 _PLACES = {name: (panel, examples[name]) for panel, examples in VERBS.items() for name in examples}

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from parkf.choices import Interpolation, Outside, Segments, Signal
-from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Seed, Threads, aligned
+from parkf.commands.options import (
+    AlignmentFile,
+    FieldFile,
+    GeometryFile,
+    Polarity,
+    Seed,
+    Threads,
+    aligned,
+    finite,
+)
 
 app = typer.Typer()
 
@@ -32,24 +41,24 @@ def generate(
     geometry: GeometryFile,
     events: Annotated[int, typer.Option(min=1, help="Bunch crossings.")],
     seed: Seed,
-    pile_up: Annotated[float, typer.Option(help="Mean inelastic pp collisions a crossing.")] = 5.5,
-    first: Annotated[int, typer.Option(help="Number of the first crossing, a multiple of 25.")] = 0,
+    pile_up: Annotated[
+        float, typer.Option(min=0, max=200, callback=finite, help="Mean inelastic pp collisions a crossing.")
+    ] = 5.5,
+    first: Annotated[int, typer.Option(min=0, help="Number of the first crossing, a multiple of 25.")] = 0,
+    beside: Annotated[
+        tuple[Path, int] | None,
+        typer.Option(metavar="OUTPUT SEED", help="A second sample of as many, by the same Pythia."),
+    ] = None,
     threads: Threads = 1,
 ) -> None:
     """Generate pp collisions with Pythia 8."""
     from parkf.detector.geometry import load_geometry
     from parkf.simulation.generator import generate as run
 
-    print(f"generate: {events} events from {first} on, seed {seed}", file=sys.stderr)
-    run(
-        output,
-        events=events,
-        seed=seed,
-        pile_up=pile_up,
-        first=first,
-        workers=threads,
-        beam=load_geometry(geometry).beam,
-    )
+    beam = load_geometry(geometry).beam
+    for path, own_seed in [(output, seed), *([] if beside is None else [beside])]:
+        print(f"generate: {events} events from {first} on, seed {own_seed}", file=sys.stderr)
+        run(path, beam=beam, events=events, seed=own_seed, pile_up=pile_up, first=first, workers=threads)
 
 
 @app.command("generate-signal")
@@ -59,7 +68,7 @@ def generate_signal(
     geometry: GeometryFile,
     collisions: Annotated[int, typer.Option(min=1, help="One in eight gives a pair of tracks.")],
     seed: Seed,
-    first: Annotated[int, typer.Option(help="Number of the first collision, a multiple of 500.")] = 0,
+    first: Annotated[int, typer.Option(min=0, help="Number of the first collision, a multiple of 500.")] = 0,
     threads: Threads = 1,
 ) -> None:
     """Generate the two tracks of a mass peak with Pythia 8."""
@@ -114,8 +123,12 @@ def simulate(
 def misalign(
     hits: Path,
     output: Path,
-    scifi_module: Annotated[float, typer.Option(min=0, help="Width of the modules' shifts in x [mm].")],
-    scifi_mat: Annotated[float, typer.Option(min=0, help="Width of the mats' own shifts [mm].")],
+    scifi_module: Annotated[
+        float, typer.Option(min=0, max=5, callback=finite, help="Width of the modules' shifts in x [mm].")
+    ],
+    scifi_mat: Annotated[
+        float, typer.Option(min=0, max=5, callback=finite, help="Width of the mats' own shifts [mm].")
+    ],
     seed: Seed,
 ) -> None:
     """Displace SciFi mats without telling the reconstruction."""

@@ -1,6 +1,5 @@
 """Commands that make a parameter set out of true states."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import typer
 
 from parkf.choices import FormsName
-from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Seed, Threads
+from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Seed, Threads, mapping
 from parkf.errors import ParkfError
 
 app = typer.Typer()
@@ -153,10 +152,10 @@ def assemble(
         alignment=alignment,
         field=field,
         seed=seed,
-        configuration=None if configuration is None else json.loads(configuration),
-        inputs={**closed_with, **({} if inputs is None else json.loads(inputs))},
-        seeds={} if seeds is None else json.loads(seeds),
-        validity=None if validity is None else validity_of(json.loads(validity)),
+        configuration=None if configuration is None else mapping("--configuration", configuration),
+        inputs={**closed_with, **mapping("--inputs", inputs)},
+        seeds=mapping("--seeds", seeds),
+        validity=None if validity is None else validity_of(mapping("--validity", validity)),
         score=score,
     ).save(folder)
 

@@ -3,22 +3,18 @@
 from contextlib import ExitStack
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 from tqdm import tqdm
 
+from parkf.datasets.by_set import RowsBySet
 from parkf.datasets.legs import Legs
 from parkf.datasets.lottery import lottery
 from parkf.datasets.pieces import EVENTS_PER_PIECE, read_pieces
 from parkf.datasets.rows import rows_of_legs
-from parkf.datasets.sets import SETS, TOGETHER
+from parkf.datasets.sets import SETS
 from parkf.datasets.thresholds import load_thresholds
+from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import Beam
-from parkf.tables import STEP_DATA, RowGroupWriter
-
-_ROWS_IN_GROUP = 1 << 12  # of a chunk's file; some of every set wait in memory
+from parkf.tables import STEP_DATA
 
 
 def build_rows(
@@ -57,7 +53,7 @@ def build_rows(
     limits = load_thresholds(thresholds)
     with ExitStack() as stack:
         writers = {
-            step: _RowsBySet(stack.enter_context(STEP_DATA.writer(folder / f"{step}.parquet")), step)
+            step: RowsBySet(stack.enter_context(STEP_DATA.writer(folder / f"{step}.parquet")), step)
             for step in SETS
         }
         bar = stack.enter_context(tqdm(desc="step datasets", unit=" events", disable=None))
@@ -70,32 +66,3 @@ def build_rows(
             bar.update(EVENTS_PER_PIECE)
         for writer in writers.values():
             writer.finish()
-
-
-class _RowsBySet:
-    """Sorts rows into row groups of one set, or of two that lie together."""
-
-    def __init__(self, writer: RowGroupWriter, step: str) -> None:
-        self._writer = writer
-        self._together = TOGETHER.get(step, 1)
-        self._waiting: dict[int, list[pa.Table]] = {}
-
-    def add(self, columns: dict[str, NDArray]) -> None:
-        number = columns["set"] // self._together
-        rows = pa.table(columns, schema=STEP_DATA.schema)
-        begins = np.flatnonzero(np.diff(number, prepend=-1))
-        for begin, end in zip(begins, [*begins[1:], len(number)], strict=True):
-            waiting = self._waiting.setdefault(int(number[begin]), [])
-            waiting.append(rows.slice(begin, end - begin))
-            if sum(part.num_rows for part in waiting) >= _ROWS_IN_GROUP:
-                self._write(waiting)
-
-    def finish(self) -> None:
-        for number in sorted(self._waiting):
-            self._write(self._waiting[number])
-
-    def _write(self, waiting: list[pa.Table]) -> None:
-        for part in waiting:
-            self._writer.write_table(part)
-        self._writer.flush()
-        waiting.clear()

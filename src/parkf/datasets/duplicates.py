@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,7 +41,7 @@ class Duplicates:
     def __init__(self, rows: int) -> None:
         self._count = max(1, -(-rows // ROWS_OF_FILE))
         self._folder = TemporaryDirectory(prefix="parkf-")
-        self._waiting: list[NDArray] = []
+        self._waiting: list[NDArray[Any]] = []
 
     def __enter__(self) -> "Duplicates":
         return self
@@ -50,7 +51,7 @@ class Duplicates:
     ) -> None:
         self._folder.cleanup()
 
-    def add(self, columns: dict[str, NDArray], begin: int) -> None:
+    def add(self, columns: dict[str, NDArray[Any]], begin: int) -> None:
         """Add rows, (n,) each column, of which the first is the `begin`-th of the dataset."""
         entries = np.empty(len(columns["event"]), _ENTRY)
         for name in KEY:
@@ -86,7 +87,7 @@ class Duplicates:
         return Path(self._folder.name) / str(file)
 
 
-def _hash(entries: NDArray) -> NDArray[np.uint64]:
+def _hash(entries: NDArray[Any]) -> NDArray[np.uint64]:
     hashes = np.zeros(len(entries), np.uint64)
     for name in KEY:
         # Minus zero equals zero, and has other bits.
@@ -95,7 +96,7 @@ def _hash(entries: NDArray) -> NDArray[np.uint64]:
     return hashes ^ (hashes >> np.uint64(32))
 
 
-def _equal(entries: NDArray) -> tuple[int, int] | None:
+def _equal(entries: NDArray[Any]) -> tuple[int, int] | None:
     """Give the rows of two equal keys: among equal hashes, since unequal keys may share one."""
     hashes = _hash(entries)
     order = np.argsort(hashes, kind="stable")

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from parkf.datasets.pieces import EVENTS_PER_PIECE, Piece, read_pieces
 from parkf.datasets.sets import SETS, rows_of_set
-from parkf.detector.geometry import Beam
+from parkf.detector.description import Beam
 from parkf.files import replacing
 
 Numbers = NDArray[np.uint64]

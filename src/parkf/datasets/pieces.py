@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.datasets.legs import Legs, legs_of_steps
-from parkf.detector.geometry import Beam
+from parkf.detector.description import Beam
 from parkf.errors import ParkfError
 from parkf.simulation.events import particle_key, read_by_event
 from parkf.simulation.long_tracks import select_particles
@@ -41,8 +42,8 @@ class Piece:
     """
 
     polarity: int
-    states: dict[str, NDArray]
-    particles: dict[str, NDArray]
+    states: dict[str, NDArray[Any]]
+    particles: dict[str, NDArray[Any]]
     row: NDArray[np.int64]
     legs: dict[str, Legs]
 
@@ -83,7 +84,7 @@ def read_pieces(particles: Path, states: Path, beam: Beam) -> Iterator[Piece]:
         yield Piece(polarity, columns, known, of_track[track], legs)
 
 
-def _rows(particles: Path, states: Path, known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray:
+def _rows(particles: Path, states: Path, known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[Any]:
     """Rows of particles by their keys."""
     row = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     unknown = np.flatnonzero(known[row] != wanted)

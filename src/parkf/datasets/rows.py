@@ -9,13 +9,16 @@ z_in, on a way that the fit goes without scattering. The hop through the magnet 
 state in that layer, carried to z_in: what the half layer does is scattering of this step.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.datasets.legs import BEAM_LINE_SET, Legs
 from parkf.datasets.pieces import Piece
+from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import UT_PLANES, Beam
+from parkf.detector.geometry import UT_PLANES
 from parkf.tables import STEP_DATA
 from parkf.transport import propagate
 
@@ -24,7 +27,7 @@ _COORDINATES = ("x", "y", "tx", "ty")
 
 def rows_of_legs(
     piece: Piece, legs: Legs, step: str, *, beam: Beam, field: FieldMap, threads: int | None = None
-) -> dict[str, NDArray]:
+) -> dict[str, NDArray[Any]]:
     """Columns of STEP_DATA for some legs of a step; rows whose extrapolation leaves the map are left out.
 
     Parameters
@@ -87,8 +90,8 @@ def rows_of_legs(
 
 
 def _from_last_ut_layer(
-    piece: Piece, at_z_in: NDArray, recorded: NDArray, field: FieldMap, threads: int | None
-) -> tuple[NDArray, NDArray]:
+    piece: Piece, at_z_in: NDArray[Any], recorded: NDArray[Any], field: FieldMap, threads: int | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """States (n, 4) at z_in, from the last UT layer where a particle crossed it, and which came through."""
     states = piece.states
     # The layer is the plane before z_in.
@@ -105,11 +108,11 @@ def _from_last_ut_layer(
     return origin, good
 
 
-def _states(states: dict[str, NDArray], rows: NDArray) -> NDArray:
+def _states(states: dict[str, NDArray[Any]], rows: NDArray[Any]) -> NDArray[Any]:
     return np.column_stack([states[name][rows] for name in _COORDINATES])
 
 
-def _closest_approach(states: NDArray, z: NDArray, beam: Beam) -> NDArray:
+def _closest_approach(states: NDArray[Any], z: NDArray[Any], beam: Beam) -> NDArray[Any]:
     """Z where straight lines (n, 4) come closest to the beam axis."""
     x, y, tx, ty = states.T
     return z - (tx * (x - beam.x) + ty * (y - beam.y)) / (tx**2 + ty**2)

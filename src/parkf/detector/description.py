@@ -23,6 +23,10 @@ VELO_MODULES = 52
 UT_LAYERS = 4
 SCIFI_LAYERS = 12
 
+TWELVE = "steps between layers, candidates and the kernel are made for twelve"
+FOUR = "steps between layers, candidates and the kernel are made for four"
+"""Why there are as many layers as there are."""
+
 SENSORS_PER_MODULE = 4
 VELO_SENSORS = VELO_MODULES * SENSORS_PER_MODULE
 UT_SECTORS = 1048
@@ -174,7 +178,7 @@ class Ut(Strict):
     noise_per_layer: Occupancy = Field(description="mean hits an event")
     hole: Rectangle
     zones: tuple[Zone, ...] = Field(min_length=1, description="from the beam outwards")
-    layers: tuple[StripLayer, ...] = Field(min_length=UT_LAYERS, max_length=UT_LAYERS)
+    layers: tuple[StripLayer, ...] = Field(min_length=UT_LAYERS, max_length=UT_LAYERS, description=FOUR)
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -202,7 +206,9 @@ class SciFi(Strict):
         description="mm; how far from its place a mat may be: joins the errors of its hits",
     )
     cluster_fractions: tuple[Fraction, ...] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
-    layers: tuple[StripLayer, ...] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
+    layers: tuple[StripLayer, ...] = Field(
+        min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS, description=TWELVE
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

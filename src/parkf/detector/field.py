@@ -73,6 +73,11 @@ class FieldMap:
             map.
         """
         arrays = load_arrays(path, ("origin", "spacing", "values"), ("interpolation", "outside"))
+        for name in ("origin", "spacing", "values"):
+            if arrays[name].dtype.kind not in "fiu":
+                raise ParkfError(
+                    f"{path}: field map: {name} of type {arrays[name].dtype}, expected real numbers"
+                )
         try:
             origin, spacing = (np.asarray(arrays[name], dtype=np.float64) for name in ("origin", "spacing"))
             values = np.ascontiguousarray(arrays["values"], dtype=np.float32)
@@ -272,8 +277,8 @@ def _problem(
         return f"origin {origin.tolist()}, spacing {spacing.tolist()}, expected finite and positive spacing"
     if not (spacing <= LARGEST_SPACING).all() or not (np.abs(origin) <= FURTHEST).all():
         return (
-            f"origin {origin.tolist()}, spacing {spacing.tolist()} mm, expected an origin within {FURTHEST:g} "
-            f"and a spacing of at most {LARGEST_SPACING:g} mm"
+            f"origin {origin.tolist()}, spacing {spacing.tolist()} mm, expected an origin within "
+            f"{FURTHEST:g} mm and a spacing of at most {LARGEST_SPACING:g} mm"
         )
     if not np.isfinite(values).all():
         node = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]

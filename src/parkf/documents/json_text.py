@@ -8,12 +8,11 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from json.decoder import scanstring
 from typing import Any
 
 from parkf.documents.place import (
     DEEPEST,
-    LARGEST_INTEGER,
+    INTEGERS,
     DocumentError,
     Place,
     dotted,
@@ -21,6 +20,7 @@ from parkf.documents.place import (
     twice,
 )
 
+_DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\n\r]*")
 _PLAIN = re.compile(r"[^\s,\]}]+")
 # Text without one of these holds no number that is too large for a double or for 64 bits.
@@ -83,7 +83,7 @@ def check_number(place: Place, line: int | None, value: object) -> None:
     where = f"{dotted(place)}: " if place else ""
     if isinstance(value, float) and not math.isfinite(value):
         raise DocumentError(f"{where}got {value}, expected a finite number in double precision", line)
-    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+    if isinstance(value, int) and not INTEGERS[0] <= value <= INTEGERS[1]:
         digits = len(str(abs(value)))
         raise DocumentError(f"{where}got an integer of {digits} digits, expected one of 64 bits", line)
 
@@ -138,7 +138,7 @@ def _values(text: str) -> Iterator[tuple[Place, int, Any]]:
         if open_:
             outer, inside = open_[-1]
             if isinstance(inside, dict):
-                key, behind = scanstring(text, at + 1)
+                key, behind = _DECODER.raw_decode(text, at)
                 if key in inside:
                     raise twice(key, line, inside[key])
                 inside[key] = line
@@ -156,7 +156,7 @@ def _values(text: str) -> Iterator[tuple[Place, int, Any]]:
             skip(at + 1)
             yield place, begin, None
         elif sign == '"':
-            value, behind = scanstring(text, at + 1)
+            value, behind = _DECODER.raw_decode(text, at)
             skip(behind)
             yield place, begin, value
         else:

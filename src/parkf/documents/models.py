@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from parkf.documents.document import read_document
 from parkf.documents.place import Place
-from parkf.documents.wording import expected, got, hint, said, unknown, with_reason
+from parkf.documents.wording import expected, got, hint, said, unknown, with_reason, without_echoes
 from parkf.errors import ParkfError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -29,7 +29,7 @@ def load_document(path: Path, model: type[Model]) -> Model:
         return model.model_validate(document.content)
     except ValidationError as error:
         schema = model.model_json_schema()
-        told = {(place, what): None for one in error.errors() for place, what in _told(one, schema)}
+        told = without_echoes(one for found in error.errors() for one in _told(found, schema))
         raise ParkfError(
             "\n".join(said(document.where(place), place, what) for place, what in told)
         ) from error
@@ -59,7 +59,8 @@ def _told(error: ErrorDetails, schema: dict[str, Any]) -> Iterator[tuple[Place, 
         case "too_short" | "too_long" as bound:
             name = "at least" if bound == "too_short" else "at most"
             count = limits["min_length" if bound == "too_short" else "max_length"]
-            yield place, f"got {limits['actual_length']} entries, expected {name} {count}"
+            what = with_reason(f"{name} {count}", here)
+            yield place, f"got {limits['actual_length']} entries, expected {what}"
         case _:
             kind = here.get("type")
             if not key and (kind or "anyOf" in here):

@@ -7,20 +7,21 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from parkf.documents.place import Place
-from parkf.documents.wording import expected, got, hint, unknown, with_reason
+from parkf.documents.wording import expected, got, hint, unknown, with_reason, without_echoes
 
 _BOUNDS = {
     "minimum": "at least",
     "exclusiveMinimum": "more than",
     "maximum": "at most",
     "exclusiveMaximum": "less than",
-    "minLength": "a length of at least",
-    "minItems": "a number of entries of at least",
-    "minProperties": "a number of entries of at least",
+    "minLength": "at least",
+    "maxLength": "at most",
+    "minItems": "at least",
+    "minProperties": "at least",
 }
 
 
-def mistakes(schema: Mapping[str, Any], content: Any) -> Iterator[tuple[Place, str]]:
+def mistakes(schema: Mapping[str, Any], content: Any) -> list[tuple[Place, str]]:
     """Find what a schema does not allow.
 
     Parameters
@@ -30,19 +31,20 @@ def mistakes(schema: Mapping[str, Any], content: Any) -> Iterator[tuple[Place, s
     content : Any
         As read from a document.
 
-    Yields
-    ------
-    place : tuple
-        Of the mistake; of a missing or unknown member that of the member.
-    str
-        What was found, and what is expected.
+    Returns
+    -------
+    list of (place, str)
+        Place of each mistake, of a missing or unknown member that of the member; what was found, and what is
+        expected.
     """
-    for error in Draft202012Validator(schema).iter_errors(content):
-        yield from _told(error, tuple(error.absolute_path))
+    errors = Draft202012Validator(schema).iter_errors(content)
+    return without_echoes(told for error in errors for told in _told(error, tuple(error.absolute_path)))
 
 
 def _told(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
-    value, schema, asked = error.instance, error.schema, error.validator_value
+    value: Any = error.instance
+    schema: Any = error.schema
+    asked: Any = error.validator_value
     match error.validator:
         case "additionalProperties":
             known = schema.get("properties", {})
@@ -51,14 +53,14 @@ def _told(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
                     yield (*place, str(name)), unknown(name, known)
         case "required":
             missing = next(name for name in asked if f"'{name}' is a required" in error.message)
-            yield (*place, missing), f"missing; expected {expected(_member(error, missing))}"
+            member = schema.get("properties", {}).get(missing, {})
+            yield (*place, missing), f"missing; expected {expected(member)}"
         case "type":
             yield place, f"got {got(value)}, expected {expected(schema)}{hint(value, asked)}"
         case "enum" | "const":
             yield place, f"got {got(value)}, expected {expected(schema)}"
         case "pattern":
-            what = with_reason(f"text like {asked}", schema)
-            yield place, f"got {got(value)}, expected {what}"
+            yield place, f"got {got(value)}, expected {expected({'type': 'string', **schema})}"
         case "uniqueItems":
             yield place, "an entry is there twice; keep one of them"
         case "contains":
@@ -71,12 +73,8 @@ def _told(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
         case "not":
             yield place, f"got {got(value)}, which is not for this place"
         case name if name in _BOUNDS:
-            found = got(value) if isinstance(value, int | float) else str(len(value))
+            kind = "letters" if isinstance(value, str) else "entries"
+            found = got(value) if isinstance(value, int | float) else f"{len(value)} {kind}"
             yield place, f"got {found}, expected {with_reason(f'{_BOUNDS[name]} {asked:g}', schema)}"
         case _:
             yield place, error.message
-
-
-def _member(error: ValidationError, name: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = error.schema.get("properties", {}).get(name, {})
-    return found

@@ -1,6 +1,6 @@
 """What is wrong with a value, in words: found, expected, why, and the name that was probably meant."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from difflib import get_close_matches
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from parkf.documents.place import Place, dotted
 
 _LONGEST = 60
+_NO_MORE = r"(?!\n)"
 _KINDS = {
     "object": "a mapping of names to values",
     "array": "a list",
@@ -63,14 +64,43 @@ def _limits(schema: Mapping[str, Any]) -> str:
         ("maximum", "of at most"),
         ("exclusiveMaximum", "below"),
     )
-    return " and ".join(f"{word} {schema[name]:g}" for name, word in words if name in schema)
+    limits = [f"{word} {schema[name]:g}" for name, word in words if name in schema]
+    if "pattern" in schema:
+        # Its end: behind a $ there may be a line break, to Python.
+        limits.append(f"like {schema['pattern'].removesuffix(_NO_MORE)}")
+    elif schema.get("minLength"):
+        limits.append("that is not empty")
+    return " and ".join(limits)
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """Find the name that was probably meant."""
+    near = get_close_matches(str(name), list(known), n=1, cutoff=0.6)
+    return near[0] if near else None
 
 
 def unknown(name: object, known: Collection[str]) -> str:
     """Say that there is no such name, and which was probably meant."""
-    near = get_close_matches(str(name), list(known), n=1, cutoff=0.6)
-    hint = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(sorted(known)) or 'nothing'}"
+    near = nearest(name, known)
+    hint = f"did you mean '{near}'?" if near else f"known here: {', '.join(sorted(known)) or 'nothing'}"
     return f"unknown key '{_short(str(name))}'; {hint}"
+
+
+def without_echoes(mistakes: Iterable[tuple[Place, str]]) -> list[tuple[Place, str]]:
+    """Leave out what only follows from another mistake: a name that was misspelt is missing, too.
+
+    So is one of a list's entries where another one is wrong.
+    """
+    found = list(dict.fromkeys(mistakes))
+    misspelt = [place for place, what in found if what.startswith("unknown key")]
+    inner = {place[:length] for place, _ in found for length in range(len(place))}
+
+    def echoes(place: Place, what: str) -> bool:
+        if what.startswith("missing"):
+            return any(one[:-1] == place[:-1] and nearest(one[-1], [str(place[-1])]) for one in misspelt)
+        return place in inner and (" entries, expected " in what or what.startswith("expected either"))
+
+    return [(place, what) for place, what in found if not echoes(place, what)]
 
 
 def hint(value: Any, kind: object) -> str:
@@ -81,7 +111,7 @@ def hint(value: Any, kind: object) -> str:
         except ValueError:
             return ""
         return f"; write {number:g}, without quotes" if number == number else ""
-    if kind == "string" and not isinstance(value, Mapping | list) and value is not None:
+    if kind == "string" and not isinstance(value, str | Mapping | list) and value is not None:
         return "; write it in quotes"
     return ""
 

@@ -56,7 +56,7 @@ def _check_depth(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > DEEPEST:
-                raise too_deep(event.start_mark.line + 1)
+                raise too_deep(event.start_mark.line + 1 if event.start_mark else None)
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 

@@ -1,4 +1,4 @@
-"""What a field map is: its strength, shape, place and sign against a known dipole, and Maxwell's equations."""
+"""What a field map is: strength, shape, place and sign against a known dipole, and Maxwell's equations."""
 
 from dataclasses import dataclass, replace
 
@@ -165,7 +165,8 @@ def _lengths(field: FieldMap, dipole: DipoleSources) -> Finding | None:
             continue
         shape = _shape(scaled, dipole)
         if shape is not None and shape.misfit < _UNEQUAL[0]:
-            what = f"lengths are {times(ratio)} too {'small' if ratio > 1 else 'large'}; the unit is another one than said"
+            size = "small" if ratio > 1 else "large"
+            what = f"lengths are {times(ratio)} too {size}; the unit is another one than said"
             evidence = f"the map covers {_box(field)}; {ratio:g} times that, it is the dipole's"
             return Finding("wrong", what, evidence)
     return None
@@ -221,7 +222,7 @@ def _of_shape(
             Finding(
                 "wrong",
                 "the map is of the other polarity, or stands on its head",
-                f"By(0, 0, 5000) = {centre:+.4g} T, and MagDown has By < 0; of a map of MagUp say --polarity up",
+                f"By(0, 0, 5000) = {centre:+.4g} T, MagDown has By < 0; of a map of MagUp say --polarity up",
             )
         )
     turned = [
@@ -260,7 +261,7 @@ def _shift(field: FieldMap, dipole: DipoleSources, axis: int) -> Finding | None:
     points = np.tile(np.array(_CENTRE), (len(wide), 1))
     points[:, axis] = wide
     by = dipole.field(points)[:, 1]
-    # Beyond its aperture the dipole is continued as it is there: where a shift would need that, it is not known.
+    # Beyond its aperture the dipole is continued as it is there: no shift may need that.
     limit = (0.9 * (300 + 0.385 * _CENTRE[2]), 0.9 * (150 + 0.295 * _CENTRE[2]), np.inf)[axis]
     misfits = []
     for shift in _SHIFTS:
@@ -317,7 +318,8 @@ def _reversed(axis: NDArray[np.float64], dipole: DipoleSources) -> Finding | Non
     return Finding(
         "wrong",
         "z runs the other way",
-        f"By along z differs from the dipole's by {100 * forward:.2g} %, read backwards by {100 * backward:.2g} %",
+        f"By along z differs from the dipole's by {100 * forward:.2g} %, read backwards by "
+        f"{100 * backward:.2g} %",
     )
 
 

@@ -81,7 +81,7 @@ class Inspection:
         return "\n".join([*lines, f"verdict: {self.verdict}"])
 
     def as_json(self) -> dict[str, Any]:
-        """The same, for programs."""
+        """Give the same for programs."""
         return {
             "subject": self.subject,
             "verdict": self.verdict,

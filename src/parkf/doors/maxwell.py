@@ -76,7 +76,7 @@ def maxwell(field: FieldMap, inside: NDArray[np.bool_]) -> Maxwell | None:
 
 
 def _shifted(axis: int, begin: int) -> tuple[slice, ...]:
-    """The grid without two nodes on every side, moved along an axis: 2 is in the middle."""
+    """Cut two nodes off every side, moved along an axis: 2 is in the middle."""
     ends = [slice(2, -2)] * 3
     ends[axis] = slice(begin, begin - 4 or None)
     return tuple(ends)

@@ -12,7 +12,7 @@ from parkf.documents.schemas import mistakes
 from parkf.documents.wording import got, said
 from parkf.errors import ParkfError
 from parkf.inputs import input_problems
-from parkf.workflow import load_config
+from parkf.workflow import Detector, load_config
 
 # By name: part of a run's configuration, laid over the base.
 Axis = Mapping[str, Mapping[str, Any]]
@@ -95,6 +95,11 @@ def load_family(
         except ParkfError as error:
             lines = (f"member {member.name}: {line}" for line in str(error).splitlines())
             problems.append("\n".join(lines))
+            continue
+        place = Detector.of(member.config["detector"], "", folder)
+        if place.dumps or place.conditions:
+            what = "a family takes files of this project: parkf import geometry, parkf import alignment"
+            problems.append(f"member {member.name}: detector: {what}")
     if not problems and look_into_inputs:
         problems = list(dict.fromkeys(_of_inputs(members, folder)))
     if problems:

@@ -15,6 +15,7 @@ from parkf.detector.geometry import load_geometry
 from parkf.errors import ParkfError
 from parkf.family.members import Member
 from parkf.files import sha256
+from parkf.workflow import field_fingerprint
 
 Config = Mapping[str, Any]
 # Values that decide a product, by name.
@@ -50,7 +51,7 @@ def _beam_and_planes(config: Config, folder: Path) -> tuple[dict[str, Any], list
 
 
 def _field(config: Config, folder: Path) -> dict[str, Any]:
-    return config["field"] | {"source": sha256(folder / config["field"]["source"])}
+    return config["field"] | {"source": field_fingerprint(config["field"], folder)}
 
 
 def _collisions(kind: str) -> Deciding:
@@ -129,7 +130,17 @@ def _closed(config: Config, folder: Path) -> dict[str, Any]:
         "tracks": _closure_tracks(config, folder),
         "polarities": sorted(config["polarities"]),
         "closure": training["closure"],
+        "neighbour": training.get("neighbour"),
         "noise_scale": training["noise_scale"],
+    }
+
+
+def _throughput(config: Config, folder: Path) -> dict[str, Any]:
+    """Take how fast the fit is, a figure of the machine: whose tracks they are hardly counts."""
+    return {
+        "forms": config["forms"],
+        "polarities": sorted(config["polarities"]),
+        "collisions": _collisions("validation")(config, folder),
     }
 
 
@@ -155,6 +166,7 @@ PRODUCTS: dict[str, Product] = {
     "fits": Product("fits/{file}.json", _fits),
     "closure tracks": Product("closure-tracks/{file}.parquet", _closure_tracks),
     "closed table": Product("closure/{file}", _closed),
+    "throughput": Product("throughput.json", _throughput),
 }
 
 

@@ -90,7 +90,7 @@ def read_branches(tree: Any, names: Iterable[str], path: Path) -> dict[str, NDAr
     return flat(tree.arrays(names, library="np"), tree, path)
 
 
-def steps(tree: Any, names: Iterable[str], path: Path, rows: int) -> Iterator[dict[str, NDArray]]:
+def steps(tree: Any, names: Iterable[str], path: Path, rows: int) -> Iterator[dict[str, NDArray[Any]]]:
     """Read branches of one number an entry, so many rows at a time.
 
     Raises
@@ -104,7 +104,7 @@ def steps(tree: Any, names: Iterable[str], path: Path, rows: int) -> Iterator[di
         yield flat(arrays, tree, path)
 
 
-def flat(arrays: dict[str, NDArray], tree: Any, path: Path) -> dict[str, NDArray]:
+def flat(arrays: dict[str, NDArray[Any]], tree: Any, path: Path) -> dict[str, NDArray[Any]]:
     """Refuse branches that hold lists or text.
 
     Raises

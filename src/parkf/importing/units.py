@@ -13,7 +13,7 @@ FIELDS = {"T": 1.0, "kG": 0.1, "G": 1e-4, "Gaudi": 1000.0}
 
 
 def factor(unit: str | None, units: Mapping[str, float], what: str) -> float:
-    """What to multiply a number by to have it in this project's unit.
+    """Give what to multiply a number by to have it in this project's unit.
 
     Parameters
     ----------

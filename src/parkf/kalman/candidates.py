@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,12 +38,12 @@ class Candidates:
         Which candidates came with a null among the numbers of their hits, if any did; it is NaN here.
     """
 
-    polarity: NDArray
-    qop: NDArray
+    polarity: NDArray[Any]
+    qop: NDArray[Any]
     velo_n: NDArray[np.int32]
-    velo: tuple[NDArray, ...]
-    ut: tuple[NDArray, ...]
-    scifi: tuple[NDArray, ...]
+    velo: tuple[NDArray[Any], ...]
+    ut: tuple[NDArray[Any], ...]
+    scifi: tuple[NDArray[Any], ...]
     nulls: NDArray[np.bool_] | None = None
 
     @property
@@ -50,7 +51,7 @@ class Candidates:
         """How many candidates there are."""
         return len(self.qop)
 
-    def rows(self, index: NDArray | slice) -> "Candidates":
+    def rows(self, index: NDArray[Any] | slice) -> "Candidates":
         """Take some of the candidates: copies by their numbers, views by a slice."""
         return Candidates(
             polarity=self.polarity[index],
@@ -86,7 +87,7 @@ def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candid
     return replace(from_arrays(arrays, precision), nulls=_nulls(columns.values()))
 
 
-def from_arrays(arrays: Mapping[str, NDArray], precision: DTypeLike) -> Candidates:
+def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Candidates:
     """Take candidates from arrays by the names of the table ``candidates``; hits as (n, slots).
 
     C-contiguous arrays of the precision are not copied.
@@ -102,7 +103,7 @@ def from_arrays(arrays: Mapping[str, NDArray], precision: DTypeLike) -> Candidat
         got = arrays["polarity"][wrong[0]]
         raise ParkfError(f"candidates: column 'polarity', row {wrong[0]}: got {got}, expected +1 or -1")
 
-    def taken(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray:
+    def taken(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray[Any]:
         if arrays[name].shape != shape:
             raise ParkfError(f"candidates: '{name}' has shape {arrays[name].shape}, expected {shape}")
         return np.ascontiguousarray(arrays[name], dtype=dtype)
@@ -139,7 +140,7 @@ def _nulls(columns: Iterable[pa.Array]) -> NDArray[np.bool_] | None:
     return found
 
 
-def _numbers(column: pa.Array) -> NDArray:
+def _numbers(column: pa.Array) -> NDArray[Any]:
     if isinstance(column, pa.FixedSizeListArray):
         return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
     return column.to_numpy(zero_copy_only=False)

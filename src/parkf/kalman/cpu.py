@@ -55,7 +55,7 @@ def fit(
 
 def fit_features(
     parameters: ParameterSet, tracks: Candidates, *, threads: int | None, build: str = ""
-) -> tuple[Fitted, NDArray]:
+) -> tuple[Fitted, NDArray[Any]]:
     """Fit a batch by the smoother, and give what the ghost score is made of.
 
     Returns
@@ -75,7 +75,7 @@ def fit_features(
 
 def interval(
     parameters: ParameterSet, tracks: Candidates, *, planes: bool, threads: int | None, build: str = ""
-) -> tuple[NDArray, NDArray[np.int32]]:
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Fit a batch at every plane: u² of each candidate's worst hit; with `planes` the RICH states, too.
 
     Parameters

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -59,9 +60,9 @@ class Before:
     layer (30 is the magnet); -1 where none was.
     """
 
-    chi2_velo_before: NDArray
-    chi2_ut_before: NDArray
-    chi2_scifi_before: NDArray
+    chi2_velo_before: NDArray[Any]
+    chi2_ut_before: NDArray[Any]
+    chi2_scifi_before: NDArray[Any]
     ndof_ut_before: NDArray[np.int32]
     treated: NDArray[np.int32]
     scattered: NDArray[np.int32]
@@ -124,31 +125,31 @@ class Fitted:
     name.
     """
 
-    z: NDArray
-    x: NDArray
-    y: NDArray
-    tx: NDArray
-    ty: NDArray
-    qop: NDArray
-    xx: NDArray
-    xtx: NDArray
-    txtx: NDArray
-    yy: NDArray
-    yty: NDArray
-    tyty: NDArray
-    qopqop: NDArray
-    chi2_velo: NDArray
-    chi2_ut: NDArray
-    chi2_scifi: NDArray
+    z: NDArray[Any]
+    x: NDArray[Any]
+    y: NDArray[Any]
+    tx: NDArray[Any]
+    ty: NDArray[Any]
+    qop: NDArray[Any]
+    xx: NDArray[Any]
+    xtx: NDArray[Any]
+    txtx: NDArray[Any]
+    yy: NDArray[Any]
+    yty: NDArray[Any]
+    tyty: NDArray[Any]
+    qopqop: NDArray[Any]
+    chi2_velo: NDArray[Any]
+    chi2_ut: NDArray[Any]
+    chi2_scifi: NDArray[Any]
     ndof_velo: NDArray[np.int32]
     ndof_ut: NDArray[np.int32]
     ndof_scifi: NDArray[np.int32]
     status: NDArray[np.int32]
     before: Before | None = None
-    scores: Mapping[str, NDArray] | None = None
+    scores: Mapping[str, NDArray[Any]] | None = None
 
     @classmethod
-    def from_kernel(cls, numbers: NDArray, integers: NDArray[np.int32]) -> "Fitted":
+    def from_kernel(cls, numbers: NDArray[Any], integers: NDArray[np.int32]) -> "Fitted":
         """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied.
 
         Those of a robust fit are (19, n) and (7, n), and fill ``before``, too; two more rows are ``scores``.

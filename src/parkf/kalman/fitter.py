@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ BATCH = 1 << 14
 FULL_BATCH = 1 << 13  # of the full fit, which keeps a covariance and a Jacobian for each
 
 # Fitted tracks and what else was asked for, by column.
-Batch = tuple[Fitted, dict[str, NDArray]]
+Batch = tuple[Fitted, dict[str, NDArray[Any]]]
 
 
 def fit(
@@ -170,7 +170,7 @@ def fit_file(
 
     def batch(rows: pa.RecordBatch) -> Batch:
         tracks = from_arrow(rows, np.dtype(precision))
-        more: dict[str, NDArray] = {}
+        more: dict[str, NDArray[Any]] = {}
 
         def fitted_tracks() -> Fitted:
             return fit(
@@ -254,7 +254,7 @@ def _fit_batches(
     return summary
 
 
-def _column(values: NDArray, kind: pa.DataType) -> pa.Array:
+def _column(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
     """Make a column of numbers, (n), or of lists of them, (n, length)."""
     if not pa.types.is_fixed_size_list(kind):
         return pa.array(values, type=kind)

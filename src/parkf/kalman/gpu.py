@@ -143,7 +143,7 @@ def _module(blob: bytes, forms: FormsName, precision: str, device: int, file: st
     cupy = _cupy()
     real = {"float32": "float", "float64": "double"}[precision]
     module = cupy.RawModule(code=flattened(forms, file), options=(*OPTIONS, f"-DPARKF_REAL={real}"))
-    constants: NDArray = np.frombuffer(blob, dtype="<f4").astype(precision)
+    constants: NDArray[Any] = np.frombuffer(blob, dtype="<f4").astype(precision)
     target = cupy.ndarray(constants.shape, dtype=constants.dtype, memptr=module.get_global("parkf_constant"))
     target.set(constants)
     return module

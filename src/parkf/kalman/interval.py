@@ -6,6 +6,7 @@ alone.
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +35,10 @@ class PlaneStates:
         Lower triangle of its covariance, row by row.
     """
 
-    state: NDArray
-    covariance: NDArray
+    state: NDArray[Any]
+    covariance: NDArray[Any]
 
-    def columns(self) -> dict[str, NDArray]:
+    def columns(self) -> dict[str, NDArray[Any]]:
         """Name the columns ``RICH_STATES`` of the table ``fitted``."""
         return {
             f"{name}_{z}": getattr(self, name)[:, i]
@@ -151,7 +152,7 @@ def _copied(tracks: Candidates) -> Candidates:
     )
 
 
-def _take_out(tracks: Candidates, places: NDArray, rows: NDArray, slots: NDArray) -> None:
+def _take_out(tracks: Candidates, places: NDArray[Any], rows: NDArray[Any], slots: NDArray[Any]) -> None:
     """Remove a hit from each of these rows, in place."""
     ut = (slots >= VELO_SLOTS) & (slots < VELO_SLOTS + UT_LAYERS)
     scifi = slots >= VELO_SLOTS + UT_LAYERS

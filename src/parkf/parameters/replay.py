@@ -17,6 +17,7 @@ from parkf.arithmetic import linear_algebra
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing, sha256
 from parkf.layout import layout_of
+from parkf.parameters.assembly import NEIGHBOURS_TABLE
 from parkf.parameters.comparison import Comparison, compare
 from parkf.parameters.configuration import nested
 from parkf.parameters.manifest import Manifest
@@ -150,6 +151,8 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
         return
     for (section, key), name in _FILES.items():
         yield from _other_bytes(project / config[section][key], manifest, name)
+    if neighbour := config["training"].get("neighbour"):
+        yield from _other_bytes(project / neighbour / "closure/table.npz", manifest, NEIGHBOURS_TABLE)
     datasets = config["training"]["datasets"]
     for name, formula in layout_of(manifest.forms).steps.items():
         if datasets != "simulate":
@@ -176,8 +179,9 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
         config[section][key] = _linked(config[section][key], project, work)
     if config["training"]["datasets"] != "simulate":
         config["training"]["datasets"] = _linked(config["training"]["datasets"], project, work)
-    if config["training"]["start_from"] is not None:
-        config["training"]["start_from"] = _linked(config["training"]["start_from"], project, work)
+    for key in ("start_from", "neighbour"):
+        if config["training"].get(key) is not None:
+            config["training"][key] = _linked(config["training"][key], project, work)
     with replacing(work / "config.yaml") as temporary:
         temporary.write_text(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))
     done = subprocess.run(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from parkf.report.heat import HeatMap, Spot
+from parkf.report.heat import HeatMap, Spot, about_zero
 from parkf.report.tables import Cells
 
 # Bias at which the colours are full.
@@ -57,6 +57,7 @@ def _map(cells: Sequence[Row]) -> HeatMap:
             f"{low:g}–{high:g}": [spots.get((low, p, start)) for p, _, start, _ in columns]
             for low, high in rows
         },
+        scale=about_zero("bias of q/p", 100 * SPAN, "%"),
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from parkf.report.heat import HeatMap, Spot
+from parkf.report.heat import HeatMap, Spot, about_zero
 from parkf.report.tables import Cells
 
 WORST = 10
@@ -59,6 +59,7 @@ def bias_map(cells: Sequence[Mapping[str, Any]]) -> HeatMap:
             f"{low:g}–{high:g}": [spots.get((low, p, place)) for p, _, place, _ in columns]
             for low, high in rows
         },
+        scale=about_zero("bias of δp/p", _SPAN, "%"),
     )
 
 

@@ -14,7 +14,7 @@ from parkf.parameters import ParameterSet, load
 from parkf.parameters.comparison import compare
 from parkf.parameters.validity import Interval
 from parkf.report import figures
-from parkf.report.pages import write_page
+from parkf.report.site import write_page
 from parkf.report.tables import Cells
 
 # Momenta, GeV, that the table quotes; the figure has all.
@@ -57,7 +57,7 @@ def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> N
         family=family,
         members=_table(rows, runs, index.parent),
         missed=[(row["member"], row["gates"]["missed"]) for row in rows if row["gates"]["missed"]],
-        figure=Markup(figures.momentum(dict(zip(names, fits, strict=True)), {name: name for name in names})),
+        drawn=figures.momentum(dict(zip(names, fits, strict=True)), {name: name for name in names}),
     )
 
 

@@ -4,9 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 
-# Ends of the scale, of colour-blind safe hues; white lies between them.
-_ENDS = {-1: (0x21, 0x66, 0xAC), 1: (0xB2, 0x18, 0x2B)}
-_DARK = 0.6
+# Shades of a colour, from white to the darkest.
+_SHADES = 6
+
+
+def shade(value: float) -> str:
+    """Give the style sheet's class for a value from −1, darkest blue, over 0, white, to 1, darkest red."""
+    level = round(_SHADES * min(abs(value), 1.0))
+    return f"{'p' if value >= 0 else 'n'}{level}"
 
 
 @dataclass(frozen=True)
@@ -17,7 +22,7 @@ class Spot:
     ----------
     text : str
     value : float
-        From −1, full blue, to 1, full red.
+        From −1 to 1; the further from 0 the darker, and the worse.
     sure : bool
         Whether it is to stand out.
     """
@@ -28,12 +33,35 @@ class Spot:
 
     @property
     def style(self) -> str:
-        """Colours, for CSS."""
-        share = min(abs(self.value), 1.0)
-        end = _ENDS[1 if self.value > 0 else -1]
-        shade = "".join(f"{round(255 + share * (part - 255)):02x}" for part in end)
-        ink = ";color:#fff" if share > _DARK else ""
-        return f"background:#{shade}{ink}{';font-weight:700' if self.sure else ''}"
+        """Classes of the style sheet."""
+        return shade(self.value) + (" sure" if self.sure else "")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the colours of a map mean: dark is bad.
+
+    Attributes
+    ----------
+    label : str
+        What is shown, with its unit.
+    marks : sequence of (float, str)
+        Values from −1 to 1, and what is written there.
+    """
+
+    label: str
+    marks: Sequence[tuple[float, str]]
+
+    @property
+    def bar(self) -> list[tuple[str, str]]:
+        """Class and text of each field of the colour bar."""
+        return [(shade(value), text) for value, text in self.marks]
+
+
+def about_zero(label: str, span: float, unit: str) -> Scale:
+    """Give the scale of numbers that ought to be zero, and are as bad as can be `span` away from it."""
+    shares = (-1.0, -2 / 3, -1 / 3, 0.0, 1 / 3, 2 / 3, 1.0)
+    return Scale(label, [(share, f"{share * span:+.2g} {unit}".replace("-", "−")) for share in shares])
 
 
 @dataclass(frozen=True)
@@ -48,11 +76,13 @@ class HeatMap:
         Group and name of each column; those of a group follow each other.
     rows : mapping of str to sequence of Spot or None
         By name; None leaves a cell empty.
+    scale : Scale
     """
 
     corner: str
     columns: Sequence[tuple[str, str]]
     rows: Mapping[str, Sequence[Spot | None]]
+    scale: Scale
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -68,6 +98,7 @@ class HeatMap:
                 self.corner,
                 self.columns[begin:end],
                 {name: row[begin:end] for name, row in self.rows.items()},
+                self.scale,
             )
             for begin, end in pairwise([0, *ends])
         ]

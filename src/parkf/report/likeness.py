@@ -9,8 +9,9 @@ from markupsafe import Markup
 
 from parkf.files import read_json
 from parkf.report import figures
+from parkf.report.drawing import Drawn, Panel, Series
 from parkf.report.likeness_rows import LARGER_SAMPLE_P, SEARCH, SEARCHES, SECTIONS, Row
-from parkf.report.pages import write_page
+from parkf.report.site import write_page
 from parkf.report.tables import Cells
 
 EMBEDDED, OTHER = "embedded", "LHCb"
@@ -58,14 +59,14 @@ def write_likeness(
     fits = {name: (read_json(one), read_json(two)) for name, (one, two) in measured.items()}
     found = {name: (read_json(one), read_json(two)) for name, (one, two) in (searches or {}).items()}
     drawn = {
-        "tracks": _draw(ours, theirs, _PANELS[:4]),
-        "hits": _draw(ours, theirs, _PANELS[4:]),
+        "tracks": _draw("tracks", ours, theirs, _PANELS[:4]),
+        "hits": _draw("hits", ours, theirs, _PANELS[4:]),
     }
     write_page(
         page,
         "likeness.html",
         counts={EMBEDDED: ours, OTHER: theirs},
-        figures={name: Markup(svg) for name, svg in drawn.items()},
+        drawn=drawn,
         quantiles=_quantiles(ours, theirs),
         sections={title: [_line(row, ours, theirs) for row in rows] for title, rows in SECTIONS.items()}
         | {
@@ -129,19 +130,17 @@ def _fit(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
     return Cells(["", EMBEDDED, OTHER], rows)
 
 
-def _draw(ours: Mapping[str, Any], theirs: Mapping[str, Any], panels: tuple[tuple[str, str], ...]) -> str:
+def _draw(
+    name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], panels: tuple[tuple[str, str], ...]
+) -> Drawn:
     """Shares of all tracks (hits) a bin: a line for the embedded simulation, points for the other."""
-    with figures.figure(len(panels), width=12.4 / len(panels), height=2.8) as drawn:
-        for (name, label), axes in zip(panels, drawn.axes, strict=True):
-            one, two = ours["histograms"][name], theirs["histograms"][name]
-            axes.stairs(one["content"], one["edges"], label=EMBEDDED)
-            centres = [(low + high) / 2 for low, high in zip(two["edges"], two["edges"][1:], strict=False)]
-            axes.errorbar(centres, two["content"], two["error"], fmt="o", ms=3, label=OTHER)
-            axes.set(xlabel=label)
-            if name == "p":
-                axes.set(xscale="log")
-                axes.set_xticks([2, 5, 10, 20, 50, 100], labels=["2", "5", "10", "20", "50", "100"])
-                axes.minorticks_off()
-        drawn.axes[0].set(ylabel="share a bin")
-        drawn.axes[0].legend()
-    return drawn.svg
+    drawn = []
+    for variable, label in panels:
+        one, two = ours["histograms"][variable], theirs["histograms"][variable]
+        centres = [(low + high) / 2 for low, high in zip(two["edges"], two["edges"][1:], strict=False)]
+        series = [
+            Series(EMBEDDED, one["edges"], one["content"], shape="steps"),
+            Series(OTHER, centres, two["content"], two["error"], colour=1),
+        ]
+        drawn.append(Panel(label, "share a bin", series, x_log=variable == "p", y_limits=(0.0, None)))
+    return Drawn(name, f"Distributions of {name}, {EMBEDDED} and {OTHER}", drawn, small=True)

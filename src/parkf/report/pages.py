@@ -1,37 +1,50 @@
 """Writes the pages: the overview, one page a step, and the list of all constants."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from parkf.files import read_json, replacing
-from parkf.gates import Thresholds, hold
+from parkf.comparing import Comparison, Subject, compare_subjects, load_subject
+from parkf.comparing.beside import measure_beside
+from parkf.comparing.documents import keep_documents
+from parkf.comparing.identity import IDENTITY_FILE, identify
+from parkf.errors import ParkfError
+from parkf.files import read_json, write_sealed
+from parkf.gates import NEAR, Light, Thresholds, nearest, step_light
 from parkf.parameters import Manifest, load
 from parkf.parameters.assembly import CLOSED_TABLE
 from parkf.parameters.manifest import Gate
 from parkf.parameters.registry import readable_registry
 from parkf.report import directions, figures, slices, tables
 from parkf.report.closure_page import closure_page
+from parkf.report.compare_page import comparison_page
+from parkf.report.event import load_event
+from parkf.report.event_page import event_page, without_event
 from parkf.report.figures import FIT_NAMES
-from parkf.report.lights import light
-from parkf.report.step_map import Bins, step_map
+from parkf.report.site import Page, write_page
+from parkf.report.step_map import Bins, ratio_map
 from parkf.report.step_page import moves, newest_alike, step_page
 from parkf.simulation.forked import parallel_map
 from parkf.steps import FORMS, STEP_NAMES
 from parkf.training.result import FitResult
 
-_TEMPLATES = Environment(
-    loader=PackageLoader("parkf.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-)
+# Gates that the head of the report shows besides the missed ones.
+_NEAREST = 10
 
 
-def write_report(results: Path, index: Path, thresholds: Thresholds, *, threads: int = 1) -> None:
-    """Write the report of a run.
+def write_report(
+    results: Path,
+    index: Path,
+    thresholds: Thresholds,
+    *,
+    inputs: Mapping[str, Path] | None = None,
+    threads: int = 1,
+) -> None:
+    """Write the report of a run; and into its folder ``run.json``, ``beside.json`` and copies of its inputs.
 
     Parameters
     ----------
@@ -41,6 +54,8 @@ def write_report(results: Path, index: Path, thresholds: Thresholds, *, threads:
         The overview; the other pages lie beside it.
     thresholds : Thresholds
         What the figures are held against.
+    inputs : mapping of str to Path, optional
+        Files that the set was made from, ``geometry`` and ``alignment``; looked for by default.
     threads : int
         Pages drawn side by side; their bytes do not depend on it.
 
@@ -57,52 +72,114 @@ def write_report(results: Path, index: Path, thresholds: Thresholds, *, threads:
     parameters, registry = load(results / "set"), readable_registry()
     manifest, against = parameters.manifest, newest_alike(registry, parameters)
     pulls = moves(registry.load(against), parameters) if against else {}
-    gates = hold(results / "set", thresholds)
+    write_sealed(results / IDENTITY_FILE, identify(results, manifest))
+    keep_documents(results, manifest, inputs or {})
+    measure_beside(results, registry.path(against) if against else None)
+    own = load_subject(str(results), thresholds, registry)
+    comparison = compare_subjects([load_subject(against, thresholds, registry), own]) if against else None
+    gates = own.gates
     fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEP_NAMES}
-    own = validation["fits"]["parkf"]
+    lights = {name: step_light(name, gates, thresholds) for name in STEP_NAMES}
+    fit = validation["fits"]["parkf"]
+    contents: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
+        "compare": ("What changed", "compare.html", partial(comparison_page, comparison)),
+        **{
+            name: (f"Step {name}", "step.html", partial(step_page, fits[name], lights[name], against, pulls))
+            for name in STEP_NAMES
+        },
+        **(
+            {"closure": ("Closure", "closure.html", partial(_closed, results))}
+            if CLOSED_TABLE in manifest.inputs
+            else {}
+        ),
+        "event": ("An event", "event.html", partial(_event, results)),
+        "slices": ("Slices", "slices.html", partial(_sliced, fit)),
+        "directions": ("Directions", "directions.html", partial(_directed, validation["fits"])),
+        "parameters": ("All constants", "parameters.html", partial(_constants, results)),
+    }
+    pages = [
+        Page(index.name, "Overview"),
+        *(Page(f"{name}.html", title) for name, (title, _, _) in contents.items()),
+    ]
 
-    def step(name: str) -> None:
-        write_page(index.with_name(f"{name}.html"), "step.html", **step_page(fits[name], against, pulls))
-
-    def constants() -> None:
-        numbers = tables.constants(results / "set", results / "fits")
-        write_page(index.with_name("parameters.html"), "parameters.html", numbers=numbers)
-
-    def sliced() -> None:
-        content = {"slices": _slices(own), "fates": slices.fates(own["fates"])}
-        write_page(index.with_name("slices.html"), "slices.html", **content)
-
-    def directed() -> None:
-        content = {"fits": _directions(validation["fits"]), "errors": directions.ERRORS}
-        write_page(index.with_name("directions.html"), "directions.html", **content)
-
-    def closed() -> None:
-        content = closure_page(read_json(results / "closure" / "closure.json"))
-        write_page(index.with_name("closure.html"), "closure.html", **content)
+    def write(name: str) -> None:
+        _, template, content = contents[name]
+        write_page(index.with_name(f"{name}.html"), template, pages=pages, **content())
 
     # The longest first, so that all end together.
-    longest = sorted(fits, key=lambda name: len(fits[name].sets), reverse=True)
-    pages: list[Callable[[], None]] = [
-        *(partial(step, name) for name in longest),
-        sliced,
-        directed,
-        constants,
-        *([closed] if CLOSED_TABLE in manifest.inputs else []),
-    ]
-    for _ in parallel_map(lambda page: page(), pages, threads):
+    rows = {name: len(fits[name].sets) if name in fits else 1 for name in contents}
+    for _ in parallel_map(write, sorted(contents, key=rows.__getitem__, reverse=True), threads):
         pass
     # The overview comes last: when it is there, all it links to is.
     write_page(
         index,
         "index.html",
-        **_overview(results.name, validation, accuracy, machine, manifest, fits, gates),
+        pages=pages,
+        **_head(own, comparison, lights, gates),
+        **_overview(results.name, validation, accuracy, machine, manifest, fits, lights),
     )
 
 
-def write_page(path: Path, template: str, **content: Any) -> None:
-    """Write a page from one of the templates."""
-    with replacing(path) as temporary:
-        temporary.write_text(_TEMPLATES.get_template(template).render(**content))
+def _event(results: Path) -> dict[str, Any]:
+    try:
+        return event_page(load_event(results))
+    except ParkfError as error:
+        # Hits are what large runs may clear away first; a report is one without them, too.
+        return without_event(str(error))
+
+
+def _sliced(fit: Mapping[str, Any]) -> dict[str, Any]:
+    return {"slices": _slices(fit), "fates": slices.fates(fit["fates"])}
+
+
+def _directed(fits: Mapping[str, Any]) -> dict[str, Any]:
+    return {"fits": _directions(fits), "errors": directions.ERRORS}
+
+
+def _constants(results: Path) -> dict[str, Any]:
+    return {"numbers": tables.constants(results / "set", results / "fits")}
+
+
+def _closed(results: Path) -> dict[str, Any]:
+    return closure_page(read_json(results / "closure" / "closure.json"))
+
+
+def _head(
+    own: Subject,
+    comparison: Comparison | None,
+    lights: Mapping[str, Light],
+    gates: Sequence[Gate],
+) -> dict[str, Any]:
+    """Lay out the first screen: verdict, what changed, what the run is, and the gates that matter."""
+    ordered = nearest(gates)
+    missed = [gate for gate in ordered if not gate.met]
+    close = [gate for gate in ordered if gate.met][:_NEAREST]
+    rest = [gate for gate in gates if gate.met and gate not in close]
+    fits = (
+        {}
+        if comparison is None
+        else {
+            subject.name: subject.validation["fits"]["parkf"]
+            for subject in reversed(comparison.subjects)
+            if subject.validation is not None
+        }
+    )
+    if not fits and own.validation is not None:
+        fits = {own.name: own.validation["fits"]["parkf"]}
+    return {
+        "near": NEAR,
+        "lights": lights,
+        "missed": missed,
+        "gate_tables": {
+            "missed": tables.gates(missed),
+            "close": tables.gates(close),
+            "rest": tables.gates(rest),
+        },
+        "count": len(gates),
+        "comparison": comparison,
+        "verdict": figures.verdict(fits, {name: name for name in fits}),
+        "identity": own.identity or {},
+    }
 
 
 def _overview(
@@ -112,7 +189,7 @@ def _overview(
     machine: Mapping[str, Any],
     manifest: Manifest,
     fits: Mapping[str, FitResult],
-    gates: list[Gate],
+    lights: Mapping[str, Light],
 ) -> dict[str, Any]:
     measured, fiducial = validation["fits"], accuracy["table"]["fiducial"]
     return {
@@ -121,20 +198,19 @@ def _overview(
         "closed": CLOSED_TABLE in manifest.inputs,
         "throughput": machine["throughput"],
         "fits": measured,
-        "gates": gates,
         "figures": {
-            "momentum": Markup(figures.momentum(measured)),
-            "misaligned": Markup(
-                figures.momentum(validation["misaligned"]["fits"]) if "misaligned" in validation else ""
-            ),
-            "pulls": Markup(figures.pulls(measured)),
-            "pull_widths": Markup(figures.pull_widths(measured)),
-            "impact": Markup(figures.impact(measured)),
-            "masses": Markup(figures.masses(measured) if "masses" in measured["parkf"] else ""),
-            "ghosts": Markup(figures.ghosts(measured)),
-            "table": Markup(figures.table_accuracy(fiducial)),
+            "momentum": figures.momentum(measured),
+            "misaligned": figures.momentum(validation["misaligned"]["fits"], name="misaligned")
+            if "misaligned" in validation
+            else None,
+            "pulls": figures.pulls(measured),
+            "pull_widths": figures.pull_widths(measured),
+            "impact": figures.impact(measured),
+            "masses": figures.masses(measured) if "masses" in measured["parkf"] else None,
+            "ghosts": figures.ghosts(measured),
+            "table": figures.table_accuracy(fiducial),
         },
-        "maps": {"steps": step_map(_ratios(_in_order(accuracy["steps"])), span=100)},
+        "maps": {"steps": ratio_map(_ratios(_in_order(accuracy["steps"])))},
         "tables": {
             "momentum": tables.momentum(measured),
             "pulls": tables.pulls(measured),
@@ -144,7 +220,7 @@ def _overview(
             "masses": tables.masses(measured),
             "precision": tables.precision(validation["precision"]),
             "magnet": tables.magnet(fiducial),
-            "steps": _steps(fits),
+            "steps": _steps(fits, lights),
             "stages": tables.stages(machine["stages"]),
             "throughput": tables.throughput(machine["throughput"]),
             "inputs": tables.Cells(
@@ -156,15 +232,15 @@ def _overview(
     }
 
 
-def _steps(fits: Mapping[str, FitResult]) -> tables.Cells:
+def _steps(fits: Mapping[str, FitResult], lights: Mapping[str, Light]) -> tables.Cells:
     rows = []
     for name, fit in fits.items():
-        shown = light(fit)
+        shown = lights[name]
         rows.append(
             [
                 Markup('<a href="{0}.html">{0}</a>').format(name),
                 FORMS[fit.forms].steps[name].text,
-                Markup('<span class="light {0}" title="{0}"></span> {0}').format(shown.colour),
+                Markup('<span class="light {0}"></span> {0}').format(shown.colour),
                 shown.reason,
                 str(len(fit.sets)),
                 str(sum(one.rows for one in fit.sets)),
@@ -179,7 +255,8 @@ def _slices(fit: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Figure and table of each variable that the candidates are sliced by."""
     return {
         title: {
-            "figure": Markup(slices.draw(variable, fit["breakdown"][variable])),
+            "anchor": variable,
+            "figure": slices.draw(variable, fit["breakdown"][variable]),
             "table": slices.table(variable, fit["breakdown"][variable]),
         }
         for variable, title in slices.TITLES.items()

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parkf.report.figures import COMPONENTS, figure
+from parkf.report.drawing import Drawn, Panel, Series
+from parkf.report.figures import COMPONENTS
 from parkf.report.tables import Cells
 
 TITLES = {
@@ -32,31 +33,36 @@ _OPEN = 1000.0  # the last slice of scatterings has no end
 _COUNTS = ("velo_hits", "ut_layers", "scifi_layers")
 
 
-def draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> str:
+def draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
     """Draw width of δp/p, pull widths and efficiencies of each slice."""
-    places, names = range(len(bins)), _labels(variable, bins)
-    with figure(3, width=3.8, height=2.6) as drawn:
-        core, pulls, kept = drawn.axes
-        widths = [100 * b["core"] for b in bins]
-        core.errorbar(places, widths, yerr=[100 * b["core_error"] for b in bins], fmt="o")
-        # By itself the axis would end at the points where all are alike.
-        core.set(ylabel="core width of δp/p [%]", ylim=(0, 1.2 * max(widths)))
-        for component, text in COMPONENTS.items():
-            pulls.plot(places, [b["pulls"][component] for b in bins], "o-", ms=3, lw=0.8, label=text)
-        pulls.axhspan(0.95, 1.05, color="grey", alpha=0.15, lw=0)
-        pulls.set(ylabel="pull width", ylim=(0.8, None))
-        pulls.legend(fontsize=7, ncols=5, columnspacing=0.8, handlelength=1)
-        for quantity, text in (("genuine", "genuine kept"), ("ghost", "ghosts kept"), ("purity", "purity")):
-            shares = [(place, b[quantity]) for place, b in zip(places, bins, strict=True)]
-            shown = [(place, share) for place, share in shares if share is not None]
-            if shown:
-                kept.plot(*zip(*shown, strict=True), "o-", ms=3, lw=0.8, label=text)
-        kept.set(ylim=(0, 1.05))
-        kept.legend(fontsize=7)
-        for axes in drawn.axes:
-            axes.set_xticks(places, labels=names, rotation=30 if len(names) > 4 else 0, fontsize=8)
-            axes.set_xlim(-0.5, len(bins) - 0.5)
-    return drawn.svg
+    places, names = list(range(len(bins))), _labels(variable, bins)
+    core = Series(
+        "core of δp/p", places, [100 * b["core"] for b in bins], [100 * b["core_error"] for b in bins]
+    )
+    pulls = [
+        Series(
+            f"pull of {text}", places, [b["pulls"][component] for b in bins], shape="joined", colour=number
+        )
+        for number, (component, text) in enumerate(COMPONENTS.items())
+    ]
+    kept = [
+        Series(text, places, [b[quantity] for b in bins], shape="joined", colour=number, dashed=True)
+        for number, (quantity, text) in enumerate(
+            (("genuine", "genuine kept"), ("ghost", "ghosts kept"), ("purity", "purity"))
+        )
+        if any(b[quantity] is not None for b in bins)
+    ]
+    return Drawn(
+        variable,
+        f"{TITLES[variable]}: resolution, pulls and what a cut keeps",
+        [
+            # By itself the axis would end at the points where all are alike.
+            Panel("", "core width of δp/p [%]", [core], names=names, y_limits=(0.0, None)),
+            Panel("", "pull width", pulls, names=names, band=(0.95, 1.05), y_limits=(0.8, None)),
+            Panel("", "share", kept, names=names, y_limits=(0.0, 1.05)),
+        ],
+        small=True,
+    )
 
 
 def table(variable: str, bins: Sequence[Mapping[str, Any]]) -> Cells:

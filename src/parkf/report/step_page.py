@@ -1,16 +1,15 @@
 """The page of a step: formula, light, what the form misses, and the numbers of each of its sets."""
 
+import re
 from typing import Any
 
-from markupsafe import Markup
-
+from parkf.gates import Light
 from parkf.parameters.comparison import compare
 from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.parameters.registry import Registry
 from parkf.report import figures, tables
-from parkf.report.heat import HeatMap
-from parkf.report.lights import light
-from parkf.report.step_map import step_map
+from parkf.report.formula import typeset
+from parkf.report.step_map import Bins, ratio_map, width_map
 from parkf.steps import FORMS
 from parkf.training.result import FitResult, SetResult
 
@@ -35,13 +34,14 @@ def moves(published: ParameterSet, parameters: ParameterSet) -> Pulls:
     return {(one.block, one.set, one.index): one.pull for one in differences}
 
 
-def step_page(fit: FitResult, against: str | None, pulls: Pulls) -> dict[str, Any]:
+def step_page(fit: FitResult, light: Light, against: str | None, pulls: Pulls) -> dict[str, Any]:
     """Lay out what ``step.html`` shows.
 
     Parameters
     ----------
     fit : FitResult
         The step's fits.
+    light : Light
     against : str or None
         Name of the published set that numbers are compared with.
     pulls : dict
@@ -56,26 +56,34 @@ def step_page(fit: FitResult, against: str | None, pulls: Pulls) -> dict[str, An
             "rows": one.rows,
             "parameters": tables.parameters(step, one, {against: own} if against else {}),
             "minima": tables.minima(one),
-            "profiles": Markup(figures.profiles(one.profiles)) if one.profiles else None,
+            "anchor": _anchor(one.label),
+            "profiles": figures.profiles(f"profiles-{_anchor(one.label)}", one.profiles)
+            if one.profiles
+            else None,
             "correlations": [m for m in one.minima if len(m.names) > 1],
         }
 
     return {
         "step": step,
-        "light": light(fit),
-        "formulas": [Markup(figures.formula(line)) for line in step.latex().values()],
-        "ratio": _map(fit, "ratio_rms", span=100),
-        "truth": _map(fit, "truth_width", span=1.3),
+        "light": light,
+        "formulas": [typeset(line) for line in step.latex().values()],
+        "ratio": None if (ratios := _bins(fit, "ratio_rms")) is None else ratio_map(ratios),
+        "truth": None if (widths := _bins(fit, "truth_width")) is None else width_map(widths),
         "sets": [one_set(one) for one in fit.sets],
     }
 
 
-def _map(fit: FitResult, quantity: str, *, span: float) -> HeatMap | None:
-    """Lay out one figure of all sets of a step by momentum; none for a step without scattering."""
+def _bins(fit: FitResult, quantity: str) -> Bins | None:
+    """Give one figure of all sets of a step by momentum; none for a step without scattering."""
     values: dict[str, dict[str, dict[tuple[float, float], float]]] = {}
     for one in fit.sets:
         for row in one.accuracy:
             if (number := getattr(row, quantity)) is not None:
                 bins = values.setdefault(one.label, {}).setdefault(row.component, {})
                 bins[row.p_min, row.p_max] = number
-    return step_map(values, span=span) if values else None
+    return values or None
+
+
+def _anchor(label: str) -> str:
+    """Name a set in a link: of "forward 0→1", forward-0-1."""
+    return "-".join(re.findall(r"\w+", label))

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
+from parkf.gates import colour, room
 from parkf.parameters.explanation import COLUMNS, explain
+from parkf.parameters.manifest import Gate
 from parkf.report.figures import FIT_NAMES
 from parkf.steps import Step
 from parkf.training.result import SetResult
@@ -19,6 +23,31 @@ class Cells:
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     text: Sequence[str] = ()  # heads of columns that hold words
+
+
+def gates(held: Sequence[Gate]) -> Cells:
+    """Gates with what is left to their bars."""
+    rows = []
+    for gate in held:
+        left, shade = room(gate), colour(gate)
+        rows.append(
+            [
+                gate.what,
+                gate.measured,
+                gate.bar,
+                "–" if left is None else f"{100 * left:.0f} %".replace("-", "−"),
+                Markup('<span class="{}">{}</span>').format(
+                    {"green": "good", "amber": "near"}.get(shade, "bad"),
+                    "met" if gate.met else "missed",
+                ),
+                gate.reason or "",
+            ]
+        )
+    return Cells(
+        ["gate", "measured", "bar", "room left, of the bar", "", "why this bar"],
+        rows,
+        ("gate", "measured", "bar", "", "why this bar"),
+    )
 
 
 def _range(row: Mapping[str, Any]) -> str:

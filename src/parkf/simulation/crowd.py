@@ -5,6 +5,7 @@ how far hits of tracks above 3 GeV lie from fits within their own detector.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
 from parkf.simulation.groups import ragged
 
-Columns = dict[str, NDArray]
+Columns = dict[str, NDArray[Any]]
 
 JITTER = 20.0
 """mm; of a stranger's place about a real hit's."""
@@ -69,7 +70,7 @@ DETECTORS = ((VELO_PLANES, 2, VELO), (UT_PLANES, 1, UT), (SCIFI_PLANES, 1, SCIFI
 """Planes, the step from one to the next on the same side of the beam, and what is there besides."""
 
 
-def erring(sigma: NDArray, crowd: Crowd, choice: NDArray) -> NDArray:
+def erring(sigma: NDArray[Any], crowd: Crowd, choice: NDArray[Any]) -> NDArray[Any]:
     """Give clusters the width that they are drawn with: mostly `sigma`, in the tails a larger one.
 
     Parameters
@@ -100,13 +101,13 @@ class Crossings:
         mm.
     """
 
-    plane: NDArray
-    x: NDArray
-    y: NDArray
+    plane: NDArray[Any]
+    x: NDArray[Any]
+    y: NDArray[Any]
 
 
 def strangers(
-    plane: NDArray, x: NDArray, y: NDArray, geometry: Geometry, random: np.random.Generator
+    plane: NDArray[Any], x: NDArray[Any], y: NDArray[Any], geometry: Geometry, random: np.random.Generator
 ) -> list[Crossings]:
     """Draw what crosses the layers of one event besides its particles, by the number of their crossings.
 
@@ -148,7 +149,7 @@ def strangers(
     return found
 
 
-def _sees(plane: NDArray, place: NDArray, geometry: Geometry) -> NDArray:
+def _sees(plane: NDArray[Any], place: NDArray[Any], geometry: Geometry) -> NDArray[Any]:
     """Whether strips and fibres are there; VELO sensors are taken to be wherever hits are."""
     x, y = np.abs(place)
     seen = np.ones(len(plane), bool)

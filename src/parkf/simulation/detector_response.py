@@ -4,6 +4,8 @@ A hit carries the line or point where its own element is, as the geometry in use
 width that it was drawn with, in the SciFi with the error of its place besides.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +23,7 @@ NOISE_JITTER = 20.0
 NOISE = -1
 """Number of the particle of a noise hit."""
 
-Columns = dict[str, NDArray]
+Columns = dict[str, NDArray[Any]]
 
 
 def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = False) -> Columns:
@@ -77,16 +79,16 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
     return crowd.merge(columns, geometry) if crowded else columns
 
 
-def ut_row(y: NDArray) -> NDArray:
+def ut_row(y: NDArray[Any]) -> NDArray[Any]:
     """Row of UT strips at y, any shape, counted from the beam: 0 is 0 to 97 mm above it."""
     return np.floor(y / UT_STRIP_LENGTH).astype(np.int64)
 
 
-def _is_sensor(plane: NDArray) -> NDArray:
+def _is_sensor(plane: NDArray[Any]) -> NDArray[Any]:
     return (plane < UT_PLANES.stop) | (plane >= SCIFI_PLANES.start)
 
 
-def _crossings(states: Columns, rows: NDArray, geometry: Geometry) -> tuple[NDArray, NDArray]:
+def _crossings(states: Columns, rows: NDArray[Any], geometry: Geometry) -> tuple[NDArray[Any], NDArray[Any]]:
     """Where particles cross what stands at their planes: (x, y) of some rows, mm."""
     x, y = states["x"][rows], states["y"][rows]
     plane = states["plane"][rows]
@@ -100,14 +102,14 @@ def _crossings(states: Columns, rows: NDArray, geometry: Geometry) -> tuple[NDAr
 
 
 def _with_noise(
-    event: NDArray,
-    plane: NDArray,
-    particle: NDArray,
-    x: NDArray,
-    y: NDArray,
+    event: NDArray[Any],
+    plane: NDArray[Any],
+    particle: NDArray[Any],
+    x: NDArray[Any],
+    y: NDArray[Any],
     geometry: Geometry,
     seed: int,
-) -> tuple[NDArray, ...]:
+) -> tuple[NDArray[Any], ...]:
     """Append noise crossings; also give each crossing its four draws: two uniform, two normal."""
     means = np.zeros(SCIFI_PLANES.stop)
     means[VELO_PLANES] = geometry.velo.noise_per_module
@@ -142,15 +144,15 @@ def _with_noise(
 
 
 def _with_crowd(
-    event: NDArray,
-    plane: NDArray,
-    particle: NDArray,
-    x: NDArray,
-    y: NDArray,
-    draws: NDArray,
+    event: NDArray[Any],
+    plane: NDArray[Any],
+    particle: NDArray[Any],
+    x: NDArray[Any],
+    y: NDArray[Any],
+    draws: NDArray[Any],
     geometry: Geometry,
     seed: int,
-) -> tuple[NDArray, ...]:
+) -> tuple[NDArray[Any], ...]:
     """Append crossings of strangers; also give each crossing the draw that puts it into the tails or not."""
     events, first = np.unique(event, return_index=True)
     parts = []
@@ -182,7 +184,12 @@ def _with_crowd(
 
 
 def _pixels(
-    x: NDArray, y: NDArray, draws: NDArray, choice: NDArray, plane: int, geometry: Geometry
+    x: NDArray[Any],
+    y: NDArray[Any],
+    draws: NDArray[Any],
+    choice: NDArray[Any],
+    plane: int,
+    geometry: Geometry,
 ) -> Columns:
     sigma = geometry.velo.resolution
     width = crowd.erring(np.full(len(x), sigma), crowd.VELO, choice)
@@ -199,7 +206,12 @@ def _pixels(
 
 
 def _strips(
-    x: NDArray, y: NDArray, draws: NDArray, choice: NDArray, plane: int, geometry: Geometry
+    x: NDArray[Any],
+    y: NDArray[Any],
+    draws: NDArray[Any],
+    choice: NDArray[Any],
+    plane: int,
+    geometry: Geometry,
 ) -> Columns:
     frame, slope = geometry.frames[plane], geometry.strip_slope(plane)
     u, v = frame.local(x, y)
@@ -224,7 +236,7 @@ def _strips(
     return {"x": x, "y": middle, "z": z, "dxdy": dxdy, "dzdy": dzdy, "sigma": believed}
 
 
-def _ut_sigma(u: NDArray, v: NDArray, geometry: Geometry) -> NDArray:
+def _ut_sigma(u: NDArray[Any], v: NDArray[Any], geometry: Geometry) -> NDArray[Any]:
     sigma = np.full(len(u), geometry.ut.zones[-1].sigma)
     for zone in reversed(geometry.ut.zones):
         sigma[(np.abs(u) < zone.half_width) & (np.abs(v) < zone.half_height)] = zone.sigma

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ _ROWS_AT_ONCE = 1 << 15
 
 def read_by_event(
     table: Table, path: Path, *, events: int, columns: list[str] | None = None
-) -> Iterator[dict[str, NDArray]]:
+) -> Iterator[dict[str, NDArray[Any]]]:
     """Yield the columns of events 0 to `events` - 1, then of the next as many, and so on; no empty pieces.
 
     Parameters and errors are those of :func:`tables_by_event`.
@@ -70,7 +71,7 @@ def tables_by_event(
         yield pa.Table.from_batches(pending)
 
 
-def particle_key(columns: Mapping[str, NDArray]) -> NDArray[np.int64]:
+def particle_key(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
     """Give every particle a number that ascends with event and particle.
 
     Parameters

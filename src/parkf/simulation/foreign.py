@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pythia8mc
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
 from parkf.errors import ParkfError
 from parkf.files import existing
+from parkf.sealing import CheckedFile
 from parkf.tables import HITS, PARTICLES, Table
 
 HIT_COLUMNS = ("event", "key", "det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err")
@@ -34,6 +34,14 @@ _NUCLEON = 931.494  # MeV
 _FIRST_NUCLEUS = 1_000_000_000  # PDG ids of nuclei are 10LZZZAAAI
 _UNKNOWN_COLLISION = -1
 _NO_MOTHER = -999999
+# Of a hit: column, lower and upper limit, in words. The smallest double above 0.
+_LIMITS = (
+    *((name, -2e4, 2e4, "mm, within ±20000") for name in "xyz"),
+    *((name, -1.0, 1.0, "a slope, within ±1") for name in ("dxdy", "dzdy")),
+    ("sigma", np.nextafter(0.0, 1.0), 100.0, "mm, above 0 and at most 100"),
+)
+# MeV; particles that reach the tracker have a hundred times as much, most others ten times.
+_LEAST_MEDIAN = 50.0
 
 
 def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) -> None:
@@ -63,19 +71,26 @@ def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) 
         raise ParkfError(
             f"{hits}: row {row.name}: particle (event {row.event}, key {row.key}) not in {tracks}"
         )
-    _write(HITS, hits_to, _hits(read_hits, hits), ("event", "plane", "x"))
-    _write(PARTICLES, particles_to, _particles(read_tracks, tracks), ("event", "particle"))
+    taken, particles = _hits(read_hits, hits), _particles(read_tracks, tracks)
+    _write(HITS, hits_to, taken, ("event", "plane", "x"))
+    _write(PARTICLES, particles_to, particles, ("event", "particle"))
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
-    try:
-        names = pq.read_schema(existing(path)).names
-    except pa.ArrowInvalid as error:
-        raise ParkfError(f"{path}: not a Parquet file: {error}") from error
-    missing = [name for name in columns if name not in names]
-    if missing:
-        raise ParkfError(f"{path}: column '{missing[0]}' is missing; expected {', '.join(columns)}")
-    return pd.read_parquet(path, columns=list(columns))
+    with CheckedFile(existing(path)) as file:
+        schema = file.schema_arrow
+        for name in columns:
+            if name not in schema.names:
+                raise ParkfError(f"{path}: column '{name}' is missing; expected {', '.join(columns)}")
+            kind = schema.field(name).type
+            if name != "det" and not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+                raise ParkfError(f"{path}: column '{name}' has type {kind}, expected numbers")
+        frame = file.read(columns=list(columns)).to_pandas()
+    for name in ("event", "key"):
+        if frame[name].isna().any():
+            row = int(np.argmax(frame[name].isna()))
+            raise ParkfError(f"{path}: row {row}: '{name}' is not a finite number")
+    return frame
 
 
 def _hits(hits: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
@@ -99,6 +114,13 @@ def _hits(hits: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
         "sigma": hits.err.to_numpy(),
     }
     _require_finite(columns, path)
+    for name, low, high, expected in _LIMITS:
+        bad = (columns[name] < low) | (columns[name] > high)
+        if bad.any():
+            first = int(np.argmax(bad))
+            raise ParkfError(
+                f"{path}: row {first}: '{name}' is {columns[name][first]:g}, expected {expected}"
+            )
     return columns
 
 
@@ -111,18 +133,21 @@ def _particles(tracks: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
         "pdg_id": tracks.pid.to_numpy(),
         "mother": tracks.mother_pid.replace(_NO_MOTHER, 0).to_numpy(),
         "charge": tracks.charge.to_numpy(),
-        "mass": _masses(tracks.pid.to_numpy()),
+        "mass": masses(tracks.pid.to_numpy()),
         **{name: tracks[f"ovtx_{name}"].to_numpy() for name in "xyz"},
         "px": transverse * np.cos(tracks.phi.to_numpy()),
         "py": transverse * np.sin(tracks.phi.to_numpy()),
         "pz": p * np.tanh(tracks.eta.to_numpy()),
     }
     _require_finite(columns, path)
+    middle = float(np.median(p)) if len(p) else np.inf
+    if middle < _LEAST_MEDIAN:
+        raise ParkfError(f"{path}: half of the momenta are below {middle:g}, expected MeV; are they in GeV?")
     # Where it ends is not told.
     return columns | {"z_end": np.full(len(tracks), np.inf)}
 
 
-def _masses(pdg_id: np.ndarray) -> np.ndarray:
+def masses(pdg_id: np.ndarray) -> np.ndarray:
     """Masses (n,) in MeV: Pythia's; of nuclei by their number of nucleons."""
     data = pythia8mc.Pythia("", False).particleData
     kinds, kind = np.unique(pdg_id, return_inverse=True)

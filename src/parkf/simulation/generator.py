@@ -16,7 +16,7 @@ import pyarrow as pa
 import pythia8mc
 from tqdm import tqdm
 
-from parkf.detector.geometry import Beam
+from parkf.detector.description import Beam
 from parkf.errors import ParkfError
 from parkf.simulation.forked import forked_map
 from parkf.simulation.interactions import PHOTON, interact

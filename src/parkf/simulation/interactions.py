@@ -6,10 +6,12 @@ Here both processes are equally likely at every z up to the magnet (VELO, RF foi
 at rates that give about as many products per event as LHCb's full simulation.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-Columns = dict[str, NDArray]
+Columns = dict[str, NDArray[Any]]
 
 Z_END = 2700.0
 """mm; material is met up to here."""
@@ -82,7 +84,12 @@ def _pairs(parents: Columns, random: np.random.Generator) -> Columns:
 
 
 def _products(
-    parents: Columns, parent: NDArray, share: NDArray, pull: NDArray, pdg_id: NDArray, charge: NDArray
+    parents: Columns,
+    parent: NDArray[Any],
+    share: NDArray[Any],
+    pull: NDArray[Any],
+    pdg_id: NDArray[Any],
+    charge: NDArray[Any],
 ) -> Columns:
     """Particles that start where their parents end, with a share of the momentum and a pull across."""
     of = _take(parents, parent)
@@ -103,5 +110,5 @@ def _products(
     }
 
 
-def _take(columns: Columns, rows: NDArray) -> Columns:
+def _take(columns: Columns, rows: NDArray[Any]) -> Columns:
     return {name: values[rows] for name, values in columns.items()}

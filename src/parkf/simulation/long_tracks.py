@@ -1,5 +1,7 @@
 """Which particles make the long tracks that steps are trained on."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,7 @@ ETA_RANGE = (1.9, 5.1)
 _ELECTRON = 11
 
 
-def select_particles(particles: dict[str, NDArray]) -> NDArray[np.bool_]:
+def select_particles(particles: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
     """Mask of particles to train on: no electrons (they radiate), p and η of usable tracks."""
     transverse = np.hypot(particles["px"], particles["py"])
     pz = particles["pz"]
@@ -24,13 +26,15 @@ def select_particles(particles: dict[str, NDArray]) -> NDArray[np.bool_]:
     )
 
 
-def usable_states(states: dict[str, NDArray]) -> NDArray[np.bool_]:
+def usable_states(states: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
     """Mask of states that a step may start from or end at: on a sensor, or at an end of the magnet."""
     plane = states["plane"]
     return states["active"] | (plane == Z_IN) | (plane == Z_OUT)
 
 
-def long_like(plane: NDArray, active: NDArray, track: NDArray, count: int) -> NDArray[np.bool_]:
+def long_like(
+    plane: NDArray[Any], active: NDArray[Any], track: NDArray[Any], count: int
+) -> NDArray[np.bool_]:
     """Mask (count,) of tracks that may be long: at least three VELO hits, and the last SciFi layer reached.
 
     Parameters

@@ -8,13 +8,14 @@ particles).
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.simulation.interactions import ELECTRON, MASSES, PION, PROTON
 
-Columns = dict[str, NDArray]
+Columns = dict[str, NDArray[Any]]
 
 ETA = (2.0, 5.0)
 """Prompt charged particles of a collision in this range say how many secondaries it has; LHCb's have 103.6 an
@@ -99,7 +100,9 @@ def secondaries(particles: Columns, random: np.random.Generator) -> Columns:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _from(source: Source, collision: NDArray, charged: NDArray, random: np.random.Generator) -> Columns:
+def _from(
+    source: Source, collision: NDArray[Any], charged: NDArray[Any], random: np.random.Generator
+) -> Columns:
     of = np.repeat(collision, random.poisson(source.rate * charged))
     count = len(of)
     z = source.z[0] + (source.z[1] - source.z[0]) * random.random(count)

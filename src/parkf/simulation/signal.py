@@ -12,7 +12,7 @@ import pythia8mc
 from tqdm import tqdm
 
 from parkf.choices import Signal
-from parkf.detector.geometry import Beam
+from parkf.detector.description import Beam
 from parkf.errors import ParkfError
 from parkf.simulation.decays import DECAYS, Decay
 from parkf.simulation.forked import forked_map

@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -102,13 +103,15 @@ def simulate(
             bar.update(EVENTS_PER_PIECE)
 
 
-def _fates(states: dict[str, NDArray]) -> dict[str, NDArray]:
+def _fates(states: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """How hard each particle scattered up to the last plane that it reached."""
     last = np.flatnonzero(np.diff(particle_key(states), append=-1) != 0)
     return {name: states[name][last].astype(kind.to_pandas_dtype()) for name, kind in FATES.columns}
 
 
-def _worth_training(states: dict[str, NDArray], particles: dict[str, NDArray]) -> dict[str, NDArray]:
+def _worth_training(
+    states: dict[str, NDArray[Any]], particles: dict[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
     """States that steps can be trained on: those of possible long tracks, where a step may begin or end."""
     row = np.searchsorted(particle_key(particles), particle_key(states))
     chosen = select_particles(particles)

@@ -4,6 +4,7 @@ Each step's noise is fitted to that step alone; only in a row do their sizes, co
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +115,7 @@ def _thinned(path: Path) -> Rows:
 def _common(begin: Rows, end: Rows) -> tuple[Rows, Rows]:
     """Rows of the tracks that both have, in the same order."""
 
-    def key(rows: Rows) -> NDArray:
+    def key(rows: Rows) -> NDArray[Any]:
         columns = (rows["polarity"].astype(np.int64), rows["event"], rows["particle"])
         return np.rec.fromarrays(columns)
 

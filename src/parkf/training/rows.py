@@ -7,6 +7,7 @@ memory holds a block of rows and a sample, however many rows there are.
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from parkf.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS
 from parkf.errors import ParkfError
 from parkf.tables import STEP_DATA
 
-Rows = dict[str, NDArray]
+Rows = dict[str, NDArray[Any]]
 COMPONENTS = ("x", "y", "tx", "ty")
 # Rows read from a dataset at once, and rows in a block: with what is computed from them it fits a cache.
 BATCH = 16_384
@@ -200,16 +201,16 @@ def group_of_particle(rows: Rows) -> NDArray[np.int64]:
     return group
 
 
-def select(rows: Rows, mask: NDArray) -> Rows:
+def select(rows: Rows, mask: NDArray[Any]) -> Rows:
     """Rows where `mask` holds, or with these indices."""
     return {name: column[mask] for name, column in rows.items()}
 
 
-def runge_kutta_residual(predicted: tuple[NDArray, ...], rows: Rows, component: str) -> NDArray:
+def runge_kutta_residual(predicted: tuple[NDArray[Any], ...], rows: Rows, component: str) -> NDArray[Any]:
     """Form − Runge–Kutta, (n,), of one component."""
     return predicted[COMPONENTS.index(component)] - rows[f"{component}e"]
 
 
-def truth_residual(predicted: tuple[NDArray, ...], rows: Rows, component: str) -> NDArray:
+def truth_residual(predicted: tuple[NDArray[Any], ...], rows: Rows, component: str) -> NDArray[Any]:
     """Form − truth, (n,), of one component."""
     return predicted[COMPONENTS.index(component)] - rows[f"{component}1"]

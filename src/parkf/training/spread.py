@@ -1,6 +1,7 @@
 """Figures of residuals by momentum bin and component, gathered from blocks of rows."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +98,7 @@ class Spreads:
         )
 
 
-def core_width(counts: NDArray, edges: F64 = _PULL_EDGES) -> float:
+def core_width(counts: NDArray[Any], edges: F64 = _PULL_EDGES) -> float:
     """Give the width of the normal core of a histogram of standardised differences.
 
     The mean square inside two widths to either side of the median determines it, so that tails count for

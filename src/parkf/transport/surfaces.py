@@ -1,6 +1,7 @@
 """The detector as the compiled core sees it: materials, surfaces in the order of z, tubes."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class _Builder:
         panels: tuple[Panel, ...] = (),
         hole: Rectangle = NO_HOLE,
         only_covered: bool = False,
-    ) -> dict:
+    ) -> dict[str, Any]:
         frame = self.geometry.frames[plane]
         return {
             "plane": self.planes[plane].tolist(),
@@ -76,7 +77,7 @@ class _Builder:
             "thickness": thickness,
         }
 
-    def _velo(self) -> list[dict]:
+    def _velo(self) -> list[dict[str, Any]]:
         velo = self.description.velo
         half = (0.5 * velo.sensor.length, 0.5 * velo.sensor.width)
         panels = {
@@ -97,7 +98,7 @@ class _Builder:
             for plane, (_, side) in zip(VELO_PLANES, velo.modules, strict=True)
         ]
 
-    def _strips(self) -> list[dict]:
+    def _strips(self) -> list[dict[str, Any]]:
         return [
             self._surface(
                 plane,
@@ -111,10 +112,10 @@ class _Builder:
             for plane, layer in zip(planes, part.layers, strict=True)
         ]
 
-    def _z_in(self) -> dict:
+    def _z_in(self) -> dict[str, Any]:
         return self._surface(Z_IN, material=0, thickness=0.0)
 
-    def _slabs(self) -> list[dict]:
+    def _slabs(self) -> list[dict[str, Any]]:
         return [
             {
                 "plane": (slab.z, 0.0, 0.0),

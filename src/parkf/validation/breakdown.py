@@ -20,12 +20,12 @@ _ENOUGH = 50  # tracks below which a slice says nothing
 class _Variable:
     """Something to slice by: its value in every row, and the edges of the slices."""
 
-    of: Callable[[Rows], npt.NDArray]
+    of: Callable[[Rows], npt.NDArray[Any]]
     edges: Sequence[float]
 
 
-def _eta(rows: Rows) -> npt.NDArray:
-    eta: npt.NDArray = np.arcsinh(1 / np.hypot(rows["tx"], rows["ty"]))
+def _eta(rows: Rows) -> npt.NDArray[Any]:
+    eta: npt.NDArray[Any] = np.arcsinh(1 / np.hypot(rows["tx"], rows["ty"]))
     return eta
 
 

@@ -73,7 +73,7 @@ class TracksWriter:
         self._kinds: dict[str, np.dtype] = {}
         self._count = 0
 
-    def append(self, rows: Mapping[str, NDArray]) -> None:
+    def append(self, rows: Mapping[str, NDArray[Any]]) -> None:
         """Add rows, (n,) each column; all have the columns of the first ones."""
         for name, values in rows.items():
             kind = self._kinds.setdefault(name, values.dtype)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +24,7 @@ _LISTS = ("ut_x", "scifi_x")
 _TRUTH = ("event", "particle", "pdg_id", "charge", "x", "y", "z", "px", "py", "pz", "z_end")
 _SCORES = tuple(name for name, _ in SCORES)
 
-Columns = dict[str, NDArray]
+Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class _Pieces:
         return self._next[1] if self._next[0] == number else self._empty
 
 
-def _number(event: NDArray) -> int:
+def _number(event: NDArray[Any]) -> int:
     return int(event[0]) // EVENTS_AT_ONCE
 
 
@@ -116,7 +117,9 @@ def _hits(x: pa.ChunkedArray) -> NDArray[np.int8]:
     return np.isfinite(values).reshape(len(x), -1).sum(1).astype(np.int8)
 
 
-def _looked_up(key: NDArray[np.int64], table: Mapping[str, NDArray]) -> tuple[NDArray, NDArray]:
+def _looked_up(
+    key: NDArray[np.int64], table: Mapping[str, NDArray[Any]]
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Give rows (n,) of a table by event and particle, and which of them were found."""
     known = particle_key(table)
     order = np.argsort(known, kind="stable")

@@ -94,6 +94,22 @@ def validate(
     return measured | {"misaligned": _measure_all(misaligned)} if misaligned else measured
 
 
+def measure_alone(sample: Sample) -> dict[str, Any]:
+    """Measure one fit: ``pulls``, ``momentum``, ``roc`` and ``working_point`` of :func:`validate`.
+
+    Raises
+    ------
+    ParkfError
+        When there are too few genuine candidates to measure a core.
+    """
+    genuine = _good(sample)
+    return {
+        "pulls": _pulls(genuine),
+        "momentum": _momentum(genuine),
+        **_roc(chi2_per_ndof(sample.genuine), chi2_per_ndof(sample.ghosts), CUTS),
+    }
+
+
 def _measure_all(fits: Mapping[str, Sample]) -> dict[str, Any]:
     first = next(iter(fits.values()))
     counts = {"genuine": len(first.genuine), "ghost": len(first.ghosts)}
@@ -108,9 +124,7 @@ def _measure_all(fits: Mapping[str, Sample]) -> dict[str, Any]:
 def _measure(sample: Sample) -> dict[str, Any]:
     genuine = _good(sample)
     return {
-        "pulls": _pulls(genuine),
-        "momentum": _momentum(genuine),
-        **_roc(chi2_per_ndof(sample.genuine), chi2_per_ndof(sample.ghosts), CUTS),
+        **measure_alone(sample),
         **({"separation": _separation(sample)} if _sees_all(genuine) else {}),
         "failed": int((sample.rows["status"] != 0).sum()),
         "lost": losses(sample),

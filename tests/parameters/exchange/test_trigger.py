@@ -146,7 +146,7 @@ def test_bad_json_is_refused(files, name):
 def test_a_block_that_is_there_twice_is_refused(files):
     path = files / "params.json"
     path.write_text(path.read_text().replace("{", '{"VParams": [],', 1))
-    with pytest.raises(ParkfError, match=r"params\.json: block VParams is there twice"):
+    with pytest.raises(ParkfError, match=r"params\.json: not a JSON file: key 'VParams' is there twice"):
         import_trigger(files)
 
 

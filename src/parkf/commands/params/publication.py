@@ -69,6 +69,9 @@ def publish(
     as_json: Json = False,
 ) -> None:
     """Publish a set under the next free name, if it meets its gates."""
+    from parkf.comparing.documents import publish_documents
+    from parkf.parameters.manifest import read_manifest
+    from parkf.parameters.parameter_set import MANIFEST_FILE
     from parkf.parameters.registry import Registry
     from parkf.parameters.validity import validity_of
 
@@ -81,6 +84,9 @@ def publish(
         held = measured_gates(parameters, gates)
         version = Registry(registry).publish(
             parameters, year=year or datetime.now(UTC).year, gates=held, validity=validity
+        )
+        publish_documents(
+            parameters.absolute().parent, read_manifest(registry / version / MANIFEST_FILE), registry
         )
     path = registry / version
     say(as_json, {"version": version, "path": str(path)}, lambda: f"published {path}")

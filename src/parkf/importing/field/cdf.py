@@ -1,9 +1,9 @@
 """LHCb's field maps as text: four files ``….c1.….cdf`` to ``….c4.….cdf``, one a quadrant of x and y.
 
 Lines up to one that begins with ``GEOMETRY:`` are comments; behind that word stand dx dy dz nx ny nz z_offset
-(cm), then nx·ny·nz rows Bx By Bz in Gauss, x fastest. Every file counts |x| and |y| from 0, as if it were the
-first quadrant (x, y > 0); on their way into place the second (x < 0) turns Bx over, the third (both below 0) Bz,
-the fourth (y < 0) both.
+(cm), then nx·ny·nz rows Bx By Bz in Gauss, x fastest. Every file counts |x| and |y| from 0, as if it were
+the first quadrant (x, y > 0); on their way into place the second (x < 0) turns Bx over, the third (both below
+0) Bz, the fourth (y < 0) both.
 """
 
 import re
@@ -45,7 +45,7 @@ def read_cdf(paths: Sequence[Path]) -> Lattice:
     for number, (other, _) in parts.items():
         if not np.array_equal(header, other):
             raise ParkfError(
-                f"{paths[0].parent}: quadrant {number} has grid {other.tolist()}, quadrant 1 {header.tolist()}"
+                f"{paths[0].parent}: quadrant {number} has grid {other.tolist()}, the first {header.tolist()}"
             )
     nx, ny, nz = (int(count) for count in header[3:6])
     values = np.empty((2 * nx - 1, 2 * ny - 1, nz, 3))

@@ -1,9 +1,9 @@
 """Alignment as LHCb's conditions hold it: ``name: !alignment {position: [x, y, z], rotation: [a, b, c]}``.
 
 Elements are named by path. Numbers may carry a unit, ``0.12*mm`` or ``-0.3*mrad``; without one they are in
-mm and rad. An element is turned about its own centre, moved by ``pivot`` where there is one, along LHCb's x, y
-and z, a first; and what is mounted on it moves with it. Elements of which this project's alignment knows only
-the parts (the SciFi, a station, a module) move these; what the geometry does not have is named.
+mm and rad. An element is turned about its own centre, moved by ``pivot`` where there is one, along LHCb's x,
+y and z, a first; and what is mounted on it moves with it. Elements of which this project's alignment knows
+only the parts (the SciFi, a station, a module) move these; what the geometry does not have is named.
 """
 
 import math
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import yaml
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.description import SENSORS_PER_MODULE
@@ -32,12 +33,13 @@ Element = tuple[str | int | None, ...]
 _LENGTHS = {"nm": 1e-6, "um": 1e-3, "micrometer": 1e-3, "mm": 1.0, "cm": 10.0, "m": 1000.0}
 _ANGLES = {"urad": 1e-6, "mrad": 1e-3, "rad": 1.0, "deg": math.pi / 180.0, "degree": math.pi / 180.0}
 _UNITS = {"position": _LENGTHS, "rotation": _ANGLES, "pivot": _LENGTHS}
+_LARGEST = {"position": 30.0, "rotation": 0.1}  # mm and rad, as for an alignment of this project
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:\*\s*([A-Za-z]+))?")
 _TAG = "!alignment"
-_ROUNDING = 1e-12  # mm and rad
+_DIGITS = 12  # of mm and rad
 _UT = ("UTaX", "UTaU", "UTbV", "UTbX")
 _SCIFI = ("X1", "U", "V", "X2")
-_ABOVE = re.compile(r"/?(?:world|LHCb|BeforeMagnetRegion|AfterMagnetRegion|T)/")
+_ABOVE = re.compile(r"^(?:/?(?:world|LHCb|BeforeMagnetRegion|AfterMagnetRegion|T)/)+")
 """What paths may begin with, and nobody aligns."""
 _VELO_PATH = re.compile(
     r"(?:VP(?:System)?/)?(?:VP(?:System)?|(?:VP(Left|Right)/?)?(?:Module(\d+)(?:WithSupport)?)?"
@@ -78,10 +80,9 @@ class Condition:
 
     def motion(self, centre: Floats) -> Motion:
         """Motion of the element whose centre (3,) is there, mm."""
-        names = dict(zip(("x", "y", "z", "rx", "ry", "rz"), (*self.position, *self.rotation), strict=True))
-        return Motion.of(
-            Displacement(**{name: float(value) for name, value in names.items()}), centre + self.pivot
-        )
+        numbers = (*self.position.tolist(), *self.rotation.tolist())
+        names = dict(zip(Displacement.model_fields, numbers, strict=True))
+        return Motion.of(Displacement(**names), centre + self.pivot)
 
 
 def read_conditions(path: Path) -> dict[str, Condition]:
@@ -133,7 +134,12 @@ def _number(node: yaml.Node, name: str, where: str) -> float:
     units = _UNITS[name]
     if match[2] is not None and match[2] not in units:
         raise ParkfError(f"{where}: {name}: unit of '{text}' is none of {', '.join(units)}")
-    return float(match[1]) * units[match[2] or ("rad" if units is _ANGLES else "mm")]
+    value = float(match[1]) * units[match[2] or ("rad" if units is _ANGLES else "mm")]
+    if abs(value) > _LARGEST.get(name, math.inf):
+        unit = "rad" if units is _ANGLES else "mm"
+        what = f"{value:g} {unit}, expected up to {_LARGEST[name]:g}; is it another unit?"
+        raise ParkfError(f"{where}: {name}: '{text}' is {what}")
+    return value
 
 
 def element_of(name: str) -> Element | None:
@@ -154,7 +160,7 @@ def element_of(name: str) -> Element | None:
     if match := _UT_PATH.fullmatch(path):
         layer, sector = match.groups()
         return ("UT", layer and _UT.index(layer), sector and int(sector))
-    if match := _VELO_PATH.fullmatch(path):
+    if path and (match := _VELO_PATH.fullmatch(path)):
         side, module, sensor = match.groups()
         if module is None:
             return None if sensor is not None else ("VELO", side and side.lower(), None)
@@ -197,8 +203,15 @@ def import_alignment(conditions: Mapping[str, Condition], geometry: Geometry, *,
     for target, key, chain in _targets(geometry):
         motions = [of[element][1] for element in chain if element in of]
         if motions:
-            numbers = chained(motions).about(centres[chain[-1]]).model_dump()
-            said = {name: value for name, value in numbers.items() if abs(value) > _ROUNDING}
+            try:
+                numbers = chained(motions).about(centres[chain[-1]]).model_dump()
+            except ValidationError as error:
+                reason = "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())
+                raise ParkfError(
+                    f"alignment: {target} {key}: too much with its parents': {reason}"
+                ) from error
+            said = {name: round(value, _DIGITS) for name, value in numbers.items()}
+            said = {name: value for name, value in said.items() if value}
             document[target] |= {key: said} if said else {}
     return Imported(document, [name for name, _ in of.values()], lacking)
 

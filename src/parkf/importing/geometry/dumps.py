@@ -6,6 +6,7 @@ length, finite numbers, and places where such a detector can be.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from parkf.detector.description import (
     SCIFI_LAYERS,
     SCIFI_MATS,
     SENSORS_PER_MODULE,
+    TWELVE,
     UT_SECTORS,
     VELO_MODULES,
     VELO_SENSORS,
@@ -147,7 +149,7 @@ class _Words:
     def left(self) -> int:
         return len(self.content) - self.place
 
-    def take(self, kind: np.dtype, count: int, what: str) -> NDArray:
+    def take(self, kind: np.dtype, count: int, what: str) -> NDArray[Any]:
         size = count * kind.itemsize
         if size > self.left:
             raise ParkfError(
@@ -165,7 +167,7 @@ class _Words:
             raise ParkfError(f"{self.path}: {what}: number {bad[0]} is {values[bad[0]]:g}, expected finite")
         return values
 
-    def count(self, kind: np.dtype, expected: int, what: str) -> int:
+    def count(self, kind: np.dtype, expected: int, what: str, why: str = "") -> int:
         value = int(self.take(kind, 1, f"the number of {what}")[0])
         if value != expected:
             swapped = int(np.array(value, kind).byteswap())
@@ -174,7 +176,8 @@ class _Words:
             other = _recognised(self.content)
             if other not in ("", self.detector):
                 raise ParkfError(f"{self.path}: is {other}'s dump by its content, expected {self.detector}'s")
-            raise ParkfError(f"{self.path}: {value} {what}, expected {expected}")
+            reason = f": {why}" if why else ""
+            raise ParkfError(f"{self.path}: {value} {what}, expected {expected}{reason}")
         return value
 
     def finish(self) -> None:
@@ -221,7 +224,7 @@ def read_velo(path: Path) -> VeloDump:
     rotation, translation = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:]
     words.require(np.diff(z, prepend=-np.inf) > 0, "z of the modules must ascend", z)
     span = np.full(1, z[-1] - z[0])
-    words.require((span > 100) & (span < 3000), "modules must span 100 to 3000 mm in z", span)
+    words.require((span > 300) & (span < 3000), "modules must span 300 to 3000 mm in z", span)
     words.require((pitch > 0.01) & (pitch < 1.0), "pixels must be 0.01 to 1 mm wide", pitch)
     words.require(np.diff(x, prepend=-np.inf) > 0, "x of the pixel columns must ascend", x)
     square = np.abs(rotation @ np.transpose(rotation, (0, 2, 1)) - np.eye(3)).max((1, 2))
@@ -266,6 +269,8 @@ def read_ut(path: Path) -> UtDump:
     words.require((of["pitch"] > 0.01) & (of["pitch"] < 1.0), "pitches must be 0.01 to 1 mm", of["pitch"])
     words.require((z > 1000) & (z < 5000), "sectors must lie 1000 to 5000 mm behind the origin", z)
     words.require((of["dy"] > 5) & (of["dy"] < 300), "strips must be 5 to 300 mm long", of["dy"])
+    far = np.maximum(np.abs(of["x0"]), np.abs(of["y0"]))
+    words.require(far < 2000, "strips must begin within 2000 mm of the beam", far)
     apart = np.abs(step) / of["pitch"]
     words.require(np.abs(apart - 1.0) < 0.1, "strips must be a pitch apart", apart)
     words.require(np.abs(dxdy) < 0.5, "strips must be within 0.5 of the vertical", dxdy)
@@ -284,7 +289,7 @@ def read_scifi(path: Path) -> SciFiDump:
     words = _Words(path, "SciFi")
     words.count(_U32, 3, "stations")
     words.count(_U32, 4, "layers a station")
-    words.count(_U32, SCIFI_LAYERS, "layers")
+    words.count(_U32, SCIFI_LAYERS, "layers", TWELVE)
     words.count(_U32, 4, "quarters a layer")
     quarters = words.count(_U32, _QUARTERS, "quarters")
     modules = words.take(_U32, quarters, "the modules of the quarters")
@@ -311,6 +316,11 @@ def read_scifi(path: Path) -> SciFiDump:
     words.require(np.abs(length - 1) < _ORTHOGONAL, "directions across fibres must be of length 1", length)
     z = mirror[:, 2]
     words.require((z > 5000) & (z < 12000), "mats must lie 5000 to 12000 mm behind the origin", z)
+    far = np.abs(mirror[:, :2]).max(axis=1)
+    words.require(far < 5000, "mirrors must be within 5000 mm of the beam", far)
+    for name, least, most in (("u_begin", -200, 0), ("die_gap", 0, 2), ("sipm_pitch", 5, 100)):
+        fits = (rows[name] >= least) & (rows[name] <= most)
+        words.require(fits, f"{name} must be {least} to {most} mm", rows[name])
     words.require(np.abs(rows["dzdy"]) < 0.1, "fibres must be within 0.1 of the vertical in z", rows["dzdy"])
     words.require(np.abs(rows["dxdy"]) < 0.5, "fibres must be within 0.5 of the vertical in x", rows["dxdy"])
     half = rows["half_pitch"]
@@ -324,20 +334,19 @@ def read_scifi(path: Path) -> SciFiDump:
 def _skip_banks(words: _Words) -> None:
     """Pass over what the read-out needs: no more than a length that has to fit."""
     banks = int(words.take(_U32, 1, "the number of banks")[0])
-    rest = (1 + 13 * SCIFI_MATS) * _U32.itemsize
-    version = int(np.frombuffer(words.content, _U32, 1, words.place)[0]) if words.left >= 4 else 0
-    lengths = {banks: "no version"}
+    ahead = np.frombuffer(words.content, _U32, words.left // _U32.itemsize, words.place)
+    version = int(ahead[0]) if len(ahead) else 0
+    lengths = [banks]  # of writers that knew no versions
     if version in _VERSIONS_OF_FIRST_CHANNELS:
-        lengths[1 + banks] = "first channels"
+        lengths.append(1 + banks)
     if version in _VERSIONS_OF_LINKS:
-        lengths[1 + banks * (1 + _LINKS)] = "links"
+        lengths.append(1 + banks * (1 + _LINKS))
     for length in lengths:
-        if words.left == length * _U32.itemsize + rest:
+        if length < len(ahead) and ahead[length] == SCIFI_MATS:
             words.take(_U32, length, "the banks")
             return
-    sizes = ", ".join(str(words.place + length * _U32.itemsize + rest) for length in sorted(lengths))
     raise ParkfError(
-        f"{words.path}: {len(words.content)} bytes, expected {sizes} of a dump with {banks} banks"
+        f"{words.path}: {SCIFI_MATS} numbers for mats are expected behind {banks} banks, and not there"
     )
 
 

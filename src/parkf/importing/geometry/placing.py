@@ -84,12 +84,15 @@ class Placed:
         Both, as this project reads them.
     elements : mapping of str to Elements
         Where the dumps have what they have, by detector.
+    beam_z : float
+        z of the luminous region, mm, which a geometry takes to be 0.
     """
 
     description: dict[str, Any]
     alignment: dict[str, Any]
     geometry: Geometry
     elements: Mapping[str, Elements]
+    beam_z: float
 
 
 def velo_elements(dump: VeloDump) -> Elements:
@@ -200,7 +203,8 @@ def place(
         for name, of in moved.items()
     }
     geometry = nominal.align(Alignment.model_validate(document))
-    return Placed(content, document, geometry, elements)
+    beam_z = 0.0 if beam is None else float(beam.position[2])
+    return Placed(content, document, geometry, elements, beam_z)
 
 
 def _rounded(value: float) -> float:
@@ -370,11 +374,6 @@ def residuals(elements: Elements, geometry: Geometry) -> Floats:
         here = pieces.corners()[[index[number] for number in elements.number[rows].tolist()]]
         away[rows] = np.linalg.norm(_matched(corners, here) - corners, axis=-1)
     return away
-
-
-def layers_without_pieces(geometry: Geometry) -> Geometry:
-    """Give the geometry's planes alone."""
-    return Geometry(geometry.description, geometry.frames)
 
 
 def summary(away: Floats) -> tuple[float, float, float]:

@@ -6,6 +6,7 @@ there is the smoothed one. All of it runs in the kernel's folder ``full_fit``, s
 """
 
 import os
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +54,7 @@ def fit_full(
         candidates if isinstance(candidates, Candidates) else from_arrow(candidates, np.dtype(np.float64))
     )
 
-    def doubles(rows: NDArray) -> NDArray[np.float64]:
+    def doubles(rows: NDArray[Any]) -> NDArray[np.float64]:
         return np.ascontiguousarray(rows, dtype=np.float64)
 
     numbers, integers = _full_fit.fit(

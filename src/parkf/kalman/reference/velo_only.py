@@ -116,7 +116,7 @@ def fit_velo_only(parameters: ParameterSet, candidates: pa.Table | pa.RecordBatc
     return (
         fitted.flagged(back.any(axis=0), "velo_unsorted")
         .flagged(number != tracks.velo_n, "velo_count")
-        .flagged(~np.isfinite(qop) | (qop == 0), "wrong_qop")
+        .flagged(np.asarray(~np.isfinite(qop) | (qop == 0)), "wrong_qop")
         .flagged(tracks.nulls, "null_number")
     )
 

@@ -78,9 +78,11 @@ def find_ut_hits(
     rows = np.flatnonzero((hits["plane"] >= UT_PLANES.start) & (hits["plane"] < UT_PLANES.stop))
     layer = (hits["plane"][rows] - UT_PLANES.start).astype(np.int64)
     first_event = hits["event"].min(initial=0)
-    strips = _Strips(hits, rows, layer, int(first_event))
-
     z = geometry.planes()[UT_PLANES, 0]
+    # Sectors stand before and behind their layer: their strips are seen from the origin, where the layer is.
+    seen = hits["x"][rows] * (z[layer] / hits["z"][rows])
+    strips = _Strips(hits, rows, seen.astype(hits["x"].dtype), layer, int(first_event))
+
     x = velo[:, :1] + velo[:, 2:3] * (z - Z_REFERENCE) + magnet.x_shift_at_ut(velo, h)
     y = velo[:, 1:2] + velo[:, 3:4] * (z - Z_REFERENCE)
     # From here on x is where the strip through the track's point crosses y = 0.
@@ -122,9 +124,16 @@ def _or_none(distance: np.ndarray) -> np.ndarray:
 class _Strips:
     """Nearest UT hits in the rows of strips that a track may have crossed."""
 
-    def __init__(self, hits: dict[str, np.ndarray], rows: np.ndarray, layer: np.ndarray, first_event: int):
+    def __init__(
+        self,
+        hits: dict[str, np.ndarray],
+        rows: np.ndarray,
+        x: np.ndarray,
+        layer: np.ndarray,
+        first_event: int,
+    ):
         self._search = LayerSearch(
-            _group(hits["event"][rows] - first_event, layer, ut_row(hits["y"][rows])), hits["x"][rows]
+            _group(hits["event"][rows] - first_event, layer, ut_row(hits["y"][rows])), x
         )
 
     def places(self, event: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -49,7 +49,7 @@ class Header:
     form: TableForm
 
     @classmethod
-    def of(cls, numbers: NDArray) -> "Header":
+    def of(cls, numbers: NDArray[Any]) -> "Header":
         """Recognise a header.
 
         Raises
@@ -146,7 +146,7 @@ def summed_slopes(form: TableForm, states: F64) -> F64:
     return np.stack(_functions(form)[1](*states.T), axis=1)
 
 
-def inside_grid(header: NDArray, states: F64) -> NDArray[np.bool_]:
+def inside_grid(header: NDArray[Any], states: F64) -> NDArray[np.bool_]:
     """Whether states (n, 4) at z_in lie inside the grid of a header (19,); (n,)."""
     x, y = places(Header.of(header), states)
     return np.asarray((np.abs(x) < 1) & (np.abs(y) < 1))

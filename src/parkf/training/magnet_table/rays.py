@@ -6,14 +6,14 @@ would be undetermined, and come out millimetres wrong while unscattered ones loo
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import Beam
 from parkf.training.magnet_table.form import F64, bend_before, slopes_gained
 from parkf.transport import propagate
 
@@ -60,7 +60,7 @@ class Rays:
     def __len__(self) -> int:
         return len(self.qop)
 
-    def __getitem__(self, mask: NDArray) -> "Rays":
+    def __getitem__(self, mask: NDArray[Any]) -> "Rays":
         return Rays(self.start[mask], self.end[mask], self.qop[mask])
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,7 @@ class MagnetTable:
     def save(self, path: Path) -> None:
         """Write as .npy arrays in one .npz; equal tables give equal bytes."""
         with replacing(path) as temporary, temporary.open("wb") as stream:
-            arrays: dict[str, NDArray] = {"header": self.header, "coefficients": self.coefficients}
+            arrays: dict[str, NDArray[Any]] = {"header": self.header, "coefficients": self.coefficients}
             if self.closed_with:
                 arrays["closed_with"] = np.array(self.closed_with)
             np.savez(stream, allow_pickle=False, **arrays)

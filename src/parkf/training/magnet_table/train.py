@@ -7,8 +7,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from parkf.choices import FormsName
+from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import Beam
 from parkf.layout import TABLE_SHAPE
 from parkf.steps import FORMS
 from parkf.training.magnet_table.accuracy import table_accuracy

@@ -1,0 +1,51 @@
+"""Another set on a run's own candidates: what would come of these tracks if it stayed in production."""
+
+import tempfile
+from pathlib import Path
+
+from parkf.comparing.subject import BESIDE_FILE
+from parkf.files import write_sealed
+from parkf.parameters.parameter_set import load
+
+_SAMPLES = "validation_*.parquet"
+
+
+def measure_beside(run: Path, published: Path | None) -> None:
+    """Fit a run's validation candidates with another set, and write to ``beside.json`` what becomes of them.
+
+    The file has ``version``, ``set`` (checksums), and ``fit`` of
+    :func:`parkf.validation.validate.measure_alone`; all None where there is no other set, or the run's
+    candidates and particles are not there any more.
+
+    Parameters
+    ----------
+    run : Path
+        Folder of a finished run.
+    published : Path or None
+        Folder of the other set.
+
+    Raises
+    ------
+    ParkfError
+        When a file is broken.
+    """
+    from parkf.kalman import fit_file
+    from parkf.validation.sample import load_sample
+    from parkf.validation.truth import Files
+    from parkf.validation.validate import measure_alone
+
+    candidates = sorted((run / "candidates").glob(_SAMPLES))
+    particles = [run / "particles" / path.name for path in candidates]
+    if published is None or not candidates or not all(path.is_file() for path in particles):
+        write_sealed(run / BESIDE_FILE, dict.fromkeys(("version", "set", "fit")))
+        return
+    manifest = load(published).manifest
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for found, truth in zip(candidates, particles, strict=True):
+            fitted = Path(folder) / found.name
+            fit_file(published, found, fitted)
+            files.append(Files([truth], [found], [fitted]))
+        fit = measure_alone(load_sample(files))
+    about = {"version": manifest.version, "set": manifest.blobs.fingerprints()}
+    write_sealed(run / BESIDE_FILE, {**about, "fit": fit})

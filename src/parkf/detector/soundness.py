@@ -1,0 +1,80 @@
+"""What is in a geometry, in a few lines, and what in it can hardly be meant."""
+
+import numpy as np
+
+from parkf.detector.budget import budget
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+
+_STEREO = (False, True, True, False)  # layers of a station, as the search for segments takes them
+_LEAST_STEREO, _MOST_STRAIGHT = 0.02, 0.002
+_ETA = (2.2, 4.8)
+_MATERIAL = (0.1, 1.0)  # radiation lengths up to the end of the SciFi; LHCb's are 0.4 to 0.6
+_ACCEPTANCE = 0.25  # slope in x that strips and fibres see
+_CLOSEST, _FARTHEST = 3.0, 60.0  # mm; of VELO sensors' centres from the beam
+_STAGGER = 20.0  # mm
+_TILT = 0.02  # beside the lean of the layer
+
+
+def describe(geometry: Geometry) -> str:
+    """Say where the detectors stand and how much material there is."""
+    planes = geometry.planes()
+    lines = [f"geometry {geometry.tag}"]
+    for name, of, slopes in (
+        ("VELO", VELO_PLANES, False),
+        ("UT", UT_PLANES, True),
+        ("SciFi", SCIFI_PLANES, True),
+    ):
+        z = planes[list(of), 0]
+        count = sum(len(geometry.pieces[plane].numbers) for plane in of if plane in geometry.pieces)
+        pieces = f", {count} pieces" if count else ""
+        dxdy = ", dx/dy " + " ".join(f"{geometry.strip_slope(p):+.4f}" for p in of) if slopes else ""
+        lines.append(f"{name}: {len(of)} planes, z = {z[0]:.3f} to {z[-1]:.3f} mm{pieces}{dxdy}")
+    low, high = np.quantile(_total(geometry), [0.0, 1.0])
+    lines.append(
+        f"magnet: table from z = {geometry.z_in:g} to {geometry.z_out:g} mm; material from the origin to the"
+        f" end of the SciFi, for η {_ETA[0]} to {_ETA[1]}: {100 * low:.0f} to {100 * high:.0f} % of X0"
+    )
+    return "\n".join(lines)
+
+
+def _total(geometry: Geometry) -> np.ndarray:
+    eta, phi = np.meshgrid(np.linspace(*_ETA, 14), np.linspace(-np.pi, np.pi, 24, endpoint=False))
+    total: np.ndarray = sum((layer.x0 for layer in budget(geometry, eta, phi)), np.zeros(eta.shape))
+    return np.asarray(total.mean(axis=0))
+
+
+def doubts(geometry: Geometry) -> list[str]:
+    """Name what can hardly be meant; nothing that is impossible gets as far as this."""
+    found = []
+    for name, side, sign in (("left", geometry.velo.left, +1), ("right", geometry.velo.right, -1)):
+        places = np.array([[sensor.x, sensor.y] for sensor in side.sensors])
+        if sign * places[:, 0].mean() <= 0:
+            found.append(f"velo.{name}: its sensors are at the other half's x")
+        far = np.hypot(*places.T)
+        if far.min() < _CLOSEST or far.max() > _FARTHEST:
+            found.append(f"velo.{name}: sensors {far.min():.1f} to {far.max():.1f} mm from the beam; in mm?")
+    for name, part in (("ut", geometry.ut), ("scifi", geometry.scifi)):
+        for index, layer in enumerate(part.layers):
+            where, stereo = f"{name}.layers.{index}", _STEREO[index % len(_STEREO)]
+            if stereo and abs(layer.dxdy) < _LEAST_STEREO:
+                found.append(f"{where}: dx/dy {layer.dxdy:g}, where a stereo layer is expected")
+            if not stereo and abs(layer.dxdy) > _MOST_STRAIGHT:
+                found.append(f"{where}: dx/dy {layer.dxdy:g}, where a layer that measures x is expected")
+            if layer.half_width < _ACCEPTANCE * layer.z:
+                found.append(f"{where}: sees slopes up to {layer.half_width / layer.z:.2f} in x alone")
+            apart = max((abs(piece.z) for piece in layer.pieces), default=0.0)
+            if apart > _STAGGER:
+                found.append(f"{where}: a piece stands {apart:.1f} mm off the layer")
+        pairs = [layer.dxdy for index, layer in enumerate(part.layers) if _STEREO[index % len(_STEREO)]]
+        if min(pairs) * max(pairs) > 0:
+            found.append(f"{name}: stereo layers all lean to one side")
+    for plane, (_, dzdx, dzdy) in enumerate(geometry.planes()):
+        lean = geometry.scifi.dzdy if plane in SCIFI_PLANES else 0.0
+        if np.hypot(dzdx, dzdy - lean) > _TILT:
+            found.append(f"plane {plane}: tilted by {1e3 * np.hypot(dzdx, dzdy - lean):.1f} mrad")
+    total = _total(geometry)
+    if total.min() < _MATERIAL[0] or total.max() > _MATERIAL[1]:
+        found.append(
+            f"material: {100 * total.min():.0f} to {100 * total.max():.0f} % of X0 up to the end of the SciFi"
+        )
+    return found

@@ -1,0 +1,90 @@
+"""The page of a comparison: what differed, then figures with differences in errors and as ratios."""
+
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from parkf.comparing import Comparison
+from parkf.comparing.comparison import MOVED
+from parkf.comparing.figures import Row
+from parkf.comparing.words import figure
+from parkf.report import figures
+from parkf.report.site import write_page
+from parkf.report.tables import Cells
+
+_TITLES = {
+    "resolution": "Resolution",
+    "bias": "Bias",
+    "pulls": "Pulls",
+    "ghosts": "Ghosts",
+    "accuracy": "Accuracy against Runge–Kutta",
+    "cost": "Cost",
+    "gates": "Gates",
+}
+# Sets beyond which figures show a trend, and not differences.
+_MANY = 2
+
+
+def write_comparison(comparison: Comparison, path: Path) -> None:
+    """Write the page by itself."""
+    write_page(path, "compare.html", folder=f"{path.stem}-figures", **comparison_page(comparison))
+
+
+def comparison_page(comparison: Comparison | None) -> dict[str, Any]:
+    """Lay out what ``compare.html`` shows; it says so where there is nothing to compare with."""
+    if comparison is None:
+        return {"comparison": None}
+    fits = {
+        subject.name: subject.validation["fits"]["parkf"]
+        for subject in comparison.subjects
+        if subject.validation is not None
+    }
+    names = {name: name for name in fits}
+    return {
+        "comparison": comparison,
+        "others": [
+            (other.name, comparison.same(number), comparison.inputs[number - 1], comparison.sentence(number))
+            for number, other in enumerate(comparison.subjects)
+            if number
+        ],
+        "moved": MOVED,
+        "drawn": figures.verdict(fits, names) if fits else None,
+        "trend": figures.trend([one.name for one in comparison.subjects], _trends(comparison))
+        if len(comparison.subjects) > _MANY
+        else None,
+        "tables": {
+            _TITLES[group]: (group, _table(comparison, list(rows)))
+            for group, rows in groupby(comparison.rows, key=lambda row: row.group)
+        },
+    }
+
+
+def _table(comparison: Comparison, rows: list[Row]) -> Cells:
+    first, *others = comparison.subjects
+    head = ["figure", first.name]
+    for other in others:
+        head += [other.name, "Δ/σ", "ratio"]
+    cells = []
+    for row in rows:
+        line = [row.what, figure(row.measured[0])]
+        for number in range(1, len(comparison.subjects)):
+            moved, ratio = row.in_errors(number), row.ratio(number)
+            style = "bad" if moved is not None and abs(moved) > MOVED else ""
+            line += [
+                figure(row.measured[number]),
+                "–" if moved is None else Markup('<span class="{}">{}</span>').format(style, f"{moved:+.1f}"),
+                "–" if ratio is None else f"{ratio:.3f}",
+            ]
+        cells.append(line)
+    return Cells(head, cells, ("figure",))
+
+
+def _trends(comparison: Comparison) -> dict[str, list[float | None]]:
+    """Figures that every set has."""
+    return {
+        row.what: [None if one is None else one.value for one in row.measured]
+        for row in comparison.rows
+        if row.group == "gates" and all(one is not None for one in row.measured)
+    }

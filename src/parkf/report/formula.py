@@ -1,0 +1,60 @@
+"""Formulas as MathML, in pieces, since browsers break lines between formulas and not inside them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from latex2mathml.converter import convert
+from markupsafe import Markup
+
+# Characters of LaTeX beyond which a piece stands alone, and beyond which it does not fit a printed page.
+_PIECE, _LONG = 60, 220
+_TOKEN = re.compile(r"\\left\\?.|\\right\\?.|[{}]|\\[A-Za-z]+|\\.|\s+|.")
+_BINARY = frozenset("=+-")
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula.
+
+    Attributes
+    ----------
+    mathml : Markup
+    long : bool
+        Whether some of it cannot be broken and is long.
+    """
+
+    mathml: Markup
+    long: bool
+
+
+def typeset(latex: str) -> Formula:
+    """Typeset one line of LaTeX; the converter escapes its text."""
+    found = list(pieces(latex))
+    markup = Markup("\n").join(Markup(convert(piece)) for piece in found)
+    return Formula(markup, max(map(len, found)) > _LONG)
+
+
+def pieces(latex: str) -> Iterator[str]:
+    """Break a formula between terms and factors outside all brackets; in the end nothing is lost."""
+    piece = ""
+    for part in _parts(latex):
+        # A sign goes with what follows it.
+        if len(piece) > _PIECE and piece.strip()[-1] not in _BINARY:
+            yield piece.strip()
+            piece = ""
+        piece += f" {part}"
+    if piece.strip():
+        yield piece.strip()
+
+
+def _parts(latex: str) -> Iterator[str]:
+    part, depth = "", 0
+    for token in _TOKEN.findall(latex):
+        depth += (token == "{" or token.startswith(r"\left")) - (token == "}" or token.startswith(r"\right"))
+        if token.isspace() and depth == 0:
+            yield part
+            part = ""
+        else:
+            part += token
+    yield part

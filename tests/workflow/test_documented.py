@@ -1,0 +1,52 @@
+"""What the tutorial and the how-tos tell to type works, in the order in which it is shown there."""
+
+import re
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+from parkf.cli import app
+from parkf.workflow import read_config
+
+from ..documentation.blocks import DOCS, blocks, without_comment
+from .cluster.documented import checkout, shell
+from .conftest import ROOT, Project
+
+PAGES = [DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
+
+
+@pytest.fixture
+def folder(finished, tmp_path):
+    """A checkout with the finished run under the names that pages give it."""
+    folder = checkout(Project(tmp_path))
+    (folder / "examples").symlink_to(ROOT / "examples")
+    (folder / "results").mkdir()
+    for name in ("default", "tutorial"):
+        (folder / "results" / name).symlink_to(finished.folder / "results/smoke")
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_blocks_run(page, folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    for block in blocks(page):
+        if block.is_program:
+            exec(compile(block.text, page.name, "exec"), {})
+        elif block.language == "bash":
+            for line in map(without_comment, block.lines()):
+                _run(line, folder)
+
+
+def _run(line, folder):
+    if line.startswith("parkf "):
+        done = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert done.exit_code == 0, (line, done.output, done.exception)
+    elif line.startswith("make "):
+        # Which job it would start is for other tests; that the configuration can run is for this one.
+        shell(f"{line} --dry-run VENV=.venv", folder)
+        for name in re.findall(r"RUN=(\S+)", line):
+            path = folder / f"workflow/config/{name}.yaml"
+            assert read_config(path, folder / "workflow/schemas/config.schema.json", folder)["run"] == name
+    else:
+        shell(line, folder)

@@ -1,0 +1,137 @@
+"""The report of a run in a browser: nothing is missing, everybody can read it, and what is clicked works."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+# One page of each kind: what axe looks at takes a second each.
+LOOKED_AT = ("index", "compare", "UTTF", "event", "directions")
+PHONE, SCREEN, PAPER = (390, 844), (1280, 900), (703, 1030)  # 703: A4 less its margins, at 96 pixels an inch
+
+
+@pytest.fixture(scope="module")
+def report(finished):
+    return finished.folder / "results/smoke/report"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: pages were not opened")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def tab(browser):
+    """A tab that remembers what went wrong in it."""
+    context = browser.new_context(viewport={"width": SCREEN[0], "height": SCREEN[1]})
+    page = context.new_page()
+    page.problems = []
+    page.on("console", lambda said: page.problems.append(said.text) if said.type != "log" else None)
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("requestfailed", lambda request: page.problems.append(request.url))
+    yield page
+    context.close()
+
+
+def open_page(tab, path, size=SCREEN):
+    tab.set_viewport_size({"width": size[0], "height": size[1]})
+    tab.goto(Path(path).absolute().as_uri())
+
+
+def test_every_link_and_anchor_leads_somewhere(report):
+    pages = {path.name: path.read_text() for path in report.glob("*.html")}
+    assert len(pages) == 14
+    for name, text in pages.items():
+        assert len(text) < 1_000_000, name
+        for link in set(re.findall(r'(?:href|src)="([^"]*)"', text)) - {"data:,"}:
+            file, _, anchor = link.partition("#")
+            assert ":" not in file, f"{name}: {link} needs a network"
+            assert (report / file).exists() or not file, f"{name}: {link}"
+            if anchor:
+                assert f'id="{anchor}"' in pages[file or name], f"{name}: {link}"
+    assert sum(path.stat().st_size for path in report.rglob("*") if path.is_file()) < 10_000_000
+
+
+def test_pages_open_without_an_error_on_a_phone_and_on_paper(report, tab):
+    for path in sorted(report.glob("*.html")):
+        open_page(tab, path, PHONE)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE[0], path.name
+        tab.emulate_media(media="print")
+        tab.set_viewport_size({"width": PAPER[0], "height": PAPER[1]})
+        tab.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= PAPER[0], f"{path.name}: cut on paper"
+        tab.emulate_media(media="screen")
+        assert tab.problems == [], path.name
+
+
+@pytest.mark.parametrize(("scheme", "names"), [("light", LOOKED_AT), ("dark", ("compare", "UTTF"))])
+def test_axe_finds_nothing_serious_or_moderate(report, tab, scheme, names):
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed: not looked at")
+    source = (Path(axe.__file__).parent / "axe.min.js").read_text()
+    tab.emulate_media(color_scheme=scheme)
+    for name in names:
+        open_page(tab, report / f"{name}.html")
+        tab.evaluate(source)
+        found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] != "minor"] == [], name
+
+
+def test_tables_sort_filter_and_leave_as_csv(report, tab):
+    open_page(tab, report / "parameters.html")
+    rows = tab.locator("table.data tbody tr")
+    everything = rows.count()
+    head = tab.locator("th", has_text=re.compile("^value$"))
+    place = [cell.text_content() for cell in tab.locator("th").all()].index("value")
+    values = (
+        "[...document.querySelectorAll('table.data tbody tr')]"
+        f".map((row) => parseFloat(row.cells[{place}].textContent))"
+    )
+    head.locator("button").click()
+    rising = tab.evaluate(values)
+    assert rising == sorted(rising)
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    assert tab.evaluate(values)[0] == max(rising)
+    tab.get_by_label("Filter rows").fill("UTTF")
+    assert 0 < tab.locator("table.data tbody tr:visible").count() < everything
+    with tab.expect_download() as saved:
+        tab.get_by_text("CSV", exact=True).click()
+    lines = Path(saved.value.path()).read_text().splitlines()
+    assert len(lines) == 1 + tab.locator("table.data tbody tr:visible").count()
+
+
+def test_series_switch_off_and_figures_enlarge(report, tab):
+    open_page(tab, report / "index.html")
+    figure = tab.locator("figure", has=tab.locator("a[href*='index-momentum.svg']"))
+    drawn = figure.locator("g[data-s='full fit']").first
+    button = figure.locator("li[data-s='full fit'] button")
+    assert drawn.is_visible()
+    button.press("Enter")
+    assert not drawn.is_visible()
+    assert button.get_attribute("aria-pressed") == "false"
+    button.press("Enter")
+    assert drawn.is_visible()
+    figure.get_by_text("enlarge").click()
+    assert tab.locator("dialog svg.panel").first.bounding_box()["width"] > 900
+    tab.keyboard.press("Escape")
+    assert tab.locator("dialog").count() == 0
+    assert tab.problems == []
+
+
+def test_all_is_there_without_javascript(report, browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((report / "index.html").absolute().as_uri())
+    assert page.locator("svg.panel").first.is_visible()
+    assert page.locator("nav.side a[href='compare.html']").is_visible()
+    page.locator("summary", has_text="all met with more room").click()
+    assert page.locator("details table").first.is_visible()
+    context.close()

@@ -1,0 +1,34 @@
+"""What rules have in common."""
+
+
+def code(*parts):
+    """Fingerprint of the sources that jobs run, since Snakemake does not see changes inside a package."""
+    return code_hash([SOURCE / part for part in parts])
+
+
+def training_first(wildcards):
+    """Priority of a stage that training and validation both go through."""
+    return FIRST if RUN.purpose(wildcards.chunk) == "training" else 0
+
+
+def folder(path, file):
+    """Shell text for a folder of the run, from a file in it: jobs that copy their files have folders of their own."""
+    return f"$(file={file}; echo ${{{{file%%{path}/*}}}}{path})"
+
+
+def part_of(sample):
+    """Regular expression for what follows a sample in the names of its chunks: nothing, if there is one."""
+    count = len(RUN.ranges(sample))
+    return rf"(?<={sample})" if count == 1 else rf"(?<={sample})/\d+-of-{count}"
+
+
+def first_of(wildcards):
+    """Chunk of the first of the polarities that are generated together."""
+    return f"{RUN.samples(wildcards.purpose)[0]}{wildcards.part}"
+
+
+def fit_parts(step):
+    """Jobs of a step's training: no more than it has sets."""
+    asked = len(gather.sets("{scatteritem}"))
+    count = min(asked, len(STEPS[step].sets))
+    return [f"{number}-of-{count}" for number in range(1, count + 1)]
