@@ -48,8 +48,9 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
                 break
         if code and (free := shutil.disk_usage(folder).free) < _NO_ROOM:
             # The job's own words may not have found room in its log.
+            free_mb = free / 1e6
             _say(
-                f"error: {folder}: no space left, {free / 1e6:.1f} MB are free; make room there, and start again"
+                f"error: {folder}: no space left, {free_mb:.1f} MB are free; make room there, and start again"
             )
     return code
 
