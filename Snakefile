@@ -18,7 +18,7 @@ from parkf.steps import FORMS
 from parkf.tables import CLOSURE_TRACKS, PARTICLES, STEP_DATA
 from parkf.training.rows import MOST_ROWS
 from parkf.usage import VARIABLE
-from parkf.workflow import SCHEMES, Run, load_config
+from parkf.workflow import SCHEMES, Run, field_fingerprint, load_config
 
 if not config:
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from parkf.detector.alignment import Alignment, load_alignment
-from parkf.detector.field import FieldMap, read_source
+from parkf.detector.field import DipoleSources, FieldMap, read_source
 from parkf.detector.geometry import Geometry, geometry_of, load_geometry
 from parkf.errors import ParkfError
-from parkf.workflow import is_conditions
+from parkf.workflow import is_conditions, is_foreign_field
 
 T = TypeVar("T")
 
@@ -33,9 +33,10 @@ def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
             return None
 
     source = folder / config["field"]["source"]
+    declared = config["field"]
     geometry, alignment = attempted(lambda: _geometry(config["detector"], folder)) or (None, None)
     on_top = attempted(lambda: _alignment(config["detector"], folder, geometry)) or alignment
-    field = attempted(lambda: read_source(source))
+    field = attempted(lambda: _field(declared, source))
     if geometry is not None and on_top is not None:
         placed, moved = geometry, on_top
         attempted(lambda: placed.align(moved))
@@ -69,6 +70,19 @@ def _alignment(config: Mapping[str, str], folder: Path, geometry: Geometry | Non
     if geometry is None:
         return None
     return Alignment.model_validate(import_alignment(conditions, geometry, tag=place.stem).alignment)
+
+
+def _field(declared: Mapping[str, Any], source: Path) -> FieldMap | DipoleSources:
+    """Read a field, of this project or of others."""
+    if not is_foreign_field(source.name):
+        return read_source(source)
+    from parkf.importing.field import Declared, read_field
+    from parkf.importing.polarity import sign_of
+
+    said = [declared.get(key) for key in ("length", "unit")]
+    polarity = sign_of(declared.get("polarity", "down"))
+    symmetry, tree = declared.get("symmetry", "none"), declared.get("tree")
+    return read_field(str(source), Declared(*said, symmetry, polarity, tree))
 
 
 def _require_cover(source: Path, field: FieldMap, geometry: Geometry) -> None:

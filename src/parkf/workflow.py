@@ -1,11 +1,14 @@
 """A run's configuration, checked, and what the Snakefile derives from it."""
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import Any, Self
 
 from parkf.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
@@ -14,6 +17,7 @@ from parkf.documents.place import Place
 from parkf.documents.schemas import mistakes
 from parkf.documents.wording import got, said
 from parkf.errors import ParkfError
+from parkf.files import sha256
 from parkf.scoring import CROSSINGS
 
 # Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set. The one in
@@ -154,14 +158,63 @@ def _value(content: Any, place: Place) -> Any:
 def _missing_inputs(config: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, str]]:
     yield from _missing_detector(config["detector"], folder)
     source = config["field"]["source"]
-    if not (folder / source).is_file():
+    if not _files(source, folder):
         yield ("field", "source"), f"{source}: no such file"
+    own = [key for key in _OF_MAPS if key in config["field"]]
+    if own and not is_foreign_field(source):
+        yield ("field", own[0]), f"{source}: a file of this project says that itself; leave it out"
     datasets = config["training"]["datasets"]
-    if datasets != "simulate":
+    trees = Path(datasets).suffix == ".root"
+    if trees != ("datasets_polarity" in config["training"]):
+        what = "missing: up or down, of tuning trees" if trees else "of tuning trees (.root) alone"
+        yield ("training", "datasets_polarity"), what
+    if is_imported(datasets):
+        if not _files(datasets, folder):
+            yield ("training", "datasets"), f"{datasets}: no such file"
+    elif datasets != "simulate":
         missing = [step for step in STEPS if not (folder / datasets / f"{step}.parquet").is_file()]
         if missing:
             what = f"{datasets}/{missing[0]}.parquet: no such file; expected <step>.parquet of each of "
             yield ("training", "datasets"), f"{what}{', '.join(STEPS)}, or simulate"
+
+
+_OF_MAPS = ("length", "unit", "symmetry", "polarity", "tree")
+
+
+def is_foreign_field(source: str) -> bool:
+    """Whether a field is a map of others, which `parkf import field` takes."""
+    return Path(source).suffix not in (".json", ".npz")
+
+
+def is_imported(datasets: str) -> bool:
+    """Whether datasets are tuples of others, which `parkf import steps` takes."""
+    return Path(datasets).suffix in (".yaml", ".yml", ".root")
+
+
+def _files(pattern: str, folder: Path) -> list[str]:
+    """Name the files of a pattern; none where there are none."""
+    from parkf.importing.globs import matching
+
+    try:
+        return [str(path) for path in matching(pattern, folder)]
+    except ParkfError:
+        return []
+
+
+def field_fingerprint(config: Mapping[str, Any], folder: Path) -> str:
+    """SHA-256 of a field's file; of several of their fingerprints, in the order of their names.
+
+    Parameters
+    ----------
+    config : mapping
+        Of a run: its section ``field``.
+    folder : Path
+        That its paths are relative to.
+    """
+    from parkf.importing.globs import matching
+
+    prints = [sha256(path) for path in matching(config["source"], folder)]
+    return prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
 
 
 def _missing_detector(detector: Mapping[str, str], folder: Path) -> Iterator[tuple[Place, str]]:
@@ -279,6 +332,43 @@ class Run:
     def simulates_datasets(self) -> bool:
         """Whether step datasets come from the embedded simulation."""
         return bool(self._config["training"]["datasets"] == "simulate")
+
+    @property
+    def field_files(self) -> list[str]:
+        """Files of the field, relative to the working folder."""
+        return _files(self._config["field"]["source"], Path())
+
+    @property
+    def import_field(self) -> str:
+        """Arguments of `parkf import field` for a map of others; empty for a file of this project."""
+        field = self._config["field"]
+        if not is_foreign_field(field["source"]):
+            return ""
+        options = [f"--{key} {quote(str(field[key]))}" for key in _OF_MAPS if key in field]
+        return " ".join([quote(field["source"]), *options])
+
+    @cached_property
+    def imported_steps(self) -> tuple[str, ...]:
+        """Steps whose datasets are imported from others' tuples."""
+        datasets = self._config["training"]["datasets"]
+        if not is_imported(datasets):
+            return ()
+        from parkf.importing.steps.take import steps_of
+
+        return steps_of(datasets)
+
+    def dataset_files(self, step: str) -> list[str]:
+        """Files that a step's dataset is imported from."""
+        from parkf.importing.steps.take import files_of
+
+        return [str(path) for path in files_of(self._config["training"]["datasets"], step)]
+
+    @property
+    def import_steps(self) -> str:
+        """Arguments of `parkf import steps`, but for the folder and what it is held against."""
+        training = self._config["training"]
+        polarity = training.get("datasets_polarity")
+        return quote(training["datasets"]) + ("" if polarity is None else f" --polarity {polarity}")
 
     def detector(self, folder: Path) -> "Detector":
         """Say which files of geometry and alignment the jobs read.

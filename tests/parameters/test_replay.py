@@ -67,7 +67,7 @@ def test_the_same_inputs_are_run_with_the_same_configuration(trained, tmp_path, 
 
 def test_a_set_from_before_the_noise_scale_is_made_without(trained, tmp_path, monkeypatch):
     kept = {k: v for k, v in trained.manifest.configuration.items() if "noise_scale" not in k}
-    assert len(kept) == len(trained.manifest.configuration) - 7
+    assert len(kept) == len(trained.manifest.configuration) - 8
 
     def run(config, project, work, cores):
         assert set(config["training"]["noise_scale"].values()) == {1.0}

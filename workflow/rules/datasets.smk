@@ -1,6 +1,10 @@
 """Step datasets: from the simulation, chunk by chunk, or a user's own, checked on the way in."""
 
-if RUN.simulates_datasets:
+# Steps that others' tuples have, and those that are simulated here: all of them, or what is missing there.
+IMPORTED = RUN.imported_steps
+SIMULATED = [step for step in STEPS if step not in IMPORTED] if RUN.simulates_datasets or IMPORTED else []
+
+if SIMULATED:
     TRAINING = RUN.samples("training")
     TRAINING_CHUNKS = [chunk for sample in TRAINING for chunk in RUN.chunks(sample)]
     CHUNKS_OF_ONE = len(RUN.chunks(TRAINING[0]))
@@ -97,6 +101,8 @@ if RUN.simulates_datasets:
             rows=[f"{RESULTS}/rows/{chunk}/{{step}}.parquet" for chunk in TRAINING_CHUNKS],
         output:
             f"{RESULTS}/datasets/{{step}}.parquet",
+        wildcard_constraints:
+            step="|".join(SIMULATED),
         params:
             samples=TRAINING,
             chunks=CHUNKS_OF_ONE,
@@ -113,7 +119,30 @@ if RUN.simulates_datasets:
             " {output:q} --samples '{params.samples}'"
             " --chunks {params.chunks} 2> {log}"
 
-else:
+if IMPORTED:
+
+    rule import_steps:
+        """A step from others' tuples."""
+        input:
+            detector=DETECTOR,
+            field=f"{RESULTS}/field.npz",
+            tuples=lambda w: RUN.dataset_files(w.step),
+        output:
+            f"{RESULTS}/datasets/{{step}}.parquet",
+        wildcard_constraints:
+            step="|".join(IMPORTED),
+        params:
+            source=RUN.import_steps,
+            told=f"{RESULTS}/logs/import-steps",
+            code=code("parkf/importing/steps", "parkf/doors", "parkf/datasets", "parkf/transport", *TRANSPORT_KERNEL),
+        log:
+            f"{RESULTS}/logs/import-{{step}}.log",
+        shell:
+            "mkdir -p {params.told} && parkf import steps {params.source} $(dirname {output:q}) --steps {wildcards.step}"
+            " --field {input.field:q} --geometry {input.detector[0]:q} --alignment {input.detector[1]:q}"
+            " > {params.told}/{wildcards.step}.txt 2> {log}"
+
+elif not RUN.simulates_datasets:
 
     rule adopt_dataset:
         input:

@@ -20,7 +20,7 @@ elif SCORE:
         # The set as yet without a score, which the candidates that train one are fitted with.
         input:
             detector=DETECTOR,
-            source=RUN["field"]["source"],
+            source=RUN.field_files,
             field=f"{RESULTS}/field.npz",
             table=TABLE,
             fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],

@@ -9,14 +9,23 @@ SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "can
 
 rule field:
     input:
-        RUN["field"]["source"],
+        RUN.field_files,
     output:
         f"{RESULTS}/field.npz",
     params:
-        spacing=RUN["field"]["spacing"],
+        command=(
+            f"import field {RUN.import_field}"
+            if RUN.import_field
+            else f"field {quote(RUN['field']['source'])} --spacing {RUN['field']['spacing']}"
+        ),
+        told=f"> {RESULTS}/logs/import-field.txt" if RUN.import_field else "",
         outside=RUN["field"]["outside"],
         interpolation=RUN["field"]["interpolation"],
-        code=code("parkf/detector/field.py", "kernel/transport/field.hpp"),
+        code=code(
+            "parkf/detector/field.py",
+            "kernel/transport/field.hpp",
+            *(["parkf/importing/field", "parkf/doors/field.py"] if RUN.import_field else []),
+        ),
     priority: FIRST
     resources:
         **needs(COSTS, "field", 1),
@@ -25,8 +34,8 @@ rule field:
     log:
         f"{RESULTS}/logs/field.log",
     shell:
-        "parkf field {input:q} {output:q} --spacing {params.spacing} --outside {params.outside}"
-        " --interpolation {params.interpolation} 2> {log}"
+        "parkf {params.command} {output:q} --outside {params.outside} --interpolation {params.interpolation}"
+        " {params.told} 2> {log}"
 
 
 rule generate:

@@ -131,7 +131,7 @@ if IN_PARTS:
 rule assemble:
     input:
         detector=DETECTOR,
-        source=RUN["field"]["source"],
+        source=RUN.field_files,
         field=f"{RESULTS}/field.npz",
         table=TABLE,
         fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
@@ -149,7 +149,7 @@ rule assemble:
         # For the manifest, so that the training can be repeated.
         configuration=json.dumps(RUN.training),
         validity=json.dumps(config.get("validity", {})),
-        inputs=json.dumps({"field source": sha256(Path(RUN["field"]["source"])), "code": TRAINED_BY}),
+        inputs=json.dumps({"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY}),
         code=code("parkf/layout", "parkf/parameters"),
     priority: FIRST
     conda:

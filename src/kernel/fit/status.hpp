@@ -4,8 +4,8 @@
 
 namespace parkf::kalman {
 
-/// mm between a hit and its layer as the set has it: staves of LHCb's UT stand 7 mm off, its nearest layers are 45 mm
-/// apart.
+/// mm that the hits of a track may be off their layers in z, as the set has these, root of the sum of squares: staves of
+/// LHCb's UT stand 7 mm off in four layers, which are 45 mm and more apart.
 constexpr double plane_tolerance = 20.0;
 
 /// A status is a sum of these; 0 is a good fit.
@@ -38,7 +38,7 @@ constexpr Bit bits[] = {
     {few_velo_hits, "few_velo_hits", "fewer than two VELO hits at different z: there is nothing to start from"},
     {no_scifi_hit, "no_scifi_hit", "no SciFi hit: q/p is the pattern recognition's"},
     {wrong_sigma, "wrong_sigma", "the sigma of a UT or SciFi hit is zero or negative"},
-    {wrong_plane, "wrong_plane", "a UT or SciFi hit is more than 20 mm off the z of its layer"},
+    {wrong_plane, "wrong_plane", "UT or SciFi hits are more than 20 mm off the z of their layers"},
     {velo_unsorted, "velo_unsorted", "VELO hits are not in ascending z"},
     {velo_count, "velo_count", "the number of VELO hits is negative, or above the 26 that there is room for"},
     {wrong_qop, "wrong_qop", "the pattern recognition's q/p is zero or not finite"},

@@ -21,20 +21,20 @@ struct AsTheyAre {
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured; }
 };
 
-/// How far the worst of a track's hits is from what a hit can be. NaN is for the result to show.
+/// How far a track's hits are from what hits can be. NaN is for the result to show.
 template <class T>
 struct Worst {
-  T sigma, off;  // the smallest σ; the largest distance in z from a layer, mm
-  T step;        // the smallest between neighbouring VELO hits in z, mm
+  T sigma, off2;  // the smallest σ; distances from the layers' z, squared and summed, mm²
+  T step;         // the smallest between neighbouring VELO hits in z, mm
 
-  KERNEL_FUNCTION Worst() : sigma(T(1)), off(T(0)), step(T(0)) {}
+  KERNEL_FUNCTION Worst() : sigma(T(1)), off2(T(0)), step(T(0)) {}
   KERNEL_FUNCTION void strip(const T& its_sigma, const T& its_off) {
     sigma = smaller(its_sigma, sigma);
-    off = larger(off, magnitude(its_off));
+    off2 += its_off * its_off;
   }
   KERNEL_FUNCTION Integer<T> status() const {
     return flag<T>(at_most(sigma, T(0)), status::wrong_sigma) |
-           flag<T>(off > T(static_cast<Scalar<T>>(plane_tolerance)), status::wrong_plane) |
+           flag<T>(off2 > T(static_cast<Scalar<T>>(plane_tolerance * plane_tolerance)), status::wrong_plane) |
            flag<T>(step < T(0), status::velo_unsorted);
   }
 };

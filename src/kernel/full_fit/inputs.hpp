@@ -17,6 +17,7 @@ KERNEL_FUNCTION int wrong_inputs(const Way& way, const Rows& rows, long row) {
   for (int slot = 1; slot < number && slot < velo_slots; ++slot) {
     if (z[slot] < z[slot - 1]) found |= status::velo_unsorted;
   }
+  double off2 = 0.0;
   for (const Layer& layer : way.layers) {
     if (layer.part == Part::none) continue;
     const bool ut = layer.part == Part::ut;
@@ -25,10 +26,10 @@ KERNEL_FUNCTION int wrong_inputs(const Way& way, const Rows& rows, long row) {
     if (!finite(hit[0][at])) continue;
     const transport::Plane& plane = layer.surface->plane;
     if (hit[3][at] <= 0.0) found |= status::wrong_sigma;
-    if (magnitude(hit[1][at] - (plane.z0 + plane.dzdx * hit[0][at])) > kalman::plane_tolerance) {
-      found |= status::wrong_plane;
-    }
+    const double off = hit[1][at] - (plane.z0 + plane.dzdx * hit[0][at]);
+    off2 += off * off;
   }
+  if (off2 > kalman::plane_tolerance * kalman::plane_tolerance) found |= status::wrong_plane;
   return found;
 }
 

@@ -121,12 +121,45 @@ def import_steps(
 
 @importer.command("hits")
 def import_hits(
-    hits: Annotated[Path, typer.Argument(help="Hits of another simulation (Parquet).")],
-    tracks: Annotated[Path, typer.Argument(help="Its particles (Parquet).")],
-    hits_to: Annotated[Path, typer.Option("--hits", help="Hits to write.")],
-    particles_to: Annotated[Path, typer.Option("--particles", help="Particles to write.")],
+    source: Annotated[
+        Path,
+        typer.Argument(help="Hits (.parquet), a tree Hits_detectors (.root), or a folder with hits.csv."),
+    ],
+    tracks: Annotated[Path | None, typer.Argument(help="Particles of hits in Parquet.")] = None,
+    hits_to: Annotated[Path | None, typer.Option("--hits", help="Hits to write.")] = None,
+    particles_to: Annotated[Path | None, typer.Option("--particles", help="Particles to write.")] = None,
+    candidates_to: Annotated[
+        Path | None,
+        typer.Option("--candidates", help="Candidates to write: entries are reconstructed tracks."),
+    ] = None,
+    geometry: Annotated[Path | None, typer.Option(help="Geometry file (YAML).")] = None,
+    alignment: Annotated[Path | None, typer.Option(help="On top of the geometry.")] = None,
+    field: Annotated[Path | None, typer.Option(help="Field map (.npz).")] = None,
+    polarity: Annotated[str | None, typer.Option(help="up or down.")] = None,
+    trust: Trust = False,
+    as_json: Json = False,
+    threads: Threads = 1,
 ) -> None:
-    """Take over hits and particles of another simulation, LHCb's for one."""
-    from parkf.simulation.foreign import import_hits as run
+    """Take over hits and particles, or reconstructed tracks, of others; LHCb's for one."""
+    from parkf.detector.field import FieldMap
+    from parkf.errors import ParkfError
+    from parkf.importing.hits.take import Run, take_entries, take_tables
+    from parkf.importing.polarity import sign_of
 
-    run(hits, tracks, hits_to=hits_to, particles_to=particles_to)
+    def settled(inspections: "Sequence[Inspection]") -> None:
+        settle(inspections, trust=trust, as_json=as_json)
+
+    detector = _detector(geometry, alignment)
+    run = None
+    if detector is not None and field is not None and polarity is not None:
+        run = Run(FieldMap.load(field), sign_of(polarity), detector, threads)
+    if source.suffix == ".parquet":
+        if tracks is None or hits_to is None or particles_to is None:
+            raise ParkfError(f"{source}: hits in Parquet need the particles' file, --hits and --particles")
+        take_tables(source, tracks, run, settle=settled, hits_to=hits_to, particles_to=particles_to)
+        return
+    if run is None:
+        raise ParkfError(f"{source}: say --geometry, --field and --polarity, to ask physics with")
+    take_entries(
+        source, run, settle=settled, hits_to=hits_to, particles_to=particles_to, candidates_to=candidates_to
+    )

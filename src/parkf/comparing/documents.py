@@ -3,10 +3,8 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import yaml
-
+from parkf.documents.document import read_document
 from parkf.errors import ParkfError
 from parkf.files import copy, sha256
 from parkf.parameters.manifest import Manifest
@@ -98,14 +96,16 @@ def _published(registry: Path, fingerprint: str) -> Path:
     return registry / INPUTS / f"{fingerprint}.yaml"
 
 
-def read_document(path: Path) -> Any:
-    """Read a YAML (or JSON) file without a schema: formats of other versions differ, too."""
-    return yaml.safe_load(path.read_text())
+def tag(kind: str, path: Path) -> str | None:
+    """Tag that a geometry or alignment gives itself; other files have none.
 
-
-def tag(path: Path) -> str | None:
-    """Tag that a geometry or alignment gives itself."""
-    content = read_document(path)
+    Raises
+    ------
+    ParkfError
+        When the file cannot be read.
+    """
+    # Without a schema: formats of other versions have tags, too.
+    content = read_document(path).content if kind in KEPT else None
     found = content.get("tag") if isinstance(content, dict) else None
     return None if found is None else str(found)
 

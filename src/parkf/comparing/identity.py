@@ -57,7 +57,7 @@ def _file(kind: str, run: Path, manifest: Manifest) -> dict[str, str | None]:
     return {
         "path": file_name(kind, manifest.configuration),
         "sha256": fingerprint,
-        "tag": None if document is None else tag(document),
+        "tag": None if document is None else tag(kind, document),
     }
 
 

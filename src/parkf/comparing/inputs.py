@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from parkf.comparing.documents import FILES, read_document
+from parkf.comparing.documents import FILES
 from parkf.comparing.subject import Subject
+from parkf.documents.document import read_document
 
 # Entries beyond which a list is cut.
 MOST = 8
@@ -65,7 +66,7 @@ def _documents(kind: str, first: Subject, second: Subject) -> tuple[bool, Any, A
     if one == two:
         return False, None, None
     paths = [subject.document(kind) for subject in (first, second)]
-    contents = [None if path is None else read_document(path) for path in paths]
+    contents = [None if path is None else read_document(path).content for path in paths]
     return True, contents[0], contents[1]
 
 

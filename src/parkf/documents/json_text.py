@@ -12,7 +12,7 @@ from typing import Any
 
 from parkf.documents.place import (
     DEEPEST,
-    LARGEST_INTEGER,
+    INTEGERS,
     DocumentError,
     Place,
     dotted,
@@ -83,7 +83,7 @@ def check_number(place: Place, line: int | None, value: object) -> None:
     where = f"{dotted(place)}: " if place else ""
     if isinstance(value, float) and not math.isfinite(value):
         raise DocumentError(f"{where}got {value}, expected a finite number in double precision", line)
-    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+    if isinstance(value, int) and not INTEGERS[0] <= value <= INTEGERS[1]:
         digits = len(str(abs(value)))
         raise DocumentError(f"{where}got an integer of {digits} digits, expected one of 64 bits", line)
 

@@ -8,7 +8,8 @@ Place = tuple[str | int, ...]
 DEEPEST = 64
 """Levels of lists and mappings that a document may have."""
 
-LARGEST_INTEGER = 2**64 - 1  # thresholds of a draw are unsigned
+INTEGERS = (-(2**63), 2**64 - 1)
+"""The least and the largest that 64 bits hold, with a sign or without."""
 
 
 class DocumentError(ValueError):

@@ -15,6 +15,7 @@ from parkf.detector.geometry import load_geometry
 from parkf.errors import ParkfError
 from parkf.family.members import Member
 from parkf.files import sha256
+from parkf.workflow import field_fingerprint
 
 Config = Mapping[str, Any]
 # Values that decide a product, by name.
@@ -50,7 +51,7 @@ def _beam_and_planes(config: Config, folder: Path) -> tuple[dict[str, Any], list
 
 
 def _field(config: Config, folder: Path) -> dict[str, Any]:
-    return config["field"] | {"source": sha256(folder / config["field"]["source"])}
+    return config["field"] | {"source": field_fingerprint(config["field"], folder)}
 
 
 def _collisions(kind: str) -> Deciding:

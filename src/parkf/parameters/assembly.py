@@ -12,9 +12,10 @@ from parkf.detector.alignment import load_alignment
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
 from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.layout import Layout
-from parkf.parameters.configuration import flat, noise_scale
+from parkf.layout import HEADER, Layout
+from parkf.parameters.configuration import flat
 from parkf.parameters.description import describe
+from parkf.parameters.fit_noise import noise_factors
 from parkf.parameters.ghost_score import load_score
 from parkf.parameters.imported import ALWAYS, EMPTY
 from parkf.parameters.manifest import (
@@ -27,11 +28,9 @@ from parkf.parameters.manifest import (
     Validity,
 )
 from parkf.parameters.parameter_set import ParameterSet, load, sha256_of, with_blobs
-from parkf.steps import FORMS, Forms
-from parkf.steps.scifi import GAPS
+from parkf.steps import FORMS
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.result import FitResult, load_results
-from parkf.training.widening import widening
 
 F64 = NDArray[np.float64]
 
@@ -98,14 +97,15 @@ def assemble(
     layout = forms.layout
     said = None if configuration is None else flat(configuration)
     constant = np.full(layout.constant_count, np.nan)
-    grown = widenings(forms, said)
-    for name, result in results.items():
-        _put(layout, constant, name, np.array([s.values for s in result.sets]), grown[name])
     _put(layout, constant, "UTT_META", magnet.header[None].astype(np.float64))
     _put(layout, constant, "TLayer", scifi_layers(detector))
     _put(layout, constant, "UTLayer", detector.planes()[list(UT_PLANES), :1].T)
+    fitted = numbers_of(results)
+    grown = noise_factors(forms, fitted, said, _way_through_magnet(layout, constant.astype(np.float32)))
+    for name, numbers in fitted.items():
+        _put(layout, constant, name, numbers, grown[name])
     errors = {
-        (name, i, j): None if error is None else error * grown[name][i, j]
+        (name, i, j): None if error is None else error * abs(grown[name][i, j])
         for name, result in results.items()
         for i, one in enumerate(result.sets)
         for j, error in enumerate(one.errors)
@@ -159,21 +159,6 @@ def _closed(path: Path, constant: NDArray[np.float32], table: MagnetTable) -> Ma
     return magnet
 
 
-def widenings(forms: Forms, configuration: Mapping[str, str] | None) -> dict[str, F64]:
-    """Give what the parameters (sets, m) of each step are multiplied with in a set of this configuration.
-
-    The step to the first SciFi layer has no noise in its formulas: the first gap behind it has that, too.
-    """
-    scales = noise_scale(configuration)
-    grown = {
-        name: np.tile(widening(step, scales.get(name, 1.0)), (len(step.sets), 1))
-        for name, step in forms.steps.items()
-    }
-    gaps = forms.steps["T"]
-    grown["T"][: len(gaps.sets) // GAPS] *= widening(gaps, scales.get("TFT", 1.0))
-    return grown
-
-
 def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
     """Make sure that a set holds these fits and this table, and give the fingerprints of its blobs.
 
@@ -183,19 +168,41 @@ def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
         When a file is missing or broken, or the set is of other numbers.
     """
     loaded, magnet = load(parameters), load_table(table)
-    grown = widenings(FORMS[loaded.manifest.forms], loaded.manifest.configuration)
-    for name, result in load_results(fits).items():
-        same = result.forms == loaded.manifest.forms
-        if same:
-            values = np.array([one.values for one in result.sets]) * grown[name]
-            same = np.array_equal(loaded.block(name), values.astype(np.float32))
-        if not same:
+    results = load_results(fits)
+    fitted, grown = numbers_of(results), {}
+    if all(result.forms == loaded.manifest.forms for result in results.values()):
+        grown = grown_noise(loaded, fitted)
+    for name, values in fitted.items():
+        held = (values * grown[name]).astype(np.float32) if grown else None
+        if held is None or not np.array_equal(loaded.block(name), held):
             raise ParkfError(
                 f"{parameters}: block {name} is not that of {fits / f'{name}.json'}; assemble the set again"
             )
     if not np.array_equal(loaded.table, magnet.coefficients.astype(np.float32)):
         raise ParkfError(f"{parameters}: its magnet table is not that of {table}; assemble the set again")
     return loaded.manifest.blobs
+
+
+def grown_noise(parameters: ParameterSet, fitted: dict[str, F64]) -> dict[str, F64]:
+    """Give what these fitted numbers are multiplied with in a set, (sets, m) of each step."""
+    manifest = parameters.manifest
+    way = way_through_magnet(parameters)
+    return noise_factors(FORMS[manifest.forms], fitted, manifest.configuration, way)
+
+
+def way_through_magnet(parameters: ParameterSet) -> float:
+    """From the last UT layer to z_out, mm."""
+    return _way_through_magnet(parameters.layout, parameters.constant)
+
+
+def _way_through_magnet(layout: Layout, constant: NDArray) -> float:
+    layers, header = (constant[layout.block_slice(name)] for name in ("UTLayer", "UTT_META"))
+    return float(header[HEADER.index("z_out")]) - float(layers[-1])
+
+
+def numbers_of(results: Mapping[str, FitResult]) -> dict[str, F64]:
+    """Numbers of the steps as they were fitted, (sets, m) each."""
+    return {name: np.array([one.values for one in result.sets]) for name, result in results.items()}
 
 
 def scifi_layers(geometry: Geometry) -> F64:

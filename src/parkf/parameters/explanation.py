@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from parkf.parameters.layout import constant_numbers, table_numbers
-from parkf.parameters.manifest import Manifest
-from parkf.parameters.parameter_set import load
+from parkf.parameters.parameter_set import ParameterSet, load
 
 # Of a row. The error is None for numbers that no fit determined: taken from the geometry, fixed, or not used;
 # and for the magnet table, where coefficients of one polynomial are strongly correlated and what counts is
@@ -37,7 +36,7 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
         When the set, or a fit, is missing or not whole.
     """
     loaded = load(parameters)
-    errors = {} if fits is None else _errors(fits, loaded.manifest)
+    errors = {} if fits is None else _errors(fits, loaded)
     for n, value in zip(constant_numbers(loaded.layout), loaded.constant, strict=True):
         error = errors.get((n.block, n.set, n.index))
         yield n.block, n.set, n.index, n.name, float(value), n.unit, error, n.text
@@ -46,17 +45,17 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
             yield n.block, n.set, n.index, n.name, float(value), n.unit, None, n.text
 
 
-def _errors(fits: Path, manifest: Manifest) -> dict[tuple[str, str, int], float | None]:
+def _errors(fits: Path, parameters: ParameterSet) -> dict[tuple[str, str, int], float | None]:
     """Errors of the numbers that fits determined, by block, set and index."""
     # The formulas say how errors grow with the noise; a set explains itself without them.
-    from parkf.parameters.assembly import widenings
-    from parkf.steps import FORMS
+    from parkf.parameters.assembly import grown_noise, numbers_of
     from parkf.training.result import load_results
 
-    grown = widenings(FORMS[manifest.forms], manifest.configuration)
+    results = load_results(fits)
+    grown = grown_noise(parameters, numbers_of(results))
     return {
-        (name, one.label, index): None if error is None else error * float(grown[name][number, index])
-        for name, result in load_results(fits).items()
+        (name, one.label, index): None if error is None else error * abs(float(grown[name][number, index]))
+        for name, result in results.items()
         for number, one in enumerate(result.sets)
         for index, error in enumerate(one.errors)
     }

@@ -7,7 +7,8 @@ import numpy as np
 from parkf.choices import FormsName
 from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.parameters.assembly import widenings
+from parkf.parameters.assembly import way_through_magnet
+from parkf.parameters.fit_noise import fitted_numbers
 from parkf.parameters.parameter_set import MANIFEST_FILE, load
 from parkf.steps import FORMS
 from parkf.training.neighbour import Neighbour, check_formula, fitted_neighbour
@@ -21,7 +22,7 @@ def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
     ----------
     place : Path
         See :func:`parkf.workflow.start_file`. Of a set the noise is taken as it was fitted: without the
-        factor that its configuration made it wider by.
+        what its configuration made of it.
 
     Raises
     ------
@@ -36,6 +37,6 @@ def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
     if manifest.forms != forms:
         raise ParkfError(f"{file}: forms '{manifest.forms}', expected '{forms}' to start from")
     check_formula(file, step, forms, manifest.steps.get(step))
-    grown = widenings(FORMS[forms], manifest.configuration)[step]
-    values = parameters.block(step).astype(np.float64) / grown
-    return Neighbour(list(values), sha256(file))
+    held = {name: parameters.block(name).astype(np.float64) for name in FORMS[forms].steps}
+    numbers = fitted_numbers(FORMS[forms], held, manifest.configuration, way_through_magnet(parameters))
+    return Neighbour(list(numbers[step]), sha256(file))

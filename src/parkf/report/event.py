@@ -1,6 +1,6 @@
 """One event of a run: hits, tracks that were found, their fits, and the truth."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -162,7 +162,8 @@ def _rows(table: Table, path: Path, number: int | None) -> tuple[pa.Table, int]:
 
 
 def _numbers(rows: pa.Table, name: str) -> F64:
-    return rows[name].to_numpy().astype(np.float64)
+    numbers: F64 = rows[name].to_numpy().astype(np.float64)
+    return numbers
 
 
 def _paths(field: FieldMap, polarity: int, states: F64, z: F64) -> F64:
@@ -200,7 +201,7 @@ def _true_paths(field: FieldMap, polarity: int, candidates: pa.Table, particles:
 
 
 def _track(
-    row: dict[str, Any], hits: F64, fit: F64, truth: F64, chi2: float, good: bool, qop: float
+    row: Mapping[str, Any], hits: F64, fit: F64, truth: F64, chi2: float, good: bool, qop: float
 ) -> Track:
     count = row["velo_n"]
     velo = np.column_stack([row[f"velo_{axis}"][:count] for axis in "xyz"]).astype(np.float64)

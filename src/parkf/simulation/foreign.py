@@ -133,7 +133,7 @@ def _particles(tracks: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
         "pdg_id": tracks.pid.to_numpy(),
         "mother": tracks.mother_pid.replace(_NO_MOTHER, 0).to_numpy(),
         "charge": tracks.charge.to_numpy(),
-        "mass": _masses(tracks.pid.to_numpy()),
+        "mass": masses(tracks.pid.to_numpy()),
         **{name: tracks[f"ovtx_{name}"].to_numpy() for name in "xyz"},
         "px": transverse * np.cos(tracks.phi.to_numpy()),
         "py": transverse * np.sin(tracks.phi.to_numpy()),
@@ -147,7 +147,7 @@ def _particles(tracks: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
     return columns | {"z_end": np.full(len(tracks), np.inf)}
 
 
-def _masses(pdg_id: np.ndarray) -> np.ndarray:
+def masses(pdg_id: np.ndarray) -> np.ndarray:
     """Masses (n,) in MeV: Pythia's; of nuclei by their number of nucleons."""
     data = pythia8mc.Pythia("", False).particleData
     kinds, kind = np.unique(pdg_id, return_inverse=True)

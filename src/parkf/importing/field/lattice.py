@@ -11,7 +11,7 @@ from parkf.errors import ParkfError
 # How a part of a map stands for the whole: not at all; the octant of x, y, z >= 0 as ACTS unfolds it, the
 # field the same at |x|, |y|, |z|; the quadrant of x, y >= 0 of a dipole.
 Symmetry = Literal["none", "octant", "quadrant"]
-# Signs of a dipole's (Bx, By, Bz) at -x, and at -y, over those at x and at y: By is even, Bx odd, Bz odd in y.
+# Signs of a dipole's (Bx, By, Bz) at -x, and at -y, over those at x and y: By is even, Bx odd, Bz odd in y.
 DIPOLE_X = (-1.0, 1.0, 1.0)
 DIPOLE_Y = (-1.0, 1.0, -1.0)
 _SAME = (1.0, 1.0, 1.0)
@@ -109,7 +109,7 @@ def unfold(lattice: Lattice, symmetry: str, name: str) -> Lattice:
 def _mirrored(lattice: Lattice, axis: int, signs: tuple[float, float, float], name: str) -> Lattice:
     if abs(lattice.origin[axis]) > _UNEVEN * lattice.spacing[axis]:
         raise ParkfError(
-            f"{name}: {'xyz'[axis]} begins at {lattice.origin[axis]:g} mm, expected 0 of a part that is mirrored"
+            f"{name}: {'xyz'[axis]} begins at {lattice.origin[axis]:g} mm, expected 0 of a mirrored part"
         )
     values = np.moveaxis(lattice.values, axis, 0)
     whole = np.concatenate([values[:0:-1] * signs, values])

@@ -1,7 +1,7 @@
 """Fields as lists of points: ACTS's text and ROOT tree, and CSV; nodes of a grid in any order.
 
-Text has six numbers a row, x y z Bx By Bz; lines that begin with % or # are comments. A ROOT tree has branches
-of these names. CSV names its columns so, and may say their units behind: ``x [cm]``, ``By [G]``.
+Text has six numbers a row, x y z Bx By Bz; lines that begin with % or # are comments. A ROOT tree has
+branches of these names. CSV names its columns so, and may say their units behind: ``x [cm]``, ``By [G]``.
 """
 
 import re

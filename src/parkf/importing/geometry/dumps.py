@@ -269,6 +269,8 @@ def read_ut(path: Path) -> UtDump:
     words.require((of["pitch"] > 0.01) & (of["pitch"] < 1.0), "pitches must be 0.01 to 1 mm", of["pitch"])
     words.require((z > 1000) & (z < 5000), "sectors must lie 1000 to 5000 mm behind the origin", z)
     words.require((of["dy"] > 5) & (of["dy"] < 300), "strips must be 5 to 300 mm long", of["dy"])
+    far = np.maximum(np.abs(of["x0"]), np.abs(of["y0"]))
+    words.require(far < 2000, "strips must begin within 2000 mm of the beam", far)
     apart = np.abs(step) / of["pitch"]
     words.require(np.abs(apart - 1.0) < 0.1, "strips must be a pitch apart", apart)
     words.require(np.abs(dxdy) < 0.5, "strips must be within 0.5 of the vertical", dxdy)
@@ -314,6 +316,11 @@ def read_scifi(path: Path) -> SciFiDump:
     words.require(np.abs(length - 1) < _ORTHOGONAL, "directions across fibres must be of length 1", length)
     z = mirror[:, 2]
     words.require((z > 5000) & (z < 12000), "mats must lie 5000 to 12000 mm behind the origin", z)
+    far = np.abs(mirror[:, :2]).max(axis=1)
+    words.require(far < 5000, "mirrors must be within 5000 mm of the beam", far)
+    for name, least, most in (("u_begin", -200, 0), ("die_gap", 0, 2), ("sipm_pitch", 5, 100)):
+        fits = (rows[name] >= least) & (rows[name] <= most)
+        words.require(fits, f"{name} must be {least} to {most} mm", rows[name])
     words.require(np.abs(rows["dzdy"]) < 0.1, "fibres must be within 0.1 of the vertical in z", rows["dzdy"])
     words.require(np.abs(rows["dxdy"]) < 0.5, "fibres must be within 0.5 of the vertical in x", rows["dxdy"])
     half = rows["half_pitch"]

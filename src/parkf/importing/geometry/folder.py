@@ -9,7 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from parkf.detector.description import Description
-from parkf.detector.geometry import SCIFI_PLANES, Geometry, load_geometry
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
 from parkf.documents.models import load_document
 from parkf.errors import ParkfError
 from parkf.files import replacing
@@ -58,7 +58,9 @@ def import_dumps(
     if missing:
         said.append(f"without a dump, and as in {base}: {', '.join(missing)}")
     material = f"material, errors of hits, efficiencies, noise, holes around the beam: those of {base}"
-    said += [material, _table(placed), *_unsaid(placed)]
+    z_in, z_out = placed.geometry.z_in, placed.geometry.z_out
+    magnet = f"the magnet is crossed by table from z = {z_in:g} to {z_out:g} mm"
+    said += [material, magnet, _table(placed), *_unsaid(placed)]
     head = f"Places from Allen's dumps ({', '.join(sorted(found))}); {material}."
     write_yaml(geometry, placed.description, head)
     write_yaml(alignment, placed.alignment, f"What {geometry.name} cannot say of Allen's dumps.")
@@ -125,7 +127,7 @@ def _unsaid(placed: Placed) -> list[str]:
         lines.append("not said: VELO pixels of 137.5 µm between chips; all are as good as the others here")
     if "UT" in placed.elements:
         lines.append("not said: dz/dy of UT strips, which dumps do not have; the layers' is taken, 0 µm/mm")
-        gaps = _overlap(placed, range(52, 56))
+        gaps = _overlap(placed, UT_PLANES)
         lines.append(f"not said: where UT sectors overlap or leave gaps ({gaps}); layers see everywhere")
     if "SciFi" in placed.elements:
         gaps = _overlap(placed, SCIFI_PLANES)

@@ -376,11 +376,6 @@ def residuals(elements: Elements, geometry: Geometry) -> Floats:
     return away
 
 
-def layers_without_pieces(geometry: Geometry) -> Geometry:
-    """Give the geometry's planes alone."""
-    return Geometry(geometry.description, geometry.frames)
-
-
 def summary(away: Floats) -> tuple[float, float, float]:
     """Median, 95 % and largest of the elements' worst corners, µm."""
     worst = 1e3 * away.max(axis=1)

@@ -104,7 +104,7 @@ def import_steps(
 
 def _opened(source: str, polarity: int | None) -> dict[str, Opened]:
     """How to read each step's rows."""
-    if Path(source).suffix in (".yaml", ".yml"):
+    if _is_map(source):
         if polarity is not None:
             raise ParkfError(f"{source}: a column map says the polarity itself; leave it out")
         columns, place = load_column_map(Path(source)), Path(source).parent
@@ -115,6 +115,23 @@ def _opened(source: str, polarity: int | None) -> dict[str, Opened]:
     if polarity is None:
         raise ParkfError(f"{source}: tuning trees do not say the polarity; say --polarity up or down")
     return {step: lambda step=step: tuning_rows(paths, step, polarity) for step in TREES}  # type: ignore[misc]
+
+
+def steps_of(source: str) -> tuple[str, ...]:
+    """Name the steps of a source, as :func:`import_steps` takes it."""
+    return tuple(load_column_map(Path(source)).steps) if _is_map(source) else tuple(TREES)
+
+
+def files_of(source: str, step: str) -> list[Path]:
+    """Files that a step comes from, the column map among them."""
+    if not _is_map(source):
+        return matching(source)
+    columns, place = load_column_map(Path(source)), Path(source).parent
+    return [Path(source), *(path for one in columns.sources(step) for path in matching(one.files, place))]
+
+
+def _is_map(source: str) -> bool:
+    return Path(source).suffix in (".yaml", ".yml")
 
 
 @dataclass(frozen=True)

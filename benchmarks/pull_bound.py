@@ -1,0 +1,220 @@
+"""How near to one the q/p pulls of the trigger's forms can come, whatever their noise numbers are.
+
+Run: python -m benchmarks.pull_bound [RUN] [--json FILE]
+
+The error that a fit promises for q/p is one of few functions of p in this layout: noise behind the VELO is a
+number times 1/p, and errors of hits do not depend on p. Free are the factors of each kind of step
+(``training.noise_scale``), and BEND, the share of the hop's scattering that stays behind the bend. They are
+chosen on the candidates of the run's training, so that no pull of a momentum bin is outside its bars (0.95 to
+1.05; to 1.15 below 3 GeV) and the resolution suffers least; what comes of it is measured on those, and on the
+candidates of the run's validation. `without BEND` says what the factors alone can do, whatever the
+resolution; `pulls alone` the same of both. The magnet table is the run's: closed with other numbers, it moves
+pulls by less than their errors.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from parkf.kalman import fit
+from parkf.kalman.candidates import Candidates, from_arrow
+from parkf.parameters.assembly import way_through_magnet
+from parkf.parameters.configuration import flat, noise_scale
+from parkf.parameters.fit_noise import fitted_numbers, noise_factors
+from parkf.parameters.parameter_set import ParameterSet, load, with_blobs
+from parkf.simulation.events import particle_key
+from parkf.steps import FORMS
+from parkf.tables import CANDIDATES, PARTICLES
+from parkf.validation.core import fit_core
+from parkf.validation.sample import GHOST_PURITY
+from parkf.validation.validate import MOMENTUM_EDGES
+
+F64 = NDArray[np.float64]
+
+KINDS = ("VUT", "UT", "UTTF", "TFT", "T")
+LOWEST, HIGHEST = np.full(6, 0.95), np.array([1.15, *[1.05] * 5])
+# Inside the bars by so much, so that other tracks are, too.
+MARGIN = 0.01
+# Steps of the numbers' logarithms for derivatives, and how far they go at a time.
+STEP, FARTHEST = 0.05, 0.15
+ROUNDS = 10
+ELECTRON = 11
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Genuine tracks of 2 to 100 GeV: candidates, true q/p (1/MeV), and the rows of each momentum bin."""
+
+    candidates: Candidates
+    qop: F64
+    bins: list[NDArray[np.int64]]
+
+
+def genuine(run: Path, sample: str) -> list[Tracks]:
+    """Read the tracks of a sample, one item for each polarity."""
+    found = []
+    for path in sorted((run / "candidates").glob(f"{sample}_*.parquet")):
+        rows = CANDIDATES.open(path).read().combine_chunks()
+        table = PARTICLES.open(run / "particles" / path.name).read()
+        true = {name: table[name].to_numpy() for name in table.column_names}
+        key = particle_key({name: rows[name].to_numpy() for name in ("event", "particle")})
+        known = particle_key(true)
+        order = np.argsort(known)
+        row = order[np.minimum(np.searchsorted(known[order], key), len(order) - 1)]
+        p = np.sqrt(sum(true[name] ** 2 for name in ("px", "py", "pz")))[row]
+        good = (known[row] == key) & (rows["purity"].to_numpy() >= GHOST_PURITY) & (p > 2000)
+        chosen = np.flatnonzero(good & (np.abs(true["pdg_id"][row]) != ELECTRON))
+        places = np.searchsorted(MOMENTUM_EDGES, 1e-3 * p[chosen], "right") - 1
+        found.append(
+            Tracks(
+                from_arrow(rows, np.float32).rows(chosen),
+                (true["charge"][row] / p)[chosen],
+                [np.flatnonzero(places == number) for number in range(len(MOMENTUM_EDGES) - 1)],
+            )
+        )
+    return found
+
+
+class Noise:
+    """Sets of the run's numbers with other noise."""
+
+    def __init__(self, parameters: ParameterSet) -> None:
+        self._parameters = parameters
+        manifest = parameters.manifest
+        self._forms, self._way = FORMS[manifest.forms], way_through_magnet(parameters)
+        held = {name: parameters.block(name).astype(np.float64) for name in self._forms.steps}
+        self._fitted = fitted_numbers(self._forms, held, manifest.configuration, self._way)
+        self.now = noise_scale(manifest.configuration)
+
+    def scaled(self, scales: dict[str, float]) -> ParameterSet:
+        """Return the set with these factors."""
+        said = flat({"training": {"noise_scale": self.now | scales}})
+        factors = noise_factors(self._forms, self._fitted, said, self._way)
+        constant, layout = self._parameters.constant.copy(), self._parameters.layout
+        for name, numbers in self._fitted.items():
+            constant[layout.block_slice(name)] = (numbers * factors[name]).ravel()
+        return with_blobs(self._parameters.manifest, constant, self._parameters.table)
+
+
+def measure(parameters: ParameterSet, tracks: Sequence[Tracks]) -> list[dict[str, float]]:
+    """Core widths of the q/p pull and of δp/p, and the 68 % width of the latter, by momentum."""
+    pulls, residuals = [], []
+    for one in tracks:
+        fitted = fit(parameters, one.candidates, threads=1)
+        qop = fitted.qop.astype(np.float64)
+        good = fitted.status == 0
+        pulls.append([((qop - one.qop) / np.sqrt(fitted.qopqop))[b[good[b]]] for b in one.bins])
+        residuals.append([(np.abs(one.qop / qop) - 1)[b[good[b]]] for b in one.bins])
+    entries = []
+    for (low, high), pull, residual in zip(
+        pairwise(MOMENTUM_EDGES),
+        map(np.concatenate, zip(*pulls, strict=True)),
+        map(np.concatenate, zip(*residuals, strict=True)),
+        strict=True,
+    ):
+        of_pull, of_p = fit_core(pull), fit_core(residual)
+        ends = np.quantile(residual, (0.07, 0.16, 0.84, 0.93))
+        entries.append(
+            {"p_min": low, "p_max": high, "pull": of_pull.width, "pull_error": of_pull.width_error}
+            | {"core": of_p.width, "core_error": of_p.width_error, "n": of_p.n}
+            # Of the same tracks, smoother than the core's under changes of the noise.
+            | {"middle": float(np.sqrt((ends[2] - ends[1]) * (ends[3] - ends[0])))}
+        )
+    return entries
+
+
+def best(noise: Noise, tracks: Sequence[Tracks], names: Sequence[str], resolution: float) -> dict[str, float]:
+    """Choose factors: pulls inside the bars first, then `resolution` times the mean loss of it."""
+    low, high = np.log(LOWEST + MARGIN), np.log(HIGHEST - MARGIN)
+
+    def look(logs: F64) -> tuple[F64, F64]:
+        entries = measure(noise.scaled(dict(zip(names, np.exp(logs), strict=True))), tracks)
+        return np.log([e["pull"] for e in entries]), np.log([e["middle"] for e in entries])
+
+    def cost(pull: F64, width: F64) -> float:
+        beyond = np.maximum(0, np.maximum(pull - high, low - pull))
+        return float(1e4 * np.sum(beyond**2) + 100 * resolution * np.mean(width - before[1]))
+
+    ceiling = np.array([np.log(1.0) if name == "BEND" else np.log(4.0) for name in names])
+    floor = np.array([np.log(0.04) if name == "BEND" else np.log(0.4) for name in names])
+    here = np.array([np.log(noise.now.get(name, 1.0)) for name in names])
+    # A share that stays of one is where derivatives end.
+    here = np.where([name == "BEND" for name in names], np.minimum(here, np.log(0.2)), here)
+    before = look(here)
+    found = (np.inf, here, before)
+    reach = FARTHEST * np.where(floor < np.log(0.1), 5, 1)
+    for _ in range(ROUNDS):
+        at = look(here)
+        if cost(*at) < found[0]:
+            found = (cost(*at), here, at)
+        else:
+            reach = reach / 2
+        _, here, at = found
+        sides = [(look(here + d), look(here - d)) for d in STEP * np.eye(len(here))]
+        slopes = np.array([[(a[i] - b[i]) / (2 * STEP) for i in (0, 1)] for a, b in sides])
+        bends = np.array([[(a[i] + b[i] - 2 * at[i]) / STEP**2 for i in (0, 1)] for a, b in sides])
+        bends[:, 1] = np.maximum(bends[:, 1], 0)
+
+        def foreseen(d: F64, at: Any = at, slopes: F64 = slopes, bends: F64 = bends) -> float:
+            pull, width = (at[i] + d @ slopes[:, i] + 0.5 * d**2 @ bends[:, i] for i in (0, 1))
+            return cost(pull, width) + 1e-3 * float(np.sum((d / STEP) ** 2))
+
+        bounds = list(
+            zip(
+                np.maximum(-reach, floor - here),
+                np.maximum(np.minimum(reach, ceiling - here - STEP), 1e-9),
+                strict=True,
+            )
+        )
+        starts = np.random.default_rng(1).uniform(-0.5, 0.5, (5, len(here))) * reach
+        steps = [
+            minimize(foreseen, s, bounds=bounds, method="L-BFGS-B") for s in (np.zeros_like(here), *starts)
+        ]
+        here = here + min(steps, key=lambda step: step.fun).x
+    return {name: float(np.round(np.exp(log), 3)) for name, log in zip(names, found[1], strict=True)}
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("run", type=Path, nargs="?", default=Path("results/default"))
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    noise = Noise(load(given.run / "set"))
+    training, validation = (genuine(given.run, sample) for sample in ("training", "validation"))
+    choices = {
+        "steps as fitted": {**dict.fromkeys(KINDS, 1.0), "BEND": 1.0},
+        "the run's": {name: noise.now.get(name, 1.0) for name in (*KINDS, "BEND")},
+        "without BEND": {**best(noise, training, KINDS, 0.0), "BEND": 1.0},
+        "pulls alone": best(noise, training, (*KINDS, "BEND"), 0.0),
+        "best": best(noise, training, (*KINDS, "BEND"), 0.5),
+    }
+    result = {}
+    for name, scales in choices.items():
+        parameters = noise.scaled(scales)
+        result[name] = {
+            "noise_scale": scales,
+            "training": measure(parameters, training),
+            "validation": measure(parameters, validation),
+        }
+        print(name, scales)
+        for sample in ("training", "validation"):
+            told = (
+                f"{e['pull']:.3f} ± {e['pull_error']:.3f} ({1e2 * e['core']:.3f} %)"
+                for e in result[name][sample]
+            )
+            print(f"  {sample:10s}", "  ".join(told), flush=True)
+    if given.json:
+        given.json.write_text(json.dumps({"momentum": MOMENTUM_EDGES, "choices": result}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

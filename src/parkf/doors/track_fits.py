@@ -1,0 +1,134 @@
+"""Straight lines and parabolas through hits of many tracks at once."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Weighted least squares of n tracks.
+
+    Attributes
+    ----------
+    values : (n, k) float64
+        NaN where there are fewer hits than parameters.
+    residuals : (n, m) float64
+        Hit minus fit, mm; NaN without a hit.
+    pulls : (n, m) float64
+        Those over σ, larger by what the fit takes up: of width 1 where σ is right.
+    chi2 : (n,) float64
+    """
+
+    values: Array
+    residuals: Array
+    pulls: Array
+    chi2: Array
+
+    def of(self, rows: NDArray) -> "Fits":
+        """Take some of the tracks."""
+        return Fits(self.values[rows], self.residuals[rows], self.pulls[rows], self.chi2[rows])
+
+
+def fit(design: Array, measured: Array, sigma: Array) -> Fits:
+    """Fit measured = design · values.
+
+    Parameters
+    ----------
+    design : (n, m, k) float64
+    measured, sigma : (n, m) float64
+        mm; NaN where there is no hit.
+    """
+    there = np.isfinite(measured) & np.isfinite(sigma)
+    weight = np.where(there, 1.0 / np.where(there, sigma, 1.0) ** 2, 0.0)
+    design, measured = np.where(there[..., None], design, 0.0), np.where(there, measured, 0.0)
+    count = design.shape[2]
+    normal = np.einsum("nmk,nm,nml->nkl", design, weight, design)
+    right = np.einsum("nmk,nm,nm->nk", design, weight, measured)
+    enough = there.sum(axis=1) >= count
+    normal[~enough] = np.eye(count)
+    values = np.einsum("nkl,nl->nk", np.linalg.pinv(normal, rcond=1e-12, hermitian=True), right)
+    residuals = measured - np.einsum("nmk,nk->nm", design, values)
+    chi2 = (residuals**2 * weight).sum(axis=1)
+    freedom = np.maximum(there.sum(axis=1) - count, 0)
+    left = np.sqrt(freedom / np.maximum(there.sum(axis=1), 1))[:, None]
+    known = there & enough[:, None] & (freedom > 0)[:, None]
+    pulls = np.where(known, residuals * np.sqrt(weight) / np.where(left > 0, left, 1.0), np.nan)
+    values[~enough] = np.nan
+    return Fits(values, np.where(known, residuals, np.nan), pulls, chi2)
+
+
+def fit_velo(x: Array, y: Array, z: Array, sigma: float) -> tuple[Fits, Fits]:
+    """Fit lines x(z) and y(z) to points (n, m); values are place and slope at z = 0."""
+    design = np.stack([np.ones_like(z), z], axis=-1)
+    errors = np.where(np.isfinite(z), sigma, np.nan)
+    return fit(design, x, errors), fit(design, y, errors)
+
+
+Z_UT = 2485.0
+Z_SCIFI = 8600.0
+
+
+def fit_ut(x: Array, z: Array, dxdy: Array, sigma: Array) -> Fits:
+    """Fit a line to UT strips (n, 4) that points to the origin in y; values are x, tx, y at `Z_UT`."""
+    dz = z - Z_UT
+    return fit(np.stack([np.ones_like(x), dz, -dxdy * (1 + dz / Z_UT)], axis=-1), x, sigma)
+
+
+def fit_scifi(x: Array, z: Array, dxdy: Array, dzdy: Array, sigma: Array) -> Fits:
+    """Fit a parabola x(z) and a line y(z) to fibres (n, 12).
+
+    Values are x, tx, half of x'', y, ty at `Z_SCIFI`. Fibres lean: a second pass knows where they are met.
+    """
+    dz = z - Z_SCIFI
+    for _ in range(2):
+        design = np.stack([np.ones_like(x), dz, 1e-6 * dz**2, -dxdy, -dxdy * dz], axis=-1)
+        found = fit(design, x, sigma)
+        y = found.values[:, 3:4] + found.values[:, 4:5] * dz
+        dz = np.where(np.isfinite(y), z + dzdy * y, z) - Z_SCIFI
+    found.values[:, 2] *= 1e-6
+    return found
+
+
+def choose_ut(entry: NDArray, layer: NDArray, hits: dict[str, NDArray], count: int) -> NDArray[np.int64]:
+    """Choose one hit a layer: of all ways to, the one whose line fits best.
+
+    Parameters
+    ----------
+    entry, layer : (m,) int
+        Of each hit; layers from 0.
+    hits : dict of (m,) arrays
+        x, z, dxdy, sigma.
+    count : int
+        Entries.
+
+    Returns
+    -------
+    (count, 4) int
+        Rows of the hits; -1 where a layer has none.
+    """
+    deep = grid_of(entry, layer, count, 4)
+    best, chi2 = deep[:, :, 0].copy(), np.full(count, np.inf)
+    unclear = np.flatnonzero((deep[:, :, 1:] >= 0).any(axis=(1, 2)))
+    for choice in product(range(deep.shape[2]), repeat=4):
+        rows = deep[unclear][:, np.arange(4), list(choice)]
+        known = ((rows >= 0) | (deep[unclear][:, :, 0] < 0)).all(axis=1)
+        of = {name: np.where(rows >= 0, values[rows].astype(float), np.nan) for name, values in hits.items()}
+        found = fit_ut(of["x"], of["z"], of["dxdy"], of["sigma"]).chi2
+        better = known & (found < chi2[unclear])
+        best[unclear[better]], chi2[unclear[better]] = rows[better], found[better]
+    return best
+
+
+def grid_of(entry: NDArray, layer: NDArray, count: int, layers: int) -> NDArray[np.int64]:
+    """Rows of hits by entry, layer and order, (count, layers, depth); -1 where there is none."""
+    cell = entry * layers + layer
+    order = np.argsort(cell, kind="stable")
+    place = np.arange(len(cell)) - np.searchsorted(cell[order], cell[order], side="left")
+    grid = np.full((count * layers, int(place.max(initial=0)) + 1), -1)
+    grid[cell[order], place] = order
+    return grid.reshape(count, layers, -1)

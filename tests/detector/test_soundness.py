@@ -1,0 +1,99 @@
+"""Doubts are about what can hardly be meant, material is that of the simulation, and drawings are drawn."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from parkf.detector.budget import budget
+from parkf.detector.description import Description
+from parkf.detector.geometry import Geometry, geometry_of, load_geometry
+from parkf.detector.soundness import describe, doubts
+from parkf.errors import ParkfError
+from parkf.report.geometry import draw
+from parkf.transport import track_through
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "data/geometry").glob("run3*.yaml"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_shipped_geometries_leave_no_doubt(path):
+    geometry = load_geometry(path)
+    assert doubts(geometry) == []
+    assert "52 planes, z = -287.500 to 750.000 mm" in describe(geometry)
+
+
+def _swap(content, a, b):
+    content[a], content[b] = content[b], content[a]
+
+
+@pytest.mark.parametrize(
+    ("change", "doubt"),
+    [
+        (lambda c: _swap(c["velo"], "left", "right"), r"velo\.left: its sensors are at the other half's x"),
+        (
+            lambda c: [s.update(x=0.1 * s["x"], y=0.1 * s["y"]) for s in c["velo"]["left"]["sensors"]],
+            r"velo\.left: sensors .* in mm\?",
+        ),
+        (lambda c: c["ut"]["layers"][1].update(dxdy=0.0), r"ut\.layers\.1: dx/dy 0, where a stereo layer"),
+        (
+            lambda c: c["scifi"]["layers"][4].update(dxdy=0.0875),
+            r"scifi\.layers\.4: .*a layer that measures x",
+        ),
+        (
+            lambda c: c["scifi"]["layers"][9].update(half_width=500.0),
+            r"scifi\.layers\.9: sees slopes up to 0\.05",
+        ),
+        (lambda c: [x.update(dxdy=abs(x["dxdy"])) for x in c["ut"]["layers"]], "lean to one side"),
+        (lambda c: c["scifi"].update(thickness=490.0), r"material: .* % of X0 up to the end of the SciFi"),
+    ],
+)
+def test_what_can_hardly_be_meant_is_named(change, doubt):
+    content = yaml.safe_load(FILES[0].read_text())
+    change(content)
+    found = doubts(geometry_of(Description.model_validate(content)))
+    assert any(re.search(doubt, one) for one in found), found
+
+
+def test_the_budget_is_the_material_that_the_simulation_scatters_in(geometry: Geometry, field) -> None:
+    """Fast muons scatter as the radiation lengths in front of them say."""
+    count, p = 6000, 200e3
+    eta, phi = 3.1, 0.6
+    beam = {
+        "event": np.zeros(count, np.int32),
+        "particle": np.arange(count, dtype=np.int32),
+        "charge": np.ones(count),
+        "mass": np.full(count, 105.66),
+        **{name: np.zeros(count) for name in "xyz"},
+        "px": np.full(count, p * np.cos(phi) / np.cosh(eta)),
+        "py": np.full(count, p * np.sin(phi) / np.cosh(eta)),
+        "pz": np.full(count, p * np.tanh(eta)),
+        "z_end": np.full(count, np.inf),
+    }
+    states = track_through(field, -1, geometry, beam, seed=5, threads=1)
+    at = states["plane"] == 52
+    angle = states["ty"][at]
+    width = 0.5 * np.diff(np.quantile(angle, [0.1587, 0.8413]))[0]
+    z = geometry.planes()[52, 0]
+    lengths = [
+        float(layer.x0[0])
+        for layer in budget(geometry, np.array([eta]), np.array([phi]))
+        if layer.z < z - 1 and layer.x0[0] > 0
+    ]
+    # Highland's formula layer by layer; half of the UT layer itself is in front of its state.
+    own = 0.5 * geometry.ut.thickness / geometry.description.materials["silicon"].radiation_length
+    expected = np.sqrt(sum((13.6 / p) ** 2 * x * (1 + 0.038 * np.log(x)) ** 2 for x in [*lengths, own]))
+    slope = np.sqrt(1 + 1 / np.sinh(eta) ** 2) * np.sqrt(1 + (np.sin(phi) / np.sinh(eta)) ** 2)
+    # The core of a sum of layers that scatter hard now and then is up to 8 % wider than that of their cores.
+    assert 1.0 - 0.03 < width / (expected * slope) < 1.08 + 0.03, width / (expected * slope)
+
+
+def test_drawings(tmp_path, geometry):
+    draw(geometry, tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text()
+    assert text.count('id="axes_') == 22
+    with pytest.raises(ParkfError, match=r"expected a name that ends with \.svg or \.png"):
+        draw(geometry, tmp_path / "a.pdf")
