@@ -1,6 +1,7 @@
 """Particles or tracks with their hits, as every format of hits hands them over."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,8 @@ class Entries:
         Ends of the strip; NaN in the VELO.
     """
 
-    of: dict[str, NDArray]
-    hits: dict[str, NDArray]
+    of: dict[str, NDArray[Any]]
+    hits: dict[str, NDArray[Any]]
     y_range: NDArray[np.float64]
 
     def checked(self, name: str) -> "Entries":
