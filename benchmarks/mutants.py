@@ -3,10 +3,10 @@
 Run: python -m benchmarks.mutants --json FILE [--count 400] [--areas steps training …] [--minutes 60]
 
 One operator or number of a module is changed at a time, drawn at random from all that there are; then those
-tests run that reach the changed line, the quickest first, until one fails. Which reach it is found out once, by
-running all tests of an area with a tracer. The file keeps each mutant: the benchmark goes on where it was
-stopped. `survivors[]` have a `reason`, which is written by hand and kept. Modules are changed in the memory of a
-forked process; files stay as they are. The kernel's headers are no modules, and are left alone.
+tests run that reach the changed line, the quickest first, until one fails. Which reach it is found out once,
+by running all tests of an area with a tracer. The file keeps each mutant: the benchmark goes on where it was
+stopped. `survivors[]` have a `reason`, written by hand and kept. Modules are changed in the memory of
+a forked process; files stay as they are. The kernel's headers are no modules, and are left alone.
 """
 
 import argparse
@@ -97,7 +97,8 @@ class Changer(ast.NodeVisitor):
 
 
 _SWAPS: dict[type, tuple[type, ...]] = {
-    ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.Lt),
+    ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.Lt),
     ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
     ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
     ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div,), ast.Div: (ast.Mult,),
@@ -215,7 +216,7 @@ class Tracer:
 
 
 def in_child(work: Any) -> tuple[int, str]:
-    """Run something in a forked process: its exit code, -1 where it took too long, and what it printed last."""
+    """Run something in a forked process: its exit code, -1 if it took too long, and what it printed last."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -356,7 +357,8 @@ def main() -> None:
         by = judge(mutant, reach(area, options.folder))
         tried.append({**asdict(mutant), "area": area, "killed_by": by})
         print(
-            f"{'killed  ' if by else 'SURVIVED'} {mutant.module}:{mutant.line} {mutant.before} → {mutant.after} {by}",
+            f"{'killed  ' if by else 'SURVIVED'} {mutant.module}:{mutant.line}"
+            f" {mutant.before} → {mutant.after} {by}",
             flush=True,
         )
         survivors = [one for one in tried if not one["killed_by"]]
