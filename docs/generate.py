@@ -21,6 +21,7 @@ from parkf.cli import app
 from parkf.columns import TABLES, described
 from parkf.commands.panels import STAGE_COMMANDS, STAGES, VERBS
 from parkf.kalman import STATUS, TREATED
+from parkf.kalman.fitted import STATUS_BITS
 from parkf.steps import FORMS
 from parkf.steps.magnet import BEND_X, BEND_Y, TABLE_FORMS, WEIGHTS, X, Y
 
@@ -111,7 +112,10 @@ def status() -> str:
             "# Status bits",
             "Column `status` of a fitted track is a sum of bits; 0 is a good fit. Cuts on tracks ask for 0."
             " `parkf.kalman.explain_status(status)` says the same in Python.",
-            _table(bits, [(f"`{bit}`", text) for bit, text in STATUS.items()]),
+            _table(
+                ("bit", "name", "what it says"),
+                [(f"`{bit}`", name, STATUS[bit]) for name, bit in STATUS_BITS.items()],
+            ),
             "## What a robust fit did",
             "Column `treated`, which `parkf fit --robust` adds, is a sum of these; 0 is the plain fit.",
             _table(bits, [(f"`{bit}`", text) for bit, text in TREATED.items()]),
