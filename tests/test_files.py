@@ -69,7 +69,7 @@ def test_fingerprint_is_sha256(tmp_path):
 )
 def test_a_full_disk_is_named_with_the_file(tmp_path, full):
     """Writers say that there is no room, and not where; Arrow's have no number either."""
-    with pytest.raises(OSError, match="table.parquet") as caught, replacing(tmp_path / "table.parquet"):
+    with pytest.raises(OSError, match=r"table\.parquet") as caught, replacing(tmp_path / "table.parquet"):
         raise full
     assert re.fullmatch(
         rf"{tmp_path}/table\.parquet: no space left on {tmp_path}: [\d.]+ MB are free; "

@@ -198,7 +198,7 @@ def way_through_magnet(parameters: ParameterSet) -> float:
     return _way_through_magnet(parameters.layout, parameters.constant)
 
 
-def _way_through_magnet(layout: Layout, constant: NDArray) -> float:
+def _way_through_magnet(layout: Layout, constant: NDArray[Any]) -> float:
     layers, header = (constant[layout.block_slice(name)] for name in ("UTLayer", "UTT_META"))
     return float(header[HEADER.index("z_out")]) - float(layers[-1])
 

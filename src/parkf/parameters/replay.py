@@ -23,7 +23,7 @@ from parkf.parameters.comparison import Comparison, compare
 from parkf.parameters.configuration import nested
 from parkf.parameters.manifest import Manifest
 from parkf.parameters.parameter_set import MANIFEST_FILE, ParameterSet, load
-from parkf.workflow import load_config, start_file
+from parkf.workflow import is_conditions, load_config, start_file
 
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
@@ -151,7 +151,10 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
         yield str(error)
         return
     for (section, key), name in _FILES.items():
-        yield from _other_bytes(project / config[section][key], manifest, name)
+        path = project / config[section][key]
+        # What is imported on the way is compared when it is there again.
+        if not (path.is_dir() or is_conditions(path)):
+            yield from _other_bytes(path, manifest, name)
     if neighbour := config["training"].get("neighbour"):
         yield from _other_bytes(project / neighbour / "closure/table.npz", manifest, NEIGHBOURS_TABLE)
     datasets = config["training"]["datasets"]
@@ -178,6 +181,8 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
     work.mkdir(parents=True, exist_ok=True)
     for section, key in _FILES:
         config[section][key] = _linked(config[section][key], project, work)
+    if "base" in config["detector"]:
+        config["detector"]["base"] = _linked(config["detector"]["base"], project, work)
     if config["training"]["datasets"] != "simulate":
         config["training"]["datasets"] = _linked(config["training"]["datasets"], project, work)
     for key in ("start_from", "neighbour"):
