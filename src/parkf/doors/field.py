@@ -26,7 +26,7 @@ _SEED = 17
 _SCALE = (0.02, 0.3)
 _SHIFT = (25.0, 200.0)
 _COVERED = (0.995, 0.9)
-_UNEQUAL = (0.1, 0.5)
+_UNEQUAL = (0.06, 0.5)
 _SOURCES = (0.03, 0.2)
 _ABOVE_NOISE = 1.6
 
