@@ -1,5 +1,7 @@
 """What hits are: lines through them beside the errors that they say, and the bend beside the field's."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -64,7 +66,7 @@ def inspect_hits(
     return found
 
 
-def _part(entries: Entries, chosen: NDArray) -> Entries:
+def _part(entries: Entries, chosen: NDArray[Any]) -> Entries:
     number = np.full(len(entries.of["event"]), -1)
     number[chosen] = np.arange(len(chosen))
     kept = number[entries.hits["entry"]] >= 0
@@ -91,7 +93,8 @@ def _inspect(
     taken = slots(entries)
     ut = fit_ut(*(taken[f"ut_{name}"] for name in ("x", "z", "dxdy", "sigma")))
     lean = np.broadcast_to(geometry.planes()[SCIFI_PLANES, 2], taken["scifi_x"].shape)
-    scifi = fit_scifi(*(taken[f"scifi_{name}"] for name in ("x", "z", "dxdy")), lean, taken["scifi_sigma"])
+    fibres = [taken[f"scifi_{name}"] for name in ("x", "z", "dxdy")]
+    scifi = fit_scifi(fibres[0], fibres[1], fibres[2], lean, taken["scifi_sigma"])
     velo = fit_velo(taken["velo_x"], taken["velo_y"], taken["velo_z"], geometry.velo.resolution)
     straight = taken["ut_x"] - _sagitta(entries, taken, ut, scifi, field, polarity, threads)
     hard = entries.of["p"] > _HARD
@@ -142,7 +145,7 @@ def _residuals(name: str, fits: Fits, measured: bool) -> tuple[list[Figure], lis
 
 def _sagitta(
     entries: Entries,
-    taken: dict[str, NDArray],
+    taken: dict[str, NDArray[Any]],
     ut: Fits,
     scifi: Fits,
     field: FieldMap,
@@ -197,7 +200,7 @@ def _of_layers(ut: Fits, scifi: Fits) -> list[Finding]:
     return findings
 
 
-def _of_sides(entries: Entries, taken: dict[str, NDArray], ut: Fits, scifi: Fits) -> list[Finding]:
+def _of_sides(entries: Entries, taken: dict[str, NDArray[Any]], ut: Fits, scifi: Fits) -> list[Finding]:
     """Look at halves, and at y beside the fibres that were hit."""
     findings = []
     rows, dz = taken["scifi_rows"], taken["scifi_z"] - Z_SCIFI
@@ -224,7 +227,7 @@ def _of_sides(entries: Entries, taken: dict[str, NDArray], ut: Fits, scifi: Fits
 
 def _bend(
     entries: Entries,
-    taken: dict[str, NDArray],
+    taken: dict[str, NDArray[Any]],
     ut: Fits,
     scifi: Fits,
     velo: tuple[Fits, Fits],

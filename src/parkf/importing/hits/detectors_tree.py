@@ -27,6 +27,9 @@ _DETECTORS = {
 }
 _OPTIONAL = ("UT_zAtYEq0", "UT_yMin", "UT_yMax", "isMatched")
 _ROWS = 20_000
+_Columns = dict[str, NDArray[Any]]
+# Entries, their hits, and the ends of the strips.
+_Piece = tuple[_Columns, _Columns, NDArray[Any]]
 
 
 def read_tree(path: Path, geometry: Geometry) -> Entries:
@@ -57,7 +60,7 @@ def read_tree(path: Path, geometry: Geometry) -> Entries:
     ).checked(str(path))
 
 
-def _pieces(path: Path, geometry: Geometry) -> Iterator[tuple[dict, dict, NDArray]]:
+def _pieces(path: Path, geometry: Geometry) -> Iterator[_Piece]:
     with open_tree(path, TREE) as tree:
         there = set(tree.keys())
         detectors = [name for name, branches in _DETECTORS.items() if there & set(branches)]
@@ -68,7 +71,7 @@ def _pieces(path: Path, geometry: Geometry) -> Iterator[tuple[dict, dict, NDArra
             yield _piece(arrays, detectors, geometry, path)
 
 
-def _piece(arrays: Any, detectors: list[str], geometry: Geometry, path: Path) -> tuple[dict, dict, NDArray]:
+def _piece(arrays: Any, detectors: list[str], geometry: Geometry, path: Path) -> _Piece:
     import awkward as ak
 
     count = len(arrays)
@@ -92,14 +95,14 @@ def _piece(arrays: Any, detectors: list[str], geometry: Geometry, path: Path) ->
                     f"{lengths[branches[0]][entry]}"
                 )
         flat = {branch: ak.to_numpy(ak.flatten(arrays[branch])).astype(np.float64) for branch in branches}
-        entry = np.repeat(np.arange(count), lengths[branches[0]])
+        owner = np.repeat(np.arange(count), lengths[branches[0]])
         for branch in ("UT_zAtYEq0", "UT_yMin", "UT_yMax"):
             if name == "UT" and branch in arrays.fields:
                 values = ak.to_numpy(ak.flatten(arrays[branch])).astype(np.float64)
-                if len(values) == len(entry):
+                if len(values) == len(owner):
                     flat[branch] = values
         hits, span = {"Velo": _velo, "UT": _ut, "FT": _scifi}[name](flat, geometry, path)
-        parts.append(hits | {"entry": entry})
+        parts.append(hits | {"entry": owner})
         ends.append(span)
     return (
         of,
@@ -108,7 +111,7 @@ def _piece(arrays: Any, detectors: list[str], geometry: Geometry, path: Path) ->
     )
 
 
-def _velo(flat: dict[str, NDArray], geometry: Geometry, path: Path) -> tuple[dict[str, NDArray], NDArray]:
+def _velo(flat: _Columns, geometry: Geometry, path: Path) -> tuple[_Columns, NDArray[Any]]:
     zero = np.zeros(len(flat["Velo_x"]))
     plane = _planes(flat["Velo_Module"], VELO_PLANES, path, "Velo_Module")
     hits = {"plane": plane, "dxdy": zero, "dzdy": zero, "sigma": zero + geometry.velo.resolution}
@@ -116,7 +119,7 @@ def _velo(flat: dict[str, NDArray], geometry: Geometry, path: Path) -> tuple[dic
     return hits, np.full((len(zero), 2), np.nan)
 
 
-def _ut(flat: dict[str, NDArray], geometry: Geometry, path: Path) -> tuple[dict[str, NDArray], NDArray]:
+def _ut(flat: _Columns, geometry: Geometry, path: Path) -> tuple[_Columns, NDArray[Any]]:
     plane = _planes(flat["UT_planeCode"], UT_PLANES, path, "UT_planeCode")
     span = np.column_stack([flat.get("UT_yMin", flat["UT_yBegin"]), flat.get("UT_yMax", flat["UT_yEnd"])])
     hits = {
@@ -131,7 +134,7 @@ def _ut(flat: dict[str, NDArray], geometry: Geometry, path: Path) -> tuple[dict[
     return hits, span
 
 
-def _scifi(flat: dict[str, NDArray], geometry: Geometry, path: Path) -> tuple[dict[str, NDArray], NDArray]:
+def _scifi(flat: _Columns, geometry: Geometry, path: Path) -> tuple[_Columns, NDArray[Any]]:
     plane = _planes(flat["FT_hitPlaneCode"], SCIFI_PLANES, path, "FT_hitPlaneCode")
     span = np.column_stack([flat["FT_YMin"], flat["FT_YMax"]])
     hits = {
@@ -146,7 +149,7 @@ def _scifi(flat: dict[str, NDArray], geometry: Geometry, path: Path) -> tuple[di
     return hits, span
 
 
-def _planes(codes: NDArray, planes: range, path: Path, branch: str) -> NDArray[np.int64]:
+def _planes(codes: NDArray[Any], planes: range, path: Path, branch: str) -> NDArray[np.int64]:
     wrong = ~((codes >= 0) & (codes < len(planes)) & (codes == np.rint(codes)))
     if wrong.any():
         raise ParkfError(
@@ -155,7 +158,7 @@ def _planes(codes: NDArray, planes: range, path: Path, branch: str) -> NDArray[n
     return codes.astype(np.int64) + planes.start
 
 
-def _errors(weight: NDArray, path: Path, branch: str) -> NDArray[np.float64]:
+def _errors(weight: NDArray[Any], path: Path, branch: str) -> NDArray[np.float64]:
     if not (weight > 0).all():
         raise ParkfError(f"{path}: {branch} holds {weight[np.argmin(weight > 0)]:g}, expected 1/σ² in 1/mm²")
     return np.asarray(1.0 / np.sqrt(weight))

@@ -1,6 +1,7 @@
 """Particles or tracks with their hits, as every format of hits hands them over."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +32,8 @@ class Entries:
         Whether hits and errors are the file's; else hits are where particles went, and errors the geometry's.
     """
 
-    of: dict[str, NDArray]
-    hits: dict[str, NDArray]
+    of: dict[str, NDArray[Any]]
+    hits: dict[str, NDArray[Any]]
     y_range: NDArray[np.float64]
     measured: bool = True
 
