@@ -19,7 +19,7 @@ from benchmarks.faults.project import Ended, Project, command, jobs, processor_t
 _GROUP = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT, "terminate": signal.SIGTERM}
 _WORKER, _SECOND = "worker killed", "second run"
 _LOOK_S = 0.02
-# What a dead writer has not finished has a name of its own; training hits go once they were used.
+# What a dead writer has not finished has a name of its own; hits of the training go when they were used.
 _TRANSIENT = re.compile(r"(^|/)\.|^hits/training")
 
 

@@ -78,11 +78,8 @@ class FieldMap:
                 raise ParkfError(
                     f"{path}: field map: {name} of type {arrays[name].dtype}, expected real numbers"
                 )
-        try:
-            origin, spacing = (np.asarray(arrays[name], dtype=np.float64) for name in ("origin", "spacing"))
-            values = np.ascontiguousarray(arrays["values"], dtype=np.float32)
-        except (ValueError, TypeError) as error:
-            raise ParkfError(f"{path}: not a field map: {error}") from error
+        origin, spacing = (np.asarray(arrays[name], dtype=np.float64) for name in ("origin", "spacing"))
+        values = np.ascontiguousarray(arrays["values"], dtype=np.float32)
         interpolation = str(arrays.get("interpolation", "linear"))
         outside = str(arrays.get("outside", "error"))
         problem = _problem(origin, spacing, values, interpolation, outside)

@@ -195,7 +195,7 @@ SEARCHES: Mapping[str, str] = {
 
 _LOST = _text("""
     LHCb's particles also scatter off nuclei and decay on the way, and the search does not put what they left
-    before and behind together.""")
+    before and behind together: likely causes, of sizes that were not measured.""")
 
 SEARCH: tuple[Row, ...] = (
     Row("ghosts", "ghosts among candidates", 1, "Pairs of segments of two particles.", " %"),
@@ -209,16 +209,32 @@ SEARCH: tuple[Row, ...] = (
         for low, high in ((2, 3), (3, 4), (4, 5))
     ),
     Row("hits_velo", "VELO hits a track", 2, "Where vertices lie, and η."),
-    Row("hits_ut", "UT hits a track", 2, "Efficiency, and the hole for the beam pipe."),
+    Row("hits_ut", "UT hits a track", 2, "Efficiency, and the hole for the beam pipe; not taken apart."),
     Row("hits_scifi", "SciFi hits a track", 2, "Efficiency; in LHCb's ten events some links may be lost."),
-    Row("wrong_velo", "VELO hits of another", 2, "Density of hits, and clusters of two particles.", " %"),
+    Row(
+        "wrong_velo",
+        "VELO hits of another",
+        2,
+        _text("""
+            Density of hits, and clusters of two particles, for which LHCb's simulation names one. Not taken
+            apart."""),
+        " %",
+    ),
     Row("wrong_ut", "UT hits of another", 2, _SAME, " %"),
     Row("wrong_scifi", "SciFi hits of another", 2, _SAME, " %"),
     Row(
         "cut",
         "χ²/ndof that 91 % of genuine tracks stay below",
         2,
-        "Tails: clusters that err by more than their error, hits of others, hard scattering.",
+        _text("""
+            Tails: clusters that err by more than their error, hits of others, hard scattering. How much is of
+            which was not measured on LHCb's hits."""),
     ),
-    Row("kept", "ghosts that do, too", 1, "Ghosts are as hard in both.", " %"),
+    Row(
+        "kept",
+        "ghosts that do, too",
+        1,
+        "Pairs that fit nearly as well as tracks do; a looser cut keeps more of them.",
+        " %",
+    ),
 )

@@ -20,6 +20,7 @@ TITLES = {
     "scifi_layers": "SciFi layers",
     "purity": "Share of hits that are its own",
     "hardest": "Largest scattering of one layer, over its width",
+    "born": "Distance of the origin from the beam [mm]",
 }
 # Variables of few values.
 _NAMES = {
@@ -29,7 +30,7 @@ _NAMES = {
     "half": ("ty < 0", "ty > 0"),
     "purity": ("0.7–0.9", "0.9–1", "all"),
 }
-_OPEN = 1000.0  # the last slice of scatterings has no end
+_OPEN = 1000.0  # the last slice of scatterings and origins has no end
 _COUNTS = ("velo_hits", "ut_layers", "scifi_layers")
 
 
@@ -99,7 +100,7 @@ def fates(rows: Sequence[Mapping[str, Any]]) -> Cells:
 def _labels(variable: str, bins: Sequence[Mapping[str, Any]]) -> list[str]:
     if variable in _NAMES and len(bins) == len(_NAMES[variable]):
         return list(_NAMES[variable])
-    if variable == "hardest":
+    if variable in ("hardest", "born"):
         return [f"{b['low']:g}–{b['high']:g}" if b["high"] < _OPEN else f"> {b['low']:g}" for b in bins]
     if variable in _COUNTS:
         return [_count(int(b["low"]), int(b["high"]) - 1) for b in bins]

@@ -29,7 +29,16 @@ def _eta(rows: Rows) -> npt.NDArray[Any]:
     return eta
 
 
-# By what was fitted, so that ghosts have it too; purity and hard scatters are known by truth alone.
+def _born(rows: Rows) -> npt.NDArray[np.float64]:
+    """Distance of the particle's origin from x = y = 0, mm; the truth is a line through it."""
+    way = rows["true_z"] - rows["z"]
+    born: npt.NDArray[np.float64] = np.hypot(
+        rows["true_x"] + rows["true_tx"] * way, rows["true_y"] + rows["true_ty"] * way
+    )
+    return born
+
+
+# By what was fitted, so that ghosts have it too; purity, hard scatters and origins are known by truth alone.
 VARIABLES = {
     "p": _Variable(lambda rows: 1e-3 / np.abs(rows["qop"]), (1.5, 3, 5, 10, 20, 50, 100)),
     "eta": _Variable(_eta, (2, 2.5, 3, 3.5, 4, 4.5, 5)),
@@ -43,6 +52,7 @@ VARIABLES = {
     "scifi_layers": _Variable(lambda rows: rows["scifi_n"], (9, 10, 11, 12, 13)),
     "purity": _Variable(lambda rows: rows["purity"], (0.7, 0.9, 0.999, 1.001)),
     "hardest": _Variable(lambda rows: rows["hardest"], (0, 3, 4, 6, 10, 1000)),
+    "born": _Variable(_born, (0, 0.5, 3, 6, 1000)),
 }
 
 

@@ -20,6 +20,7 @@ from parkf.validation.sample import DETECTORS, STATE, Sample, chi2_per_ndof, mom
 from parkf.validation.scores import measure_scores
 from parkf.validation.separation import discriminant
 from parkf.validation.spread import spread
+from parkf.validation.tails import tails
 from parkf.validation.tracks import Rows
 
 F64 = npt.NDArray[np.float64]
@@ -67,8 +68,9 @@ def validate(
         working_point}`` of :func:`parkf.validation.separation.discriminant`, and ``scores`` of
         :func:`parkf.validation.scores.measure_scores`, too. With `misaligned`,
         ``misaligned.{counts, fits.<name>}`` holds the same of that. The aligned fits have ``impact`` (of
-        :func:`parkf.validation.impact.impact_parameters`), ``breakdown``, ``fates``, ``cells`` and
-        ``directions`` (of :mod:`parkf.validation.cells`); with `signals`
+        :func:`parkf.validation.impact.impact_parameters`), ``breakdown``, ``fates``, ``cells``,
+        ``directions`` (of :mod:`parkf.validation.cells`) and ``tails`` (of
+        :func:`parkf.validation.tails.tails`); with `signals`
         ``masses.<signal>``, a peak's ``{mean, width, narrow, wide, share, n}`` with errors of the first two
         (MeV). ``precision`` is that of :func:`parkf.validation.precision.compare_precision`.
 
@@ -82,7 +84,7 @@ def validate(
         fit = measured["fits"][name]
         good = _good(sample)
         fit["impact"] = impact_parameters(good)
-        fit |= {"cells": cells(good), "directions": directions(good)}
+        fit |= {"cells": cells(good), "directions": directions(good), "tails": tails(sample)}
         fit["breakdown"] = breakdown(sample, fit["working_point"]["cut"])
         fit["fates"] = fates(sample, fit["working_point"]["cut"])
         if "separation" in fit:

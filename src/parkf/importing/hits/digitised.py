@@ -72,7 +72,7 @@ def read_csv_folder(folder: Path, geometry: Geometry) -> Entries:
         "matched": np.full(len(particles), -1),
     }
     found, ends = _hits(hits, geometry, folder / "hits.csv")
-    return Entries(of, found | {"entry": owner}, ends).checked(str(folder))
+    return Entries(of, found | {"entry": owner}, ends, measured=False).checked(str(folder))
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
