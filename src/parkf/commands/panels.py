@@ -110,6 +110,8 @@ def _dress(command: Any, name: str) -> None:
     """Prepare a command, and those below it, for Typer's help, which hides brackets as styles: [mm]."""
     panel, example = _PLACES.get(name, (STAGES, None))
     command.in_panel = True
+    # Not every version of Typer tells commands of a module of their own.
+    command.rich_markup_mode = "rich"
     command.rich_help_panel = panel if " " not in name else None
     command.epilog = None if example is None else f"Example: {_plain(example)}"
     for thing in (command, *command.params):
