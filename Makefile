@@ -39,7 +39,7 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
 	touch $@
 
-.PHONY: run checked family dry-run validate verify publish test lint docs build smoke paper clean
+.PHONY: run checked family dry-run validate verify publish test lint docs build smoke paper mutants faults clean
 
 build: $(VENV)/.installed $(EXTRAS)
 
@@ -83,6 +83,13 @@ docs: build  ## the pages that the code writes, and the site in build/site
 test: lint  ## style, types and every test
 	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/cluster
 	$(VENV)/bin/python -m pytest tests/workflow tests/cluster  # their runs take all cores themselves
+
+# Both go on where they were stopped; hours on two cores.
+mutants: build  ## deliberate mistakes in the code, and whether tests notice
+	$(VENV)/bin/python -m benchmarks.mutants --json benchmarks/results/mutants.json
+
+faults: build  ## kills, damaged files and full disks, and whether a run ends with the same bytes
+	$(VENV)/bin/python -m benchmarks.faults --json benchmarks/results/faults.json
 
 clean:
 	rm -rf build $(VENV)

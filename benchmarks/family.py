@@ -32,7 +32,7 @@ SEED = 14
 FIRST = "results/family.a0"
 # Of the members beside the first.
 BESIDE = {
-    "training": {"start_from": FIRST, "neighbour": FIRST},
+    "training": {"neighbour": FIRST},
     "misalignment": {"scifi_module": 0, "scifi_mat": 0},
     "fits": {"of": ["parkf", "parkf_robust", "full"]},
 }

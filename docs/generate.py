@@ -20,7 +20,7 @@ from typer.main import get_command
 from parkf.cli import app
 from parkf.columns import TABLES, described
 from parkf.commands.panels import STAGE_COMMANDS, STAGES, VERBS
-from parkf.kalman import STATUS, TREATED
+from parkf.kalman import STATUS, STATUS_BITS, TREATED
 from parkf.steps import FORMS
 from parkf.steps.magnet import BEND_X, BEND_Y, TABLE_FORMS, WEIGHTS, X, Y
 
@@ -106,12 +106,17 @@ def tables() -> str:
 def status() -> str:
     """Bits of the columns that say how a fit went."""
     bits = ("bit", "what it says")
+    names = {bit: name for name, bit in STATUS_BITS.items()}
     return _page(
         [
             "# Status bits",
             "Column `status` of a fitted track is a sum of bits; 0 is a good fit. Cuts on tracks ask for 0."
-            " `parkf.kalman.explain_status(status)` says the same in Python.",
-            _table(bits, [(f"`{bit}`", text) for bit, text in STATUS.items()]),
+            " `parkf.kalman.explain_status(status)` says the same in Python, `STATUS_BITS` has the bits by name; in"
+            " C++ `parkf::kalman::status` has both.",
+            _table(
+                ("bit", "name", "what it says"),
+                [(f"`{bit}`", f"`{names[bit]}`", text) for bit, text in STATUS.items()],
+            ),
             "## What a robust fit did",
             "Column `treated`, which `parkf fit --robust` adds, is a sum of these; 0 is the plain fit.",
             _table(bits, [(f"`{bit}`", text) for bit, text in TREATED.items()]),

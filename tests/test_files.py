@@ -1,5 +1,6 @@
 import errno
 import re
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,17 @@ from hypothesis import strategies as st
 from parkf.complaint import explained
 from parkf.errors import ParkfError
 from parkf.files import copy, read_json, replacing, sha256, write_json
+
+
+def test_a_copy_that_has_no_room_says_how_much_is_missing(tmp_path, monkeypatch):
+    (tmp_path / "a").write_bytes(bytes(2_500_000))
+    usage = SimpleNamespace(free=1_000_000)
+    monkeypatch.setattr("parkf.files.shutil.disk_usage", lambda folder: usage)
+    with pytest.raises(
+        ParkfError, match=r"no space left on .*: 1\.5 MB more are needed; the copy of .* takes 2\.5 MB"
+    ):
+        copy(tmp_path / "a", tmp_path / "b")
+    assert not (tmp_path / "b").exists()
 
 
 def test_a_failing_writer_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -57,7 +69,7 @@ def test_fingerprint_is_sha256(tmp_path):
 )
 def test_a_full_disk_is_named_with_the_file(tmp_path, full):
     """Writers say that there is no room, and not where; Arrow's have no number either."""
-    with pytest.raises(OSError, match="table.parquet") as caught, replacing(tmp_path / "table.parquet"):
+    with pytest.raises(OSError, match=r"table\.parquet") as caught, replacing(tmp_path / "table.parquet"):
         raise full
     assert re.fullmatch(
         rf"{tmp_path}/table\.parquet: no space left on {tmp_path}: [\d.]+ MB are free; "

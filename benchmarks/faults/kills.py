@@ -1,8 +1,8 @@
 """Runs that are killed at moments spread over all work: each goes on where the one before was ended.
 
 The moments are equal shares of the processor time that the undisturbed run took, so that a stage is met as
-often as it works long, whatever else the machine does. After each kill the files that are finished must be the
-undisturbed ones; in the end all of them, with nothing left over.
+often as it works long, whatever else the machine does. After each kill the files that are finished must be
+the undisturbed ones; in the end all of them, with nothing left over.
 """
 
 import os
@@ -19,7 +19,7 @@ from benchmarks.faults.project import Ended, Project, command, jobs, processor_t
 _GROUP = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT, "terminate": signal.SIGTERM}
 _WORKER, _SECOND = "worker killed", "second run"
 _LOOK_S = 0.02
-# What a dead writer has not finished has a name of its own; hits of the training sample go when they were used.
+# What a dead writer has not finished has a name of its own; hits of the training go when they were used.
 _TRANSIENT = re.compile(r"(^|/)\.|^hits/training")
 
 

@@ -89,7 +89,8 @@ def fill(finished: Project, scratch: Path, journal: Journal) -> None:
             right = stage not in undisturbed or project.files().get(stage) == undisturbed[stage]
         said = full.lines("no space left|No space left")
         told = full.code == 0 or (full.clear and bool(said))
-        outcome = f"{said or f'code {full.code}'}; then code {again.code}, {'right' if right else 'WRONG'}"
+        first = said or f"code {full.code}: {full.said[-200:]!r}"
+        outcome = f"{first}; then code {again.code}, {'right' if right else 'WRONG'}"
         if left:
             outcome += f"; {left[0].name} stayed"
         journal.add(Case("disk full", name, outcome, told and again.code == 0 and right))

@@ -209,7 +209,7 @@ _OF_ONE_TABLE: Mapping[str, Mapping[str, tuple[str, str]]] = {
                 f"chi2_{prefix}_before": ("", f"χ² of the {detector} hits in the plain fit"),
             }.items()
         },
-        "status": ("", "0: a good fit; else bits that say what is wrong with the track, or with the numbers that came in"),
+        "status": ("", "0: a good fit; else bits that say what is wrong with it, or with what came in"),
         "removed": (
             "",
             "bits of the hits that were taken out: VELO slots 0-25, UT layers 26-29, SciFi layers 30-41",

@@ -121,7 +121,46 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def require_space(folder: Path, needed: int, what: str) -> None:
+    """Say at once that a disk is too small, where it is known what will be written.
+
+    Parameters
+    ----------
+    folder : Path
+        Which is there.
+    needed : int
+        Bytes.
+    what : str
+        What takes them, and what helps where making room is not all: "the rows of a.parquet (TMPDIR)".
+
+    Raises
+    ------
+    ParkfError
+        With how much is missing.
+    """
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise ParkfError(
+            f"no space left on {folder}: {_size(needed - free)} more are needed; {what} takes {_size(needed)}"
+        )
+
+
+def _size(count: int) -> str:
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} bytes"
+
+
 def copy(source: Path, target: Path) -> None:
-    """Copy a file so that `target` appears complete or not at all."""
+    """Copy a file so that `target` appears complete or not at all.
+
+    Raises
+    ------
+    ParkfError
+        When there is no such file, or no room for another.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    require_space(target.parent, existing(source).stat().st_size, f"the copy of {source}")
     with replacing(target) as temporary:
         shutil.copyfile(existing(source), temporary)

@@ -77,5 +77,6 @@ def write_root(folder, corner, spacing, field):
     path = folder / "field.root"
     with uproot.recreate(path) as file:
         names = ("x", "y", "z", "Bx", "By", "Bz")
-        file["bField"] = {name: rows[:, column] for column, name in enumerate(names)}
+        tree = file.mktree("bField", dict.fromkeys(names, np.float64))
+        tree.extend({name: rows[:, column] for column, name in enumerate(names)})
     return str(path)

@@ -83,14 +83,23 @@ def tree_of(sample):
 
 def write_tree(path, branches):
     with uproot.recreate(path) as file:
-        # As in C++, each detector's vectors of their own lengths.
-        file["Hits_detectors"] = {
-            name: values
-            if isinstance(values, ak.Array) or values.ndim == 1
-            else ak.from_regular(ak.Array(values))
+        kinds = {
+            name: values.dtype if getattr(values, "ndim", 2) == 1 else f"var * {_number(values)}"
             for name, values in branches.items()
         }
+        tree = file.mktree("Hits_detectors", kinds)
+        if len(branches["p"]):
+            tree.extend(
+                {
+                    name: ak.from_regular(ak.Array(values)) if isinstance(kinds[name], str) else values
+                    for name, values in branches.items()
+                }
+            )
     return path
+
+
+def _number(values):
+    return values.dtype if isinstance(values, np.ndarray) else "float64"
 
 
 def csv_of(sample):

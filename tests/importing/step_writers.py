@@ -59,9 +59,13 @@ def write_tuning(folder, samples, polarity, prefix="predictState", change=lambda
                     useless["MCstatus"][count : count + count // 2] = 0
                     useless["nHitsUT"][count + count // 2 :] = 3
                     useless["true_x"][count:] = 777.0
-                    file[f"{prefix}{step}_{tree}"] = change(useless)
-            file["UTT_0"] = {"nothing": np.zeros(3)}
+                    _tree(file, f"{prefix}{step}_{tree}", change(useless))
+            _tree(file, "UTT_0", {"nothing": np.zeros(3)})
     return str(folder / "ParameterizedKalmanTuning_*.root")
+
+
+def _tree(file, name, branches):
+    file.mktree(name, {branch: values.dtype for branch, values in branches.items()}).extend(branches)
 
 
 # Another convention: name, unit, number in it for one of ours.
@@ -126,4 +130,4 @@ def write_parquet(path, columns):
 
 def write_root(path, columns, kind=np.float64):
     with uproot.recreate(path) as file:
-        file["Steps"] = {name: values.astype(kind) for name, values in columns.items()}
+        _tree(file, "Steps", {name: values.astype(kind) for name, values in columns.items()})

@@ -9,7 +9,7 @@ def test_the_table_of_mutilations_is_what_happens():
     rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
     assert len(rows) >= 60
     for _, what, verdict, message in rows:
-        assert verdict == "refused", what
+        assert verdict in ("refused", "doubtful"), what
         assert 20 < len(message) < 400, message
         assert "Traceback" not in message
     assert page == geometry_mutilations.TABLE.read_text()

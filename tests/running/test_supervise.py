@@ -1,16 +1,19 @@
 """Runs that are killed, or whose files are damaged, end well when they are started again."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from parkf.running.leftovers import VARIABLE
+from parkf.running.supervise import supervise
 
 PARKF = Path(sys.executable).with_name("parkf")
 SNAKEFILE = """
@@ -184,6 +187,20 @@ def test_a_damaged_intermediate_is_made_again(project, damage):
         assert "first.json: not a JSON file as it was written" in said
         assert "removed, to be made again" in said
         assert first.read_bytes() == good
+
+
+def test_a_full_disk_is_named_where_a_job_could_not_say_so(tmp_path, monkeypatch, capsys):
+    """A job's last line goes to a log on the same disk."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
+    before = [signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        assert supervise(tmp_path / "run", ["false"]) == 1
+        assert f"error: {tmp_path}/run: no space left, 0.0 MB are free" in capsys.readouterr().err
+        assert supervise(tmp_path / "run", ["true"]) == 0
+        assert "no space" not in capsys.readouterr().err
+    finally:
+        for sign, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(sign, handler)
 
 
 def test_a_damaged_input_of_the_user_stays(project):

@@ -17,7 +17,7 @@ from parkf.simulation.gun import shoot
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.simulate import simulate
 from parkf.tables import HITS, PARTICLES
-from parkf.validation.likeness import Files, characterise
+from parkf.validation.likeness import Files, characterise, hits_of
 
 ROOT = Path(__file__).parents[2]
 LHCB = ROOT / "../shared/data/lhcb_fullsim"
@@ -209,3 +209,9 @@ def test_lhcbs_simulation_is_as_known(tmp_path, detector):
     assert 80 < value(lhcb, "scifi_width") < 130
     # 1.4% of the x layers' hits.
     assert value(lhcb, "scifi_large") == pytest.approx(0.014, abs=0.007)
+
+
+def test_hits_are_of_one_detector():
+    hits = pd.DataFrame({"plane": np.arange(VELO_PLANES.start, SCIFI_PLANES.stop)})
+    for name, planes in (("velo", VELO_PLANES), ("ut", UT_PLANES), ("scifi", SCIFI_PLANES)):
+        assert hits_of(hits, name).plane.tolist() == list(planes)

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 from parkf.cli import app
 from parkf.workflow import read_config
 
-from ..documentation.blocks import DOCS, blocks, without_comment
 from .cluster.documented import checkout, shell
 from .conftest import ROOT, Project
+from .documentation.blocks import DOCS, blocks, without_comment
 
 PAGES = [DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
 

@@ -57,6 +57,8 @@ def test_every_link_and_anchor_leads_somewhere(report):
             assert (report / file).exists() or not file, f"{name}: {link}"
             if anchor:
                 assert f'id="{anchor}"' in pages[file or name], f"{name}: {link}"
+        anchors = re.findall(r' id="([^"]*)"', text)
+        assert len(anchors) == len(set(anchors)), name
     assert sum(path.stat().st_size for path in report.rglob("*") if path.is_file()) < 10_000_000
 
 

@@ -135,6 +135,8 @@ if IMPORTED:
             source=RUN.import_steps,
             told=f"{RESULTS}/logs/import-steps",
             code=code("parkf/importing/steps", "parkf/doors", "parkf/datasets", "parkf/transport", *TRANSPORT_KERNEL),
+        conda:
+            ENVIRONMENT
         log:
             f"{RESULTS}/logs/import-{{step}}.log",
         shell:

@@ -17,7 +17,6 @@ if PLACES.dumps:
             alignment=f"{RESULTS}/detector/alignment_of_dumps.yaml",
             told=f"{RESULTS}/detector/import_geometry.txt",
         params:
-            tag=RUN.name,
             code=code("parkf/importing/geometry", "parkf/detector"),
         resources:
             **needs(COSTS, "field", 1),
@@ -27,7 +26,7 @@ if PLACES.dumps:
             f"{RESULTS}/logs/import-geometry.log",
         shell:
             "parkf import geometry {input.dumps:q} --geometry {output.geometry:q} --alignment {output.alignment:q}"
-            " --base {input.base:q} --tag {params.tag:q} > {output.told:q} 2> {log}"
+            " --base {input.base:q} > {output.told:q} 2> {log}"
 
 
 if PLACES.conditions is not None:

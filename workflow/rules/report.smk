@@ -37,7 +37,14 @@ rule report:
             f"{RESULTS}/report/{page}.html"
             for page in ("compare", "event", *STEPS, "slices", "directions", "parameters", *(["closure"] if CLOSURE else []))
         ],
-        figures=directory(f"{RESULTS}/report/figures"),
+        # `snakemake --report` shows them in sections, one for each page.
+        figures=report(
+            directory(f"{RESULTS}/report/figures"),
+            patterns=["{page,[^-]+}-{figure}.svg"],
+            caption="../report/figure.rst",
+            category="{page}",
+            labels={"figure": "{figure}"},
+        ),
         told=[f"{RESULTS}/{name}.json" for name in ("run", "beside")],
         inputs=[f"{RESULTS}/inputs/{name}.yaml" for name in ("geometry", "alignment")],
     params:

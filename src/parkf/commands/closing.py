@@ -1,6 +1,5 @@
 """Commands that close the magnet table on the fit."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -128,7 +127,7 @@ def take_closure(
         alignment=alignment,
         field=field,
         seed=seed,
-        configuration=json.loads(configuration),
+        configuration=mapping("--configuration", configuration),
     )
     neighbours_table(before, theirs).save(output)
     write_sealed(accuracy, read_json(neighbour / accuracy.name))

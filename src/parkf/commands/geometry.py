@@ -26,7 +26,7 @@ def import_geometry(
     geometry: Annotated[Path, typer.Option("--geometry", help="Geometry file to write.")],
     alignment: Annotated[Path, typer.Option("--alignment", help="Alignment file to write.")],
     base: Base = BASE,
-    tag: Annotated[str | None, typer.Option(help="Name of both; else that of the folder.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Name of both; else that of the dumps' folder.")] = None,
 ) -> None:
     """Take over Allen's dumps of a geometry: VELO, UT, SciFi and beam line."""
     from parkf.importing.geometry.folder import import_dumps

@@ -160,7 +160,8 @@ def _configuration(first: Subject, second: Subject) -> Iterator[Difference]:
         if one is not two:
             yield Difference("configuration", "only one of the two keeps its configuration")
         return
-    files = set(FILES.values())
+    # Forms are code.
+    files = {*FILES.values(), "forms"}
     # Contents of files are compared, not their names.
     keys = [key for key in {**one, **two} if one.get(key) != two.get(key) and key not in files]
     for key in keys:
@@ -170,7 +171,8 @@ def _configuration(first: Subject, second: Subject) -> Iterator[Difference]:
     for subject, entries in ((first, two), (second, one)):
         unknown = [key for key in keys if key not in (subject.manifest.configuration or {})]
         if unknown:
-            said = ", ".join(f"{key} {entries[key]}" for key in unknown)
+            said = ", ".join(f"{key} {entries[key]}" for key in unknown[:MOST])
+            said += f" and {len(unknown) - MOST} more" if len(unknown) > MOST else ""
             yield Difference("configuration", f"{subject.name} does not have {said}")
 
 

@@ -6,7 +6,7 @@ file fits into memory.
 
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from types import TracebackType
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from parkf.files import require_space
 from parkf.tables import STEP_DATA
 
 KEY = ("event", "particle", "polarity", "set", "z0", "z1")
@@ -40,6 +41,8 @@ class Duplicates:
 
     def __init__(self, rows: int) -> None:
         self._count = max(1, -(-rows // ROWS_OF_FILE))
+        what = "the search for rows that are there twice, in TMPDIR,"
+        require_space(Path(gettempdir()), scratch_bytes(rows), what)
         self._folder = TemporaryDirectory(prefix="parkf-")
         self._waiting: list[NDArray[Any]] = []
 

@@ -33,7 +33,7 @@ def parse(text: str) -> tuple[Any, dict[Place, int]]:
         bits, a tag, or is nested too deep.
     """
     try:
-        _check_depth(text)
+        check_depth(text)
         loader = _Loader(text)
         try:
             node = loader.get_single_node()
@@ -49,7 +49,16 @@ def parse(text: str) -> tuple[Any, dict[Place, int]]:
         raise DocumentError(" ".join(str(error).split())) from error
 
 
-def _check_depth(text: str) -> None:
+def check_depth(text: str) -> None:
+    """Refuse what is nested too deep.
+
+    Raises
+    ------
+    DocumentError
+        With the line.
+    yaml.YAMLError
+        When it is no YAML.
+    """
     # Composing recurses, in C: it would end the process.
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):

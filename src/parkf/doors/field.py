@@ -10,6 +10,7 @@ from parkf.detector.field import FieldMap
 from parkf.doors.bending import GEV_PER_TESLA_METRE, power_of_ten, times
 from parkf.doors.inspection import Figure, Finding, Inspection
 from parkf.doors.maxwell import Maxwell, maxwell
+from parkf.errors import ParkfError
 
 # Where tracks are that the parameters are for: slopes from the origin, and z in mm.
 ACCEPTANCE = (0.3, 0.25)
@@ -27,7 +28,7 @@ _SHIFT = (25.0, 200.0)
 _COVERED = (0.995, 0.9)
 _UNEQUAL = (0.1, 0.5)
 _SOURCES = (0.03, 0.2)
-_ABOVE_NOISE = 2.0
+_ABOVE_NOISE = 1.6
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,11 @@ def _shape(field: FieldMap, dipole: DipoleSources) -> _Shape | None:
 def _lengths(field: FieldMap, dipole: DipoleSources) -> Finding | None:
     """Say whether the map is the dipole's with lengths in another unit."""
     for ratio in (10.0, 1000.0, 0.1, 0.001):
-        scaled = replace(field, origin=ratio * field.origin, spacing=ratio * field.spacing)
+        try:
+            scaled = replace(field, origin=ratio * field.origin, spacing=ratio * field.spacing)
+        except ParkfError:
+            # So large no map is.
+            continue
         if _coverage(scaled) < _COVERED[1]:
             continue
         shape = _shape(scaled, dipole)
@@ -226,7 +231,7 @@ def _of_shape(
             )
         )
     turned = [
-        name for name, own in zip(("Bx", "Bz"), shape.signs[[0, 2]], strict=True) if own * shape.scale < 0
+        name for name, own in zip(("Bx", "Bz"), shape.signs[[0, 2]], strict=True) if own / shape.scale < -0.5
     ]
     if turned and not moved:
         which = "y counts downwards" if len(turned) == 2 else f"{turned[0]} has the wrong sign"

@@ -1,5 +1,7 @@
 """What hits are: lines through them beside the errors that they say, and the bend beside the field's."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -64,13 +66,18 @@ def inspect_hits(
     return found
 
 
-def _part(entries: Entries, chosen: NDArray) -> Entries:
+def _part(entries: Entries, chosen: NDArray[Any]) -> Entries:
     number = np.full(len(entries.of["event"]), -1)
     number[chosen] = np.arange(len(chosen))
     kept = number[entries.hits["entry"]] >= 0
     hits = {name: values[kept] for name, values in entries.hits.items()}
     hits["entry"] = number[hits["entry"]]
-    return Entries({name: values[chosen] for name, values in entries.of.items()}, hits, entries.y_range[kept])
+    return Entries(
+        {name: values[chosen] for name, values in entries.of.items()},
+        hits,
+        entries.y_range[kept],
+        entries.measured,
+    )
 
 
 def _inspect(
@@ -86,7 +93,8 @@ def _inspect(
     taken = slots(entries)
     ut = fit_ut(*(taken[f"ut_{name}"] for name in ("x", "z", "dxdy", "sigma")))
     lean = np.broadcast_to(geometry.planes()[SCIFI_PLANES, 2], taken["scifi_x"].shape)
-    scifi = fit_scifi(*(taken[f"scifi_{name}"] for name in ("x", "z", "dxdy")), lean, taken["scifi_sigma"])
+    x, z, dxdy, sigma = (taken[f"scifi_{name}"] for name in ("x", "z", "dxdy", "sigma"))
+    scifi = fit_scifi(x, z, dxdy, lean, sigma)
     velo = fit_velo(taken["velo_x"], taken["velo_y"], taken["velo_z"], geometry.velo.resolution)
     straight = taken["ut_x"] - _sagitta(entries, taken, ut, scifi, field, polarity, threads)
     hard = entries.of["p"] > _HARD
@@ -104,16 +112,19 @@ def _inspect(
     ]
     findings: list[Finding] = []
     for name, fits in (("VELO", velo[0]), ("UT", hard_ut), ("SciFi", scifi)):
-        widths, found = _residuals(name, fits.of(hard))
+        widths, found = _residuals(name, fits.of(hard), entries.measured)
         figures += widths
         findings += found
-    findings += _of_planes(entries, geometry) + _of_layers(hard_ut, scifi) + _of_sides(entries, taken, scifi)
+    findings += (
+        _of_planes(entries, geometry) + _of_layers(hard_ut, scifi) + _of_sides(entries, taken, ut, scifi)
+    )
     bend, found = _bend(entries, taken, ut, scifi, velo, field, polarity, threads)
-    findings += found
+    # Momenta in another unit spoil all else.
+    findings = found if any("momentum" in one.what for one in found) else found + findings
     return Inspection(subject, tuple(figures + bend), tuple(findings if judged else ()))
 
 
-def _residuals(name: str, fits: Fits) -> tuple[list[Figure], list[Finding]]:
+def _residuals(name: str, fits: Fits, measured: bool) -> tuple[list[Figure], list[Finding]]:
     pulls = fits.pulls[np.isfinite(fits.pulls)]
     if len(pulls) < _FEWEST:
         return [], []
@@ -123,7 +134,7 @@ def _residuals(name: str, fits: Fits) -> tuple[list[Figure], list[Finding]]:
         Figure(f"{name} residuals over their errors, 68 %", width, "", "1"),
     ]
     told, refused = _WIDTH
-    if told[0] < width < told[1]:
+    if told[0] < width < told[1] or (width < told[0] and not measured):
         return figures, []
     verdict = "doubtful" if refused[0] < width < refused[1] else "wrong"
     evidence = f"68 % of the residuals are within {width:.3g} of them"
@@ -134,7 +145,7 @@ def _residuals(name: str, fits: Fits) -> tuple[list[Figure], list[Finding]]:
 
 def _sagitta(
     entries: Entries,
-    taken: dict[str, NDArray],
+    taken: dict[str, NDArray[Any]],
     ut: Fits,
     scifi: Fits,
     field: FieldMap,
@@ -189,7 +200,7 @@ def _of_layers(ut: Fits, scifi: Fits) -> list[Finding]:
     return findings
 
 
-def _of_sides(entries: Entries, taken: dict[str, NDArray], scifi: Fits) -> list[Finding]:
+def _of_sides(entries: Entries, taken: dict[str, NDArray[Any]], ut: Fits, scifi: Fits) -> list[Finding]:
     """Look at halves, and at y beside the fibres that were hit."""
     findings = []
     rows, dz = taken["scifi_rows"], taken["scifi_z"] - Z_SCIFI
@@ -202,13 +213,13 @@ def _of_sides(entries: Entries, taken: dict[str, NDArray], scifi: Fits) -> list[
         if inside < 0.8:
             evidence = f"stereo angles put {100 * (1 - inside):.0f} % of the hits beyond their fibres' ends"
             findings.append(Finding("wrong", "stereo angles or y are turned over", evidence))
-    for name, values in (("x", scifi.values[:, 0]), ("y", scifi.values[:, 3])):
+    for name, values in (("x", ut.values[:, 0]), ("y", ut.values[:, 2])):
         values = values[np.isfinite(values)]
         if len(values) >= _FEWEST:
             share = float((values < 0).mean())
             if min(share, 1 - share) < 0.02:
                 evidence = (
-                    f"{100 * min(share, 1 - share):.1f} % of the tracks are on its other side in the SciFi"
+                    f"{100 * min(share, 1 - share):.1f} % of the tracks are on its other side in the UT"
                 )
                 findings.append(Finding("doubtful", f"half of the acceptance is missing in {name}", evidence))
     return findings
@@ -216,7 +227,7 @@ def _of_sides(entries: Entries, taken: dict[str, NDArray], scifi: Fits) -> list[
 
 def _bend(
     entries: Entries,
-    taken: dict[str, NDArray],
+    taken: dict[str, NDArray[Any]],
     ut: Fits,
     scifi: Fits,
     velo: tuple[Fits, Fits],

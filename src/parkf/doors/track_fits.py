@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ class Fits:
     pulls: Array
     chi2: Array
 
-    def of(self, rows: NDArray) -> "Fits":
+    def of(self, rows: NDArray[Any]) -> "Fits":
         """Take some of the tracks."""
         return Fits(self.values[rows], self.residuals[rows], self.pulls[rows], self.chi2[rows])
 
@@ -94,7 +95,9 @@ def fit_scifi(x: Array, z: Array, dxdy: Array, dzdy: Array, sigma: Array) -> Fit
     return found
 
 
-def choose_ut(entry: NDArray, layer: NDArray, hits: dict[str, NDArray], count: int) -> NDArray[np.int64]:
+def choose_ut(
+    entry: NDArray[Any], layer: NDArray[Any], hits: dict[str, NDArray[Any]], count: int
+) -> NDArray[np.int64]:
     """Choose one hit a layer: of all ways to, the one whose line fits best.
 
     Parameters
@@ -124,7 +127,7 @@ def choose_ut(entry: NDArray, layer: NDArray, hits: dict[str, NDArray], count: i
     return best
 
 
-def grid_of(entry: NDArray, layer: NDArray, count: int, layers: int) -> NDArray[np.int64]:
+def grid_of(entry: NDArray[Any], layer: NDArray[Any], count: int, layers: int) -> NDArray[np.int64]:
     """Rows of hits by entry, layer and order, (count, layers, depth); -1 where there is none."""
     cell = entry * layers + layer
     order = np.argsort(cell, kind="stable")

@@ -32,7 +32,7 @@ def open_root(path: Path) -> Iterator[Any]:
         # uproot raises a dozen types for what bytes can be, and asserts.
         if isinstance(error, (KeyboardInterrupt, MemoryError)):
             raise
-        raise ParkfError(f"{path}: not a ROOT file as it was written: {_first_line(error)}") from error
+        raise ParkfError(f"{path}: not a ROOT file as it was written: {_in_short(error)}") from error
 
 
 @contextmanager
@@ -118,6 +118,6 @@ def flat(arrays: dict[str, NDArray[Any]], tree: Any, path: Path) -> dict[str, ND
     return arrays
 
 
-def _first_line(error: Exception) -> str:
-    text = str(error).strip().splitlines()
-    return text[0] if text else type(error).__name__
+def _in_short(error: Exception) -> str:
+    words = str(error).split()
+    return " ".join(words)[:120] if words else type(error).__name__

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from parkf import __version__
 from parkf.detector.alignment import load_alignment
+from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
 from parkf.errors import ParkfError
 from parkf.files import sha256
@@ -89,6 +90,8 @@ def assemble(
         When a file is missing, a fit is stale, or fits and table do not belong together.
     """
     detector = load_geometry(geometry).align(load_alignment(alignment))
+    # What a fingerprint is taken of is a sound map.
+    FieldMap.load(field)
     results = load_results(fits)
     magnet = load_table(table)
     if results["UTTF"].table != sha256(table):
@@ -195,7 +198,7 @@ def way_through_magnet(parameters: ParameterSet) -> float:
     return _way_through_magnet(parameters.layout, parameters.constant)
 
 
-def _way_through_magnet(layout: Layout, constant: NDArray) -> float:
+def _way_through_magnet(layout: Layout, constant: NDArray[Any]) -> float:
     layers, header = (constant[layout.block_slice(name)] for name in ("UTLayer", "UTT_META"))
     return float(header[HEADER.index("z_out")]) - float(layers[-1])
 

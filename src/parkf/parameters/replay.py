@@ -14,6 +14,7 @@ import numpy as np
 import yaml
 
 from parkf.arithmetic import linear_algebra
+from parkf.documents.document import read_document
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing, sha256
 from parkf.layout import layout_of
@@ -22,7 +23,7 @@ from parkf.parameters.comparison import Comparison, compare
 from parkf.parameters.configuration import nested
 from parkf.parameters.manifest import Manifest
 from parkf.parameters.parameter_set import MANIFEST_FILE, ParameterSet, load
-from parkf.workflow import load_config, start_file
+from parkf.workflow import is_conditions, load_config, start_file
 
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
@@ -126,7 +127,7 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
         raise ParkfError(
             f"the set is '{manifest.source}': its manifest has no configuration to repeat a training with"
         )
-    said: dict[str, Any] = yaml.safe_load(rest.read_text())
+    said: dict[str, Any] = read_document(rest).content
     # What a set does not say of these, it was made without.
     said["training"]["noise_scale"] = dict.fromkeys(said["training"]["noise_scale"], 1.0)
     said["training"]["closure"] = None
@@ -150,7 +151,10 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
         yield str(error)
         return
     for (section, key), name in _FILES.items():
-        yield from _other_bytes(project / config[section][key], manifest, name)
+        path = project / config[section][key]
+        # What is imported on the way is compared when it is there again.
+        if not (path.is_dir() or is_conditions(path)):
+            yield from _other_bytes(path, manifest, name)
     if neighbour := config["training"].get("neighbour"):
         yield from _other_bytes(project / neighbour / "closure/table.npz", manifest, NEIGHBOURS_TABLE)
     datasets = config["training"]["datasets"]
@@ -177,6 +181,8 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
     work.mkdir(parents=True, exist_ok=True)
     for section, key in _FILES:
         config[section][key] = _linked(config[section][key], project, work)
+    if "base" in config["detector"]:
+        config["detector"]["base"] = _linked(config["detector"]["base"], project, work)
     if config["training"]["datasets"] != "simulate":
         config["training"]["datasets"] = _linked(config["training"]["datasets"], project, work)
     for key in ("start_from", "neighbour"):

@@ -42,6 +42,7 @@ def comparison_page(comparison: Comparison | None) -> dict[str, Any]:
         if subject.validation is not None
     }
     names = {name: name for name in fits}
+    same_tracks = len(fits) == 1 + sum(subject.borrowed is not None for subject in comparison.subjects)
     return {
         "comparison": comparison,
         "others": [
@@ -50,7 +51,7 @@ def comparison_page(comparison: Comparison | None) -> dict[str, Any]:
             if number
         ],
         "moved": MOVED,
-        "drawn": figures.verdict(fits, names) if fits else None,
+        "drawn": figures.verdict(fits, names, same_tracks=same_tracks) if fits else None,
         "trend": figures.trend([one.name for one in comparison.subjects], _trends(comparison))
         if len(comparison.subjects) > _MANY
         else None,

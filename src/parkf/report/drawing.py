@@ -147,6 +147,7 @@ class Drawn:
     def standalone(self, style: str) -> str:
         """Give all panels as one SVG file with a style sheet of its own."""
         width, height = _WIDTH * len(self.panels), _HEIGHT + 22
+        words = " ".join((self.see, self.good, self.otherwise)).strip()
         inner = "".join(
             f'<g transform="translate({number * _WIDTH:g} 0)">{_content(panel)}</g>'
             for number, panel in enumerate(self.panels)
@@ -159,7 +160,8 @@ class Drawn:
         )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}">'
-            f"<title>{escape(self.title)}</title><style>{style}</style>"
+            f"<title>{escape(self.title)}</title>"
+            f"<desc>{escape(words)}</desc><style>{style}</style>"
             f'<rect width="100%" height="100%" fill="#fff"/>{inner}{keys}</svg>\n'
         )
 

@@ -135,8 +135,8 @@ def pull_widths(fits: Mapping[str, Any], names: Mapping[str, str] = FIT_NAMES) -
     )
 
 
-def verdict(fits: Mapping[str, Any], names: Mapping[str, str]) -> Drawn:
-    """Draw what decides: resolution and bias, pull widths, ghosts, of a set with another one beside it."""
+def verdict(fits: Mapping[str, Any], names: Mapping[str, str], *, same_tracks: bool) -> Drawn:
+    """Draw what decides: resolution and bias, pull widths, ghosts, of sets beside each other."""
     widths = [
         Series(
             names[name],
@@ -176,8 +176,10 @@ def verdict(fits: Mapping[str, Any], names: Mapping[str, str]) -> Drawn:
             ),
         ],
         see=(
-            "Both sets fitted the same candidates of this run, so that differences are known far better "
-            "than each number's own error."
+            "All sets fitted the same candidates, so that differences are known far better than each "
+            "number's own error."
+            if same_tracks
+            else "Each on tracks of its own; bars are statistical errors."
         ),
         good="Good: on top of the published set, or below it in width and ghosts.",
         otherwise="Otherwise: read what changed, above, and look for the step whose light changed with it.",

@@ -177,7 +177,7 @@ def _head(
         },
         "count": len(gates),
         "comparison": comparison,
-        "verdict": figures.verdict(fits, {name: name for name in fits}),
+        "verdict": figures.verdict(fits, {name: name for name in fits}, same_tracks=True),
         "identity": own.identity or {},
     }
 

@@ -85,5 +85,5 @@ def _bins(fit: FitResult, quantity: str) -> Bins | None:
 
 
 def _anchor(label: str) -> str:
-    """Name a set in a link: of "forward 0→1", forward-0-1."""
-    return "-".join(re.findall(r"\w+", label))
+    """Name a set in a link: of "forward 0→1", forward-0-1; of "gap 3, y ≥ 0", gap-3-y-ge-0."""
+    return "-".join(re.findall(r"\w+", label.replace("≥", " ge ").replace("<", " lt ")))

@@ -1,6 +1,7 @@
 """Leads a run to its end: alone in its folder, past what a dead one left behind, past damaged files."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from parkf.running.lock import held
 
 # As often damaged files are made again: where they do not stay sound, the disk is not.
 _ATTEMPTS = 3
+# Bytes; no log needs more.
+_NO_ROOM = 1 << 20
 
 
 def supervise(folder: Path, command: Sequence[str]) -> int:
@@ -43,6 +46,12 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
                 _say(f"{why}\n{path}: an intermediate of this run: removed, to be made again")
             if not damaged:
                 break
+        if code and (free := shutil.disk_usage(folder).free) < _NO_ROOM:
+            # The job's own words may not have found room in its log.
+            free_mb = free / 1e6
+            _say(
+                f"error: {folder}: no space left, {free_mb:.1f} MB are free; make room there, and start again"
+            )
     return code
 
 

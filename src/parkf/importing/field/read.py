@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from parkf.choices import Interpolation, Outside
-from parkf.detector.field import FieldMap
+from parkf.detector.field import STRONGEST, FieldMap
+from parkf.doors.bending import times
 from parkf.errors import ParkfError
 from parkf.importing.field.allen import read_allen
 from parkf.importing.field.cdf import read_cdf
@@ -17,6 +18,7 @@ from parkf.importing.globs import matching
 
 # By the end of a file's name.
 FORMATS = {".cdf": "cdf", ".bin": "allen", ".txt": "text", ".xyz": "text", ".csv": "csv", ".root": "root"}
+_PEAK = 1.04  # T, on the axis
 _WITH_UNITS = ("cdf", "allen")
 
 
@@ -74,8 +76,24 @@ def read_field(
     lattice = unfold(_lattice(kind, paths, declared), declared.symmetry, str(paths[0]))
     if declared.polarity not in (-1, 1):
         raise ParkfError(f"{source}: polarity {declared.polarity!r}, expected +1 (MagUp) or -1 (MagDown)")
+    _require_tesla(lattice, source)
     values = np.ascontiguousarray(-declared.polarity * lattice.values, dtype=np.float32)
     return FieldMap(lattice.origin, lattice.spacing, values, interpolation, outside)
+
+
+def _require_tesla(lattice: Lattice, source: str) -> None:
+    """Say of a field that no map can hold how much too strong it is."""
+    if np.abs(lattice.values).max() <= STRONGEST:
+        return
+    middle = [int(n) for n in np.clip(np.rint(-lattice.origin / lattice.spacing), 0, None)[:2]]
+    column = lattice.values[
+        min(middle[0], len(lattice.values) - 1), min(middle[1], lattice.values.shape[1] - 1)
+    ]
+    ratio = float(np.abs(column).max()) / _PEAK
+    raise ParkfError(
+        f"{source}: the field is {times(ratio)} too strong; the unit is another one than said (near the axis "
+        f"it rises to {ratio * _PEAK:.4g} T, LHCb's to {_PEAK:g})"
+    )
 
 
 def _lattice(kind: str, paths: Sequence[Path], declared: Declared) -> Lattice:

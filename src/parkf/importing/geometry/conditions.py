@@ -22,8 +22,11 @@ from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.description import SENSORS_PER_MODULE
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
 from parkf.detector.motion import Motion, chained
+from parkf.documents.document import read_text
+from parkf.documents.place import DocumentError
+from parkf.documents.yaml_text import check_depth
 from parkf.errors import ParkfError
-from parkf.files import existing, replacing
+from parkf.files import replacing
 from parkf.importing.geometry.placing import UT_FIRST_SECTOR
 
 Floats = NDArray[np.float64]
@@ -95,8 +98,10 @@ def read_conditions(path: Path) -> dict[str, Condition]:
         none, an angle where a length should be, three numbers that are not three, an element twice.
     """
     try:
-        root = yaml.compose(existing(path).read_text(), yaml.SafeLoader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        text = read_text(path)
+        check_depth(text)
+        root = yaml.compose(text, yaml.SafeLoader)
+    except (yaml.YAMLError, DocumentError) as error:
         reason = " ".join(str(error).split())
         raise ParkfError(f"{path}: not a YAML file: {reason}") from error
     if not isinstance(root, yaml.MappingNode):

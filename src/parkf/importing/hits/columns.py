@@ -1,6 +1,7 @@
 """Entries as the columns of this project's tables: hits and particles, or candidates."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from parkf.tables import CANDIDATES, HITS, PARTICLES, SCIFI_LAYERS, VELO_SLOTS, 
 _NO_COLLISION = -1
 
 
-def slots(entries: Entries) -> dict[str, NDArray]:
+def slots(entries: Entries) -> dict[str, NDArray[Any]]:
     """Hits of each entry in the slots of a candidate.
 
     Returns
@@ -25,9 +26,9 @@ def slots(entries: Entries) -> dict[str, NDArray]:
         and ``scifi_rows``, (n, layers) rows of the hits or -1.
     """
     hits, count = entries.hits, len(entries.of["event"])
-    found: dict[str, NDArray] = {}
+    found: dict[str, NDArray[Any]] = {}
 
-    def of(planes: range) -> tuple[NDArray, NDArray]:
+    def of(planes: range) -> tuple[NDArray[Any], NDArray[Any]]:
         rows = np.flatnonzero((hits["plane"] >= planes.start) & (hits["plane"] < planes.stop))
         return rows, hits["plane"][rows] - planes.start
 
@@ -49,9 +50,9 @@ def slots(entries: Entries) -> dict[str, NDArray]:
     fits = place < VELO_SLOTS
     found["velo_n"] = np.bincount(hits["entry"][order[fits]], minlength=count)
     for axis in "xyz":
-        column = np.full((count, VELO_SLOTS), np.nan)
-        column[hits["entry"][order[fits]], place[fits]] = hits[axis][order[fits]]
-        found[f"velo_{axis}"] = column
+        of_axis = np.full((count, VELO_SLOTS), np.nan)
+        of_axis[hits["entry"][order[fits]], place[fits]] = hits[axis][order[fits]]
+        found[f"velo_{axis}"] = of_axis
     return found
 
 
@@ -127,18 +128,18 @@ def write_candidates(entries: Entries, polarity: int, path: Path) -> None:
         writer.write_table(pa.Table.from_arrays(arrays, schema=CANDIDATES.schema))
 
 
-def charge_by_bend(taken: dict[str, NDArray], polarity: int) -> NDArray[np.float64]:
+def charge_by_bend(taken: dict[str, NDArray[Any]], polarity: int) -> NDArray[np.float64]:
     """Sign (n,) of the charge: in MagDown a positive one bends to +x."""
     ut = fit_ut(*(taken[f"ut_{name}"] for name in ("x", "z", "dxdy", "sigma")))
-    lean = np.zeros_like(taken["scifi_x"])
-    scifi = fit_scifi(*(taken[f"scifi_{name}"] for name in ("x", "z", "dxdy")), lean, taken["scifi_sigma"])
+    x, z, dxdy, sigma = (taken[f"scifi_{name}"] for name in ("x", "z", "dxdy", "sigma"))
+    scifi = fit_scifi(x, z, dxdy, np.zeros_like(x), sigma)
     # The line from the UT to the SciFi's middle needs no second slope where one is missing.
     before = np.where(np.isfinite(ut.values[:, 1]), ut.values[:, 1], scifi.values[:, 0] / Z_SCIFI)
     bend = scifi.values[:, 1] - before
     return np.where(np.isfinite(bend) & (bend != 0), -polarity * np.sign(bend), 1.0)
 
 
-def charges(pid: NDArray) -> NDArray[np.float64]:
+def charges(pid: NDArray[Any]) -> NDArray[np.float64]:
     """Charges (n,) in elementary charges, by PDG number."""
     import pythia8mc
 
@@ -147,7 +148,7 @@ def charges(pid: NDArray) -> NDArray[np.float64]:
     return np.array([data.charge(int(each)) for each in kinds])[kind]
 
 
-def _write(table: Table, path: Path, columns: dict[str, NDArray], order: tuple[str, ...]) -> None:
+def _write(table: Table, path: Path, columns: dict[str, NDArray[Any]], order: tuple[str, ...]) -> None:
     rows = np.lexsort([columns[name] for name in reversed(order)])
     arrays = [pa.array(columns[name][rows].astype(kind.to_pandas_dtype())) for name, kind in table.columns]
     with table.writer(path) as writer:

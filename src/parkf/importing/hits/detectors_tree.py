@@ -57,7 +57,7 @@ def read_tree(path: Path, geometry: Geometry) -> Entries:
     ).checked(str(path))
 
 
-def _pieces(path: Path, geometry: Geometry) -> Iterator[tuple[dict, dict, NDArray]]:
+def _pieces(path: Path, geometry: Geometry) -> Iterator[tuple[dict[str, Any], dict[str, Any], NDArray[Any]]]:
     with open_tree(path, TREE) as tree:
         there = set(tree.keys())
         detectors = [name for name, branches in _DETECTORS.items() if there & set(branches)]
@@ -68,7 +68,9 @@ def _pieces(path: Path, geometry: Geometry) -> Iterator[tuple[dict, dict, NDArra
             yield _piece(arrays, detectors, geometry, path)
 
 
-def _piece(arrays: Any, detectors: list[str], geometry: Geometry, path: Path) -> tuple[dict, dict, NDArray]:
+def _piece(
+    arrays: Any, detectors: list[str], geometry: Geometry, path: Path
+) -> tuple[dict[str, Any], dict[str, Any], NDArray[Any]]:
     import awkward as ak
 
     count = len(arrays)
@@ -86,10 +88,10 @@ def _piece(arrays: Any, detectors: list[str], geometry: Geometry, path: Path) ->
         lengths = {branch: ak.to_numpy(ak.num(arrays[branch])) for branch in branches}
         for branch, length in lengths.items():
             if (length != lengths[branches[0]]).any():
-                entry = int(np.argmax(length != lengths[branches[0]]))
+                wrong = int(np.argmax(length != lengths[branches[0]]))
                 raise ParkfError(
-                    f"{path}: entry {entry}: {branch} has {length[entry]} numbers, {branches[0]} "
-                    f"{lengths[branches[0]][entry]}"
+                    f"{path}: entry {wrong}: {branch} has {length[wrong]} numbers, {branches[0]} "
+                    f"{lengths[branches[0]][wrong]}"
                 )
         flat = {branch: ak.to_numpy(ak.flatten(arrays[branch])).astype(np.float64) for branch in branches}
         entry = np.repeat(np.arange(count), lengths[branches[0]])
@@ -108,7 +110,9 @@ def _piece(arrays: Any, detectors: list[str], geometry: Geometry, path: Path) ->
     )
 
 
-def _velo(flat: dict[str, NDArray], geometry: Geometry, path: Path) -> tuple[dict[str, NDArray], NDArray]:
+def _velo(
+    flat: dict[str, NDArray[Any]], geometry: Geometry, path: Path
+) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
     zero = np.zeros(len(flat["Velo_x"]))
     plane = _planes(flat["Velo_Module"], VELO_PLANES, path, "Velo_Module")
     hits = {"plane": plane, "dxdy": zero, "dzdy": zero, "sigma": zero + geometry.velo.resolution}
@@ -116,7 +120,9 @@ def _velo(flat: dict[str, NDArray], geometry: Geometry, path: Path) -> tuple[dic
     return hits, np.full((len(zero), 2), np.nan)
 
 
-def _ut(flat: dict[str, NDArray], geometry: Geometry, path: Path) -> tuple[dict[str, NDArray], NDArray]:
+def _ut(
+    flat: dict[str, NDArray[Any]], geometry: Geometry, path: Path
+) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
     plane = _planes(flat["UT_planeCode"], UT_PLANES, path, "UT_planeCode")
     span = np.column_stack([flat.get("UT_yMin", flat["UT_yBegin"]), flat.get("UT_yMax", flat["UT_yEnd"])])
     hits = {
@@ -131,7 +137,9 @@ def _ut(flat: dict[str, NDArray], geometry: Geometry, path: Path) -> tuple[dict[
     return hits, span
 
 
-def _scifi(flat: dict[str, NDArray], geometry: Geometry, path: Path) -> tuple[dict[str, NDArray], NDArray]:
+def _scifi(
+    flat: dict[str, NDArray[Any]], geometry: Geometry, path: Path
+) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
     plane = _planes(flat["FT_hitPlaneCode"], SCIFI_PLANES, path, "FT_hitPlaneCode")
     span = np.column_stack([flat["FT_YMin"], flat["FT_YMax"]])
     hits = {
@@ -146,7 +154,7 @@ def _scifi(flat: dict[str, NDArray], geometry: Geometry, path: Path) -> tuple[di
     return hits, span
 
 
-def _planes(codes: NDArray, planes: range, path: Path, branch: str) -> NDArray[np.int64]:
+def _planes(codes: NDArray[Any], planes: range, path: Path, branch: str) -> NDArray[np.int64]:
     wrong = ~((codes >= 0) & (codes < len(planes)) & (codes == np.rint(codes)))
     if wrong.any():
         raise ParkfError(
@@ -155,7 +163,7 @@ def _planes(codes: NDArray, planes: range, path: Path, branch: str) -> NDArray[n
     return codes.astype(np.int64) + planes.start
 
 
-def _errors(weight: NDArray, path: Path, branch: str) -> NDArray[np.float64]:
+def _errors(weight: NDArray[Any], path: Path, branch: str) -> NDArray[np.float64]:
     if not (weight > 0).all():
         raise ParkfError(f"{path}: {branch} holds {weight[np.argmin(weight > 0)]:g}, expected 1/σ² in 1/mm²")
     return np.asarray(1.0 / np.sqrt(weight))

@@ -8,6 +8,7 @@
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -65,13 +66,13 @@ def read_csv_folder(folder: Path, geometry: Geometry) -> Entries:
         "event": particles.evt.to_numpy(),
         "key": particles.mc_key.to_numpy(),
         "pid": particles.pid.to_numpy(),
-        "p": np.sqrt(particles.px**2 + particles.py**2 + particles.pz**2).to_numpy(),
+        "p": np.asarray(np.sqrt(particles.px**2 + particles.py**2 + particles.pz**2)),
         **{name: particles[name].to_numpy() for name in ("px", "py", "pz")},
         **{name: where[name].to_numpy() for name in "xyz"},
         "matched": np.full(len(particles), -1),
     }
     found, ends = _hits(hits, geometry, folder / "hits.csv")
-    return Entries(of, found | {"entry": owner}, ends).checked(str(folder))
+    return Entries(of, found | {"entry": owner}, ends, measured=False).checked(str(folder))
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
@@ -89,7 +90,7 @@ def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     return rows
 
 
-def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> tuple[dict[str, NDArray], NDArray]:
+def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
     middle = {axis: 0.5 * (hits[f"entry_{axis}"] + hits[f"exit_{axis}"]).to_numpy() for axis in "xyz"}
     planes = geometry.planes()
     plane = np.full(len(hits), -1)
@@ -127,7 +128,7 @@ def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> tuple[dict[str,
     return found, np.full((len(hits), 2), np.nan)
 
 
-def _sigma(geometry: Geometry, plane: NDArray, middle: dict[str, NDArray]) -> NDArray[np.float64]:
+def _sigma(geometry: Geometry, plane: NDArray[Any], middle: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
     """σ in mm: the VELO's resolution, pitch/√12 of the UT zone of a hit, the best SciFi cluster's."""
     sigma = np.full(len(plane), geometry.velo.resolution)
     strips = (plane >= UT_PLANES.start) & (plane < UT_PLANES.stop)

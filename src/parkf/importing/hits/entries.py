@@ -1,6 +1,7 @@
 """Particles or tracks with their hits, as every format of hits hands them over."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,14 @@ class Entries:
         y in its middle), dx/dy, dz/dy, σ in mm.
     y_range : (m, 2) float64
         Ends of the strip; NaN in the VELO.
+    measured : bool
+        Whether hits and errors are the file's; else hits are where particles went, and errors the geometry's.
     """
 
-    of: dict[str, NDArray]
-    hits: dict[str, NDArray]
+    of: dict[str, NDArray[Any]]
+    hits: dict[str, NDArray[Any]]
     y_range: NDArray[np.float64]
+    measured: bool = True
 
     def checked(self, name: str) -> "Entries":
         """Give the entries back if they are numbers on known planes.

@@ -22,9 +22,9 @@ is given.
 """
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from parkf.datasets.sets import SETS
 from parkf.detector.description import Finite, Strict
@@ -113,7 +113,14 @@ class Source(Strict):
 class ColumnMap(Strict):
     """The whole file."""
 
-    steps: Annotated[dict[str, Source | tuple[Source, ...]], Field(min_length=1)]
+    steps: Annotated[dict[str, tuple[Source, ...]], Field(min_length=1)]
+
+    @field_validator("steps", mode="before")
+    @classmethod
+    def _listed(cls, said: Any) -> Any:
+        if not isinstance(said, dict):
+            return said
+        return {step: [one] if isinstance(one, dict) else one for step, one in said.items()}
 
     @model_validator(mode="after")
     def _known(self) -> "ColumnMap":
@@ -123,8 +130,7 @@ class ColumnMap(Strict):
 
     def sources(self, step: str) -> tuple[Source, ...]:
         """Give the sources of a step, in the order of the file."""
-        said = self.steps[step]
-        return (said,) if isinstance(said, Source) else said
+        return self.steps[step]
 
 
 def load_column_map(path: Path) -> ColumnMap:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.files import existing
 from parkf.importing.root_files import open_tree, steps
+from parkf.sealing import CheckedFile
 
 ROWS = 1 << 16
 
@@ -52,16 +52,12 @@ def read_tuple(
 
 
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
-    try:
-        # Else readers keep every row group that they have passed.
-        with pq.ParquetFile(existing(path), pre_buffer=False) as file:
-            _require(columns, file.schema_arrow.names, path)
-            for group in range(file.num_row_groups):
-                rows = file.read_row_group(group, columns=list(columns))
-                for begin in range(0, rows.num_rows, ROWS):
-                    yield _numbers(rows.slice(begin, ROWS), path)
-    except (pa.ArrowException, OSError) as error:
-        raise ParkfError(f"{path}: not a Parquet file as it was written: {error}") from error
+    with CheckedFile(existing(path)) as file:
+        _require(columns, file.schema_arrow.names, path)
+        for group in range(file.num_row_groups):
+            rows = file.read_row_group(group, columns=list(columns))
+            for begin in range(0, rows.num_rows, ROWS):
+                yield _numbers(rows.slice(begin, ROWS), path)
 
 
 def _csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:

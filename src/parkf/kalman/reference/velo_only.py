@@ -114,9 +114,9 @@ def fit_velo_only(parameters: ParameterSet, candidates: pa.Table | pa.RecordBatc
     fitted = _fitted(in_x, in_y, at + dz, qop, number)
     back = (np.diff(z, axis=0) < 0) & used[1:]
     return (
-        fitted.flagged(back.any(axis=0), "velo_unsorted")
+        fitted.flagged(np.asarray(back.any(axis=0)), "velo_unsorted")
         .flagged(number != tracks.velo_n, "velo_count")
-        .flagged(np.asarray(~np.isfinite(qop) | (qop == 0)), "wrong_qop")
+        .flagged(~np.isfinite(qop) | (qop == 0), "wrong_qop")
         .flagged(tracks.nulls, "null_number")
     )
 
