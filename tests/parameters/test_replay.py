@@ -114,7 +114,10 @@ def test_other_obstacles_are_named(trained, tmp_path):
             {"configuration": config | {"field.spacing": "7"}},
             "config: field.spacing: got 7, expected at least",
         ),
-        ({"configuration": config | {"field.source": '"x.json"'}}, "config: x.json: no such file"),
+        (
+            {"configuration": config | {"field.source": '"x.json"'}},
+            "config: field.source: x.json: no such file",
+        ),
         (
             {"configuration": config | {"training.datasets": '"mine"'}},
             r"mine/V\.parquet: the manifest has no",
