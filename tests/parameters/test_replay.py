@@ -110,7 +110,7 @@ def test_other_obstacles_are_named(trained, tmp_path):
             {"steps": trained.manifest.steps | {"T": "0" * 64}},
             "step T: its formulas are not those of the set",
         ),
-        ({"configuration": config | {"field.spacing": "7"}}, "config: field.spacing: got 7, expected at least"),
+        ({"configuration": config | {"field.spacing": "7"}}, "config: field.spacing: got 7, expected at"),
         ({"configuration": config | {"field.source": '"x.json"'}}, "config: x.json: no such file"),
         (
             {"configuration": config | {"training.datasets": '"mine"'}},
