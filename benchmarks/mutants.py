@@ -52,6 +52,8 @@ SLOW = (
     "reproduce",
 )
 PATIENCE_S = 300.0
+# Exit codes of pytest: a test failed, could not be collected, or broke pytest itself.
+_NOTICED = (1, 2, 3)
 # Of those that reach a line, the quickest.
 MOST_TESTS = 60
 
@@ -304,8 +306,9 @@ def judge(mutant: Mutant, known: dict[str, Any]) -> str:
     where = f"parkf/{mutant.module.removeprefix('parkf/')}:{mutant.line}"
     reached = [test for test, lines in known["lines"].items() if where in lines]
     # A line that modules run as they are imported is reached before the first test begins.
-    tests = reached or list(known["lines"])
-    tests.sort(key=lambda test: known["seconds"][test])
+    tests = sorted(reached or known["lines"], key=lambda test: known["seconds"][test])
+    # Cases may be named after what a mutant changes.
+    tests = list(dict.fromkeys(test.split("[")[0] for test in tests))
 
     def work() -> int:
         sys.meta_path.insert(0, Substitute(mutant))
@@ -314,8 +317,10 @@ def judge(mutant: Mutant, known: dict[str, Any]) -> str:
     code, said = in_child(work)
     if code == -1:
         return f"no end within {PATIENCE_S:.0f} s"
+    if code not in (0, *_NOTICED):
+        raise SystemExit(f"tests of {mutant} could not be run:\n{said}")
     failed = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return "" if code == 0 else (failed[0].split(" - ")[0] if failed else said.strip().splitlines()[-1:][0])
+    return "" if code == 0 else (failed[0].split(" - ")[0] if failed else said.strip().splitlines()[-1])
 
 
 def drawn(areas: list[str], seed: int) -> Iterator[tuple[str, Mutant]]:

@@ -79,10 +79,14 @@ def _field(declared: Mapping[str, Any], source: Path) -> FieldMap | DipoleSource
     from parkf.importing.field import Declared, read_field
     from parkf.importing.polarity import sign_of
 
-    length, unit = declared.get("length"), declared.get("unit")
-    polarity = sign_of(declared.get("polarity", "down"))
-    symmetry, tree = declared.get("symmetry", "none"), declared.get("tree")
-    return read_field(str(source), Declared(length, unit, symmetry, polarity, tree))
+    said = Declared(
+        length=declared.get("length"),
+        field=declared.get("unit"),
+        symmetry=declared.get("symmetry", "none"),
+        polarity=sign_of(declared.get("polarity", "down")),
+        tree=declared.get("tree"),
+    )
+    return read_field(str(source), said)
 
 
 def _require_cover(source: Path, field: FieldMap, geometry: Geometry) -> None:

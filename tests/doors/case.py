@@ -1,6 +1,7 @@
 """A bad input: at which door, what is wrong, how it comes about, and what the message has to say."""
 
 import io
+import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -77,7 +78,10 @@ def project(folder: Path) -> None:
         shutil.copy(ROOT / name, folder / name)
     (folder / "workflow/config").mkdir(parents=True)
     shutil.copy(ROOT / "workflow/config/gates.yaml", folder / "workflow/config")
-    shutil.copy(ROOT / "workflow/config/default.yaml", folder / "run.yaml")
+    # What training finds best changes from time to time.
+    lines = (ROOT / "workflow/config/default.yaml").read_text().splitlines(keepends=True)
+    plain = [re.sub(r": [\d.]+", ": 1.0", one) if "noise_scale: {" in one else one for one in lines]
+    (folder / "run.yaml").write_text("".join(plain))
 
 
 CHECK = ("check-config", "run.yaml", "--schemas", ROOT / "workflow/schemas")

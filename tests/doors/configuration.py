@@ -134,8 +134,8 @@ CASES = [
     changed(
         "shifts negative", "scifi_module: 0.08", "scifi_module: -1", "scifi_module: got -1", "at least 0"
     ),
-    changed("noise times 0", "VUT: 1.0", "VUT: 0", "training.noise_scale.VUT: got 0, expected at least 0.5"),
-    changed("noise of an unknown step", "VUT: 1.0", "VUTT: 1.0", "noise_scale.VUTT: unknown key"),
+    changed("noise times 0", ", UT: 1.0", ", UT: 0", "training.noise_scale.UT: got 0, expected at least"),
+    changed("noise of an unknown step", "BEAM: 1.0", "BAEM: 1.0", "noise_scale.BAEM: unknown key"),
     changed("5 rows", "max_rows: 300000", "max_rows: 5", "training.max_rows: got 5, expected at least 1000"),
     changed("10 rays", "rays: 2097152", "rays: 10", "training.rays: got 10, expected at least 10000"),
     changed("99 passes", "passes: 2", "passes: 99", "training.closure.passes: got 99, expected at most 10"),
@@ -150,7 +150,7 @@ CASES = [
     changed(
         "no such alignment", "alignment_nominal", "x", "detector.alignment: data/geometry/x.yaml: no such"
     ),
-    changed("field of an unknown kind", "dipole.json", "dipole.root", "field.source: got the text", ".json"),
+    changed("field of an unknown kind", "dipole.json", "dipole.doc", "field.source: got the text", ".json"),
     changed(
         "no such field", "field/dipole.json", "field/map.npz", "field.source: data/field/map.npz: no such"
     ),

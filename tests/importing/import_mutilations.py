@@ -115,8 +115,8 @@ def _fields():
     yield "allen", "zeros for x < 0", values(emptied), keep, Declared()
     yield (
         "allen",
-        "noise of 20 mT",
-        values(lambda b: b + np.random.default_rng(1).normal(0, 2e-2, b.shape)),
+        "noise of 100 mT",
+        values(lambda b: b + np.random.default_rng(1).normal(0, 0.1, b.shape)),
         keep,
         Declared(),
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parkf.detector.field import FieldMap
 from parkf.detector.geometry import load_geometry
 from parkf.errors import ParkfError
 from parkf.files import sha256
@@ -56,7 +57,8 @@ def inputs(tmp_path):
     MagnetTable(header, coefficients).save(table)
     for name in STEPS:
         _result(name, sha256(table)).save(tmp_path / "fits" / f"{name}.json")
-    (tmp_path / "field.npz").write_bytes(b"field")
+    nothing = np.zeros((2, 2, 2, 3), np.float32)
+    FieldMap(np.zeros(3), np.full(3, 100.0), nothing).save(tmp_path / "field.npz")
     return tmp_path
 
 

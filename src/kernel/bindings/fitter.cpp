@@ -38,6 +38,7 @@ namespace {
 const Forms* const all_forms[] = {&improved::forms, &production::forms};
 constexpr std::size_t table_numbers = 60 * 50 * 80, header_numbers = 19;
 constexpr std::size_t shortest_block = 8 * stride_unit;  // tracks, of a thread: 12 microseconds
+constexpr std::size_t crowded_stride = 1024, spread_rows = 3 * stride_unit;  // tracks
 constexpr long robust_piece = 256 * stride_unit;  // tracks that are still in the caches when they are fitted again
 
 template <class S, std::size_t N>
@@ -148,7 +149,10 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   batch.planes = planes;
   batch.score = score;
   batch.score_row = static_cast<int>(number_rows);
-  const std::size_t stride = (count + stride_unit - 1) / stride_unit * stride_unit;
+  std::size_t stride = (count + stride_unit - 1) / stride_unit * stride_unit;
+  // Rows of results a power of two apart would share a few lines of the caches: of 8,192 tracks a plain fit takes 4 %
+  // longer, a robust one 8 %.
+  if (stride % crowded_stride == 0) stride += spread_rows;
   Results<S> numbers = results<S>((number_rows + more_rows) * stride);
   Results<int> integers = results<int>(integer_rows * stride);
   batch.stride = static_cast<long>(stride);

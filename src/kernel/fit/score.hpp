@@ -76,14 +76,17 @@ KERNEL_FUNCTION void score_features(const ScoredMemory<T>& memory, const Fitted<
 template <int inputs, class T>
 KERNEL_FUNCTION T log_odds(const float* w, const T* f) {
   using S = Scalar<T>;
-  const float* const last = w + score::hidden * (inputs + 1);
-  T sum(static_cast<S>(last[score::hidden]));
-  KERNEL_UNROLLED for (int h = 0; h < score::hidden; ++h) {
-    const float* row = w + h * (inputs + 1);
-    T unit(static_cast<S>(row[inputs]));
-    KERNEL_UNROLLED for (int i = 0; i < inputs; ++i) unit += T(static_cast<S>(row[i])) * f[i];
-    sum += T(static_cast<S>(last[h])) * larger(unit, T(0));
+  constexpr int columns = inputs + 1;
+  const float* const last = w + score::hidden * columns;
+  // All units side by side: one after the other, each sum would wait for itself.
+  T units[score::hidden];
+  for (int h = 0; h < score::hidden; ++h) units[h] = T(static_cast<S>(w[h * columns + inputs]));
+  KERNEL_UNROLLED for (int i = 0; i < inputs; ++i) {
+    const T feature = f[i];
+    for (int h = 0; h < score::hidden; ++h) units[h] += T(static_cast<S>(w[h * columns + i])) * feature;
   }
+  T sum(static_cast<S>(last[score::hidden]));
+  for (int h = 0; h < score::hidden; ++h) sum += T(static_cast<S>(last[h])) * larger(units[h], T(0));
   return sum;
 }
 

@@ -195,3 +195,17 @@ def _range(row: Mapping[str, Any]) -> str:
 
 def _name(component: str) -> str:
     return "q/p" if component == "qop" else component
+
+
+def figure(one: Measured | None) -> str:
+    """Write a figure with its error."""
+    if one is None:
+        return "–"
+    if one.error:
+        digits = max(0, min(6, 1 - _magnitude(one.error)))
+        return f"{one.value:.{digits}f} ± {one.error:.{digits}f}"
+    return f"{one.value:.4g}"
+
+
+def _magnitude(value: float) -> int:
+    return int(f"{value:e}".partition("e")[2])

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from parkf.comparing.comparison import MOVED, Comparison
-from parkf.comparing.figures import Measured
+from parkf.comparing.figures import figure
 
 
 def shown(comparison: Comparison, *, everything: bool) -> Group:
@@ -62,17 +62,3 @@ def _parts(comparison: Comparison, everything: bool) -> Iterator[RenderableType]
         yield Text(
             f"\nMeasured on the same tracks, whose differences are known better than Δ/σ says: {named}."
         )
-
-
-def figure(one: Measured | None) -> str:
-    """Write a figure with its error."""
-    if one is None:
-        return "–"
-    if one.error:
-        digits = max(0, min(6, 1 - _magnitude(one.error)))
-        return f"{one.value:.{digits}f} ± {one.error:.{digits}f}"
-    return f"{one.value:.4g}"
-
-
-def _magnitude(value: float) -> int:
-    return int(f"{value:e}".partition("e")[2])

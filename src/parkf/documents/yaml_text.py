@@ -49,8 +49,8 @@ def parse(text: str) -> tuple[Any, dict[Place, int]]:
         raise DocumentError(" ".join(str(error).split())) from error
 
 
-def check_depth(text: str) -> None:
-    """Refuse what is nested too deep.
+def check_depth(text: str, loader: Any = _Loader) -> None:
+    """Refuse what is nested too deep; the loader is the one that words what is no YAML.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def check_depth(text: str) -> None:
     """
     # Composing recurses, in C: it would end the process.
     depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
+    for event in yaml.parse(text, Loader=loader):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > DEEPEST:

@@ -26,7 +26,7 @@ _SEED = 17
 _SCALE = (0.02, 0.3)
 _SHIFT = (25.0, 200.0)
 _COVERED = (0.995, 0.9)
-_UNEQUAL = (0.1, 0.5)
+_UNEQUAL = (0.06, 0.3)
 _SOURCES = (0.03, 0.2)
 _ABOVE_NOISE = 1.6
 
@@ -280,7 +280,12 @@ def _shift(field: FieldMap, dipole: DipoleSources, axis: int) -> Finding | None:
         misfits.append(float(((here[use] - scale * model[use]) ** 2).sum() / (here[use] ** 2).sum()))
     best, zero = int(np.argmin(misfits)), len(_SHIFTS) // 2
     shift = _parabola(_SHIFTS, np.array(misfits), best)
-    if abs(shift) < _SHIFT[0] or misfits[best] > 0.25 * misfits[zero] or misfits[zero] < 1e-4:
+    if (
+        best in (0, len(_SHIFTS) - 1)
+        or abs(shift) < _SHIFT[0]
+        or misfits[best] > 0.25 * misfits[zero]
+        or misfits[zero] < 1e-4
+    ):
         return None
     verdict = "wrong" if abs(shift) > _SHIFT[1] else "doubtful"
     return Finding(

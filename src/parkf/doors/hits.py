@@ -93,8 +93,8 @@ def _inspect(
     taken = slots(entries)
     ut = fit_ut(*(taken[f"ut_{name}"] for name in ("x", "z", "dxdy", "sigma")))
     lean = np.broadcast_to(geometry.planes()[SCIFI_PLANES, 2], taken["scifi_x"].shape)
-    x, z, dxdy, sigma = (taken[f"scifi_{name}"] for name in ("x", "z", "dxdy", "sigma"))
-    scifi = fit_scifi(x, z, dxdy, lean, sigma)
+    fibres = [taken[f"scifi_{name}"] for name in ("x", "z", "dxdy")]
+    scifi = fit_scifi(fibres[0], fibres[1], fibres[2], lean, taken["scifi_sigma"])
     velo = fit_velo(taken["velo_x"], taken["velo_y"], taken["velo_z"], geometry.velo.resolution)
     straight = taken["ut_x"] - _sagitta(entries, taken, ut, scifi, field, polarity, threads)
     hard = entries.of["p"] > _HARD

@@ -8,8 +8,7 @@ from markupsafe import Markup
 
 from parkf.comparing import Comparison
 from parkf.comparing.comparison import MOVED
-from parkf.comparing.figures import Row
-from parkf.comparing.words import figure
+from parkf.comparing.figures import Row, figure
 from parkf.report import figures
 from parkf.report.site import write_page
 from parkf.report.tables import Cells

@@ -99,7 +99,7 @@ def read_conditions(path: Path) -> dict[str, Condition]:
     """
     try:
         text = read_text(path)
-        check_depth(text)
+        check_depth(text, yaml.SafeLoader)
         root = yaml.compose(text, yaml.SafeLoader)
     except (yaml.YAMLError, DocumentError) as error:
         reason = " ".join(str(error).split())

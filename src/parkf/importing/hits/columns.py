@@ -50,9 +50,9 @@ def slots(entries: Entries) -> dict[str, NDArray[Any]]:
     fits = place < VELO_SLOTS
     found["velo_n"] = np.bincount(hits["entry"][order[fits]], minlength=count)
     for axis in "xyz":
-        of_axis = np.full((count, VELO_SLOTS), np.nan)
-        of_axis[hits["entry"][order[fits]], place[fits]] = hits[axis][order[fits]]
-        found[f"velo_{axis}"] = of_axis
+        places = np.full((count, VELO_SLOTS), np.nan)
+        places[hits["entry"][order[fits]], place[fits]] = hits[axis][order[fits]]
+        found[f"velo_{axis}"] = places
     return found
 
 
@@ -131,8 +131,9 @@ def write_candidates(entries: Entries, polarity: int, path: Path) -> None:
 def charge_by_bend(taken: dict[str, NDArray[Any]], polarity: int) -> NDArray[np.float64]:
     """Sign (n,) of the charge: in MagDown a positive one bends to +x."""
     ut = fit_ut(*(taken[f"ut_{name}"] for name in ("x", "z", "dxdy", "sigma")))
-    x, z, dxdy, sigma = (taken[f"scifi_{name}"] for name in ("x", "z", "dxdy", "sigma"))
-    scifi = fit_scifi(x, z, dxdy, np.zeros_like(x), sigma)
+    lean = np.zeros_like(taken["scifi_x"])
+    fibres = [taken[f"scifi_{name}"] for name in ("x", "z", "dxdy")]
+    scifi = fit_scifi(fibres[0], fibres[1], fibres[2], lean, taken["scifi_sigma"])
     # The line from the UT to the SciFi's middle needs no second slope where one is missing.
     before = np.where(np.isfinite(ut.values[:, 1]), ut.values[:, 1], scifi.values[:, 0] / Z_SCIFI)
     bend = scifi.values[:, 1] - before

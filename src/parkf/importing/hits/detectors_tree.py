@@ -27,6 +27,9 @@ _DETECTORS = {
 }
 _OPTIONAL = ("UT_zAtYEq0", "UT_yMin", "UT_yMax", "isMatched")
 _ROWS = 20_000
+_Columns = dict[str, NDArray[Any]]
+# Entries, their hits, and the ends of the strips.
+_Piece = tuple[_Columns, _Columns, NDArray[Any]]
 
 
 def read_tree(path: Path, geometry: Geometry) -> Entries:
@@ -57,7 +60,7 @@ def read_tree(path: Path, geometry: Geometry) -> Entries:
     ).checked(str(path))
 
 
-def _pieces(path: Path, geometry: Geometry) -> Iterator[tuple[dict[str, Any], dict[str, Any], NDArray[Any]]]:
+def _pieces(path: Path, geometry: Geometry) -> Iterator[_Piece]:
     with open_tree(path, TREE) as tree:
         there = set(tree.keys())
         detectors = [name for name, branches in _DETECTORS.items() if there & set(branches)]
@@ -68,9 +71,7 @@ def _pieces(path: Path, geometry: Geometry) -> Iterator[tuple[dict[str, Any], di
             yield _piece(arrays, detectors, geometry, path)
 
 
-def _piece(
-    arrays: Any, detectors: list[str], geometry: Geometry, path: Path
-) -> tuple[dict[str, Any], dict[str, Any], NDArray[Any]]:
+def _piece(arrays: Any, detectors: list[str], geometry: Geometry, path: Path) -> _Piece:
     import awkward as ak
 
     count = len(arrays)
@@ -88,20 +89,20 @@ def _piece(
         lengths = {branch: ak.to_numpy(ak.num(arrays[branch])) for branch in branches}
         for branch, length in lengths.items():
             if (length != lengths[branches[0]]).any():
-                wrong = int(np.argmax(length != lengths[branches[0]]))
+                entry = int(np.argmax(length != lengths[branches[0]]))
                 raise ParkfError(
-                    f"{path}: entry {wrong}: {branch} has {length[wrong]} numbers, {branches[0]} "
-                    f"{lengths[branches[0]][wrong]}"
+                    f"{path}: entry {entry}: {branch} has {length[entry]} numbers, {branches[0]} "
+                    f"{lengths[branches[0]][entry]}"
                 )
         flat = {branch: ak.to_numpy(ak.flatten(arrays[branch])).astype(np.float64) for branch in branches}
-        entry = np.repeat(np.arange(count), lengths[branches[0]])
+        owner = np.repeat(np.arange(count), lengths[branches[0]])
         for branch in ("UT_zAtYEq0", "UT_yMin", "UT_yMax"):
             if name == "UT" and branch in arrays.fields:
                 values = ak.to_numpy(ak.flatten(arrays[branch])).astype(np.float64)
-                if len(values) == len(entry):
+                if len(values) == len(owner):
                     flat[branch] = values
         hits, span = {"Velo": _velo, "UT": _ut, "FT": _scifi}[name](flat, geometry, path)
-        parts.append(hits | {"entry": entry})
+        parts.append(hits | {"entry": owner})
         ends.append(span)
     return (
         of,
@@ -110,9 +111,7 @@ def _piece(
     )
 
 
-def _velo(
-    flat: dict[str, NDArray[Any]], geometry: Geometry, path: Path
-) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+def _velo(flat: _Columns, geometry: Geometry, path: Path) -> tuple[_Columns, NDArray[Any]]:
     zero = np.zeros(len(flat["Velo_x"]))
     plane = _planes(flat["Velo_Module"], VELO_PLANES, path, "Velo_Module")
     hits = {"plane": plane, "dxdy": zero, "dzdy": zero, "sigma": zero + geometry.velo.resolution}
@@ -120,9 +119,7 @@ def _velo(
     return hits, np.full((len(zero), 2), np.nan)
 
 
-def _ut(
-    flat: dict[str, NDArray[Any]], geometry: Geometry, path: Path
-) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+def _ut(flat: _Columns, geometry: Geometry, path: Path) -> tuple[_Columns, NDArray[Any]]:
     plane = _planes(flat["UT_planeCode"], UT_PLANES, path, "UT_planeCode")
     span = np.column_stack([flat.get("UT_yMin", flat["UT_yBegin"]), flat.get("UT_yMax", flat["UT_yEnd"])])
     hits = {
@@ -137,9 +134,7 @@ def _ut(
     return hits, span
 
 
-def _scifi(
-    flat: dict[str, NDArray[Any]], geometry: Geometry, path: Path
-) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+def _scifi(flat: _Columns, geometry: Geometry, path: Path) -> tuple[_Columns, NDArray[Any]]:
     plane = _planes(flat["FT_hitPlaneCode"], SCIFI_PLANES, path, "FT_hitPlaneCode")
     span = np.column_stack([flat["FT_YMin"], flat["FT_YMax"]])
     hits = {

@@ -66,9 +66,9 @@ def read_csv_folder(folder: Path, geometry: Geometry) -> Entries:
         "event": particles.evt.to_numpy(),
         "key": particles.mc_key.to_numpy(),
         "pid": particles.pid.to_numpy(),
-        "p": np.asarray(np.sqrt(particles.px**2 + particles.py**2 + particles.pz**2)),
+        "p": np.sqrt(np.asarray(particles.px**2 + particles.py**2 + particles.pz**2)),
         **{name: particles[name].to_numpy() for name in ("px", "py", "pz")},
-        **{name: where[name].to_numpy() for name in "xyz"},
+        **{name: np.asarray(where[name]) for name in "xyz"},
         "matched": np.full(len(particles), -1),
     }
     found, ends = _hits(hits, geometry, folder / "hits.csv")
