@@ -1,5 +1,6 @@
 """A training can be repeated where inputs and formulas are the same; else it is said what is not."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,10 @@ def test_another_input_is_named(trained, tmp_path, name):
 
 def test_other_obstacles_are_named(trained, tmp_path):
     config = trained.manifest.configuration
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for name in STEP_NAMES:
+        (mine / f"{name}.parquet").touch()
     for update, message in (
         ({"configuration": None}, "the set is 'test': its manifest has no configuration"),
         (
@@ -120,6 +125,10 @@ def test_other_obstacles_are_named(trained, tmp_path):
         ),
         (
             {"configuration": config | {"training.datasets": '"mine"'}},
+            r"training\.datasets: mine/V\.parquet: no such file",
+        ),
+        (
+            {"configuration": config | {"training.datasets": json.dumps(str(mine))}},
             r"mine/V\.parquet: the manifest has no",
         ),
     ):

@@ -117,7 +117,8 @@ def take_closure(
     """Take the closed table of a run whose alignment is a little different."""
     from parkf.closure.neighbour import neighbours_table
     from parkf.files import read_json, sha256, write_sealed
-    from parkf.parameters.assembly import NEIGHBOURS_TABLE, assemble
+    from parkf.parameters.assembly import assemble
+    from parkf.parameters.configuration import NEIGHBOURS_TABLE
 
     theirs = neighbour / "table.npz"
     before = assemble(

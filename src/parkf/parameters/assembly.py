@@ -37,8 +37,6 @@ F64 = NDArray[np.float64]
 
 # What the manifest's inputs call the table that was closed on the fit.
 CLOSED_TABLE = "closed table"
-# And the closed table of another run, where that was taken.
-NEIGHBOURS_TABLE = "neighbour's closed table"
 
 
 def assemble(

@@ -7,6 +7,8 @@ from typing import Any
 from parkf.errors import ParkfError
 
 _NOISE_SCALE = "training.noise_scale."
+# What a manifest's inputs call the closed table of `training.neighbour`.
+NEIGHBOURS_TABLE = "neighbour's closed table"
 
 
 def flat(configuration: Mapping[str, Any]) -> dict[str, str]:

@@ -18,9 +18,8 @@ from parkf.documents.document import read_document
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing, sha256
 from parkf.layout import layout_of
-from parkf.parameters.assembly import NEIGHBOURS_TABLE
 from parkf.parameters.comparison import Comparison, compare
-from parkf.parameters.configuration import nested
+from parkf.parameters.configuration import NEIGHBOURS_TABLE, nested
 from parkf.parameters.manifest import Manifest
 from parkf.parameters.parameter_set import MANIFEST_FILE, ParameterSet, load
 from parkf.workflow import is_conditions, load_config, start_file
