@@ -94,7 +94,7 @@ KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long 
   const T k = load<T>(tracks.qop + i);
   fit.status = flag<T>(failed, status::few_velo_hits) |
                flag<T>((n < Integer<T>(0)) | (Integer<T>(velo_slots) < n), status::velo_count) |
-               flag<T>(!finite(k) | (k == zero), status::wrong_qop);
+               flag<T>((!finite(k)) | (k == zero), status::wrong_qop);
   const T width = T(static_cast<S>(seed_width)) * k;
   const T per_dz = T(1) / (z2 - z1);
   const T sx = (x2 - x1) * per_dz, sy = (y2 - y1) * per_dz;
