@@ -106,5 +106,5 @@ def test_a_mistake_stops_the_family_before_anything_runs(project):
         check=False,
     )
     assert done.returncode != 0
-    assert "'famly' was unexpected" in done.stdout + done.stderr
+    assert "unknown key 'famly'; did you mean 'family'?" in done.stdout + done.stderr
     assert not (project.folder / "results").exists()
