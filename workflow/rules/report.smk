@@ -35,7 +35,10 @@ rule report:
         index=f"{RESULTS}/report/index.html",
         pages=[
             f"{RESULTS}/report/{page}.html"
-            for page in ("compare", "event", *STEPS, "slices", "directions", "parameters", *(["closure"] if CLOSURE else []))
+            for page in (
+                *("compare", "event", *STEPS, "detector", "slices", "directions", "timing", "parameters"),
+                *(["closure"] if CLOSURE else []),
+            )
         ],
         # `snakemake --report` shows them in sections, one for each page.
         figures=report(
