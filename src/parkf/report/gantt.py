@@ -9,7 +9,7 @@ from parkf.report.picture import Picture
 
 Span = tuple[float, float]
 
-_WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _CURVE = 960.0, 190.0, 20.0, 8.0, 15.0, 46.0
+_WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _CURVE = 980.0, 216.0, 20.0, 8.0, 15.0, 46.0
 # Seconds without any job beyond which a run stood still, and nothing is drawn.
 PAUSE = 60.0
 _SEE = (

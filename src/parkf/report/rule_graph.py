@@ -9,7 +9,7 @@ from parkf.report.picture import Picture
 
 Needs = Mapping[str, frozenset[str]]
 
-_BOX, _HIGH, _GAP, _DUMMY, _LEVEL = 112.0, 22.0, 10.0, 12.0, 46.0
+_BOX, _HIGH, _GAP, _DUMMY, _LEVEL = 124.0, 22.0, 10.0, 12.0, 46.0
 _SWEEPS = 8
 # What the parameter set is.
 _SET = "assemble"
@@ -40,10 +40,11 @@ def draw_rules(rules: Mapping[str, Mapping[str, Any]]) -> Picture:
         [(name, rules[name]["jobs"], " ".join(sorted(needs[name]))) for name in sorted(rules)],
         see=(
             "A box is a rule, with the number of its jobs; it waits for those above that lines come from."
-            " Full boxes are what the parameter set waits for, empty ones measure it."
+            " Full boxes are what the parameter set waits for, empty ones measure it. Of a rule with jobs for"
+            " several samples, some may wait for less."
         ),
         good="Good: what the set waits for is short from top to bottom; its jobs go first.",
-        otherwise="",
+        otherwise="Otherwise: look above for the longest of its jobs, and for what they wait for.",
     )
 
 

@@ -46,9 +46,14 @@ def _spots(one: Mapping[str, Any]) -> list[list[Spot | None]]:
     scale = _UNITS[one["component"]][1]
     middle = median([value for row in one["q68"] for value in row if value is not None] or [1.0])
     return [
-        [None if value is None else Spot(f"{scale * value:.2g}", _shade(value / middle)) for value in row]
+        [None if value is None else Spot(_plain(scale * value), _shade(value / middle)) for value in row]
         for row in one["q68"]
     ]
+
+
+def _plain(value: float) -> str:
+    """Two digits, and no powers of ten."""
+    return f"{float(f'{value:.2g}'):g}"
 
 
 def _shade(ratio: float) -> float:
