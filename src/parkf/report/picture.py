@@ -72,9 +72,9 @@ def document(title: str, words: str, width: float, height: float, style: str, bo
 
 
 def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Give a CSV file; numbers have eight digits."""
+    """Give a CSV file; numbers have six digits."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([f"{cell:.8g}" if isinstance(cell, float) else cell for cell in row] for row in rows)
+    writer.writerows([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in rows)
     return stream.getvalue()
