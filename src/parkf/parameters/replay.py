@@ -213,8 +213,8 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
 def _linked(name: str, project: Path, work: Path) -> str:
     """Have an input under the same name in the folder of the run, so that its manifest says the same.
 
-    What is imported is read where it lies: a pattern of many files, or a map of columns with paths relative to
-    itself.
+    What is imported is read where it lies: a pattern of many files, or a map of columns with paths that are
+    relative to it.
     """
     source, target = (project / name).absolute(), work / name
     if Path(name).is_absolute() or ".." in Path(name).parts or is_imported(name) or not source.exists():
