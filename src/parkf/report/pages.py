@@ -131,7 +131,7 @@ def write_report(
         "index.html",
         pages=pages,
         **_head(own, comparison, lights, gates),
-        **_overview(results.name, validation, accuracy, machine, manifest, fits, lights),
+        **_overview(results.name, validation, accuracy, machine, manifest, fits, lights, own.beside or {}),
     )
 
 
@@ -215,8 +215,13 @@ def _overview(
     manifest: Manifest,
     fits: Mapping[str, FitResult],
     lights: Mapping[str, Light],
+    beside: Mapping[str, Any],
 ) -> dict[str, Any]:
     measured, fiducial = validation["fits"], accuracy["table"]["fiducial"]
+    # The published set on the same tracks, where its figures are at hand.
+    overlaid, names = dict(measured), dict(FIT_NAMES)
+    if beside.get("fit"):
+        overlaid["beside"], names["beside"] = beside["fit"], beside["version"] or "the set beside"
     return {
         "run": run,
         "counts": validation["counts"],
@@ -224,12 +229,12 @@ def _overview(
         "throughput": machine["throughput"],
         "fits": measured,
         "figures": {
-            "momentum": figures.momentum(measured),
+            "momentum": figures.momentum(overlaid, names),
             "misaligned": figures.momentum(validation["misaligned"]["fits"], name="misaligned")
             if "misaligned" in validation
             else None,
             "pulls": figures.pulls(measured),
-            "pull_widths": figures.pull_widths(measured),
+            "pull_widths": figures.pull_widths(overlaid, names),
             "impact": figures.impact(measured),
             "masses": figures.masses(measured) if "masses" in measured["parkf"] else None,
             "ghosts": figures.ghosts(measured),
