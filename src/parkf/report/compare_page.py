@@ -11,7 +11,6 @@ from parkf.comparing import Comparison, Subject, load_subject
 from parkf.comparing.comparison import MOVED
 from parkf.comparing.figures import Row, compare_figures, figure
 from parkf.gates import Thresholds
-from parkf.parameters.parameter_set import load
 from parkf.parameters.registry import Registry
 from parkf.report import figures
 from parkf.report.drawing import Drawn
@@ -38,13 +37,13 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
 
 def published_trend(own: Subject, thresholds: Thresholds, registry: Registry) -> Drawn | None:
     """Draw how figures went over all published sets of a run's detector; None where there is none."""
-    names = [
-        version
+    published = [
+        load_subject(version, thresholds, registry)
         for version in registry.versions()
         if registry.withdrawal(version) is None
-        and load(registry.path(version)).manifest.detector == own.manifest.detector
     ]
-    return _trend([*(load_subject(name, thresholds, registry) for name in names), own]) if names else None
+    alike = [one for one in published if one.manifest.detector == own.manifest.detector]
+    return _trend([*alike, own]) if alike else None
 
 
 def comparison_page(comparison: Comparison | None, trend: Drawn | None = None) -> dict[str, Any]:

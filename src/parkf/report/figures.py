@@ -393,8 +393,8 @@ def trend(names: Sequence[str], forms: Sequence[str], figures: Mapping[str, Sequ
         "What gates measured, from set to set",
         panels,
         see=(
-            "What each set's gates measured when it was published, oldest first, and last what stands above;"
-            " sets of the same forms are joined."
+            "What each set's gates measured when it was published, oldest first, and a run's today; sets of"
+            " the same forms are joined."
         ),
         good="Good: steady, or falling.",
         otherwise="Otherwise: a jump between two sets: compare them, parkf compare A B.",

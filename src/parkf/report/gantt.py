@@ -17,8 +17,8 @@ _SEE = (
     " the cores that they kept busy, and the largest one's memory. Below, how many jobs ran at once."
 )
 _CUT = f" Where all stood still for over {PAUSE:g} s the time is left out, at the dashed lines."
-# Share of the width from which on there is more room to the left of a bar than to its right.
-_LATE = 0.62
+# Room that a note takes.
+_NOTE = 230.0
 
 
 def gantt(stages: Mapping[str, Mapping[str, Any]]) -> Picture | None:
@@ -104,11 +104,13 @@ def _row(name: str, stage: Mapping[str, Any], clock: _Clock, top: float) -> str:
     busy = stage["cpu_s"] / stage["wall_s"] if stage["wall_s"] else 0.0
     jobs = f"{stage['jobs']} jobs, " if stage["jobs"] > 1 else ""
     note = f"{jobs}{stage['wall_s']:.1f} s, {busy:.1f} cores, {stage['peak_mb']:.0f} MB"
-    late = last > _LEFT + _LATE * (_WIDTH - _LEFT)
-    place, anchor = (first - 4, "end") if late else (last + 4, "start")
+    place, style = last + 4, "t soft"
+    if last > _WIDTH - _NOTE:
+        # Before the first bar or, where there is no room either, on the last.
+        place, style = (first - 4, "row soft") if first > _LEFT + _NOTE else (last - 4, "row pale")
     return (
         f'<text class="row" x="{_LEFT - 5}" y="{top + 11:g}">{escape(name)}</text>{bars}'
-        f'<text class="t soft" x="{place:.1f}" y="{top + 11:g}" text-anchor="{anchor}">{note}</text>'
+        f'<text class="{style}" x="{place:.1f}" y="{top + 11:g}">{note}</text>'
     )
 
 
