@@ -38,7 +38,7 @@ NEEDED = {
     "assemble": {"sympy", "iminuit"},
     "accuracy": {"sympy", "iminuit"},
     "validate": {"pandas", "scipy", "iminuit"},
-    "report": {"sympy", "iminuit"},
+    "report": {"sympy", "iminuit", "matplotlib"},
     "compare": set(),
 }
 _SAY = """
