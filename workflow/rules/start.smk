@@ -2,10 +2,10 @@
 
 
 onstart:
-    # What the formulas generate is compiled before any job runs on it.
+    # What the formulas generate is compiled before any job runs on it, if that may be.
     shell(
-        "parkf kernel ||"
-        " (python -m pip install -q --no-build-isolation --no-deps -e {PROJECT:q} && parkf kernel)"
+        "parkf kernel || (test $? != 2 &&"
+        " python -m pip install -q --no-build-isolation --no-deps -e {PROJECT:q} && parkf kernel)"
     )
     # On a cluster it is the jobs' machines that have the GPU.
     if NEEDS_GPU and workflow.local_exec:
