@@ -1,8 +1,8 @@
 """Layouts with their formulas as documents, so that a published set outlives the formulas of the day.
 
 The build of the kernel writes one for each set of forms, beside its headers. Publishing the first set of a
-layout puts it into the registry, as ``layouts/<version>.json``. From then on the layout is frozen: the kernel is
-built for it, too, whatever becomes of the formulas in :mod:`parkf.steps`.
+layout puts it into the registry, as ``layouts/<version>.json``. From then on the layout is frozen: the kernel
+is built for it, too, whatever becomes of the formulas in :mod:`parkf.steps`.
 """
 
 from pathlib import Path
@@ -50,15 +50,15 @@ def thawed(path: Path) -> Forms:
     table = next((form for form in TABLE_FORMS if _table(form) == content["table"]), None)
     if table is None:
         raise ParkfError(
-            f"{path}: its magnet table is none of TABLE_FORMS in parkf.steps.magnet; keep that form there, and "
-            "give a new one a grid of another number"
+            f"{path}: its magnet table is none of TABLE_FORMS in parkf.steps.magnet; keep that form there, "
+            "and give a new one a grid of another number"
         )
     steps = {name: _step(layout, name, content["steps"][name]) for name in layout.steps}
     forms = Forms(layout.name, layout.layout_version, table, steps)
     if forms.layout != layout:
         raise ParkfError(
-            f"{path}: with SymPy {sp.__version__} its formulas do not come out as they were; what all layouts "
-            "share, above all in parkf.steps.magnet, must stay as it is"
+            f"{path}: with SymPy {sp.__version__} its formulas do not come out as they were; what all "
+            "layouts share, above all in parkf.steps.magnet, must stay as it is"
         )
     return forms
 
