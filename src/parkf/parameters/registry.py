@@ -161,7 +161,6 @@ class Registry:
             manifest = self._published(parameters, loaded.manifest.model_copy(update=update), year)
             published = replace(loaded, manifest=manifest)
             assert manifest.version is not None
-            self._freeze(manifest)
             self._put(published, manifest.version)
             return manifest.version
 
@@ -273,6 +272,7 @@ class Registry:
             staging.chmod(0o755)
             _sync(staging)
             load(staging)
+            self._freeze(parameters.manifest)
             try:
                 staging.rename(self.folder / version)
             except OSError as error:
