@@ -108,7 +108,10 @@ def kernel_forms(layouts: Path) -> dict[str, Forms]:
     today = {forms.layout_version: forms for forms in FORMS.values()}
     following = 1 + max(*published, *today)
     if len(today) < len(FORMS):
-        raise ParkfError(f"two sets of forms call their layout {max(today)}: call one of them {following}")
+        raise ParkfError(
+            f"two sets of forms share a step of layout {max(today)}; leave PRODUCTION as it was there, and "
+            "give IMPROVED a step of its own"
+        )
     kernel: dict[str, Forms] = {forms.name: forms for forms in FORMS.values()}
     for version, path in sorted(published.items()):
         layout = layout_in(read_json(path))
