@@ -22,6 +22,7 @@ from parkf.columns import TABLES, described
 from parkf.commands.panels import STAGE_COMMANDS, STAGES, VERBS
 from parkf.kalman import STATUS, STATUS_BITS, TREATED
 from parkf.steps import FORMS
+from parkf.steps.frozen import kernel_forms
 from parkf.steps.magnet import BEND_X, BEND_Y, TABLE_FORMS, WEIGHTS, X, Y
 
 # Beside this file, however it is started.
@@ -190,8 +191,8 @@ def layout() -> str:
         " its value times the power of ten in its unit. The sign in the last column is what it is multiplied with"
         " when h is defined with the opposite sign. `parkf params show SET --numbers` prints the values.",
     ]
-    for name, forms in FORMS.items():
-        blocks = forms.layout.blocks
+    for forms in kernel_forms(ROOT / "params/layouts").values():
+        name, blocks = forms.name, forms.layout.blocks
         count = sum(block.shape[0] * block.shape[1] for block in blocks)
         parts.append(f"## Layout version {forms.layout_version}: {name} forms, {count} constants")
         for block in blocks:

@@ -109,7 +109,7 @@ def examine() -> Installation:
     return Installation(
         versions={"parkf": __version__, "python": platform.python_version(), "system": platform.platform()},
         builds=tuple(_fitter.builds()),
-        current=_fitter.formulas == {name: forms.hash() for name, forms in FORMS.items()},
+        current={name: forms.hash() for name, forms in FORMS.items()}.items() <= _fitter.formulas.items(),
         cores=_cores(),
         memory_gb=round(memory.total / 1e9, 1),
         free_gb=round(memory.available / 1e9, 1),

@@ -92,7 +92,13 @@ class Toy:
 def parameters(name="improved"):
     forms = FORMS[name]
     constants = SimpleNamespace(velo_sigma=VELO_SIGMA, beam_x=0.02, beam_y=-0.03)
-    manifest = SimpleNamespace(constants=constants, forms=name, formulas=_fitter.formulas[name], blobs=EMPTY)
+    manifest = SimpleNamespace(
+        constants=constants,
+        forms=name,
+        layout_version=forms.layout_version,
+        formulas=_fitter.formulas[name],
+        blobs=EMPTY,
+    )
     return SimpleNamespace(
         constant=constant_blob(forms),
         table=aligned(magnet_table(forms.table)),

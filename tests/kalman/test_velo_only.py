@@ -7,6 +7,7 @@ import pytest
 
 from parkf.kalman.candidates import from_arrays
 from parkf.kalman.reference.velo_only import fit_velo_only
+from parkf.steps import FORMS
 
 SIGMA, BEAM_X, BEAM_Y = 0.0125, 0.02, -0.03
 # c_ms, eta_xx, eta_xtx of hit to hit and of hit to beam; lever and covariance of a layer in the middle.
@@ -16,7 +17,8 @@ N = 20_000
 
 def parameters():
     constants = SimpleNamespace(velo_sigma=SIGMA, beam_x=BEAM_X, beam_y=BEAM_Y)
-    return SimpleNamespace(block=lambda name: BLOCK, manifest=SimpleNamespace(constants=constants))
+    manifest = SimpleNamespace(constants=constants, forms="improved", formulas=FORMS["improved"].hash())
+    return SimpleNamespace(block=lambda name: BLOCK, manifest=manifest)
 
 
 def scatter(random, row, qop, tx, ty, t, dz):

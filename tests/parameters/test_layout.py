@@ -69,6 +69,6 @@ def test_the_kernel_was_built_with_the_layout_of_the_formulas(name):
 
 def test_a_kernel_without_a_layout_says_what_to_do(monkeypatch):
     monkeypatch.setattr(built, "LAYOUT_FILE", "missing.json")
-    layout_of.cache_clear()
+    built.layouts_of.cache_clear()
     with pytest.raises(ParkfError, match="make build"):
         layout_of("improved")

@@ -8,9 +8,10 @@ import time
 import pytest
 
 from parkf.errors import ParkfError
+from parkf.layout.built import layout_files
 from parkf.parameters import registry as module
 from parkf.parameters.manifest import Gate, Validity
-from parkf.parameters.parameter_set import ParameterSet
+from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.parameters.registry import Registry
 
 GATES = [Gate(what="ghosts", measured="25 %", bar="40 %", met=True)]
@@ -59,6 +60,21 @@ def test_validity_is_recorded(made, sets):
     validity = Validity(first_run=300_000, last_run=None, first_time=None, last_time=None)
     version = sets.publish(made(1), year=2026, gates=GATES, validity=validity)
     assert sets.load(version).manifest.validity == validity
+
+
+def test_the_first_set_of_a_layout_freezes_it(made, sets, tmp_path):
+    sets.publish(made(1), year=2026, gates=GATES)
+    frozen = sets.layouts / "1.json"
+    assert frozen.read_bytes() == layout_files("production")[0].read_bytes()
+    loaded = load(made(2))
+    manifest = loaded.manifest.model_copy(update={"formulas": "0" * 64})
+    ParameterSet(loaded.constant, loaded.table, manifest).save(tmp_path / "changed")
+    with pytest.raises(ParkfError, match="layout 1 is published, with other formulas than this set's"):
+        sets.publish(tmp_path / "changed", year=2026, gates=GATES)
+    frozen.unlink()
+    with pytest.raises(ParkfError, match="formulas 000000000000…, which the installed kernel lacks"):
+        sets.publish(tmp_path / "changed", year=2026, gates=GATES)
+    assert sets.versions() == ["2026-run3-r001"]
 
 
 def test_a_missed_gate_stops_it(made, sets):
@@ -153,7 +169,7 @@ def test_killed_at_random_moments(made, sets):
     assert min(outcomes.values()) > 3, outcomes
     # The next one clears away what they left.
     sets.publish(made(99), year=2026, gates=GATES)
-    assert all(p.name == ".lock" or p.name in sets.versions() for p in sets.folder.iterdir())
+    assert {p.name for p in sets.folder.iterdir()} == {".lock", "layouts", *sets.versions()}
 
 
 def _publish(sets, folder, start, outcomes):

@@ -2,10 +2,10 @@
 
 
 onstart:
-    # What the formulas generate is compiled before any job runs on it.
+    # What the formulas generate is compiled before any job runs on it, if that may be.
     shell(
-        "parkf kernel ||"
-        " (python -m pip install -q --no-build-isolation --no-deps -e {PROJECT:q} && parkf kernel)"
+        "parkf kernel || (test $? != 2 &&"
+        " python -m pip install -q --no-build-isolation --no-deps -e {PROJECT:q} && parkf kernel)"
     )
     # For the report.
     for folder, prefix in GRAPHS.items():

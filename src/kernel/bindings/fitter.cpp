@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "all_forms.hpp"
 #include "bindings/result_memory.hpp"
-#include "fit/forms.hpp"
 #include "fit/interval_layout.hpp"
 #include "fit/robust_layout.hpp"
 #include "fit/score_layout.hpp"
@@ -25,17 +25,9 @@ namespace nb = nanobind;
 
 namespace parkf::kalman {
 
-namespace improved {
-extern const Forms forms;
-}
-namespace production {
-extern const Forms forms;
-}
-
 namespace {
 
-// Magnet table and bins are the same in all.
-const Forms* const all_forms[] = {&improved::forms, &production::forms};
+// Magnet table and bins are the same in all forms.
 constexpr std::size_t table_numbers = 60 * 50 * 80, header_numbers = 19;
 constexpr std::size_t shortest_block = 8 * stride_unit;  // tracks, of a thread: 12 microseconds
 constexpr std::size_t crowded_stride = 1024, spread_rows = 3 * stride_unit;  // tracks
@@ -59,7 +51,9 @@ const Forms& forms_named(const std::string& name) {
   for (const Forms* forms : all_forms) {
     if (name == forms->name) return *forms;
   }
-  throw std::invalid_argument("forms '" + name + "' are unknown, expected improved or production");
+  std::string known;
+  for (const Forms* forms : all_forms) known += (known.empty() ? "" : ", ") + std::string(forms->name);
+  throw std::invalid_argument("forms '" + name + "' are unknown, expected one of " + known);
 }
 
 void check_header(const Forms& forms, const float* header) {

@@ -1,19 +1,25 @@
 # The fitter: C++ generated from the symbolic steps, one build of the kernel for each set of forms and instruction
 # set, the module.
 
-set(forms improved production)
+file(GLOB formulas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/parkf/steps/*.py
+     ${PROJECT_SOURCE_DIR}/src/parkf/codegen/*.py ${PROJECT_SOURCE_DIR}/src/parkf/layout/*.py)
+# Layouts that are published: the kernel fits with their sets, too, when today's formulas are others.
+set(published ${PROJECT_SOURCE_DIR}/params/layouts)
+file(GLOB published_files CONFIGURE_DEPENDS ${published}/*.json)
+set(generator ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/src ${Python_EXECUTABLE} -m parkf.codegen ${published})
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${formulas} ${published_files})
+execute_process(COMMAND ${generator} OUTPUT_VARIABLE forms OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 
 set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
+set(generated_files ${generated}/all_forms.hpp)
 foreach(name IN LISTS forms)
   list(APPEND generated_files ${generated}/${name}/steps_generated.hpp ${generated}/${name}/steps_by_name.hpp
        ${generated}/${name}/layout.json)
 endforeach()
-file(GLOB formulas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/parkf/steps/*.py
-     ${PROJECT_SOURCE_DIR}/src/parkf/codegen/*.py ${PROJECT_SOURCE_DIR}/src/parkf/layout/*.py)
 add_custom_command(
   OUTPUT ${generated_files}
-  COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/src ${Python_EXECUTABLE} -m parkf.codegen ${generated}
-  DEPENDS ${formulas}
+  COMMAND ${generator} ${generated}
+  DEPENDS ${formulas} ${published_files}
   COMMENT "Generating C++ from the formulas in parkf.steps")
 add_custom_target(generate_steps DEPENDS ${generated_files})
 
@@ -51,7 +57,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 
 nanobind_add_module(_fitter NB_STATIC src/kernel/bindings/fitter.cpp)
-target_include_directories(_fitter PRIVATE src/kernel)
+target_include_directories(_fitter PRIVATE src/kernel ${generated})
+add_dependencies(_fitter generate_steps)
 target_compile_options(_fitter PRIVATE -O3)
 target_link_libraries(_fitter PRIVATE Threads::Threads)
 foreach(part IN LISTS fitter_parts)

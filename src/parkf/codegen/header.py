@@ -1,5 +1,7 @@
 """The generated C++ headers: everything of the kernel that derives from the symbolic steps."""
 
+from collections.abc import Iterable
+
 from parkf.codegen.cpp_magnet import magnet_functions
 from parkf.codegen.cpp_steps import by_name, step_functions
 from parkf.steps import Forms
@@ -10,14 +12,14 @@ _OPENING = [
 ]
 
 
-def kernel_header(forms: Forms) -> str:
-    """Text of ``steps_generated.hpp``."""
+def kernel_header(forms: Forms, name: str) -> str:
+    """Text of ``steps_generated.hpp``, in a namespace of this name."""
     lines = [
         *_OPENING,
         '#include "fit/state.hpp"',
         "",
-        "// The set of forms: all that is made for it lies in a namespace of its name.",
-        f"#define PARKF_FORMS {forms.name}",
+        "// The set of forms: all that is made for it lies in a namespace of its own.",
+        f"#define PARKF_FORMS {name}",
         "",
         "namespace parkf::kalman::PARKF_FORMS {",
         "",
@@ -44,6 +46,26 @@ def by_name_header(forms: Forms) -> str:
     ]
     functions = by_name(list(forms.steps.values()))
     return "\n".join([*lines, *functions, "}  // namespace parkf::kalman::PARKF_FORMS", ""])
+
+
+def list_header(names: Iterable[str]) -> str:
+    """Text of ``all_forms.hpp``: the sets of forms that the Python module is built with, today's first."""
+    names = list(names)
+    objects = ", ".join(f"&{name}::forms" for name in names)
+    lines = [
+        *_OPENING,
+        '#include "fit/forms.hpp"',
+        "",
+        "namespace parkf::kalman {",
+        "",
+        *(f"namespace {name} {{\nextern const Forms forms;\n}}" for name in names),
+        "",
+        f"constexpr const Forms* all_forms[] = {{{objects}}};",
+        "",
+        "}  // namespace parkf::kalman",
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def _layout(forms: Forms) -> list[str]:

@@ -117,7 +117,7 @@ using Together = S;
 
 /// Fit tracks begin … end - 1, multiples of 16, with a set's forms; below, for each that this header knows.
 template <class S>
-bool fit_range(const std::string& forms, const Job<S>& job, long begin, long end);
+bool fit_range(const std::string& kernel, const Job<S>& job, long begin, long end);
 
 }  // namespace detail
 
@@ -141,7 +141,7 @@ Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, Scheme scheme =
   const long groups = static_cast<long>(tracks.stride / 16), team = std::max(1, threads);
   std::vector<std::thread> others;
   const auto work = [&](long member) {
-    detail::fit_range(set.forms->name, job, groups * member / team * 16, groups * (member + 1) / team * 16);
+    detail::fit_range(set.forms->kernel, job, groups * member / team * 16, groups * (member + 1) / team * 16);
   };
   for (long member = 1; member < team; ++member) others.emplace_back(work, member);
   work(0);

@@ -2,14 +2,16 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from parkf import __version__
-from parkf.choices import FORMS_NAMES, FormsName
+from parkf.choices import FORMS_NAMES
+from parkf.files import read_json
 from parkf.kalman.source import KERNEL_FOLDER
-from parkf.layout import Layout, layout_of
+from parkf.layout.blocks import Layout
+from parkf.layout.built import layout_files, layout_in
 from parkf.parameters.manifest import FORMAT_VERSION, OLDEST_FORMAT, json_schema
 
 _HERE = Path(__file__).parent
@@ -36,7 +38,11 @@ _OPENING = f"""\
 
 
 def cpp_header() -> str:
-    """Text of the header, for all sets of forms that the installed kernel has."""
+    """Text of the header, for all sets of forms that the installed kernel has, of old layouts, too."""
+    # The kernel's folders have its names.
+    kernel = {
+        path.parent.name: layout_in(read_json(path)) for name in FORMS_NAMES for path in layout_files(name)
+    }
     shared: set[str] = set()
     parts = [
         _OPENING,
@@ -48,9 +54,9 @@ def cpp_header() -> str:
         "#endif\n",
         _expand("fit.hpp", None, shared),
         _schema(json_schema()),
-        _layouts(),
+        _layouts(kernel),
     ]
-    for name in FORMS_NAMES:
+    for name in kernel:
         # What is made for a set of forms lies in its namespace, and comes once for each.
         made_for_it = set(shared)
         parts += [
@@ -61,11 +67,11 @@ def cpp_header() -> str:
         parts += [_IF_CUDA, _expand("fit/magnet_block.hpp", name, made_for_it), "#endif\n"]
         parts.append("#undef PARKF_FORMS\n")
         shared |= {file for file in made_for_it if not _is_made_for_forms(file)}
-    parts.append(_dispatch())
+    parts.append(_dispatch(kernel))
     return "".join(parts)
 
 
-def _file(name: str, forms: FormsName | None) -> Path:
+def _file(name: str, forms: str | None) -> Path:
     folders = [_HERE, KERNEL_FOLDER, *([KERNEL_FOLDER / forms] if forms else [])]
     return next(folder / name for folder in folders if (folder / name).exists())
 
@@ -74,7 +80,7 @@ def _is_made_for_forms(name: str) -> bool:
     return "PARKF_FORMS" in _file(name, FORMS_NAMES[0]).read_text()
 
 
-def _expand(name: str, forms: FormsName | None, seen: set[str]) -> str:
+def _expand(name: str, forms: str | None, seen: set[str]) -> str:
     """Text of a file with those that it includes, each once."""
     if name in seen:
         return ""
@@ -108,8 +114,8 @@ def _bare(schema: Any) -> Any:
     }
 
 
-def _layouts() -> str:
-    entries = ",\n".join(_layout(layout_of(name)) for name in FORMS_NAMES)
+def _layouts(kernel: Mapping[str, Layout]) -> str:
+    entries = ",\n".join(_layout(name, layout) for name, layout in kernel.items())
     return (
         "\nnamespace parkf {\n\ninline const std::vector<FormsLayout>& known_forms() {\n"
         f"  static const std::vector<FormsLayout> all{{\n{entries}}};\n  return all;\n}}\n\n"
@@ -117,14 +123,15 @@ def _layouts() -> str:
     )
 
 
-def _layout(layout: Layout) -> str:
+def _layout(kernel: str, layout: Layout) -> str:
     blocks = ", ".join(f'{{"{b.name}", {b.shape[0]}, {b.shape[1]}}}' for b in layout.blocks)
-    return f'      {{"{layout.name}", {layout.layout_version}, "{layout.formulas}",\n       {{{blocks}}}}}'
+    said = f'"{layout.name}", "{kernel}", {layout.layout_version}, "{layout.formulas}"'
+    return f"      {{{said},\n       {{{blocks}}}}}"
 
 
-def _dispatch() -> str:
+def _dispatch(kernel: Iterable[str]) -> str:
     cases = "\n".join(
-        f"""  if (forms == "{name}") {{
+        f"""  if (kernel == "{name}") {{
     for (long i = begin; i < end; i += Number<T>::lanes) {{
       if (job.score != nullptr) {{
         kalman::{name}::MagnetCoefficients<T> m;
@@ -145,13 +152,13 @@ def _dispatch() -> str:
     }}
     return true;
   }}"""
-        for name in FORMS_NAMES
+        for name in kernel
     )
     return f"""
 namespace parkf::detail {{
 
 template <class S>
-bool fit_range(const std::string& forms, const Job<S>& job, long begin, long end) {{
+bool fit_range(const std::string& kernel, const Job<S>& job, long begin, long end) {{
   using T = Together<S>;
 {cases}
   return false;

@@ -31,9 +31,10 @@ struct Block {
   int sets, columns;
 };
 
-/// A set of forms that this header has the formulas of.
+/// A set of forms in a layout that this header has the formulas of.
 struct FormsLayout {
   const char* name;
+  const char* kernel;  // namespace of its kernel
   int layout_version;
   const char* formulas;  // fingerprint
   std::vector<Block> blocks;
@@ -151,13 +152,12 @@ class ParameterSet {
 
   static const FormsLayout* forms_of(const std::string& path, const json::Value& manifest) {
     const std::string& name = manifest.at("forms").text;
+    const json::Value& layout = manifest.at("layout_version");
+    std::string versions;
     for (const FormsLayout& forms : known_forms()) {
       if (name != forms.name) continue;
-      const json::Value& layout = manifest.at("layout_version");
-      if (layout.number() != forms.layout_version) {
-        throw Error(path + ": layout_version: got " + std::string(layout.token) + ", expected " +
-                    std::to_string(forms.layout_version) + " of forms '" + name + "'");
-      }
+      versions += (versions.empty() ? "" : " or ") + std::to_string(forms.layout_version);
+      if (layout.number() != forms.layout_version) continue;
       const std::string& formulas = manifest.at("formulas").text;
       if (formulas != forms.formulas) {
         throw Error(path + ": formulas: got " + formulas.substr(0, 12) + "…, expected " +
@@ -166,7 +166,9 @@ class ParameterSet {
       }
       return &forms;
     }
-    throw Error(path + ": forms: got \"" + name + "\", which this header lacks");
+    if (versions.empty()) throw Error(path + ": forms: got \"" + name + "\", which this header lacks");
+    throw Error(path + ": layout_version: got " + std::string(layout.token) + ", expected " + versions + " of forms '" +
+                name + "'");
   }
 
   static std::vector<float> blob(const std::filesystem::path& path, const json::Value& said, std::size_t count) {

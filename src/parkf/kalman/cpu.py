@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 import parkf._fitter as _fitter
 from parkf.kalman.candidates import Candidates
 from parkf.kalman.fitted import NUMBERS, Fitted
+from parkf.kalman.source import kernel_of
 from parkf.parameters.parameter_set import ParameterSet
 
 
@@ -114,5 +115,5 @@ def _arguments(parameters: ParameterSet, tracks: Candidates) -> tuple[Any, ...]:
         list(tracks.velo),
         list(tracks.ut),
         list(tracks.scifi),
-        parameters.manifest.forms,
+        kernel_of(parameters.manifest),
     )

@@ -9,13 +9,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-import parkf._fitter as _fitter
 from parkf.choices import Backend, Precision, Scheme
 from parkf.errors import ParkfError
 from parkf.kalman import cpu, gpu
 from parkf.kalman.candidates import Candidates, from_arrow
 from parkf.kalman.fitted import Fitted, set_metadata
 from parkf.kalman.interval import states_at_rich, without_outliers
+from parkf.kalman.source import kernel_of
 from parkf.kalman.summary import Summary
 from parkf.parameters.manifest import Blobs
 from parkf.parameters.parameter_set import ParameterSet, load
@@ -79,7 +79,8 @@ def fit(
     Raises
     ------
     ParkfError
-        When an option or a column is wrong, the set's formulas are not this kernel's, or there is no GPU.
+        When an option or a column is wrong, this kernel was not built for the set's formulas, or there is no
+        GPU.
     """
     for name, got, known in (
         ("scheme", scheme, ("smoother", "forward_backward", "velo_only")),
@@ -92,13 +93,7 @@ def fit(
         raise ParkfError(f"scheme '{scheme}': robust fits and ghost scores come with the smoother alone")
     if score and parameters.score is None:
         raise ParkfError("parameter set: it has no ghost score that this kernel evaluates")
-    formulas = parameters.manifest.formulas
-    compiled = _fitter.formulas[parameters.manifest.forms]
-    if formulas != compiled:
-        raise ParkfError(
-            f"parameter set: made for formulas {formulas[:12]}…, expected {compiled[:12]}… of "
-            "this kernel; train the set again, or install the version of parkf that made it"
-        )
+    kernel_of(parameters.manifest)
     tracks = candidates if isinstance(candidates, Candidates) else from_arrow(candidates, np.dtype(precision))
     if scheme == "velo_only":
         # Builds its formulas first, which no other scheme waits for.

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.choices import FormsName
 from parkf.errors import ParkfError
 from parkf.kalman.candidates import Candidates
 from parkf.kalman.fitted import INTEGERS, INTEGERS_BEFORE, NUMBERS, NUMBERS_BEFORE, Fitted
-from parkf.kalman.source import flattened
+from parkf.kalman.source import flattened, kernel_of
 from parkf.parameters.parameter_set import ParameterSet
 
 # A warp: threads of a block wait for each other, and small blocks leave least of the shared memory unused.
@@ -89,7 +88,7 @@ class Kernel:
         robust: bool = False,
     ) -> None:
         constants, name = parameters.manifest.constants, real.name
-        blob, forms = parameters.constant.tobytes(), parameters.manifest.forms
+        blob, forms = parameters.constant.tobytes(), kernel_of(parameters.manifest)
         device = cupy.cuda.Device().id
         module = _module(blob, forms, name, device)
         # Fits of single tracks again have a module of their own: the plain fit waits for no compiler.
@@ -138,7 +137,7 @@ class Kernel:
 
 
 @lru_cache(maxsize=8)
-def _module(blob: bytes, forms: FormsName, precision: str, device: int, file: str = "fit/fit.cu") -> Any:
+def _module(blob: bytes, forms: str, precision: str, device: int, file: str = "fit/fit.cu") -> Any:
     """One compiled module for each constant blob: constant memory belongs to the module."""
     cupy = _cupy()
     real = {"float32": "float", "float64": "double"}[precision]

@@ -5,7 +5,7 @@ The formulas in :mod:`parkf.steps` decide it, and the build of the kernel writes
 """
 
 from parkf.layout.blocks import Block, Column, Layout
-from parkf.layout.built import layout_of
+from parkf.layout.built import layout_of, layouts_of
 from parkf.layout.magnet import BINS, HEADER, TABLE_SHAPE, Piece
 
-__all__ = ["BINS", "HEADER", "TABLE_SHAPE", "Block", "Column", "Layout", "Piece", "layout_of"]
+__all__ = ["BINS", "HEADER", "TABLE_SHAPE", "Block", "Column", "Layout", "Piece", "layout_of", "layouts_of"]

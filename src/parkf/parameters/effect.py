@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from parkf.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep, numpy_step
 from parkf.layout import BINS, HEADER
 from parkf.parameters.parameter_set import ParameterSet
-from parkf.steps import FORMS
+from parkf.steps.frozen import forms_of
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import inside_grid
 from parkf.training.momentum import momentum_bins
@@ -99,9 +99,8 @@ class _Predictor:
     steps: dict[str, NumpyStep] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.steps = {
-            name: numpy_step(step) for name, step in FORMS[self.parameters.manifest.forms].steps.items()
-        }
+        forms = forms_of(self.parameters.manifest.forms, self.parameters.manifest.formulas)
+        self.steps = {name: numpy_step(step) for name, step in forms.steps.items()}
 
     def numbers(self, name: str, number: int) -> F64:
         """Parameters of a set, which is counted as in step datasets."""

@@ -10,7 +10,7 @@ from parkf.files import sha256
 from parkf.parameters.assembly import way_through_magnet
 from parkf.parameters.fit_noise import fitted_numbers
 from parkf.parameters.parameter_set import MANIFEST_FILE, load
-from parkf.steps import FORMS
+from parkf.steps.frozen import forms_of
 from parkf.training.neighbour import Neighbour, check_formula, fitted_neighbour
 from parkf.workflow import start_file
 
@@ -37,6 +37,8 @@ def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
     if manifest.forms != forms:
         raise ParkfError(f"{file}: forms '{manifest.forms}', expected '{forms}' to start from")
     check_formula(file, step, forms, manifest.steps.get(step))
-    held = {name: parameters.block(name).astype(np.float64) for name in FORMS[forms].steps}
-    numbers = fitted_numbers(FORMS[forms], held, manifest.configuration, way_through_magnet(parameters))
+    # Its other steps may be of a layout before.
+    own = forms_of(forms, manifest.formulas)
+    held = {name: parameters.block(name).astype(np.float64) for name in own.steps}
+    numbers = fitted_numbers(own, held, manifest.configuration, way_through_magnet(parameters))
     return Neighbour(list(numbers[step]), sha256(file))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing
-from parkf.layout import TABLE_SHAPE, Layout, layout_of
+from parkf.layout import TABLE_SHAPE, Layout, layouts_of
 from parkf.parameters.description import describe, errors_of
 from parkf.parameters.ghost_score import Score, read_blob, write_blob
 from parkf.parameters.manifest import (
@@ -52,8 +52,8 @@ class ParameterSet:
 
     @property
     def layout(self) -> Layout:
-        """What the numbers are, by the set of forms."""
-        return layout_of(self.manifest.forms)
+        """What the numbers are, by the set of forms and the version of its layout."""
+        return layouts_of(self.manifest.forms)[self.manifest.layout_version]
 
     def block(self, name: str) -> NDArray[np.float32]:
         """Return a block of the constant numbers, (sets, columns) float32."""
@@ -83,7 +83,7 @@ def with_blobs(
         When a shape is wrong or a number is not finite.
     """
     constant, table = np.asarray(constant, dtype="<f4"), np.asarray(table, dtype="<f4")
-    known = layout_of(manifest.forms)
+    known = layouts_of(manifest.forms)[manifest.layout_version]
     expected = (("constant", constant, (known.constant_count,)), ("table", table, TABLE_SHAPE))
     for name, numbers, shape in expected:
         if numbers.shape != shape:
@@ -106,11 +106,13 @@ def load(folder: Path) -> ParameterSet:
     """
     path = folder / MANIFEST_FILE
     manifest = read_manifest(path)
-    known = layout_of(manifest.forms)
-    if manifest.layout_version != known.layout_version:
+    layouts = layouts_of(manifest.forms)
+    known = layouts.get(manifest.layout_version)
+    if known is None:
+        known_versions = " or ".join(map(str, layouts))
         raise ParkfError(
-            f"{path}: layout_version: got {manifest.layout_version}, expected {known.layout_version} of "
-            f"forms '{known.name}'; train the set again, or read it with the version of parkf that made it"
+            f"{path}: layout_version: got {manifest.layout_version}, expected {known_versions} of forms "
+            f"'{manifest.forms}'; train the set again, or read it with the version of parkf that made it"
         )
     constant = _read(folder / CONSTANT_FILE, manifest.blobs.constant, known.constant_count)
     table = _read(folder / TABLE_FILE, manifest.blobs.table, int(np.prod(TABLE_SHAPE))).reshape(TABLE_SHAPE)

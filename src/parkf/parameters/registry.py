@@ -26,7 +26,8 @@ from pydantic import BaseModel, ConfigDict, Field
 import parkf._fitter as _fitter
 from parkf.arithmetic import linear_algebra
 from parkf.errors import ParkfError
-from parkf.files import existing, write_json
+from parkf.files import copy, existing, read_json, write_json
+from parkf.layout.built import layout_files, layout_in
 from parkf.parameters.manifest import Gate, Manifest, Validity, read_manifest
 from parkf.parameters.parameter_set import MANIFEST_FILE, ParameterSet, load
 from parkf.parameters.schema import first_problem, read_document
@@ -116,6 +117,11 @@ class Registry:
             raise ParkfError(f"{path / MANIFEST_FILE}: {got}, expected published version {version}")
         return loaded
 
+    @property
+    def layouts(self) -> Path:
+        """Folder of the layouts that its sets have, with their formulas."""
+        return self.folder / "layouts"
+
     def publish(
         self, parameters: Path, *, year: int, gates: Sequence[Gate], validity: Validity | None = None
     ) -> str:
@@ -140,9 +146,9 @@ class Registry:
         Raises
         ------
         ParkfError
-            When the set is not whole, misses a gate or is published already, when its validity is none or has
-            limits of another kind than the sets it joins, or when another publisher is at work: then try
-            again.
+            When the set is not whole, misses a gate or is published already, when its layout was published
+            with other formulas, when its validity is none or has limits of another kind than the sets it
+            joins, or when another publisher is at work: then try again.
         """
         loaded = load(parameters)
         missed = [f"{g.what}: {g.measured} (bar {g.bar})" for g in gates if not g.met]
@@ -238,6 +244,24 @@ class Registry:
             }
         )
 
+    def _freeze(self, manifest: Manifest) -> None:
+        """Keep the formulas of a layout that nothing was published in so far."""
+        path = self.layouts / f"{manifest.layout_version}.json"
+        if path.exists():
+            if layout_in(read_json(path)).formulas != manifest.formulas:
+                raise ParkfError(
+                    f"{path}: layout {manifest.layout_version} is published, with other formulas than this "
+                    "set's; give these a version of their own, and train again"
+                )
+            return
+        for own in layout_files(manifest.forms):
+            if layout_in(read_json(own)).formulas == manifest.formulas:
+                copy(own, path)
+                return
+        raise ParkfError(
+            f"parameter set: made for formulas {manifest.formulas[:12]}…, which the installed kernel lacks"
+        )
+
     def _put(self, parameters: ParameterSet, version: str) -> None:
         staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=self.folder))
         try:
@@ -248,6 +272,7 @@ class Registry:
             staging.chmod(0o755)
             _sync(staging)
             load(staging)
+            self._freeze(parameters.manifest)
             try:
                 staging.rename(self.folder / version)
             except OSError as error:

@@ -29,9 +29,19 @@ def newest_alike(registry: Registry, parameters: ParameterSet) -> str | None:
 
 
 def moves(published: ParameterSet, parameters: ParameterSet) -> Pulls:
-    """Compare with a published set, number by number; those that are equal are left out."""
-    differences = compare(published, parameters).differences
-    return {(one.block, one.set, one.index): one.pull for one in differences}
+    """Compare with a published set, number by number; those that are equal are left out.
+
+    Numbers of other formulas have none to compare with.
+    """
+    found = compare(published, parameters)
+    changed = [parameters.layout.block(name) for name in found.other_formulas]
+    none: Pulls = {
+        (block.name, label, index): None
+        for block in changed
+        for label in block.sets
+        for index in range(block.shape[1])
+    }
+    return none | {(one.block, one.set, one.index): one.pull for one in found.differences}
 
 
 def step_page(fit: FitResult, light: Light, against: str | None, pulls: Pulls) -> dict[str, Any]:

@@ -32,4 +32,4 @@ def _beam() -> Step:
     )
 
 
-BEAM = _beam()
+PRODUCTION = IMPROVED = _beam()

@@ -68,7 +68,7 @@ def _improved() -> Step:
     k_here, _ = after_loss(p("energy lost before the bend", "MeV", 17.0, "loss"))
     outputs = {"x": x1, "y": y1, "tx": tx1, "ty": ty1}
     noise = _scattering(p)
-    return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, local_qop=k_here)
+    return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, local_qop=k_here, layout=2)
 
 
 def _scattering(p: Numbers) -> dict[str, sp.Expr]:

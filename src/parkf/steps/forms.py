@@ -88,24 +88,35 @@ def _layers(kind: str, count: int) -> tuple[Column, ...]:
     return tuple(Column(f"layer {i}", "", f"{kind} layer {i}", 1) for i in range(count))
 
 
-def _forms(name: FormsName, layout_version: int, table: magnet.TableForm, *steps: Step) -> Forms:
-    """Put a set of forms together; what all share, in the VELO, is far better than the scattering there."""
-    return Forms(name, layout_version, table, {step.name: step for step in (velo.V, *steps, beam.BEAM)})
+def _forms(name: FormsName, table: magnet.TableForm, *steps: Step) -> Forms:
+    """Put a set of forms together. Its layout is that of the newest form in it."""
+    layout_version = max(table.layout, *(step.layout for step in steps))
+    return Forms(name, layout_version, table, {step.name: step for step in steps})
 
 
 FORMS: dict[FormsName, Forms] = {
     forms.name: forms
     for forms in (
         _forms(
-            *("improved", 2, magnet.IMPROVED),
-            *(velo_to_ut.IMPROVED, ut.IMPROVED, corrections.IMPROVED, *scifi.IMPROVED),
+            *("improved", magnet.IMPROVED, velo.IMPROVED, velo_to_ut.IMPROVED, ut.IMPROVED),
+            *(corrections.IMPROVED, *scifi.IMPROVED, beam.IMPROVED),
         ),
         _forms(
-            *("production", 1, magnet.PRODUCTION),
-            *(velo_to_ut.PRODUCTION, ut.PRODUCTION, corrections.PRODUCTION, *scifi.PRODUCTION),
+            *("production", magnet.PRODUCTION, velo.PRODUCTION, velo_to_ut.PRODUCTION, ut.PRODUCTION),
+            *(corrections.PRODUCTION, *scifi.PRODUCTION, beam.PRODUCTION),
         ),
     )
 }
+_MODULES = (velo, velo_to_ut, ut, corrections, scifi, beam)
 # The same in all sets of forms, and so are the datasets.
 STEP_NAMES = tuple(FORMS["improved"].steps)
 assert all(forms.table.coefficients == TABLE_SHAPE[2] for forms in FORMS.values())
+
+
+def file_of(step: Step) -> str:
+    """Name of the file that a step of today is written in."""
+    for module in _MODULES:
+        for form in (module.IMPROVED, module.PRODUCTION):
+            if step in (form if isinstance(form, tuple) else (form,)):
+                return module.__name__.rpartition(".")[2] + ".py"
+    raise KeyError(step.name)

@@ -59,6 +59,8 @@ class TableForm:
         What the header calls the grid: 1 is uniform at z_in, 2 uniform at that depth.
     edges : (float, float)
         Where it ends, by x/z and y/z at that depth.
+    layout : int
+        Version of the layout that it came with.
     """
 
     central: dict[str, int]
@@ -67,6 +69,7 @@ class TableForm:
     sines: bool
     grid: int
     edges: tuple[float, float]
+    layout: int
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -124,17 +127,24 @@ class TableForm:
 # SciFi, and not where the acceptance of hard tracks does, at 0.3 and 0.25. Half as many cells in there make x
 # a quarter worse, which is a fiftieth of what scatters.
 PRODUCTION = TableForm(
-    {"x": 9, "y": 7}, {"x": 7, "y": 5}, sp.Integer(0), sines=False, grid=1, edges=(0.46, 0.35)
+    {"x": 9, "y": 7}, {"x": 7, "y": 5}, sp.Integer(0), sines=False, grid=1, edges=(0.46, 0.35), layout=1
 )
 # More powers of f for the centre, fewer for what depends on u. Down there a soft track has left its line to
 # the origin: the grid ends a little farther out.
 IMPROVED = TableForm(
-    {"x": 10, "y": 10}, {"x": 6, "y": 4}, sp.Rational(3, 10), sines=True, grid=2, edges=(0.47, 0.355)
+    {"x": 10, "y": 10},
+    {"x": 6, "y": 4},
+    sp.Rational(3, 10),
+    sines=True,
+    grid=2,
+    edges=(0.47, 0.355),
+    layout=2,
 )
 
 
 # Below it, 1 − s² stays where it is: such a track has turned by more than 75° and left the detector.
 SMALLEST_COSINE_SQUARED = 0.05
+# Those of published layouts stay here: their tables are recognised by what the header says.
 TABLE_FORMS = (PRODUCTION, IMPROVED)
 
 

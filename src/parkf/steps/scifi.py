@@ -39,6 +39,7 @@ def _into_scifi(*, loses: bool) -> Step:
             "ty": ty1,
         },
         surface={z1: _landing(z0)},
+        layout=2 if loses else 1,
     )
 
 
@@ -90,6 +91,7 @@ def _improved() -> Step:
         surface=_SURFACE,
         parts=parts,
         joined=2,
+        layout=2,
     )
 
 

@@ -81,6 +81,9 @@ class Step:
         Names of what the outputs are made of, for reading; a part may name earlier ones.
     joined : int
         How many sets of the step's dataset, neighbours in number, make one set here.
+    layout : int
+        Version of the layout that this form came with. That of a set of forms is the largest one of its steps
+        and its table.
     """
 
     name: str
@@ -93,6 +96,7 @@ class Step:
     local_qop: sp.Expr | None = None
     parts: dict[sp.Symbol, sp.Expr] = field(default_factory=dict)
     joined: int = 1
+    layout: int = 1
 
     @property
     def symbols(self) -> tuple[sp.Symbol, ...]:

@@ -36,7 +36,7 @@ def _improved() -> Step:
         field=-0.5,
     )
     noise = p.scattering(1.2, gap.levers(1.2), gain)
-    return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, parts=parts)
+    return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, parts=parts, layout=2)
 
 
 PRODUCTION = _production()

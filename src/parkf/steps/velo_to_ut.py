@@ -103,6 +103,7 @@ def _improved() -> Step:
         parameters=tuple(p.parameters),
         outputs={"x": across["x"], "y": y1, "tx": across["tx"], "ty": ty1},
         noise=noise,
+        layout=2,
     )
 
 

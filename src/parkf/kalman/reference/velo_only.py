@@ -14,7 +14,7 @@ from parkf.codegen.numpy_step import numpy_step
 from parkf.kalman.candidates import Candidates, from_arrow
 from parkf.kalman.fitted import STATUS_BITS, Fitted
 from parkf.parameters.parameter_set import ParameterSet
-from parkf.steps.beam import BEAM
+from parkf.steps.frozen import forms_of
 from parkf.tables import VELO_SLOTS
 
 F64 = NDArray[np.float64]
@@ -82,6 +82,7 @@ def fit_velo_only(parameters: ParameterSet, candidates: pa.Table | pa.RecordBatc
     )
     constants = parameters.manifest.constants
     block = parameters.block("BEAM").astype(np.float64)
+    beam = numpy_step(forms_of(parameters.manifest.forms, parameters.manifest.formulas).steps["BEAM"])
     number, qop = np.clip(tracks.velo_n, 0, VELO_SLOTS), tracks.qop.astype(np.float64)
     used = np.arange(VELO_SLOTS)[:, None] < number
     x, y, z = (np.where(used, rows.T.astype(np.float64), 0.0) for rows in tracks.velo)
@@ -92,7 +93,7 @@ def fit_velo_only(parameters: ParameterSet, candidates: pa.Table | pa.RecordBatc
 
     def noise(row: int, z0: F64, z1: F64) -> list[tuple[F64, F64, F64]]:
         columns = {"x0": x[0], "y0": y[0], "tx0": tx, "ty0": ty, "qop": qop, "polarity": polarity}
-        q = numpy_step(BEAM).noise(block[row], columns | {"z0": z0, "z1": z1})
+        q = beam.noise(block[row], columns | {"z0": z0, "z1": z1})
         return [(q[a] ** 2, q[f"rho_{a}"] * q[a] * q[f"t{a}"], q[f"t{a}"] ** 2) for a in ("x", "y")]
 
     variance = constants.velo_sigma**2

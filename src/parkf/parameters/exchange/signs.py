@@ -11,17 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
-from parkf.layout import HEADER, Layout, layout_of
+from parkf.layout import HEADER, Layout, layouts_of
 
 F32 = NDArray[np.float32]
 
-# The number of each block that bends tx the most, in production's forms.
+# What the trigger reads, whatever production's forms become here.
+TRIGGER = layouts_of("production")[1]
+# The number of each block that bends tx the most, in that layout.
 LEADING = {"VUT": 5, "UT": 4, "TFT": 1, "T": 4}
 _BENDS = slice(HEADER.index("bendx"), HEADER.index("bendy_xy") + 1)
-_PIECES = layout_of("production").pieces
-_ODD = np.array([power % 2 == 1 for piece in _PIECES for power in range(1, piece.degree + 1)])
+_ODD = np.array([power % 2 == 1 for piece in TRIGGER.pieces for power in range(1, piece.degree + 1)])
 # tx gains this coefficient times f in the middle of a bin.
-_LEADING_TABLE = _PIECES[0].degree
+_LEADING_TABLE = TRIGGER.pieces[0].degree
 
 
 def settle_blocks(where: str, layout: Layout, blocks: Mapping[str, F32]) -> dict[str, F32]:
@@ -32,7 +33,7 @@ def settle_blocks(where: str, layout: Layout, blocks: Mapping[str, F32]) -> dict
     where : str
         What errors name.
     layout : Layout
-        Production's, whose columns say how they behave under h → −h.
+        The trigger's, whose columns say how they behave under h → −h.
     blocks : mapping of str to (sets, columns) float32
         By name; blocks of no step stay as they are.
 

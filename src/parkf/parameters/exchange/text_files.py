@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.files import existing, sha256
-from parkf.layout import layout_of
 from parkf.parameters.exchange.reading import number
-from parkf.parameters.exchange.signs import settle_blocks
+from parkf.parameters.exchange.signs import TRIGGER, settle_blocks
 from parkf.parameters.exchange.trigger import UT_ORDER
 from parkf.parameters.imported import imported
 from parkf.parameters.parameter_set import ParameterSet
@@ -104,9 +103,12 @@ def import_text_files(folder: Path, *, rest: ParameterSet) -> ParameterSet:
         When a file, line or number is missing, one is too many or not finite, or blocks bend in different
         directions.
     """
-    layout = layout_of("production")
+    layout = TRIGGER
     if rest.manifest.forms != layout.name:
         raise ParkfError(f"set to complete from: forms '{rest.manifest.forms}', expected '{layout.name}'")
+    if rest.manifest.layout_version != layout.layout_version:
+        got = rest.manifest.layout_version
+        raise ParkfError(f"set to complete from: layout {got}, expected {layout.layout_version}")
     blocks = {block.name: rest.block(block.name).copy() for block in layout.blocks}
     for file in FILES:
         lines = _read(folder / file.name, file)

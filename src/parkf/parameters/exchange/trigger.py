@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing, sha256, write_json
-from parkf.layout import HEADER, TABLE_SHAPE, Layout, layout_of
+from parkf.layout import HEADER, TABLE_SHAPE, Layout
 from parkf.parameters.description import shortest
 from parkf.parameters.exchange.reading import number, read_object, rectangle
-from parkf.parameters.exchange.signs import settle_blocks, settle_table
+from parkf.parameters.exchange.signs import TRIGGER, settle_blocks, settle_table
 from parkf.parameters.imported import imported
 from parkf.parameters.manifest import Constants
 from parkf.parameters.parameter_set import ParameterSet
@@ -50,16 +50,11 @@ BLOCKS = {
 UT_ORDER = (0, 1, 2, 5, 4, 3)
 # The kick from VELO to UT, which the trigger applies the other way round.
 _KICK = (5, 6, 7)
-_PRODUCTION = layout_of("production")
 _FIRST_LINE = HEADER.index("nbin_x")
-_WHOLE = tuple(_PRODUCTION.signature[name] for name in HEADER[_FIRST_LINE:])
+_WHOLE = tuple(TRIGGER.signature[name] for name in HEADER[_FIRST_LINE:])
 # Of a bin's 80 coefficients: 1e3 for slopes, 1 for positions.
 _UNITS = np.array(
-    [
-        1e3 if piece.component in ("tx", "ty") else 1.0
-        for piece in _PRODUCTION.pieces
-        for _ in range(piece.degree)
-    ]
+    [1e3 if piece.component in ("tx", "ty") else 1.0 for piece in TRIGGER.pieces for _ in range(piece.degree)]
 )
 
 
@@ -69,7 +64,7 @@ def export_trigger(parameters: ParameterSet, folder: Path) -> None:
     Parameters
     ----------
     parameters : ParameterSet
-        A set of production's forms.
+        A set of production's forms, in layout 1.
     folder : Path
         Where ``params.json``, ``params_UTT_v0.tab`` and ``parkf.json`` go.
 
@@ -83,6 +78,11 @@ def export_trigger(parameters: ParameterSet, folder: Path) -> None:
         raise ParkfError(
             f"parameter set: forms '{forms}', expected 'production', which are the trigger's; "
             "train with `forms: production`"
+        )
+    version = parameters.manifest.layout_version
+    if version != TRIGGER.layout_version:
+        raise ParkfError(
+            f"parameter set: layout {version}, expected {TRIGGER.layout_version}, which the trigger reads"
         )
     blocks = {key: parameters.block(name) for key, name in BLOCKS.items()}
     blocks["VUTParams"] = _reversed_kick(blocks["VUTParams"])
@@ -116,7 +116,7 @@ def import_trigger(folder: Path, *, rest: ParameterSet | None = None) -> Paramet
         When numbers are missing, too many or not finite, the two files' headers differ, the blocks bend in
         different directions, or there is nothing to complete the set from.
     """
-    layout = _PRODUCTION
+    layout = TRIGGER
     path = folder / JSON_FILE
     content = read_object(path, list(BLOCKS))
     blocks = {
