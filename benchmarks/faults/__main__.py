@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks.faults import damage, kills, space
 from benchmarks.faults.cases import Journal
+from benchmarks.faults.forked import load
 from benchmarks.faults.project import ROOT, Project
 
 KILLS, OTHERS, DAMAGES = 100, 10, 200
@@ -36,6 +37,7 @@ def main() -> None:
     mounts = space.with_mounts() if "space" in options.only else False
     about = {name: getattr(options, name) for name in ("seed", "kills", "others", "damages")}
     journal = Journal(options.json, about)
+    load()
 
     finished = Project.new(folder / "undisturbed")
     undisturbed = finished.run(cores=options.cores)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.faults.cases import Case, Journal
-from benchmarks.faults.project import Project
+from benchmarks.faults.project import Ended, Project
+
+from parkf.running.verify import verify
 
 # Each kind of intermediate, with what a cheap job makes of it.
 READ_BY = {
@@ -104,15 +106,13 @@ def damage(finished: Project, scratch: Path, cases: Iterator[Damage], journal: J
         where = case.do(project.results / case.path)
         (project.results / target).unlink()
         ended = project.run(target)
-        journal.add(
-            Case(case.how, case.name, *_outcome(project, undisturbed, case, where, ended.code, ended))
-        )
+        journal.add(Case(case.how, case.name, *_outcome(project, undisturbed, case, where, ended)))
 
 
 def _outcome(
-    project: Project, undisturbed: Mapping[str, bytes], case: Damage, where: str, code: int, ended
+    project: Project, undisturbed: Mapping[str, bytes], case: Damage, where: str, ended: Ended
 ) -> tuple[str, bool]:
-    files, target = project.files(), READ_BY[case.path]
+    files, target, code = project.files(), READ_BY[case.path], ended.code
     file_right = files.get(case.path) == undisturbed[case.path]
     # Pages show figures of the moment.
     target_right = target not in undisturbed or files.get(target) == undisturbed[target]
@@ -122,7 +122,9 @@ def _outcome(
             True,
         )
     if code == 0 and target_right:
-        return f"{where}: not read by {target}, which is the undisturbed one", True
+        found = any(case.path in problem for problem in verify(project.results)[1])
+        told = "parkf verify names it" if found else "and parkf verify does NOT name it"
+        return f"{where}: not read by {target}, which is the undisturbed one; {told}", found
     if code != 0 and ended.clear and ended.lines(rf"^error: .*{case.path.rsplit('/', 1)[-1]}"):
         return f"{where}: {ended.lines('^error: ')}", True
     return (

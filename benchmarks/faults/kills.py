@@ -9,16 +9,21 @@ import os
 import random
 import re
 import signal
-import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from benchmarks.faults.cases import Case, Journal
+from benchmarks.faults.forked import Forked
 from benchmarks.faults.project import Ended, Project, command, jobs, processor_time, wait_until_gone
 
 _GROUP = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT, "terminate": signal.SIGTERM}
-_WORKER, _SECOND = "worker killed", "second run"
-_LOOK_S = 0.02
+_WORKER, _SECOND, _POWER = "worker killed", "second run", "power cut"
+_LOOK_S = 0.05
+# A share of all work: figures of two runs differ by a little, and none is to end before it is met.
+_UP_TO = 0.98
+# What a disk may not have taken when the power goes.
+_UNWRITTEN_S = 5.0
 # What a dead writer has not finished has a name of its own; hits of the training go when they were used.
 _TRANSIENT = re.compile(r"(^|/)\.|^hits/training")
 
@@ -26,7 +31,7 @@ _TRANSIENT = re.compile(r"(^|/)\.|^hits/training")
 def plan(seed: int, kills: int, others: int) -> list[str]:
     """Give what is done at each moment, in a random order."""
     kinds = ["kill"] * kills + [
-        kind for kind in (*_GROUP, _WORKER, _SECOND) if kind != "kill" for _ in range(others)
+        kind for kind in ("interrupt", "terminate", _WORKER, _SECOND, _POWER) for _ in range(others)
     ]
     random.Random(seed).shuffle(kinds)
     return kinds
@@ -45,7 +50,7 @@ def disturb(
     for number, (kind, name) in enumerate(zip(kinds, names, strict=True)):
         if name in journal:
             continue
-        moment = total * (number + 0.5) / len(kinds)
+        moment = _UP_TO * total * (number + 0.5) / len(kinds)
         run = project.start()
         at = _wait_for(project, run, work, moment)
         if at is None:
@@ -62,10 +67,12 @@ def disturb(
             ended, outcome = project.end(run), ""
             good = ended.code != 0
         else:
-            os.killpg(run.pid, _GROUP[kind])
+            os.killpg(run.pid, _GROUP.get(kind, signal.SIGKILL))
             ended, outcome = project.end(run), ""
             good = ended.code != 0
         wait_until_gone(run.pid)
+        if kind == _POWER:
+            outcome = f"{_lose_unwritten(project)} records of Snakemake were lost"
         wrong = [
             n
             for n, content in project.files().items()
@@ -85,19 +92,36 @@ def disturb(
         journal.add(Case("end", "end of the run", said, end.code == 0 and not differ))
 
 
-def _wait_for(
-    project: Project, run: "subprocess.Popen[bytes]", work: Mapping[str, float], moment: float
-) -> str | None:
+def _wait_for(project: Project, run: Forked, work: Mapping[str, float], moment: float) -> str | None:
     """Wait until a run has done so many seconds of work and has a job; name the job. None: it has ended."""
+    before: set[int] = set()
+    finished = 0.0
     while run.poll() is None:
         here = jobs(run)
         if here:
-            done = project.work()
-            finished = sum(seconds for name, seconds in work.items() if name in done)
+            now = {job.pid for job in here}
+            if now != before:
+                done = project.work()
+                finished, before = sum(seconds for name, seconds in work.items() if name in done), now
             if finished + processor_time(here) >= moment:
                 return command(here[0])
         time.sleep(_LOOK_S)
     return None
+
+
+def _lose_unwritten(project: Project) -> int:
+    """Leave what a power cut leaves of files that nobody has asked the disk to write; give their number."""
+    # A file between writing and renaming.
+    (project.results / ".score.json.cut.tmp").write_bytes(b'{"half of')
+    fresh = [path for path in _records(project) if time.time() - path.stat().st_mtime < _UNWRITTEN_S]
+    for path in fresh:
+        path.write_bytes(b"")
+    return len(fresh)
+
+
+def _records(project: Project) -> Iterator[Path]:
+    for folder in (".snakemake/metadata", ".snakemake/incomplete"):
+        yield from (path for path in (project.folder / folder).rglob("*") if path.is_file())
 
 
 def _wrong_end(ended: Ended) -> str:

@@ -3,9 +3,6 @@
 import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import yaml
+from benchmarks.faults.forked import Forked, led
 
 from parkf.usage import read_usage
 
@@ -84,30 +82,18 @@ class Project:
         shutil.copytree(self.folder, folder, symlinks=True)
         return Project(folder)
 
-    def start(self, *targets: str, cores: int = 1, said: str = "said") -> subprocess.Popen[bytes]:
+    def start(self, *targets: str, cores: int = 1, said: str = "said") -> Forked:
         """Start the run, or what makes these files of it, in a process group of its own."""
-        parkf = Path(sys.executable).with_name("parkf")
-        command = [
-            *(str(parkf), "supervise", f"results/{RUN}", "--"),
-            *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")),
+        snakemake = [
+            *("--snakefile", str(ROOT / "Snakefile")),
             *("--workflow-profile", str(ROOT / "workflow/profiles/local"), "--nolock", "--rerun-incomplete"),
             *("--configfile", "faults.yaml", "--cores", str(cores)),
             *(["--", *(f"results/{RUN}/{name}" for name in targets)] if targets else []),
         ]
-        # No pipe: a job that outlives the run would hold it open.
-        with (self.folder / said).open("wb") as file:
-            return subprocess.Popen(
-                command,
-                cwd=self.folder,
-                stdout=file,
-                stderr=file,
-                start_new_session=True,
-                env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-                # Whoever starts this in the background may have all of it ignore interrupts.
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-            )
+        # No pipe takes what is said: a job that outlives the run would hold it open.
+        return led(self.folder, f"results/{RUN}", snakemake, said)
 
-    def end(self, run: subprocess.Popen[bytes], said: str = "said") -> Ended:
+    def end(self, run: Forked, said: str = "said") -> Ended:
         """Wait for the end of a run."""
         code = run.wait(_PATIENCE_S)
         return Ended(code, (self.folder / said).read_text(errors="replace"))
@@ -132,7 +118,7 @@ class Project:
         return {name: usage.cpu_s for name, usage in sorted(used.items()) if usage}
 
 
-def jobs(run: subprocess.Popen[bytes]) -> list[psutil.Process]:
+def jobs(run: Forked) -> list[psutil.Process]:
     """Give the commands that a run's jobs are just now: not what leads them."""
     found = []
     try:
