@@ -11,6 +11,7 @@ bytes, or, where nothing can be made, with one line that says why.
 
 import argparse
 import json
+from itertools import zip_longest
 from pathlib import Path
 
 from benchmarks.faults import damage, kills, space
@@ -47,14 +48,23 @@ def main() -> None:
     if not work_file.exists():
         work_file.write_text(json.dumps(finished.work()))
     work = json.loads(work_file.read_text())
-    if "kills" in options.only:
-        kinds = kills.plan(options.seed, options.kills, options.others)
-        kills.disturb(Project.new(folder / "killed"), finished.files(), work, kinds, journal)
-    if "damage" in options.only:
-        damage.damage(finished, folder / "damaged", damage.plan(options.seed, options.damages), journal)
-    if "space" in options.only and mounts:
-        space.fill(finished, folder / "full", journal)
-    elif "space" in options.only:
+    parts = {
+        "kills": kills.disturb(
+            Project.new(folder / "killed"),
+            finished.files(),
+            work,
+            kills.plan(options.seed, options.kills, options.others),
+            journal,
+        ),
+        "damage": damage.damage(
+            finished, folder / "damaged", damage.plan(options.seed, options.damages), journal
+        ),
+        "space": space.fill(finished, folder / "full", journal) if mounts else iter(()),
+    }
+    # By turns: however early it is stopped, something of each was tried.
+    for _ in zip_longest(*(cases for part, cases in parts.items() if part in options.only)):
+        pass
+    if "space" in options.only and not mounts:
         print("disk full: not tried: no right to mount a file system here")
     tried, survived = len(journal.cases), sum(case.survived for case in journal.cases)
     print(f"{survived} of {tried} survived; {options.json}")

@@ -24,12 +24,14 @@ _MODULES = (
         "snakemake_executor_plugin_slurm",
         "snakemake_executor_plugin_htcondor",
     ),
-    *("parkf.cli", "parkf.running.supervise", "parkf.inputs", "parkf.steps", "parkf.training.rows"),
+    *("parkf.cli", "parkf.running.supervise", "parkf.inputs", "parkf.steps", "parkf.training.train"),
+    *("parkf.kalman.fitter", "parkf.parameters.assembly", "parkf.closure.close", "parkf.validation.validate"),
+    *("parkf.datasets.builder", "parkf.simulation.simulate", "parkf.scoring.train", "parkf.report.pages"),
 )
 
 
 def load() -> None:
-    """Load what Snakemake, the Snakefile and its leader load, as far as it is installed."""
+    """Load what Snakemake, the Snakefile, its leader and jobs load, as far as it is installed."""
     for name in _MODULES:
         with suppress(ImportError):
             import_module(name)
@@ -93,6 +95,11 @@ def led(folder: Path, results: str, snakemake: Sequence[str], said: str) -> Fork
     said : str
         File there that takes what is printed.
     """
+    return commanded(folder, ["supervise", results, "--", *snakemake], said)
+
+
+def commanded(folder: Path, arguments: Sequence[str], said: str) -> Forked:
+    """Start a command of parkf in a folder, and in a process group of its own; see :func:`led`."""
 
     def work() -> None:
         os.setsid()
@@ -106,7 +113,7 @@ def led(folder: Path, results: str, snakemake: Sequence[str], said: str) -> Fork
         from parkf.running import supervise
 
         supervise.subprocess = _Subprocess  # type: ignore[attr-defined]
-        sys.argv = ["parkf", "supervise", results, "--", *snakemake]
+        sys.argv = ["parkf", *arguments]
         cli.main()
 
     return Forked(work)
