@@ -10,7 +10,7 @@ from parkf import __version__
 from parkf.choices import FORMS_NAMES, FormsName
 from parkf.kalman.source import KERNEL_FOLDER
 from parkf.layout import Layout, layout_of
-from parkf.parameters.manifest import FORMAT_VERSION, OLDEST_FORMAT, json_schema
+from parkf.parameters.manifest import CHECKED_FORMAT, FORMAT_VERSION, OLDEST_FORMAT, json_schema
 
 _HERE = Path(__file__).parent
 _INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
@@ -41,7 +41,7 @@ def cpp_header() -> str:
     parts = [
         _OPENING,
         f"namespace parkf {{\nconstexpr int format_version = {FORMAT_VERSION};\n",
-        f"constexpr int oldest_format = {OLDEST_FORMAT};\n}}\n",
+        f"constexpr int oldest_format = {OLDEST_FORMAT};\nconstexpr int checked_format = {CHECKED_FORMAT};\n}}\n",
         _expand("numbers/number.hpp", None, shared),
         _IF_LANES,
         _expand("numbers/lanes.hpp", None, shared),
