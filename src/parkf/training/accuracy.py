@@ -12,6 +12,7 @@ from parkf.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS, numpy_step
 from parkf.detector.field import FieldMap
 from parkf.errors import ParkfError
 from parkf.files import read_json, sha256
+from parkf.sealing import check_pages
 from parkf.steps import FORMS, Forms
 from parkf.training.chain import measure_chain
 from parkf.training.magnet_table import load_table
@@ -67,6 +68,8 @@ def measure_accuracy(
     ------
     ParkfError
         When a file is missing or unreadable, or a dataset is not the one that was fitted.
+    DamagedFileError
+        When a dataset is not what was written.
     """
     results = load_results(fits)
     forms = FORMS[results["UTTF"].forms]
@@ -75,6 +78,7 @@ def measure_accuracy(
     for name in ("V", "VUT", "UT", "TFT", "T"):
         path = datasets / f"{name}.parquet"
         if sha256(path) != results[name].dataset:
+            check_pages(path)
             raise ParkfError(
                 f"{path}: not the dataset that {fits / f'{name}.json'} was fitted to; fit it again"
             )
