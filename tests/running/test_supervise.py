@@ -185,7 +185,7 @@ def test_a_damaged_intermediate_is_made_again(project, damage):
     assert code == 0, said
     if b"checksum" in damage or not damage:
         assert "first.json: not a JSON file as it was written" in said
-        assert "removed, to be made again" in said
+        assert "results/run/first.json: made by rule first of this run: removed, to be made again" in said
         assert first.read_bytes() == good
 
 

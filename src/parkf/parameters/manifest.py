@@ -235,15 +235,12 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Write a manifest; equal manifests give equal bytes."""
+    """Write a manifest in today's format; equal manifests give equal bytes."""
+    today = {"format_version": FORMAT_VERSION, "minimum_reader": MINIMUM_READER, "checksum": _NONE}
+    content = manifest.model_dump(mode="json") | today
+    text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n"
     with replacing(path) as temporary:
-        temporary.write_text(with_checksum(manifest.model_dump(mode="json")))
-
-
-def with_checksum(content: dict[str, Any]) -> str:
-    """Text of a manifest's file, with the checksum of this text."""
-    text = json.dumps(content | {"checksum": _NONE}, indent=1, sort_keys=True, allow_nan=False) + "\n"
-    return text.replace(_NONE, hashlib.sha256(text.encode()).hexdigest(), 1)
+        temporary.write_text(text.replace(_NONE, hashlib.sha256(text.encode()).hexdigest(), 1))
 
 
 def _check(path: Path, content: Any, format_version: int) -> None:
