@@ -19,6 +19,8 @@ from benchmarks.faults.cases import Journal
 from benchmarks.faults.forked import load
 from benchmarks.faults.project import ROOT, Project
 
+from parkf.provenance import code_hash
+
 KILLS, OTHERS, DAMAGES = 100, 10, 200
 PARTS = ("kills", "damage", "space")
 
@@ -37,7 +39,7 @@ def main() -> None:
     folder = options.folder.resolve()
     mounts = space.with_mounts() if "space" in options.only else False
     about = {name: getattr(options, name) for name in ("seed", "kills", "others", "damages")}
-    journal = Journal(options.json, about)
+    journal = Journal(options.json, about, code_hash([ROOT / "src"]))
     load()
 
     finished = Project.new(folder / "undisturbed")

@@ -41,7 +41,8 @@ def cpp_header() -> str:
     parts = [
         _OPENING,
         f"namespace parkf {{\nconstexpr int format_version = {FORMAT_VERSION};\n",
-        f"constexpr int oldest_format = {OLDEST_FORMAT};\nconstexpr int checked_format = {CHECKED_FORMAT};\n}}\n",
+        f"constexpr int oldest_format = {OLDEST_FORMAT};\n",
+        f"constexpr int checked_format = {CHECKED_FORMAT};\n}}\n",
         _expand("numbers/number.hpp", None, shared),
         _IF_LANES,
         _expand("numbers/lanes.hpp", None, shared),
