@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from parkf.tables import CANDIDATES, HITS, STEP_DATA, UT_LAYERS, Table
 
-from .case import ROOT, SET, Case
+from .case import ROOT, SET, Case, file
 
 GEOMETRY = ROOT / "data/geometry/run3.yaml"
 ALIGNMENT = ROOT / "data/geometry/alignment_nominal.yaml"
@@ -209,6 +209,17 @@ def imported(wrong: str, hit: dict[str, Any], track: dict[str, Any], *says: str)
     return Case("hits of others", wrong, make, says)
 
 
+LOOK = ("geometry", "hits", GEOMETRY, "h.parquet")
+
+
+def looked(wrong: str, hit: dict[str, Any], *says: str) -> Case:
+    def make(folder: Path) -> Sequence[str | Path]:
+        pd.DataFrame([HIT | hit]).to_parquet(folder / "h.parquet")
+        return LOOK
+
+    return Case("hits on a geometry", wrong, make, ("h.parquet: ", *says))
+
+
 def _import_bytes(name: str, content: bytes) -> Callable[[Path], Sequence[str | Path]]:
     def make(folder: Path) -> Sequence[str | Path]:
         pd.DataFrame([HIT]).to_parquet(folder / "h.parquet")
@@ -311,6 +322,11 @@ CASES = [
     ),
     Case("hits of others", "empty", _import_bytes("t.parquet", b""), ("t.parquet: not a Parquet file",)),
     Case("hits of others", "missing", lambda folder: IMPORT, ("h.parquet: no such file",)),
+    Case("hits on a geometry", "missing", lambda folder: LOOK, ("h.parquet: no such file",)),
+    Case("hits on a geometry", "text", file("h.parquet", b"a,b", *LOOK), ("h.parquet: not a Parquet file",)),
+    looked("unknown layer", {"layer": 7}, "row 0: detector 'UT', layer 7 is unknown"),
+    looked("positions of text", {"x": "1 mm"}, "column 'x' has type", "expected numbers"),
+    looked("NaN", {"z": np.nan}, "row 0: 'z' is not a finite number"),
 ]
 
 
