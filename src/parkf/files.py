@@ -81,7 +81,7 @@ def out_of_space(error: OSError) -> bool:
 
 
 def is_unfinished(path: Path) -> bool:
-    """Whether it is what :func:`replacing` yields, or a folder like it: it stays where its writer is killed."""
+    """Whether it is what :func:`replacing` yields, or a folder like it, left by a writer that was killed."""
     return path.name.startswith(".") and path.name.endswith(UNFINISHED)
 
 
