@@ -239,8 +239,9 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     today = {"format_version": FORMAT_VERSION, "minimum_reader": MINIMUM_READER, "checksum": _NONE}
     content = manifest.model_dump(mode="json") | today
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    digest = hashlib.sha256(text.encode()).hexdigest()
     with replacing(path) as temporary:
-        temporary.write_text(text.replace(_NONE, hashlib.sha256(text.encode()).hexdigest(), 1))
+        temporary.write_text(text.replace(f'"checksum": "{_NONE}', f'"checksum": "{digest}', 1))
 
 
 def _check(path: Path, content: Any, format_version: int) -> None:
