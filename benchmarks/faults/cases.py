@@ -44,7 +44,7 @@ class Journal:
         The plan.
     code : str
         Fingerprint of the package's source. What did not survive with another one is tried again; the file
-        keeps it under ``mended``.
+        keeps it under ``failed_before``.
     """
 
     def __init__(self, path: Path, about: dict[str, Any], code: str) -> None:
@@ -52,13 +52,13 @@ class Journal:
         self._about = about
         self._code = code
         self.cases: list[Case] = []
-        self._mended: list[Case] = []
+        self._failed_before: list[Case] = []
         before = json.loads(path.read_text()) if path.exists() else {}
         if before and all(before.get(key) == value for key, value in about.items()):
-            self._mended = [Case(**case) for case in before["mended"]]
+            self._failed_before = [Case(**case) for case in before["failed_before"]]
             for case in (Case(**case) for case in before["cases"]):
                 again = not case.survived and case.code != code
-                (self._mended if again else self.cases).append(case)
+                (self._failed_before if again else self.cases).append(case)
 
     def __contains__(self, name: str) -> bool:
         return any(case.name == name for case in self.cases)
@@ -85,6 +85,6 @@ class Journal:
                     for kind in kinds
                 },
                 "cases": [asdict(case) for case in self.cases],
-                "mended": [asdict(case) for case in self._mended],
+                "failed_before": [asdict(case) for case in self._failed_before],
             },
         )
