@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import sys
 from os.path import relpath
 from pathlib import Path
@@ -11,6 +12,7 @@ from shlex import quote
 
 from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
 from parkf.documents.document import read_document
+from parkf.errors import ParkfError
 from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.running.graph import write_graph
@@ -38,6 +40,13 @@ scattergather:
     validation=1,
     signals=1,
 
+
+# Copies of what jobs read lie below it (SCRATCH), and their names go through a shell.
+if not re.fullmatch(r"[\w./+-]+", str(workflow.storage_settings.local_storage_prefix)):
+    raise ParkfError(
+        f"local-storage-prefix (SCRATCH): got {str(workflow.storage_settings.local_storage_prefix)!r}, expected a path"
+        " of letters, digits and . / + - _ alone"
+    )
 
 PROJECT = Path(workflow.current_basedir)
 RUN = Run(

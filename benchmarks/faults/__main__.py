@@ -11,11 +11,15 @@ bytes, or, where nothing can be made, with one line that says why.
 
 import argparse
 import json
+from itertools import zip_longest
 from pathlib import Path
 
 from benchmarks.faults import damage, kills, space
 from benchmarks.faults.cases import Journal
+from benchmarks.faults.forked import load
 from benchmarks.faults.project import ROOT, Project
+
+from parkf.provenance import code_hash
 
 KILLS, OTHERS, DAMAGES = 100, 10, 200
 PARTS = ("kills", "damage", "space")
@@ -35,7 +39,8 @@ def main() -> None:
     folder = options.folder.resolve()
     mounts = space.with_mounts() if "space" in options.only else False
     about = {name: getattr(options, name) for name in ("seed", "kills", "others", "damages")}
-    journal = Journal(options.json, about)
+    journal = Journal(options.json, about, code_hash([ROOT / "src"]))
+    load()
 
     finished = Project.new(folder / "undisturbed")
     undisturbed = finished.run(cores=options.cores)
@@ -45,14 +50,23 @@ def main() -> None:
     if not work_file.exists():
         work_file.write_text(json.dumps(finished.work()))
     work = json.loads(work_file.read_text())
-    if "kills" in options.only:
-        kinds = kills.plan(options.seed, options.kills, options.others)
-        kills.disturb(Project.new(folder / "killed"), finished.files(), work, kinds, journal)
-    if "damage" in options.only:
-        damage.damage(finished, folder / "damaged", damage.plan(options.seed, options.damages), journal)
-    if "space" in options.only and mounts:
-        space.fill(finished, folder / "full", journal)
-    elif "space" in options.only:
+    parts = {
+        "kills": kills.disturb(
+            Project.new(folder / "killed"),
+            finished.files(),
+            work,
+            kills.plan(options.seed, options.kills, options.others),
+            journal,
+        ),
+        "damage": damage.damage(
+            finished, folder / "damaged", damage.plan(options.seed, options.damages), journal
+        ),
+        "space": space.fill(finished, folder / "full", journal) if mounts else iter(()),
+    }
+    # By turns: however early it is stopped, something of each was tried.
+    for _ in zip_longest(*(cases for part, cases in parts.items() if part in options.only)):
+        pass
+    if "space" in options.only and not mounts:
         print("disk full: not tried: no right to mount a file system here")
     tried, survived = len(journal.cases), sum(case.survived for case in journal.cases)
     print(f"{survived} of {tried} survived; {options.json}")

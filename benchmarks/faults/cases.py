@@ -1,7 +1,7 @@
 """What was tried, and what came of it; kept in a file, so that a benchmark that is stopped goes on."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,32 +22,50 @@ class Case:
         What came of it, in words.
     survived : bool
         Whether the run has ended with the undisturbed bytes, or has said why not in one clear line.
+    code : str
+        Fingerprint of the package's source that it was tried with.
     """
 
     kind: str
     name: str
     outcome: str
     survived: bool
+    code: str = ""
 
 
 class Journal:
-    """All cases so far, in a JSON file that is written anew after each."""
+    """All cases so far, in a JSON file that is written anew after each.
 
-    def __init__(self, path: Path, about: dict[str, Any]) -> None:
+    Parameters
+    ----------
+    path : Path
+        What is in it is kept, if it is of the same plan.
+    about : dict
+        The plan.
+    code : str
+        Fingerprint of the package's source. What did not survive with another one is tried again; the file
+        keeps it under ``failed_before``.
+    """
+
+    def __init__(self, path: Path, about: dict[str, Any], code: str) -> None:
         self._path = path
         self._about = about
+        self._code = code
         self.cases: list[Case] = []
-        if path.exists():
-            before = json.loads(path.read_text())
-            if all(before.get(key) == value for key, value in about.items()):
-                self.cases = [Case(**case) for case in before["cases"]]
+        self._failed_before: list[Case] = []
+        before = json.loads(path.read_text()) if path.exists() else {}
+        if before and all(before.get(key) == value for key, value in about.items()):
+            self._failed_before = [Case(**case) for case in before["failed_before"]]
+            for case in (Case(**case) for case in before["cases"]):
+                again = not case.survived and case.code != code
+                (self._failed_before if again else self.cases).append(case)
 
     def __contains__(self, name: str) -> bool:
         return any(case.name == name for case in self.cases)
 
     def add(self, case: Case) -> None:
         """Keep a case."""
-        self.cases.append(case)
+        self.cases.append(replace(case, code=self._code))
         print(
             f"{'survived' if case.survived else 'FAILED  '} {case.kind}: {case.name}: {case.outcome}",
             flush=True,
@@ -67,5 +85,6 @@ class Journal:
                     for kind in kinds
                 },
                 "cases": [asdict(case) for case in self.cases],
+                "failed_before": [asdict(case) for case in self._failed_before],
             },
         )

@@ -2,12 +2,15 @@
 
 import os
 import random
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.faults.cases import Case, Journal
-from benchmarks.faults.project import Project
+from benchmarks.faults.project import Ended, Project
+
+from parkf.running.verify import verify
 
 # Each kind of intermediate, with what a cheap job makes of it.
 READ_BY = {
@@ -44,7 +47,8 @@ READ_BY = {
     "validation.json": "report/index.html",
     "accuracy.json": "report/index.html",
 }
-_HOW = ("flip", "truncate", "empty")
+# By turns, in which every kind of file comes once; three of five flip a bit: what is hardest to notice.
+_HOW = ("flip", "truncate", "empty", "flip", "flip")
 
 
 @dataclass(frozen=True)
@@ -56,11 +60,13 @@ class Damage:
     path: str
     old_times: bool
     at: float  # where, as a share of its length
+    in_run: bool  # whether the whole run is to go on, or its next job alone is to say what is wrong
 
     @property
     def name(self) -> str:
         """Give it a name of its own."""
-        return f"{self.number}: {self.path}, {'old' if self.old_times else 'new'} times"
+        read = "run" if self.in_run else "next job"
+        return f"{self.number}: {self.path}, {'old' if self.old_times else 'new'} times, {read}"
 
     def do(self, path: Path) -> str:
         """Damage the file; say where."""
@@ -70,7 +76,8 @@ class Damage:
             content[place] ^= 1 << self.number % 8
         else:
             del content[0 if self.how == "empty" else place :]
-        path.chmod(0o644)
+        # A copy's files may be links.
+        path.unlink()
         path.write_bytes(content)
         if self.old_times:
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -82,19 +89,20 @@ def plan(seed: int, count: int) -> Iterator[Damage]:
     draw = random.Random(seed)
     paths = list(READ_BY)
     for number in range(count):
-        turn = number // len(paths)
+        turn, kind = divmod(number, len(paths))
         yield Damage(
             number=number,
-            # Three of five flip a bit: what is hardest to notice.
-            how=_HOW[(0, 1, 0, 2, 0)[turn % 5]],
-            path=paths[number % len(paths)],
+            how=_HOW[turn % len(_HOW)],
+            path=paths[kind],
             old_times=(number + turn) % 2 == 0,
             at=draw.random(),
+            # Each kind of file once, in the first turns.
+            in_run=turn == kind % 3,
         )
 
 
-def damage(finished: Project, scratch: Path, cases: Iterator[Damage], journal: Journal) -> None:
-    """Damage a file of a finished run, have it read, and look at what came of both."""
+def damage(finished: Project, scratch: Path, cases: Iterator[Damage], journal: Journal) -> Iterator[None]:
+    """Damage a file of a finished run, have it read, and look at what came of both; stops after each."""
     undisturbed = finished.files()
     for case in cases:
         if case.name in journal:
@@ -103,29 +111,28 @@ def damage(finished: Project, scratch: Path, cases: Iterator[Damage], journal: J
         target = READ_BY[case.path]
         where = case.do(project.results / case.path)
         (project.results / target).unlink()
-        ended = project.run(target)
-        journal.add(
-            Case(case.how, case.name, *_outcome(project, undisturbed, case, where, ended.code, ended))
-        )
+        ended = project.run(target) if case.in_run else project.repeat(target)
+        journal.add(Case(case.how, case.name, *_outcome(project, undisturbed, case, where, ended)))
+        yield
 
 
 def _outcome(
-    project: Project, undisturbed: Mapping[str, bytes], case: Damage, where: str, code: int, ended
+    project: Project, undisturbed: Mapping[str, bytes], case: Damage, where: str, ended: Ended
 ) -> tuple[str, bool]:
-    files, target = project.files(), READ_BY[case.path]
+    files, target, code = project.files(), READ_BY[case.path], ended.code
     file_right = files.get(case.path) == undisturbed[case.path]
     # Pages show figures of the moment.
     target_right = target not in undisturbed or files.get(target) == undisturbed[target]
     if code == 0 and target_right and file_right:
-        return (
-            f"{where}: {'found, removed and made again' if ended.lines('made again') else 'made again'}",
-            True,
-        )
+        found = "found, removed and made again" if ended.lines("made again") else "made again"
+        return f"{where}: {found}", True
     if code == 0 and target_right:
-        return f"{where}: not read by {target}, which is the undisturbed one", True
-    if code != 0 and ended.clear and ended.lines(rf"^error: .*{case.path.rsplit('/', 1)[-1]}"):
+        known = any(case.path in problem for problem in verify(project.results)[1])
+        told = "parkf verify names it" if known else "and parkf verify does NOT name it"
+        return f"{where}: not read by {target}, which is the undisturbed one; {told}", known
+    name = re.escape(Path(case.path).name)
+    # A run has to make an intermediate of its own again; a job alone says so.
+    if code != 0 and not case.in_run and ended.clear and ended.lines(rf"^error: .*{name}"):
         return f"{where}: {ended.lines('^error: ')}", True
-    return (
-        f"{where}: code {code}, {target} {'right' if target_right else 'WRONG'}: {ended.lines('rror')}",
-        False,
-    )
+    right = "right" if target_right else "WRONG"
+    return f"{where}: code {code}, {target} {right}: {ended.lines('rror')}", False

@@ -1,18 +1,21 @@
 """A run with every stage, as small as they allow, in a folder of its own."""
 
+import json
 import os
 import re
 import shutil
-import signal
 import subprocess
-import sys
 import time
-from collections.abc import Sequence
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import yaml
+from benchmarks.faults.forked import Forked, commanded, led
 
 from parkf.usage import read_usage
 
@@ -79,35 +82,37 @@ class Project:
         return cls(folder)
 
     def copy(self, folder: Path) -> "Project":
-        """Copy the folder with the times of its files; what lay there is gone."""
+        """Copy the folder with the times of its files; what lay there is gone.
+
+        Results that are only ever replaced as a whole are links to the same content.
+        """
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.folder, folder, symlinks=True)
+        results = str(self.results)
+
+        def copied(source: str, target: str) -> object:
+            replaced = source.startswith(results) and not source.endswith((".log", ".lock"))
+            return os.link(source, target) if replaced else shutil.copy2(source, target)
+
+        shutil.copytree(self.folder, folder, symlinks=True, copy_function=copied)
         return Project(folder)
 
-    def start(self, *targets: str, cores: int = 1, said: str = "said") -> subprocess.Popen[bytes]:
+    def record(self, name: str) -> dict[str, Any]:
+        """Give what Snakemake has written down about the making of a file."""
+        key = urlsafe_b64encode(f"results/{RUN}/{name}".encode()).decode()
+        return json.loads((self.folder / ".snakemake/metadata" / key).read_text())
+
+    def start(self, *targets: str, cores: int = 1, said: str = "said") -> Forked:
         """Start the run, or what makes these files of it, in a process group of its own."""
-        parkf = Path(sys.executable).with_name("parkf")
-        command = [
-            *(str(parkf), "supervise", f"results/{RUN}", "--"),
-            *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")),
+        snakemake = [
+            *("--snakefile", str(ROOT / "Snakefile")),
             *("--workflow-profile", str(ROOT / "workflow/profiles/local"), "--nolock", "--rerun-incomplete"),
             *("--configfile", "faults.yaml", "--cores", str(cores)),
             *(["--", *(f"results/{RUN}/{name}" for name in targets)] if targets else []),
         ]
-        # No pipe: a job that outlives the run would hold it open.
-        with (self.folder / said).open("wb") as file:
-            return subprocess.Popen(
-                command,
-                cwd=self.folder,
-                stdout=file,
-                stderr=file,
-                start_new_session=True,
-                env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-                # Whoever starts this in the background may have all of it ignore interrupts.
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-            )
+        # No pipe takes what is said: a job that outlives the run would hold it open.
+        return led(self.folder, f"results/{RUN}", snakemake, said)
 
-    def end(self, run: subprocess.Popen[bytes], said: str = "said") -> Ended:
+    def end(self, run: Forked, said: str = "said") -> Ended:
         """Wait for the end of a run."""
         code = run.wait(_PATIENCE_S)
         return Ended(code, (self.folder / said).read_text(errors="replace"))
@@ -115,6 +120,18 @@ class Project:
     def run(self, *targets: str, cores: int = 1) -> Ended:
         """Run to the end."""
         return self.end(self.start(*targets, cores=cores))
+
+    def repeat(self, target: str) -> Ended:
+        """Do the job that has made a file once more, by the command that Snakemake has written down."""
+        job = self.record(target)["shellcmd"]
+        # The shell resolves its words; what it would run says them instead.
+        words = subprocess.run(
+            ["bash", "-c", "parkf() { printf '%s\\0' \"$@\" >&3; }; exec 3>&1; " + job],
+            cwd=self.folder,
+            capture_output=True,
+            check=True,
+        ).stdout.split(b"\0")[:-1]
+        return self.end(commanded(self.folder, [word.decode() for word in words], "said"))
 
     def files(self) -> dict[str, bytes]:
         """Give what the run has made, by name below its folder, without figures of the machine."""
@@ -132,24 +149,24 @@ class Project:
         return {name: usage.cpu_s for name, usage in sorted(used.items()) if usage}
 
 
-def jobs(run: subprocess.Popen[bytes]) -> list[psutil.Process]:
+def jobs(run: Forked) -> list[psutil.Process]:
     """Give the commands that a run's jobs are just now: not what leads them."""
     found = []
-    try:
-        for process in psutil.Process(run.pid).children(recursive=True):
+    for number in _descendants(run.pid):
+        with suppress(psutil.NoSuchProcess):
+            process = psutil.Process(number)
             line = _command(process)
             if any(word.endswith("/parkf") for word in line[:2]) and "kernel" not in line:
                 found.append(process)
-    except psutil.NoSuchProcess:
-        return []
     return found
 
 
-def command(job: psutil.Process) -> str:
-    """Name what a job does: `fit`, `train`."""
-    line = _command(job)
-    at = next((n for n, word in enumerate(line[:2]) if word.endswith("/parkf")), None)
-    return "a job" if at is None or at + 1 >= len(line) else line[at + 1]
+def log_of(job: psutil.Process) -> str | None:
+    """Name the log that a job writes to, below the folder of logs."""
+    try:
+        return str(Path(f"/proc/{job.pid}/fd/2").readlink()).partition(f"results/{RUN}/logs/")[2] or None
+    except OSError:
+        return None
 
 
 def processor_time(processes: Sequence[psutil.Process]) -> float:
@@ -180,3 +197,12 @@ def _command(process: psutil.Process) -> list[str]:
         return process.cmdline()
     except psutil.Error:
         return []
+
+
+def _descendants(parent: int) -> Iterator[int]:
+    """Give numbers of all processes below one, without looking at all others as psutil does."""
+    for children in Path(f"/proc/{parent}/task").glob("*/children"):
+        with suppress(OSError):
+            for number in map(int, children.read_text().split()):
+                yield number
+                yield from _descendants(number)

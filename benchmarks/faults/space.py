@@ -65,8 +65,8 @@ def with_mounts() -> bool:
     return False
 
 
-def fill(finished: Project, scratch: Path, journal: Journal) -> None:
-    """Make one product of each stage anew where there is no room for it, then where there is."""
+def fill(finished: Project, scratch: Path, journal: Journal) -> Iterator[None]:
+    """Make a product of each stage anew without room for it, then with room; stops after each."""
     undisturbed = finished.files()
     for stage in STAGES:
         name = f"{stage}, no room"
@@ -94,6 +94,7 @@ def fill(finished: Project, scratch: Path, journal: Journal) -> None:
         if left:
             outcome += f"; {left[0].name} stayed"
         journal.add(Case("disk full", name, outcome, told and again.code == 0 and right))
+        yield
 
 
 def _copied(finished: Project, scratch: Path) -> Project:

@@ -1,6 +1,7 @@
 """The one error type that users meet: what is wrong, where, what was got and expected, what to do."""
 
 from pathlib import Path
+from typing import Self
 
 
 class ParkfError(Exception):
@@ -24,3 +25,10 @@ class DamagedFileError(ParkfError):
         super().__init__(
             f"{path}: not {kind} as it was written: {why}; make it again, or get it again from where it came"
         )
+
+    @classmethod
+    def said(cls, path: Path, message: str) -> Self:
+        """Say it in other words, the file's name among them."""
+        error = cls(path, "", "")
+        error.args = (message,)
+        return error

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +20,8 @@ from parkf.documents import json_text
 from parkf.errors import DamagedFileError, ParkfError
 
 _SEAL, _KIND = "checksum", "sha256:"
-_UNFINISHED = ".tmp"
+UNFINISHED = ".tmp"
+"""Ends the hidden names of files and folders that are being written."""
 
 
 @contextmanager
@@ -32,7 +34,7 @@ def replacing(path: Path) -> Iterator[Path]:
         The file to write. Its folder is made when missing.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_UNFINISHED, dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -51,6 +53,26 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def scratch_folder() -> tempfile.TemporaryDirectory[str]:
+    """Make a folder in TMPDIR that goes with this process; if it is killed, with the next run."""
+    return tempfile.TemporaryDirectory(prefix=f"{_scratch_prefix()}{os.getpid()}-")
+
+
+def scratch_folders() -> dict[Path, int]:
+    """Find all that :func:`scratch_folder` has made on this machine, each with the number of its process."""
+    prefix = _scratch_prefix()
+    there = {
+        path: path.name.removeprefix(prefix).partition("-")[0]
+        for path in Path(tempfile.gettempdir()).glob(f"{prefix}*")
+    }
+    return {path: int(number) for path, number in there.items() if number.isdecimal() and path.is_dir()}
+
+
+def _scratch_prefix() -> str:
+    # Several machines may share TMPDIR, and a process has its number on one.
+    return f"parkf-{socket.gethostname()}-"
+
+
 def out_of_space(error: OSError) -> bool:
     """Whether there was no room for what was written; errors of Arrow have a text alone."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT) or any(
@@ -59,8 +81,8 @@ def out_of_space(error: OSError) -> bool:
 
 
 def is_unfinished(path: Path) -> bool:
-    """Whether a file is one that :func:`replacing` has yielded: it stays where its writer was killed."""
-    return path.name.startswith(".") and path.name.endswith(_UNFINISHED)
+    """Whether it is what :func:`replacing` yields, or a folder like it, left by a writer that was killed."""
+    return path.name.startswith(".") and path.name.endswith(UNFINISHED)
 
 
 def write_json(path: Path, content: Any) -> None:

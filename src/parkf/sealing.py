@@ -7,7 +7,7 @@ between the last row group and the footer, where no reader looks: other programs
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -79,6 +79,25 @@ class CheckedFile(pq.ParquetFile):
         # Damaged lengths also ask for more memory than there is.
         except (pa.ArrowException, OSError, MemoryError) as error:
             raise DamagedFileError(self._path, KIND, str(error).splitlines()[0]) from error
+
+
+def check_pages(path: Path, columns: Collection[str] | None = None) -> None:
+    """Read a Parquet file to its end, one row group in memory at a time.
+
+    Parameters
+    ----------
+    path : Path
+    columns : collection of str, optional
+        Those that nobody else reads; all by default.
+
+    Raises
+    ------
+    DamagedFileError
+        When a page or the footer is not what was written.
+    """
+    with CheckedFile(path) as file:
+        for group in range(file.num_row_groups):
+            file.read_row_group(group, columns=None if columns is None else list(columns))
 
 
 def seal(path: Path) -> None:

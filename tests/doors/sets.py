@@ -5,6 +5,8 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from parkf.parameters import load
+
 from .case import ROOT, SET, Case, command, file, replaced
 
 SHOW = ("params", "show", "./set")
@@ -34,6 +36,13 @@ def _flipped(name: str) -> Callable[[Path], object]:
         (folder / name).write_bytes(bytes(content))
 
     return spoil
+
+
+def _flipped_manifest(folder: Path) -> None:
+    """A digit of a number in a manifest of today's format."""
+    load(SET).save(folder)
+    path = folder / "manifest.json"
+    path.write_text(replaced(path.read_text(), ('"velo_sigma": 0.0125', '"velo_sigma": 0.0135')))
 
 
 def trigger(wrong: str, text: str, *says: str) -> Case:
@@ -71,6 +80,11 @@ CASES = [
     manifest("truncated numbers", _truncated("constant.f32"), "bytes, expected"),
     manifest("truncated table", _truncated("global.f32"), "bytes, expected 960000"),
     manifest("flipped bit", _flipped("global.f32"), "global.f32: sha256", "the manifest says"),
+    manifest(
+        "flipped bit in the manifest",
+        _flipped_manifest,
+        "manifest.json: not a manifest as it was written: the content does not have the checksum",
+    ),
     manifest("no JSON", ("{", "{,"), "manifest.json: not a JSON file", "line 1"),
     manifest("key twice", ('"source"', '"source": "x", "source"'), "key 'source' is there twice", "line"),
     manifest("NaN", ('"velo_sigma": 0.0125', '"velo_sigma": NaN'), "not a JSON file", "line"),

@@ -11,9 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parkf.tables import CANDIDATES, HITS, STEP_DATA, Table
+from parkf.tables import CANDIDATES, HITS, STEP_DATA, UT_LAYERS, Table
 
-from .case import ROOT, SET, Case
+from .case import ROOT, SET, Case, file
 
 GEOMETRY = ROOT / "data/geometry/run3.yaml"
 ALIGNMENT = ROOT / "data/geometry/alignment_nominal.yaml"
@@ -175,6 +175,24 @@ def _null(folder: Path) -> Sequence[str | Path]:
     return CHECK
 
 
+def _candidates_with(**columns: list[Any]) -> Callable[[Path], Sequence[str | Path]]:
+    def make(folder: Path) -> Sequence[str | Path]:
+        rows = _arrow(CANDIDATES, _candidates())
+        for name, values in columns.items():
+            field = CANDIDATES.schema.field(name)
+            rows = rows.set_column(rows.schema.get_field_index(name), field, pa.array(values, field.type))
+        pq.write_table(rows.replace_schema_metadata(CANDIDATES.schema.metadata), folder / "mine.parquet")
+        return FIT
+
+    return make
+
+
+def _holed(name: str) -> Callable[[Path], Sequence[str | Path]]:
+    """Candidates of which the second has a null in a column."""
+    one: Any = [1.0] * UT_LAYERS if name.startswith("ut_") else 1
+    return _candidates_with(**{name: [one, None, one]})
+
+
 HIT = {"event": 2, "key": 9, "det": "UT", "layer": 1, "x": 30.0, "y": 0.0, "z": 2365.0, "dxdy": 0.087}
 HIT |= {"dzdy": 0.0, "ymin": 0.0, "ymax": 97.0, "err": 0.05}
 TRACK = {"event": 2, "key": 9, "pid": -321, "charge": -1.0, "p": 5000.0, "eta": 3.0, "phi": 0.5}
@@ -189,6 +207,17 @@ def imported(wrong: str, hit: dict[str, Any], track: dict[str, Any], *says: str)
         return IMPORT
 
     return Case("hits of others", wrong, make, says)
+
+
+LOOK = ("geometry", "hits", GEOMETRY, "h.parquet")
+
+
+def looked(wrong: str, hit: dict[str, Any], *says: str) -> Case:
+    def make(folder: Path) -> Sequence[str | Path]:
+        pd.DataFrame([HIT | hit]).to_parquet(folder / "h.parquet")
+        return LOOK
+
+    return Case("hits on a geometry", wrong, make, ("h.parquet: ", *says))
 
 
 def _import_bytes(name: str, content: bytes) -> Callable[[Path], Sequence[str | Path]]:
@@ -250,6 +279,14 @@ CASES = [
     *bytes_of("candidates", FIT, CANDIDATES, lambda: _arrow(CANDIDATES, _candidates())),
     *foreign_table("candidates", FIT, CANDIDATES, lambda: _arrow(CANDIDATES, _candidates())),
     Case("candidates", "missing", lambda folder: FIT, ("mine.parquet: no such file",)),
+    Case("candidates", "a null", _holed("qop"), ("mine.parquet: column 'qop', row 1: null, expected a",)),
+    Case("candidates", "a null for hits", _holed("ut_x"), ("mine.parquet: column 'ut_x', row 1: null",)),
+    Case(
+        "candidates",
+        "polarity 0",
+        _candidates_with(polarity=[1, -1, 0]),
+        ("mine.parquet: column 'polarity', row 2: got 0, expected +1 or -1",),
+    ),
     imported(
         "unknown detector",
         {"det": "RICH"},
@@ -285,6 +322,11 @@ CASES = [
     ),
     Case("hits of others", "empty", _import_bytes("t.parquet", b""), ("t.parquet: not a Parquet file",)),
     Case("hits of others", "missing", lambda folder: IMPORT, ("h.parquet: no such file",)),
+    Case("hits on a geometry", "missing", lambda folder: LOOK, ("h.parquet: no such file",)),
+    Case("hits on a geometry", "text", file("h.parquet", b"a,b", *LOOK), ("h.parquet: not a Parquet file",)),
+    looked("unknown layer", {"layer": 7}, "row 0: detector 'UT', layer 7 is unknown"),
+    looked("positions of text", {"x": "1 mm"}, "column 'x' has type", "expected numbers"),
+    looked("NaN", {"z": np.nan}, "row 0: 'z' is not a finite number"),
 ]
 
 

@@ -7,6 +7,7 @@ a text stops being JSON follow, in each reader's own words.
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,26 +29,48 @@ def make(parameters: ParameterSet, folder: Path) -> dict[Path, str]:
     return reasons
 
 
+def renewed(text: bytes) -> bytes:
+    """Put the checksum of a manifest's text into it, if it has a place for one."""
+    found = re.search(rb'"checksum": ?"([0-9a-f]{64})"', text)
+    if found is None:
+        return text
+    begin, end = found.span(1)
+    checksum = hashlib.sha256(text[:begin] + b"0" * 64 + text[end:]).hexdigest().encode()
+    return text[:begin] + checksum + text[end:]
+
+
 def edit(change: Callable[[dict], object]) -> Spoil:
-    """Change the manifest."""
+    """Change the manifest, and its checksum with it."""
 
     def spoil(folder: Path) -> None:
         path = folder / "manifest.json"
         content = json.loads(path.read_text())
         change(content)
-        path.write_text(json.dumps(content))
+        path.write_bytes(renewed(json.dumps(content).encode()))
 
     return spoil
 
 
 def _replace(old: str, new: str) -> Spoil:
-    """Change the manifest's text once."""
+    """Change the manifest's text once, and its checksum with it."""
 
     def spoil(folder: Path) -> None:
         path = folder / "manifest.json"
         text = path.read_text()
         assert old in text
-        path.write_bytes(text.replace(old, new, 1).encode("utf-8", "surrogateescape"))
+        path.write_bytes(renewed(text.replace(old, new, 1).encode("utf-8", "surrogateescape")))
+
+    return spoil
+
+
+def _silently(old: bytes, new: bytes) -> Spoil:
+    """Change the manifest's text once, as a disk does it."""
+
+    def spoil(folder: Path) -> None:
+        path = folder / "manifest.json"
+        content = path.read_bytes()
+        assert old in content
+        path.write_bytes(content.replace(old, new, 1))
 
     return spoil
 
@@ -118,6 +141,7 @@ def _number(change: Callable[[dict], object]) -> Spoil:
 
 
 VERSION = "^[0-9]{4}-[a-z0-9][a-z0-9-]{0,40}-r[0-9]{3}$"
+DAMAGED = "not a manifest as it was written: the content does not have the checksum that it says"
 GATE = {"what": "ghosts", "measured": "25 %", "bar": "≤ 40 %", "met": True}
 CASES: dict[str, tuple[Spoil, str]] = {
     "truncated": (_truncate, "constant.f32: 1860 bytes, expected 1864 (466 numbers of float32)"),
@@ -144,8 +168,8 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "large": (_pad, "manifest.json: 4"),
     "a list": (_text("[]"), "manifest.json: got a list, expected an object"),
     "newer format": (
-        edit(lambda c: c.update(format_version=5, minimum_reader=5)),
-        "manifest.json: minimum_reader: got 5, expected at most 4; read it with a newer version of parkf",
+        edit(lambda c: c.update(format_version=6, minimum_reader=6)),
+        "manifest.json: minimum_reader: got 6, expected at most 5; read it with a newer version of parkf",
     ),
     "older format": (
         edit(lambda c: c.update(format_version=1)),
@@ -213,6 +237,14 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "other count": (
         edit(lambda c: c["blobs"]["table"].update(numbers=1)),
         "global.f32: the manifest says 1 numbers, expected 240000",
+    ),
+    "another number than was written": (_silently(b"0.0125", b"0.0135"), f"manifest.json: {DAMAGED}"),
+    "another blank than was written": (_silently(b" ", b"\t"), f"manifest.json: {DAMAGED}"),
+    "another checksum than was written": (_silently(b'"checksum": "', b'"checksum": "0'), "manifest.json: "),
+    "without its checksum": (edit(lambda c: c.pop("checksum")), "manifest.json: checksum: missing field"),
+    "text for a checksum": (
+        edit(lambda c: c.update(checksum="g" * 64)),
+        f"manifest.json: {DAMAGED}",
     ),
     "no checksum": (
         edit(lambda c: c["blobs"]["table"].update(sha256="ab")),

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import bad_sets
 import numpy as np
 import pytest
 from kalman_toy import generate
@@ -136,10 +137,7 @@ def test_diff_says_what_changed_and_what_it_means(run, params, tmp_path):
 def test_numbers_of_other_formulas_are_not_compared(run, params, tmp_path):
     """The same name means something else then: differences in errors would mislead."""
     shutil.copytree(run / "set", tmp_path / "older")
-    path = tmp_path / "older/manifest.json"
-    content = json.loads(path.read_text())
-    content["steps"]["T"] = "0" * 64
-    path.write_text(json.dumps(content))
+    bad_sets.edit(lambda manifest: manifest["steps"].update(T="0" * 64))(tmp_path / "older")
     code, text = params("diff", run / "set", tmp_path / "older")
     assert code == 1
     assert "other formulas, whose numbers do not compare: T\n" in text

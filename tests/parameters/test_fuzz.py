@@ -2,6 +2,7 @@
 
 import json
 
+import bad_sets
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -50,7 +51,9 @@ def paths(content, place=()):
 def test_manifests_with_spoiled_text(tmp_path, parameters, data):
     parameters.save(tmp_path)
     manifest = tmp_path / "manifest.json"
-    manifest.write_bytes(data.draw(spoiled(manifest.read_bytes())))
+    # Half of them as a disk would spoil them, half as somebody who writes manifests.
+    content = data.draw(spoiled(manifest.read_bytes()))
+    manifest.write_bytes(bad_sets.renewed(content) if data.draw(st.booleans()) else content)
     _whole_or_refused(tmp_path, parameters)
 
 
@@ -65,7 +68,7 @@ def test_manifests_with_something_else_somewhere(tmp_path, parameters, data):
     for key in outer:
         target = target[key]
     target[last] = data.draw(JSON)
-    manifest.write_text(json.dumps(content))
+    manifest.write_bytes(bad_sets.renewed(json.dumps(content).encode()))
     _whole_or_refused(tmp_path, parameters)
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+import bad_sets
 import pytest
 from typer.testing import CliRunner
 
@@ -102,9 +103,8 @@ def test_sets_of_two_registries_brought_together_may_be_unclear(publish, params,
     publish(3, last_run=12)
     path = sets.path(R3) / "manifest.json"
     path.chmod(0o644)
-    content = json.loads(path.read_text())
-    assert content["supersedes"] == R2
-    path.write_text(json.dumps(content | {"supersedes": R1}))
+    assert json.loads(path.read_text())["supersedes"] == R2
+    bad_sets.edit(lambda manifest: manifest.update(supersedes=R1))(path.parent)
     code, text = params("for", 11)
     assert code == 2
     assert f"{R2} and {R3} are both for run 11, and neither superseded the other; withdraw one" in text

@@ -12,7 +12,8 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from parkf.running.leftovers import VARIABLE
+from parkf.files import scratch_folder
+from parkf.running.leftovers import VARIABLE, remove_unfinished
 from parkf.running.supervise import supervise
 
 PARKF = Path(sys.executable).with_name("parkf")
@@ -185,7 +186,7 @@ def test_a_damaged_intermediate_is_made_again(project, damage):
     assert code == 0, said
     if b"checksum" in damage or not damage:
         assert "first.json: not a JSON file as it was written" in said
-        assert "removed, to be made again" in said
+        assert "results/run/first.json: made by rule first of this run: removed, to be made again" in said
         assert first.read_bytes() == good
 
 
@@ -201,6 +202,28 @@ def test_a_full_disk_is_named_where_a_job_could_not_say_so(tmp_path, monkeypatch
     finally:
         for sign, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
             signal.signal(sign, handler)
+
+
+def test_what_killed_writers_had_begun_goes(tmp_path, monkeypatch):
+    """Files and folders of the run, and scratch in TMPDIR of processes that are no more on this machine."""
+    run, scratch = tmp_path / "run", tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    with scratch_folder() as mine:
+        host = Path(mine).name.rpartition(f"-{os.getpid()}-")[0]
+        dead = [scratch / f"{host}-{child.pid}-abc", run / "hits/.import-abc.tmp"]
+        kept = [Path(mine), *(scratch / name for name in (f"parkf-another-{child.pid}-abc", f"{host}-x-abc"))]
+        for path in (*dead, *kept):
+            path.mkdir(parents=True, exist_ok=True)
+            (path / "rows").touch()
+        half = run / "hits/.up.parquet.abc.tmp"
+        half.touch()
+        assert set(remove_unfinished(run)) == {dead[1], half}
+        child.communicate(b"\n")
+        assert remove_unfinished(run) == dead[:1]
+        assert not any(path.exists() for path in (*dead, half))
+        assert all((path / "rows").exists() for path in kept)
 
 
 def test_a_damaged_input_of_the_user_stays(project):

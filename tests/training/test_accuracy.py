@@ -6,7 +6,7 @@ from toy_steps import MISFIT, STEPS, draw, no_field, truth, write
 
 from parkf.codegen.numpy_step import numpy_step
 from parkf.detector.field import FieldMap
-from parkf.errors import ParkfError
+from parkf.errors import DamagedFileError, ParkfError
 from parkf.files import sha256, write_json
 from parkf.training.accuracy import measure_accuracy
 from parkf.training.accuracy_table import accuracy_table
@@ -150,6 +150,9 @@ def test_another_dataset_is_refused(run):
     kept = path.read_bytes()
     write(rows, path)
     with pytest.raises(ParkfError, match=r"V\.parquet: not the dataset that .*V\.json was fitted to"):
+        _measure(run)
+    path.write_bytes(kept[:-100] + bytes([kept[-100] ^ 1]) + kept[-99:])
+    with pytest.raises(DamagedFileError, match=r"V\.parquet: not a Parquet file as it was written"):
         _measure(run)
     path.write_bytes(kept)
 

@@ -1,10 +1,11 @@
 """A step trained in parts is the step trained at once, byte for byte."""
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from toy_steps import STEPS, draw, truth, write
 
-from parkf.errors import ParkfError
+from parkf.errors import DamagedFileError, ParkfError
 from parkf.tables import STEP_DATA
 from parkf.training.parts import Part, PartResult, join_parts
 from parkf.training.result import FitResult
@@ -77,6 +78,18 @@ def test_parts_of_another_dataset(parts, tmp_path):
     other = write(draw("UT", 6000, 4, truth("UT")), tmp_path / "UT.parquet")
     with pytest.raises(ParkfError, match=r"UT\.parquet: not the dataset that the parts of step UT were"):
         join_parts(parts, other)
+
+
+def test_a_damaged_column_that_no_fit_reads(dataset, parts, tmp_path):
+    """Its bytes go into the fingerprint of the dataset."""
+    damaged = tmp_path / "V.parquet"
+    content = bytearray(dataset.read_bytes())
+    group = pq.read_metadata(dataset).row_group(0)
+    column = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema == "pdg_id")
+    content[column.data_page_offset + column.total_compressed_size // 2] ^= 1
+    damaged.write_bytes(content)
+    with pytest.raises(DamagedFileError, match=r"V\.parquet: not a Parquet file as it was written"):
+        join_parts(parts, damaged)
 
 
 def test_parts_that_were_fitted_differently(dataset, parts):

@@ -56,6 +56,14 @@ def test_a_name_is_a_name(project, first):
     assert not list(project.folder.rglob(f"{CANARY}*"))
 
 
+def test_a_folder_for_copies_has_a_plain_name(project):
+    for name, taken in (("/tmp/a b", False), ("/tmp/physics-1", True)):
+        done = project.snakemake("--cores", "1", "--dry-run", "--local-storage-prefix", name, "--", "field")
+        said = done.stdout + done.stderr
+        assert (done.returncode == 0) == taken, said
+        assert taken or "local-storage-prefix (SCRATCH): got '/tmp/a b', expected a path" in said
+
+
 def test_what_cannot_be_a_name_is_refused_by_the_workflow(project):
     file = configure(project, geometry="t{input:q}")
     done = project.snakemake("--cores", "1", "--dry-run", "--configfile", file)

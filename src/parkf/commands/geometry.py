@@ -90,14 +90,13 @@ def hits(
 ) -> None:
     """Say how far hits of another simulation lie from what a geometry has there."""
     import numpy as np
-    import pandas as pd
 
-    from parkf.files import existing
+    from parkf.simulation.foreign import read_hits
     from parkf.terminal import aligned
     from parkf.validation.positions import positions
 
     rows = []
-    for found in positions(pd.read_parquet(existing(hits)), _placed(geometry, alignment)):
+    for found in positions(read_hits(hits), _placed(geometry, alignment)):
         for what, off, shifted, beside in (
             ("sensor, sector, mat", found.off, found.shifted, found.beside),
             ("layer, module", found.plane_off, found.plane_shifted, np.full(1, np.nan)),

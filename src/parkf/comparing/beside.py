@@ -1,10 +1,9 @@
 """Another set on a run's own candidates: what would come of these tracks if it stayed in production."""
 
-import tempfile
 from pathlib import Path
 
 from parkf.comparing.subject import BESIDE_FILE
-from parkf.files import write_sealed
+from parkf.files import scratch_folder, write_sealed
 from parkf.parameters.parameter_set import load
 
 _SAMPLES = "validation_*.parquet"
@@ -40,7 +39,7 @@ def measure_beside(run: Path, published: Path | None) -> None:
         write_sealed(run / BESIDE_FILE, dict.fromkeys(("version", "set", "fit")))
         return
     manifest = load(published).manifest
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         files = []
         for found, truth in zip(candidates, particles, strict=True):
             fitted = Path(folder) / found.name

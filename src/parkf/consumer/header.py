@@ -12,7 +12,7 @@ from parkf.files import read_json
 from parkf.kalman.source import KERNEL_FOLDER
 from parkf.layout.blocks import Layout
 from parkf.layout.built import layout_files, layout_in
-from parkf.parameters.manifest import FORMAT_VERSION, OLDEST_FORMAT, json_schema
+from parkf.parameters.manifest import CHECKED_FORMAT, FORMAT_VERSION, OLDEST_FORMAT, json_schema
 
 _HERE = Path(__file__).parent
 _INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
@@ -47,7 +47,8 @@ def cpp_header() -> str:
     parts = [
         _OPENING,
         f"namespace parkf {{\nconstexpr int format_version = {FORMAT_VERSION};\n",
-        f"constexpr int oldest_format = {OLDEST_FORMAT};\n}}\n",
+        f"constexpr int oldest_format = {OLDEST_FORMAT};\n",
+        f"constexpr int checked_format = {CHECKED_FORMAT};\n}}\n",
         _expand("numbers/number.hpp", None, shared),
         _IF_LANES,
         _expand("numbers/lanes.hpp", None, shared),

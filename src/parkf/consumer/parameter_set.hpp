@@ -71,7 +71,7 @@ class ParameterSet {
     } catch (const json::NotJson& error) {
       throw Error(path.string() + ": not a JSON file: " + error.what());
     }
-    check_manifest(path.string(), manifest);
+    check_manifest(path.string(), text, manifest);
     ParameterSet set;
     set.forms = forms_of(path.string(), manifest);
     const json::Value &blobs = manifest.at("blobs"), &constants = manifest.at("constants");
@@ -128,7 +128,7 @@ class ParameterSet {
     return content;
   }
 
-  static void check_manifest(const std::string& path, const json::Value& manifest) {
+  static void check_manifest(const std::string& path, const std::string& text, const json::Value& manifest) {
     const auto version = [&](const char* name) -> double {
       const json::Value* found = manifest.find(name);
       return found && found->kind == json::Value::Kind::integer ? found->number() : 0;
@@ -142,11 +142,32 @@ class ParameterSet {
     if (manifest.find("format_version") && version("format_version") < oldest_format && version("format_version") > 0) {
       refuse("format_version", std::to_string(oldest_format) + " or newer; make the set again");
     }
-    std::string text;
-    for (const std::string_view piece : schema_text()) text += piece;
-    const json::Value schema = json::parse(text);
+    check_sum(path, text, manifest, version("format_version") >= checked_format);
+    std::string rules;
+    for (const std::string_view piece : schema_text()) rules += piece;
+    const json::Value schema = json::parse(rules);
     if (const auto problem = json::Schema(schema, version("format_version") > format_version).problem(manifest)) {
       throw Error(path + ": " + *problem);
+    }
+  }
+
+  /// The checksum that a manifest says is of its own bytes, with zeros in its place.
+  static void check_sum(const std::string& path, std::string text, const json::Value& manifest, bool needed) {
+    const json::Value* said = manifest.find("checksum");
+    if (said == nullptr || said->kind == json::Value::Kind::null) {
+      if (needed) throw Error(path + ": checksum: missing field");
+      return;
+    }
+    const std::string none(64, '0');
+    // What is no checksum is a matter for the schema.
+    if (said->kind != json::Value::Kind::string || said->text.size() != none.size()) return;
+    const std::size_t place = text.find(said->text);
+    if (place != std::string::npos) text.replace(place, none.size(), none);
+    Sha256 digest;
+    digest.add(text);
+    if (digest.digest() != said->text) {
+      throw Error(path + ": not a manifest as it was written: the content does not have the checksum that it says; "
+                  "make it again, or get it again from where it came");
     }
   }
 

@@ -6,7 +6,7 @@ file fits into memory.
 
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import gettempdir
 from types import TracebackType
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parkf.files import require_space
+from parkf.files import require_space, scratch_folder
 from parkf.tables import STEP_DATA
 
 KEY = ("event", "particle", "polarity", "set", "z0", "z1")
@@ -43,7 +43,7 @@ class Duplicates:
         self._count = max(1, -(-rows // ROWS_OF_FILE))
         what = "the search for rows that are there twice, in TMPDIR,"
         require_space(Path(gettempdir()), scratch_bytes(rows), what)
-        self._folder = TemporaryDirectory(prefix="parkf-")
+        self._folder = scratch_folder()
         self._waiting: list[NDArray[Any]] = []
 
     def __enter__(self) -> "Duplicates":

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,10 +99,7 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Can
         When an array has another shape, or a polarity is neither +1 nor -1.
     """
     count = len(arrays["qop"])
-    wrong = np.flatnonzero(np.abs(arrays["polarity"]) != 1)
-    if len(wrong):
-        got = arrays["polarity"][wrong[0]]
-        raise ParkfError(f"candidates: column 'polarity', row {wrong[0]}: got {got}, expected +1 or -1")
+    _check_polarity(arrays["polarity"], "candidates", 0)
 
     def taken(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray[Any]:
         if arrays[name].shape != shape:
@@ -116,6 +114,38 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Can
         ut=tuple(taken(name, (count, UT_LAYERS)) for name in UT),
         scifi=tuple(taken(name, (count, SCIFI_LAYERS)) for name in SCIFI),
     )
+
+
+def check_rows(rows: pa.RecordBatch, path: Path, first: int) -> None:
+    """Refuse rows of a file that no fit takes; nulls among a hit's numbers are for the status of its track.
+
+    Parameters
+    ----------
+    rows : pyarrow.RecordBatch
+        Of the table ``candidates``.
+    path : Path
+        Where they are from.
+    first : int
+        Number of the first of them there.
+
+    Raises
+    ------
+    ParkfError
+        At a null, or a polarity that is neither +1 nor -1, with file, column and row.
+    """
+    for name, _ in CANDIDATES.columns:
+        column = rows.column(name)
+        if column.null_count:
+            row = first + column.is_null().index(True).as_py()
+            raise ParkfError(f"{path}: column '{name}', row {row}: null, expected a value")
+    _check_polarity(rows.column("polarity").to_numpy(zero_copy_only=False), str(path), first)
+
+
+def _check_polarity(polarity: NDArray[Any], where: str, first: int) -> None:
+    wrong = np.flatnonzero(np.abs(polarity) != 1)
+    if len(wrong):
+        row, got = first + wrong[0], polarity[wrong[0]]
+        raise ParkfError(f"{where}: column 'polarity', row {row}: got {got}, expected +1 or -1")
 
 
 def _column(table: pa.Table | pa.RecordBatch, name: str, kind: pa.DataType) -> pa.Array:

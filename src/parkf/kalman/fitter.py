@@ -12,7 +12,7 @@ from tqdm import tqdm
 from parkf.choices import Backend, Precision, Scheme
 from parkf.errors import ParkfError
 from parkf.kalman import cpu, gpu
-from parkf.kalman.candidates import Candidates, from_arrow
+from parkf.kalman.candidates import Candidates, check_rows, from_arrow
 from parkf.kalman.fitted import Fitted, set_metadata
 from parkf.kalman.interval import states_at_rich, without_outliers
 from parkf.kalman.source import kernel_of
@@ -238,6 +238,7 @@ def _fit_batches(
         tqdm(total=file.metadata.num_rows, desc="fit", unit=" tracks", disable=None) as bar,
     ):
         for rows in file.iter_batches(batch_size=size):
+            check_rows(rows, candidates, summary.count)
             tracks, more = fit_rows(rows)
             batch = tracks.to_arrow(rows.column("event"), rows.column("candidate"))
             arrays = batch.columns + [

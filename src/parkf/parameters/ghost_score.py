@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
-from parkf.errors import ParkfError
+from parkf.errors import DamagedFileError, ParkfError
 from parkf.files import existing, read_json, replacing, write_sealed
 from parkf.parameters.manifest import Blob, GhostScore, ScoreNetwork
 
@@ -121,13 +121,13 @@ def read_blob(folder: Path, said: GhostScore | None) -> Score | None:
     path = folder / SCORE_FILE
     content = existing(path).read_bytes()
     if len(content) != 4 * NUMBERS or said.blob.numbers != NUMBERS:
-        raise ParkfError(
-            f"{path}: {len(content)} bytes, expected {4 * NUMBERS} ({NUMBERS} numbers of float32)"
+        raise DamagedFileError.said(
+            path, f"{path}: {len(content)} bytes, expected {4 * NUMBERS} ({NUMBERS} numbers of float32)"
         )
     got = hashlib.sha256(content).hexdigest()
     if got != said.blob.sha256:
-        raise ParkfError(
-            f"{path}: sha256 {got}, the manifest says {said.blob.sha256}; one of the two was changed"
+        raise DamagedFileError.said(
+            path, f"{path}: sha256 {got}, the manifest says {said.blob.sha256}; one of the two was changed"
         )
     numbers = np.frombuffer(content, dtype="<f4").astype(np.float32)
     for position in np.flatnonzero(~np.isfinite(numbers))[:1]:

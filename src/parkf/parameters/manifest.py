@@ -1,5 +1,6 @@
 """The manifest of a parameter set: what it is made of, and how a reader knows that it is whole."""
 
+import hashlib
 import json
 from functools import cache
 from pathlib import Path
@@ -8,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from parkf.choices import FormsName
-from parkf.errors import ParkfError
-from parkf.files import write_json
+from parkf.errors import DamagedFileError, ParkfError
+from parkf.files import replacing
 from parkf.parameters.schema import first_problem, read_document
 
 # Version of the manifest file itself; what the blobs mean has a version of its own, `layout_version`.
@@ -18,11 +19,17 @@ from parkf.parameters.schema import first_problem, read_document
 # 2: describes every number; state, validity, gates, detector.
 # 3: says how the training can be repeated, and what exactly each gate looked at; readers of 2 pass over that.
 # 4: may have a ghost score, a third file of numbers; readers of 2 pass over that, too.
-FORMAT_VERSION = 4
+# 5: has a checksum of its own; readers of 2 pass over that, too.
+FORMAT_VERSION = 5
 # The oldest format whose readers understand what is written today.
 MINIMUM_READER = 2
 # The oldest format that is read; what it lacks is None.
 OLDEST_FORMAT = 2
+# The oldest format that has to say its checksum.
+CHECKED_FORMAT = 5
+
+# Stands for the checksum in the text that it is of.
+_NONE = "0" * 64
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 # Year, detector tag, revision: names sort as sets were published.
@@ -187,6 +194,12 @@ class Manifest(_Strict):
     ghost_score: GhostScore | None = Field(
         default=None, description="Null where a set has none; those of formats before 4 do not."
     )
+    # Of a file, and not of what it says: two that say the same are equal.
+    checksum: Sha256 | None = Field(
+        default=None,
+        exclude=True,
+        description="SHA-256 of this file's bytes with 64 zeros for this text; from format 5.",
+    )
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -197,6 +210,8 @@ def read_manifest(path: Path) -> Manifest:
     ParkfError
         When the file is missing, too large, no JSON, of a format that this reader does not understand, or
         does not match the schema.
+    DamagedFileError
+        When it is not what was written, by its checksum.
     """
     content = read_document(path)
     format_version, minimum = (_version(content, name) for name in ("format_version", "minimum_reader"))
@@ -210,16 +225,35 @@ def read_manifest(path: Path) -> Manifest:
             f"{path}: format_version: got {format_version}, expected {OLDEST_FORMAT} or newer; "
             "make the set again"
         )
+    _check(path, content, format_version)
     newer = format_version > FORMAT_VERSION
     problem = first_problem(json_schema(), content, unknown_fields_pass=newer)
     if problem is not None:
         raise ParkfError(f"{path}: {problem}")
+    content.pop("checksum", None)
     return Manifest.model_validate(content, extra="ignore" if newer else "forbid")
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Write a manifest; equal manifests give equal bytes."""
-    write_json(path, manifest.model_dump(mode="json"))
+    """Write a manifest in today's format; equal manifests give equal bytes."""
+    today = {"format_version": FORMAT_VERSION, "minimum_reader": MINIMUM_READER, "checksum": _NONE}
+    content = manifest.model_dump(mode="json") | today
+    text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    with replacing(path) as temporary:
+        temporary.write_text(text.replace(f'"checksum": "{_NONE}', f'"checksum": "{digest}', 1))
+
+
+def _check(path: Path, content: Any, format_version: int) -> None:
+    checksum = content.get("checksum") if isinstance(content, dict) else None
+    if checksum is None and format_version >= CHECKED_FORMAT:
+        raise ParkfError(f"{path}: checksum: missing field")
+    # What is no checksum is a matter for the schema.
+    if isinstance(checksum, str) and len(checksum.encode()) == len(_NONE):
+        text = path.read_bytes().replace(checksum.encode(), _NONE.encode(), 1)
+        if hashlib.sha256(text).hexdigest() != checksum:
+            what = "the content does not have the checksum that it says"
+            raise DamagedFileError(path, "a manifest", what)
 
 
 @cache

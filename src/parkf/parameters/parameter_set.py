@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.errors import ParkfError
+from parkf.errors import DamagedFileError, ParkfError
 from parkf.files import existing, replacing
 from parkf.layout import TABLE_SHAPE, Layout, layouts_of
 from parkf.parameters.description import describe, errors_of
@@ -124,13 +124,17 @@ def load(folder: Path) -> ParameterSet:
 def _read(path: Path, blob: Blob, expected: int) -> NDArray[np.float32]:
     size = existing(path).stat().st_size
     if size != 4 * expected:
-        raise ParkfError(f"{path}: {size} bytes, expected {4 * expected} ({expected} numbers of float32)")
+        raise DamagedFileError.said(
+            path, f"{path}: {size} bytes, expected {4 * expected} ({expected} numbers of float32)"
+        )
     if blob.numbers != expected:
         raise ParkfError(f"{path}: the manifest says {blob.numbers} numbers, expected {expected}")
     content = path.read_bytes()
     got = hashlib.sha256(content).hexdigest()
     if got != blob.sha256:
-        raise ParkfError(f"{path}: sha256 {got}, the manifest says {blob.sha256}; one of the two was changed")
+        raise DamagedFileError.said(
+            path, f"{path}: sha256 {got}, the manifest says {blob.sha256}; one of the two was changed"
+        )
     return np.frombuffer(content, dtype="<f4").astype(np.float32)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from parkf.documents import json_text
-from parkf.errors import ParkfError
+from parkf.errors import DamagedFileError, ParkfError
 from parkf.files import existing
 
 # Of a manifest, in bytes.
@@ -45,7 +45,7 @@ def read_document(path: Path) -> Any:
         # Half a character, written as an escape, is none.
         json.dumps(content, ensure_ascii=False).encode()
     except ValueError as error:
-        raise ParkfError(f"{path}: not a JSON file: {error}") from error
+        raise DamagedFileError.said(path, f"{path}: not a JSON file: {error}") from error
     return content
 
 

@@ -1,5 +1,6 @@
 """Files of a run that a job found damaged: marked by the job, removed by the run, made again."""
 
+import json
 import os
 from base64 import urlsafe_b64encode
 from pathlib import Path
@@ -39,7 +40,7 @@ def remove_damaged(folder: Path) -> dict[Path, str]:
     Returns
     -------
     dict of Path to str
-        What was removed, and what was wrong.
+        What was removed, and in words what was wrong and which rule had made it.
     """
     removed = {}
     for sign in sorted(folder.rglob(f".*{_SUFFIX}")):
@@ -47,7 +48,8 @@ def remove_damaged(folder: Path) -> dict[Path, str]:
         # A member of a family links to what another one made.
         path = _from_here(marked)
         if path.is_file() and _made_here(path):
-            removed[path] = sign.read_text(errors="replace").strip()
+            why = sign.read_text(errors="replace").strip()
+            removed[path] = f"{why}\n{path}: made by {_maker(path)}: removed, to be made again"
             path.unlink()
         sign.unlink()
     return removed
@@ -58,5 +60,21 @@ def _from_here(path: Path) -> Path:
 
 
 def _made_here(path: Path) -> bool:
+    return _record(path) is not None
+
+
+def _maker(path: Path) -> str:
+    """Name the rule of this run that has made a file."""
+    record = _record(path)
+    try:
+        rule = None if record is None else json.loads(record.read_text()).get("rule")
+    except ValueError:
+        # A record may have suffered with the file.
+        rule = None
+    return f"rule {rule} of this run" if rule else "this run"
+
+
+def _record(path: Path) -> Path | None:
     name = urlsafe_b64encode(str(path).encode()).decode()
-    return len(name) <= _LONGEST and (_RECORDS / name).is_file()
+    record = _RECORDS / name
+    return record if len(name) <= _LONGEST and record.is_file() else None

@@ -1,12 +1,13 @@
 """What a run that was killed leaves behind: its jobs, and files that they had not finished."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
-from parkf.files import is_unfinished
+from parkf.files import is_unfinished, scratch_folders
 
 VARIABLE = "PARKF_RUN"
 """Names the run's folder in the environment of all its jobs."""
@@ -37,10 +38,15 @@ def end_orphans(folder: Path) -> list[int]:
 
 
 def remove_unfinished(folder: Path) -> list[Path]:
-    """Remove temporary files of writers that are no more; gives their names."""
-    unfinished = [path for path in folder.rglob(".*") if is_unfinished(path) and path.is_file()]
+    """Remove what writers that are no more had begun, below a run's folder and in TMPDIR; gives the names."""
+    unfinished = [path for path in folder.rglob(".*") if is_unfinished(path)]
+    unfinished += [path for path, number in scratch_folders().items() if not psutil.pid_exists(number)]
     for path in unfinished:
-        path.unlink(missing_ok=True)
+        if path.is_dir():
+            # Another user's stays.
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
     return unfinished
 
 

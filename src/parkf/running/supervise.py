@@ -42,8 +42,8 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
         for _ in range(_ATTEMPTS):
             code = _run(command, folder, lock)
             damaged = remove_damaged(folder) if code else {}
-            for path, why in damaged.items():
-                _say(f"{why}\n{path}: an intermediate of this run: removed, to be made again")
+            for said in damaged.values():
+                _say(said)
             if not damaged:
                 break
         if code and (free := shutil.disk_usage(folder).free) < _NO_ROOM:

@@ -7,7 +7,7 @@ from parkf.arrays import array_names, load_arrays
 from parkf.errors import ParkfError
 from parkf.files import read_json
 from parkf.parameters.parameter_set import MANIFEST_FILE, load
-from parkf.sealing import CheckedFile
+from parkf.sealing import check_pages
 
 
 def verify(folder: Path) -> tuple[int, list[str]]:
@@ -51,12 +51,6 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _table(path: Path) -> None:
-    with CheckedFile(path) as file:
-        for group in range(file.num_row_groups):
-            file.read_row_group(group)
-
-
 def _archive(path: Path) -> None:
     load_arrays(path, array_names(path))
 
@@ -69,4 +63,4 @@ def _json(path: Path) -> None:
         read_json(path)
 
 
-_READERS = {".parquet": _table, ".npz": _archive, ".json": _json}
+_READERS = {".parquet": check_pages, ".npz": _archive, ".json": _json}

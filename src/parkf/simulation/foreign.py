@@ -76,12 +76,26 @@ def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) 
     _write(PARTICLES, particles_to, particles, ("event", "particle"))
 
 
-def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+def read_hits(path: Path) -> pd.DataFrame:
+    """Read the file of hits, with LHCb's number `sensor` of a hit's piece where it has such a column.
+
+    Raises
+    ------
+    ParkfError
+        As :func:`import_hits`.
+    """
+    hits = _read(path, HIT_COLUMNS, ("sensor",))
+    _hits(hits, path)
+    return hits
+
+
+def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> pd.DataFrame:
     with CheckedFile(existing(path)) as file:
         schema = file.schema_arrow
+        if missing := [name for name in columns if name not in schema.names]:
+            raise ParkfError(f"{path}: column '{missing[0]}' is missing; expected {', '.join(columns)}")
+        columns += tuple(name for name in optional if name in schema.names)
         for name in columns:
-            if name not in schema.names:
-                raise ParkfError(f"{path}: column '{name}' is missing; expected {', '.join(columns)}")
             kind = schema.field(name).type
             if name != "det" and not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
                 raise ParkfError(f"{path}: column '{name}' has type {kind}, expected numbers")

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy as np
 from parkf.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS, numpy_step
 from parkf.detector.field import FieldMap
 from parkf.errors import ParkfError
-from parkf.files import read_json, sha256
+from parkf.files import read_json, scratch_folder, sha256
+from parkf.sealing import check_pages
 from parkf.steps import FORMS, Forms
 from parkf.training.chain import measure_chain
 from parkf.training.magnet_table import load_table
@@ -67,6 +67,8 @@ def measure_accuracy(
     ------
     ParkfError
         When a file is missing or unreadable, or a dataset is not the one that was fitted.
+    DamagedFileError
+        When a dataset is not what was written.
     """
     results = load_results(fits)
     forms = FORMS[results["UTTF"].forms]
@@ -75,11 +77,12 @@ def measure_accuracy(
     for name in ("V", "VUT", "UT", "TFT", "T"):
         path = datasets / f"{name}.parquet"
         if sha256(path) != results[name].dataset:
+            check_pages(path)
             raise ParkfError(
                 f"{path}: not the dataset that {fits / f'{name}.json'} was fitted to; fit it again"
             )
         step = forms.steps[name]
-        with TemporaryDirectory(prefix="parkf-") as folder:
+        with scratch_folder() as folder:
             rows = store_sets(
                 read_batches(path, most=MOST_ROWS), range(len(step.sets)), step.joined, Path(folder)
             )

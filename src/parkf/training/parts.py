@@ -10,8 +10,10 @@ from typing import Self
 from parkf.choices import FormsName
 from parkf.errors import ParkfError
 from parkf.files import sha256
+from parkf.sealing import check_pages
 from parkf.steps import FORMS, Step
 from parkf.training.result import FitResult, SetResult, StoredModel
+from parkf.training.rows import UNREAD
 
 _NAME = re.compile(r"([1-9]\d*)-of-([1-9]\d*)")
 # A Parquet file ends with its footer, the footer's length in so many bytes, and these letters.
@@ -107,6 +109,8 @@ def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
     expected = list(range(len(FORMS[one.forms].steps[one.step].sets)))
     if numbers != expected:
         raise ParkfError(f"parts of step {one.step}: hold sets {numbers}, expected each of {expected} once")
+    # The rest was read for the fits; a fingerprint is one of a sound file.
+    check_pages(dataset, UNREAD)
     return FitResult(
         forms=one.forms,
         step=one.step,

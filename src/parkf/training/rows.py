@@ -29,7 +29,9 @@ MOST_ROWS = 4_000_000
 GROUPS = 4096
 KEPT = (*COLUMNS, *(f"{c}{end}" for end in "1e" for c in COMPONENTS), "p_true", "group")
 # Columns of a dataset that are read: all that rows are made of.
-_READ = tuple(name for name, _ in STEP_DATA.columns if name not in ("pdg_id", "charge"))
+UNREAD = ("pdg_id", "charge")
+"""Columns of a step dataset that no fit reads."""
+_READ = tuple(name for name, _ in STEP_DATA.columns if name not in UNREAD)
 
 
 def scratch_bytes(rows: int, step: str) -> int:

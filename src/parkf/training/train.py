@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -11,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from parkf.choices import FormsName
 from parkf.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.errors import ParkfError
-from parkf.files import sha256
+from parkf.files import scratch_folder, sha256
 from parkf.steps import FORMS, Step
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
@@ -134,7 +133,7 @@ def train_rows(
     numbers = range(len(step.sets)) if numbers is None else numbers
     functions = numpy_step(step)
     results = []
-    with TemporaryDirectory(prefix="parkf-") as folder:
+    with scratch_folder() as folder:
         stored = store_sets(batches, numbers, step.joined, Path(folder))
         for number, rows in zip(numbers, stored, strict=True):
             label = step.sets[number]

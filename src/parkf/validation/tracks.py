@@ -8,6 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.files import scratch_folder
+
 
 class Rows(Protocol):
     """What figures are made of: a DataFrame, or :class:`Tracks`."""
@@ -69,7 +71,7 @@ class TracksWriter:
     """Writes tracks, some after others, to scratch files under TMPDIR."""
 
     def __init__(self) -> None:
-        self._folder = TemporaryDirectory(prefix="parkf-")
+        self._folder = scratch_folder()
         self._kinds: dict[str, np.dtype] = {}
         self._count = 0
 

@@ -12,6 +12,7 @@ from parkf.detector.geometry import Geometry
 from parkf.doors.hits import inspect_hits
 from parkf.doors.inspection import Inspection
 from parkf.errors import ParkfError
+from parkf.files import UNFINISHED
 from parkf.importing.hits.columns import write_candidates, write_particles
 from parkf.importing.hits.detectors_tree import read_tree
 from parkf.importing.hits.digitised import read_csv_folder
@@ -99,7 +100,7 @@ def take_tables(
     """
     hits_to.parent.mkdir(parents=True, exist_ok=True)
     particles_to.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".import-", dir=hits_to.parent) as scratch:
+    with TemporaryDirectory(prefix=".import-", suffix=UNFINISHED, dir=hits_to.parent) as scratch:
         staged = {name: Path(scratch) / f"{name}.parquet" for name in ("hits", "particles")}
         import_hits(hits, tracks, hits_to=staged["hits"], particles_to=staged["particles"])
         if run is not None:

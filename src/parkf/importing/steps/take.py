@@ -18,6 +18,7 @@ from parkf.doors.inspection import Inspection
 from parkf.doors.reservoir import Reservoir
 from parkf.doors.steps import inspect_step
 from parkf.errors import ParkfError
+from parkf.files import UNFINISHED
 from parkf.importing.globs import matching
 from parkf.importing.steps.column_map import load_column_map
 from parkf.importing.steps.mapped import mapped_rows
@@ -90,7 +91,7 @@ def import_steps(
         raise ParkfError(f"{source}: has nothing of step {missing[0]}; it has {', '.join(opened)}")
     wanted = {step: opened[step] for step in (steps or opened)}
     folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".import-", dir=folder) as scratch:
+    with TemporaryDirectory(prefix=".import-", suffix=UNFINISHED, dir=folder) as scratch:
         stage = _Stage(Path(scratch), field, geometry, threads, trust)
         staged = {step: stage.take(step, rows) for step, rows in wanted.items()}
         settle([inspection for _, inspection in staged.values()])
