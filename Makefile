@@ -45,14 +45,14 @@ build: $(VENV)/.installed $(EXTRAS)
 
 # In one line what is wrong with a configuration, before Snakemake reads it.
 checked: build
-	@$(VENV)/bin/parkf check-config $(CONFIG)
+	@$(VENV)/bin/parkf check $(CONFIG)
 
 run: checked  ## train, validate and report with workflow/config/$(RUN).yaml
 	$(call LED,$(RUN)) $(ONE_RUN)
 	@$(VENV)/bin/parkf where $(call quoted,results/$(RUN))
 
 family: build  ## several sets in one go: workflow/config/families/$(FAMILY).yaml
-	@$(VENV)/bin/parkf check-config --family $(FAMILY_CONFIG)
+	@$(VENV)/bin/parkf check --family $(FAMILY_CONFIG)
 	$(call LED,$(FAMILY)) $(SNAKEMAKE) --snakefile workflow/family.smk --configfile $(FAMILY_CONFIG)
 
 dry-run: checked  ## what a run would do now

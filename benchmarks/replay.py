@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from benchmarks.plan import ROOT, plan
 
 from parkf.cluster import COSTS_FILE, Cost, Costs, load_costs
+from parkf.layers import laid, read_layers
 from parkf.workflow import ROWS_A_CROSSING
 
 CONFIG = ROOT / "workflow/config/paper.yaml"
@@ -77,7 +77,7 @@ def planned(rows: float, chunk: int, parts: int) -> list[Job]:
     list of Job
         What it waits for comes before each job.
     """
-    config = yaml.safe_load(CONFIG.read_text())
+    config = laid(read_layers(CONFIG))
     crossings = rows / sum(ROWS_A_CROSSING.values())
     config["events"]["training"] = round(crossings / len(config["polarities"]))
     config["training"]["max_rows"] = round(rows)

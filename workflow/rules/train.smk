@@ -148,7 +148,7 @@ rule assemble:
         seeds=json.dumps({sample: RUN.seed(sample) for sample in RUN.samples("closure")}),
         # For the manifest, so that the training can be repeated.
         configuration=json.dumps(RUN.training),
-        validity=json.dumps(config.get("validity", {})),
+        validity=json.dumps(RUN.validity),
         inputs=json.dumps({"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY}),
         code=code("parkf/layout", "parkf/parameters"),
     priority: FIRST

@@ -23,8 +23,8 @@ def stages(
     write_sealed(output, collect_stages(logs))
 
 
-@app.command("check-config")
-def check_config(
+@app.command()
+def check(
     configuration: Annotated[Path, typer.Argument(help="workflow/config/<run>.yaml, or that of a family.")],
     family: Annotated[bool, typer.Option("--family", help="It is that of a family.")] = False,
     schemas: Annotated[Path, typer.Option(help="Folder of the schemas.")] = Path("workflow/schemas"),

@@ -14,7 +14,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "Find your way": {
         "doctor": "parkf doctor",
         "schema": "parkf schema candidates",
-        "check-config": "parkf check-config workflow/config/default.yaml",
+        "check": "parkf check workflow/config/default.yaml",
     },
     "Look at a run": {
         "where": "parkf where results/default",

@@ -17,6 +17,7 @@ from parkf.arithmetic import linear_algebra
 from parkf.documents.document import read_document
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing, sha256
+from parkf.layers import merged
 from parkf.layout import layout_of
 from parkf.parameters.comparison import Comparison, compare
 from parkf.parameters.configuration import NEIGHBOURS_TABLE, nested
@@ -130,15 +131,7 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
     # What a set does not say of these, it was made without.
     said["training"]["noise_scale"] = dict.fromkeys(said["training"]["noise_scale"], 1.0)
     said["training"]["closure"] = None
-    return _merged(said, nested(manifest.configuration)) | {"run": RUN}
-
-
-def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(below)
-    for key, value in above.items():
-        inner = merged.get(key)
-        merged[key] = _merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
-    return merged
+    return merged(said, nested(manifest.configuration)) | {"run": RUN}
 
 
 def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Iterator[str]:
