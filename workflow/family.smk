@@ -11,6 +11,7 @@ from parkf.documents.document import read_document
 from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.family import PRODUCTS, load_family, sources
+from parkf.running.shared import tidy
 
 if not config:
 

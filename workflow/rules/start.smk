@@ -7,6 +7,8 @@ onstart:
         "parkf kernel ||"
         " (python -m pip install -q --no-build-isolation --no-deps -e {PROJECT:q} && parkf kernel)"
     )
+    # What no run has any more is not taken, and takes no room.
+    tidy()
     # On a cluster it is the jobs' machines that have the GPU.
     if NEEDS_GPU and workflow.local_exec:
         from parkf.kalman.gpu import device

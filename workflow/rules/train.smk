@@ -47,7 +47,7 @@ rule table:
     log:
         f"{RESULTS}/logs/table.log",
     shell:
-        "parkf train-table {output.table:q} {output.accuracy:q} --geometry {input.geometry:q} --field {input.field:q}"
+        SHARED + "train-table {output.table:q} {output.accuracy:q} --geometry {input.geometry:q} --field {input.field:q}"
         " --forms {params.forms} --rays {params.rays} --seed {params.seed} --threads {threads} 2> {log}"
 
 
@@ -87,7 +87,7 @@ rule train:
     log:
         f"{RESULTS}/logs/train-{{step}}.log",
     shell:
-        "parkf train {wildcards.step} {input.dataset:q} {output:q} --forms {params.forms} {params.table}"
+        SHARED + "train {wildcards.step} {input.dataset:q} {output:q} --forms {params.forms} {params.table}"
         " {params.start} {params.part} 2> {log}"
 
 
@@ -186,4 +186,4 @@ rule accuracy:
         f"{RESULTS}/logs/accuracy.log",
     shell:
         # The set's run has all the inputs.
-        "parkf accuracy $(dirname {input.set[0]:q}) --output {output:q} > {log} 2>&1"
+        SHARED + "accuracy $(dirname {input.set[0]:q}) --output {output:q} > {log} 2>&1"
