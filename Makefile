@@ -39,7 +39,7 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
 	touch $@
 
-.PHONY: run checked family dry-run validate verify publish test lint docs build smoke paper mutants faults clean
+.PHONY: run checked family dry-run why validate verify publish test lint docs build smoke paper mutants faults clean
 
 build: $(VENV)/.installed $(EXTRAS)
 
@@ -57,6 +57,9 @@ family: build  ## several sets in one go: workflow/config/families/$(FAMILY).yam
 
 dry-run: checked  ## what a run would do now
 	$(ONE_RUN) --dry-run
+
+why: checked  ## in words what changed since results/$(RUN) was made, what runs again, and for how long
+	@$(VENV)/bin/parkf why $(CONFIG) --cores $(CORES)
 
 validate: checked  ## train what is missing, and measure: validation.json alone
 	$(call LED,$(RUN)) $(ONE_RUN) -- validate

@@ -21,6 +21,8 @@ from parkf.files import sha256
 from parkf.layers import EXTENDS, configurations, laid, read_layers
 from parkf.scoring import CROSSINGS
 
+CONFIGS = Path("workflow/config")
+SCHEMA = Path("workflow/schemas/config.schema.json")
 # Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set. The one in
 # float64 shows what the precision of the others costs.
 SCHEMES = {

@@ -56,7 +56,7 @@ if SIMULATED:
         log:
             f"{RESULTS}/logs/thresholds.log",
         shell:
-            f"parkf thresholds {folder(f'{RESULTS}/rows/draws', '{input.draws[0]}')}"
+            SHARED + f"thresholds {folder(f'{RESULTS}/rows/draws', '{input.draws[0]}')}"
             " {output:q} --samples '{params.samples}' --chunks {params.chunks}"
             " --max-rows {params.max_rows} 2> {log}"
 

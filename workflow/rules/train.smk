@@ -125,7 +125,7 @@ if IN_PARTS:
         log:
             f"{RESULTS}/logs/train-{{step}}/join.log",
         shell:
-            "parkf join-fits {input.parts:q} {output:q} --dataset {input.dataset:q} 2> {log}"
+            SHARED + "join-fits {input.parts:q} {output:q} --dataset {input.dataset:q} 2> {log}"
 
 
 rule assemble:
@@ -157,7 +157,7 @@ rule assemble:
     log:
         f"{RESULTS}/logs/assemble.log",
     shell:
-        "parkf assemble $(dirname {output.constant:q}) --fits $(dirname {input.fits[0]:q}) --table {input.table:q}"
+        SHARED + "assemble $(dirname {output.constant:q}) --fits $(dirname {input.fits[0]:q}) --table {input.table:q}"
         " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --field {input.field:q}"
         " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q}"
         " --validity {params.validity:q} --seeds {params.seeds:q}"

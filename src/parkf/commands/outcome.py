@@ -32,12 +32,12 @@ def check(
     """Check a configuration and the geometry, alignment, field and gates of its run before it starts."""
     from parkf.family import read_family
     from parkf.gates import load_thresholds
-    from parkf.workflow import read_config
+    from parkf.workflow import SCHEMA, read_config
 
     if family:
         read_family(configuration, schemas, Path())
     else:
-        read_config(configuration, schemas / "config.schema.json", Path())
+        read_config(configuration, schemas / SCHEMA.name, Path())
     load_thresholds(GATES)
 
 

@@ -15,6 +15,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "doctor": "parkf doctor",
         "schema": "parkf schema candidates",
         "check": "parkf check workflow/config/default.yaml",
+        "why": "parkf why default",
     },
     "Look at a run": {
         "where": "parkf where results/default",

@@ -23,14 +23,13 @@ from parkf.parameters.comparison import Comparison, compare
 from parkf.parameters.configuration import NEIGHBOURS_TABLE, nested
 from parkf.parameters.manifest import Manifest
 from parkf.parameters.parameter_set import MANIFEST_FILE, ParameterSet, load
-from parkf.workflow import is_conditions, load_config, start_file
+from parkf.workflow import CONFIGS, SCHEMA, is_conditions, load_config, start_file
 
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
 _SNAKEFILE = Path("Snakefile")
-_SCHEMA = Path("workflow/schemas/config.schema.json")
 # What a manifest does not say is of no consequence for the training.
-_REST = Path("workflow/config/default.yaml")
+_REST = CONFIGS / "default.yaml"
 _PROFILE = Path("workflow/profiles/local")
 # Where the configuration names a file, and what the manifest calls its fingerprint.
 _FILES = {
@@ -137,7 +136,7 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
 def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Iterator[str]:
     """Why a training would not be the same one."""
     try:
-        load_config(config, existing(project / _SCHEMA), project)
+        load_config(config, existing(project / SCHEMA), project)
         existing(project / _SNAKEFILE)
     except ParkfError as error:
         yield str(error)

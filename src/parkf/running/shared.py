@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from parkf.errors import DamagedFileError, ParkfError
+from parkf.errors import ParkfError
 from parkf.files import out_of_space, read_json, replacing, sha256, write_sealed
 from parkf.provenance import environment
 
@@ -146,20 +146,18 @@ def take(job: SharedJob, name: str) -> Entry | None:
     entry = find(job.store, name)
     try:
         if entry is None or len(entry.fingerprints) != len(job.outputs):
-            raise DamagedFileError(folder / _ENTRY, "an entry of the store", "it cannot be read")
+            raise ParkfError(f"{_ENTRY} cannot be read")
         with ExitStack() as all_or_none:
             for number, output in enumerate(job.outputs):
                 temporary = all_or_none.enter_context(replacing(output))
                 kept = _file(folder, number, output)
                 shutil.copyfile(kept, temporary)
                 if sha256(temporary) != entry.fingerprints[number]:
-                    raise DamagedFileError(
-                        kept, "a shared file", "it does not have the checksum that was written"
-                    )
+                    raise ParkfError(f"{kept.name} does not have the checksum that was written")
     except (ParkfError, OSError) as error:
         if isinstance(error, OSError) and out_of_space(error):
             raise
-        _say(f"{error}; removed from {job.store}, and made again")
+        _say(f"{folder}: damaged: {error}; removed, and made again")
         _remove(folder)
         return None
     return entry
