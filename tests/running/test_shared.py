@@ -164,9 +164,8 @@ def test_the_command_makes_once(here, capsys):
     assert record["deciding"]["inputs"] == [sha256(Path("dipole.json"))]
     # A stage that fails leaves nothing.
     with pytest.raises(ParkfError, match="no such file"):
-        sharing.share(
-            [str(STORE), *"results/x r -- -- -- -- results/x/f -- field no.json results/x/f".split()]
-        )
+        words = ["r", "--", "--", "--", "--", "results/x/f", "--", "field", "no.json", "results/x/f"]
+        sharing.share([str(STORE), "results/x", *words])
     assert len(list(listed())) == 2
     with pytest.raises(ParkfError, match="share: expected STORE"):
         sharing.share(["field", "dipole.json"])

@@ -40,7 +40,10 @@ class Job:
 
 def seconds_of(costs: Costs, job: Any) -> float:
     """Give the time that one of Snakemake's jobs takes on its own cores, s."""
-    cost = costs.stages.get(job.rule.name, TINY)
+    name = job.rule.name
+    # A family puts its members' names before those of rules.
+    named = [stage for stage in costs.stages if name == stage or name.endswith(f"_{stage}")]
+    cost = costs.stages[max(named, key=len)] if named else TINY
     return cost.cpu_s(job.resources.get("units", 0)) / (1 if job.threads == 1 else EFFICIENCY * job.threads)
 
 

@@ -104,10 +104,9 @@ def why(
     """Say what changed since a run's results were made, what would run again, and for how long."""
     from parkf.running.why import in_words
     from parkf.running.why import why as ask
-    from parkf.workflow import CONFIGS, SCHEMA, read_config
+    from parkf.workflow import CONFIGS
 
-    file = run if run.suffix == ".yaml" else CONFIGS / f"{run.name}.yaml"
-    name = read_config(file, SCHEMA, Path())["run"]
-    found = ask(file, name, cores or os.cpu_count() or 1)
+    config = run if run.suffix == ".yaml" else CONFIGS / f"{run.name}.yaml"
+    found = ask(config, cores or os.cpu_count() or 1)
     content = asdict(found) | {"made": None if found.made is None else found.made.isoformat()}
     say(as_json, content, lambda: in_words(found))

@@ -12,18 +12,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from parkf.cluster import COSTS_FILE, load_costs
+from parkf.cluster import COSTS_FILE, Costs, load_costs
 from parkf.cluster.schedule import Job, replay, seconds_of
 from parkf.documents.document import read_document
 from parkf.files import sha256
 from parkf.parameters.configuration import flat
+from parkf.parameters.manifest import read_manifest
+from parkf.parameters.parameter_set import MANIFEST_FILE
 from parkf.running.plan import in_order, plan
+from parkf.running.progress import BETWEEN, duration
 from parkf.running.shared import Entry, SharedJob, find, key
+from parkf.workflow import SCHEMA, Run, read_config
 
 PROFILE = Path("workflow/profiles/local/profile.yaml")
 SNAKEFILE = Path("Snakefile")
-# Between two jobs, of Snakemake and of the command that it starts, s.
-_BETWEEN = 0.5
 # To copy what another run has made, s.
 _TAKEN_S = 0.5
 # Parameters of rules that are fingerprints, or say what code says: their values tell nobody anything.
@@ -52,7 +54,8 @@ class Why:
     made : datetime or None
         When the newest of its files was made; None where there are none.
     causes : dict of str to dict of str to int
-        What changed, in words; and jobs that run again because of it alone, by rule.
+        What changed, in words; and the jobs that see it themselves, by rule: none named for a key of the
+        configuration that the whole training goes by.
     again, kept, taken : dict of str to int
         Jobs by rule: that run, whose files stay, and whose files another run has already.
     wall_s : float
@@ -71,40 +74,44 @@ class Why:
     cores: int
 
 
-def why(config: Path, run: str, cores: int) -> Why:
+def why(config: Path, cores: int, snakefile: Path = SNAKEFILE) -> Why:
     """Ask Snakemake what a run would do here and now.
 
     Parameters
     ----------
     config : Path
         The run's configuration.
-    run : str
-        Its name.
     cores : int
+    snakefile : Path
+        Of the project, whose profile and costs are taken.
 
     Raises
     ------
     ParkfError
         When the configuration is wrong, or an input is missing.
     """
-    profile = read_document(PROFILE).content
+    project = snakefile.parent
+    read = read_config(config, project / SCHEMA, Path())
+    profile = read_document(project / PROFILE).content
     resources = {"cores": cores, "overwrite_scatter": profile.get("set-scatter", {})}
-    dag = plan(SNAKEFILE, config, Path(), resources, profile["rerun-triggers"])
+    dag = plan(snakefile, config, Path(), resources, profile["rerun-triggers"])
     jobs = in_order(dag)
     running = [job for job in jobs if dag.needrun(job)]
     taken = _taken(running)
-    causes: dict[str, Counter[str]] = defaultdict(Counter)
+    results = Path("results") / read["run"]
+    keys = _changed_keys(results, flat(Run(read).training))
+    causes: dict[str, Counter[str]] = defaultdict(Counter, {key: Counter() for key in keys.values()})
     for job in running:
-        for cause in _causes(job, dag.reason(job)):
+        for cause in _causes(job, dag.reason(job), keys):
             causes[cause][job.rule.name] += 1
     return Why(
-        run=f"results/{run}",
+        run=str(results),
         made=_newest(path for job in jobs for path in map(Path, job.output)),
-        causes=dict(causes),
-        again=Counter(job.rule.name for job in running if job not in taken),
-        kept=Counter(job.rule.name for job in jobs if not dag.needrun(job)),
-        taken=Counter(job.rule.name for job in taken),
-        wall_s=_wall_s(running, taken, dag.dependencies, cores),
+        causes={cause: dict(jobs) for cause, jobs in causes.items()},
+        again=_by_rule(job for job in running if job not in taken),
+        kept=_by_rule(job for job in jobs if not dag.needrun(job)),
+        taken=_by_rule(job for job in running if job in taken),
+        wall_s=_wall_s(running, taken, dag.dependencies, load_costs(project / COSTS_FILE), cores),
         cores=cores,
     )
 
@@ -116,12 +123,12 @@ def in_words(found: Why) -> str:
     if not running + taken:
         return f"{found.run}{made}: nothing has changed since, and nothing would run"
     work = f"{running + taken} of {running + taken + kept} jobs would run"
-    parts = [f"{found.run}{made}: {work}, {_duration(found.wall_s)} on {found.cores} cores", ""]
+    parts = [f"{found.run}{made}: {work}, {duration(found.wall_s)} on {found.cores} cores", ""]
     if found.made is None:
         parts.append("Nothing of it is there yet.")
     else:
-        parts.append("What has changed, and which jobs see it:")
-        causes = sorted(found.causes.items(), key=lambda one: -sum(one[1].values()))
+        parts.append("What has changed (and which jobs see it):")
+        causes = sorted(found.causes.items(), key=lambda one: (bool(one[1]), -sum(one[1].values())))
         parts += [_line(cause, jobs) for cause, jobs in causes[:_MOST]]
         if len(causes) > _MOST:
             parts.append(f"  and {len(causes) - _MOST} more")
@@ -137,7 +144,8 @@ def in_words(found: Why) -> str:
 
 
 def _line(cause: str, jobs: Mapping[str, int]) -> str:
-    return "  " + textwrap.shorten(f"{cause} ({_names(jobs)})", 110, placeholder=" …")
+    seen = f" ({_names(jobs)})" if jobs else ""
+    return "  " + textwrap.shorten(cause + seen, 110, placeholder=" …")
 
 
 def _names(jobs: Mapping[str, int]) -> str:
@@ -146,54 +154,61 @@ def _names(jobs: Mapping[str, int]) -> str:
     )
 
 
-def _duration(wall_s: float) -> str:
-    minutes, seconds = divmod(round(wall_s), 60)
-    if minutes >= 60:
-        return f"about {minutes // 60} h {minutes % 60} min"
-    return f"about {minutes} min {seconds} s" if minutes else f"about {seconds} s"
+def _by_rule(jobs: Iterable[Any]) -> dict[str, int]:
+    return dict(Counter(job.rule.name for job in jobs))
 
 
-def _causes(job: Any, reason: Any) -> Iterator[str]:
-    """Say why a job runs, but for what other jobs make anew for it."""
-    for path in sorted(map(str, reason.updated_input - reason.updated_input_run)):
-        yield f"{path} has changed"
+def _changed_keys(results: Path, now: Mapping[str, str]) -> dict[str, str]:
+    """Say by name which keys of the configuration are not those of the run's set, if it has one."""
+    path = results / "set" / MANIFEST_FILE
+    if not path.is_file():
+        return {}
+    before = read_manifest(path).configuration or {}
+    return {
+        key: f"{key}: {_short(before.get(key, 'not there'))} → {_short(now.get(key, 'not there'))}"
+        for key in sorted({*before, *now})
+        if before.get(key) != now.get(key)
+    }
+
+
+def _causes(job: Any, reason: Any, keys: Iterable[str]) -> list[str]:
+    """Say why a job runs, but for what other jobs make anew for it, and what changed keys say already."""
+    causes = [
+        f"{path} has changed" for path in sorted(map(str, reason.updated_input - reason.updated_input_run))
+    ]
     if reason.params_changed:
-        yield from _params(job, reason.params_changed.only_old, reason.params_changed.only_new)
+        said = {name for key in keys for name in (key, key.rpartition(".")[2])}
+        params = _params(job, reason.params_changed.only_old, reason.params_changed.only_new)
+        # Those of samples follow from the run's.
+        causes += [cause for name, cause in params if name.replace("seeds", "seed") not in said]
     if reason.input_changed:
-        yield "other files are read"
-    if reason.incomplete_output:
-        yield "was not finished"
-    elif reason.missing_output and not reason.updated_input_run:
-        yield "is not there"
+        causes.append("other files are read")
     if reason.forced:
-        yield "is asked for"
+        causes.append("is asked for")
+    if not causes and not reason.updated_input_run:
+        if reason.incomplete_output:
+            causes.append("was not finished")
+        elif reason.missing_output:
+            causes.append("is not there")
+    return causes
 
 
-def _params(job: Any, old: set[str], new: set[str]) -> Iterator[str]:
-    """Name the changed parameters of a job; of those before, Snakemake keeps the values alone, as text."""
+def _params(job: Any, old: set[str], new: set[str]) -> Iterator[tuple[str, str]]:
+    """Name the changed parameters of a job, and say how; Snakemake keeps the old values alone, as text."""
     before = [ast.literal_eval(text) for text in sorted(old)]
-    changed = [(name, value) for name, value in job.params.items() if repr(value) in new]
-    for name, value in changed:
-        if name in _IN_WORDS:
-            yield _IN_WORDS[name]
+    for name, value in job.params.items():
+        if repr(value) not in new:
             continue
         was = [one for one in before if _kind(one) == _kind(value)]
-        if _kind(value) == "mapping":
-            yield from _entries(flat(json.loads(value)), flat(json.loads(was[0])) if was else {})
-        elif len(was) == 1:
-            yield f"{name}: {_short(was[0])} → {_short(value)}"
+        if name in _IN_WORDS:
+            yield name, _IN_WORDS[name]
+        elif _kind(value) == "mapping":
+            entries = [flat(json.loads(text)) for text in (was[0] if was else "{}", value)]
+            for entry in sorted({*entries[0], *entries[1]}):
+                if entries[0].get(entry) != entries[1].get(entry):
+                    yield entry, _IN_WORDS.get(entry, entry)
         else:
-            yield f"{name}: {_short(value)}"
-    if not changed:
-        yield "fewer parameters"
-
-
-def _entries(now: Mapping[str, str], before: Mapping[str, str]) -> Iterator[str]:
-    for name in sorted({*now, *before}):
-        if now.get(name) != before.get(name):
-            # The code of a set's manifest is that of its jobs, too.
-            values = f": {_short(before.get(name, 'not there'))} → {_short(now.get(name, 'not there'))}"
-            yield "code" if name == "code" else f"{name}{'' if _FINGERPRINT.search(values) else values}"
+            yield name, f"{name}: {_short(was[0])} → {_short(value)}" if len(was) == 1 else name
 
 
 def _kind(value: object) -> str:
@@ -240,8 +255,9 @@ def _entry(job: Any, known: Mapping[Path, str | None]) -> Entry | None:
     return find(asked.store, name)
 
 
-def _wall_s(running: Sequence[Any], taken: set[Any], after: Mapping[Any, Any], cores: int) -> float:
-    costs = load_costs(COSTS_FILE)
+def _wall_s(
+    running: Sequence[Any], taken: set[Any], after: Mapping[Any, Any], costs: Costs, cores: int
+) -> float:
     place = {job: number for number, job in enumerate(running)}
     jobs = [
         Job(
@@ -253,4 +269,4 @@ def _wall_s(running: Sequence[Any], taken: set[Any], after: Mapping[Any, Any], c
         )
         for job in running
     ]
-    return replay(jobs, cores, _BETWEEN)
+    return replay(jobs, cores, BETWEEN)
