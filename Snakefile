@@ -13,6 +13,7 @@ from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
 from parkf.files import sha256
 from parkf.layers import extended
 from parkf.provenance import code_hash
+from parkf.running.progress import tell
 from parkf.running.shared import STORE, tidy
 from parkf.scoring import CROSSINGS
 from parkf.steps import FORMS

@@ -7,10 +7,12 @@ import os
 from pathlib import Path
 from shlex import quote
 
+from parkf.cluster import COSTS_FILE, load_costs
 from parkf.documents.document import read_document
 from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.family import PRODUCTS, load_family, sources
+from parkf.running.progress import tell
 from parkf.running.shared import tidy
 
 if not config:

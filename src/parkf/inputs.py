@@ -1,6 +1,7 @@
 """The files that a run's configuration names, looked at before anything starts."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -8,7 +9,10 @@ from parkf.detector.alignment import Alignment, load_alignment
 from parkf.detector.field import DipoleSources, FieldMap, read_source
 from parkf.detector.geometry import Geometry, geometry_of, load_geometry
 from parkf.errors import ParkfError
-from parkf.workflow import is_conditions, is_foreign_field
+from parkf.files import existing, read_json
+from parkf.sealing import CheckedFile
+from parkf.tables import STEP_DATA
+from parkf.workflow import STEPS, is_conditions, is_foreign_field, is_imported, start_file
 
 T = TypeVar("T")
 
@@ -43,6 +47,46 @@ def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
     if geometry is not None and isinstance(field, FieldMap) and config["field"]["outside"] == "error":
         seen, map_ = geometry, field
         attempted(lambda: _require_cover(source, map_, seen))
+    return problems
+
+
+def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
+    """Find what is wrong with what others made for a run: datasets, starts, a neighbour, another simulation.
+
+    Parameters
+    ----------
+    config : mapping
+        Of a run, checked against its schema.
+    folder : Path
+        Where the run takes place.
+    """
+    training = config["training"]
+    checks: list[Callable[[], object]] = []
+    if training["datasets"] != "simulate" and not is_imported(training["datasets"]):
+        paths = [folder / training["datasets"] / f"{step}.parquet" for step in STEPS]
+        checks += [partial(STEP_DATA.open, path) for path in paths]
+    if training["start_from"] is not None:
+        starts = {start_file(folder / training["start_from"], step) for step in STEPS}
+        checks += [partial(read_json, path) for path in sorted(starts)]
+    if "neighbour" in training:
+        closed = [
+            folder / training["neighbour"] / "closure" / name for name in ("accuracy.json", "closure.json")
+        ]
+        checks += [partial(read_json, path) for path in closed]
+        checks.append(partial(existing, folder / training["neighbour"] / "closure/table.npz"))
+        if training["datasets"] == "simulate":
+            checks.append(partial(read_json, folder / training["neighbour"] / "score.json"))
+    for name in ("hits", "tracks"):
+        path = folder / config.get("likeness", {}).get(name, "")
+        # Where it is not there, its page is left out.
+        if path.is_file():
+            checks.append(partial(CheckedFile, path))
+    problems = []
+    for check in checks:
+        try:
+            check()
+        except ParkfError as error:
+            problems.append(str(error))
     return problems
 
 

@@ -133,7 +133,12 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
         hint = f"did you mean {near[0]}? " if near else ""
         raise ParkfError(f"{path}: no such configuration; {hint}there are {known}")
     layers = read_layers(path)
-    return load_config(laid(layers), schema, folder, layers, look_into_inputs=True)
+    config = load_config(laid(layers), schema, folder, layers, look_into_inputs=True)
+    from parkf.inputs import product_problems
+
+    if problems := product_problems(config, folder):
+        raise ParkfError("\n".join(problems))
+    return config
 
 
 def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Place) -> str:

@@ -163,6 +163,12 @@ CASES = [
     changed(
         "no datasets", "datasets: simulate", "datasets: mine", "mine/V.parquet: no such file", "or simulate"
     ),
+    Case(
+        "configuration",
+        "no start",
+        edited(CONFIG, ("start_from: null", "start_from: results/x")),
+        ("results/x/fits/V.json: no such file", "results/x/fits/BEAM.json: no such file"),
+    ),
     changed(
         "validity ends before it begins",
         "run: default",

@@ -6,6 +6,7 @@ import shutil
 import pytest
 from typer.testing import CliRunner
 
+from parkf.arithmetic import settle_arithmetic
 from parkf.cli import app
 from parkf.running.why import in_words, why
 
@@ -16,6 +17,8 @@ from .conftest import ROOT
 def ask(finished, tmp_path, monkeypatch):
     """Ask why a run would run that extends the finished one."""
     monkeypatch.chdir(finished.folder)
+    # As the command line does.
+    settle_arithmetic()
     config = finished.folder / "workflow/config/asked.yaml"
 
     def ask(**own):

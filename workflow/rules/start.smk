@@ -7,6 +7,7 @@ onstart:
         "parkf kernel ||"
         " (python -m pip install -q --no-build-isolation --no-deps -e {PROJECT:q} && parkf kernel)"
     )
+    tell(workflow.dag, workflow.resource_settings.cores, load_costs(PROJECT / COSTS_FILE), logger)
     # What no run has any more is not taken, and takes no room.
     tidy()
     # On a cluster it is the jobs' machines that have the GPU.
