@@ -1,7 +1,6 @@
 """The files that a run's configuration names, looked at before anything starts."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,7 +8,7 @@ from parkf.detector.alignment import Alignment, load_alignment
 from parkf.detector.field import DipoleSources, FieldMap, read_source
 from parkf.detector.geometry import Geometry, geometry_of, load_geometry
 from parkf.errors import ParkfError
-from parkf.files import existing, read_json
+from parkf.files import read_json
 from parkf.sealing import CheckedFile
 from parkf.tables import STEP_DATA
 from parkf.workflow import STEPS, is_conditions, is_foreign_field, is_imported, start_file
@@ -60,34 +59,31 @@ def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
     folder : Path
         Where the run takes place.
     """
-    training = config["training"]
-    checks: list[Callable[[], object]] = []
-    if training["datasets"] != "simulate" and not is_imported(training["datasets"]):
-        paths = [folder / training["datasets"] / f"{step}.parquet" for step in STEPS]
-        checks += [partial(STEP_DATA.open, path) for path in paths]
-    if training["start_from"] is not None:
-        starts = {start_file(folder / training["start_from"], step) for step in STEPS}
-        checks += [partial(read_json, path) for path in sorted(starts)]
-    if "neighbour" in training:
-        closed = [
-            folder / training["neighbour"] / "closure" / name for name in ("accuracy.json", "closure.json")
-        ]
-        checks += [partial(read_json, path) for path in closed]
-        checks.append(partial(existing, folder / training["neighbour"] / "closure/table.npz"))
-        if training["datasets"] == "simulate":
-            checks.append(partial(read_json, folder / training["neighbour"] / "score.json"))
-    for name in ("hits", "tracks"):
-        path = folder / config.get("likeness", {}).get(name, "")
-        # Where it is not there, its page is left out.
-        if path.is_file():
-            checks.append(partial(CheckedFile, path))
-    problems = []
-    for check in checks:
+    training, datasets = config["training"], config["training"]["datasets"]
+    start, neighbour = training["start_from"], training.get("neighbour")
+    own = datasets != "simulate" and not is_imported(datasets)
+    likeness = [folder / config.get("likeness", {}).get(name, "") for name in ("hits", "tracks")]
+    read: list[tuple[Callable[[Path], object], Sequence[Path]]] = [
+        (STEP_DATA.open, [folder / datasets / f"{step}.parquet" for step in STEPS] if own else []),
+        (read_json, [] if start is None else [start_file(folder / start, step) for step in STEPS]),
+        # Where they are not there, their page is left out.
+        (CheckedFile, [path for path in likeness if path.is_file()]),
+    ]
+    if neighbour is not None:
+        score = ["score.json"] if datasets == "simulate" else []
+        names = ["closure/accuracy.json", "closure/closure.json", *score]
+        read.append((read_json, [folder / neighbour / name for name in names]))
+    return [problem for reader, paths in read if (problem := _first_problem(reader, paths))]
+
+
+def _first_problem(reader: Callable[[Path], object], paths: Sequence[Path]) -> str | None:
+    """Read files until one cannot be read: the others mostly lack for the same reason."""
+    for path in paths:
         try:
-            check()
+            reader(path)
         except ParkfError as error:
-            problems.append(str(error))
-    return problems
+            return str(error)
+    return None
 
 
 def _geometry(config: Mapping[str, str], folder: Path) -> tuple[Geometry, Alignment | None]:

@@ -167,7 +167,7 @@ CASES = [
         "configuration",
         "no start",
         edited(CONFIG, ("start_from: null", "start_from: results/x")),
-        ("results/x/fits/V.json: no such file", "results/x/fits/BEAM.json: no such file"),
+        ("results/x/fits/V.json: no such file",),
     ),
     changed(
         "validity ends before it begins",

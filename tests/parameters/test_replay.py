@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from parkf.errors import ParkfError
 from parkf.files import sha256
