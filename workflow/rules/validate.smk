@@ -50,7 +50,7 @@ rule fit_full:
     log:
         f"{RESULTS}/logs/fit-full-{{chunk}}.log",
     shell:
-        SHARED + "fit-full {input.candidates:q} {output:q} --geometry {input.detector[0]:q}"
+        f"{SHARED}fit-full {{input.candidates:q}} {{output:q}} --geometry {{input.detector[0]:q}}"
         " --alignment {input.detector[1]:q} --field {input.field:q} 2> {log}"
 
 
@@ -76,7 +76,7 @@ rule validate:
     log:
         f"{RESULTS}/logs/validate.log",
     shell:
-        SHARED + f"validate {folder(RESULTS, '{input.particles[0]}')}"
+        f"{SHARED}validate {folder(RESULTS, '{input.particles[0]}')}"
         " {output:q} --samples '{params.samples}'"
         " --misaligned '{params.misaligned}' --signals '{params.signals}' --fits '{params.fits}' 2> {log}"
 

@@ -16,6 +16,7 @@ from typing import Any, Self, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Column
 from rich.text import Text
 
 from parkf.cluster import Costs
@@ -175,12 +176,13 @@ class _Left(ProgressColumn):
         state: State | None = task.fields["state"]
         if state is None:
             return Text("looking what there is to do")
+        left_s = max(0.0, state.left_s - (time.monotonic() - task.fields["told"]))
         rate = (
             f", {60 * state.done / state.elapsed_s:.0f} a minute"
             if state.done and state.elapsed_s > 1
             else ""
         )
-        return Text(f"{state.done} of {state.total} jobs{rate}, {duration(state.left_s)} left")
+        return Text(f"{state.done} of {state.total} jobs{rate}, {duration(left_s)} left")
 
 
 class Shower:
@@ -196,9 +198,14 @@ class Shower:
 
     def __init__(self, what: str, console: Console) -> None:
         self._what = what
-        columns = (TextColumn("{task.description}"), BarColumn(), _Left(), TextColumn("{task.fields[at]}"))
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=12),
+            _Left(table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[at]}", table_column=Column(no_wrap=True)),
+        )
         self._progress = Progress(*columns, console=console, transient=True)
-        self._task = self._progress.add_task(what, total=1.0, state=None, at="")
+        self._task = self._progress.add_task(what, total=1.0, state=None, told=0.0, at="")
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -221,7 +228,8 @@ class Shower:
                 continue
             state = State(**content)
             at = ", ".join(f"{count} {rule}" if count > 1 else rule for rule, count in state.running.items())
-            self._progress.update(self._task, completed=state.share, state=state, at=at)
+            told = time.monotonic()
+            self._progress.update(self._task, completed=state.share, state=state, told=told, at=at)
 
 
 def duration(seconds: float) -> str:
