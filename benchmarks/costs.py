@@ -17,7 +17,7 @@ from benchmarks.plan import ROOT, plan
 
 from parkf.cluster import COSTS_FILE, load_costs
 from parkf.layers import laid, read_layers
-from parkf.usage import Usage, read_usage
+from parkf.usage import Usage, read_usage, was_taken
 
 Jobs = dict[str, list[tuple[int, Usage]]]
 
@@ -28,8 +28,9 @@ def collect(folder: Path, config: Path, jobs: Jobs) -> None:
         log = folder / str(job.log[0]) if job.log else None
         if log is None or job.resources.get("units") is None or not log.is_file():
             continue
-        usage = read_usage(log.read_text(errors="replace"))
-        if usage is not None:
+        said = log.read_text(errors="replace")
+        usage = read_usage(said)
+        if usage is not None and not was_taken(said):
             jobs[job.rule.name].append((job.resources["units"], usage))
 
 

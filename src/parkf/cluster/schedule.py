@@ -8,7 +8,7 @@ from typing import Any
 from parkf.cluster.costs import Cost, Costs
 
 EFFICIENCY = 0.85
-"""Two threads do the work of twice so many."""
+"""Share of a core's work that each of several threads does."""
 TINY = Cost(unit="job", job_s=1.0, unit_ms=0.0, job_mb=200.0)
 """A rule that the file of costs does not name: a command's start."""
 

@@ -8,6 +8,7 @@ import typer
 
 from parkf.commands.params.common import Json, say
 from parkf.terminal import aligned
+from parkf.usage import TAKEN
 
 app = typer.Typer()
 
@@ -29,9 +30,8 @@ def share(
     deciding = job.deciding()
     name = key(deciding)
     if (entry := take(job, name)) is not None:
-        print(
-            f"taken from {job.store / name}: {entry.made_by} made it in {entry.wall_s:.1f} s", file=sys.stderr
-        )
+        made = f"{entry.made_by} made it in {entry.wall_s:.1f} s"
+        print(f"{TAKEN} {job.store / name}: {made}", file=sys.stderr)
         return
     begin = time.perf_counter()
     code = parkf(list(job.command), standalone_mode=False, prog_name="parkf")

@@ -36,7 +36,6 @@ FOLDER = Path("params")
 SHIPPED = Path(_fitter.__file__).parent / "params"
 _NAME = re.compile(r"(?P<year>[0-9]{4})-(?P<detector>[a-z0-9][a-z0-9-]{0,40})-r(?P<revision>[0-9]{3})")
 _STAGING = ".publishing-"
-# Packages whose versions can change a bit of the numbers.
 
 
 class Withdrawal(BaseModel):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from parkf.errors import ParkfError
-from parkf.usage import Usage, read_usage
+from parkf.usage import Usage, read_usage, was_taken
 
 # The name that Snakemake gives one of several like jobs: 3-of-8.
 _PART = re.compile(r"\d+-of-(\d+)")
@@ -25,13 +25,18 @@ def collect_stages(logs: Path) -> dict[str, Any]:
     dict
         ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs}``, seconds summed over the stage's jobs and the peak
         (MiB, :class:`parkf.usage.Usage`) of the largest, and ``total_cpu_s`` and ``peak_mb`` over all stages.
+        ``taken`` of a stage counts jobs that another run had done, and which took next to nothing here.
 
     Raises
     ------
     ParkfError
         When no log says what its job took.
     """
-    stages = {stage: _together(jobs) for stage, jobs in sorted(_jobs(logs).items())}
+    found = sorted(_jobs(logs).items())
+    stages = {stage: _together([usage for usage, _ in jobs]) for stage, jobs in found}
+    for stage, jobs in found:
+        if taken := sum(by_other for _, by_other in jobs):
+            stages[stage]["taken"] = taken
     if not stages:
         raise ParkfError(f"{logs}: no log with a line 'parkf usage'; did the run go through Snakemake?")
     return {
@@ -41,13 +46,15 @@ def collect_stages(logs: Path) -> dict[str, Any]:
     }
 
 
-def _jobs(logs: Path) -> dict[str, list[Usage]]:
-    jobs: dict[str, list[Usage]] = {}
+def _jobs(logs: Path) -> dict[str, list[tuple[Usage, bool]]]:
+    """Give what each job of a stage took, and whether another run had done it."""
+    jobs: dict[str, list[tuple[Usage, bool]]] = {}
     for path in _of_this_run(logs):
-        usage = read_usage(path.read_text(errors="replace"))
+        log = path.read_text(errors="replace")
+        usage = read_usage(log)
         if usage is not None:
             stage = path.relative_to(logs).parts[0].removesuffix(".log")
-            jobs.setdefault(stage, []).append(usage)
+            jobs.setdefault(stage, []).append((usage, was_taken(log)))
     return jobs
 
 
