@@ -13,6 +13,7 @@ from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
 from parkf.files import sha256
 from parkf.layers import extended
 from parkf.provenance import code_hash
+from parkf.running.graph import write_graph
 from parkf.running.progress import tell
 from parkf.running.shared import STORE, tidy
 from parkf.scoring import CROSSINGS
@@ -57,6 +58,8 @@ RUN = Run(
     },
 )
 RESULTS = f"results/{RUN.name}"
+# Folders of runs in this workflow, and what the names of their rules begin with.
+GRAPHS = {RESULTS: ""}
 STEPS = FORMS[RUN["forms"]].steps
 SOURCE = PROJECT / "src"
 GATES = str(PROJECT / "workflow/config/gates.yaml")

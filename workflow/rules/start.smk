@@ -7,6 +7,9 @@ onstart:
         "parkf kernel ||"
         " (python -m pip install -q --no-build-isolation --no-deps -e {PROJECT:q} && parkf kernel)"
     )
+    # For the report.
+    for folder, prefix in GRAPHS.items():
+        write_graph(workflow.dag, Path(folder), prefix)
     tell(workflow.dag, workflow.resource_settings.cores, load_costs(PROJECT / COSTS_FILE), logger)
     # What no run has any more is not taken, and takes no room.
     tidy()

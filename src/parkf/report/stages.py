@@ -1,6 +1,7 @@
 """Wall time, processor time and peak memory of every stage of a run, from the logs of its jobs."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,20 +24,23 @@ def collect_stages(logs: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs}``, seconds summed over the stage's jobs and the peak
-        (MiB, :class:`parkf.usage.Usage`) of the largest, and ``total_cpu_s`` and ``peak_mb`` over all stages.
-        ``taken`` of a stage counts jobs that another run had done, and which took next to nothing here.
+        ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs, spans}``, seconds summed over the stage's jobs and
+        the peak (MiB, :class:`parkf.usage.Usage`) of the largest, and ``total_cpu_s`` and ``peak_mb`` over
+        all stages. ``spans`` are pairs of begin and end of each job, in seconds since the first job began;
+        they are left out where logs do not say so. ``taken`` of a stage counts jobs that another run had
+        done, and which took next to nothing here; left out where there are none.
 
     Raises
     ------
     ParkfError
         When no log says what its job took.
     """
-    found = sorted(_jobs(logs).items())
-    stages = {stage: _together([usage for usage, _ in jobs]) for stage, jobs in found}
-    for stage, jobs in found:
-        if taken := sum(by_other for _, by_other in jobs):
-            stages[stage]["taken"] = taken
+    found, taken = _jobs(logs)
+    first = min((job.began for jobs in found.values() for job in jobs if job.began is not None), default=0.0)
+    stages = {stage: _together(jobs, first) for stage, jobs in sorted(found.items())}
+    for stage, count in taken.items():
+        if count:
+            stages[stage]["taken"] = count
     if not stages:
         raise ParkfError(f"{logs}: no log with a line 'parkf usage'; did the run go through Snakemake?")
     return {
@@ -46,16 +50,18 @@ def collect_stages(logs: Path) -> dict[str, Any]:
     }
 
 
-def _jobs(logs: Path) -> dict[str, list[tuple[Usage, bool]]]:
-    """Give what each job of a stage took, and whether another run had done it."""
-    jobs: dict[str, list[tuple[Usage, bool]]] = {}
+def _jobs(logs: Path) -> tuple[dict[str, list[Usage]], Counter[str]]:
+    """Give what each job of a stage took, and how many of them another run had done."""
+    jobs: dict[str, list[Usage]] = {}
+    taken: Counter[str] = Counter()
     for path in _of_this_run(logs):
         log = path.read_text(errors="replace")
         usage = read_usage(log)
         if usage is not None:
             stage = path.relative_to(logs).parts[0].removesuffix(".log")
-            jobs.setdefault(stage, []).append((usage, was_taken(log)))
-    return jobs
+            jobs.setdefault(stage, []).append(usage)
+            taken[stage] += was_taken(log)
+    return jobs, taken
 
 
 def _of_this_run(logs: Path) -> Iterator[Path]:
@@ -70,10 +76,16 @@ def _of_this_run(logs: Path) -> Iterator[Path]:
             yield path
 
 
-def _together(jobs: list[Usage]) -> dict[str, float]:
+def _together(jobs: list[Usage], first: float) -> dict[str, Any]:
+    spans = sorted(
+        (round(job.began - first, 3), round(job.ended - first, 3))
+        for job in jobs
+        if job.began is not None and job.ended is not None
+    )
     return {
         "wall_s": round(sum(job.wall_s for job in jobs), 3),
         "cpu_s": round(sum(job.cpu_s for job in jobs), 3),
         "peak_mb": max(job.peak_mb for job in jobs),
         "jobs": len(jobs),
+        **({"spans": spans} if spans else {}),
     }
