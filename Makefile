@@ -40,24 +40,27 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
 	touch $@
 
-.PHONY: run checked family dry-run validate verify publish test lint docs build smoke paper mutants faults clean
+.PHONY: run checked family dry-run why validate verify publish test lint docs build smoke paper mutants faults clean
 
 build: $(VENV)/.installed $(EXTRAS)
 
 # In one line what is wrong with a configuration, before Snakemake reads it.
 checked: build
-	@$(VENV)/bin/parkf check-config $(CONFIG)
+	@$(VENV)/bin/parkf check $(CONFIG)
 
 run: checked  ## train, validate and report with workflow/config/$(RUN).yaml
 	$(call LED,$(RUN)) $(ONE_RUN)
 	@$(VENV)/bin/parkf where $(call quoted,results/$(RUN))
 
 family: build  ## several sets in one go: workflow/config/families/$(FAMILY).yaml
-	@$(VENV)/bin/parkf check-config --family $(FAMILY_CONFIG)
+	@$(VENV)/bin/parkf check --family $(FAMILY_CONFIG)
 	$(call LED,$(FAMILY)) $(SNAKEMAKE) --snakefile workflow/family.smk --configfile $(FAMILY_CONFIG)
 
 dry-run: checked  ## what a run would do now
 	$(ONE_RUN) --dry-run
+
+why: checked  ## in words what changed since results/$(RUN) was made, what runs again, and for how long
+	@$(VENV)/bin/parkf why $(CONFIG) --cores $(CORES)
 
 validate: checked  ## train what is missing, and measure: validation.json alone
 	$(call LED,$(RUN)) $(ONE_RUN) -- validate

@@ -11,11 +11,13 @@ from pathlib import Path
 from shlex import quote
 
 from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
-from parkf.documents.document import read_document
 from parkf.errors import ParkfError
 from parkf.files import sha256
+from parkf.layers import extended
 from parkf.provenance import code_hash
 from parkf.running.graph import write_graph
+from parkf.running.progress import tell
+from parkf.running.shared import STORE, tidy
 from parkf.scoring import CROSSINGS
 from parkf.steps import FORMS
 from parkf.tables import CLOSURE_TRACKS, PARTICLES, STEP_DATA
@@ -49,12 +51,13 @@ if not re.fullmatch(r"[\w./+-]+", str(workflow.storage_settings.local_storage_pr
     )
 
 PROJECT = Path(workflow.current_basedir)
+WHOLE_CONFIG, LAYERS = extended(config, [Path(relpath(file)) for file in workflow.configfiles])
 RUN = Run(
     load_config(
-        config,
+        WHOLE_CONFIG,
         PROJECT / "workflow/schemas/config.schema.json",
         Path(),
-        [read_document(Path(relpath(file))) for file in workflow.configfiles],
+        LAYERS,
         # Once, and not again in every job; a family has looked for its members.
         look_into_inputs=workflow.is_main_process and workflow.main_snakefile == str(PROJECT / "Snakefile"),
     ),

@@ -16,19 +16,21 @@ import yaml
 from benchmarks.plan import ROOT, plan
 
 from parkf.cluster import COSTS_FILE, load_costs
-from parkf.usage import Usage, read_usage
+from parkf.layers import laid, read_layers
+from parkf.usage import Usage, read_usage, was_taken
 
 Jobs = dict[str, list[tuple[int, Usage]]]
 
 
 def collect(folder: Path, config: Path, jobs: Jobs) -> None:
     """Add a run's jobs: units, and what each took."""
-    for job in plan(yaml.safe_load(config.read_text()), {}).jobs:
+    for job in plan(laid(read_layers(config)), {}).jobs:
         log = folder / str(job.log[0]) if job.log else None
         if log is None or job.resources.get("units") is None or not log.is_file():
             continue
-        usage = read_usage(log.read_text(errors="replace"))
-        if usage is not None:
+        said = log.read_text(errors="replace")
+        usage = read_usage(said)
+        if usage is not None and not was_taken(said):
             jobs[job.rule.name].append((job.resources["units"], usage))
 
 

@@ -12,6 +12,7 @@ family's time over that of one run, and ``cpu_ratio``, which hardly knows what e
 import argparse
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -107,6 +108,8 @@ def main() -> None:
         prepare(folder, asked.base, asked.members, apart=asked.apart)
         one = timed(folder, "Snakefile", ROOT / asked.base)
         print(f"one run: {one['wall_s']:.0f} s, {one['cpu_s']:.0f} s of the processors", flush=True)
+        # Its members would take from it what they have in common.
+        shutil.rmtree(folder / "results")
         family = timed(folder, "workflow/family.smk", folder / "family.yaml")
     ratio, cpu_ratio = (family[name] / one[name] for name in ("wall_s", "cpu_s"))
     print(

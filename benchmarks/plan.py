@@ -1,15 +1,13 @@
 """What Snakemake would run for a configuration: all jobs, with what they declare and wait for."""
 
-import io
 import tempfile
 from collections.abc import Mapping
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import yaml
-from snakemake.api import SnakemakeApi
-from snakemake.settings.types import ConfigSettings, OutputSettings, Quietness, ResourceSettings
+
+from parkf.running.plan import plan as planned
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,25 +29,13 @@ def plan(config: Mapping[str, Any], chunks: Mapping[str, int]) -> Any:
     """
     profile = yaml.safe_load((ROOT / "workflow/profiles/slurm/profile.yaml").read_text())
     # No fewer cores than any rule has threads.
-    resources = ResourceSettings(
-        cores=1024, overwrite_threads=profile["set-threads"], overwrite_scatter=dict(chunks)
-    )
+    resources = {
+        "cores": 1024,
+        "overwrite_threads": profile["set-threads"],
+        "overwrite_scatter": dict(chunks),
+    }
     with tempfile.TemporaryDirectory(prefix="parkf-plan-") as name:
         folder = Path(name)
         (folder / "data").symlink_to(ROOT / "data")
         (folder / "config.yaml").write_text(yaml.safe_dump(dict(config)))
-        # However quiet, a dry run lists its jobs.
-        with (
-            redirect_stderr(io.StringIO()),
-            redirect_stdout(io.StringIO()),
-            SnakemakeApi(OutputSettings(dryrun=True, quiet={Quietness.ALL})) as api,
-        ):
-            workflow = api.workflow(
-                resources,
-                ConfigSettings(configfiles=[folder / "config.yaml"]),
-                snakefile=ROOT / "Snakefile",
-                workdir=folder,
-            )
-            workflow.dag().execute_workflow(executor="dryrun")
-            # The interface prints a plan, but does not hand it out.
-            return workflow._workflow.dag
+        return planned(ROOT / "Snakefile", folder / "config.yaml", folder, resources)

@@ -9,55 +9,25 @@ other work waits for.
 """
 
 import argparse
-import heapq
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import yaml
 from benchmarks.plan import ROOT, plan
 
-from parkf.cluster import COSTS_FILE, Cost, Costs, load_costs
+from parkf.cluster import COSTS_FILE, load_costs
+from parkf.cluster.schedule import Job, replay, seconds_of, to_the_end
+from parkf.layers import laid, read_layers
+from parkf.running.plan import in_order
 from parkf.workflow import ROWS_A_CROSSING
 
 CONFIG = ROOT / "workflow/config/paper.yaml"
 # Between the end of what a job reads and the start of its command: half of the 10 s between two looks at the
 # queue, and as much again for the scheduler, a shared file system and Snakemake's own start.
 LATENCY = 10.0
-# Two threads do the work of so many.
-EFFICIENCY = 0.85
-# A rule that the file of costs does not name: a command's start.
-TINY = Cost(unit="job", job_s=1.0, unit_ms=0.0, job_mb=200.0)
 # Where less than this share of the cores has work, a run no longer scales.
 STOPS = 0.5
-
-
-@dataclass(frozen=True)
-class Job:
-    """One job of the workflow.
-
-    Attributes
-    ----------
-    rule : str
-        The rule that it is one of.
-    seconds : float
-        From its start to its end, on its own cores.
-    cores : int
-        How many it takes.
-    memory : int
-        What it asks for, MB.
-    after : tuple of int
-        Jobs that it waits for, by their place in the list.
-    """
-
-    rule: str
-    seconds: float
-    cores: int
-    memory: int
-    after: tuple[int, ...]
 
 
 def planned(rows: float, chunk: int, parts: int) -> list[Job]:
@@ -77,7 +47,7 @@ def planned(rows: float, chunk: int, parts: int) -> list[Job]:
     list of Job
         What it waits for comes before each job.
     """
-    config = yaml.safe_load(CONFIG.read_text())
+    config = laid(read_layers(CONFIG))
     crossings = rows / sum(ROWS_A_CROSSING.values())
     config["events"]["training"] = round(crossings / len(config["polarities"]))
     config["training"]["max_rows"] = round(rows)
@@ -85,35 +55,18 @@ def planned(rows: float, chunk: int, parts: int) -> list[Job]:
     sizes["signals"] = config["signals"]["collisions"]
     dag = plan(config, {name: -(-size // chunk) for name, size in sizes.items()} | {"sets": parts})
     costs = load_costs(ROOT / COSTS_FILE)
-    # The target itself is no job.
-    levels = (sorted(level, key=lambda job: (job.rule.name, str(job.output))) for level in dag.toposorted())
-    order = [job for level in levels for job in level if not job.is_norun]
+    order = in_order(dag)
     place = {job: number for number, job in enumerate(order)}
     return [
         Job(
             job.rule.name,
-            _seconds(costs, job),
+            seconds_of(costs, job),
             job.threads,
             job.resources.get("mem_mb", 0),
             tuple(place[before] for before in dag.dependencies[job]),
         )
         for job in order
     ]
-
-
-def _seconds(costs: Costs, job: Any) -> float:
-    cost = costs.stages.get(job.rule.name, TINY)
-    return cost.cpu_s(job.resources.get("units", 0)) / (1 if job.threads == 1 else EFFICIENCY * job.threads)
-
-
-def to_the_end(jobs: Sequence[Job], latency: float) -> list[float]:
-    """Seconds from each job's place in the queue to the end of all that waits for it, cores without end."""
-    longest = [0.0] * len(jobs)
-    for number in reversed(range(len(jobs))):
-        longest[number] += latency + jobs[number].seconds
-        for before in jobs[number].after:
-            longest[before] = max(longest[before], longest[number])
-    return longest
 
 
 def critical_path(jobs: Sequence[Job], latency: float) -> dict[str, float]:
@@ -131,49 +84,6 @@ def critical_path(jobs: Sequence[Job], latency: float) -> dict[str, float]:
         path["queue"] += latency
         first = following.get(number, [])
     return dict(path)
-
-
-def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
-    """Seconds that a run takes on so many cores, by list scheduling."""
-    urgency = to_the_end(jobs, latency)
-    waits_for = [len(job.after) for job in jobs]
-    following: list[list[int]] = [[] for _ in jobs]
-    for number, job in enumerate(jobs):
-        for before in job.after:
-            following[before].append(number)
-    # When something happens: a job may start, or has ended.
-    queued = [(latency, number) for number, count in enumerate(waits_for) if count == 0]
-    ready: list[tuple[float, int]] = []
-    running: list[tuple[float, int]] = []
-    now, free = 0.0, cores
-    heapq.heapify(queued)
-    while queued or ready or running:
-        now = min(heap[0][0] for heap in (queued, running) if heap)
-        while running and running[0][0] <= now:
-            _, ended = heapq.heappop(running)
-            free += min(jobs[ended].cores, cores)
-            for number in following[ended]:
-                waits_for[number] -= 1
-                if waits_for[number] == 0:
-                    heapq.heappush(queued, (now + latency, number))
-        while queued and queued[0][0] <= now:
-            number = heapq.heappop(queued)[1]
-            heapq.heappush(ready, (-urgency[number], number))
-        # The most urgent first; a smaller one may pass where it does not fit.
-        passed = []
-        while ready and free:
-            entry = heapq.heappop(ready)
-            wanted = min(jobs[entry[1]].cores, cores)
-            if wanted > free:
-                passed.append(entry)
-                continue
-            free -= wanted
-            # On fewer cores than asked for, the same work takes longer.
-            longer = jobs[entry[1]].cores / wanted
-            heapq.heappush(running, (now + longer * jobs[entry[1]].seconds, entry[1]))
-        for entry in passed:
-            heapq.heappush(ready, entry)
-    return now
 
 
 def stops_scaling(jobs: Sequence[Job], latency: float) -> int:

@@ -143,7 +143,9 @@ def configuration() -> str:
         [
             "# Configuration",
             "A configuration is a YAML file in `workflow/config/`; `make run RUN=name` runs `name.yaml`. An unknown key"
-            " stops the run, so that a typing error cannot pass for a default.",
+            " stops the run, so that a typing error cannot pass for a default. `extends: default` takes all keys that"
+            " a file leaves out, but `run`, from `default.yaml` in the same folder, which may extend another one itself."
+            " Sections are merged key by key; a list or a single value takes the other's place.",
             _table(("key", "may be", "in `default.yaml`", ""), rows),
             "## The everyday run, with the reason for each key",
             f"```yaml\n{text.rstrip()}\n```",

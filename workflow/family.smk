@@ -7,11 +7,14 @@ import os
 from pathlib import Path
 from shlex import quote
 
+from parkf.cluster import COSTS_FILE, load_costs
 from parkf.documents.document import read_document
 from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.family import PRODUCTS, load_family, sources
 from parkf.running.graph import write_graph
+from parkf.running.progress import tell
+from parkf.running.shared import tidy
 
 if not config:
 

@@ -17,6 +17,7 @@ import psutil
 import yaml
 from benchmarks.faults.forked import Forked, commanded, led
 
+from parkf.layers import laid, read_layers
 from parkf.usage import read_usage
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +48,7 @@ class Ended:
 
 def configuration() -> dict[str, object]:
     """Take the smoke configuration, smaller, with one polarity, and with the stages that it leaves out."""
-    config = yaml.safe_load((ROOT / "workflow/config/smoke.yaml").read_text())
+    config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
     config["run"] = RUN
     config["polarities"] = ["up"]
     config["events"] |= {"training": 125, "validation": 25}

@@ -21,6 +21,7 @@ from parkf.commands import (
     outcome,
     params,
     proof,
+    sharing,
     simulation,
     training,
 )
@@ -39,7 +40,7 @@ app = typer.Typer(
 )
 for part in (
     *(asking, simulation, datasets, training, closing),
-    *(fitting, proof, outcome, comparing, displaying),
+    *(fitting, proof, outcome, comparing, displaying, sharing),
 ):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")

@@ -1,6 +1,6 @@
 """The files that a run's configuration names, looked at before anything starts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -8,7 +8,10 @@ from parkf.detector.alignment import Alignment, load_alignment
 from parkf.detector.field import DipoleSources, FieldMap, read_source
 from parkf.detector.geometry import Geometry, geometry_of, load_geometry
 from parkf.errors import ParkfError
-from parkf.workflow import is_conditions, is_foreign_field
+from parkf.files import read_json
+from parkf.sealing import CheckedFile
+from parkf.tables import STEP_DATA
+from parkf.workflow import STEPS, is_conditions, is_foreign_field, is_imported, start_file
 
 T = TypeVar("T")
 
@@ -44,6 +47,43 @@ def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
         seen, map_ = geometry, field
         attempted(lambda: _require_cover(source, map_, seen))
     return problems
+
+
+def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
+    """Find what is wrong with what others made for a run: datasets, starts, a neighbour, another simulation.
+
+    Parameters
+    ----------
+    config : mapping
+        Of a run, checked against its schema.
+    folder : Path
+        Where the run takes place.
+    """
+    training, datasets = config["training"], config["training"]["datasets"]
+    start, neighbour = training["start_from"], training.get("neighbour")
+    own = datasets != "simulate" and not is_imported(datasets)
+    likeness = [folder / config.get("likeness", {}).get(name, "") for name in ("hits", "tracks")]
+    read: list[tuple[Callable[[Path], object], Sequence[Path]]] = [
+        (STEP_DATA.open, [folder / datasets / f"{step}.parquet" for step in STEPS] if own else []),
+        (read_json, [] if start is None else [start_file(folder / start, step) for step in STEPS]),
+        # Where they are not there, their page is left out.
+        (CheckedFile, [path for path in likeness if path.is_file()]),
+    ]
+    if neighbour is not None:
+        score = ["score.json"] if datasets == "simulate" else []
+        names = ["closure/accuracy.json", "closure/closure.json", *score]
+        read.append((read_json, [folder / neighbour / name for name in names]))
+    return [problem for reader, paths in read if (problem := _first_problem(reader, paths))]
+
+
+def _first_problem(reader: Callable[[Path], object], paths: Sequence[Path]) -> str | None:
+    """Read files until one cannot be read: the others mostly lack for the same reason."""
+    for path in paths:
+        try:
+            reader(path)
+        except ParkfError as error:
+            return str(error)
+    return None
 
 
 def _geometry(config: Mapping[str, str], folder: Path) -> tuple[Geometry, Alignment | None]:

@@ -1,10 +1,16 @@
-"""Fingerprints of source code: what a result was made with, and when it must be made again."""
+"""Source code and environment: what a result was made with, and when it must be made again."""
 
 import hashlib
+import platform
 from collections.abc import Sequence
+from importlib.metadata import version as installed
 from pathlib import Path
 
+from parkf.arithmetic import linear_algebra
 from parkf.errors import ParkfError
+
+PACKAGES = ("numpy", "scipy", "sympy", "iminuit", "pythia8mc", "pyarrow")
+"""Whose versions may change numbers, or the bytes that they are written in."""
 
 _SOURCES = ("*.py", "*.hpp", "*.cpp", "*.cu", "*.cmake", "*.html", "*.css", "*.js")
 
@@ -39,3 +45,13 @@ def code_hash(parts: Sequence[Path]) -> str:
             digest.update(f"{file.relative_to(part.parent).as_posix()}\0".encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def environment() -> dict[str, str]:
+    """Versions of what results depend on beside the code, by name."""
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "linear algebra": linear_algebra(),
+        **{package: installed(package) for package in PACKAGES},
+    }

@@ -15,6 +15,8 @@ from multiprocessing import active_children
 from pathlib import Path
 
 VARIABLE = "PARKF_USAGE"
+TAKEN = "taken from"
+"""Begins the line of a job's log that says that another run has made what it was to make."""
 _LINE = re.compile(r"^parkf usage: (\{.*\})$", re.MULTILINE)
 _OWN_PEAK = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 # Bytes in the unit of ru_maxrss.
@@ -91,6 +93,11 @@ def read_usage(log: str) -> Usage | None:
         began=min((one.began for one in found if one.began is not None), default=None),
         ended=max((one.ended for one in found if one.ended is not None), default=None),
     )
+
+
+def was_taken(log: str) -> bool:
+    """Whether a job took what another run had made, by its log: its usage is not that of its stage."""
+    return any(line.startswith(f"{TAKEN} ") for line in log.splitlines())
 
 
 def _own_peak(own: resource.struct_rusage) -> int:

@@ -12,14 +12,17 @@ from shlex import quote
 from typing import Any, Self
 
 from parkf.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
-from parkf.documents.document import Document, read_document
+from parkf.documents.document import Document
 from parkf.documents.place import Place
 from parkf.documents.schemas import mistakes
-from parkf.documents.wording import got, said
+from parkf.documents.wording import said
 from parkf.errors import ParkfError
 from parkf.files import sha256
+from parkf.layers import EXTENDS, configurations, laid, read_layers
 from parkf.scoring import CROSSINGS
 
+CONFIGS = Path("workflow/config")
+SCHEMA = Path("workflow/schemas/config.schema.json")
 # Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set. The one in
 # float64 shows what the precision of the others costs.
 SCHEMES = {
@@ -59,7 +62,7 @@ def load_config(
     Parameters
     ----------
     config : mapping
-        As read from YAML; of several files, laid over each other.
+        The whole of it: what its file extends lies below it, :func:`parkf.layers.extended`.
     schema : Path
         JSON schema of configurations.
     folder : Path
@@ -69,6 +72,11 @@ def load_config(
     look_into_inputs : bool
         Whether the files that it names are read and checked, too; else they only have to be there.
 
+    Returns
+    -------
+    dict
+        With all keys in the order of the alphabet: that of the file decides nothing.
+
     Raises
     ------
     ParkfError
@@ -77,6 +85,8 @@ def load_config(
     """
     rules = json.loads(schema.read_text())
     problems = [(place, what) for place, what in mistakes(rules, dict(config))]
+    if EXTENDS in config:
+        problems.append(((EXTENDS,), "only a configuration's own file says what it extends"))
     if not problems:
         problems += _missing_inputs(config, folder)
         problems += _validity_problems(config.get("validity", {}))
@@ -87,6 +97,10 @@ def load_config(
         if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
             what = "gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
             problems.append((("fits", "backend"), what))
+        # Their assembly would refuse it, after hours of training.
+        if config["forms"] != "production" and config["training"]["noise_scale"].get("BEND", 1) != 1:
+            what = "is for forms: production alone; extends: improved has the factors of improved forms"
+            problems.append((("training", "noise_scale", "BEND"), what))
     lines = [said(_where(documents, config, place), place, what) for place, what in problems]
     if not lines and look_into_inputs:
         from parkf.inputs import input_problems
@@ -94,7 +108,14 @@ def load_config(
         lines = input_problems(config, folder)
     if lines:
         raise ParkfError("\n".join(sorted(lines)))
-    return dict(config)
+    return _in_order(config)
+
+
+def _in_order(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _in_order(value) if isinstance(value, Mapping) else value
+        for key, value in sorted(config.items())
+    }
 
 
 def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
@@ -106,22 +127,18 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
         As :func:`load_config`; where there is no such file, with the configurations that there are.
     """
     if not path.is_file():
-        there = sorted(file.stem for file in path.parent.glob("*.yaml") if _is_config(file))
+        there = configurations(path.parent)
         known = ", ".join(there) or "none"
         near = get_close_matches(path.stem, there, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise ParkfError(f"{path}: no such configuration; {hint}there are {known}")
-    document = read_document(path)
-    if not isinstance(document.content, dict):
-        what = got(document.content)
-        raise ParkfError(f"{path}: got {what}, expected the keys of workflow/config/default.yaml")
-    return load_config(document.content, schema, folder, [document], look_into_inputs=True)
+    layers = read_layers(path)
+    config = load_config(laid(layers), schema, folder, layers, look_into_inputs=True)
+    from parkf.inputs import product_problems
 
-
-def _is_config(file: Path) -> bool:
-    return file.is_file() and any(
-        line.startswith("run:") for line in file.read_text(errors="replace").splitlines()
-    )
+    if problems := product_problems(config, folder):
+        raise ParkfError("\n".join(problems))
+    return config
 
 
 def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Place) -> str:
@@ -130,7 +147,7 @@ def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Plac
     for length in range(len(place), 0, -1):
         part = place[:length]
         for document in reversed(documents):
-            if document.line(part) is not None:
+            if _has(document.content, part):
                 # Another value was given on the command line.
                 same = (
                     _value(document.content, place) == _value(config, place)
@@ -322,6 +339,11 @@ class Run:
 
     def __getitem__(self, key: str) -> Any:
         return self._config[key]
+
+    @property
+    def validity(self) -> dict[str, int | str]:
+        """Data that the set is for; empty without limits."""
+        return dict(self._config.get("validity", {}))
 
     @property
     def name(self) -> str:

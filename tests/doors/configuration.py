@@ -28,7 +28,7 @@ def _family(wrong: str, content: str, *says: str) -> Case:
     def make(folder: Path) -> Sequence[str | Path]:
         project(folder)
         (folder / "family.yaml").write_text(content)
-        return ("check-config", "family.yaml", "--family", *CHECK[2:])
+        return ("check", "family.yaml", "--family", *CHECK[2:])
 
     return Case("family", wrong, make, says)
 
@@ -36,21 +36,27 @@ def _family(wrong: str, content: str, *says: str) -> Case:
 _FAMILY = "family: fam\nbase: run.yaml\n"
 
 CASES = [
-    Case(
-        "configuration", "missing", command("check-config", "workflow/config/nosuch.yaml"), ("no such conf",)
-    ),
+    Case("configuration", "missing", command("check", "workflow/config/nosuch.yaml"), ("no such conf",)),
     Case("configuration", "a folder", _folder, ("no such configuration",)),
     text("empty", "", "got nothing", "expected the keys"),
+    text(
+        "extends what there is not",
+        "extends: defualt\nrun: x\n",
+        f"{CONFIG}:1: extends: defualt: no such conf",
+    ),
+    text(
+        "extends itself", "run: x\nextends: run\n", f"{CONFIG}:2: extends: a circle: run, which extends run"
+    ),
     text("a list", "- run\n- seed\n", "got a list of 2"),
     text("plain text", "seed 5\n", "got the text 'seed 5'"),
     text("not closed", "polarities: [up, down\nseed: 5\n", f"{CONFIG}:2", "not a YAML file"),
     text(
         "indented with a tab",
         BASE.replace("  training: 1000", "\ttraining: 1000"),
-        f"{CONFIG}:36",
+        f"{CONFIG}:37",
         "not a YAML file",
     ),
-    text("key twice", BASE + "seed: 5\n", "key 'seed' is there twice, first in line 6"),
+    text("key twice", BASE + "seed: 5\n", "key 'seed' is there twice, first in line 7"),
     changed(
         "nested key twice", "pile_up: 5.5", "training: 5", "key 'training' is there twice, first in line"
     ),
@@ -156,6 +162,12 @@ CASES = [
     ),
     changed(
         "no datasets", "datasets: simulate", "datasets: mine", "mine/V.parquet: no such file", "or simulate"
+    ),
+    Case(
+        "configuration",
+        "no start",
+        edited(CONFIG, ("start_from: null", "start_from: results/x")),
+        ("results/x/fits/V.json: no such file",),
     ),
     changed(
         "validity ends before it begins",

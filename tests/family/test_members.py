@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from parkf.errors import ParkfError
 from parkf.family import load_family
-from parkf.family.members import expand, leaves, merged
+from parkf.family.members import expand, leaves
+from parkf.layers import merged
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "workflow/schemas"

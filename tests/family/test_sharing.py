@@ -7,10 +7,11 @@ import yaml
 
 from parkf.errors import ParkfError
 from parkf.family import PRODUCTS, shared_key, sources
-from parkf.family.members import expand, merged
+from parkf.family.members import expand
+from parkf.layers import laid, merged, read_layers
 
 ROOT = Path(__file__).parents[2]
-BASE = yaml.safe_load((ROOT / "workflow/config/smoke.yaml").read_text())
+BASE = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
 EVERYTHING = set(PRODUCTS)
 COLLISIONS = {name for name in PRODUCTS if name.endswith("collisions")}
 TRAINING = {"states", "training candidates", "datasets", "fits"}

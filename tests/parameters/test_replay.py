@@ -10,6 +10,7 @@ import yaml
 
 from parkf.errors import ParkfError
 from parkf.files import sha256
+from parkf.layers import laid, read_layers
 from parkf.parameters import replay as module
 from parkf.parameters.configuration import flat, nested
 from parkf.parameters.parameter_set import ParameterSet, with_blobs
@@ -18,7 +19,7 @@ from parkf.steps import STEP_NAMES
 from parkf.workflow import Run, field_fingerprint
 
 ROOT = Path(__file__).parents[2]
-CONFIG = yaml.safe_load((ROOT / "workflow/config/smoke.yaml").read_text()) | {"forms": "production"}
+CONFIG = laid(read_layers(ROOT / "workflow/config/smoke.yaml")) | {"forms": "production"}
 INPUTS = {
     "geometry": "data/geometry/run3.yaml",
     "alignment": "data/geometry/alignment_nominal.yaml",

@@ -17,11 +17,13 @@ def test_stages_are_read_and_summed(tmp_path):
     write(tmp_path / "train-T/1-of-2.log", 7.0, 210.0)
     write(tmp_path / "train-T/2-of-2.log", 9.0, 230.0)
     write(tmp_path / "train-T/join.log", 1.0, 120.0)
+    join = tmp_path / "train-T/join.log"
+    join.write_text(f"taken from results/.shared/ab: results/one made it in 2.0 s\n{join.read_text()}")
     (tmp_path / "publish.log").write_text("no such line\n")
     content = collect_stages(tmp_path)
     assert content["stages"] == {
         "table": {"wall_s": 2.0, "cpu_s": 45.0, "peak_mb": 1409.0, "jobs": 1},
-        "train-T": {"wall_s": 6.0, "cpu_s": 17.0, "peak_mb": 230.0, "jobs": 3},
+        "train-T": {"wall_s": 6.0, "cpu_s": 17.0, "peak_mb": 230.0, "jobs": 3, "taken": 1},
     }
     assert content["total_cpu_s"] == pytest.approx(62.0)
     assert content["peak_mb"] == 1409.0

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from parkf.errors import ParkfError
+from parkf.layers import laid, read_layers
 from parkf.provenance import code_hash
 from parkf.workflow import Run, load_config
 
@@ -24,11 +25,11 @@ def config():
 def test_shipped_configs_pass_and_are_named_after_their_file(path):
     if path.stem == "lhcb" and not DUMPS.is_dir():
         pytest.skip("LHCb's dumps are not here")
-    assert Run(load_config(yaml.safe_load(path.read_text()), SCHEMA, ROOT)).name == path.stem
+    assert Run(load_config(laid(read_layers(path)), SCHEMA, ROOT)).name == path.stem
 
 
 def test_the_paper_runs_ten_thousand_events_a_polarity():
-    run = Run(load_config(yaml.safe_load((ROOT / "workflow/config/paper.yaml").read_text()), SCHEMA, ROOT))
+    run = Run(load_config(laid(read_layers(ROOT / "workflow/config/paper.yaml")), SCHEMA, ROOT))
     assert [run.events(sample) for sample in run.samples("training")] == [10_000, 10_000]
 
 

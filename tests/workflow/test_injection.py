@@ -7,9 +7,9 @@ import pytest
 import yaml
 from snakemake.utils import format as rendered
 
-from parkf.documents.document import read_document
 from parkf.errors import ParkfError
 from parkf.family import load_family
+from parkf.layers import laid, read_layers
 from parkf.steps import FORMS
 from parkf.workflow import load_config
 
@@ -55,7 +55,7 @@ def test_no_rule_runs_a_part_of_a_name(project) -> None:
     names = ["".join(FRAGMENTS[slot::SLOTS]) for slot in range(SLOTS)]
     geometry, alignment, source, start, hits, tracks = names
     folder = project.folder
-    config = yaml.safe_load((folder / "workflow/config/smoke.yaml").read_text())
+    config = laid(read_layers(folder / "workflow/config/smoke.yaml"))
     given = {
         f"data/{geometry}.yaml": folder / "data/geometry/run3.yaml",
         f"data/{alignment}.yaml": folder / "data/geometry/alignment_nominal.yaml",
@@ -91,7 +91,7 @@ def test_no_rule_runs_a_part_of_a_name(project) -> None:
 
 @pytest.mark.parametrize("name", NOT_NAMES, ids=repr)
 def test_what_is_no_name_is_refused_for_each_path(name: str) -> None:
-    config = read_document(ROOT / "workflow/config/smoke.yaml").content
+    config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
     places = (("detector", "geometry"), ("detector", "alignment"), ("field", "source"))
     for section, key in (*places, ("training", "datasets"), ("training", "start_from")):
         broken = config | {section: config[section] | {key: name}}
@@ -101,7 +101,7 @@ def test_what_is_no_name_is_refused_for_each_path(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*FRAGMENTS, *NOT_NAMES, "a b", "../a", "a/b", ".a"], ids=repr)
 def test_names_of_runs_and_members_are_plain(name: str) -> None:
-    config = read_document(ROOT / "workflow/config/smoke.yaml").content
+    config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
     with pytest.raises(ParkfError, match="config: run: got"):
         load_config(config | {"run": name}, SCHEMAS / "config.schema.json", ROOT)
     family = {"family": "fam", "base": "workflow/config/smoke.yaml", "conditions": {"a": {}}}

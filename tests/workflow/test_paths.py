@@ -6,6 +6,8 @@ import shutil
 import pytest
 import yaml
 
+from parkf.layers import laid, read_layers
+
 from .conftest import ROOT
 
 CANARY = "canary"
@@ -31,7 +33,7 @@ NAMES = (
 
 def configure(project, **paths):
     """Write a configuration whose inputs have such names; gives the file."""
-    config = yaml.safe_load((ROOT / "workflow/config/smoke.yaml").read_text())
+    config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
     config["training"]["closure"]["tracks"] = 1000
     for key, path in paths.items():
         section = "field" if key == "source" else "detector"

@@ -107,7 +107,11 @@ def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
     ("old", "new", "message"),
     [
         ("training: 80", "trainings: 80", "unknown key 'trainings'; did you mean 'training'?"),
-        ("data/field/dipole.json", "data/field/none.json", "none.json: no such file"),
+        (
+            "run: smoke",
+            "run: smoke\nfield: {source: none.json}",
+            "smoke.yaml:4: field.source: none.json: no such",
+        ),
     ],
 )
 def test_a_bad_config_stops_at_once(project, old, new, message):

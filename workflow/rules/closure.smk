@@ -60,7 +60,7 @@ else:
         log:
             f"{RESULTS}/logs/closure-tracks-{{sample}}.log",
         shell:
-            "parkf closure-tracks {output:q} --geometry {input.detector[0]:q} --alignment {input.detector[1]:q}"
+            f"{SHARED}closure-tracks {{output:q}} --geometry {{input.detector[0]:q}} --alignment {{input.detector[1]:q}}"
             " --field {input.field:q} --polarity {params.polarity} --tracks {params.tracks} --seed {params.seed} 2> {log}"
 
     rule close:
@@ -89,7 +89,7 @@ else:
         log:
             f"{RESULTS}/logs/close.log",
         shell:
-            "parkf close {output:q} {input.tracks:q} --fits $(dirname {input.fits[0]:q}) --table {input.table:q}"
+            f"{SHARED}close {{output:q}} {{input.tracks:q}} --fits $(dirname {{input.fits[0]:q}}) --table {{input.table:q}}"
             " --table-accuracy {input.accuracy:q} --geometry {input.detector[0]:q} --alignment {input.detector[1]:q}"
             " --field {input.field:q} --rays {params.rays} --passes {params.passes} --seed {params.seed}"
             " --configuration {params.configuration:q} --threads {threads} 2> {log}"

@@ -6,6 +6,17 @@ def code(*parts):
     return code_hash([SOURCE / part for part in parts])
 
 
+# Before a command of `parkf` whose products are shared by all runs in results/ that would make them alike: what the
+# rule has decides them, with the rules' own text. Not where jobs copy their files to folders of their own.
+RULES = code_hash([PROJECT / "Snakefile", *sorted((PROJECT / "workflow/rules").glob("*.smk"))])
+SHARED = (
+    f"parkf share -- {STORE} {RESULTS} {RULES}"
+    " -- {wildcards:q} -- {params:q} -- {input:q} -- {output:q} -- "
+    if workflow.storage_settings.default_storage_provider is None
+    else "parkf "
+)
+
+
 def training_first(wildcards):
     """Priority of a stage that training and validation both go through."""
     return FIRST if RUN.purpose(wildcards.chunk) == "training" else 0

@@ -36,7 +36,7 @@ if SIMULATED:
         log:
             f"{RESULTS}/logs/draw-{{chunk}}.log",
         shell:
-            "parkf draw {input.particles:q} {input.states:q} {output:q} --geometry {input.detector[0]:q}"
+            f"{SHARED}draw {{input.particles:q}} {{input.states:q}} {{output:q}} --geometry {{input.detector[0]:q}}"
             " --alignment {input.detector[1]:q} --max-rows {params.max_rows} 2> {log}"
 
     rule thresholds:
@@ -56,7 +56,7 @@ if SIMULATED:
         log:
             f"{RESULTS}/logs/thresholds.log",
         shell:
-            f"parkf thresholds {folder(f'{RESULTS}/rows/draws', '{input.draws[0]}')}"
+            f"{SHARED}thresholds {folder(f'{RESULTS}/rows/draws', '{input.draws[0]}')}"
             " {output:q} --samples '{params.samples}' --chunks {params.chunks}"
             " --max-rows {params.max_rows} 2> {log}"
 
@@ -92,7 +92,7 @@ if SIMULATED:
         log:
             f"{RESULTS}/logs/rows-{{chunk}}.log",
         shell:
-            "parkf datasets {input.particles:q} {input.states:q} $(dirname {output.rows[0]:q}) --thresholds {input.thresholds:q}"
+            f"{SHARED}datasets {{input.particles:q}} {{input.states:q}} $(dirname {{output.rows[0]:q}}) --thresholds {{input.thresholds:q}}"
             " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --field {input.field:q} 2> {log}"
 
     rule datasets:
@@ -115,7 +115,7 @@ if SIMULATED:
         log:
             f"{RESULTS}/logs/datasets/{{step}}.log",
         shell:
-            f"parkf gather-dataset {{wildcards.step}} {folder(f'{RESULTS}/rows', '{input.rows[0]}')}"
+            f"{SHARED}gather-dataset {{wildcards.step}} {folder(f'{RESULTS}/rows', '{input.rows[0]}')}"
             " {output:q} --samples '{params.samples}'"
             " --chunks {params.chunks} 2> {log}"
 

@@ -19,4 +19,4 @@ rule gather:
     log:
         f"{RESULTS}/logs/gather-{{product}}-{{sample}}.log",
     shell:
-        "parkf gather $(dirname {input.chunks[0]:q}) {output:q} --chunks {params.chunks} 2> {log}"
+        f"{SHARED}gather $(dirname {{input.chunks[0]:q}}) {{output:q}} --chunks {{params.chunks}} 2> {{log}}"

@@ -5,8 +5,8 @@ found from hits alone are `found-<sample>`, those of segments of particles `trut
 """
 
 LIKENESS = RUN.likeness(Path.cwd())
-if "likeness" in config and LIKENESS is None:
-    logger.warning(f"{config['likeness']['hits']} or tracks: no such file; report/likeness.html is left out")
+if "likeness" in WHOLE_CONFIG and LIKENESS is None:
+    logger.warning(f"{RUN['likeness']['hits']} or tracks: no such file; report/likeness.html is left out")
 LIKE = {"embedded": f"validation_{LIKENESS}", "lhcb": f"lhcb_{LIKENESS}"}
 # Gates hold figures of LHCb's own hits where a run has them.
 LHCB_FIGURES = [f"{RESULTS}/lhcb.json"] if LIKENESS else []

@@ -54,5 +54,5 @@ elif SCORE:
         log:
             f"{RESULTS}/logs/train-score.log",
         shell:
-            "parkf train-score $(dirname {input.parameters[0]:q}) {output:q} --particles '{input.particles}'"
+            f"{SHARED}train-score $(dirname {{input.parameters[0]:q}}) {{output:q}} --particles '{{input.particles}}'"
             " --candidates '{input.candidates}' --seed {params.seed} 2> {log}"

@@ -34,7 +34,9 @@ rule field:
     log:
         f"{RESULTS}/logs/field.log",
     shell:
-        "parkf {params.command} {output:q} --outside {params.outside} --interpolation {params.interpolation}"
+        # What an import prints is no product.
+        ("parkf " if RUN.import_field else SHARED)
+        + "{params.command} {output:q} --outside {params.outside} --interpolation {params.interpolation}"
         " {params.told} 2> {log}"
 
 
@@ -69,7 +71,7 @@ rule generate:
     log:
         f"{RESULTS}/logs/generate-{{purpose}}{{part}}.log",
     shell:
-        "parkf generate {output.particles[0]:q} --geometry {input:q} --events {params.events} --first {params.first}"
+        f"{SHARED}generate {{output.particles[0]:q}} --geometry {{input:q}} --events {{params.events}} --first {{params.first}}"
         " --seed {params.seeds[0]} --pile-up {params.pile_up} --threads {threads}"
         + (" --beside {output.particles[1]:q} {params.seeds[1]}" if len(RUN["polarities"]) > 1 else "")
         + " 2> {log}"
@@ -104,7 +106,7 @@ rule generate_signal:
     log:
         f"{RESULTS}/logs/generate-{{chunk}}.log",
     shell:
-        "parkf generate-signal {output:q} --signal {params.signal} --geometry {input:q}"
+        f"{SHARED}generate-signal {{output:q}} --signal {{params.signal}} --geometry {{input:q}}"
         " --collisions {params.collisions} --first {params.first} --seed {params.seed} 2> {log}"
 
 
@@ -144,7 +146,7 @@ rule simulate_training:
     log:
         f"{RESULTS}/logs/simulate-{{chunk}}.log",
     shell:
-        "parkf simulate {input.particles:q} {params.products} {params.some} --geometry {input.detector[0]:q}"
+        f"{SHARED}simulate {{input.particles:q}} {{params.products}} {{params.some}} --geometry {{input.detector[0]:q}}"
         " --alignment {input.detector[1]:q} --field {input.field:q} --polarity {params.polarity}"
         " --seed {params.seed} {params.crowded} 2> {log}"
 
@@ -191,7 +193,7 @@ rule misalign:
     log:
         f"{RESULTS}/logs/misalign-{{chunk}}.log",
     shell:
-        "parkf misalign {input:q} {output:q} --scifi-module {params.module} --scifi-mat {params.mat}"
+        f"{SHARED}misalign {{input:q}} {{output:q}} --scifi-module {{params.module}} --scifi-mat {{params.mat}}"
         " --seed {params.seed} 2> {log}"
 
 
@@ -216,5 +218,5 @@ rule candidates:
     log:
         f"{RESULTS}/logs/candidates-{{chunk}}.log",
     shell:
-        "parkf candidates {input.hits:q} {output:q} --geometry {input.detector[0]:q} --alignment {input.detector[1]:q}"
+        f"{SHARED}candidates {{input.hits:q}} {{output:q}} --geometry {{input.detector[0]:q}} --alignment {{input.detector[1]:q}}"
         " --field {input.field:q} --polarity {params.polarity} --segments {params.segments} 2> {log}"

@@ -47,7 +47,7 @@ rule table:
     log:
         f"{RESULTS}/logs/table.log",
     shell:
-        "parkf train-table {output.table:q} {output.accuracy:q} --geometry {input.geometry:q} --field {input.field:q}"
+        f"{SHARED}train-table {{output.table:q}} {{output.accuracy:q}} --geometry {{input.geometry:q}} --field {{input.field:q}}"
         " --forms {params.forms} --rays {params.rays} --seed {params.seed} --threads {threads} 2> {log}"
 
 
@@ -87,7 +87,7 @@ rule train:
     log:
         f"{RESULTS}/logs/train-{{step}}.log",
     shell:
-        "parkf train {wildcards.step} {input.dataset:q} {output:q} --forms {params.forms} {params.table}"
+        f"{SHARED}train {{wildcards.step}} {{input.dataset:q}} {{output:q}} --forms {{params.forms}} {{params.table}}"
         " {params.start} {params.part} 2> {log}"
 
 
@@ -125,7 +125,7 @@ if IN_PARTS:
         log:
             f"{RESULTS}/logs/train-{{step}}/join.log",
         shell:
-            "parkf join-fits {input.parts:q} {output:q} --dataset {input.dataset:q} 2> {log}"
+            f"{SHARED}join-fits {{input.parts:q}} {{output:q}} --dataset {{input.dataset:q}} 2> {{log}}"
 
 
 rule assemble:
@@ -148,7 +148,7 @@ rule assemble:
         seeds=json.dumps({sample: RUN.seed(sample) for sample in RUN.samples("closure")}),
         # For the manifest, so that the training can be repeated.
         configuration=json.dumps(RUN.training),
-        validity=json.dumps(config.get("validity", {})),
+        validity=json.dumps(RUN.validity),
         inputs=json.dumps({"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY}),
         code=code("parkf/layout", "parkf/parameters"),
     priority: FIRST
@@ -157,7 +157,7 @@ rule assemble:
     log:
         f"{RESULTS}/logs/assemble.log",
     shell:
-        "parkf assemble $(dirname {output.constant:q}) --fits $(dirname {input.fits[0]:q}) --table {input.table:q}"
+        f"{SHARED}assemble $(dirname {{output.constant:q}}) --fits $(dirname {{input.fits[0]:q}}) --table {{input.table:q}}"
         " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --field {input.field:q}"
         " --seed {params.seed} --configuration {params.configuration:q} --inputs {params.inputs:q}"
         " --validity {params.validity:q} --seeds {params.seeds:q}"
@@ -186,4 +186,4 @@ rule accuracy:
         f"{RESULTS}/logs/accuracy.log",
     shell:
         # The set's run has all the inputs.
-        "parkf accuracy $(dirname {input.set[0]:q}) --output {output:q} > {log} 2>&1"
+        f"{SHARED}accuracy $(dirname {{input.set[0]:q}}) --output {{output:q}} > {{log}} 2>&1"

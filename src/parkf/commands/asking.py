@@ -1,6 +1,8 @@
-"""Commands that answer questions: what is installed, what a table holds."""
+"""Commands that answer questions: what is installed, what a table holds, what would run."""
 
+import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -88,3 +90,23 @@ def schema(
         for one in columns
     ]
     say(as_json, content, lambda: aligned(("column", "type", "unit", "meaning"), rows))
+
+
+@app.command()
+def why(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run, results/<run>, or its configuration.")],
+    cores: Annotated[
+        int | None,
+        typer.Option(help="That it would have; by default all of this machine.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what changed since a run's results were made, what would run again, and for how long."""
+    from parkf.running.why import in_words
+    from parkf.running.why import why as ask
+    from parkf.workflow import CONFIGS
+
+    config = run if run.suffix == ".yaml" else CONFIGS / f"{run.name}.yaml"
+    found = ask(config, cores or os.cpu_count() or 1)
+    content = asdict(found) | {"made": None if found.made is None else found.made.isoformat()}
+    say(as_json, content, lambda: in_words(found))

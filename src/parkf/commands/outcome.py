@@ -23,22 +23,23 @@ def stages(
     write_sealed(output, collect_stages(logs))
 
 
-@app.command("check-config")
-def check_config(
+@app.command()
+def check(
     configuration: Annotated[Path, typer.Argument(help="workflow/config/<run>.yaml, or that of a family.")],
     family: Annotated[bool, typer.Option("--family", help="It is that of a family.")] = False,
     schemas: Annotated[Path, typer.Option(help="Folder of the schemas.")] = Path("workflow/schemas"),
 ) -> None:
-    """Check a configuration and the geometry, alignment, field and gates of its run before it starts."""
+    """Look at all that a run would read: configuration, detector, field, others' files, gates."""
     from parkf.family import read_family
     from parkf.gates import load_thresholds
-    from parkf.workflow import read_config
+    from parkf.workflow import SCHEMA, read_config
 
     if family:
         read_family(configuration, schemas, Path())
     else:
-        read_config(configuration, schemas / "config.schema.json", Path())
+        read_config(configuration, schemas / SCHEMA.name, Path())
     load_thresholds(GATES)
+    print(f"{configuration}: good, and so is all that it names")
 
 
 @app.command(context_settings={"ignore_unknown_options": True})

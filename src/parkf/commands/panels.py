@@ -14,7 +14,8 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "Find your way": {
         "doctor": "parkf doctor",
         "schema": "parkf schema candidates",
-        "check-config": "parkf check-config workflow/config/default.yaml",
+        "check": "parkf check workflow/config/default.yaml",
+        "why": "parkf why default",
     },
     "Look at a run": {
         "where": "parkf where results/default",
@@ -24,6 +25,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "accuracy": "parkf accuracy results/default/set",
         "explain": "parkf explain results/default/set --fits results/default/fits",
         "verify": "parkf verify results/default params",
+        "shared": "parkf shared",
     },
     "Fit tracks": {
         "fit": "parkf fit 2026-run3-like-2-r005 examples/candidates.parquet fitted.parquet --robust",
@@ -73,7 +75,17 @@ VERBS: Mapping[str, Mapping[str, str]] = {
 STAGES = "Stages, which the workflow runs"
 # Commands that rules of the workflow and `make` call, in the order of a run.
 STAGE_COMMANDS = (
-    *("supervise", "kernel", "field", "generate", "generate-signal", "simulate", "misalign", "candidates"),
+    *(
+        "supervise",
+        "share",
+        "kernel",
+        "field",
+        "generate",
+        "generate-signal",
+        "simulate",
+        "misalign",
+        "candidates",
+    ),
     *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
     *(
         "closure-tracks",

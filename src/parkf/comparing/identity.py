@@ -12,10 +12,10 @@ from parkf import __version__
 from parkf.arithmetic import linear_algebra
 from parkf.comparing.documents import FILES, file_name, find_document, tag
 from parkf.parameters.manifest import Manifest
+from parkf.provenance import PACKAGES
 
 # Of a run's folder.
 IDENTITY_FILE = "run.json"
-_PACKAGES = ("numpy", "scipy", "sympy", "iminuit", "pythia8mc", "pyarrow")
 
 
 def identify(run: Path, manifest: Manifest) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def identify(run: Path, manifest: Manifest) -> dict[str, Any]:
         "versions": {
             "parkf": __version__,
             "python": platform.python_version(),
-            **{name: installed(name) for name in _PACKAGES},
+            **{name: installed(name) for name in PACKAGES},
             "linear algebra": linear_algebra(),
         },
         "files": {kind: _file(kind, run, manifest) for kind in FILES},

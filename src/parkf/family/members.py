@@ -12,6 +12,7 @@ from parkf.documents.schemas import mistakes
 from parkf.documents.wording import got, said
 from parkf.errors import ParkfError
 from parkf.inputs import input_problems
+from parkf.layers import laid, merged, read_layers
 from parkf.workflow import Detector, load_config
 
 # By name: part of a run's configuration, laid over the base.
@@ -83,13 +84,11 @@ def load_family(
     ]
     if problems:
         raise ParkfError("\n".join(sorted(problems)))
-    base = read_document(folder / config["base"])
-    if not isinstance(base.content, dict):
-        raise ParkfError(f"{base.path}: got {got(base.content)}, expected the configuration of a run")
+    base = read_layers(folder / config["base"])
     axes = config["matrix"] if "matrix" in config else [config["conditions"]]
-    members = expand(config["family"], base.content, axes)
+    members = expand(config["family"], laid(base), axes)
     for member in members:
-        documents = [base, *([] if document is None else _parts(document, member))]
+        documents = [*base, *([] if document is None else _parts(document, member))]
         try:
             load_config(member.config, schemas / "config.schema.json", folder, documents)
         except ParkfError as error:
@@ -166,17 +165,6 @@ def expand(family: str, base: Mapping[str, Any], axes: Sequence[Axis]) -> list[M
         labels = tuple(label for label, _ in chosen)
         members.append(Member(name, config | {"run": f"{family}.{name}"}, own, labels))
     return members
-
-
-def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay one nested mapping over another; lists and single values are replaced."""
-    result = dict(below)
-    for key, value in above.items():
-        inner = result.get(key)
-        if isinstance(inner, Mapping) and isinstance(value, Mapping):
-            value = merged(inner, value)
-        result[key] = value
-    return result
 
 
 def leaves(part: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

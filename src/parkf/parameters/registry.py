@@ -10,7 +10,6 @@ States: *open* (just made), *validated* (meets its gates), *published* (in a reg
 
 import fcntl
 import os
-import platform
 import re
 import shutil
 import tempfile
@@ -18,13 +17,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.metadata import version as installed
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
 import parkf._fitter as _fitter
-from parkf.arithmetic import linear_algebra
 from parkf.errors import ParkfError
 from parkf.files import copy, existing, read_json, write_json
 from parkf.layout.built import layout_files, layout_in
@@ -32,6 +29,7 @@ from parkf.parameters.manifest import Gate, Manifest, Validity, read_manifest
 from parkf.parameters.parameter_set import MANIFEST_FILE, ParameterSet, load
 from parkf.parameters.schema import first_problem, read_document
 from parkf.parameters.validity import Interval, Series
+from parkf.provenance import environment
 
 WITHDRAWN_FILE = "withdrawn.json"
 # The registry of a project, and what an installation brings along.
@@ -39,8 +37,6 @@ FOLDER = Path("params")
 SHIPPED = Path(_fitter.__file__).parent / "params"
 _NAME = re.compile(r"(?P<year>[0-9]{4})-(?P<detector>[a-z0-9][a-z0-9-]{0,40})-r(?P<revision>[0-9]{3})")
 _STAGING = ".publishing-"
-# Packages whose versions can change a bit of the numbers.
-_PACKAGES = ("numpy", "scipy", "sympy", "iminuit", "pythia8mc")
 
 
 class Withdrawal(BaseModel):
@@ -228,19 +224,13 @@ class Registry:
             )
         # Refuses what would leave it open which of these sets holds.
         Series(intervals | {name: Interval.of(manifest.validity)}, {})
-        packages = {package: installed(package) for package in _PACKAGES}
         return manifest.model_copy(
             update={
                 "version": name,
                 "state": "published",
                 "supersedes": supersedes,
                 "created": _now(),
-                "environment": {
-                    "python": platform.python_version(),
-                    "machine": platform.machine(),
-                    "linear algebra": linear_algebra(),
-                    **packages,
-                },
+                "environment": environment(),
             }
         )
 

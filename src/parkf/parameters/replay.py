@@ -17,19 +17,27 @@ from parkf.arithmetic import linear_algebra
 from parkf.documents.document import read_document
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing, sha256
+from parkf.layers import merged
 from parkf.layout import layout_of
 from parkf.parameters.comparison import Comparison, compare
 from parkf.parameters.configuration import NEIGHBOURS_TABLE, nested
 from parkf.parameters.manifest import Manifest
 from parkf.parameters.parameter_set import MANIFEST_FILE, ParameterSet, load
-from parkf.workflow import field_fingerprint, is_conditions, is_imported, load_config, start_file
+from parkf.workflow import (
+    CONFIGS,
+    SCHEMA,
+    field_fingerprint,
+    is_conditions,
+    is_imported,
+    load_config,
+    start_file,
+)
 
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
 _SNAKEFILE = Path("Snakefile")
-_SCHEMA = Path("workflow/schemas/config.schema.json")
 # What a manifest does not say is of no consequence for the training.
-_REST = Path("workflow/config/default.yaml")
+_REST = CONFIGS / "default.yaml"
 _PROFILE = Path("workflow/profiles/local")
 # Where the configuration names a file, and what the manifest calls its fingerprint.
 _FILES = {
@@ -130,21 +138,13 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
     # What a set does not say of these, it was made without.
     said["training"]["noise_scale"] = dict.fromkeys(said["training"]["noise_scale"], 1.0)
     said["training"]["closure"] = None
-    return _merged(said, nested(manifest.configuration)) | {"run": RUN}
-
-
-def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(below)
-    for key, value in above.items():
-        inner = merged.get(key)
-        merged[key] = _merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
-    return merged
+    return merged(said, nested(manifest.configuration)) | {"run": RUN}
 
 
 def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Iterator[str]:
     """Why a training would not be the same one."""
     try:
-        load_config(config, existing(project / _SCHEMA), project)
+        load_config(config, existing(project / SCHEMA), project)
         existing(project / _SNAKEFILE)
     except ParkfError as error:
         yield str(error)

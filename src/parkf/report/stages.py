@@ -1,12 +1,13 @@
 """Wall time, processor time and peak memory of every stage of a run, from the logs of its jobs."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from parkf.errors import ParkfError
-from parkf.usage import Usage, read_usage
+from parkf.usage import Usage, read_usage, was_taken
 
 # The name that Snakemake gives one of several like jobs: 3-of-8.
 _PART = re.compile(r"\d+-of-(\d+)")
@@ -26,16 +27,20 @@ def collect_stages(logs: Path) -> dict[str, Any]:
         ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs, spans}``, seconds summed over the stage's jobs and
         the peak (MiB, :class:`parkf.usage.Usage`) of the largest, and ``total_cpu_s`` and ``peak_mb`` over
         all stages. ``spans`` are pairs of begin and end of each job, in seconds since the first job began;
-        they are left out where logs do not say so.
+        they are left out where logs do not say so. ``taken`` of a stage counts jobs that another run had
+        done, and which took next to nothing here; left out where there are none.
 
     Raises
     ------
     ParkfError
         When no log says what its job took.
     """
-    found = _jobs(logs)
+    found, taken = _jobs(logs)
     first = min((job.began for jobs in found.values() for job in jobs if job.began is not None), default=0.0)
     stages = {stage: _together(jobs, first) for stage, jobs in sorted(found.items())}
+    for stage, count in taken.items():
+        if count:
+            stages[stage]["taken"] = count
     if not stages:
         raise ParkfError(f"{logs}: no log with a line 'parkf usage'; did the run go through Snakemake?")
     return {
@@ -45,14 +50,18 @@ def collect_stages(logs: Path) -> dict[str, Any]:
     }
 
 
-def _jobs(logs: Path) -> dict[str, list[Usage]]:
+def _jobs(logs: Path) -> tuple[dict[str, list[Usage]], Counter[str]]:
+    """Give what each job of a stage took, and how many of them another run had done."""
     jobs: dict[str, list[Usage]] = {}
+    taken: Counter[str] = Counter()
     for path in _of_this_run(logs):
-        usage = read_usage(path.read_text(errors="replace"))
+        log = path.read_text(errors="replace")
+        usage = read_usage(log)
         if usage is not None:
             stage = path.relative_to(logs).parts[0].removesuffix(".log")
             jobs.setdefault(stage, []).append(usage)
-    return jobs
+            taken[stage] += was_taken(log)
+    return jobs, taken
 
 
 def _of_this_run(logs: Path) -> Iterator[Path]:

@@ -1,6 +1,7 @@
 """Leads a run to its end: alone in its folder, past what a dead one left behind, past damaged files."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -8,6 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.console import Console
+
+from parkf.running import progress
 from parkf.running.damage import remove_damaged
 from parkf.running.leftovers import VARIABLE, end_orphans, remove_unfinished
 from parkf.running.lock import held
@@ -16,6 +20,11 @@ from parkf.running.lock import held
 _ATTEMPTS = 3
 # Bytes; no log needs more.
 _NO_ROOM = 1 << 20
+# What Snakemake says where a terminal shows progress instead; where in it something goes wrong, and how much
+# of that is told, in characters.
+_SAID = Path("logs/snakemake.txt")
+_WRONG = re.compile(r"^.*(?:Error|Exception|error:)", re.MULTILINE)
+_LONGEST = 6000
 
 
 def supervise(folder: Path, command: Sequence[str]) -> int:
@@ -58,12 +67,46 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
 def _run(command: Sequence[str], folder: Path, lock: int) -> int:
     # The workflow holds the lock itself, should this process be killed and it not.
     environment = os.environ | {VARIABLE: str(folder.resolve())}
-    with subprocess.Popen(command, pass_fds=[lock], env=environment) as process:
-        # An interrupt of the terminal reaches the workflow by itself; it ends its jobs first.
-        signal.signal(signal.SIGINT, lambda *_: None)
-        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-        code = process.wait()
+    if sys.stderr.isatty():
+        code = _shown(command, folder, lock, environment)
+    else:
+        with subprocess.Popen(command, pass_fds=[lock], env=environment) as process:
+            _pass_signals(process)
+            code = process.wait()
     return code if code >= 0 else 128 - code
+
+
+def _shown(command: Sequence[str], folder: Path, lock: int, environment: dict[str, str]) -> int:
+    """Run a workflow, and draw how far it is; its own words go into a file, and what goes wrong is told."""
+    said = folder / _SAID
+    said.parent.mkdir(parents=True, exist_ok=True)
+    told, end = os.pipe()
+    with (
+        said.open("w") as file,
+        subprocess.Popen(
+            command,
+            pass_fds=[lock, end],
+            env=environment | {progress.VARIABLE: str(end)},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        os.close(end)
+        _pass_signals(process)
+        with os.fdopen(told) as pipe, progress.Shower(str(folder), Console(stderr=True)) as shower:
+            shower.read(pipe)
+        code = process.wait()
+    if code:
+        text = said.read_text(errors="replace")
+        wrong = _WRONG.search(text)
+        _say(f"{text[wrong.start() if wrong else 0 :][-_LONGEST:].strip()}\n{said} has all that was said")
+    return code
+
+
+def _pass_signals(process: subprocess.Popen[bytes]) -> None:
+    # An interrupt of the terminal reaches the workflow by itself; it ends its jobs first.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
 
 
 def _say(text: str) -> None:
