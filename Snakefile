@@ -12,6 +12,7 @@ from shlex import quote
 from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
 from parkf.documents.document import read_document
 from parkf.files import sha256
+from parkf.project import found, source
 from parkf.provenance import code_hash
 from parkf.scoring import CROSSINGS
 from parkf.steps import FORMS
@@ -46,7 +47,7 @@ RUN = Run(
         Path(),
         [read_document(Path(relpath(file))) for file in workflow.configfiles],
         # Once, and not again in every job; a family has looked for its members.
-        look_into_inputs=workflow.is_main_process and workflow.main_snakefile == str(PROJECT / "Snakefile"),
+        look_into_inputs=workflow.is_main_process and workflow.main_snakefile != str(PROJECT / "workflow/family.smk"),
     ),
     {
         name: len(getattr(gather, name)("{scatteritem}"))
@@ -55,8 +56,8 @@ RUN = Run(
 )
 RESULTS = f"results/{RUN.name}"
 STEPS = FORMS[RUN["forms"]].steps
-SOURCE = PROJECT / "src"
-GATES = str(PROJECT / "workflow/config/gates.yaml")
+# The working folder may have bars of its own.
+GATES = str(found("workflow/config/gates.yaml").absolute())
 NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]

@@ -9,6 +9,7 @@ from shlex import quote
 
 from parkf.documents.document import read_document
 from parkf.files import sha256
+from parkf.project import found, source
 from parkf.provenance import code_hash
 from parkf.family import PRODUCTS, load_family, sources
 
@@ -28,7 +29,7 @@ FAMILY = load_family(
 NEEDS_GPU = any(member.config["fits"]["backend"] == "gpu" for member in FAMILY.members)
 SHARED = sources(FAMILY.members, Path.cwd())
 OVERVIEW = f"results/{FAMILY.name}"
-GATES = str(PROJECT / "workflow/config/gates.yaml")
+GATES = str(found("workflow/config/gates.yaml").absolute())
 RUNS = {member.name: f"results/{member.config['run']}" for member in FAMILY.members}
 
 
@@ -45,7 +46,7 @@ rule overview:
     params:
         runs=list(RUNS.values()),
         gates=sha256(Path(GATES)),
-        code=code_hash([PROJECT / "src/parkf/report", PROJECT / "src/parkf/gates"]),
+        code=code_hash([source("parkf/report"), source("parkf/gates")]),
     log:
         f"{OVERVIEW}/logs/overview.log",
     shell:

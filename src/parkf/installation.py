@@ -110,7 +110,7 @@ def examine() -> Installation:
         versions={"parkf": __version__, "python": platform.python_version(), "system": platform.platform()},
         builds=tuple(_fitter.builds()),
         current=_fitter.formulas == {name: forms.hash() for name, forms in FORMS.items()},
-        cores=_cores(),
+        cores=cores(),
         memory_gb=round(memory.total / 1e9, 1),
         free_gb=round(memory.available / 1e9, 1),
         gpu=device if where == "gpu" else device.removeprefix("processor cores (").removesuffix(")"),
@@ -120,7 +120,8 @@ def examine() -> Installation:
     )
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Count the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

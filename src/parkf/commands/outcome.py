@@ -32,24 +32,14 @@ def check_config(
     """Check a configuration and the geometry, alignment, field and gates of its run before it starts."""
     from parkf.family import read_family
     from parkf.gates import load_thresholds
+    from parkf.project import found
     from parkf.workflow import read_config
 
     if family:
-        read_family(configuration, schemas, Path())
+        read_family(configuration, found(schemas), Path())
     else:
-        read_config(configuration, schemas / "config.schema.json", Path())
-    load_thresholds(GATES)
-
-
-@app.command(context_settings={"ignore_unknown_options": True})
-def supervise(
-    folder: Annotated[Path, typer.Argument(help="results/<run>")],
-    command: Annotated[list[str], typer.Argument(help="Snakemake and its arguments, after --")],
-) -> None:
-    """Lead a run: one at a time in a folder, past what a killed one left behind."""
-    from parkf.running.supervise import supervise as run
-
-    raise typer.Exit(run(folder, command))
+        read_config(configuration, found(schemas) / "config.schema.json", Path())
+    load_thresholds(found(GATES))
 
 
 @app.command()
