@@ -21,6 +21,8 @@ NAME = $(call quoted,$(RUN))
 # needs and publishes as source alone.
 $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/parkf/steps/*.py src/parkf/codegen/*.py) \
 		$(wildcard params/*/*.json)
+	@for one in "$$CXX" c++ g++ clang++; do command -v "$$one" > /dev/null && exit; done; \
+		echo 'a checkout is compiled: install a C++17 compiler (g++ or clang++), or a wheel, which needs none' >&2; exit 1
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c 'import sys; assert sys.version_info >= (3, 11), "parkf needs Python 3.11 or newer"'
 	$(VENV)/bin/python -m pip install -q scikit-build-core nanobind sympy ninja 'cmake>=3.25' 'setuptools>=70.1'

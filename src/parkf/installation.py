@@ -101,15 +101,14 @@ class Installation:
 def examine() -> Installation:
     """Look at this installation and the machine that it is on."""
     from parkf.kalman.backend import chosen
-    from parkf.steps import FORMS
 
     memory = psutil.virtual_memory()
     where, device = chosen("auto")
-    compiler = next((name for name in (os.environ.get("CXX", ""), *_COMPILERS) if shutil.which(name)), None)
+    compiler = found_compiler()
     return Installation(
         versions={"parkf": __version__, "python": platform.python_version(), "system": platform.platform()},
         builds=tuple(_fitter.builds()),
-        current=_fitter.formulas == {name: forms.hash() for name, forms in FORMS.items()},
+        current=kernel_is_current(),
         cores=cores(),
         memory_gb=round(memory.total / 1e9, 1),
         free_gb=round(memory.available / 1e9, 1),
@@ -118,6 +117,18 @@ def examine() -> Installation:
         nvcc=_says("nvcc") if shutil.which("nvcc") else None,
         tasks=tuple(Task(extra, what, _packages(extra)) for extra, what in TASKS.items()),
     )
+
+
+def kernel_is_current() -> bool:
+    """Whether the installed kernel was compiled from today's formulas."""
+    from parkf.steps import FORMS
+
+    return bool(_fitter.formulas == {name: forms.hash() for name, forms in FORMS.items()})
+
+
+def found_compiler() -> str | None:
+    """Name a C++ compiler that is installed; None where there is none."""
+    return next((name for name in (os.environ.get("CXX", ""), *_COMPILERS) if shutil.which(name)), None)
 
 
 def cores() -> int:

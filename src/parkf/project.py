@@ -1,15 +1,15 @@
 """Where the rules of the workflow lie, and what they read beside a run's inputs: in a checkout or a wheel.
 
 A checkout is its own project. A wheel carries a copy below the package, in folders of the same names, so that
-a run needs no checkout. The kernel's source is in it for fingerprints alone, which are the checkout's that way.
+a run needs no checkout. The kernel's source is in it for fingerprints alone, which are a checkout's that way.
 """
 
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent
 _CHECKOUT = _PACKAGE.parent.parent
-_IS_CHECKOUT = (_CHECKOUT / "Snakefile").is_file()
-PROJECT = _CHECKOUT if _IS_CHECKOUT else _PACKAGE / "project"
+IS_CHECKOUT = (_CHECKOUT / "Snakefile").is_file()
+PROJECT = _CHECKOUT if IS_CHECKOUT else _PACKAGE / "project"
 """Folder with ``Snakefile``, ``workflow`` and ``data``."""
 
 

@@ -3,10 +3,7 @@
 
 onstart:
     # What the formulas generate is compiled before any job runs on it.
-    shell(
-        "parkf kernel ||"
-        " (python -m pip install -q --no-build-isolation --no-deps -e {PROJECT:q} && parkf kernel)"
-    )
+    shell("parkf kernel --compile")
     # On a cluster it is the jobs' machines that have the GPU.
     if NEEDS_GPU and workflow.local_exec:
         from parkf.kalman.gpu import device

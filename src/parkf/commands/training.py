@@ -29,13 +29,19 @@ def check_dataset(
 
 
 @app.command()
-def kernel() -> None:
+def kernel(
+    compiling: Annotated[bool, typer.Option("--compile", help="Compile it again where it is not.")] = False,
+) -> None:
     """Check that the installed kernel was compiled from today's formulas."""
-    from parkf import _fitter
-    from parkf.steps import FORMS
+    from parkf.installation import kernel_is_current
 
-    if _fitter.formulas != {name: forms.hash() for name, forms in FORMS.items()}:
+    if kernel_is_current():
+        return
+    if not compiling:
         raise ParkfError("the compiled kernel is older than the formulas in parkf.steps; run `make build`")
+    from parkf.running.kernel import compile_kernel
+
+    compile_kernel()
 
 
 @app.command("train-table")
