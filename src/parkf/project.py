@@ -9,7 +9,7 @@ from pathlib import Path
 _PACKAGE = Path(__file__).parent
 _CHECKOUT = _PACKAGE.parent.parent
 IS_CHECKOUT = (_CHECKOUT / "Snakefile").is_file()
-PROJECT = _CHECKOUT if IS_CHECKOUT else _PACKAGE / "project"
+PROJECT = _CHECKOUT if IS_CHECKOUT else _PACKAGE / "shipped"
 """Folder with ``Snakefile``, ``workflow`` and ``data``."""
 
 
