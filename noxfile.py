@@ -30,7 +30,8 @@ def lowest(session: nox.Session) -> None:
     bounds = [one.replace(">=", "==") for one in project["dependencies"]]
     tools = [one for one in project["optional-dependencies"]["dev"] if not one.startswith("parkf[")]
     session.install(*bounds, *tools)
-    session.install("--no-build-isolation", "--no-deps", "--editable", ".")
+    # Beside the build of the checkout's own environment.
+    session.install("--no-build-isolation", "--no-deps", "-Cbuild-dir=build/lowest", "--editable", ".")
     session.run("pytest", *session.posargs)
 
 
@@ -56,16 +57,15 @@ def docs(session: nox.Session) -> None:
 @nox.session(python=PYTHONS, default=False)
 def wheel(session: nox.Session) -> None:
     """Build a wheel, and another from the source distribution: the same bytes? Run where no compiler is."""
-    made = Path(session.create_tmp())
+    made = Path(session.create_tmp()).absolute() / "wheels"
+    shutil.rmtree(made, ignore_errors=True)
     clock = {"SOURCE_DATE_EPOCH": "1767225600"}
     session.install("build")
     session.run("python", "-m", "build", "--sdist", "--outdir", str(made), env=clock)
     (archive,) = made.glob("*.tar.gz")
-    for origin, place in ((".", "checkout"), (str(archive), "sdist")):
-        out = str(made / place)
-        session.run(
-            "python", "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", out, origin, env=clock
-        )
+    for place, origin in (("checkout", "."), ("sdist", str(archive))):
+        words = (f"-Cbuild-dir={made}/build-{place}", "--wheel-dir", str(made / place), origin)
+        session.run("python", "-m", "pip", "wheel", "--quiet", "--no-deps", *words, env=clock)
     (file,) = (made / "checkout").glob("*.whl")
     if file.read_bytes() != (made / "sdist" / file.name).read_bytes():
         session.error(f"{file.name}: the source distribution gives other bytes")
