@@ -7,27 +7,22 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Where jobs run: a folder of workflow/profiles. A cluster's scheduler counts cores itself, and CORES are those of this
 # machine for what is too small to submit.
 PROFILE ?= local
-CORES_OPTION = $(if $(EXECUTOR),--local-cores,--cores)
 EXECUTOR = $(shell sed -n 's/^executor: *//p' $(call quoted,workflow/profiles/$(PROFILE)/profile.yaml))
-# A folder that each machine has of its own, SCRATCH=/scratch/me: jobs copy what they read there, and what they write back.
-COPIES = $(if $(SCRATCH),--default-storage-provider fs --local-storage-prefix $(call quoted,$(SCRATCH)) \
-	--shared-fs-usage persistence sources source-cache software-deployment)
 # Snakemake's executor for a cluster, which the profile names, and its copying are packages of their own.
 EXTRAS = $(patsubst %,$(VENV)/.extra-%,$(EXECUTOR) $(if $(SCRATCH),scratch))
 # What is given on the command line is one word to the shell, whatever is in it.
 quoted = '$(subst ','\'',$(1))'
-CONFIG = $(call quoted,workflow/config/$(RUN).yaml)
-FAMILY_CONFIG = $(call quoted,workflow/config/families/$(FAMILY).yaml)
-# Targets follow a --, or they are taken for more configuration files.
-SNAKEMAKE = $(VENV)/bin/snakemake --nolock --rerun-incomplete --workflow-profile $(call quoted,workflow/profiles/$(PROFILE)) $(CORES_OPTION) $(CORES) $(COPIES)
-# One run at a time in a folder, which goes on where a killed one was.
-LED = $(VENV)/bin/parkf supervise $(call quoted,results/$(1)) --
-ONE_RUN = $(SNAKEMAKE) --configfile $(CONFIG)
+# A folder that each machine has of its own, SCRATCH=/scratch/me: jobs copy what they read there, and what they write back.
+LEAD = $(VENV)/bin/parkf run --profile $(call quoted,$(PROFILE)) --cores $(CORES) \
+	$(if $(SCRATCH),--scratch $(call quoted,$(SCRATCH)))
+NAME = $(call quoted,$(RUN))
 
 # The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
 # needs and publishes as source alone.
 $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/parkf/steps/*.py src/parkf/codegen/*.py) \
 		$(wildcard params/*/*.json)
+	@for one in "$$CXX" c++ g++ clang++; do command -v "$$one" > /dev/null && exit; done; \
+		echo 'a checkout is compiled: install a C++17 compiler (g++ or clang++), or a wheel, which needs none' >&2; exit 1
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c 'import sys; assert sys.version_info >= (3, 11), "parkf needs Python 3.11 or newer"'
 	$(VENV)/bin/python -m pip install -q scikit-build-core nanobind sympy ninja 'cmake>=3.25' 'setuptools>=70.1'
@@ -40,37 +35,30 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
 	touch $@
 
-.PHONY: run checked family dry-run why validate verify publish test lint docs build smoke paper mutants faults clean
+.PHONY: run family dry-run why validate verify publish test lint docs build smoke paper mutants faults clean
 
 build: $(VENV)/.installed $(EXTRAS)
 
-# In one line what is wrong with a configuration, before Snakemake reads it.
-checked: build
-	@$(VENV)/bin/parkf check $(CONFIG)
-
-run: checked  ## train, validate and report with workflow/config/$(RUN).yaml
-	$(call LED,$(RUN)) $(ONE_RUN)
-	@$(VENV)/bin/parkf where $(call quoted,results/$(RUN))
+run: build  ## train, validate and report with workflow/config/$(RUN).yaml
+	$(LEAD) -- $(NAME)
 
 family: build  ## several sets in one go: workflow/config/families/$(FAMILY).yaml
-	@$(VENV)/bin/parkf check --family $(FAMILY_CONFIG)
-	$(call LED,$(FAMILY)) $(SNAKEMAKE) --snakefile workflow/family.smk --configfile $(FAMILY_CONFIG)
+	$(LEAD) --family -- $(call quoted,$(FAMILY))
 
-dry-run: checked  ## what a run would do now
-	$(ONE_RUN) --dry-run
+dry-run: build  ## what a run would do now
+	$(LEAD) --dry-run -- $(NAME)
 
-why: checked  ## in words what changed since results/$(RUN) was made, what runs again, and for how long
-	@$(VENV)/bin/parkf why $(CONFIG) --cores $(CORES)
+why: build  ## in words what changed since results/$(RUN) was made, what runs again, and for how long
+	@$(VENV)/bin/parkf why --cores $(CORES) -- $(NAME)
 
-validate: checked  ## train what is missing, and measure: validation.json alone
-	$(call LED,$(RUN)) $(ONE_RUN) -- validate
+validate: build  ## train what is missing, and measure: validation.json alone
+	$(LEAD) -- $(NAME) validate
 
 verify: build  ## hold every file of results/$(RUN), and the published sets, against their checksums
 	$(VENV)/bin/parkf verify $(call quoted,results/$(RUN)) params
 
-publish: checked  ## publish the set of results/$(RUN) to params/, if it meets its gates
-	$(call LED,$(RUN)) $(ONE_RUN) -- publish
-	@cat $(call quoted,results/$(RUN)/published.json)
+publish: build  ## publish the set of results/$(RUN) to params/, if it meets its gates
+	$(LEAD) -- $(NAME) publish
 
 smoke paper: build  ## the run for tests; 10,000 events a polarity
 	$(MAKE) run RUN=$@

@@ -14,6 +14,7 @@ from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
 from parkf.errors import ParkfError
 from parkf.files import sha256
 from parkf.layers import extended
+from parkf.project import found, source
 from parkf.provenance import code_hash
 from parkf.running.graph import write_graph
 from parkf.running.progress import tell
@@ -59,7 +60,7 @@ RUN = Run(
         Path(),
         LAYERS,
         # Once, and not again in every job; a family has looked for its members.
-        look_into_inputs=workflow.is_main_process and workflow.main_snakefile == str(PROJECT / "Snakefile"),
+        look_into_inputs=workflow.is_main_process and workflow.main_snakefile != str(PROJECT / "workflow/family.smk"),
     ),
     {
         name: len(getattr(gather, name)("{scatteritem}"))
@@ -70,8 +71,8 @@ RESULTS = f"results/{RUN.name}"
 # Folders of runs in this workflow, and what the names of their rules begin with.
 GRAPHS = {RESULTS: ""}
 STEPS = FORMS[RUN["forms"]].steps
-SOURCE = PROJECT / "src"
-GATES = str(PROJECT / "workflow/config/gates.yaml")
+# The working folder may have bars of its own.
+GATES = str(found("workflow/config/gates.yaml").absolute())
 NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 # What the compiled transport is made of.
 TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]

@@ -4,11 +4,16 @@
 # ///
 """Tasks that need environments of their own: ``nox --list``. Those of the checkout's are in the Makefile."""
 
+import shutil
+from pathlib import Path
+
 import nox
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
 PYTHONS = ["3.11", "3.12", "3.13"]
+# What the jobs of a run call beside `parkf`.
+PROGRAMS = ("bash", "basename", "cat", "cp", "dirname", "env", "ln", "mkdir", "mv", "rm", "sh", "touch")
 
 
 @nox.session(python=PYTHONS, default=False)
@@ -18,11 +23,27 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", *session.posargs)
 
 
-@nox.session(python=PYTHONS[0], venv_backend="uv", default=False)
+@nox.session(python=PYTHONS[0], default=False)
 def lowest(session: nox.Session) -> None:
-    """Run the tests with the lowest versions that pyproject.toml promises to work with."""
-    session.install("--resolution", "lowest-direct", ".[dev]")
+    """Run the tests, or some of them, with the lowest versions that pyproject.toml promises."""
+    project = nox.project.load_toml("pyproject.toml")["project"]
+    bounds = [one.replace(">=", "==") for one in project["dependencies"]]
+    tools = [one for one in project["optional-dependencies"]["dev"] if not one.startswith("parkf[")]
+    session.install(*bounds, *tools)
+    # Beside the build of the checkout's own environment.
+    session.install("--no-build-isolation", "--no-deps", "-Cbuild-dir=build/lowest", "--editable", ".")
     session.run("pytest", *session.posargs)
+
+
+@nox.session(python=PYTHONS[0], default=False)
+def lock(session: nox.Session) -> None:
+    """Write requirements.lock: versions and checksums for runs that give the same bytes elsewhere."""
+    session.install("pip-tools")
+    session.run(
+        *("pip-compile", "--upgrade", "--generate-hashes", "--strip-extras", "--no-emit-options"),
+        *("--output-file", "requirements.lock", "pyproject.toml"),
+        env={"CUSTOM_COMPILE_COMMAND": "nox -s lock"},
+    )
 
 
 @nox.session
@@ -33,11 +54,34 @@ def docs(session: nox.Session) -> None:
     session.run("mkdocs", "build", "--strict", *session.posargs)
 
 
-@nox.session(default=False)
-def sdist(session: nox.Session) -> None:
-    """Build the source distribution, and a wheel from nothing else."""
+@nox.session(python=PYTHONS, default=False)
+def wheel(session: nox.Session) -> None:
+    """Build a wheel, and another from the source distribution: the same bytes? Run where no compiler is."""
+    made = Path(session.create_tmp()).absolute() / "wheels"
+    shutil.rmtree(made, ignore_errors=True)
+    clock = {"SOURCE_DATE_EPOCH": "1767225600"}
     session.install("build")
-    session.run("python", "-m", "build", "--outdir", "dist")
+    session.run("python", "-m", "build", "--sdist", "--outdir", str(made), env=clock)
+    (archive,) = made.glob("*.tar.gz")
+    for place, origin in (("checkout", "."), ("sdist", str(archive))):
+        words = (f"-Cbuild-dir={made}/build-{place}", "--wheel-dir", str(made / place), origin)
+        session.run("python", "-m", "pip", "wheel", "--quiet", "--no-deps", *words, env=clock)
+    (file,) = (made / "checkout").glob("*.whl")
+    if file.read_bytes() != (made / "sdist" / file.name).read_bytes():
+        session.error(f"{file.name}: the source distribution gives other bytes")
+    session.run("python", "-m", "pip", "uninstall", "--quiet", "--yes", "build")
+    session.install("--require-hashes", "--requirement", "requirements.lock")
+    session.install("--no-deps", str(file))
+    # What rules call, and no compiler.
+    programs = made / "bin"
+    programs.mkdir()
+    for name in PROGRAMS:
+        (programs / name).symlink_to(shutil.which(name) or session.error(f"needs {name}"))
+    path = f"{session.bin}:{programs}"
+    session.chdir(made)
+    session.run("parkf", "init", "x", env={"PATH": path})
+    session.chdir("x")
+    session.run("parkf", "run", "smoke", env={"PATH": path})
 
 
 if __name__ == "__main__":

@@ -43,8 +43,8 @@ def commands() -> str:
         "`parkf --help` shows this list, and `parkf COMMAND --help` each entry. Every command takes `--debug` in front"
         " of it, which shows where in the code an error arose. Exit codes are 0 for yes or done, 1 for no or for an"
         " error, which is one line that says what is wrong and where, and 2 for wrong usage, of `parkf params` and"
-        " `parkf gate` also where there is no answer; 130 where it was interrupted, and `parkf supervise` exits as its"
-        " command does. [Bad inputs](../bad_inputs.md) shows what is refused, in which words.",
+        " `parkf gate` also where there is no answer; 130 where it was interrupted; `parkf run` and `parkf supervise`"
+        " exit as Snakemake does. [Bad inputs](../bad_inputs.md) shows what is refused, in which words.",
     ]
     for panel, examples in VERBS.items():
         parts.append(f"## {panel}")

@@ -5,6 +5,8 @@ import tomllib
 from pathlib import Path
 
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 # Of the tools of `dev`, those that compile changed formulas.
@@ -46,3 +48,15 @@ def test_rules_run_with_the_versions_of_the_package():
     conda = _versions([entry for entry in rules if isinstance(entry, str)] + nested)
     asked = {name: version for name, version in conda.items() if name not in CONDA_ONLY}
     assert asked == _versions(project["project"]["dependencies"] + build)
+
+
+def test_the_lock_has_what_the_package_asks_for_with_checksums_and_no_addresses():
+    text = (ROOT / "requirements.lock").read_text()
+    blocks = re.findall(r"^(\S+)==(\S+) \\\n((?: +--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", text, re.M)
+    locked = {name: version for name, version, _ in blocks}
+    assert len(locked) == len(re.findall(r"^[a-z].*==", text, re.M))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [Requirement(one) for one in project["dependencies"]]
+    wrong = [str(one) for one in asked if locked.get(canonicalize_name(one.name), "0") not in one.specifier]
+    assert wrong == []
+    assert "://" not in text

@@ -10,6 +10,7 @@ from shlex import quote
 from parkf.cluster import COSTS_FILE, load_costs
 from parkf.documents.document import read_document
 from parkf.files import sha256
+from parkf.project import found, source
 from parkf.provenance import code_hash
 from parkf.family import PRODUCTS, load_family, sources
 from parkf.running.graph import write_graph
@@ -32,7 +33,7 @@ FAMILY = load_family(
 NEEDS_GPU = any(member.config["fits"]["backend"] == "gpu" for member in FAMILY.members)
 SHARED = sources(FAMILY.members, Path.cwd())
 OVERVIEW = f"results/{FAMILY.name}"
-GATES = str(PROJECT / "workflow/config/gates.yaml")
+GATES = str(found("workflow/config/gates.yaml").absolute())
 RUNS = {member.name: f"results/{member.config['run']}" for member in FAMILY.members}
 GRAPHS = {run: f"{name}_" for name, run in RUNS.items()}
 
@@ -50,7 +51,7 @@ rule overview:
     params:
         runs=list(RUNS.values()),
         gates=sha256(Path(GATES)),
-        code=code_hash([PROJECT / "src/parkf/report", PROJECT / "src/parkf/gates"]),
+        code=code_hash([source("parkf/report"), source("parkf/gates")]),
     log:
         f"{OVERVIEW}/logs/overview.log",
     shell:

@@ -21,6 +21,7 @@ from parkf.commands import (
     outcome,
     params,
     proof,
+    running,
     sharing,
     simulation,
     training,
@@ -34,13 +35,13 @@ app = typer.Typer(
     cls=CommandsInPanels,
     epilog="Exit codes. 0: done, or yes. 1: it could not be done, and one line says why; of parkf params and "
     "parkf gate: no. 2: it was asked wrongly; of those two also: there is no answer. 130: interrupted. "
-    "parkf supervise exits as its command does.",
+    "parkf run and parkf supervise exit as Snakemake does.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 for part in (
     *(asking, simulation, datasets, training, closing),
-    *(fitting, proof, outcome, comparing, displaying, sharing),
+    *(running, fitting, proof, outcome, comparing, displaying, sharing),
 ):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")

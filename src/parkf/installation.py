@@ -101,16 +101,15 @@ class Installation:
 def examine() -> Installation:
     """Look at this installation and the machine that it is on."""
     from parkf.kalman.backend import chosen
-    from parkf.steps import FORMS
 
     memory = psutil.virtual_memory()
     where, device = chosen("auto")
-    compiler = next((name for name in (os.environ.get("CXX", ""), *_COMPILERS) if shutil.which(name)), None)
+    compiler = found_compiler()
     return Installation(
         versions={"parkf": __version__, "python": platform.python_version(), "system": platform.platform()},
         builds=tuple(_fitter.builds()),
-        current={name: forms.hash() for name, forms in FORMS.items()}.items() <= _fitter.formulas.items(),
-        cores=_cores(),
+        current=kernel_is_current(),
+        cores=cores(),
         memory_gb=round(memory.total / 1e9, 1),
         free_gb=round(memory.available / 1e9, 1),
         gpu=device if where == "gpu" else device.removeprefix("processor cores (").removesuffix(")"),
@@ -120,7 +119,28 @@ def examine() -> Installation:
     )
 
 
-def _cores() -> int:
+def kernel_is_current() -> bool:
+    """Whether the installed kernel was compiled from today's formulas and those of published layouts.
+
+    Raises
+    ------
+    ParkfError
+        When formulas of a published layout have changed: there is no kernel for both.
+    """
+    from parkf.parameters.registry import SHIPPED, Registry
+    from parkf.steps.frozen import kernel_forms
+
+    wanted = kernel_forms(Registry(SHIPPED).layouts)
+    return {name: forms.hash() for name, forms in wanted.items()}.items() <= _fitter.formulas.items()
+
+
+def found_compiler() -> str | None:
+    """Name a C++ compiler that is installed; None where there is none."""
+    return next((name for name in (os.environ.get("CXX", ""), *_COMPILERS) if shutil.which(name)), None)
+
+
+def cores() -> int:
+    """Count the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

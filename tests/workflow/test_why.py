@@ -23,7 +23,7 @@ def ask(finished, tmp_path, monkeypatch):
 
     def ask(**own):
         config.write_text(json.dumps({"extends": "smoke"} | own))
-        found = why(config, 2, ROOT / "Snakefile")
+        found = why(config, 2)
         assert len(in_words(found).splitlines()) < 25
         return found
 

@@ -3,7 +3,7 @@
 
 def code(*parts):
     """Fingerprint of the sources that jobs run, since Snakemake does not see changes inside a package."""
-    return code_hash([SOURCE / part for part in parts])
+    return code_hash([source(part) for part in parts])
 
 
 # Before a command of `parkf` whose products are shared by all runs in results/ that would make them alike: what the

@@ -2,11 +2,8 @@
 
 
 onstart:
-    # What the formulas generate is compiled before any job runs on it, if that may be.
-    shell(
-        "parkf kernel || (test $? != 2 &&"
-        " python -m pip install -q --no-build-isolation --no-deps -e {PROJECT:q} && parkf kernel)"
-    )
+    # What the formulas generate is compiled before any job runs on it.
+    shell("parkf kernel --compile")
     # For the report.
     for folder, prefix in GRAPHS.items():
         write_graph(workflow.dag, Path(folder), prefix)

@@ -18,8 +18,9 @@ def members(
 ) -> None:
     """Say which runs make up a family, what each has of its own, and what it takes from another."""
     from parkf.family import read_family, sources
+    from parkf.project import found
 
-    family = read_family(configuration, schemas, Path.cwd())
+    family = read_family(configuration, found(schemas), Path.cwd())
     shared = sources(family.members, Path.cwd())
     rows = []
     for member in family.members:

@@ -32,25 +32,15 @@ def check(
     """Look at all that a run would read: configuration, detector, field, others' files, gates."""
     from parkf.family import read_family
     from parkf.gates import load_thresholds
+    from parkf.project import found
     from parkf.workflow import SCHEMA, read_config
 
     if family:
-        read_family(configuration, schemas, Path())
+        read_family(configuration, found(schemas), Path())
     else:
-        read_config(configuration, schemas / SCHEMA.name, Path())
-    load_thresholds(GATES)
+        read_config(configuration, found(schemas) / SCHEMA.name, Path())
+    load_thresholds(found(GATES))
     print(f"{configuration}: good, and so is all that it names")
-
-
-@app.command(context_settings={"ignore_unknown_options": True})
-def supervise(
-    folder: Annotated[Path, typer.Argument(help="results/<run>")],
-    command: Annotated[list[str], typer.Argument(help="Snakemake and its arguments, after --")],
-) -> None:
-    """Lead a run: one at a time in a folder, past what a killed one left behind."""
-    from parkf.running.supervise import supervise as run
-
-    raise typer.Exit(run(folder, command))
 
 
 @app.command()

@@ -11,6 +11,10 @@ from typer.core import TyperGroup
 
 # What users type, by panel in the order of a first day: each command with an example that can be copied.
 VERBS: Mapping[str, Mapping[str, str]] = {
+    "Run": {
+        "init": "parkf init alignment-2026",
+        "run": "parkf run smoke",
+    },
     "Find your way": {
         "doctor": "parkf doctor",
         "schema": "parkf schema candidates",

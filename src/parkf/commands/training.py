@@ -8,7 +8,6 @@ import typer
 
 from parkf.choices import FormsName
 from parkf.commands.options import AlignmentFile, FieldFile, GeometryFile, Seed, Threads, mapping
-from parkf.commands.params.common import NO_ANSWER, exit_on_error
 from parkf.errors import ParkfError
 
 app = typer.Typer()
@@ -30,19 +29,19 @@ def check_dataset(
 
 
 @app.command()
-def kernel() -> None:
-    """Check that the installed kernel was compiled from today's formulas and those of published layouts.
+def kernel(
+    compiling: Annotated[bool, typer.Option("--compile", help="Compile it again where it is not.")] = False,
+) -> None:
+    """Check that the installed kernel was compiled from today's formulas and those of published layouts."""
+    from parkf.installation import kernel_is_current
 
-    Exits with 2 where that must not be: formulas of a published layout have changed.
-    """
-    from parkf import _fitter
-    from parkf.parameters.registry import SHIPPED, Registry
-    from parkf.steps.frozen import kernel_forms
-
-    with exit_on_error(NO_ANSWER):
-        wanted = kernel_forms(Registry(SHIPPED).layouts)
-    if not {name: forms.hash() for name, forms in wanted.items()}.items() <= _fitter.formulas.items():
+    if kernel_is_current():
+        return
+    if not compiling:
         raise ParkfError("the compiled kernel is older than the formulas in parkf.steps; run `make build`")
+    from parkf.running.kernel import compile_kernel
+
+    compile_kernel()
 
 
 @app.command("train-table")

@@ -19,13 +19,13 @@ from parkf.files import sha256
 from parkf.parameters.configuration import flat
 from parkf.parameters.manifest import read_manifest
 from parkf.parameters.parameter_set import MANIFEST_FILE
+from parkf.project import PROJECT, found
 from parkf.running.plan import in_order, plan
 from parkf.running.progress import BETWEEN, duration
 from parkf.running.shared import Entry, SharedJob, find, key
 from parkf.workflow import SCHEMA, Run, read_config
 
-PROFILE = Path("workflow/profiles/local/profile.yaml")
-SNAKEFILE = Path("Snakefile")
+_PROFILE = Path("workflow/profiles/local/profile.yaml")
 # To copy what another run has made, s.
 _TAKEN_S = 0.5
 # Parameters of rules that are fingerprints, or say what code says: their values tell nobody anything.
@@ -74,7 +74,7 @@ class Why:
     cores: int
 
 
-def why(config: Path, cores: int, snakefile: Path = SNAKEFILE) -> Why:
+def why(config: Path, cores: int) -> Why:
     """Ask Snakemake what a run would do here and now.
 
     Parameters
@@ -82,19 +82,16 @@ def why(config: Path, cores: int, snakefile: Path = SNAKEFILE) -> Why:
     config : Path
         The run's configuration.
     cores : int
-    snakefile : Path
-        Of the project, whose profile and costs are taken.
 
     Raises
     ------
     ParkfError
         When the configuration is wrong, or an input is missing.
     """
-    project = snakefile.parent
-    read = read_config(config, project / SCHEMA, Path())
-    profile = read_document(project / PROFILE).content
+    read = read_config(config, found(SCHEMA), Path())
+    profile = read_document(found(_PROFILE)).content
     resources = {"cores": cores, "overwrite_scatter": profile.get("set-scatter", {})}
-    dag = plan(snakefile, config, Path(), resources, profile["rerun-triggers"])
+    dag = plan(found("Snakefile"), config, Path(), resources, profile["rerun-triggers"])
     jobs = in_order(dag)
     running = [job for job in jobs if dag.needrun(job)]
     taken = _taken(running)
@@ -111,7 +108,7 @@ def why(config: Path, cores: int, snakefile: Path = SNAKEFILE) -> Why:
         again=_by_rule(job for job in running if job not in taken),
         kept=_by_rule(job for job in jobs if not dag.needrun(job)),
         taken=_by_rule(job for job in running if job in taken),
-        wall_s=_wall_s(running, taken, dag.dependencies, load_costs(project / COSTS_FILE), cores),
+        wall_s=_wall_s(running, taken, dag.dependencies, load_costs(PROJECT / COSTS_FILE), cores),
         cores=cores,
     )
 

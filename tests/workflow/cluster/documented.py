@@ -1,11 +1,17 @@
 """The commands that the documents show."""
 
+import contextlib
 import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+from typer.main import get_command
+
+from parkf.cli import app
+from parkf.running.snakemake import command
 
 from ..conftest import ROOT
 
@@ -35,9 +41,14 @@ def commands():
 def snakemake(line, folder):
     """Snakemake's arguments that a `make` command calls it with, in `folder`."""
     plan = shell(f"{line} --dry-run VENV={sys.prefix}", folder)
-    (command,) = [shlex.split(line) for line in plan.splitlines() if "/bin/snakemake " in line]
-    program = next(number for number, word in enumerate(command) if word.endswith("/bin/snakemake"))
-    return command[program + 1 :]
+    (words,) = [shlex.split(line)[2:] for line in plan.splitlines() if "/bin/parkf run " in line]
+    group = get_command(app)
+    given = group.get_command(group.context_class(group), "run").make_context("run", words).params
+    assert not given.pop("family")
+    configuration = Path(f"workflow/config/{given.pop('name')}.yaml")
+    with contextlib.chdir(folder):
+        called = command(configuration, given.pop("targets") or (), **given)
+    return called[called.index("snakemake") + 1 :]
 
 
 def shell(line, folder):
