@@ -37,7 +37,7 @@ NEEDED = {
     "train": {"sympy", "iminuit"},
     "assemble": {"sympy", "iminuit"},
     "accuracy": {"sympy", "iminuit"},
-    "validate": {"pandas", "scipy", "iminuit"},
+    "validate": set(),
     "report": {"sympy", "iminuit"},
     "compare": set(),
 }

@@ -136,6 +136,7 @@ def _nulls(columns: Iterable[pa.Array]) -> NDArray[np.bool_] | None:
     found: NDArray[np.bool_] | None = None
     for column in columns:
         if isinstance(column, pa.FixedSizeListArray) and (items := column.flatten()).null_count:
-            here: NDArray[np.bool_] = numbers(items.is_null()).reshape(len(column), -1).any(axis=1)
-            found = here if found is None else found | here
+            here = numbers(items.is_null()).reshape(len(column), -1)
+            rows: NDArray[np.bool_] = np.logical_or.reduce(here, axis=1)
+            found = rows if found is None else found | rows
     return found
