@@ -19,7 +19,7 @@ from parkf.simulation.long_tracks import long_like, select_particles, usable_sta
 from parkf.tables import FATES, HITS, PARTICLES, STATES
 from parkf.transport import track_through
 
-EVENTS_PER_PIECE = 50
+EVENTS_PER_PIECE = 25
 
 
 def simulate(
