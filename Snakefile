@@ -13,6 +13,7 @@ from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
 from parkf.documents.document import read_document
 from parkf.files import sha256
 from parkf.provenance import code_hash
+from parkf.running.graph import write_graph
 from parkf.scoring import CROSSINGS
 from parkf.steps import FORMS
 from parkf.tables import CLOSURE_TRACKS, PARTICLES, STEP_DATA
@@ -54,6 +55,8 @@ RUN = Run(
     },
 )
 RESULTS = f"results/{RUN.name}"
+# Folders of runs in this workflow, and what the names of their rules begin with.
+GRAPHS = {RESULTS: ""}
 STEPS = FORMS[RUN["forms"]].steps
 SOURCE = PROJECT / "src"
 GATES = str(PROJECT / "workflow/config/gates.yaml")

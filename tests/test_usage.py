@@ -43,6 +43,8 @@ def test_children_count():
     # Four times 0.4 s, and what each program needs to begin.
     assert shared.cpu_s - alone.cpu_s > 1.0
     assert alone.wall_s > 0.2
+    assert alone.ended - alone.began == pytest.approx(alone.wall_s, abs=0.01)
+    assert alone.ended <= shared.began
     # 200 MiB in each of two children at a time, none in the process itself.
     assert 200 < alone.peak_mb < 400
     assert 400 < shared.peak_mb < 700

@@ -11,6 +11,7 @@ from parkf.documents.document import read_document
 from parkf.files import sha256
 from parkf.provenance import code_hash
 from parkf.family import PRODUCTS, load_family, sources
+from parkf.running.graph import write_graph
 
 if not config:
 
@@ -30,6 +31,7 @@ SHARED = sources(FAMILY.members, Path.cwd())
 OVERVIEW = f"results/{FAMILY.name}"
 GATES = str(PROJECT / "workflow/config/gates.yaml")
 RUNS = {member.name: f"results/{member.config['run']}" for member in FAMILY.members}
+GRAPHS = {run: f"{name}_" for name, run in RUNS.items()}
 
 
 include: "rules/start.smk"

@@ -34,18 +34,22 @@ class Usage:
     peak_mb : float
         Bound on the memory held at once (MiB): the process at its largest, and the largest child as often as
         children ran side by side. Pages that they share count for each, as batch systems count them.
+    began, ended : float or None
+        Seconds since 1970.
     """
 
     wall_s: float
     cpu_s: float
     peak_mb: float
+    began: float | None = None
+    ended: float | None = None
 
 
 class Meter:
     """Measures this process from its making on."""
 
     def __init__(self) -> None:
-        self._begin = time.perf_counter()
+        self._began, self._begin = time.time(), time.perf_counter()
         self._most_children = 0
         os.register_at_fork(after_in_parent=self._count_children)
 
@@ -58,10 +62,13 @@ class Meter:
         """Give what was taken so far; children count once they have ended."""
         own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
         largest_child = children.ru_maxrss * _UNIT
+        wall_s = time.perf_counter() - self._begin
         return Usage(
-            wall_s=round(time.perf_counter() - self._begin, 3),
+            wall_s=round(wall_s, 3),
             cpu_s=round(own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime, 3),
             peak_mb=round((_own_peak(own) + max(1, self._most_children) * largest_child) / 2**20, 1),
+            began=round(self._began, 3),
+            ended=round(self._began + wall_s, 3),
         )
 
     def _count_children(self) -> None:
@@ -81,6 +88,8 @@ def read_usage(log: str) -> Usage | None:
         wall_s=sum(one.wall_s for one in found),
         cpu_s=sum(one.cpu_s for one in found),
         peak_mb=max(one.peak_mb for one in found),
+        began=min((one.began for one in found if one.began is not None), default=None),
+        ended=max((one.ended for one in found if one.ended is not None), default=None),
     )
 
 

@@ -2,12 +2,15 @@
 
 import csv
 import io
+import json
 import re
 from xml.etree import ElementTree
 
 import pytest
 
-from parkf.report.drawing import Drawn, Panel, Series
+from parkf.report.captions import Captions
+from parkf.report.drawing import COLOURS, Drawn, Panel, Series
+from parkf.report.table_map import table_maps
 
 EMPTY = Panel("x", "y", [Series("nothing", [], [])])
 
@@ -68,6 +71,60 @@ def test_files_of_their_own_are_sound_xml(panel):
     assert root.tag.endswith("svg")
     for svg in Drawn("n", "t", [panel]).svgs:
         assert ElementTree.fromstring(svg).get("aria-label")
+
+
+def test_numbers_are_those_that_are_drawn():
+    edges = [0.0, 1.0, 3.0]
+    one = drawn(
+        Series("a", edges, [4.0, float("nan")], shape="steps", filled=True),
+        Series("b", edges, [5.12345, 6.0], shape="steps", dashed=True, colour=COLOURS + 1),
+        Series("c", [1.0], [2.0], [0.1], [(0.5, 2.0)]),
+        x_log=True,
+        y_limits=(0.0, None),
+    )
+    (panel,) = json.loads(json.dumps(one.numbers, allow_nan=False))
+    assert (panel["logs"], panel["limits"]) == ([True, False], [[None, None], [0.0, None]])
+    first, second, third = panel["series"]
+    assert first == {"name": "a", "shape": "steps", "colour": 0, "x": edges, "y": [4.0, None], "filled": True}
+    # The same edges are not said twice.
+    assert second == {"name": "b", "shape": "steps", "colour": 1, "y": [5.123, 6.0], "dashed": True}
+    assert (third["x"], third["error"], third["reach"]) == ([1.0], [0.1], [[0.5, 2.0]])
+
+
+def test_a_map_of_the_table_shows_each_cell_over_the_median():
+    square = [[1e-3, 1e-3, 8e-3], [1e-3, None, 2e-3]]
+    cells = [
+        {"p_min": low, "p_max": 2 * low, "component": component, "q68": square}
+        for low in (5.0, 10.0)
+        for component in ("x", "tx")
+    ]
+    maps = table_maps({"x": [-30.0, -10.0, 10.0, 30.0], "y": [-20.0, 0.0, 20.0], "cells": cells})
+    assert list(maps) == ["5–10 GeV", "10–20 GeV"]
+    one = maps["5–10 GeV"]
+    assert one.groups == [("x [µm]", 3), ("tx [µrad]", 3)]
+    assert list(one.rows) == ["10", "−10"], "up is up"
+    upper, lower = one.rows.values()
+    assert [spot and (spot.text, spot.style) for spot in upper[:3]] == [("1", "p0"), None, ("2", "p2")]
+    assert [spot.value for spot in lower[:3]] == pytest.approx([0.0, 0.0, 1.0])
+    picture = one.picture("table-1", "Misfit", "Good: pale.")
+    root = ElementTree.fromstring(picture.standalone(".mid { text-anchor: middle }"))
+    texts = [element.text for element in root.iter() if element.tag.endswith("text")]
+    assert texts.count("8") == 1 + 1  # the cell, and the end of the colour bar
+    assert "8000" in texts, "µrad"
+    rows = [*csv.reader(io.StringIO(picture.csv))]
+    assert rows[0] == ["y, x [mm]", "group", "column", "misfit over the map's median"]
+    assert ["−10", "x [µm]", "20", "8"] in rows
+    assert len(rows) == 1 + 2 * 5
+
+
+def test_captions_are_what_the_figure_says(tmp_path):
+    picture = Drawn("a", "|δx| & p_true", [EMPTY], see="See *this*.", good="Good: < 1.")
+    (tmp_path / "page-a.svg").write_text(picture.standalone(""))
+    (tmp_path / "page-b.svg").write_text("<svg/>")
+    words = Captions(tmp_path)
+    # Bars would be a substitution there, stars and underscores markup.
+    assert words["page-a"] == r"**\|δx\| & p\_true.** See \*this\*. Good: < 1."
+    assert words["page-b"] == ""
 
 
 def test_each_series_is_once_in_the_legend():

@@ -27,6 +27,19 @@ def test_stages_are_read_and_summed(tmp_path):
     assert content["peak_mb"] == 1409.0
 
 
+def test_jobs_are_placed_in_time(tmp_path):
+    line = 'parkf usage: {"wall_s": 2.0, "cpu_s": 1.0, "peak_mb": 9, "began": %s, "ended": %s}\n'
+    (tmp_path / "fit").mkdir()
+    # A job of two commands lasts from the first's begin to the second's end.
+    (tmp_path / "fit/2-of-2.log").write_text(line % (105.5, 107.5) + line % (108.0, 110.0))
+    (tmp_path / "fit/1-of-2.log").write_text(line % (104.0, 106.0))
+    (tmp_path / "field.log").write_text(line % (100.0, 102.0))
+    stages = collect_stages(tmp_path)["stages"]
+    assert stages["field"]["spans"] == [(0.0, 2.0)]
+    assert stages["fit"]["spans"] == [(4.0, 6.0), (5.5, 10.0)]
+    assert stages["fit"]["wall_s"] == 6.0
+
+
 def test_parts_of_an_earlier_cut_do_not_count(tmp_path):
     for part in range(1, 5):
         write(tmp_path / f"train-T/{part}-of-4.log", 4.0, 200.0, at=1000)

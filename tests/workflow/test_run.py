@@ -26,6 +26,13 @@ def test_leaves_a_set_numbers_and_report(finished):
         assert 0.8 < validation["fits"]["parkf"]["pulls"][component]["width"] < 1.2
     stages = read_json(results / "stages.json")["stages"]
     assert {"table", "datasets", "train-UTTF", "validate"} <= stages.keys()
+    # When its jobs ran, and what waits for what: jobs of the set had ended when it was assembled.
+    begin = min(begin for begin, _ in stages["assemble"]["spans"])
+    rules = read_json(results / "graph.json")["rules"]
+    assert {"train", "table"} <= set(rules["assemble"]["needs"])
+    trained = [span for name, stage in stages.items() if name.startswith("train-") for span in stage["spans"]]
+    assert len(trained) >= rules["train"]["jobs"] == 7
+    assert all(end <= begin + 0.01 for _, end in trained)
     rates = read_json(results / "throughput.json")["rates"]
     assert {rate["precision"] for rate in rates} == {"float32", "float64"}
     assert all(rate["tracks_per_s"] > 1000 for rate in rates)

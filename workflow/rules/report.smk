@@ -1,5 +1,7 @@
 """Pages a physicist opens, and what each stage cost."""
 
+from parkf.report.captions import Captions
+
 
 rule stages:
     input:
@@ -35,7 +37,10 @@ rule report:
         index=f"{RESULTS}/report/index.html",
         pages=[
             f"{RESULTS}/report/{page}.html"
-            for page in ("compare", "event", *STEPS, "slices", "directions", "parameters", *(["closure"] if CLOSURE else []))
+            for page in (
+                *("compare", "event", *STEPS, "detector", "slices", "directions", "timing", "parameters"),
+                *(["closure"] if CLOSURE else []),
+            )
         ],
         # `snakemake --report` shows them in sections, one for each page.
         figures=report(
@@ -52,6 +57,8 @@ rule report:
         # What it says, not where it lies: no input, since a project may be moved.
         gates=sha256(Path(GATES)),
         code=code("parkf/report", "parkf/gates", "parkf/comparing"),
+        # For the captions.
+        words=lambda w, output: Captions(Path(output.figures)),
     threads: 2
     conda:
         ENVIRONMENT

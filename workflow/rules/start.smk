@@ -7,6 +7,9 @@ onstart:
         "parkf kernel ||"
         " (python -m pip install -q --no-build-isolation --no-deps -e {PROJECT:q} && parkf kernel)"
     )
+    # For the report.
+    for folder, prefix in GRAPHS.items():
+        write_graph(workflow.dag, Path(folder), prefix)
     # On a cluster it is the jobs' machines that have the GPU.
     if NEEDS_GPU and workflow.local_exec:
         from parkf.kalman.gpu import device

@@ -1,15 +1,19 @@
 """The page of a comparison: what differed, then figures with differences in errors and as ratios."""
 
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from parkf.comparing import Comparison
+from parkf.comparing import Comparison, Subject, load_subject
 from parkf.comparing.comparison import MOVED
-from parkf.comparing.figures import Row, figure
+from parkf.comparing.figures import Row, compare_figures, figure
+from parkf.gates import Thresholds
+from parkf.parameters.registry import Registry
 from parkf.report import figures
+from parkf.report.drawing import Drawn
 from parkf.report.site import write_page
 from parkf.report.tables import Cells
 
@@ -31,8 +35,26 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
     write_page(path, "compare.html", folder=f"{path.stem}-figures", **comparison_page(comparison))
 
 
-def comparison_page(comparison: Comparison | None) -> dict[str, Any]:
-    """Lay out what ``compare.html`` shows; it says so where there is nothing to compare with."""
+def published_trend(own: Subject, thresholds: Thresholds, registry: Registry) -> Drawn | None:
+    """Draw how figures went over all published sets of a run's detector; None where there is none."""
+    published = [
+        load_subject(version, thresholds, registry)
+        for version in registry.versions()
+        if registry.withdrawal(version) is None
+    ]
+    alike = [one for one in published if one.manifest.detector == own.manifest.detector]
+    return _trend([*alike, own]) if alike else None
+
+
+def comparison_page(comparison: Comparison | None, trend: Drawn | None = None) -> dict[str, Any]:
+    """Lay out what ``compare.html`` shows; it says so where there is nothing to compare with.
+
+    Parameters
+    ----------
+    comparison : Comparison or None
+    trend : Drawn, optional
+        In place of that of the comparison's own subjects.
+    """
     if comparison is None:
         return {"comparison": None}
     fits = {
@@ -41,6 +63,8 @@ def comparison_page(comparison: Comparison | None) -> dict[str, Any]:
         if subject.validation is not None
     }
     names = {name: name for name in fits}
+    if trend is None and len(comparison.subjects) > _MANY:
+        trend = _trend(comparison.subjects)
     same_tracks = len(fits) == 1 + sum(subject.borrowed is not None for subject in comparison.subjects)
     return {
         "comparison": comparison,
@@ -51,9 +75,7 @@ def comparison_page(comparison: Comparison | None) -> dict[str, Any]:
         ],
         "moved": MOVED,
         "drawn": figures.verdict(fits, names, same_tracks=same_tracks) if fits else None,
-        "trend": figures.trend([one.name for one in comparison.subjects], _trends(comparison))
-        if len(comparison.subjects) > _MANY
-        else None,
+        "trend": trend,
         "tables": {
             _TITLES[group]: (group, _table(comparison, list(rows)))
             for group, rows in groupby(comparison.rows, key=lambda row: row.group)
@@ -81,10 +103,17 @@ def _table(comparison: Comparison, rows: list[Row]) -> Cells:
     return Cells(head, cells, ("figure",))
 
 
-def _trends(comparison: Comparison) -> dict[str, list[float | None]]:
-    """Figures that every set has."""
-    return {
-        row.what: [None if one is None else one.value for one in row.measured]
-        for row in comparison.rows
-        if row.group == "gates" and all(one is not None for one in row.measured)
-    }
+def _trend(subjects: Sequence[Subject]) -> Drawn:
+    """Draw what gates measured, where the last has it and most of the others do."""
+    rows = [
+        row
+        for row in compare_figures(subjects)
+        if row.group == "gates"
+        and row.measured[-1] is not None
+        and 2 * sum(one is not None for one in row.measured) > len(subjects)
+    ]
+    return figures.trend(
+        [one.name for one in subjects],
+        [one.manifest.forms for one in subjects],
+        {row.what: [None if one is None else one.value for one in row.measured] for row in rows},
+    )

@@ -5,14 +5,14 @@ so that a figure follows the page into dark mode; text stays text. Each series h
 its colour, for readers who do not tell colours apart and for print.
 """
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
+
+from parkf.report.picture import comma_separated, document
 
 Shape = Literal["points", "joined", "line", "steps", "dots"]
 Number = float | None
@@ -134,20 +134,37 @@ class Drawn:
     @property
     def csv(self) -> str:
         """All numbers, one a line."""
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["x", "y", "series", "x_value", "x_low", "x_high", "y_value", "y_error"])
-        for panel in self.panels:
-            for one in panel.series:
-                for row in _rows(panel, one):
-                    cells = (f"{cell:.8g}" if isinstance(cell, float) else cell for cell in row)
-                    writer.writerow([panel.x_label, panel.y_label, one.name, *cells])
-        return stream.getvalue()
+        return comma_separated(
+            ["x", "y", "series", "x_value", "x_low", "x_high", "y_value", "y_error"],
+            (
+                [panel.x_label, panel.y_label, one.name, *row]
+                for panel in self.panels
+                for one in panel.series
+                for row in _rows(panel, one)
+            ),
+        )
+
+    @property
+    def numbers(self) -> list[dict[str, Any]]:
+        """What each panel shows, for a script that draws it again: enlarged, or on other axes.
+
+        A series without ``x`` has that of the series before it.
+        """
+        return [
+            {
+                **{"x": panel.x_label, "y": panel.y_label, "names": panel.names, "band": panel.band},
+                **{"levels": panel.levels, "logs": [panel.x_log, panel.y_log]},
+                **{"limits": [panel.x_limits, panel.y_limits]},
+                "series": [
+                    _numbers(one, None if number == 0 else panel.series[number - 1])
+                    for number, one in enumerate(panel.series)
+                ],
+            }
+            for panel in self.panels
+        ]
 
     def standalone(self, style: str) -> str:
         """Give all panels as one SVG file with a style sheet of its own."""
-        width, height = _WIDTH * len(self.panels), _HEIGHT + 22
-        words = " ".join((self.see, self.good, self.otherwise)).strip()
         inner = "".join(
             f'<g transform="translate({number * _WIDTH:g} 0)">{_content(panel)}</g>'
             for number, panel in enumerate(self.panels)
@@ -158,17 +175,25 @@ class Drawn:
             f"{'╌' if dashed else '■'} {escape(name)}</text>"
             for number, (name, colour, dashed) in enumerate(self.legend)
         )
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}">'
-            f"<title>{escape(self.title)}</title>"
-            f"<desc>{escape(words)}</desc><style>{style}</style>"
-            f'<rect width="100%" height="100%" fill="#fff"/>{inner}{keys}</svg>\n'
-        )
+        words = " ".join((self.see, self.good, self.otherwise)).strip()
+        return document(self.title, words, _WIDTH * len(self.panels), _HEIGHT + 22, style, inner + keys)
 
 
-def momentum_ticks() -> Sequence[int]:
-    """Momenta in GeV that an axis names."""
-    return _MOMENTA
+def _numbers(one: Series, before: Series | None) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": one.name, "shape": one.shape, "colour": one.colour % COLOURS}
+    if before is None or one.x != before.x:
+        told["x"] = [*map(_short, one.x)]
+    told["y"] = [*map(_short, one.y)]
+    if one.error is not None:
+        told["error"] = [*map(_short, one.error)]
+    if one.reach is not None:
+        told["reach"] = one.reach
+    return told | {key: True for key in ("dashed", "filled") if getattr(one, key)}
+
+
+def _short(value: Number) -> Number:
+    """Round to what can be seen; JSON knows no NaN."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.4g}")
 
 
 def _rows(panel: Panel, one: Series) -> Iterator[list[str | float | None]]:
@@ -206,10 +231,11 @@ class _Axis:
         return self.begin + share * (self.end - self.begin)
 
     def ticks(self) -> list[float]:
-        return _decades(self.low, self.high) if self.log else _nice(self.low, self.high)
+        return _decades(self.low, self.high) if self.log else nice_ticks(self.low, self.high)
 
 
-def _nice(low: float, high: float) -> list[float]:
+def nice_ticks(low: float, high: float) -> list[float]:
+    """Round numbers between two, about five."""
     raw = (high - low) / _TICKS
     scale = 10.0 ** math.floor(math.log10(raw))
     step = scale * next(m for m in (1, 2, 2.5, 5, 10) if m * scale >= raw * 0.999)

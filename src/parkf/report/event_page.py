@@ -178,6 +178,7 @@ def _track_views(event: Event, track: Track) -> Drawn:
         ]
 
     others = _others(event, track)
+    far = max(_AROUND, 1.1 * float(np.nanmax(np.abs(left), initial=0.0)))
     velo_y = np.concatenate([velo[:, 1], np.full(len(strips), np.nan)])
     return Drawn(
         f"track-{track.number}",
@@ -193,7 +194,8 @@ def _track_views(event: Event, track: Track) -> Drawn:
                     path("truth", track.truth[:, 0] - track.fit[:, 0], 6, dashed=True),
                     *hits(left, 1.0),
                 ],
-                y_limits=(-_AROUND, _AROUND),
+                # As far as the track's own hits lie, and never closer.
+                y_limits=(-far, far),
                 levels=(0.0,),
             ),
         ],

@@ -1,5 +1,6 @@
 """The figures of the pages: from numbers of a run to what is drawn, and what to make of it."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import exp, pi, sqrt
@@ -352,26 +353,50 @@ def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
             )
         p = profile.variable == "p"
         panels.append(Panel(units[profile.variable], "δ/σ" if p else "", series, x_log=p, levels=(0.0,)))
-    return Drawn(name, "Misfit over the scattering, in slices", panels, small=True)
+    return Drawn(
+        name,
+        "Misfit over the scattering, in slices",
+        panels,
+        see=(
+            "δ_par over the scattering against momentum and the state at the origin, in slices of equal"
+            " numbers of rows: mean (full line) and RMS (dashed)."
+        ),
+        good="Good: all within 0.25.",
+        otherwise="Otherwise: a slope or a kink is a term that the form lacks; try one with it.",
+        small=True,
+    )
 
 
-def trend(versions: Sequence[str], figures: Mapping[str, Sequence[float | None]]) -> Drawn:
-    """Draw how figures went from one published set to the next."""
+def trend(names: Sequence[str], forms: Sequence[str], figures: Mapping[str, Sequence[float | None]]) -> Drawn:
+    """Draw how figures went from one set to the next, sets of the same forms joined."""
+    # Of versions, which are <year>-<detector>-r<number>, the last part tells them apart.
     panels = [
         Panel(
             "",
             what,
-            [Series("published sets", list(range(len(values))), values, shape="joined")],
-            names=list(versions),
+            [
+                Series(
+                    form,
+                    [number for number, own in enumerate(forms) if own == form],
+                    [value for value, own in zip(values, forms, strict=True) if own == form],
+                    shape="joined",
+                    colour=colour,
+                )
+                for colour, form in enumerate(sorted(set(forms), reverse=True))
+            ],
+            names=[re.sub(r"^.*-(r\d+)$", r"\1", name) for name in names],
         )
         for what, values in figures.items()
     ]
     return Drawn(
         "trend",
-        "Figures of all published sets of a detector",
+        "What gates measured, from set to set",
         panels,
-        see="What each set's gates measured when it was published, oldest first.",
+        see=(
+            "What each set's gates measured when it was published, oldest first, and a run's today; sets of"
+            " the same forms are joined."
+        ),
         good="Good: steady, or falling.",
-        otherwise="A jump between two sets: compare them, parkf compare A B.",
+        otherwise="Otherwise: a jump between two sets: compare them, parkf compare A B.",
         small=True,
     )

@@ -1,8 +1,10 @@
 """A geometry drawn: from the side, every plane from the front, and its material."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -18,6 +20,7 @@ from parkf.errors import ParkfError
 from parkf.files import replacing
 
 _VELO, _UT, _SCIFI, _OTHER = "#0072B2", "#D55E00", "#009E73", "#999999"
+_CANVASES = {".svg": FigureCanvasSVG, ".png": FigureCanvasAgg}
 _DPI = 110
 _COLUMNS = 6
 _ETA = np.linspace(1.9, 5.1, 129)
@@ -26,7 +29,7 @@ _ETA_OF_Z = 3.0
 
 
 def draw(geometry: Geometry, path: Path) -> None:
-    """Draw a geometry.
+    """Draw a geometry on one page.
 
     Parameters
     ----------
@@ -39,11 +42,9 @@ def draw(geometry: Geometry, path: Path) -> None:
     ParkfError
         On another ending.
     """
-    canvases = {".svg": FigureCanvasSVG, ".png": FigureCanvasAgg}
-    if path.suffix not in canvases:
-        raise ParkfError(f"{path}: expected a name that ends with {' or '.join(canvases)}")
+    if path.suffix not in _CANVASES:
+        raise ParkfError(f"{path}: expected a name that ends with {' or '.join(_CANVASES)}")
     page = Figure(figsize=(18.0, 19.0), dpi=_DPI)
-    canvases[path.suffix](page)
     grid = page.add_gridspec(
         5, _COLUMNS, height_ratios=(1.2, 1.0, 1, 1, 1), hspace=0.32, wspace=0.32, left=0.045, right=0.985,
         top=0.965, bottom=0.025,
@@ -53,7 +54,43 @@ def draw(geometry: Geometry, path: Path) -> None:
     _close_up(page.add_subplot(grid[1, :2]), geometry)
     _material_by_eta(page.add_subplot(grid[1, 2:4]), geometry)
     _material_by_z(page.add_subplot(grid[1, 4:]), geometry)
-    panels = [page.add_subplot(grid[2 + index // _COLUMNS, index % _COLUMNS]) for index in range(18)]
+    _planes(
+        [page.add_subplot(grid[2 + index // _COLUMNS, index % _COLUMNS]) for index in range(18)], geometry
+    )
+    _save(page, path)
+
+
+def draw_parts(geometry: Geometry, path: Path) -> list[str]:
+    """Draw the same as several pictures, each no wider than a page of text.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    path : Path
+        What the names of the SVG files begin with; ``-side.svg``, ``-material.svg``, ``-planes.svg`` follow.
+
+    Returns
+    -------
+    list of str
+        What follows, without ``.svg``.
+    """
+    side, material = (Figure(figsize=(11.0, height), layout="constrained") for height in (6.4, 3.6))
+    whole, close = side.subplots(2, 1)
+    _side(whole, geometry)
+    _close_up(close, geometry)
+    by_eta, by_z = material.subplots(1, 2)
+    _material_by_eta(by_eta, geometry)
+    _material_by_z(by_z, geometry)
+    planes = Figure(figsize=(11.0, 14.5), layout="constrained")
+    _planes(planes.subplots(_COLUMNS, 3).ravel(), geometry)
+    drawn = {"side": side, "material": material, "planes": planes}
+    for name, page in drawn.items():
+        _save(page, path.with_name(f"{path.name}-{name}.svg"))
+    return list(drawn)
+
+
+def _planes(panels: Sequence[Axes], geometry: Geometry) -> None:
+    """Each half of the VELO and each strip layer from the front, on 18 panels."""
     _velo_front(panels[0], geometry, "right")
     _velo_front(panels[1], geometry, "left")
     for panel, plane, layer in zip(panels[2:6], UT_PLANES, geometry.ut.layers, strict=True):
@@ -61,8 +98,13 @@ def draw(geometry: Geometry, path: Path) -> None:
     for panel, plane, layer in zip(panels[6:], SCIFI_PLANES, geometry.scifi.layers, strict=True):
         name = f"SciFi {plane - SCIFI_PLANES.start}"
         _strips_front(panel, geometry, plane, layer, geometry.scifi, _SCIFI, name)
-    with replacing(path) as temporary:
-        kind = path.suffix[1:]
+
+
+def _save(page: Figure, path: Path) -> None:
+    kind = path.suffix[1:]
+    _CANVASES[path.suffix](page)
+    # Names inside an SVG would be random without the salt.
+    with replacing(path) as temporary, rc_context({"svg.hashsalt": "parkf"}):
         page.savefig(temporary, format=kind, metadata={"Date": None} if kind == "svg" else None)
 
 

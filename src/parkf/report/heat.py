@@ -1,11 +1,27 @@
 """Maps as tables: a coloured cell for each number, which stays text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import accumulate, groupby, pairwise
 
-# Shades of a colour, from white to the darkest.
-_SHADES = 6
+from parkf.report.picture import Picture
+
+# Shades of a colour, from white to the darkest: of red for what is too much, of blue for what is too little.
+_RED = ("#fff", "#fde0d0", "#f7b799", "#e58a6b", "#c0433c", "#9a1228", "#5c001c")
+_BLUE = ("#fff", "#dbeaf2", "#a8d0e4", "#74b2d4", "#2a72a8", "#1b5a98", "#053061")
+_SHADES = len(_RED) - 1
+# The first shade that is too dark for black text.
+_DARK = 4
+_BLACK = "#1b1f24"
+# Class: colour of the field, and of the text in it.
+PALETTE = {
+    f"{kind}{level}": (colour, "#fff" if level >= _DARK else _BLACK)
+    for kind, colours in (("p", _RED), ("n", _BLUE))
+    for level, colour in enumerate(colours)
+}
+# Pixels of a cell, of the names of rows, and of a line of text, in a picture of a map.
+_CELL, _NAME, _LINE = 44.0, 84.0, 15.0
 
 
 def shade(value: float) -> str:
@@ -89,6 +105,35 @@ class HeatMap:
         """Groups of columns, and how many each has."""
         return [(name, len(list(own))) for name, own in groupby(self.columns, key=lambda column: column[0])]
 
+    def picture(self, name: str, title: str, see: str) -> Picture:
+        """Give the same as a drawing, for files of its own."""
+        parts = self.parts
+        heights = [_LINE * (len(part.rows) + 2) for part in parts]
+        tops = [*accumulate(heights, initial=_LINE)]
+        body = "".join(_drawn(part, top) for part, top in zip(parts, tops, strict=False))
+        bar = "".join(
+            _field(style, text, _NAME + 8 + 1.4 * _CELL * number, tops[-1] + 4, 1.4 * _CELL)
+            for number, (style, text) in enumerate(self.scale.bar)
+        )
+        label = _said("row", _NAME, tops[-1] + _LINE, self.scale.label)
+        widest = max(len(part.columns) for part in parts) * _CELL
+        return Picture(
+            name,
+            title,
+            _NAME + max(widest, 1.4 * _CELL * len(self.scale.bar)) + 16,
+            tops[-1] + 2 * _LINE,
+            body + label + bar,
+            [self.corner, "group", "column", self.scale.label],
+            [*self._numbers()],
+            see=see,
+        )
+
+    def _numbers(self) -> Iterator[tuple[str, str, str, str]]:
+        for row, spots in self.rows.items():
+            for (group, column), spot in zip(self.columns, spots, strict=True):
+                if spot is not None:
+                    yield row, group, column, spot.text
+
     @property
     def parts(self) -> list["HeatMap"]:
         """A map for each group of columns, where all beside each other would be too wide for a page."""
@@ -102,3 +147,32 @@ class HeatMap:
             )
             for begin, end in pairwise([0, *ends])
         ]
+
+
+def _drawn(part: HeatMap, top: float) -> str:
+    group = part.columns[0][0] if part.columns else ""
+    title = f'<text class="yl" x="4" y="{top + _LINE:g}">{escape(group)}</text>'
+    heads = (
+        _said("mid", _NAME + 8 + _CELL * (number + 0.5), top + _LINE, column)
+        for number, (_, column) in enumerate(part.columns)
+    )
+    rows = (
+        _said("row", _NAME, top + _LINE * (line + 2) - 4, name)
+        + "".join(
+            _field(spot.style, spot.text, _NAME + 8 + _CELL * number, top + _LINE * (line + 1) + 2, _CELL)
+            for number, spot in enumerate(spots)
+            if spot is not None
+        )
+        for line, (name, spots) in enumerate(part.rows.items())
+    )
+    return "".join([title, *heads, *rows])
+
+
+def _field(style: str, text: str, x: float, y: float, width: float) -> str:
+    colour, ink = PALETTE[style.split()[0]]
+    path = f'<path fill="{colour}" d="M{x:g} {y:g}h{width - 1:g}v{_LINE - 1:g}h{1 - width:g}z"/>'
+    return path + _said("mid" if ink == _BLACK else "mid pale", x + width / 2, y + _LINE - 4, text)
+
+
+def _said(style: str, x: float, y: float, text: str) -> str:
+    return f'<text class="{style}" x="{x:g}" y="{y:g}">{escape(text)}</text>'

@@ -21,13 +21,18 @@ from parkf.parameters.manifest import Gate
 from parkf.parameters.registry import readable_registry
 from parkf.report import directions, figures, slices, tables
 from parkf.report.closure_page import closure_page
-from parkf.report.compare_page import comparison_page
+from parkf.report.compare_page import comparison_page, published_trend
+from parkf.report.detector_page import detector_page
 from parkf.report.event import load_event
 from parkf.report.event_page import event_page, without_event
 from parkf.report.figures import FIT_NAMES
+from parkf.report.gantt import gantt
+from parkf.report.rule_graph import draw_rules
 from parkf.report.site import Page, write_page
 from parkf.report.step_map import Bins, ratio_map
 from parkf.report.step_page import moves, newest_alike, step_page
+from parkf.report.table_map import table_maps
+from parkf.running.graph import GRAPH_FILE
 from parkf.simulation.forked import parallel_map
 from parkf.steps import FORMS, STEP_NAMES
 from parkf.training.result import FitResult
@@ -82,7 +87,11 @@ def write_report(
     lights = {name: step_light(name, gates, thresholds) for name in STEP_NAMES}
     fit = validation["fits"]["parkf"]
     contents: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
-        "compare": ("What changed", "compare.html", partial(comparison_page, comparison)),
+        "compare": (
+            "What changed",
+            "compare.html",
+            partial(comparison_page, comparison, published_trend(own, thresholds, registry)),
+        ),
         **{
             name: (f"Step {name}", "step.html", partial(step_page, fits[name], lights[name], against, pulls))
             for name in STEP_NAMES
@@ -93,8 +102,14 @@ def write_report(
             else {}
         ),
         "event": ("An event", "event.html", partial(_event, results)),
+        "detector": (
+            "Detector",
+            "detector.html",
+            partial(detector_page, results, index.with_name("figures")),
+        ),
         "slices": ("Slices", "slices.html", partial(_sliced, fit)),
         "directions": ("Directions", "directions.html", partial(_directed, validation["fits"])),
+        "timing": ("How it ran", "timing.html", partial(_timed, results, machine["stages"])),
         "parameters": ("All constants", "parameters.html", partial(_constants, results)),
     }
     pages = [
@@ -106,8 +121,8 @@ def write_report(
         _, template, content = contents[name]
         write_page(index.with_name(f"{name}.html"), template, pages=pages, **content())
 
-    # The longest first, so that all end together.
-    rows = {name: len(fits[name].sets) if name in fits else 1 for name in contents}
+    # The longest first, so that all end together: steps of many sets, and the detector, which is drawn.
+    rows = {name: len(fits[name].sets) if name in fits else 1 for name in contents} | {"detector": 12}
     for _ in parallel_map(write, sorted(contents, key=rows.__getitem__, reverse=True), threads):
         pass
     # The overview comes last: when it is there, all it links to is.
@@ -116,7 +131,7 @@ def write_report(
         "index.html",
         pages=pages,
         **_head(own, comparison, lights, gates),
-        **_overview(results.name, validation, accuracy, machine, manifest, fits, lights),
+        **_overview(results.name, validation, accuracy, machine, manifest, fits, lights, own.beside or {}),
     )
 
 
@@ -134,6 +149,16 @@ def _sliced(fit: Mapping[str, Any]) -> dict[str, Any]:
 
 def _directed(fits: Mapping[str, Any]) -> dict[str, Any]:
     return {"fits": _directions(fits), "errors": directions.ERRORS}
+
+
+def _timed(results: Path, stages: Mapping[str, Any]) -> dict[str, Any]:
+    graph = results / GRAPH_FILE
+    return {
+        "content": stages,
+        "gantt": gantt(stages["stages"]),
+        "rules": draw_rules(read_json(graph)["rules"]) if graph.is_file() else None,
+        "stages": tables.stages(stages),
+    }
 
 
 def _constants(results: Path) -> dict[str, Any]:
@@ -190,8 +215,13 @@ def _overview(
     manifest: Manifest,
     fits: Mapping[str, FitResult],
     lights: Mapping[str, Light],
+    beside: Mapping[str, Any],
 ) -> dict[str, Any]:
     measured, fiducial = validation["fits"], accuracy["table"]["fiducial"]
+    # The published set on the same tracks, where its figures are at hand.
+    overlaid, names = dict(measured), dict(FIT_NAMES)
+    if beside.get("fit"):
+        overlaid["beside"], names["beside"] = beside["fit"], beside["version"] or "the set beside"
     return {
         "run": run,
         "counts": validation["counts"],
@@ -199,18 +229,21 @@ def _overview(
         "throughput": machine["throughput"],
         "fits": measured,
         "figures": {
-            "momentum": figures.momentum(measured),
+            "momentum": figures.momentum(overlaid, names),
             "misaligned": figures.momentum(validation["misaligned"]["fits"], name="misaligned")
             if "misaligned" in validation
             else None,
             "pulls": figures.pulls(measured),
-            "pull_widths": figures.pull_widths(measured),
+            "pull_widths": figures.pull_widths(overlaid, names),
             "impact": figures.impact(measured),
             "masses": figures.masses(measured) if "masses" in measured["parkf"] else None,
             "ghosts": figures.ghosts(measured),
             "table": figures.table_accuracy(fiducial),
         },
-        "maps": {"steps": ratio_map(_ratios(_in_order(accuracy["steps"])))},
+        "maps": {
+            "steps": ratio_map(_ratios(_in_order(accuracy["steps"]))),
+            "magnet": table_maps(accuracy["table"]["maps"]) if "maps" in accuracy["table"] else {},
+        },
         "tables": {
             "momentum": tables.momentum(measured),
             "pulls": tables.pulls(measured),
@@ -221,7 +254,6 @@ def _overview(
             "precision": tables.precision(validation["precision"]),
             "magnet": tables.magnet(fiducial),
             "steps": _steps(fits, lights),
-            "stages": tables.stages(machine["stages"]),
             "throughput": tables.throughput(machine["throughput"]),
             "inputs": tables.Cells(
                 ["input", "fingerprint or seed"],

@@ -1,5 +1,6 @@
 """Pages that know each other, and the files beside them."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +11,20 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from parkf.files import replacing
+from parkf.files import copy, replacing
 from parkf.report.drawing import Drawn
+from parkf.report.heat import PALETTE
+from parkf.report.picture import Picture
 
 _TEMPLATES = Environment(
     loader=PackageLoader("parkf.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
 )
+_TEMPLATES.globals["palette"] = PALETTE
+# JSON within HTML, without blanks.
+_TEMPLATES.filters["compact"] = lambda value: json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+# Draws figures again, enlarged, where a reader asks for it: a file beside the pages, since it is half as
+# large as all of them together.
+_LIBRARY = Path(__file__).parent / "vendor" / "plotly-basic.min.js"
 _HEADING = re.compile(r'<h2 id="(?P<anchor>[^"]+)">(?P<title>.*?)</h2>', re.DOTALL)
 _TAG = re.compile(r"<[^>]+>")
 
@@ -59,7 +68,7 @@ def write_page(
     Parameters
     ----------
     path : Path
-        The HTML file; CSS and JavaScript are in it.
+        The HTML file; CSS and JavaScript are in it, but for the library that draws enlarged figures.
     template : str
         Name of the template.
     pages : sequence of Page
@@ -69,19 +78,24 @@ def write_page(
     **content
         What the template shows.
     """
-    kept: dict[str, Drawn] = {}
+    kept: dict[str, Drawn | Picture] = {}
 
-    def keep(drawn: Drawn) -> str:
+    def keep(drawn: Drawn | Picture) -> str:
         name = f"{folder}/{path.stem}-{drawn.name}"
         kept[name] = drawn
         return name
 
     here = Place(pages or [Page(path.name, "Overview")], path.name)
-    text = _TEMPLATES.get_template(template).render(site=here, contents=_contents, keep=keep, **content)
+    library = path.parent / folder / _LIBRARY.name
+    text = _TEMPLATES.get_template(template).render(
+        site=here, contents=_contents, keep=keep, library=f"{folder}/{library.name}", **content
+    )
     for name, drawn in kept.items():
         for suffix, written in ((".svg", drawn.standalone(_style())), (".csv", drawn.csv)):
             with replacing(path.parent / f"{name}{suffix}") as temporary:
                 temporary.write_text(written)
+    if any(isinstance(drawn, Drawn) for drawn in kept.values()) and not library.exists():
+        copy(_LIBRARY, library)
     with replacing(path) as temporary:
         temporary.write_text(text)
 

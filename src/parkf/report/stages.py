@@ -23,15 +23,19 @@ def collect_stages(logs: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs}``, seconds summed over the stage's jobs and the peak
-        (MiB, :class:`parkf.usage.Usage`) of the largest, and ``total_cpu_s`` and ``peak_mb`` over all stages.
+        ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs, spans}``, seconds summed over the stage's jobs and
+        the peak (MiB, :class:`parkf.usage.Usage`) of the largest, and ``total_cpu_s`` and ``peak_mb`` over
+        all stages. ``spans`` are pairs of begin and end of each job, in seconds since the first job began;
+        they are left out where logs do not say so.
 
     Raises
     ------
     ParkfError
         When no log says what its job took.
     """
-    stages = {stage: _together(jobs) for stage, jobs in sorted(_jobs(logs).items())}
+    found = _jobs(logs)
+    first = min((job.began for jobs in found.values() for job in jobs if job.began is not None), default=0.0)
+    stages = {stage: _together(jobs, first) for stage, jobs in sorted(found.items())}
     if not stages:
         raise ParkfError(f"{logs}: no log with a line 'parkf usage'; did the run go through Snakemake?")
     return {
@@ -63,10 +67,16 @@ def _of_this_run(logs: Path) -> Iterator[Path]:
             yield path
 
 
-def _together(jobs: list[Usage]) -> dict[str, float]:
+def _together(jobs: list[Usage], first: float) -> dict[str, Any]:
+    spans = sorted(
+        (round(job.began - first, 3), round(job.ended - first, 3))
+        for job in jobs
+        if job.began is not None and job.ended is not None
+    )
     return {
         "wall_s": round(sum(job.wall_s for job in jobs), 3),
         "cpu_s": round(sum(job.cpu_s for job in jobs), 3),
         "peak_mb": max(job.peak_mb for job in jobs),
         "jobs": len(jobs),
+        **({"spans": spans} if spans else {}),
     }

@@ -1,5 +1,5 @@
-// Conveniences: tables that sort, filter and save as CSV, series that switch off, figures that enlarge. All that a page
-// says is there without them.
+// Conveniences: tables that sort, filter and save as CSV, series that switch off, figures that are drawn again to zoom,
+// one of many sets or bins at a time. All that a page says is there without them.
 "use strict";
 (() => {
   const make = (tag, text, attributes = {}) => {
@@ -75,33 +75,140 @@
     }
     const files = figure.querySelector(".files");
     if (!files) continue;
-    const larger = make("button", "enlarge", { type: "button" });
+    if (!figure.querySelector(".numbers")) continue;
+    const larger = make("button", "enlarge, zoom, values", { type: "button" });
     larger.addEventListener("click", () => enlarge(figure));
     files.append(larger);
   }
 
-  // A figure as large as the window; the wheel zooms about the pointer, a double click shows all again.
-  function enlarge(figure) {
-    const dialog = make("dialog", "", { "aria-label": "Enlarged figure" });
+  // Plotly comes from a file beside the page, once it is asked for.
+  let library;
+  const plotly = () => (library ??= new Promise((done, failed) => {
+    const script = make("script", "", { src: document.body.dataset.library });
+    script.addEventListener("load", () => done(window.Plotly));
+    script.addEventListener("error", failed);
+    document.head.append(script);
+  }));
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const symbols = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "square"];
+  const modes = { points: "markers", joined: "lines+markers", line: "lines", dots: "markers", steps: "lines" };
+
+  function trace(one, hidden) {
+    const own = colour(`c${one.colour}`);
+    const drawn = {
+      x: one.x, y: one.y, name: one.name, mode: modes[one.shape], visible: hidden ? "legendonly" : true, connectgaps: false,
+      line: { color: own, dash: one.dashed ? "dash" : "solid", width: 2 },
+      marker: { color: own, symbol: symbols[one.colour], size: one.shape === "dots" ? 3 : 8 },
+    };
+    if (one.shape === "steps") {
+      drawn.line.shape = "hv";
+      drawn.y = [...one.y, one.y.at(-1)];
+      if (one.filled) drawn.fill = "tozeroy";
+    }
+    if (one.error) drawn.error_y = { array: one.error, color: own };
+    if (one.reach) {
+      const far = (end) => one.reach.map((pair, place) => Math.abs(pair[end] - one.x[place]));
+      drawn.error_x = { symmetric: false, array: far(1), arrayminus: far(0), color: own, width: 0 };
+    }
+    return drawn;
+  }
+
+  function axis(title, log, limits, names) {
+    const place = (value) => (value === null || (log && value <= 0) ? null : log ? Math.log10(value) : value);
+    return {
+      title: { text: title }, type: log ? "log" : "linear", range: limits.map(place), gridcolor: colour("line"), zeroline: false,
+      automargin: true, exponentformat: "power", ...(names ? { tickvals: names.map((_, n) => n), ticktext: names, range: [-0.5, names.length - 0.5] } : {}),
+    };
+  }
+
+  function layout(panel, logs) {
+    const ink = colour("ink");
+    const across = { xref: "paper", x0: 0, x1: 1, layer: "below" };
+    return {
+      xaxis: axis(panel.x, logs[0], panel.limits[0], panel.names), yaxis: axis(panel.y, logs[1], panel.limits[1]),
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, family: "system-ui, sans-serif", size: 13 },
+      margin: { t: 10, r: 10, b: 50, l: 60 }, hovermode: "closest", legend: { orientation: "h", y: -0.22 },
+      shapes: [
+        ...(panel.band ? [{ ...across, type: "rect", y0: panel.band[0], y1: panel.band[1], fillcolor: colour("soft"), opacity: 0.16, line: { width: 0 } }] : []),
+        ...panel.levels.map((level) => ({ ...across, type: "line", y0: level, y1: level, line: { color: colour("soft"), width: 1 } })),
+      ],
+    };
+  }
+
+  // All panels of a figure as large as the window allows: drag to zoom, point for values, switch axes.
+  async function enlarge(figure) {
+    const title = figure.getAttribute("aria-label");
+    const dialog = make("dialog", "", { "aria-label": title });
+    const head = make("div", "", { class: "head" });
     const close = make("button", "close", { type: "button" });
     close.addEventListener("click", () => dialog.close());
-    dialog.addEventListener("close", () => dialog.remove());
-    dialog.append(close, figure.querySelector(".panels").cloneNode(true));
+    head.append(make("h2", title), close);
+    const plots = make("div", "", { class: "plots" });
+    dialog.append(head, make("p", "Drag over a part to see it closer, double-click to see all again; point at a mark for its numbers; click a name to show or hide it.", { class: "soft" }), plots);
+    dialog.addEventListener("close", () => {
+      plots.querySelectorAll(".plot").forEach((plot) => window.Plotly?.purge(plot));
+      dialog.remove();
+    });
     document.body.append(dialog);
-    for (const svg of dialog.querySelectorAll("svg")) {
-      const whole = svg.getAttribute("viewBox");
-      svg.addEventListener("dblclick", () => svg.setAttribute("viewBox", whole));
-      svg.addEventListener("wheel", (event) => {
-        event.preventDefault();
-        const [x, y, width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
-        const box = svg.getBoundingClientRect();
-        const factor = event.deltaY < 0 ? 0.8 : 1.25;
-        const [u, v] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
-        const size = [width * factor, height * factor];
-        svg.setAttribute("viewBox", [x + u * (width - size[0]), y + v * (height - size[1]), ...size].join(" "));
-      }, { passive: false });
-    }
     dialog.showModal();
+    const found = await plotly().catch(() => null);
+    if (!found) return plots.append(make("p", `The file ${document.body.dataset.library}, which draws enlarged figures, is not beside this page.`));
+    const hidden = new Set([...figure.querySelectorAll(".legend button[aria-pressed=false]")].map(said));
+    const drawings = JSON.parse(figure.querySelector(".numbers").textContent).map((panel) => {
+      const box = make("section", "", { "aria-label": `${panel.y} against ${panel.x}` });
+      const plot = make("div", "", { class: "plot" });
+      const axes = make("div", "", { class: "axes" });
+      const logs = [...panel.logs];
+      ["x", "y"].forEach((name, place) => {
+        if (place === 0 && panel.names) return;
+        const label = make("label", "");
+        const tick = make("input", "", { type: "checkbox" });
+        tick.checked = logs[place];
+        tick.addEventListener("change", () => {
+          logs[place] = tick.checked;
+          found.react(plot, plot.data, layout(panel, logs));
+        });
+        label.append(tick, ` logarithmic ${name}`);
+        axes.append(label);
+      });
+      box.append(plot, axes);
+      plots.append(box);
+      return () => {
+        let x;
+        const traces = panel.series.map((one) => trace({ ...one, x: (x = one.x ?? x) }, hidden.has(one.name)));
+        return found.newPlot(plot, traces, layout(panel, logs), { responsive: true, displayModeBar: false });
+      };
+    });
+    // Only when all have their place is it known how wide each may be.
+    drawings.forEach((draw) => draw());
+  }
+
+  // One of many at a time; links to one of them lead there, and print has all.
+  for (const choice of document.querySelectorAll(".choice")) {
+    const options = [...choice.children];
+    if (options.length < 2) continue;
+    const select = make("select", "");
+    options.forEach((one, place) => select.append(make("option", one.dataset.option, { value: place })));
+    select.append(make("option", "all", { value: "all" }));
+    const show = () => options.forEach((one, place) => {
+      one.hidden = select.value !== "all" && place !== Number(select.value);
+      if (one.matches("details")) one.open = !one.hidden && select.value !== "all";
+    });
+    const label = make("label", `${choice.dataset.label} `, { class: "chooser" });
+    label.append(select);
+    choice.before(label);
+    select.addEventListener("change", show);
+    const follow = () => {
+      const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+      const place = options.findIndex((one) => one.contains(target || null));
+      if (place < 0) return;
+      select.value = place;
+      show();
+      target.scrollIntoView();
+    };
+    addEventListener("hashchange", follow);
+    show();
+    follow();
   }
 
   // On a phone the list of pages would push the content out of sight.

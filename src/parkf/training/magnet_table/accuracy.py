@@ -15,22 +15,59 @@ from parkf.training.rows import COMPONENTS
 # (x/z_in, y/z_in at most, |x|, |y| at z_out at most in mm): LHCb's own table is quoted for the first region,
 # the second is the whole grid to the edge of the SciFi.
 REGIONS = {"fiducial": (0.26, 0.20, 2500.0, 2000.0), "full": (0.30, 0.25, 3000.0, 2500.0)}
+# Edges of the cells of a map in x/z_in and y/z_in, and rays below which a cell says nothing.
+MAP_X, MAP_Y = np.linspace(-0.30, 0.30, 11), np.linspace(-0.25, 0.25, 9)
+FEWEST_RAYS = 40
 
 
-def table_accuracy(table: MagnetTable, rays: Rays) -> dict[str, list[dict[str, Any]]]:
-    """Return figures for ``fiducial`` and ``full``.
+def table_accuracy(table: MagnetTable, rays: Rays) -> dict[str, Any]:
+    """Return figures for ``fiducial`` and ``full``, and maps.
 
     Returns
     -------
     dict
-        Per region a list of {p_min, p_max (GeV), component, q68, q99, largest (mm or rad), n}.
+        Per region a list of {p_min, p_max (GeV), component, q68, q99, largest (mm or rad), n}. ``maps`` has
+        ``x`` and ``y``, edges at z_in in mm, and ``cells``, a list of {p_min, p_max, component, q68}, the
+        last of which is (rows of y, columns of x) in mm or rad, None where rays are few.
     """
     delta = table.extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
     z_in = float(table.header[HEADER.index("z_in")])
-    return {
+    figures: dict[str, Any] = {
         region: _figures(delta[mask], rays.qop[mask])
         for region, limits in REGIONS.items()
         for mask in [_inside(rays, z_in, limits)]
+    }
+    inside = _inside(rays, z_in, REGIONS["full"])
+    return figures | {"maps": _maps(delta[inside], rays[inside], z_in)}
+
+
+def _maps(delta: F64, rays: Rays, z_in: float) -> dict[str, Any]:
+    """Lay the misfit out by place at z_in, momentum and component."""
+    column, row = (
+        np.clip(np.digitize(rays.start[:, axis] / z_in, edges) - 1, 0, len(edges) - 2)
+        for axis, edges in enumerate((MAP_X, MAP_Y))
+    )
+
+    def cell(mask: NDArray[np.bool_], c: int) -> float | None:
+        # Four digits: a map is looked at.
+        return float(f"{half_width(delta[mask, c]):.4g}") if mask.sum() >= FEWEST_RAYS else None
+
+    return {
+        "x": [round(float(edge), 3) for edge in z_in * MAP_X],
+        "y": [round(float(edge), 3) for edge in z_in * MAP_Y],
+        "cells": [
+            {
+                "p_min": low,
+                "p_max": high,
+                "component": component,
+                "q68": [
+                    [cell(mask & (row == j) & (column == i), c) for i in range(len(MAP_X) - 1)]
+                    for j in range(len(MAP_Y) - 1)
+                ],
+            }
+            for low, high, mask in momentum_bins(rays.qop)
+            for c, component in enumerate(COMPONENTS)
+        ],
     }
 
 

@@ -1,0 +1,30 @@
+"""What pages say about their figures, for Snakemake's own report of a run."""
+
+import re
+from html import unescape
+from pathlib import Path
+
+_WORDS = re.compile(r"<title>(.*?)</title><desc>(.*?)</desc>", re.DOTALL)
+# What would be markup in reStructuredText.
+_MARKUP = re.compile(r"([\\*`|_])")
+
+
+class Captions:
+    """Title and words of each figure, read from its file when a caption asks for them.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds ``<name>.svg`` as :meth:`parkf.report.picture.Picture.standalone` writes them.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __getitem__(self, name: str) -> str:
+        """Give them as reStructuredText; a drawing of another program has none."""
+        found = _WORDS.search((self._folder / f"{name}.svg").read_text())
+        if found is None:
+            return ""
+        title, words = (_MARKUP.sub(r"\\\1", unescape(text)) for text in found.groups())
+        return f"**{title}.** {words}"

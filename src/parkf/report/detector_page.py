@@ -1,0 +1,41 @@
+"""The page of the detector that a set is for: drawn as aligned, and what the alignment moves."""
+
+from pathlib import Path
+from typing import Any
+
+from parkf.comparing.documents import INPUTS, KEPT
+from parkf.comparing.inputs import displacements
+from parkf.detector.alignment import load_alignment
+from parkf.detector.geometry import load_geometry
+from parkf.documents.document import read_document
+from parkf.report.geometry import draw_parts
+
+
+def detector_page(run: Path, figures: Path) -> dict[str, Any]:
+    """Draw the detector into `figures`, and lay out what ``detector.html`` shows.
+
+    Parameters
+    ----------
+    run : Path
+        Folder of a run, whose copies of geometry and alignment are drawn.
+    figures : Path
+        Folder of pictures, beside the page.
+
+    Raises
+    ------
+    ParkfError
+        When either is broken.
+    """
+    geometry, alignment = (run / INPUTS / f"{kind}.yaml" for kind in KEPT)
+    if not (geometry.is_file() and alignment.is_file()):
+        return {"drawn": []}
+    moved = load_alignment(alignment)
+    aligned = load_geometry(geometry).align(moved)
+    figures.mkdir(parents=True, exist_ok=True)
+    parts = draw_parts(aligned, figures / "detector")
+    return {
+        "drawn": [f"{figures.name}/detector-{part}.svg" for part in parts],
+        "geometry": aligned.tag,
+        "alignment": moved.tag,
+        "moved": displacements({}, read_document(alignment).content),
+    }

@@ -1,0 +1,108 @@
+"""What a run's timing page draws: jobs where they were in time, and rules below what they wait for."""
+
+import csv
+import io
+import re
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+
+from parkf.files import read_json
+from parkf.report.gantt import PAUSE, gantt
+from parkf.report.rule_graph import draw_rules
+from parkf.running.graph import GRAPH_FILE, write_graph
+
+
+def stage(*spans, cpu_s=1.0):
+    wall = sum(end - begin for begin, end in spans)
+    found = {"wall_s": wall, "cpu_s": cpu_s, "peak_mb": 99.0, "jobs": len(spans)}
+    return found | {"spans": [list(span) for span in spans]}
+
+
+def bars(picture):
+    """Left edge and width of each bar, by the title that a reader sees."""
+    found = re.findall(r'x="([\d.]+)"[^>]*width="([\d.]+)"><title>([^<]*)</title>', picture.body)
+    return {title: (float(x), float(width)) for x, width, title in found}
+
+
+def test_bars_lie_where_their_jobs_were():
+    picture = gantt({"b": stage((10.0, 30.0)), "a": stage((20.0, 40.0), (0.0, 10.0))})
+    drawn = bars(picture)
+    assert list(drawn) == [
+        # The stage that began first comes first.
+        "a: 20.0 s, from 20.0 to 40.0 s",
+        "a: 10.0 s, from 0.0 to 10.0 s",
+        "b: 20.0 s, from 10.0 to 30.0 s",
+    ]
+    (late, long), (first, short), (middle, _) = drawn.values()
+    assert long == pytest.approx(2 * short, abs=0.2)
+    assert (late - first) == pytest.approx(2 * (middle - first), abs=0.2)
+    assert "2 jobs, 30.0 s, 0.0 cores, 99 MB" in picture.body
+    assert "jobs at once, 2 at most" in picture.body
+    assert [*csv.reader(io.StringIO(picture.csv))][1:] == [
+        ["a", "20", "40"],
+        ["a", "0", "10"],
+        ["b", "10", "30"],
+    ]
+
+
+def test_time_in_which_nothing_ran_is_left_out():
+    near = gantt({"a": stage((0.0, 10.0)), "b": stage((10.0 + PAUSE / 2, 50.0))})
+    far = gantt({"a": stage((0.0, 10.0)), "b": stage((7210.0, 7220.0))})
+    assert "cut" not in near.body
+    assert far.body.count("cut") == 1
+    assert "stood still" in far.see
+    (begin, width), (second, _) = bars(far).values()
+    assert second == pytest.approx(begin + width, abs=0.2)
+
+
+def test_logs_without_times_give_no_chart():
+    without = stage((0.0, 1.0))
+    del without["spans"]
+    assert gantt({"a": without}) is None
+
+
+RULES = {
+    "field": {"jobs": 1, "needs": []},
+    "simulate": {"jobs": 8, "needs": ["field"]},
+    "train": {"jobs": 7, "needs": ["simulate", "field"]},
+    "assemble": {"jobs": 1, "needs": ["train", "field"]},
+    "late": {"jobs": 1, "needs": []},
+    "<report>": {"jobs": 1, "needs": ["assemble", "simulate", "late"]},
+}
+
+
+def test_a_rule_stands_below_what_it_waits_for():
+    picture = draw_rules(RULES)
+    ElementTree.fromstring(picture.standalone(""))
+    names = re.findall(r'<text class="mid" x="([\d.]+)" y="([\d.]+)">([^<]*)', picture.body)
+    place = {text.split(" ×")[0]: (float(x), float(y)) for x, y, text in names}
+    assert place.keys() == {"field", "simulate", "train", "assemble", "late", "&lt;report&gt;"}
+    for name, rule in RULES.items():
+        for needed in rule["needs"]:
+            here = place[name.replace("<", "&lt;").replace(">", "&gt;")]
+            assert place[needed][1] < here[1]
+    # What needs nothing stands where it is wanted, and beside, not upon, another.
+    assert place["late"][1] == place["assemble"][1]
+    assert abs(place["late"][0] - place["assemble"][0]) > 100
+    # simulate → report and field → train, → assemble follow from others.
+    assert picture.body.count('class="wire"') == 5
+    assert picture.body.count("needed") == 4
+    assert "simulate × 8" in picture.body
+    assert ["<report>", "1", "assemble late simulate"] in [*csv.reader(io.StringIO(picture.csv))]
+
+
+def test_rules_of_a_run_are_written_without_those_of_others(tmp_path):
+    class Job:
+        def __init__(self, name):
+            self.rule = SimpleNamespace(name=name)
+
+    one, two, train, target, other = map(Job, ("a_hits", "a_hits", "a_train", "a_all", "b_train"))
+    needs = {one: {}, two: {one: {"x"}}, train: {one: {"x"}, other: {"y"}}, target: {train: {"z"}}, other: {}}
+
+    write_graph(SimpleNamespace(jobs=list(needs), dependencies=needs), tmp_path, "a_")
+    assert read_json(tmp_path / GRAPH_FILE)["rules"] == {
+        "hits": {"jobs": 2, "needs": []},
+        "train": {"jobs": 1, "needs": ["hits"]},
+    }
