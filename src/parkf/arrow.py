@@ -21,7 +21,7 @@ def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """
     if isinstance(column, pa.ChunkedArray):
         # An empty one has a type, but no chunk.
-        parts = [numbers(chunk) for chunk in column.chunks or [pa.array([], column.type)]]
+        parts = [numbers(chunk) for chunk in column.chunks or [pa.nulls(0, column.type)]]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
     if isinstance(column, pa.FixedSizeListArray):
         return numbers(column.flatten()).reshape(-1, column.type.list_size)

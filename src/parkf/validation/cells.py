@@ -88,8 +88,8 @@ def directions(rows: Rows) -> list[dict[str, Any]]:
     """
     places = _places(rows)
     plane = np.full(len(PHI_EDGES) - 1, -1, np.int16)
-    for number, phis in enumerate(PLANES.values()):
-        plane[list(phis)] = number
+    for place, phis in enumerate(PLANES.values()):
+        plane[list(phis)] = place
     momenta = len(MOMENTUM_EDGES) - 1
     number = (places.eta * len(PLANES) + plane[places.phi]) * momenta + places.p
     number[np.minimum(places.eta, places.p) < 0] = -1
