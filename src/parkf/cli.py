@@ -28,6 +28,7 @@ from parkf.commands import (
 )
 from parkf.commands.panels import CommandsInPanels
 from parkf.complaint import UsageError, explained, usage
+from parkf.memory import settle_memory
 from parkf.usage import Meter
 
 app = typer.Typer(
@@ -72,6 +73,7 @@ def main() -> None:
     """Run the command line; a problem that users can solve is one message and exit code 1, of usage 2."""
     meter = Meter()
     settle_arithmetic()
+    settle_memory()
     try:
         code = app(standalone_mode=False, prog_name="parkf")
         sys.exit(code if isinstance(code, int) else 0)

@@ -28,6 +28,9 @@ _PIECE = 1 << 16
 class CheckedFile(pq.ParquetFile):
     """A Parquet file that is checked as it is read; what does not fit is said with the file's name.
 
+    It is decoded on the caller's thread: a job takes as many cores as it was given, and Arrow would take all.
+    Each further thread that decodes keeps memory of its own, too.
+
     Parameters
     ----------
     path : Path
@@ -48,21 +51,21 @@ class CheckedFile(pq.ParquetFile):
     def read(self, *args: Any, **kwargs: Any) -> pa.Table:
         """Read all rows."""
         with self._damage_named():
-            return super().read(*args, **kwargs)
+            return super().read(*args, use_threads=False, **kwargs)
 
     def read_row_group(self, *args: Any, **kwargs: Any) -> pa.Table:
         """Read one row group."""
         with self._damage_named():
-            return super().read_row_group(*args, **kwargs)
+            return super().read_row_group(*args, use_threads=False, **kwargs)
 
     def read_row_groups(self, *args: Any, **kwargs: Any) -> pa.Table:
         """Read several row groups."""
         with self._damage_named():
-            return super().read_row_groups(*args, **kwargs)
+            return super().read_row_groups(*args, use_threads=False, **kwargs)
 
     def iter_batches(self, *args: Any, **kwargs: Any) -> Iterator[pa.RecordBatch]:
         """Read rows in pieces."""
-        batches = super().iter_batches(*args, **kwargs)
+        batches = super().iter_batches(*args, use_threads=False, **kwargs)
         while True:
             with self._damage_named():
                 batch = next(batches, None)

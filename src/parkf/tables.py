@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from parkf.arrow import column
 from parkf.errors import ParkfError
 from parkf.files import existing, replacing
 from parkf.sealing import CheckedFile, seal
@@ -57,7 +59,7 @@ class RowGroupWriter:
             # A copy: a slice would keep all of the rows in memory.
             rest = waiting.slice(whole)
             self._pending, self._count = (
-                [rest.take(pa.array(range(rest.num_rows), pa.int64()))],
+                [rest.take(column(np.arange(rest.num_rows), pa.int64()))],
                 rest.num_rows,
             )
 

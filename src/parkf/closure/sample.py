@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from parkf.arrow import numbers, table
 from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, Z_IN, Geometry
@@ -81,7 +81,7 @@ def simulate_sample(
             columns = {name: values[columns["purity"] == 1] for name, values in columns.items()}
             full = fit_full(geometry, field, from_arrays(columns, np.float64), threads=threads)
             columns |= {"full_qop": full.qop, "full_status": full.status}
-            writer.write_table(_table(columns))
+            writer.write_table(table(columns, CLOSURE_TRACKS.schema))
             count += len(columns["event"])
             bar.update(EVENTS * PER_EVENT)
     return count
@@ -134,7 +134,7 @@ def read_sample(paths: list[Path]) -> Iterator[Tracks]:
     for path in paths:
         file = CLOSURE_TRACKS.open(path)
         for batch in file.iter_batches(batch_size=ROWS):
-            columns = {name: _numbers(batch.column(name)) for name in batch.schema.names}
+            columns = {name: numbers(batch.column(name)) for name in batch.schema.names}
             good = (columns["full_status"] == 0) & np.isfinite(columns["tx_in"])
             columns = {name: values[good] for name, values in columns.items()}
             yield Tracks(
@@ -195,19 +195,3 @@ def _truth(
         "true_qop": particles["charge"][row] / p,
         "loss": lost.astype(np.float32),
     }
-
-
-def _table(columns: dict[str, NDArray[Any]]) -> pa.Table:
-    arrays = [
-        pa.FixedSizeListArray.from_arrays(np.ascontiguousarray(columns[name]).ravel(), type=kind)
-        if pa.types.is_fixed_size_list(kind)
-        else pa.array(columns[name]).cast(kind)
-        for name, kind in CLOSURE_TRACKS.columns
-    ]
-    return pa.Table.from_arrays(arrays, schema=CLOSURE_TRACKS.schema)
-
-
-def _numbers(column: pa.Array) -> NDArray[Any]:
-    if isinstance(column, pa.FixedSizeListArray):
-        return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
-    return column.to_numpy(zero_copy_only=False)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from parkf.arrow import column, table
 from parkf.datasets.sets import TOGETHER
 from parkf.tables import STEP_DATA, RowGroupWriter
 
@@ -32,12 +33,12 @@ class RowsBySet:
         """Add rows, (n,) each column of STEP_DATA; those of a set stay in their order."""
         number = columns["set"] // self._together
         order = np.argsort(number, kind="stable")
-        rows = pa.table(columns, schema=STEP_DATA.schema)
+        rows = table(columns, STEP_DATA.schema)
         begins = np.flatnonzero(np.diff(number[order], prepend=-1))
         for begin, end in zip(begins, [*begins[1:], len(number)], strict=True):
             waiting = self._waiting.setdefault(int(number[order[begin]]), [])
             # Copies: slices would keep all rows in memory for the few of a rare set.
-            waiting.append(rows.take(pa.array(order[begin:end])))
+            waiting.append(rows.take(column(order[begin:end], pa.int64())))
             if sum(part.num_rows for part in waiting) >= _ROWS_IN_GROUP:
                 self._write(waiting)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from parkf.arrow import numbers
 from parkf.datasets.duplicates import KEY, Duplicates
 from parkf.datasets.sets import SETS
 from parkf.errors import ParkfError
@@ -132,9 +133,9 @@ def _without_nulls(path: Path, batch: pa.RecordBatch, start: int) -> dict[str, n
     """Columns of a batch whose first row is the `start`-th of the file."""
     for name in batch.schema.names:
         if batch.column(name).null_count:
-            row = start + int(np.argmin(batch.column(name).is_valid().to_numpy(zero_copy_only=False)))
+            row = start + int(np.argmin(numbers(batch.column(name).is_valid())))
             raise ParkfError(f"{path}: column '{name}', row {row}: null, expected a value")
-    return {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
+    return {name: numbers(batch.column(name)) for name in batch.schema.names}
 
 
 def _require_coverage(path: Path, step: str, rows_of_set: np.ndarray) -> None:

@@ -75,8 +75,8 @@ class Smallest:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        # A quarter more than wanted, so that most calls find room; memory is taken as numbers come.
-        self._numbers: Numbers = np.empty(most + most // 4 + 1, np.uint64)
+        # Some more than wanted, so that most calls find room; memory is taken as numbers come.
+        self._numbers: Numbers = np.empty(most + most // 16 + 1, np.uint64)
         self._count = 0
         self._bound = np.uint64(np.iinfo(np.uint64).max)
 

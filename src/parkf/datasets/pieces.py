@@ -15,7 +15,7 @@ from parkf.simulation.events import particle_key, read_by_event
 from parkf.simulation.long_tracks import select_particles
 from parkf.tables import PARTICLES, STATES
 
-EVENTS_PER_PIECE = 50
+EVENTS_PER_PIECE = 25
 
 FROM_BEAM = 0.5
 """mm; a particle produced this close to the beam axis starts there."""

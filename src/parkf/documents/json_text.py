@@ -23,8 +23,9 @@ from parkf.documents.place import (
 _DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\n\r]*")
 _PLAIN = re.compile(r"[^\s,\]}]+")
-# Text without one of these holds no number that is too large for a double or for 64 bits.
-_LARGE = re.compile(r"[eE]\+?\d{3}|\d{19}")
+# Text without one of these holds no number that is too large for a double or for 64 bits. They begin where a
+# number may: checksums, which are text, are full of such digits.
+_LARGE = re.compile(r"(?:\A|[\s:,\[])-?(?:\d{19}|\d[\d.]*[eE]\+?\d{3})")
 
 
 def parse(text: str, *, finite: bool = True) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
+from parkf.arrow import numbers
 from parkf.errors import ParkfError
 from parkf.tables import CANDIDATES, SCIFI_LAYERS, UT_LAYERS, VELO_SLOTS
 
@@ -84,7 +85,7 @@ def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candid
         place of a hit's number is for the status of its track.
     """
     columns = {name: _column(table, name, kind) for name, kind in CANDIDATES.columns}
-    arrays = {name: _numbers(column) for name, column in columns.items()}
+    arrays = {name: numbers(column) for name, column in columns.items()}
     return replace(from_arrays(arrays, precision), nulls=_nulls(columns.values()))
 
 
@@ -165,12 +166,7 @@ def _nulls(columns: Iterable[pa.Array]) -> NDArray[np.bool_] | None:
     found: NDArray[np.bool_] | None = None
     for column in columns:
         if isinstance(column, pa.FixedSizeListArray) and (items := column.flatten()).null_count:
-            here = items.is_null().to_numpy(zero_copy_only=False).reshape(len(column), -1).any(axis=1)
-            found = here if found is None else found | here
+            here = numbers(items.is_null()).reshape(len(column), -1)
+            rows: NDArray[np.bool_] = np.logical_or.reduce(here, axis=1)
+            found = rows if found is None else found | rows
     return found
-
-
-def _numbers(column: pa.Array) -> NDArray[Any]:
-    if isinstance(column, pa.FixedSizeListArray):
-        return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
-    return column.to_numpy(zero_copy_only=False)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
+from parkf.arrow import column
 from parkf.errors import ParkfError
 from parkf.parameters.ghost_score import NAMES
 from parkf.parameters.manifest import Blobs
@@ -176,6 +177,7 @@ class Fitted:
     def to_arrow(self, event: pa.Array, candidate: pa.Array) -> pa.RecordBatch:
         """Rows of the table ``fitted`` for the candidates of these numbers; float32 is not copied."""
         columns = {"event": event, "candidate": candidate}
-        columns |= {name: pa.array(getattr(self, name)) for name in (*NUMBERS, *INTEGERS)}
-        arrays = [columns[name].cast(kind, safe=False) for name, kind in FITTED.columns]
+        kinds = dict(FITTED.columns)
+        columns |= {name: column(getattr(self, name), kinds[name]) for name in (*NUMBERS, *INTEGERS)}
+        arrays = [columns[name] for name in kinds]
         return pa.RecordBatch.from_arrays(arrays, schema=FITTED.schema)

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from parkf.arrow import column
 from parkf.choices import Backend, Precision, Scheme
 from parkf.errors import ParkfError
 from parkf.kalman import cpu, gpu
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import Geometry
 
-# Candidates read, fitted and written at a time: 10 MB of float32.
-BATCH = 1 << 14
-FULL_BATCH = 1 << 13  # of the full fit, which keeps a covariance and a Jacobian for each
+# Candidates read, fitted and written at a time: 5 MB of float32, and no second row group decoded for them.
+BATCH = CANDIDATES.rows_in_group
 
 # Fitted tracks and what else was asked for, by column.
 Batch = tuple[Fitted, dict[str, NDArray[Any]]]
@@ -193,7 +193,7 @@ def fit_file(
             more |= states_at_rich(numbers, tracks, threads=threads).columns()
         return result, more
 
-    return _fit_batches(batch, candidates, fitted, table, size=BATCH, made_with=numbers.manifest.blobs)
+    return _fit_batches(batch, candidates, fitted, table, made_with=numbers.manifest.blobs)
 
 
 def fit_file_full(
@@ -219,7 +219,7 @@ def fit_file_full(
     def batch(rows: pa.RecordBatch) -> Batch:
         return fit_full(geometry, field, rows, threads=threads), {}
 
-    return _fit_batches(batch, candidates, fitted, FITTED, size=FULL_BATCH)
+    return _fit_batches(batch, candidates, fitted, FITTED)
 
 
 def _fit_batches(
@@ -228,7 +228,6 @@ def _fit_batches(
     fitted: Path,
     table: Table,
     *,
-    size: int,
     made_with: Blobs | None = None,
 ) -> Summary:
     summary = Summary()
@@ -237,22 +236,15 @@ def _fit_batches(
         table.writer(fitted, set_metadata(made_with) if made_with else None) as writer,
         tqdm(total=file.metadata.num_rows, desc="fit", unit=" tracks", disable=None) as bar,
     ):
-        for rows in file.iter_batches(batch_size=size):
+        for rows in file.iter_batches(batch_BATCH=size):
             check_rows(rows, candidates, summary.count)
             tracks, more = fit_rows(rows)
             batch = tracks.to_arrow(rows.column("event"), rows.column("candidate"))
-            arrays = batch.columns + [
-                _column(more[name], kind) for name, kind in table.columns[batch.num_columns :]
-            ]
+            others = table.columns[batch.num_columns :]
+            arrays = batch.columns + [column(more[name], kind) for name, kind in others]
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
             summary.add(tracks)
             bar.update(rows.num_rows)
+            # No two batches in memory at a time.
+            del rows, tracks, more, batch, arrays
     return summary
-
-
-def _column(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
-    """Make a column of numbers, (n), or of lists of them, (n, length)."""
-    if not pa.types.is_fixed_size_list(kind):
-        return pa.array(values, type=kind)
-    flat = pa.array(np.ascontiguousarray(values).ravel()).cast(kind.value_type, safe=False)
-    return pa.FixedSizeListArray.from_arrays(flat, type=kind)

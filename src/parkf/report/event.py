@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from parkf.arrow import numbers
 from parkf.detector.field import FieldMap
 from parkf.errors import ParkfError
 from parkf.simulation.events import tables_by_event
@@ -162,8 +163,8 @@ def _rows(table: Table, path: Path, number: int | None) -> tuple[pa.Table, int]:
 
 
 def _numbers(rows: pa.Table, name: str) -> F64:
-    numbers: F64 = rows[name].to_numpy().astype(np.float64)
-    return numbers
+    values: F64 = numbers(rows[name]).astype(np.float64)
+    return values
 
 
 def _paths(field: FieldMap, polarity: int, states: F64, z: F64) -> F64:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from parkf.arrow import column, numbers
 from parkf.errors import ParkfError
 from parkf.kalman import cpu
 from parkf.kalman.candidates import from_arrow
@@ -85,7 +86,7 @@ def _pieces(
     pieces = tables_by_event(PARTICLES, files.particles, events=EVENTS_AT_ONCE, columns=list(_TRUTH))
     particles: pa.Table | None = next(pieces, None)
     for found in tables_by_event(CANDIDATES, files.candidates, events=EVENTS_AT_ONCE):
-        found = found.filter(pa.array(drawn(found["event"].to_numpy()) < share))
+        found = found.filter(column(drawn(numbers(found["event"])) < share, pa.bool_()))
         if not len(found):
             continue
         number = found["event"][0].as_py() // EVENTS_AT_ONCE
@@ -93,7 +94,7 @@ def _pieces(
             particles = next(pieces, None)
         if particles is None:
             raise ParkfError(f"{files.particles}: no particles of events from {number * EVENTS_AT_ONCE} on")
-        purity = found["purity"].to_numpy()
+        purity = numbers(found["purity"])
         genuine = (purity >= GHOST_PURITY) & _wanted(found, particles)
         fitted, seen = cpu.fit_features(
             parameters, from_arrow(found.combine_chunks(), np.dtype(np.float32)), threads=threads
@@ -104,8 +105,8 @@ def _pieces(
 
 def _wanted(found: pa.Table, particles: pa.Table) -> NDArray[np.bool_]:
     """Whether the particle with most hits is one that fits are judged by, (n,)."""
-    columns = {name: particles[name].to_numpy() for name in _TRUTH}
-    key = particle_key({name: found[name].to_numpy() for name in ("event", "particle")})
+    columns = {name: numbers(particles[name]) for name in _TRUTH}
+    key = particle_key({name: numbers(found[name]) for name in ("event", "particle")})
     known = particle_key(columns)
     order = np.argsort(known, kind="stable")
     row = order[np.minimum(np.searchsorted(known[order], key), len(known) - 1)]

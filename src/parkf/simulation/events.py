@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from parkf.arrow import numbers
 from parkf.errors import ParkfError
 from parkf.tables import Table
 
@@ -22,7 +23,11 @@ def read_by_event(
     Parameters and errors are those of :func:`tables_by_event`.
     """
     for piece in tables_by_event(table, path, events=events, columns=columns):
-        yield {name: piece.column(name).to_numpy() for name in piece.column_names}
+        arrays = {name: numbers(piece.column(name)) for name in piece.column_names}
+        # No two pieces in memory at a time, here and below.
+        del piece
+        yield arrays
+        del arrays
 
 
 def tables_by_event(
@@ -51,7 +56,7 @@ def tables_by_event(
     last = -1
     boundary: int | None = None
     for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
-        event = batch.column("event").to_numpy()
+        event = numbers(batch.column("event"))
         if len(event) == 0:
             continue
         if event[0] < last or np.any(np.diff(event) < 0):
@@ -64,9 +69,10 @@ def tables_by_event(
             pending.append(batch.slice(0, cut))
             if cut == len(event):
                 break
-            yield pa.Table.from_batches(pending)
-            pending, boundary = [], None
+            piece, pending, boundary = pa.Table.from_batches(pending), [], None
             batch, event = batch.slice(cut), event[cut:]
+            yield piece
+            del piece
     if any(len(batch) for batch in pending):
         yield pa.Table.from_batches(pending)
 

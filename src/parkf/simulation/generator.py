@@ -12,10 +12,10 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-import pyarrow as pa
 import pythia8mc
 from tqdm import tqdm
 
+from parkf.arrow import table
 from parkf.detector.description import Beam
 from parkf.errors import ParkfError
 from parkf.simulation.forked import forked_map
@@ -105,7 +105,7 @@ def generate(
     starts = range(first, end, EVENTS_PER_CHUNK)
     with PARTICLES.writer(path) as writer, tqdm(total=events, desc="events", disable=None) as bar:
         for columns in forked_map(chunk, starts, workers):
-            writer.write_table(pa.table(columns, schema=PARTICLES.schema))
+            writer.write_table(table(columns, PARTICLES.schema))
             bar.update(min(EVENTS_PER_CHUNK, events - bar.n))
 
 

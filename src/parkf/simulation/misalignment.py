@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from tqdm import tqdm
 
+from parkf.arrow import table
 from parkf.detector.geometry import SCIFI_PLANES
 from parkf.simulation.events import read_by_event
 from parkf.simulation.randomness import Stream, keyed_generator
@@ -59,7 +59,7 @@ def misalign_scifi(hits: Path, path: Path, *, module: float, mat: float, seed: i
     shifts = scifi_shifts(module=module, mat=mat, seed=seed)
     with HITS.writer(path) as writer, tqdm(desc="misalign", unit=" events", disable=None) as bar:
         for columns in read_by_event(HITS, hits, events=_EVENTS_PER_PIECE):
-            writer.write_table(pa.table(_shifted(columns, shifts), schema=HITS.schema))
+            writer.write_table(table(_shifted(columns, shifts), HITS.schema))
             bar.update(_EVENTS_PER_PIECE)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pythia8mc
 from tqdm import tqdm
 
+from parkf.arrow import table
 from parkf.choices import Signal
 from parkf.detector.description import Beam
 from parkf.errors import ParkfError
@@ -78,7 +78,7 @@ def generate_signal(
     pairs = 0
     with PARTICLES.writer(path) as writer, tqdm(total=number, desc=signal, disable=None) as bar:
         for columns in forked_map(chunk, range(first, end, COLLISIONS_PER_CHUNK), workers):
-            writer.write_table(pa.table(columns, schema=PARTICLES.schema))
+            writer.write_table(table(columns, PARTICLES.schema))
             pairs += len(columns["event"]) // 2
             bar.update(min(COLLISIONS_PER_CHUNK, number - bar.n))
         if not pairs:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from parkf.arrow import table
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.errors import ParkfError
@@ -19,7 +19,7 @@ from parkf.simulation.long_tracks import long_like, select_particles, usable_sta
 from parkf.tables import FATES, HITS, PARTICLES, STATES
 from parkf.transport import track_through
 
-EVENTS_PER_PIECE = 50
+EVENTS_PER_PIECE = 25
 
 
 def simulate(
@@ -94,12 +94,12 @@ def simulate(
             if states_writer is not None:
                 written = _worth_training(states, particles)
                 written["polarity"] = np.full(len(written["z"]), polarity, np.int8)
-                states_writer.write_table(pa.table(written, schema=STATES.schema))
+                states_writer.write_table(table(written, STATES.schema))
             if hits_writer is not None and not states_alone:
                 hits = respond(states, geometry=geometry, seed=seed, crowded=crowded)
-                hits_writer.write_table(pa.table(hits, schema=HITS.schema))
+                hits_writer.write_table(table(hits, HITS.schema))
             if fates_writer is not None and not states_alone:
-                fates_writer.write_table(pa.table(_fates(states), schema=FATES.schema))
+                fates_writer.write_table(table(_fates(states), FATES.schema))
             bar.update(EVENTS_PER_PIECE)
 
 

@@ -177,6 +177,10 @@ class Step:
 
     def formula_hash(self) -> str:
         """Fingerprint of all that a fit of this step depends on: formulas, start values, sets; no texts."""
+        return self._formula_hash
+
+    @cached_property
+    def _formula_hash(self) -> str:
         forms = [(n, sp.srepr(e)) for part in (self.outputs, self.noise) for n, e in part.items()]
         surface = [(str(s), sp.srepr(e)) for s, e in self.surface.items()]
         numbers = [(q.start, q.kind, q.parity) for q in self.parameters]

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from parkf.arrow import numbers
 from parkf.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS
 from parkf.errors import ParkfError
 from parkf.tables import STEP_DATA
@@ -153,7 +154,7 @@ def read_batches(path: Path, sets: range | None = None, *, most: int | None = No
             rows: Rows = {}
             for name in _READ:
                 kind = np.int64 if name in ("set", "event", "particle") else np.float64
-                rows[name] = batch.column(name).to_numpy(zero_copy_only=False).astype(kind, copy=False)
+                rows[name] = numbers(batch.column(name)).astype(kind, copy=False)
                 bad = np.flatnonzero(~np.isfinite(rows[name]))
                 if len(bad):
                     value = rows[name][bad[0]]

@@ -20,17 +20,18 @@ MOMENTUM_EDGES = (3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 PLANES = {"horizontal": (0, 4), "diagonal": (1, 3, 5, 7), "vertical": (2, 6)}
 _ENOUGH = 50  # tracks below which a cell says nothing
 
-I64 = npt.NDArray[np.int64]
+# Small: they are as long as the sample.
+I16 = npt.NDArray[np.int16]
 
 
 @dataclass(frozen=True)
 class _Places:
     """Numbers of each track's bins in η, φ, charge and p, (n,) each; −1 outside all of them."""
 
-    eta: I64
-    phi: I64
-    charge: I64
-    p: I64
+    eta: I16
+    phi: I16
+    charge: I16
+    p: I16
 
 
 def cells(rows: Rows) -> list[dict[str, Any]]:
@@ -86,9 +87,9 @@ def directions(rows: Rows) -> list[dict[str, Any]]:
         ``horizontal``, ``diagonal`` or ``vertical``.
     """
     places = _places(rows)
-    plane = np.full(len(PHI_EDGES) - 1, -1)
-    for number, phis in enumerate(PLANES.values()):
-        plane[list(phis)] = number
+    plane = np.full(len(PHI_EDGES) - 1, -1, np.int16)
+    for place, phis in enumerate(PLANES.values()):
+        plane[list(phis)] = place
     momenta = len(MOMENTUM_EDGES) - 1
     number = (places.eta * len(PLANES) + plane[places.phi]) * momenta + places.p
     number[np.minimum(places.eta, places.p) < 0] = -1
@@ -113,20 +114,20 @@ def _places(rows: Rows) -> _Places:
     return _Places(
         eta=_bin(eta, ETA_EDGES),
         # Rounding may give the whole turn.
-        phi=np.minimum((turn / (np.pi / 4)).astype(np.int64), len(PHI_EDGES) - 2),
-        charge=(np.asarray(rows["true_qop"]) > 0).astype(np.int64),
+        phi=np.minimum((turn / (np.pi / 4)).astype(np.int16), len(PHI_EDGES) - 2),
+        charge=(np.asarray(rows["true_qop"]) > 0).astype(np.int16),
         p=_bin(1e-3 * np.asarray(rows["p_true"], np.float64), MOMENTUM_EDGES),
     )
 
 
-def _bin(values: npt.NDArray[np.float64], edges: Sequence[float]) -> I64:
+def _bin(values: npt.NDArray[np.float64], edges: Sequence[float]) -> I16:
     number = np.searchsorted(edges, values, side="right") - 1
-    return np.where(number < len(edges) - 1, number, -1)
+    return np.where(number < len(edges) - 1, number, -1).astype(np.int16)
 
 
-def _measured(rows: Rows, number: I64, names: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _measured(rows: Rows, number: I16, names: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Measure the tracks of each cell, whose number each track has."""
-    order = np.argsort(number, kind="stable")
+    order = np.argsort(number, kind="stable").astype(np.int32)
     ends = np.searchsorted(number[order], np.arange(len(names) + 1))
     residual = momentum_residual(rows)
     pull = {name: pulls(rows, name, finite_only=False) for name in ("qop", "tx", "ty")}

@@ -3,8 +3,12 @@
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from parkf.validation.sample import DETECTORS, STATE, VARIANCES, Sample
+from parkf.validation.tracks import Rows
+
+F64 = npt.NDArray[np.float64]
 
 QUANTILES = {"q50": 0.5, "q99": 0.99, "q999": 0.999}
 
@@ -26,16 +30,21 @@ def compare_precision(single: Sample, double: Sample) -> dict[str, Any]:
     """
     good = np.asarray((single.rows["status"] == 0) & (double.rows["status"] == 0))
     a, b = single.rows[good], double.rows[good]
-    differences = {
-        component: np.asarray(a[component] - b[component], np.float64) / np.sqrt(b[VARIANCES[component]])
-        for component in STATE
-    }
-    chi2 = [sum(np.asarray(rows[f"chi2_{name}"], np.float64) for name in DETECTORS) for rows in (a, b)]
-    differences["chi2"] = chi2[0] / chi2[1] - 1
     return {
         "n": int(good.sum()),
-        **{
-            name: {q: float(np.quantile(np.abs(values), share)) for q, share in QUANTILES.items()}
-            for name, values in differences.items()
-        },
+        **{component: _quantiles(_in_errors(a, b, component)) for component in STATE},
+        "chi2": _quantiles(_chi2(a) / _chi2(b) - 1),
     }
+
+
+def _in_errors(a: Rows, b: Rows, component: str) -> F64:
+    return np.asarray(a[component] - b[component], np.float64) / np.sqrt(b[VARIANCES[component]])
+
+
+def _chi2(rows: Rows) -> F64:
+    return np.sum([np.asarray(rows[f"chi2_{name}"], np.float64) for name in DETECTORS], axis=0)
+
+
+def _quantiles(differences: F64) -> dict[str, float]:
+    size = np.abs(differences)
+    return {q: float(np.quantile(size, share)) for q, share in QUANTILES.items()}

@@ -68,13 +68,16 @@ def measure_scores(sample: Sample) -> dict[str, Any]:
         never kept.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
-    values = {
-        "chi2": (-chi2_per_ndof(genuine), -chi2_per_ndof(ghosts)),
-        "pieces": discriminant(sample),
-        **{name: (_score(genuine, name), _score(ghosts, name)) for name in NAMES if name in sample.rows},
+    places = {name: np.digitize(of(genuine), edges).astype(np.int8) for name, (of, edges) in SLICES.items()}
+    # One at a time: each is as long as the sample.
+    measured = {
+        "chi2": _measure(-chi2_per_ndof(genuine), -chi2_per_ndof(ghosts), places),
+        "pieces": _measure(*discriminant(sample), places),
     }
-    places = {name: np.digitize(of(genuine), edges) for name, (of, edges) in SLICES.items()}
-    return {name: _measure(*pair, places) for name, pair in values.items()}
+    for name in NAMES:
+        if name in sample.rows:
+            measured[name] = _measure(_score(genuine, name), _score(ghosts, name), places)
+    return measured
 
 
 def _score(rows: Rows, name: str) -> F64:
@@ -88,7 +91,7 @@ def _share(kept: npt.NDArray[np.bool_]) -> tuple[float, float]:
     return share, float(np.sqrt(max(share * (1 - share), 1 / len(kept)) / len(kept)))
 
 
-def _measure(genuine: F64, ghosts: F64, places: Mapping[str, npt.NDArray[np.int64]]) -> dict[str, Any]:
+def _measure(genuine: F64, ghosts: F64, places: Mapping[str, npt.NDArray[np.int8]]) -> dict[str, Any]:
     cut = float(np.quantile(genuine, 1 - WORKING_POINT, method="lower"))
     kept = genuine >= cut
     ghost, ghost_error = _share(ghosts >= cut)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from parkf.arrow import numbers
 from parkf.errors import ParkfError
 from parkf.simulation.events import particle_key, tables_by_event
 from parkf.tables import CANDIDATES, FATES, FITTED, PARTICLES, ROBUST, SCORES, Table
@@ -66,9 +66,9 @@ def joined(files: Files) -> Iterator[Columns]:
         rows = _columns(fitted.drop_columns(["candidate"]))
         rows |= {name: rows.pop(before) for before, name in _BEFORE.items() if before in rows}
         rows |= {name: _columns(found)[name] for name in ("purity", "polarity", "velo_n")}
-        rows |= {"seed_qop": found["qop"].to_numpy()}
+        rows |= {"seed_qop": numbers(found["qop"])}
         rows |= {f"{name}_n": _hits(found[f"{name}_x"]) for name in ("ut", "scifi")}
-        key = particle_key({name: found[name].to_numpy() for name in ("event", "particle")})
+        key = particle_key({name: numbers(found[name]) for name in ("event", "particle")})
         number = _number(rows["event"])
         yield rows | _true(rows, key, particles.of(number)) | _hardest(key, fates.of(number))
 
@@ -104,7 +104,7 @@ def _number(event: NDArray[Any]) -> int:
 
 def _columns(piece: pa.Table) -> Columns:
     flat = [name for name in piece.column_names if name not in _LISTS]
-    return {name: piece.column(name).to_numpy() for name in flat}
+    return {name: numbers(piece.column(name)) for name in flat}
 
 
 def _same_rows(fitted: pa.Table, found: pa.Table) -> bool:
@@ -113,8 +113,7 @@ def _same_rows(fitted: pa.Table, found: pa.Table) -> bool:
 
 def _hits(x: pa.ChunkedArray) -> NDArray[np.int8]:
     """Count the places of a list that hold a hit, (n,)."""
-    values = pc.list_flatten(x).to_numpy()
-    return np.isfinite(values).reshape(len(x), -1).sum(1).astype(np.int8)
+    return np.isfinite(numbers(x)).sum(1).astype(np.int8)
 
 
 def _looked_up(

@@ -14,7 +14,6 @@ from parkf.validation.cells import cells, directions
 from parkf.validation.core import fit_core
 from parkf.validation.impact import impact_parameters
 from parkf.validation.losses import losses
-from parkf.validation.masses import measure_peak
 from parkf.validation.precision import compare_precision
 from parkf.validation.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 from parkf.validation.scores import measure_scores
@@ -89,10 +88,14 @@ def validate(
         fit["fates"] = fates(sample, fit["working_point"]["cut"])
         if "separation" in fit:
             fit["scores"] = measure_scores(sample)
-    for signal, samples in (signals or {}).items():
-        for name, sample in samples.items():
-            peak = measure_peak(sample, DECAYS[signal])
-            measured["fits"][name].setdefault("masses", {})[signal] = peak
+    if signals:
+        # Loads pandas and a minimiser, which a run without signals spares.
+        from parkf.validation.masses import measure_peak
+
+        for signal, samples in signals.items():
+            for name, sample in samples.items():
+                peak = measure_peak(sample, DECAYS[signal])
+                measured["fits"][name].setdefault("masses", {})[signal] = peak
     return measured | {"misaligned": _measure_all(misaligned)} if misaligned else measured
 
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from tqdm import tqdm
 
+from parkf.arrow import table
 from parkf.choices import Segments
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
@@ -21,7 +21,7 @@ from parkf.simulation.pattern.scifi import find_scifi_segments
 from parkf.simulation.pattern.ut import find_ut_hits
 from parkf.simulation.pattern.velo import find_velo_segments
 from parkf.simulation.pattern.windows import Windows
-from parkf.tables import CANDIDATES, HITS, SCIFI_LAYERS, UT_LAYERS, VELO_SLOTS
+from parkf.tables import CANDIDATES, HITS
 
 EVENTS_PER_CHUNK = 10
 
@@ -80,7 +80,7 @@ def find_candidates(
     with CANDIDATES.writer(path) as writer, tqdm(desc="candidates", unit=" events", disable=None) as bar:
         pieces = read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK)
         for columns in parallel_map(chunk, pieces, workers):
-            writer.write_table(_table(columns))
+            writer.write_table(table(columns, CANDIDATES.schema))
             bar.update(EVENTS_PER_CHUNK)
 
 
@@ -245,15 +245,3 @@ def majority(
     some = best >= 0
     most[mixed[some]], same[mixed[some]] = pairs[1][best[some]], count[best[some]]
     return most, same / used.sum(1)
-
-
-def _table(columns: dict[str, np.ndarray]) -> pa.Table:
-    slots = {"velo": VELO_SLOTS, "ut": UT_LAYERS, "scifi": SCIFI_LAYERS}
-    arrays = []
-    for name, kind in CANDIDATES.columns:
-        values = columns[name]
-        if values.ndim == 2:
-            arrays.append(pa.FixedSizeListArray.from_arrays(values.ravel(), slots[name.split("_")[0]]))
-        else:
-            arrays.append(pa.array(values).cast(kind))
-    return pa.Table.from_arrays(arrays, schema=CANDIDATES.schema)

@@ -1,0 +1,62 @@
+"""NumPy's arrays from Arrow's, and back, in the same memory where both lay out numbers alike.
+
+Arrow's own conversions do the same, but load pandas first, wherever it is installed: 0.2 s and 30 MB of
+every job.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Give a column's numbers, (n,), or those of its lists of one length, (n, length).
+
+    Parameters
+    ----------
+    column : pyarrow.Array or pyarrow.ChunkedArray
+        Numbers, truth values, or fixed-size lists of numbers. Nulls are NaN.
+    """
+    if isinstance(column, pa.ChunkedArray):
+        # An empty one has a type, but no chunk.
+        parts = [numbers(chunk) for chunk in column.chunks or [pa.nulls(0, column.type)]]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    if isinstance(column, pa.FixedSizeListArray):
+        return numbers(column.flatten()).reshape(-1, column.type.list_size)
+    if column.null_count:
+        return column.to_numpy(zero_copy_only=False)
+    end = column.offset + len(column)
+    if pa.types.is_boolean(column.type):
+        bits = np.frombuffer(column.buffers()[1] or b"", np.uint8)
+        return np.unpackbits(bits, count=end, bitorder="little")[column.offset :].view(np.bool_)
+    return np.frombuffer(column.buffers()[1] or b"", column.type.to_pandas_dtype())[column.offset : end]
+
+
+def column(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """Make a column of numbers (n,), or of lists of them (n, length).
+
+    Parameters
+    ----------
+    values : (n,) or (n, length)
+        Truth values, or numbers that `kind` can hold.
+    kind : pyarrow.DataType
+        What the column is of.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        When an integer does not fit.
+    """
+    if pa.types.is_fixed_size_list(kind):
+        return pa.FixedSizeListArray.from_arrays(column(values.ravel(), kind.value_type), type=kind)
+    flat = np.ascontiguousarray(values)
+    held = np.packbits(flat, bitorder="little") if flat.dtype == np.bool_ else flat
+    buffers = [None, pa.py_buffer(held)]
+    return pa.Array.from_buffers(pa.from_numpy_dtype(flat.dtype), len(flat), buffers).cast(kind)
+
+
+def table(columns: dict[str, NDArray[Any]], schema: pa.Schema) -> pa.Table:
+    """Make a table of columns by name, in the order of the schema."""
+    return pa.Table.from_arrays([column(columns[one.name], one.type) for one in schema], schema=schema)
