@@ -1,4 +1,4 @@
-// As fit_lanes.cpp, of the robust fit: a plain one of some tracks at a time, and what is done after it.
+// As fit_lanes.cpp, of the robust fit: the plain one of some tracks at a time, and what is done after it.
 //
 // One track in four is fitted again, in three stages. Those of a stage wait until they fill all lanes.
 
