@@ -31,7 +31,6 @@ namespace {
 constexpr std::size_t table_numbers = 60 * 50 * 80, header_numbers = 19;
 constexpr std::size_t shortest_block = 8 * stride_unit;  // tracks, of a thread: 12 microseconds
 constexpr std::size_t crowded_stride = 1024, spread_rows = 3 * stride_unit;  // tracks
-constexpr long robust_piece = 256 * stride_unit;  // tracks that are still in the caches when they are fitted again
 
 template <class S, std::size_t N>
 using In = nb::ndarray<const S, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
@@ -116,7 +115,7 @@ template <class S>
 nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
-              bool smoother, FitRange<S> Build::* range, FitRange<S> Build::* again, bool planes,
+              bool smoother, FitRange<S> Build::* range, RobustRange<S> Build::* again, bool planes,
               const float* score, std::size_t number_rows, std::size_t more_rows, std::size_t integer_rows) {
   const Forms& forms = forms_named(forms_name);
   const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
@@ -155,16 +154,9 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   {
     nb::gil_scoped_release released;
     parkf::for_blocks(count, shortest_block, threads, [&](std::size_t begin, std::size_t end) {
-      const long last = static_cast<long>(end);
-      if (again == nullptr) {
-        (chosen->*range)(batch, static_cast<long>(begin), last);
-        return;
-      }
-      for (long i = static_cast<long>(begin); i < last; i += robust_piece) {
-        const long piece_end = std::min(i + robust_piece, last);
-        (chosen->*range)(batch, i, piece_end);
-        (chosen->*again)(batch, i, piece_end);
-      }
+      const long first = static_cast<long>(begin), last = static_cast<long>(end);
+      if (again == nullptr) (chosen->*range)(batch, first, last);
+      else (chosen->*again)(batch, chosen->*range, first, last);
     });
   }
   const auto step = static_cast<int64_t>(stride);
@@ -177,7 +169,8 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads, bool smoother,
               bool robust, const std::optional<In<float, 1>>& score) {
-  FitRange<S> Build::*range, Build::*again = nullptr;
+  FitRange<S> Build::*range;
+  RobustRange<S> Build::*again = nullptr;
   const float* weights = nullptr;
   std::size_t more = 0;
   if (score) {

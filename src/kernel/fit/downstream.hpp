@@ -1,7 +1,8 @@
 #pragma once
 // Behind the VELO, forward: UT, magnet, SciFi. What is done with a step's Jacobian, with a hit and with a new q/p
-// besides filtering is the scheme's: `Memory` has step(jacobian), hit(innovation, slope, p) and move(change). It is
-// asked, too, which noise to add, scattering(slot, noise), and which UT hits to take, ut_hit(measured).
+// besides filtering is the scheme's: `Memory` has step(jacobian), hit(innovation, slope, p, what the detector's hits said
+// so far) and move(change). It is asked, too, which noise to add, scattering(slot, noise), and which UT hits to take,
+// ut_hit(measured).
 
 #include "fit/ahead.hpp"
 #include "fit/magnet.hpp"
@@ -47,7 +48,7 @@ template <class T, class Memory>
 KERNEL_FUNCTION void measure(const Strip<T>& strip, Filter<T>& fit, Parabola<T>& hits, Memory& memory) {
   T p[4];
   const auto u = update<0, 1>(strip.measured, strip.x, strip.variance, strip.dxdy, fit, hits, p);
-  memory.hit(u, strip.dxdy, p);
+  memory.hit(u, strip.dxdy, p, hits);
 }
 
 template <class T, class Jacobian, class Memory>

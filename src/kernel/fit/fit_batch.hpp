@@ -26,15 +26,18 @@ constexpr long stride_unit = 16;
 template <class S>
 using FitRange = void (*)(const Batch<S>&, long begin, long end);
 
+/// The same by `plain`, some tracks after others, whose results it looks at and replaces.
+template <class S>
+using RobustRange = void (*)(const Batch<S>&, FitRange<S> plain, long begin, long end);
+
 struct Build {
   const char* name;
   FitRange<float> fit_float;
   FitRange<double> fit_double;
   FitRange<float> interval_float;
   FitRange<double> interval_double;
-  // After the fit of the same tracks, whose results they look at and replace.
-  FitRange<float> robust_float;
-  FitRange<double> robust_double;
+  RobustRange<float> robust_float;
+  RobustRange<double> robust_double;
   // The fit by smoother with scores, or with what they are made of.
   FitRange<float> scored_float;
   FitRange<double> scored_double;

@@ -25,7 +25,7 @@ struct JacobianMemory : AsTheyAre<T> {
   }
   KERNEL_FUNCTION void begin(const Integer<T>&, const FirstState<T>&) {}
   KERNEL_FUNCTION void velo(int, const JacobianV<T>&, const Innovation<T>&, const Innovation<T>&, const T*) {}
-  KERNEL_FUNCTION void hit(const Innovation<T>&, const T&, const T*) {}
+  KERNEL_FUNCTION void hit(const Innovation<T>&, const T&, const T*, const Parabola<T>&) {}
   KERNEL_FUNCTION void move(const T&) {}
 };
 

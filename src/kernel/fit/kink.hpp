@@ -31,21 +31,21 @@ struct Kink {
   }
 
  private:
-  /// k² of component A and its slope.
+  /// k² of component A and its slope: with v·Q_tt, so that one division is enough.
   template <int A>
   KERNEL_FUNCTION static T seen(const T& shared, const T& variance, const Later<T>& later, T& enlarge) {
     const T zero(0), one(1);
-    const Mask<T> scatters = variance > zero;
-    const T lever = shared / select(scatters, variance, one);
-    const T score = lever * later.rho[A] + later.rho[2 + A];
-    const T by_k = lever * later.by_k[A] + later.by_k[2 + A];
+    const T score = shared * later.rho[A] + variance * later.rho[2 + A];
+    const T by_k = shared * later.by_k[A] + variance * later.by_k[2 + A];
     const Covariance<T>& n = later.n;
-    const T information = lever * (lever * n(A, A) + n(2 + A, A) + n(2 + A, A)) + n(2 + A, 2 + A) -
+    const T across = variance * n(2 + A, A);
+    const T information = shared * (shared * n(A, A) + across + across) + variance * variance * n(2 + A, 2 + A) -
                           by_k * by_k * later.qop_variance;
-    const Mask<T> told = scatters & (information > zero);
-    const T amplitude = score / select(told, information, one);
-    enlarge = select(told, one + amplitude * amplitude / select(told, variance, one), one);
-    return select(told, score * amplitude, zero);
+    const Mask<T> told = (variance > zero) & (information > zero);
+    const T scale = one / select(told, information, one);
+    const T k2 = select(told, score * score * scale, zero);
+    enlarge = one + k2 * variance * scale;
+    return k2;
   }
 };
 
@@ -74,7 +74,7 @@ KERNEL_FUNCTION Kink<T> hardest_kink(const StripsRecord<T>& record, const T& qop
 /// Writes down a fit of a treated track.
 template <class T>
 struct TreatedRecord : StripsRecord<T> {
-  const Mask<T>& without_ut;
+  Mask<T> without_ut;
 
   KERNEL_FUNCTION explicit TreatedRecord(const Mask<T>& without_ut) : without_ut(without_ut) {}
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured & !without_ut; }

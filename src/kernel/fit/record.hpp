@@ -76,7 +76,7 @@ struct StripsRecord : AsTheyAre<T> {
   KERNEL_FUNCTION void step(const Jacobian& f) {
     levers[steps++] = Levers<T>(f);
   }
-  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p) {
+  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p, const Parabola<T>&) {
     StripRecord<T>& r = hits[strip++];
     r.set(u, p[0], p[1], p[2], p[3]);
     r.slope = slope;
@@ -123,12 +123,12 @@ struct Record : StripsRecord<T> {
     last_velo = fit;
     last_velo_z = fit.z;
   }
-  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p) {
+  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p, const Parabola<T>& hits) {
     if (this->strip == 0) {
       first_ut = fit;
       first_ut_z = fit.z;
     }
-    StripsRecord<T>::hit(u, slope, p);
+    StripsRecord<T>::hit(u, slope, p, hits);
   }
   KERNEL_FUNCTION void move(const T& change) {
     for (int slot = 2; slot < pixels_end; ++slot) {

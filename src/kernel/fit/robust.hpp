@@ -15,29 +15,36 @@ constexpr double hard_kick = 14;   // k_x² + k_y² above which the noise of a s
 // A good fit's χ² per ndof behind the VELO is hardly ever below: what χ² can fall by is what is beyond it.
 constexpr double rest_share = 0.6;
 
-/// Numbers of a track by which it is chosen.
-template <class S>
+/// Numbers of tracks that run together, by which they are chosen.
+template <class T>
 struct Fit {
-  S chi2_velo, chi2_ut, chi2_scifi;
-  int ndof_velo, ndof_ut, ndof_scifi, status;
+  T chi2_velo, chi2_ut, chi2_scifi;
+  Integer<T> ndof_velo, ndof_ut, ndof_scifi, status;
 
   /// By how much χ² behind the VELO is beyond that of the luckiest fits of so many degrees of freedom.
-  KERNEL_FUNCTION S excess(int ndof) const { return chi2_ut + chi2_scifi - S(rest_share) * static_cast<S>(ndof); }
-  KERNEL_FUNCTION S chi2() const { return chi2_velo + chi2_ut + chi2_scifi; }
-  KERNEL_FUNCTION bool known() const {
-    return (status & (status::non_finite | status::few_velo_hits | status::no_scifi_hit)) == 0;
+  KERNEL_FUNCTION T excess(const Integer<T>& ndof) const {
+    return chi2_ut + chi2_scifi - limit(rest_share) * to_number<T>(ndof);
+  }
+  KERNEL_FUNCTION T chi2() const { return chi2_velo + chi2_ut + chi2_scifi; }
+  KERNEL_FUNCTION Mask<T> known() const {
+    constexpr int unknown = status::non_finite | status::few_velo_hits | status::no_scifi_hit;
+    return (status & Integer<T>(unknown)) == Integer<T>(0);
   }
   /// Whether to try without UT hits.
-  KERNEL_FUNCTION bool doubts_ut() const {
-    return known() && ndof_ut > 0 && chi2_ut > S(doubted_ut) * static_cast<S>(ndof_ut) &&
-           excess(ndof_scifi) > S(ut_fall) + static_cast<S>(ndof_ut);
+  KERNEL_FUNCTION Mask<T> doubts_ut() const {
+    const T hits = to_number<T>(ndof_ut);
+    return known() & (Integer<T>(0) < ndof_ut) & (chi2_ut > limit(doubted_ut) * hits) &
+           (excess(ndof_scifi) > limit(ut_fall) + hits);
   }
   /// Whether `other`, without UT hits, is better.
-  KERNEL_FUNCTION bool gives_way_to(const Fit& other) const {
-    return other.known() && chi2() - other.chi2() > S(ut_fall) + static_cast<S>(ndof_ut);
+  KERNEL_FUNCTION Mask<T> gives_way_to(const Fit& other) const {
+    return other.known() & (chi2() - other.chi2() > limit(ut_fall) + to_number<T>(ndof_ut));
   }
   /// Whether to look for a hard kick.
-  KERNEL_FUNCTION bool may_be_kicked() const { return known() && excess(ndof_ut + ndof_scifi) > S(hard_kick); }
+  KERNEL_FUNCTION Mask<T> may_be_kicked() const { return known() & (excess(ndof_ut + ndof_scifi) > limit(hard_kick)); }
+
+ private:
+  KERNEL_FUNCTION static T limit(double number) { return T(static_cast<Scalar<T>>(number)); }
 };
 
 }  // namespace parkf::kalman::robust

@@ -1,4 +1,4 @@
-// As fit_lanes.cpp, of the robust fit: what it does after the plain one.
+// As fit_lanes.cpp, of the robust fit: the plain one of some tracks at a time, and what is done after it.
 //
 // One track in four is fitted again, in three stages. Those of a stage wait until they fill all lanes.
 
@@ -66,32 +66,26 @@ struct Waiting {
   }
 };
 
+// Tracks that are still in a second-level cache when they are fitted again.
+constexpr long robust_piece = 16 * stride_unit;
+
 template <class S>
-class RobustRange {
+class RobustFits {
   using T = Together<S>;
   static constexpr int n = Number<T>::lanes;
 
  public:
-  explicit RobustRange(const Batch<S>& batch)
+  explicit RobustFits(const Batch<S>& batch)
       : batch_(batch), integers_(batch.integers), before_(batch.numbers + fitted_numbers * batch.stride),
         ndof_before_(batch.integers + fitted_integers * batch.stride), done_(ndof_before_ + batch.stride),
         slot_(done_ + batch.stride) {}
 
-  void run(long begin, long end) {
-    for (long i = begin; i < end; ++i) {
-      const robust::Fit<S> fit = fit_of(i);
-      before_[i] = fit.chi2_velo;
-      before_[i + batch_.stride] = fit.chi2_ut;
-      before_[i + 2 * batch_.stride] = fit.chi2_scifi;
-      ndof_before_[i] = fit.ndof_ut;
-      done_[i] = 0;
-      slot_[i] = -1;
-      if (fit.doubts_ut()) {
-        doubted_.add(i);
-        if (doubted_.count == n) try_without_ut();
-      } else if (fit.may_be_kicked()) {
-        suspects_.add(i);
-        if (suspects_.count == n) look_for_kicks();
+  void run(FitRange<S> plain, long begin, long end) {
+    for (long i = begin; i < end; i += robust_piece) {
+      const long piece_end = i + robust_piece < end ? i + robust_piece : end;
+      plain(batch_, i, piece_end);
+      for (long first = i; first < piece_end; first += n) {
+        choose(first, piece_end - first < n ? static_cast<int>(piece_end - first) : n);
       }
     }
     while (doubted_.count > 0) try_without_ut();
@@ -100,12 +94,39 @@ class RobustRange {
   }
 
  private:
-  robust::Fit<S> fit_of(long i) const {
-    const auto number = [&](int row) { return batch_.numbers[row * batch_.stride + i]; };
-    const auto integer = [&](int row) { return integers_[row * batch_.stride + i]; };
+  /// Write down what is so far of the tracks from `first` on, and which of them may be treated.
+  void choose(long first, int count) {
+    const robust::Fit<T> fit = fits_of<T>(batch_.numbers + first, integers_ + first, batch_.stride);
+    store(fit.chi2_velo, before_ + first);
+    store(fit.chi2_ut, before_ + first + batch_.stride);
+    store(fit.chi2_scifi, before_ + first + 2 * batch_.stride);
+    store_integer<T>(fit.ndof_ut, ndof_before_ + first);
+    store_integer<T>(Integer<T>(0), done_ + first);
+    store_integer<T>(Integer<T>(-1), slot_ + first);
+    const Mask<T> doubted = fit.doubts_ut(), suspect = fit.may_be_kicked();
+    if (!any(doubted | suspect)) return;
+    int which[n];
+    store_integer<T>(select(doubted, Integer<T>(2), select(suspect, Integer<T>(1), Integer<T>(0))), which);
+    for (int lane = 0; lane < count; ++lane) {
+      if (which[lane] == 2) {
+        doubted_.add(first + lane);
+        if (doubted_.count == n) try_without_ut();
+      } else if (which[lane] == 1) {
+        suspects_.add(first + lane);
+        if (suspects_.count == n) look_for_kicks();
+      }
+    }
+  }
+
+  /// From rows `stride` apart.
+  template <class U>
+  static robust::Fit<U> fits_of(const S* numbers, const int* integers, long stride) {
+    const auto number = [&](int row) { return load<U>(numbers + row * stride); };
+    const auto integer = [&](int row) { return load_integer<U>(integers + row * stride); };
     return {number(fitted_numbers - 3), number(fitted_numbers - 2), number(fitted_numbers - 1),
             integer(0), integer(1), integer(2), integer(3)};
   }
+  robust::Fit<S> fit_of(long i) const { return fits_of<S>(batch_.numbers + i, integers_ + i, batch_.stride); }
 
   int gather(const Waiting<S, n>& waiting) {
     const int taken = waiting.count < n ? waiting.count : n;
@@ -116,12 +137,7 @@ class RobustRange {
   void fit_again(const Treatment<T>& treatment) {
     store(fit_treated<T>(tile_.candidates(), 0, batch_.detector, treatment), n, 0, numbers_, counts_);
   }
-  robust::Fit<S> fit_of_lane(int lane) const {
-    const auto number = [&](int row) { return numbers_[row * n + lane]; };
-    const auto integer = [&](int row) { return counts_[row * n + lane]; };
-    return {number(fitted_numbers - 3), number(fitted_numbers - 2), number(fitted_numbers - 1),
-            integer(0), integer(1), integer(2), integer(3)};
-  }
+  robust::Fit<S> fit_of_lane(int lane) const { return fits_of<S>(numbers_ + lane, counts_ + lane, n); }
   void keep(int lane, long row, int what) {
     for (int q = 0; q < fitted_numbers; ++q) batch_.numbers[q * batch_.stride + row] = numbers_[q * n + lane];
     for (int q = 0; q < fitted_integers; ++q) integers_[q * batch_.stride + row] = counts_[q * n + lane];
@@ -196,11 +212,11 @@ class RobustRange {
 
 }  // namespace
 
-void PARKF_NAME(robust_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
-  RobustRange<float>(batch).run(begin, end);
+void PARKF_NAME(robust_float_, PARKF_BUILD)(const Batch<float>& batch, FitRange<float> plain, long begin, long end) {
+  RobustFits<float>(batch).run(plain, begin, end);
 }
-void PARKF_NAME(robust_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
-  RobustRange<double>(batch).run(begin, end);
+void PARKF_NAME(robust_double_, PARKF_BUILD)(const Batch<double>& batch, FitRange<double> plain, long begin, long end) {
+  RobustFits<double>(batch).run(plain, begin, end);
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -8,24 +8,24 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// The smoother's memory that keeps what hits said of χ² on the way.
+/// The smoother's memory that keeps what hits said of χ² on the way. It is told: were it to look at the filter, this
+/// would have to lie in memory instead of registers, and the fit would take a twentieth longer.
 template <class T>
 struct ScoredMemory : FirstStateMemory<T> {
-  const Filter<T>& fit;
   // χ² up to the first and the second UT layer, and up to the first and the second SciFi station.
   Parabola<T> first_ut, second_ut, first_station, second_station;
   int strip = 0;
 
-  KERNEL_FUNCTION explicit ScoredMemory(const Filter<T>& fit) : fit(fit) {
+  KERNEL_FUNCTION ScoredMemory() {
     first_ut = second_ut = first_station = second_station = Parabola<T>::nothing();
   }
-  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p) {
+  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p, const Parabola<T>& hits) {
     constexpr int station = scifi_layers / 3;
-    FirstStateMemory<T>::hit(u, slope, p);
-    if (strip == 0) first_ut = fit.ut;
-    if (strip == 1) second_ut = fit.ut;
-    if (strip == ut_layers + station - 1) first_station = fit.scifi;
-    if (strip == ut_layers + 2 * station - 1) second_station = fit.scifi;
+    FirstStateMemory<T>::hit(u, slope, p, hits);
+    if (strip == 0) first_ut = hits;
+    if (strip == 1) second_ut = hits;
+    if (strip == ut_layers + station - 1) first_station = hits;
+    if (strip == ut_layers + 2 * station - 1) second_station = hits;
     ++strip;
   }
   KERNEL_FUNCTION void move(const T& change) {
@@ -39,9 +39,9 @@ struct ScoredMemory : FirstStateMemory<T> {
 
 /// What the networks see of a track. Logarithms are to base two, by straight lines between its powers.
 template <class T>
-KERNEL_FUNCTION void score_features(const ScoredMemory<T>& memory, const Fitted<T>& track, T* f) {
+KERNEL_FUNCTION void score_features(const ScoredMemory<T>& memory, const Filter<T>& fit, const Fitted<T>& track,
+                                    T* f) {
   using S = Scalar<T>;
-  const Filter<T>& fit = memory.fit;
   const auto piece = [](const T& chi2, const Integer<T>& ndof) {
     return rough_log2(T(S(0.05)) + chi2 / larger(to_number<T>(ndof), T(1)));
   };
@@ -103,9 +103,9 @@ KERNEL_FUNCTION Fitted<T> fit_with_features(const Candidates<Scalar<T>>& tracks,
                                             const Detector<Scalar<T>>& detector, MagnetCoefficients<T, Kept>& m,
                                             T* features) {
   Filter<T> fit;
-  ScoredMemory<T> memory(fit);
+  ScoredMemory<T> memory;
   const Fitted<T> track = fit_smoother<T>(tracks, i, detector, fit, memory, m);
-  score_features(memory, track, features);
+  score_features(memory, fit, track, features);
   return track;
 }
 

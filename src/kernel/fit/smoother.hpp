@@ -41,7 +41,9 @@ struct FirstStateMemory : AsTheyAre<T> {
   KERNEL_FUNCTION void step(const Jacobian& f) {
     for (auto& row : first.cross) apply(f, row);
   }
-  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p) { update_first(u, slope, p, first); }
+  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p, const Parabola<T>&) {
+    update_first(u, slope, p, first);
+  }
   KERNEL_FUNCTION void move(const T& change) { first.move(change); }
 };
 

@@ -18,7 +18,7 @@ namespace PARKF_FORMS {
 /// The smoother's memory for a treated track.
 template <class T>
 struct TreatedMemory : FirstStateMemory<T> {
-  const Treatment<T>& treatment;
+  Treatment<T> treatment;
 
   KERNEL_FUNCTION explicit TreatedMemory(const Treatment<T>& treatment) : treatment(treatment) {}
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured & !treatment.without_ut; }

@@ -93,6 +93,7 @@ struct Lanes {
     KERNEL_FUNCTION explicit Integer(const Bits& a) : bits(a) {}
     KERNEL_FUNCTION friend Integer operator+(const Integer& a, const Integer& b) { return Integer(a.bits + b.bits); }
     KERNEL_FUNCTION friend Integer operator|(const Integer& a, const Integer& b) { return Integer(a.bits | b.bits); }
+    KERNEL_FUNCTION friend Integer operator&(const Integer& a, const Integer& b) { return Integer(a.bits & b.bits); }
     KERNEL_FUNCTION friend Mask operator<(const Integer& a, const Integer& b) { return {a.bits < b.bits}; }
     KERNEL_FUNCTION friend Mask operator==(const Integer& a, const Integer& b) { return {a.bits == b.bits}; }
   };
