@@ -2,14 +2,14 @@
 
 Run: python -m benchmarks.mutants --json FILE [--count 420] [--areas steps kernel …] [--again] [--minutes 60]
 
-One operator or number is changed at a time, drawn at random from all that there are, as many in each area; then those
-tests run that reach the changed line, the quickest first, until one fails. Which reach it is found out once, with a
-tracer, and kept in build/. A Python module is changed in the memory of a forked process; of the kernel, a copy of the
-headers is changed and compiled, and the extension module made of it takes the place of the installed one in that
-process. A change of nothing is tried in each area, and must survive.
+One operator or number is changed at a time, drawn at random from all that there are, as many in each area;
+then those tests run that reach the changed line, the quickest first, until one fails. Which reach it is found
+out once, with a tracer, and kept in build/. A Python module is changed in the memory of a forked process. Of
+the kernel, a copy of the headers is changed and compiled, and the extension module made of it takes the place
+of the installed one in such a process. A change of nothing is tried in each area, and must survive.
 
-The file keeps each mutant: the benchmark goes on where it was stopped. `--again` judges those anew that survived.
-`survivors[]` have a `reason`, which is written by hand and kept; what begins with "equivalent" is so.
+The file keeps each mutant: the benchmark goes on where it was stopped. `--again` judges those anew that
+survived. `survivors[]` have a `reason`, which is written by hand and kept; what begins with "equivalent" is.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from typing import Any
 # Forked processes must not share the threads of a library.
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
 
-from benchmarks.mutants.headers import NotCompiled, header_mutants
+from benchmarks.mutants.headers import NoMutantError, header_mutants
 from benchmarks.mutants.judges import KernelJudge, ModuleJudge
 from benchmarks.mutants.modules import SOURCE, mutants_of
 from benchmarks.mutants.mutant import ROOT, Mutant
@@ -89,6 +89,7 @@ class Outcome:
         self._reasons = {one["key"]: one["reason"] for one in before.get("survivors", [])}
 
     def write(self) -> None:
+        """Write it."""
         survivors = [one for one in self.tried.values() if not one["killed_by"]]
         areas = {
             area: {
@@ -154,7 +155,7 @@ def main() -> None:
             change = f"{mutant.file}:{mutant.line} {mutant.before} → {mutant.after}"
             try:
                 by = judge.killer(area, mutant)
-            except NotCompiled as reason:
+            except NoMutantError as reason:
                 there -= 1
                 outcome.nothing[mutant.key] = str(reason)
                 print(f"no mutant {change}: {reason}", flush=True)

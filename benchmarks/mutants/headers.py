@@ -1,8 +1,9 @@
 """What can be changed in the kernel's headers, and the extension modules with the change compiled in.
 
-Of the fitter and the full fit one build for plain numbers is compiled, with little optimisation; it stands for those
-of all instruction sets, which differ in speed. Of the fitter's two sets of forms the improved one is compiled, the
-other stays as installed. What compiles to the same machine code is no change, what does not compile no mutant.
+Of the fitter and the full fit one build for plain numbers is compiled, with little optimisation; it stands
+for those of all instruction sets, which differ in speed. Of the fitter's two sets of forms the improved one is
+compiled, the other stays as installed. What compiles to the same machine code is no change, and what does not
+compile no mutant.
 """
 
 import re
@@ -43,7 +44,8 @@ _COMPILER = (
 )
 _SWAPS = {
     "+": "-", "-": "+", "*": "/", "/": "*", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=",
-    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&", "&": "|", "|": "&",
+    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
+    "&&": "||", "||": "&&", "&": "|", "|": "&",
 }  # fmt: skip
 # Operators stand between blanks, brackets of templates do not; numbers are no parts of names.
 _OPERATOR = re.compile(r"(?<= )(\+=|-=|\*=|/=|<=|>=|==|!=|&&|\|\||[-+*/<>&|])(?= )")
@@ -131,7 +133,7 @@ _STANDS_FOR = {
 }
 
 
-class NotCompiled(Exception):
+class NoMutantError(Exception):
     """A change that the compiler refuses, or that makes no difference to the machine code."""
 
 
@@ -157,7 +159,7 @@ class Extensions:
 
         Raises
         ------
-        NotCompiled
+        NoMutantError
             If the change does not compile, or changes nothing.
         """
         header = mutant.file.removeprefix("kernel/") if mutant else header
@@ -176,7 +178,7 @@ class Extensions:
                 for part, path in changed.items()
             )
             if same:
-                raise NotCompiled("same machine code")
+                raise NoMutantError("same machine code")
         else:
             changed = {}
         modules = dict.fromkeys(part.module for part in parts)
@@ -187,7 +189,7 @@ class Extensions:
 
         Raises
         ------
-        NotCompiled
+        NoMutantError
             If they do not compile.
         """
         improved, production = (
@@ -217,7 +219,7 @@ class Extensions:
         target.parent.mkdir(exist_ok=True)
         command = [*self._options(part), str(self._sources / part.source), "-o", str(target)]
         if subprocess.run(command, capture_output=True, check=False).returncode:
-            raise NotCompiled("does not compile")
+            raise NoMutantError("does not compile")
         return target
 
     def _linked(

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.mutants.child import PROCESSOR_S, digest_of, failed_in, in_child, pytest_main
-from benchmarks.mutants.headers import KERNEL, Extensions, NotCompiled, SubstituteExtensions
+from benchmarks.mutants.headers import KERNEL, Extensions, NoMutantError, SubstituteExtensions
 from benchmarks.mutants.modules import Substitute
 from benchmarks.mutants.mutant import ROOT, Mutant
 from benchmarks.mutants.reach import Reach
 
-# Formulas and generated code are compiled into the kernel. Held against one compiled from other formulas, every
-# change would be noticed for the wrong reason: these tests alone count.
+# Formulas and generated code are compiled into the kernel. Held against one compiled from other formulas,
+# every change would be noticed for the wrong reason: these tests alone count.
 _COMPILED_IN = {"steps", "codegen"}
 _SINGLE_STEP_TESTS = ("tests/codegen/test_kernel_steps.py", "tests/kalman/test_magnet.py")
 _WITHOUT_KERNEL = ("tests/steps", "tests/parameters", "tests/training")
@@ -123,7 +123,7 @@ class ModuleJudge:
             return ""
         try:
             changed = extensions.with_generated(generated)
-        except NotCompiled:
+        except NoMutantError:
             return "the compiler"
         return _killer(
             lambda: [Substitute(mutant.file, mutant), SubstituteExtensions(changed)], list(_SINGLE_STEP_TESTS)

@@ -24,7 +24,7 @@ _SWAPS: dict[type, tuple[type, ...]] = {
 
 
 class _Finder(ast.NodeVisitor):
-    """Finds all that can be changed in a module, in a fixed order, and the function or class that it is in."""
+    """Finds all that can be changed in a module, in a fixed order, and where."""
 
     def __init__(self) -> None:
         self.found: list[tuple[ast.AST, list[ast.AST], str]] = []

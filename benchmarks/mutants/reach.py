@@ -127,8 +127,8 @@ class Reach:
     def of(self, file: str, line: int) -> list[str]:
         """Give the tests to run for a line, the quickest first.
 
-        Those that reach it. What only importing reaches, a formula or a number of a module, can make a difference to
-        all that reach the module, and else to all tests of its folder.
+        Those that reach it. What importing reaches, a formula or a number of a module, can make a difference
+        to all that reach the module, and to all tests of its folder.
         """
         tests = set(self.tests.get(f"{file}:{line}", ()))
         if f"{file}:{line}" in self.imported:
