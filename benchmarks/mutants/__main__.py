@@ -20,6 +20,8 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -64,18 +66,16 @@ def import_others() -> None:
         importlib.import_module(name)
 
 
-def drawn(areas: list[str], seed: int) -> dict[str, list[Mutant]]:
-    """Give all mutants of areas in an order drawn at random, which stays when code elsewhere changes."""
+def drawn(area: str, seed: int) -> list[Mutant]:
+    """Give all mutants of an area in an order drawn at random, which stays when code elsewhere changes."""
 
     def place(mutant: Mutant) -> bytes:
         return hashlib.sha256(f"{seed}|{mutant.key}".encode()).digest()
 
-    every = {}
-    for area in areas:
-        files = sorted((SOURCE / "parkf" / area).rglob("*.py"))
-        modules = (mutant for path in files for mutant in mutants_of(path))
-        every[area] = sorted(header_mutants() if area == "kernel" else modules, key=place)
-    return every
+    if area == "kernel":
+        return sorted(header_mutants(), key=place)
+    files = sorted((SOURCE / "parkf" / area).rglob("*.py"))
+    return sorted((mutant for path in files for mutant in mutants_of(path)), key=place)
 
 
 class Outcome:
@@ -120,6 +120,25 @@ class Outcome:
         return str(self._reasons.get(one["key"], ""))
 
 
+def in_session(work: Callable[[], None]) -> None:
+    """Do something in a forked process of its own, which may import what this one must not."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException as error:
+            print(repr(error), flush=True)
+            os._exit(1)
+        os._exit(0)
+    try:
+        if os.waitpid(child, 0)[1]:
+            raise SystemExit("stopped")
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGTERM)
+        raise
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, required=True, help="takes the outcome; what is in it is kept")
@@ -127,43 +146,50 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--areas", nargs="+", choices=AREAS, default=list(AREAS))
     parser.add_argument("--again", action="store_true", help="judge survivors anew, and no others")
-    parser.add_argument("--minutes", type=float, default=1e9, help="stop after so many")
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants", help="keeps what tests reach")
     options = parser.parse_args()
-    until = time.monotonic() + 60 * options.minutes
+    options.folder.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     import_others()
     outcome = Outcome(options.json, options.seed)
-    modules, kernel = ModuleJudge(options.folder), KernelJudge(options.folder)
     share = -(-options.count // len(AREAS))
-    for area, mutants in drawn(options.areas, options.seed).items():
-        judge = kernel if area == "kernel" else modules
+
+    def chosen(area: str) -> Iterator[Mutant]:
+        """Give what there is to judge, as long as the area wants more."""
         there = 0
-        for mutant in mutants:
-            known = outcome.tried.get(mutant.key)
-            if there == share or time.monotonic() > until:
+        for mutant in drawn(area, options.seed):
+            if there == share:
                 break
+            known = outcome.tried.get(mutant.key)
             if mutant.key in outcome.nothing:
                 continue
-            if known is None if options.again else known is not None:
-                there += known is not None
-                continue
-            there += 1
-            if options.again and known is not None and known["killed_by"]:
-                continue
-            began = time.monotonic()
-            change = f"{mutant.file}:{mutant.line} {mutant.before} → {mutant.after}"
-            try:
-                by = judge.killer(area, mutant)
-            except NoMutantError as reason:
-                there -= 1
-                outcome.nothing[mutant.key] = str(reason)
-                print(f"no mutant {change}: {reason}", flush=True)
-                continue
-            outcome.tried[mutant.key] = {"key": mutant.key, "area": area, **asdict(mutant), "killed_by": by}
-            outcome.write()
-            took = time.monotonic() - began
-            print(f"{'killed  ' if by else 'SURVIVED'} {change} {by} ({took:.1f} s)", flush=True)
+            if (known is not None and not known["killed_by"]) if options.again else known is None:
+                yield mutant
+            # What the compiler refuses is known only now.
+            there += mutant.key not in outcome.nothing
+
+    def verdict(area: str, mutant: Mutant, by: str) -> None:
+        outcome.tried[mutant.key] = {"key": mutant.key, "area": area, **asdict(mutant), "killed_by": by}
+        outcome.write()
+        change = f"{mutant.file}:{mutant.line} {mutant.before} → {mutant.after}"
+        print(f"{time.strftime('%H:%M:%S')} {'killed  ' if by else 'SURVIVED'} {change} {by}", flush=True)
+
+    modules = ModuleJudge(options.folder)
+    late = options.folder / "late.json"
+    for area in options.areas:
+        if area == "kernel":
+            kernel = KernelJudge(options.folder)
+            for mutant in chosen(area):
+                try:
+                    verdict(area, mutant, kernel.killer(mutant))
+                except NoMutantError as reason:
+                    outcome.nothing[mutant.key] = str(reason)
+        elif todo := list(chosen(area)):
+            in_session(lambda area=area, todo=todo: modules.judge(area, todo, verdict, late))
+            outcome = Outcome(options.json, options.seed)
+            for place, tests in json.loads(late.read_text()).items():
+                mutant = todo[int(place)]
+                verdict(area, mutant, modules.killer(area, mutant, tests))
     killed = sum(bool(one["killed_by"]) for one in outcome.tried.values())
     print(f"{killed} of {len(outcome.tried)} killed; {options.json}")
 

@@ -1,5 +1,6 @@
 """Work in a forked process, which a change can bring down, keep forever or fill with memory."""
 
+import hashlib
 import os
 import resource
 import signal
@@ -9,7 +10,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from benchmarks.mutants.mutant import ROOT
 
@@ -53,15 +53,6 @@ def in_child(work: Callable[[], int], processor_s: int = PROCESSOR_S) -> tuple[i
         return code, said.read().decode(errors="replace")
 
 
-def pytest_main(arguments: list[str], plugins: list[Any]) -> int:
-    """Run pytest in this process."""
-    import pytest
-
-    os.chdir(ROOT)
-    options = ["-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    return int(pytest.main([*options, *arguments], plugins=plugins))
-
-
 def failed_in(said: str) -> list[str]:
     """Give the tests that pytest says have failed."""
     lines = (line for line in said.splitlines() if line.startswith(("FAILED ", "ERROR ")))
@@ -70,8 +61,6 @@ def failed_in(said: str) -> list[str]:
 
 def digest_of(paths: list[Path]) -> str:
     """Give a name to what files hold."""
-    import hashlib
-
     whole = hashlib.sha256()
     for path in sorted(paths):
         whole.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")

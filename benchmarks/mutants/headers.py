@@ -1,9 +1,9 @@
 """What can be changed in the kernel's headers, and the extension modules with the change compiled in.
 
 Of the fitter and the full fit one build for plain numbers is compiled, with little optimisation; it stands
-for those of all instruction sets, which differ in speed. Of the fitter's two sets of forms the improved one is
-compiled, the other stays as installed. What compiles to the same machine code is no change, and what does not
-compile no mutant.
+for those of all instruction sets, which differ in speed. Of the fitter's two sets of forms the improved one
+is compiled, the other stays as installed. What compiles to the same machine code is no change, and what does
+not compile no mutant.
 """
 
 import re

@@ -10,19 +10,21 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
-from benchmarks.mutants.child import PROCESSOR_S, digest_of, failed_in, in_child, pytest_main
+from benchmarks.mutants.child import PROCESSOR_S, digest_of, failed_in, in_child
 from benchmarks.mutants.headers import KERNEL, Extensions, NoMutantError, SubstituteExtensions
-from benchmarks.mutants.modules import Substitute
+from benchmarks.mutants.modules import Substitute, change_in_place
 from benchmarks.mutants.mutant import ROOT, Mutant
-from benchmarks.mutants.reach import Reach
+from benchmarks.mutants.reach import Reach, Tracer
+from benchmarks.mutants.session import Failures, pytest_main, run_items, with_tests
 
 # Formulas and generated code are compiled into the kernel. Held against one compiled from other formulas,
-# every change would be noticed for the wrong reason: these tests alone count.
+# every change would be noticed for the wrong reason: it is compiled from what they become.
 _COMPILED_IN = {"steps", "codegen"}
 _SINGLE_STEP_TESTS = ("tests/codegen/test_kernel_steps.py", "tests/kalman/test_magnet.py")
-_WITHOUT_KERNEL = ("tests/steps", "tests/parameters", "tests/training")
+# Tests of an area are in the folder of its name, but for these.
+_TESTS = {"codegen": "steps"}
 # Processor time of the tests of a mutant, s, as measured without it; a survivor costs all of it.
-TESTS_S = 25.0
+TESTS_S = 15.0
 # Tests of what an extension module does; not those that compile the headers themselves.
 KERNEL_TESTS = {
     "_fitter": (
@@ -43,8 +45,7 @@ KERNEL_TESTS = {
 }
 
 
-class NothingNoticed(SystemExit):
-    """A test that fails without a change: the benchmark would be wrong."""
+Verdict = Callable[[str, Mutant, str], None]
 
 
 def _enough(tests: list[str], seconds: dict[str, float]) -> list[str]:
@@ -58,14 +59,14 @@ def _enough(tests: list[str], seconds: dict[str, float]) -> list[str]:
     return chosen
 
 
-def _killer(finders: Callable[[], list[MetaPathFinder]], tests: list[str]) -> str:
+def _killer(finders: Callable[[], list[MetaPathFinder]], tests: list[str], folder: Path) -> str:
     """Give the test that fails with something else imported; empty where none does."""
     if not tests:
         return ""
 
     def work() -> int:
         sys.meta_path[:0] = finders()
-        return pytest_main(["-x", *tests], [])
+        return pytest_main(["-x", *tests], [], folder)
 
     code, said = in_child(work)
     if code == 0:
@@ -78,26 +79,82 @@ def _killer(finders: Callable[[], list[MetaPathFinder]], tests: list[str]) -> st
     return [*failed_in(said), *said.strip().splitlines()[-1:], f"exit code {code}"][0]
 
 
+def _killer_of(mutant: Mutant | None, items: list[Any]) -> str:
+    """Give the test that fails with a function changed, in a session that has collected all tests."""
+    if not items:
+        return ""
+
+    def work() -> int:
+        failures = Failures()
+        items[0].config.pluginmanager.register(failures)
+        if mutant:
+            change_in_place(mutant)
+        run_items(items, stop=lambda: bool(failures.tests))
+        print("".join(f"\nFAILED {test}" for test in failures.tests))
+        return len(failures.tests)
+
+    code, said = in_child(work)
+    if code < 0:
+        return f"no end within {PROCESSOR_S} s, or a crash: signal {-code}"
+    return [*failed_in(said), *said.strip().splitlines()[-1:], f"exit code {code}"][0] if code else ""
+
+
+def _expect_nothing(by: str, mutant: Mutant) -> None:
+    if by:
+        raise SystemExit(f"{by} notices a change of nothing in {mutant.file}")
+
+
 class ModuleJudge:
-    """Of changes in Python modules."""
+    """Of changes in Python modules.
+
+    What changes the inside of a function is judged by processes forked from one that has collected all tests. A
+    change that importing would notice needs a process that has not imported the package.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._checked: set[str] = set()
-        self._reach: Reach | None = None
 
-    def killer(self, area: str, mutant: Mutant) -> str:
-        """Give the test that notices; empty where none does."""
-        self._reach = self._reach or Reach(self._folder)
-        tests = self._reach.of(mutant.file, mutant.line)
-        if area in _COMPILED_IN:
-            tests = [test for test in tests if test.startswith(_WITHOUT_KERNEL)]
-        tests = _enough(tests, self._reach.seconds)
+    def judge(self, area: str, mutants: list[Mutant], verdict: Verdict, late: Path) -> None:
+        """Judge what can be judged in a process that has collected the tests; leave the rest to `late`.
+
+        Parameters
+        ----------
+        area : str
+        mutants : list of Mutant
+        verdict : function of area, mutant, and the test that notices
+        late : Path
+            Takes what is left: places in `mutants`, and the tests to run.
+        """
+        tracer = Tracer()
+
+        def work(items: list[Any]) -> None:
+            reach = Reach(self._folder, items, tracer.end())
+            cases: dict[str, list[Any]] = {}
+            for item in items:
+                cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+            left = {}
+            for place, mutant in enumerate(mutants):
+                tests = _enough(reach.of(mutant.file, mutant.line), reach.seconds)
+                if area in _COMPILED_IN or f"{mutant.file}:{mutant.line}" in reach.imported:
+                    left[place] = tests
+                    continue
+                chosen = [item for test in tests for item in cases[test]]
+                if area not in self._checked:
+                    _expect_nothing(_killer_of(None, chosen), mutant)
+                    self._checked.add(area)
+                verdict(area, mutant, _killer_of(mutant, chosen))
+            late.write_text(json.dumps(left))
+
+        tracer.begin()
+        with_tests(work, _TESTS.get(area, area), self._folder)
+
+    def killer(self, area: str, mutant: Mutant, tests: list[str]) -> str:
+        """Give the test that notices a change in what is imported; empty where none does."""
         if area not in self._checked:
-            if by := _killer(lambda: [Substitute(mutant.file)], tests):
-                raise NothingNoticed(f"{by} notices a change of nothing in {mutant.file}")
+            _expect_nothing(_killer(lambda: [Substitute(mutant.file)], tests, self._folder), mutant)
             self._checked.add(area)
-        by = _killer(lambda: [Substitute(mutant.file, mutant)], tests)
+        by = _killer(lambda: [Substitute(mutant.file, mutant)], tests, self._folder)
         if not by and area in _COMPILED_IN:
             by = self._compiled_in(mutant)
         return by
@@ -126,7 +183,9 @@ class ModuleJudge:
         except NoMutantError:
             return "the compiler"
         return _killer(
-            lambda: [Substitute(mutant.file, mutant), SubstituteExtensions(changed)], list(_SINGLE_STEP_TESTS)
+            lambda: [Substitute(mutant.file, mutant), SubstituteExtensions(changed)],
+            list(_SINGLE_STEP_TESTS),
+            self._folder,
         )
 
 
@@ -160,7 +219,7 @@ class KernelJudge:
         self._extensions: Extensions | None = None
         self._seconds: dict[str, dict[str, float]] = {}
 
-    def killer(self, area: str, mutant: Mutant) -> str:
+    def killer(self, mutant: Mutant) -> str:
         """Give the test that notices; empty where none does."""
         self._extensions = self._extensions or Extensions(self._folder)
         header = mutant.file.removeprefix("kernel/")
@@ -171,7 +230,7 @@ class KernelJudge:
                 self._seconds[module] = self._measured(module, unchanged[module])
             tests = _enough(list(self._seconds[module]), self._seconds[module])
             only = {module: changed[module]}
-            if by := _killer(lambda only=only: [SubstituteExtensions(only)], tests):  # type: ignore[misc]
+            if by := _killer(lambda only=only: [SubstituteExtensions(only)], tests, self._folder):  # type: ignore[misc]
                 return by
         return ""
 
@@ -184,7 +243,7 @@ class KernelJudge:
             def work() -> int:
                 sys.meta_path.insert(0, SubstituteExtensions({module: path}))
                 watch = _Stopwatch()
-                pytest_main(["-m", "not slow", *map(str, tests)], [watch])
+                pytest_main(["-m", "not slow", *map(str, tests)], [watch], self._folder)
                 good = {test: s for test, s in watch.seconds.items() if test not in watch.failed}
                 kept.write_text(json.dumps({"seconds": good, "failed": sorted(watch.failed)}))
                 return 0

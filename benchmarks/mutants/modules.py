@@ -2,10 +2,12 @@
 
 import ast
 import copy
+import gc
 from importlib.abc import MetaPathFinder
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 from benchmarks.mutants.mutant import ROOT, Mutant, numbered
@@ -134,6 +136,25 @@ def _mutated(mutant: Mutant) -> ast.Module:
             return change if here is node else self.generic_visit(here)
 
     return ast.fix_missing_locations(Put().visit(tree))
+
+
+def change_in_place(mutant: Mutant) -> None:
+    """Change the code of the functions of a module that is imported already, wherever they are known by now.
+
+    What importing has computed stays: for changes in functions that importing does not call.
+    """
+    path = str(SOURCE / mutant.file)
+    changed = {}
+    pending = [compile(_mutated(mutant), path, "exec")]
+    while pending:
+        for one in pending.pop().co_consts:
+            if isinstance(one, CodeType):
+                changed[one.co_qualname, one.co_firstlineno, one.co_name] = one
+                pending.append(one)
+    for function in [one for one in gc.get_objects() if isinstance(one, FunctionType)]:
+        code = function.__code__
+        if code.co_filename == path and (code.co_qualname, code.co_firstlineno, code.co_name) in changed:
+            function.__code__ = changed[code.co_qualname, code.co_firstlineno, code.co_name]
 
 
 class Substitute(MetaPathFinder, SourceFileLoader):
