@@ -76,7 +76,7 @@ def test_a_kick_counts_in_units_of_scattering(published):
 
 
 def test_the_map_shows_where_the_table_differs(published):
-    """Particles of 5 GeV meet the centres of the bins: what is added to a bin's leading term comes out there."""
+    """Particles of 5 GeV meet the centres of the bins, and what is added to a leading term there."""
     header = published.block("UTT_META")[0]
     i, j = np.indices(BINS)
     added = 3.0 * i - 2.0 * j
