@@ -24,7 +24,7 @@ _SINGLE_STEP_TESTS = ("tests/codegen/test_kernel_steps.py", "tests/kalman/test_m
 # Tests of an area are in the folder of its name, but for these.
 _TESTS = {"codegen": "steps"}
 # Processor time of the tests of a mutant, s, as measured without it; a survivor costs all of it.
-TESTS_S = 15.0
+TESTS_S = 10.0
 # Tests of what an extension module does; not those that compile the headers themselves.
 KERNEL_TESTS = {
     "_fitter": (

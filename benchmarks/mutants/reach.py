@@ -110,12 +110,15 @@ class Reach:
         """Give the tests to run for a line, the quickest first.
 
         Those that reach it. What importing reaches, a formula or a number of a module, can make a difference
-        to all tests of the area.
+        to all that reach the module; to all tests of the area where none reaches anything else in it.
         """
         where = f"{mutant_file}:{line}"
         tests = set(self.tests.get(where, ()))
         if where in self.imported:
-            tests |= self.seconds.keys()
+            for there, some in self.tests.items():
+                if there.startswith(f"{mutant_file}:"):
+                    tests |= some
+            tests = tests or set(self.seconds)
         return sorted(tests, key=lambda test: self.seconds[test])
 
 
