@@ -94,7 +94,7 @@ def walks(field):
     return {forms: Walk(forms, field, polarity) for forms, polarity in (("improved", -1), ("production", 1))}
 
 
-# RMS of the error over σ_MS for x, y, tx, ty, from 3 to 50 GeV: a quarter above what the published sets reach.
+# RMS of the error over σ_MS for x, y, tx, ty, from 3 to 50 GeV: a quarter above what the sets reach.
 WITHIN, BETWEEN = "SciFi, within a station", "SciFi, between stations"
 BARS = {
     "improved": {
