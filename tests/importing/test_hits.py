@@ -109,6 +109,11 @@ def test_downstream_tracks_of_lhcb(tmp_path, geometry, field):
     rows = CANDIDATES.open(paths["candidates"]).read().to_pandas()
     assert len(rows) == 3738
     assert set(rows.purity) == {0.0, 1.0}
+    # Those that no particle made are measured beside the others, without a verdict.
+    assert [one.table().splitlines()[-1] for one in seen] == [
+        "verdict: doubtful",
+        "not judged: no particle made these tracks",
+    ]
 
 
 def test_hits_go_to_one_kind_of_table(tmp_path, geometry, field):

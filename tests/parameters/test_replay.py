@@ -1,6 +1,7 @@
 """A training can be repeated where inputs and formulas are the same; else it is said what is not."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from parkf.parameters.configuration import flat, nested
 from parkf.parameters.parameter_set import ParameterSet, with_blobs
 from parkf.parameters.replay import compare_bytes, replay
 from parkf.steps import STEP_NAMES
-from parkf.workflow import Run
+from parkf.workflow import Run, field_fingerprint
 
 ROOT = Path(__file__).parents[2]
 CONFIG = yaml.safe_load((ROOT / "workflow/config/smoke.yaml").read_text()) | {"forms": "production"}
@@ -90,6 +91,40 @@ def test_another_start_is_named(trained, tmp_path):
     lines = [line for line in str(failure.value).splitlines() if "start" in line]
     assert len(lines) == 1
     assert "expected 000000000000… of the start T of the set" in lines[0]
+
+
+def test_files_of_others_are_read_where_they_lie(trained, tmp_path, monkeypatch):
+    """A field of four quadrants and a map of tuples' columns are a pattern, and a file that names others."""
+    project, work = tmp_path / "project", tmp_path / "work"
+    for name in ("Snakefile", "data", "workflow"):
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).symlink_to(ROOT / name)
+    (project / "mine").mkdir()
+    for quadrant in "1234":
+        (project / f"mine/field.c{quadrant}.cdf").write_text(quadrant)
+    for name in ("columns.yaml", "v.parquet"):
+        (project / "mine" / name).write_text("steps: {V: {files: v.parquet, columns: {}}}\n")
+    there = {"field.source": '"mine/field.c*.cdf"', "training.datasets": '"mine/columns.yaml"'}
+    print_of_four = field_fingerprint({"source": "mine/field.c*.cdf"}, project)
+    of_others = changed(
+        trained,
+        configuration=trained.manifest.configuration | there,
+        inputs=trained.manifest.inputs | {"field source": print_of_four},
+    )
+
+    def snakemake(command, **_):
+        config = yaml.safe_load((work / "config.yaml").read_text())
+        assert config["field"]["source"] == str(project / "mine/field.c*.cdf")
+        assert config["training"]["datasets"] == str(project / "mine/columns.yaml")
+        assert (work / config["detector"]["geometry"]).is_file()
+        trained.save(work / "results/reproduced/set")
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(module.subprocess, "run", snakemake)
+    assert replay(of_others, project, work, 1).identical
+    (project / "mine/field.c3.cdf").write_text("of another magnet")
+    with pytest.raises(ParkfError, match=rf"c\*\.cdf: sha256 \w+…, expected {print_of_four[:12]}"):
+        replay(of_others, project, work, 1)
 
 
 @pytest.mark.parametrize("name", INPUTS)

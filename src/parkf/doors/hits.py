@@ -56,10 +56,9 @@ def inspect_hits(
         chosen = np.flatnonzero(rows & (entries.of["p"] > 0))
         if len(chosen):
             group = _part(entries, chosen[:: max(1, len(chosen) // _MOST)])
-            # Hits of several particles make tracks that need not bend as the field says.
-            judged = name != " unmatched"
+            exempt = "no particle made these tracks" if name == " unmatched" else ""
             found.append(
-                _inspect(group, f"{subject}{name}", len(chosen), field, polarity, geometry, threads, judged)
+                _inspect(group, f"{subject}{name}", len(chosen), field, polarity, geometry, threads, exempt)
             )
     if not found:
         return [Inspection(subject, (), (Finding("wrong", "no particle or track", "none has p > 0"),))]
@@ -88,7 +87,7 @@ def _inspect(
     polarity: int,
     geometry: Geometry,
     threads: int | None,
-    judged: bool,
+    exempt: str,
 ) -> Inspection:
     taken = slots(entries)
     ut = fit_ut(*(taken[f"ut_{name}"] for name in ("x", "z", "dxdy", "sigma")))
@@ -121,7 +120,7 @@ def _inspect(
     bend, found = _bend(entries, taken, ut, scifi, velo, field, polarity, threads)
     # Momenta in another unit spoil all else.
     findings = found if any("momentum" in one.what for one in found) else found + findings
-    return Inspection(subject, tuple(figures + bend), tuple(findings if judged else ()))
+    return Inspection(subject, tuple(figures + bend), () if exempt else tuple(findings), exempt)
 
 
 def _residuals(name: str, fits: Fits, measured: bool) -> tuple[list[Figure], list[Finding]]:

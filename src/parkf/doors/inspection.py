@@ -60,11 +60,14 @@ class Inspection:
     ----------
     subject : str
         What was looked at: a file, or a step.
+    exempt : str
+        Why there is no verdict; empty where there is one.
     """
 
     subject: str
     figures: tuple[Figure, ...]
     findings: tuple[Finding, ...]
+    exempt: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -78,13 +81,15 @@ class Inspection:
             [self.subject, aligned(("what", "here", "unit", "expected"), rows)] if rows else [self.subject]
         )
         lines += [str(finding) for finding in self.findings]
-        return "\n".join([*lines, f"verdict: {self.verdict}"])
+        end = f"not judged: {self.exempt}" if self.exempt else f"verdict: {self.verdict}"
+        return "\n".join([*lines, end])
 
     def as_json(self) -> dict[str, Any]:
         """Give the same for programs."""
         return {
             "subject": self.subject,
             "verdict": self.verdict,
+            "exempt": self.exempt,
             "figures": [vars(figure) for figure in self.figures],
             "findings": [vars(finding) for finding in self.findings],
         }

@@ -22,7 +22,7 @@ from parkf.parameters.comparison import Comparison, compare
 from parkf.parameters.configuration import NEIGHBOURS_TABLE, nested
 from parkf.parameters.manifest import Manifest
 from parkf.parameters.parameter_set import MANIFEST_FILE, ParameterSet, load
-from parkf.workflow import is_conditions, load_config, start_file
+from parkf.workflow import field_fingerprint, is_conditions, is_imported, load_config, start_file
 
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
@@ -152,13 +152,15 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
     for (section, key), name in _FILES.items():
         path = project / config[section][key]
         # What is imported on the way is compared when it is there again.
-        if not (path.is_dir() or is_conditions(path)):
+        if name == "field source":
+            yield from _other(str(path), field_fingerprint(config["field"], project), manifest, name)
+        elif not (path.is_dir() or is_conditions(path)):
             yield from _other_bytes(path, manifest, name)
     if neighbour := config["training"].get("neighbour"):
         yield from _other_bytes(project / neighbour / "closure/table.npz", manifest, NEIGHBOURS_TABLE)
     datasets = config["training"]["datasets"]
     for name, formula in layout_of(manifest.forms).steps.items():
-        if datasets != "simulate":
+        if datasets != "simulate" and not is_imported(datasets):
             yield from _other_bytes(project / datasets / f"{name}.parquet", manifest, f"dataset {name}")
         if start := config["training"]["start_from"]:
             yield from _other_bytes(start_file(project / start, name), manifest, f"start {name}")
@@ -167,13 +169,18 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
 
 
 def _other_bytes(path: Path, manifest: Manifest, name: str) -> Iterator[str]:
+    if path.is_file():
+        yield from _other(str(path), sha256(path), manifest, name)
+    else:
+        yield f"{path}: no such file; it is the {name} of the set"
+
+
+def _other(source: str, found: str, manifest: Manifest, name: str) -> Iterator[str]:
     expected = manifest.inputs.get(name)
     if expected is None:
-        yield f"{path}: the manifest has no fingerprint of the {name}"
-    elif not path.is_file():
-        yield f"{path}: no such file; it is the {name} of the set"
-    elif (got := sha256(path)) != expected:
-        yield f"{path}: sha256 {got[:12]}…, expected {expected[:12]}… of the {name} of the set"
+        yield f"{source}: the manifest has no fingerprint of the {name}"
+    elif found != expected:
+        yield f"{source}: sha256 {found[:12]}…, expected {expected[:12]}… of the {name} of the set"
 
 
 def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
@@ -204,9 +211,13 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
 
 
 def _linked(name: str, project: Path, work: Path) -> str:
-    """Have an input under the same name in the folder of the run, so that its manifest says the same."""
+    """Have an input under the same name in the folder of the run, so that its manifest says the same.
+
+    What is imported is read where it lies: a pattern of many files, or a map of columns with paths that are
+    relative to it.
+    """
     source, target = (project / name).absolute(), work / name
-    if Path(name).is_absolute() or ".." in Path(name).parts:
+    if Path(name).is_absolute() or ".." in Path(name).parts or is_imported(name) or not source.exists():
         return str(source)
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.is_symlink():
