@@ -24,7 +24,7 @@ _SINGLE_STEP_TESTS = ("tests/codegen/test_kernel_steps.py", "tests/kalman/test_m
 # Tests of an area are in the folder of its name, but for these.
 _TESTS = {"codegen": "steps"}
 # Processor time of the tests of a mutant, s, as measured without it; a survivor costs all of it.
-TESTS_S = 10.0
+TESTS_S = 20.0
 # Tests of what an extension module does; not those that compile the headers themselves.
 KERNEL_TESTS = {
     "_fitter": (
@@ -107,8 +107,8 @@ def _expect_nothing(by: str, mutant: Mutant) -> None:
 class ModuleJudge:
     """Of changes in Python modules.
 
-    What changes the inside of a function is judged by processes forked from one that has collected all tests. A
-    change that importing would notice needs a process that has not imported the package.
+    What changes the inside of a function is judged by processes forked from one that has collected all tests.
+    A change that importing would notice needs a process that has not imported the package.
     """
 
     def __init__(self, folder: Path) -> None:

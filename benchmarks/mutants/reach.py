@@ -78,7 +78,7 @@ class Reach:
     Parameters
     ----------
     folder : Path
-        Keeps what the tests of a file reach, for these sources and this file.
+        Keeps what the tests of a file reach, as long as that file and all that they reach stay as they are.
     items : list of pytest items
         All tests.
     imported : list of str
@@ -86,7 +86,6 @@ class Reach:
     """
 
     def __init__(self, folder: Path, items: list[Any], imported: list[str]) -> None:
-        source = digest_of([*(SOURCE / "parkf").rglob("*.py")])
         self.tests: dict[str, set[str]] = {}
         self.seconds: dict[str, float] = {}
         self.imported = set(imported)
@@ -95,10 +94,11 @@ class Reach:
             files.setdefault(item.path, []).append(item)
         for path, there in files.items():
             name = "-".join(path.relative_to(ROOT).with_suffix("").parts)
-            kept = folder / f"{name}-{source}-{digest_of([path])}.json"
-            if not kept.exists():
+            kept = folder / f"{name}-{digest_of([path])}.json"
+            found = json.loads(kept.read_text()) if kept.exists() else {}
+            if not found or found["sources"] != _sources(found["lines"]):
                 _follow(there, kept)
-            found = json.loads(kept.read_text())
+                found = json.loads(kept.read_text())
             for case, lines in found["lines"].items():
                 # Cases may be named after what is changed: a test is run with all of its cases.
                 test = case.split("[")[0]
@@ -122,6 +122,12 @@ class Reach:
         return sorted(tests, key=lambda test: self.seconds[test])
 
 
+def _sources(lines: dict[str, list[str]]) -> dict[str, str]:
+    """Give digests of the files whose lines are reached."""
+    files = sorted({line.rsplit(":", 1)[0] for there in lines.values() for line in there})
+    return {file: digest_of([SOURCE / file]) if (SOURCE / file).exists() else "" for file in files}
+
+
 def _follow(items: list[Any], kept: Path) -> None:
     def work() -> int:
         tracer = Tracer()
@@ -129,7 +135,8 @@ def _follow(items: list[Any], kept: Path) -> None:
         run_items(items)
         # What fails without a change tells nothing of one.
         lines = {test: there for test, there in tracer.lines.items() if test not in tracer.failed}
-        kept.write_text(json.dumps({"lines": lines, "seconds": tracer.seconds}))
+        found = {"sources": _sources(lines), "lines": lines, "seconds": tracer.seconds}
+        kept.write_text(json.dumps(found))
         return 0
 
     began = time.monotonic()
@@ -137,4 +144,4 @@ def _follow(items: list[Any], kept: Path) -> None:
     if code:
         kept.unlink(missing_ok=True)
         raise SystemExit(f"{items[0].path} cannot be run:\n{said[-4000:]}")
-    print(f"{kept.stem.rsplit('-', 2)[0]}: {len(items)} tests, {time.monotonic() - began:.0f} s", flush=True)
+    print(f"{kept.stem.rsplit('-', 1)[0]}: {len(items)} tests, {time.monotonic() - began:.0f} s", flush=True)
