@@ -5,7 +5,8 @@ from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
-from parkf.parameters.manifest import json_schema, read_manifest, write_manifest
+from parkf.parameters.manifest import FORMAT_VERSION, json_schema, read_manifest, write_manifest
+from parkf.parameters.schema import first_problem
 
 SCHEMA = Path(__file__).parents[2] / "workflow/schemas/manifest.schema.json"
 
@@ -20,3 +21,22 @@ def test_manifest_passes_its_schema(tmp_path, manifest):
     write_manifest(path, manifest)
     Draft202012Validator(json_schema()).validate(json.loads(path.read_text()))
     assert read_manifest(path) == manifest
+
+
+def test_a_manifest_for_this_reader_is_read(tmp_path, manifest):
+    path = tmp_path / "manifest.json"
+    write_manifest(path, manifest)
+    content = json.loads(path.read_text()) | {"minimum_reader": FORMAT_VERSION}
+    path.write_text(json.dumps(content))
+    assert read_manifest(path).constants == manifest.constants
+
+
+def test_a_bound_is_in_or_out_as_the_schema_says():
+    more, least = {"type": "number", "exclusiveMinimum": 0}, {"type": "number", "minimum": 2}
+    assert first_problem(more, 0) == "got 0, expected more than 0"
+    assert first_problem(more, 1e-300) is None
+    assert first_problem(least, 2) is None
+    assert first_problem(least, 1.5) == "got 1.5, expected at least 2"
+    assert first_problem({"enum": ["run3"]}, "Löwe") == 'got "Löwe", expected "run3"'
+    # Yes is no number, and 1 is no yes.
+    assert first_problem({"enum": [1]}, True) is not None

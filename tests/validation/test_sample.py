@@ -22,12 +22,12 @@ def made(events=EVENTS):
     particles = pd.DataFrame(
         {"event": np.repeat(np.arange(events), 6), "particle": np.tile(np.arange(6), events)}
     )
-    for name in ("x", "y", "z", "px", "py"):
-        particles[name] = random.normal(0, 1.0, len(particles))
+    for name, width in (("x", 1.0), ("y", 1.0), ("z", 50.0), ("px", 2e3), ("py", 2e3)):
+        particles[name] = random.normal(0, width, len(particles))
     particles["pz"] = random.uniform(5e3, 5e4, len(particles))
     particles["charge"] = random.choice([-1, 1], len(particles))
     particles["pdg_id"] = 211 * particles.charge
-    particles["z_end"] = np.inf
+    particles["z_end"] = random.choice([3e3, np.inf], len(particles))
     fates = particles[["event", "particle"]].assign(hardest=random.exponential(2.0, len(particles)))
     count = random.integers(2, 6, events)
     found = pd.DataFrame({"event": np.repeat(np.arange(events), count)})
@@ -37,7 +37,7 @@ def made(events=EVENTS):
     found["qop"] = random.normal(0, 1e-4, len(found))
     found["velo_n"] = random.integers(3, 12, len(found))
     fitted = found[["event", "candidate"]].copy()
-    for name in ("z", "x", "qop", "chi2_ut"):
+    for name in ("z", "x", "y", "qop", "chi2_ut"):
         fitted[name] = random.normal(size=len(fitted))
     return {"particles": particles, "candidates": found, "fitted": fitted, "fates": fates}
 
@@ -87,10 +87,18 @@ def test_truth_is_that_of_the_particle(frames, tmp_path):
     np.testing.assert_allclose(rows["true_tx"], slope)
     way = rows["z"] - whole.z_vertex
     np.testing.assert_allclose(rows["true_x"], whole.x_vertex + slope * way, rtol=1e-12)
+    np.testing.assert_allclose(rows["true_ty"], whole.py / whole.pz)
+    np.testing.assert_allclose(rows["true_y"], whole.y_vertex + whole.py / whole.pz * way, rtol=1e-12)
+    momentum = np.sqrt(np.square(whole[["px", "py", "pz"]]).sum(axis=1, skipna=False))
+    np.testing.assert_allclose(rows["p_true"], momentum)
+    np.testing.assert_allclose(rows["true_qop"] * momentum, whole.charge)
+    np.testing.assert_array_equal(rows["true_z"], whole.z_vertex)
+    np.testing.assert_array_equal(rows["z_end"], whole.z_end)
     np.testing.assert_array_equal(rows["pdg_id"], whole.pdg_id.fillna(0))
     np.testing.assert_array_equal(rows["hardest"], whole.hardest.astype(np.float32))
     np.testing.assert_array_equal(rows["qop"], whole.qop.astype(np.float32))
     np.testing.assert_array_equal(rows["seed_qop"], whole.qop_seed.astype(np.float32))
+    np.testing.assert_array_equal(rows["ut_n"], 4)
     np.testing.assert_array_equal(rows["scifi_n"], 4 + np.arange(len(whole)) % 3)
     assert np.isnan(rows["p_true"][whole.particle == -1]).all()
 

@@ -1,5 +1,7 @@
 """Figures of a sample whose resolution and pulls are known by construction."""
 
+from math import erf
+
 import numpy as np
 import pytest
 from samples import STATE, make_sample
@@ -40,6 +42,32 @@ def test_roc_rises_and_separates():
     assert fit["working_point"]["ghost"] < 0.01
     # 30 degrees of freedom: 91% lie below χ²/ndof of 1.356.
     assert fit["working_point"]["cut"] == pytest.approx(1.356, abs=0.02)
+
+
+def test_histograms_are_shares_of_all_entries():
+    sample = make_sample(scale=2.0)
+    found = measured(sample)["histograms"]
+    pull = found["pulls"]["tx"]
+    assert (pull["edges"][0], pull["edges"][-1], len(pull["content"])) == (-5.0, 5.0, 60)
+    # Of pulls twice as wide as they should be, 1.24 % lie beyond 5.
+    assert sum(pull["content"]) == pytest.approx(erf(2.5 / np.sqrt(2)), abs=0.004)
+    assert sum(pull["content"][:30]) == pytest.approx(0.5 * erf(2.5 / np.sqrt(2)), abs=0.02)
+    for kind, rows in (("genuine", sample.genuine), ("ghost", sample.ghosts)):
+        chi2 = found["chi2"][kind]
+        assert (chi2["edges"][0], chi2["edges"][-1]) == (0.0, 10.0)
+        below = np.searchsorted(chi2["edges"], 2.0)
+        assert sum(chi2["content"][:below]) == pytest.approx((chi2_per_ndof(rows) < 2.0).mean())
+
+
+def test_a_scan_of_cuts_counts_what_lies_below():
+    sample = make_sample(n=3000, ghosts=600)
+    scan = measured(sample)["roc"]
+    cuts = [point["cut"] for point in scan]
+    # From 0.1 in steps of 0.05 to 5, then coarser to 500.
+    assert (cuts[0], cuts[1], cuts[-1]) == (0.1, 0.15, 500.0)
+    for point in scan[::10]:
+        assert point["genuine"] == (chi2_per_ndof(sample.genuine) < point["cut"]).mean()
+        assert point["ghost"] == (chi2_per_ndof(sample.ghosts) < point["cut"]).mean()
 
 
 def test_failed_fits_count_as_rejected_and_never_as_pulls():

@@ -1,0 +1,1 @@
+"""Deliberate mistakes in the code, and whether a test notices."""

@@ -1,0 +1,47 @@
+"""One change of the code."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """An operator or number, and what stands there instead.
+
+    Attributes
+    ----------
+    file : str
+        From the folder of sources.
+    within : str
+        The function or class that it is in; empty outside of all.
+    line : int
+    before, after : str
+    nth : int
+        Of those that are alike in all of this but the line.
+    """
+
+    file: str
+    within: str
+    line: int
+    before: str
+    after: str
+    nth: int = 0
+
+    @property
+    def key(self) -> str:
+        """A name that stays when code elsewhere in the file changes."""
+        return "|".join((self.file, self.within, self.before, self.after, str(self.nth)))
+
+
+def numbered(mutants: Iterable[Mutant]) -> list[Mutant]:
+    """Count those that are alike."""
+    seen: Counter[str] = Counter()
+    result = []
+    for mutant in mutants:
+        result.append(replace(mutant, nth=seen[mutant.key]))
+        seen[mutant.key] += 1
+    return result
