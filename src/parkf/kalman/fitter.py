@@ -236,7 +236,7 @@ def _fit_batches(
         table.writer(fitted, set_metadata(made_with) if made_with else None) as writer,
         tqdm(total=file.metadata.num_rows, desc="fit", unit=" tracks", disable=None) as bar,
     ):
-        for rows in file.iter_batches(batch_BATCH=size):
+        for rows in file.iter_batches(batch_size=BATCH):
             check_rows(rows, candidates, summary.count)
             tracks, more = fit_rows(rows)
             batch = tracks.to_arrow(rows.column("event"), rows.column("candidate"))
