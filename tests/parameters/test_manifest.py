@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import bad_sets
 from jsonschema import Draft202012Validator
 
 from parkf.parameters.manifest import FORMAT_VERSION, json_schema, read_manifest, write_manifest
@@ -26,8 +27,7 @@ def test_manifest_passes_its_schema(tmp_path, manifest):
 def test_a_manifest_for_this_reader_is_read(tmp_path, manifest):
     path = tmp_path / "manifest.json"
     write_manifest(path, manifest)
-    content = json.loads(path.read_text()) | {"minimum_reader": FORMAT_VERSION}
-    path.write_text(json.dumps(content))
+    bad_sets.edit(lambda content: content.update(minimum_reader=FORMAT_VERSION))(tmp_path)
     assert read_manifest(path).constants == manifest.constants
 
 

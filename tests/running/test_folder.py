@@ -43,7 +43,7 @@ def test_it_has_all_that_its_configurations_name(folder):
     assert not schema.is_relative_to(folder)
     for name in ("default", "improved", "paper", "smoke"):
         assert read_config(Path(f"workflow/config/{name}.yaml"), schema, Path())["run"] == name
-    done = CliRunner().invoke(app, ["check-config", str(SMOKE)])
+    done = CliRunner().invoke(app, ["check", str(SMOKE)])
     assert done.exit_code == 0, done.output
 
 

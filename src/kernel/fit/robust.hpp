@@ -23,7 +23,7 @@ struct Fit {
 
   /// By how much χ² behind the VELO is beyond that of the luckiest fits of so many degrees of freedom.
   KERNEL_FUNCTION T excess(const Integer<T>& ndof) const {
-    return chi2_ut + chi2_scifi - limit(rest_share) * to_number<T>(ndof);
+    return chi2_ut + chi2_scifi - limit(rest_share) * Number<T>::of(ndof);
   }
   KERNEL_FUNCTION T chi2() const { return chi2_velo + chi2_ut + chi2_scifi; }
   KERNEL_FUNCTION Mask<T> known() const {
@@ -32,13 +32,13 @@ struct Fit {
   }
   /// Whether to try without UT hits.
   KERNEL_FUNCTION Mask<T> doubts_ut() const {
-    const T hits = to_number<T>(ndof_ut);
+    const T hits = Number<T>::of(ndof_ut);
     return known() & (Integer<T>(0) < ndof_ut) & (chi2_ut > limit(doubted_ut) * hits) &
            (excess(ndof_scifi) > limit(ut_fall) + hits);
   }
   /// Whether `other`, without UT hits, is better.
   KERNEL_FUNCTION Mask<T> gives_way_to(const Fit& other) const {
-    return other.known() & (chi2() - other.chi2() > limit(ut_fall) + to_number<T>(ndof_ut));
+    return other.known() & (chi2() - other.chi2() > limit(ut_fall) + Number<T>::of(ndof_ut));
   }
   /// Whether to look for a hard kick.
   KERNEL_FUNCTION Mask<T> may_be_kicked() const { return known() & (excess(ndof_ut + ndof_scifi) > limit(hard_kick)); }

@@ -43,21 +43,21 @@ KERNEL_FUNCTION void score_features(const ScoredMemory<T>& memory, const Filter<
                                     T* f) {
   using S = Scalar<T>;
   const auto piece = [](const T& chi2, const Integer<T>& ndof) {
-    return rough_log2(T(S(0.05)) + chi2 / larger(to_number<T>(ndof), T(1)));
+    return rough_log2(T(S(0.05)) + chi2 / larger(Number<T>::of(ndof), T(1)));
   };
   // By how much the χ² of some hits would fall if they could choose q/p.
   const auto pulled = [](const Parabola<T>& hits) {
     const Mask<T> told = hits.weight > T(0);
     return rough_log2(T(1) + select(told, hits.pull * hits.pull / select(told, hits.weight, T(1)), T(0)));
   };
-  const T zero(0), tenth(S(0.1)), ndof_ut = to_number<T>(fit.ndof_ut);
+  const T zero(0), tenth(S(0.1)), ndof_ut = Number<T>::of(fit.ndof_ut);
   const auto station = [&](const T& chi2) { return rough_log2(tenth + larger(chi2, zero)); };
   f[0] = piece(track.chi2_velo, fit.ndof_velo);
   f[1] = piece(track.chi2_ut, fit.ndof_ut);
   f[2] = piece(track.chi2_scifi, fit.ndof_scifi);
   f[3] = select(ndof_ut > zero, T(1), zero);
   f[4] = ndof_ut;
-  f[5] = to_number<T>(fit.ndof_scifi);
+  f[5] = Number<T>::of(fit.ndof_scifi);
   f[6] = rough_log2(T(1) + larger(memory.first_ut.chi2, zero));
   f[7] = rough_log2(T(1) + larger(memory.second_ut.chi2, zero));
   f[8] = station(memory.first_station.chi2);

@@ -128,16 +128,6 @@ KERNEL_FUNCTION void store(const Fitted<T>& track, long stride, long i, Scalar<T
   store_integer<T, past_caches>(track.status, integers + 3 * stride + i);
 }
 
-/// Integers as numbers.
-template <class T>
-KERNEL_FUNCTION T to_number(const Integer<T>& a) {
-  if constexpr (Number<T>::lanes == 1) {
-    return static_cast<T>(a);
-  } else {
-    return T(__builtin_convertvector(a.bits, typename T::Vector));
-  }
-}
-
 /// One where the mask holds, for counting.
 template <class T>
 KERNEL_FUNCTION Integer<T> count(const Mask<T>& mask) {

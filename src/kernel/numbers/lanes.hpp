@@ -190,6 +190,9 @@ struct Number<Lanes<S, N>> {
   using Mask = typename Lanes<S, N>::Mask;
   using Integer = typename Lanes<S, N>::Integer;
   static constexpr int lanes = N;
+  KERNEL_FUNCTION static Lanes<S, N> of(const Integer& a) {
+    return Lanes<S, N>(__builtin_convertvector(a.bits, typename Lanes<S, N>::Vector));
+  }
 };
 
 }  // namespace parkf

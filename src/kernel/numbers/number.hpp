@@ -26,6 +26,7 @@ struct Number {
   using Mask = bool;
   using Integer = int;
   static constexpr int lanes = 1;
+  KERNEL_FUNCTION static T of(int a) { return static_cast<T>(a); }
 };
 
 template <class T>
