@@ -49,8 +49,7 @@ def lock(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the pages of docs/; a broken link stops it."""
-    project = nox.project.load_toml("pyproject.toml")
-    session.install(*project["project"]["optional-dependencies"]["docs"])
+    session.install(".[docs]")
     session.run("mkdocs", "build", "--strict", *session.posargs)
 
 

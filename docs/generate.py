@@ -225,8 +225,7 @@ def formulas() -> str:
         parts.append(f"## {title} (`forms: {name}`)")
         for step in forms.steps.values():
             parts.append(f"### {name}: {step.name}, {step.text}")
-            lines = [" &".join(_split(line)) + r" \\" for line in step.latex().values()]
-            parts.append("$$\n\\begin{aligned}\n" + "\n".join(lines) + "\n\\end{aligned}\n$$")
+            parts += [f"$$\n{line}\n$$" for line in step.latex().values()]
     parts += [
         "## The magnet table",
         "A track goes straight from $z_\\mathrm{in}$ to $z_\\mathrm{out}$; each of $x, t_x, y, t_y$ then gets"
@@ -261,11 +260,6 @@ def formulas() -> str:
         ),
     ]
     return _page(parts)
-
-
-def _split(line: str) -> tuple[str, str]:
-    left, _, right = line.partition(" = ")
-    return left, f"= {right}"
 
 
 def _latex(form: sp.Expr) -> str:

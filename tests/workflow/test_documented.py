@@ -3,7 +3,9 @@
 import re
 import shlex
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 from typer.testing import CliRunner
 
 from parkf.cli import app
@@ -36,6 +38,18 @@ def test_blocks_run(page, folder, monkeypatch, capsys):
         elif block.language == "bash":
             for line in map(without_comment, block.lines()):
                 _run(line, folder)
+
+
+def test_the_notebook_runs(folder):
+    notebook = nbformat.read(DOCS / "notebooks/event.ipynb", as_version=4)
+    drawn = [_figures(cell) for cell in notebook.cells]
+    assert sum(drawn) >= 3
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()
+    assert [_figures(cell) for cell in notebook.cells] == drawn
+
+
+def _figures(cell):
+    return sum("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
 
 
 def _run(line, folder):

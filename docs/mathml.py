@@ -1,0 +1,20 @@
+"""Formulas of the pages as MathML, which browsers draw themselves: nothing is loaded from elsewhere."""
+
+import re
+from html import unescape
+
+from parkf.report.formula import typeset
+
+# What pymdownx.arithmatex leaves of $…$ and $$…$$.
+_FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Put MathML in the place of a page's TeX; MkDocs calls it with each page."""
+
+    def drawn(found: re.Match[str]) -> str:
+        # What cannot be broken is scrolled.
+        style = ' style="overflow-x: auto; margin: 0.5em 0"' if found[1] == "div" else ""
+        return f"<{found[1]}{style}>{typeset(unescape(found[2]).strip()).mathml}</{found[1]}>"
+
+    return _FORMULA.sub(drawn, html)
