@@ -29,6 +29,7 @@ from parkf.commands import (
 from parkf.commands.panels import CommandsInPanels
 from parkf.complaint import UsageError, explained, usage
 from parkf.memory import settle_memory
+from parkf.terminal import be_quiet
 from parkf.usage import Meter
 
 app = typer.Typer(
@@ -62,11 +63,14 @@ def print_version(wanted: bool) -> None:
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show answers and errors, and no progress.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Take what holds for every command; :func:`main` looks for it before there is a command."""
+    """Take what holds for every command; :func:`main` looks for --debug before there is a command."""
+    if quiet:
+        be_quiet()
 
 
 def main() -> None:

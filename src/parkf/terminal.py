@@ -1,6 +1,41 @@
-"""Tables on a terminal."""
+"""What a terminal shows: tables, and no progress where none is wanted."""
 
+import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+# In the environment, so that processes that this one starts are quiet, too.
+_QUIET = "PARKF_QUIET"
+
+
+def be_quiet() -> None:
+    """Show no progress from now on; answers and errors are told as ever."""
+    os.environ[_QUIET] = "1"
+
+
+def is_quiet() -> bool:
+    """Whether no progress is to be shown."""
+    return os.environ.get(_QUIET) == "1"
+
+
+def progress_bar(what: str, unit: str, total: int | None = None) -> "tqdm[Any]":
+    """Show on a terminal how many of something are done, how fast that goes, and how long it takes yet.
+
+    Parameters
+    ----------
+    what, unit : str
+        What is done, and what of, in plural.
+    total : int, optional
+        So many units, where that is known.
+    """
+    # Most commands need it not.
+    from tqdm import tqdm
+
+    # None: only where there is a terminal.
+    return tqdm(desc=what, unit=f" {unit}", total=total, disable=True if is_quiet() else None)
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -134,3 +134,31 @@ def test_a_terminal_sees_progress_and_what_went_wrong(tmp_path):
     assert "Building DAG" not in seen
     assert "Error in rule a" in seen
     assert "results/run/logs/snakemake.txt has all that was said" in seen
+
+
+def test_a_quiet_run_says_what_went_wrong_alone(tmp_path):
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    lead = [PARKF, "--quiet", "supervise", "results/run", "--"]
+    assert on_a_terminal(tmp_path, [*lead, "sh", "-c", "echo its words"]) == (0, "")
+    snakemake = Path(sys.executable).with_name("snakemake")
+    done = subprocess.run(
+        [*lead, snakemake, "--cores", "1", "--nolock"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "Error in rule a" in done.stderr
+    assert "Building DAG" not in done.stderr
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_bars_are_drawn_unless_quiet(quiet, tmp_path):
+    say = "from parkf.terminal import be_quiet, progress_bar\n"
+    say += ("be_quiet()\n" if quiet else "") + "with progress_bar('fit', 'tracks', 3) as bar: bar.update(3)"
+    code, seen = on_a_terminal(tmp_path, [sys.executable, "-c", say])
+    assert code == 0
+    # A terminal without a width has room for the line alone.
+    assert bool(seen) != quiet

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from parkf.arrow import numbers, table
 from parkf.detector.description import Beam
@@ -22,6 +21,7 @@ from parkf.simulation.pattern.magnet import fit_magnet_model
 from parkf.simulation.pattern.windows import Windows
 from parkf.simulation.randomness import Stream, keyed_generator
 from parkf.tables import CLOSURE_TRACKS
+from parkf.terminal import progress_bar
 from parkf.transport import track_through
 
 # Particles of an event, and events that are simulated at a time.
@@ -68,7 +68,7 @@ def simulate_sample(
     count = 0
     with (
         CLOSURE_TRACKS.writer(path) as writer,
-        tqdm(desc="closure tracks", unit=" tracks", disable=None) as bar,
+        progress_bar("closure tracks", "tracks") as bar,
     ):
         for first in range(0, events, EVENTS):
             particles = _shoot(range(first, min(first + EVENTS, events)), seed, geometry.beam)

@@ -3,8 +3,6 @@
 from contextlib import ExitStack
 from pathlib import Path
 
-from tqdm import tqdm
-
 from parkf.datasets.by_set import RowsBySet
 from parkf.datasets.legs import Legs
 from parkf.datasets.lottery import lottery
@@ -15,6 +13,7 @@ from parkf.datasets.thresholds import load_thresholds
 from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
 from parkf.tables import STEP_DATA
+from parkf.terminal import progress_bar
 
 
 def build_rows(
@@ -56,7 +55,7 @@ def build_rows(
             step: RowsBySet(stack.enter_context(STEP_DATA.writer(folder / f"{step}.parquet")), step)
             for step in SETS
         }
-        bar = stack.enter_context(tqdm(desc="step datasets", unit=" events", disable=None))
+        bar = stack.enter_context(progress_bar("step datasets", "events"))
         for piece in read_pieces(particles, states, beam):
             numbers = lottery(piece)
             for step, legs in piece.legs.items():

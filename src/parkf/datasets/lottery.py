@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from parkf.datasets.pieces import EVENTS_PER_PIECE, Piece, read_pieces
 from parkf.datasets.sets import SETS, rows_of_set
 from parkf.detector.description import Beam
 from parkf.files import replacing
+from parkf.terminal import progress_bar
 
 Numbers = NDArray[np.uint64]
 
@@ -51,7 +51,7 @@ def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int
         for step in SETS
         for index in range(SETS[step])
     }
-    with tqdm(desc="lottery", unit=" events", disable=None) as bar:
+    with progress_bar("lottery", "events") as bar:
         for piece in read_pieces(particles, states, beam):
             numbers = lottery(piece)
             for step, legs in piece.legs.items():

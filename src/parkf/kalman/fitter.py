@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from parkf.arrow import column
 from parkf.choices import Backend, Precision, Scheme
@@ -21,6 +20,7 @@ from parkf.kalman.summary import Summary
 from parkf.parameters.manifest import Blobs
 from parkf.parameters.parameter_set import ParameterSet, load
 from parkf.tables import CANDIDATES, FITTED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
+from parkf.terminal import progress_bar
 
 if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
@@ -234,7 +234,7 @@ def _fit_batches(
     with (
         CANDIDATES.open(candidates) as file,
         table.writer(fitted, set_metadata(made_with) if made_with else None) as writer,
-        tqdm(total=file.metadata.num_rows, desc="fit", unit=" tracks", disable=None) as bar,
+        progress_bar("fit", "tracks", total=file.metadata.num_rows) as bar,
     ):
         for rows in file.iter_batches(batch_size=BATCH):
             check_rows(rows, candidates, summary.count)

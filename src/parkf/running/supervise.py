@@ -15,6 +15,7 @@ from parkf.running import progress
 from parkf.running.damage import remove_damaged
 from parkf.running.leftovers import VARIABLE, end_orphans, remove_unfinished
 from parkf.running.lock import held
+from parkf.terminal import is_quiet
 
 # As often damaged files are made again: where they do not stay sound, the disk is not.
 _ATTEMPTS = 3
@@ -67,7 +68,7 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
 def _run(command: Sequence[str], folder: Path, lock: int) -> int:
     # The workflow holds the lock itself, should this process be killed and it not.
     environment = os.environ | {VARIABLE: str(folder.resolve())}
-    if sys.stderr.isatty():
+    if is_quiet() or sys.stderr.isatty():
         code = _shown(command, folder, lock, environment)
     else:
         with subprocess.Popen(command, pass_fds=[lock], env=environment) as process:
@@ -93,7 +94,10 @@ def _shown(command: Sequence[str], folder: Path, lock: int, environment: dict[st
     ):
         os.close(end)
         _pass_signals(process)
-        with os.fdopen(told) as pipe, progress.Shower(str(folder), Console(stderr=True)) as shower:
+        with (
+            os.fdopen(told) as pipe,
+            progress.Shower(str(folder), Console(stderr=True, quiet=is_quiet())) as shower,
+        ):
             shower.read(pipe)
         code = process.wait()
     if code:

@@ -13,7 +13,6 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pythia8mc
-from tqdm import tqdm
 
 from parkf.arrow import table
 from parkf.detector.description import Beam
@@ -23,6 +22,7 @@ from parkf.simulation.interactions import PHOTON, interact
 from parkf.simulation.randomness import Stream, keyed_generator
 from parkf.simulation.secondaries import secondaries
 from parkf.tables import PARTICLES
+from parkf.terminal import progress_bar
 
 EVENTS_PER_CHUNK = 25
 """Fixed: part of what a seed means."""
@@ -103,7 +103,7 @@ def generate(
         return _generate_chunk(pythia, beam, range(start, min(start + EVENTS_PER_CHUNK, end)), seed, pile_up)
 
     starts = range(first, end, EVENTS_PER_CHUNK)
-    with PARTICLES.writer(path) as writer, tqdm(total=events, desc="events", disable=None) as bar:
+    with PARTICLES.writer(path) as writer, progress_bar("generate", "events", total=events) as bar:
         for columns in forked_map(chunk, starts, workers):
             writer.write_table(table(columns, PARTICLES.schema))
             bar.update(min(EVENTS_PER_CHUNK, events - bar.n))

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from parkf.arrow import table
 from parkf.detector.geometry import SCIFI_PLANES
 from parkf.simulation.events import read_by_event
 from parkf.simulation.randomness import Stream, keyed_generator
 from parkf.tables import HITS
+from parkf.terminal import progress_bar
 
 MAT_WIDTH = 132.3
 """mm; a SciFi module is four mats wide."""
@@ -57,7 +57,7 @@ def misalign_scifi(hits: Path, path: Path, *, module: float, mat: float, seed: i
         When the hits cannot be read.
     """
     shifts = scifi_shifts(module=module, mat=mat, seed=seed)
-    with HITS.writer(path) as writer, tqdm(desc="misalign", unit=" events", disable=None) as bar:
+    with HITS.writer(path) as writer, progress_bar("misalign", "events") as bar:
         for columns in read_by_event(HITS, hits, events=_EVENTS_PER_PIECE):
             writer.write_table(table(_shifted(columns, shifts), HITS.schema))
             bar.update(_EVENTS_PER_PIECE)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pythia8mc
-from tqdm import tqdm
 
 from parkf.arrow import table
 from parkf.choices import Signal
@@ -20,6 +19,7 @@ from parkf.simulation.generator import PYTHIA_SETTINGS, accepted, check_first, c
 from parkf.simulation.interactions import interact
 from parkf.simulation.randomness import Stream, keyed_generator
 from parkf.tables import PARTICLES
+from parkf.terminal import progress_bar
 
 COLLISIONS_PER_CHUNK = 500
 """Fixed: part of what a seed means."""
@@ -76,7 +76,7 @@ def generate_signal(
         return _pairs(pythia, DECAYS[signal], beam, start, count, seed)
 
     pairs = 0
-    with PARTICLES.writer(path) as writer, tqdm(total=number, desc=signal, disable=None) as bar:
+    with PARTICLES.writer(path) as writer, progress_bar(signal, "events", total=number) as bar:
         for columns in forked_map(chunk, range(first, end, COLLISIONS_PER_CHUNK), workers):
             writer.write_table(table(columns, PARTICLES.schema))
             pairs += len(columns["event"]) // 2

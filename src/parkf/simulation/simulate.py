@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from parkf.arrow import table
 from parkf.detector.field import FieldMap
@@ -17,6 +16,7 @@ from parkf.simulation.events import particle_key, read_by_event
 from parkf.simulation.forked import default_workers
 from parkf.simulation.long_tracks import long_like, select_particles, usable_states
 from parkf.tables import FATES, HITS, PARTICLES, STATES
+from parkf.terminal import progress_bar
 from parkf.transport import track_through
 
 EVENTS_PER_PIECE = 25
@@ -77,7 +77,7 @@ def simulate(
         states_writer = None if states_path is None else stack.enter_context(STATES.writer(states_path))
         hits_writer = None if hits_path is None else stack.enter_context(HITS.writer(hits_path))
         fates_writer = None if fates_path is None else stack.enter_context(FATES.writer(fates_path))
-        bar = stack.enter_context(tqdm(desc="transport", unit=" events", disable=None))
+        bar = stack.enter_context(progress_bar("transport", "events"))
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
             # Then who leaves none of them need not be carried.
             states_alone = hits_path is fates_path is None or (

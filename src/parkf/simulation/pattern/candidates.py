@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from parkf.arrow import table
 from parkf.choices import Segments
@@ -22,6 +21,7 @@ from parkf.simulation.pattern.ut import find_ut_hits
 from parkf.simulation.pattern.velo import find_velo_segments
 from parkf.simulation.pattern.windows import Windows
 from parkf.tables import CANDIDATES, HITS
+from parkf.terminal import progress_bar
 
 EVENTS_PER_CHUNK = 10
 
@@ -77,7 +77,7 @@ def find_candidates(
             hits, geometry=geometry, magnet=magnet, polarity=polarity, windows=windows, segments=segments
         )
 
-    with CANDIDATES.writer(path) as writer, tqdm(desc="candidates", unit=" events", disable=None) as bar:
+    with CANDIDATES.writer(path) as writer, progress_bar("candidates", "events") as bar:
         pieces = read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK)
         for columns in parallel_map(chunk, pieces, workers):
             writer.write_table(table(columns, CANDIDATES.schema))
