@@ -70,12 +70,11 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
             # Of the same tracks, as most are, the true error is far smaller.
             figures = [replace(found, error=None) for found in figures]
     bounded = _bounded(threshold, figures)
-    bar = _bar(threshold)
     if not bounded:
         return Gate(
             what=threshold.gate,
             measured="not measured",
-            bar=bar,
+            bar=_bar(threshold),
             met=False,
             figure=threshold.figure,
             value=None,
@@ -87,9 +86,9 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
     found, few = worst.found, len(bounded) < threshold.count
     return Gate(
         what=threshold.gate,
-        measured=_shown(threshold, found, with_place=len(bounded) > 1)
+        measured=_shown(threshold, worst, with_place=len(bounded) > 1)
         + (f"; {len(bounded)} of {threshold.count} measured" if few else ""),
-        bar=bar,
+        bar=_bar(threshold, worst),
         met=worst.room() >= 0 and not few,
         figure=f"{file}.json: {found.path}",
         value=found.value if math.isfinite(found.value) else None,
@@ -136,6 +135,10 @@ class _Bounded:
     most: float | None
     unit: float = 1.0  # of the room: bounds of unlike size compare in units of themselves
 
+    def at(self, value: float) -> "_Bounded":
+        """Give the same bounds with another value."""
+        return replace(self, found=replace(self.found, value=value))
+
     def room(self) -> float:
         """How far inside its bounds the figure is; negative beyond them, and for what is no number."""
         value = self.found.value
@@ -166,21 +169,28 @@ def _bounded(threshold: Threshold, figures: list[Found]) -> list[_Bounded]:
     ]
 
 
-def _shown(threshold: Threshold, found: Found, *, with_place: bool) -> str:
+def _shown(threshold: Threshold, bounded: _Bounded, *, with_place: bool) -> str:
     scale, unit = _unit(threshold)
-    text = f"{scale * found.value:.3g}"
+    found = bounded.found
     if found.error is not None and math.isfinite(found.error) and found.error > 0:
         # Two digits of the error, and as many of the figure.
         digits = max(0, 1 - math.floor(math.log10(scale * found.error)))
         text = f"{scale * found.value:.{digits}f} ± {scale * found.error:.{digits}f}"
+    else:
+        # What is rounded is on the same side of its bounds.
+        texts = [f"{scale * found.value:.{digits}g}" for digits in range(3, 18)]
+        inside = bounded.room() >= 0
+        text = next((t for t in texts if (bounded.at(float(t) / scale).room() >= 0) == inside), texts[-1])
     return f"{text}{unit}" + (f" ({found.place})" if with_place and found.place else "")
 
 
-def _bar(threshold: Threshold) -> str:
+def _bar(threshold: Threshold, bounded: _Bounded | None = None) -> str:
     scale, unit = _unit(threshold)
     bounds = [None if b is None else f"{scale * b:.6g}" for b in (threshold.at_least, threshold.at_most)]
     errors = f", give or take {threshold.errors:g} errors" if threshold.errors else ""
     if threshold.at_most_each is not None:
+        if bounded is not None:
+            return f"≤ {scale * bounded.unit:.6g}{unit} there{errors}"
         first, last = (
             f"{scale * bound:.6g}" for bound in (threshold.at_most_each[0], threshold.at_most_each[-1])
         )

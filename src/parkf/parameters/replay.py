@@ -189,8 +189,12 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
         config[section][key] = _linked(config[section][key], project, work)
     if "base" in config["detector"]:
         config["detector"]["base"] = _linked(config["detector"]["base"], project, work)
-    if config["training"]["datasets"] != "simulate":
-        config["training"]["datasets"] = _linked(config["training"]["datasets"], project, work)
+    datasets = config["training"]["datasets"]
+    if is_imported(datasets):
+        # A pattern of many files, or a map of columns with paths that are relative to it.
+        config["training"]["datasets"] = str((project / datasets).absolute())
+    elif datasets != "simulate":
+        config["training"]["datasets"] = _linked(datasets, project, work)
     for key in ("start_from", "neighbour"):
         if config["training"].get(key) is not None:
             config["training"][key] = _linked(config["training"][key], project, work)
@@ -211,13 +215,9 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
 
 
 def _linked(name: str, project: Path, work: Path) -> str:
-    """Have an input under the same name in the folder of the run, so that its manifest says the same.
-
-    What is imported is read where it lies: a pattern of many files, or a map of columns with paths that are
-    relative to it.
-    """
+    """Have an input under the same name in the folder of the run, so that its manifest says the same."""
     source, target = (project / name).absolute(), work / name
-    if Path(name).is_absolute() or ".." in Path(name).parts or is_imported(name) or not source.exists():
+    if Path(name).is_absolute() or ".." in Path(name).parts or not source.exists():
         return str(source)
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.is_symlink():
