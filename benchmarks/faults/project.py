@@ -18,6 +18,7 @@ import yaml
 from benchmarks.faults.forked import Forked, commanded, led
 
 from parkf.layers import laid, read_layers
+from parkf.running.shared import STORE
 from parkf.usage import read_usage
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +28,8 @@ _OF_THE_MOMENT = re.compile(r"logs/.*|stages\.json|throughput\.json|report/.*|\.
 # What a user is told when a command cannot go on: one line, somewhere in what was said.
 _SAID = re.compile(r"^error: .+$|at work here", re.MULTILINE)
 _PATIENCE_S = 1800.0
+# What another run could take: here work is to be done.
+WITHOUT_STORE = shutil.ignore_patterns(STORE.name)
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class Project:
             replaced = source.startswith(results) and not source.endswith((".log", ".lock"))
             return os.link(source, target) if replaced else shutil.copy2(source, target)
 
-        shutil.copytree(self.folder, folder, symlinks=True, copy_function=copied)
+        shutil.copytree(self.folder, folder, symlinks=True, ignore=WITHOUT_STORE, copy_function=copied)
         return Project(folder)
 
     def record(self, name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.faults.cases import Case, Journal
-from benchmarks.faults.project import RUN, Project
+from benchmarks.faults.project import RUN, WITHOUT_STORE, Project
 
 # One product of each stage.
 STAGES = (
@@ -99,7 +99,7 @@ def fill(finished: Project, scratch: Path, journal: Journal) -> Iterator[None]:
 
 def _copied(finished: Project, scratch: Path) -> Project:
     """Copy the run into a folder in which `results` is there already."""
-    shutil.copytree(finished.folder, scratch, symlinks=True, dirs_exist_ok=True)
+    shutil.copytree(finished.folder, scratch, symlinks=True, dirs_exist_ok=True, ignore=WITHOUT_STORE)
     return Project(scratch)
 
 
