@@ -106,3 +106,18 @@ def test_rules_of_a_run_are_written_without_those_of_others(tmp_path):
         "hits": {"jobs": 2, "needs": []},
         "train": {"jobs": 1, "needs": ["hits"]},
     }
+
+
+def test_a_run_for_less_than_the_report_leaves_the_graph_of_the_whole(tmp_path):
+    class Job:
+        def __init__(self, name):
+            self.rule = SimpleNamespace(name=name)
+
+    def rules_after(*names):
+        needs = {Job(name): {} for name in names}
+        write_graph(SimpleNamespace(jobs=list(needs), dependencies=needs), tmp_path)
+        return {*read_json(tmp_path / GRAPH_FILE)["rules"]}
+
+    assert rules_after("hits") == {"hits"}
+    assert rules_after("hits", "report") == {"hits", "report"}
+    assert rules_after("hits", "publish") == {"hits", "report"}

@@ -9,10 +9,14 @@ from parkf.files import write_sealed
 GRAPH_FILE = "graph.json"
 # A rule without jobs' work, which asks for the files of the others.
 _TARGET = "all"
+# The last rule of a whole run.
+_LAST = "report"
 
 
 def write_graph(dag: Any, run: Path, prefix: str = "") -> None:
     """Write ``rules.<rule> = {jobs, needs}``: how many jobs a rule has, and the rules whose files they read.
+
+    A run for less than the report, such as one that publishes, leaves the graph of the whole run as it is.
 
     Parameters
     ----------
@@ -31,6 +35,8 @@ def write_graph(dag: Any, run: Path, prefix: str = "") -> None:
             rule["jobs"] += 1
             needed = (one.rule.name for one in dag.dependencies[job])
             rule["needs"] |= {one.removeprefix(prefix) for one in needed if one.startswith(prefix)}
+    if _LAST not in rules and (run / GRAPH_FILE).exists():
+        return
     for name, rule in rules.items():
         rule["needs"] = sorted(rule["needs"] - {name})
     write_sealed(run / GRAPH_FILE, {"rules": rules})
