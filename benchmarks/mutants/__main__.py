@@ -9,7 +9,8 @@ the kernel, a copy of the headers is changed and compiled, and the extension mod
 of the installed one in such a process. A change of nothing is tried in each area, and must survive.
 
 The file keeps each mutant: the benchmark goes on where it was stopped. `--again` judges those anew that
-survived. `survivors[]` have a `reason`, which is written by hand and kept; what begins with "equivalent" is.
+survived, with the slow tests, too. `survivors[]` have a `reason`, which is written by hand and kept; what
+begins with "equivalent" is.
 """
 
 import argparse
@@ -145,7 +146,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=420, help="mutants in all areas together")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--areas", nargs="+", choices=AREAS, default=list(AREAS))
-    parser.add_argument("--again", action="store_true", help="judge survivors anew, and no others")
+    parser.add_argument("--again", action="store_true", help="judge survivors anew, with slow tests, too")
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants", help="keeps what tests reach")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -174,7 +175,7 @@ def main() -> None:
         change = f"{mutant.file}:{mutant.line} {mutant.before} → {mutant.after}"
         print(f"{time.strftime('%H:%M:%S')} {'killed  ' if by else 'SURVIVED'} {change} {by}", flush=True)
 
-    modules = ModuleJudge(options.folder)
+    modules = ModuleJudge(options.folder, patient=options.again)
     late = options.folder / "late.json"
     for area in options.areas:
         if area == "kernel":

@@ -109,10 +109,17 @@ class ModuleJudge:
 
     What changes the inside of a function is judged by processes forked from one that has collected all tests.
     A change that importing would notice needs a process that has not imported the package.
+
+    Parameters
+    ----------
+    folder : Path
+    patient : bool
+        Whether tests that are marked as slow run, too.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, patient: bool) -> None:
         self._folder = folder
+        self._patient = patient
         self._checked: set[str] = set()
 
     def judge(self, area: str, mutants: list[Mutant], verdict: Verdict, late: Path) -> None:
@@ -135,7 +142,9 @@ class ModuleJudge:
                 cases.setdefault(item.nodeid.split("[")[0], []).append(item)
             left = {}
             for place, mutant in enumerate(mutants):
-                tests = _enough(reach.of(mutant.file, mutant.line), reach.seconds)
+                tests = reach.of(mutant.file, mutant.line)
+                if not self._patient:
+                    tests = _enough(tests, reach.seconds)
                 if area in _COMPILED_IN or f"{mutant.file}:{mutant.line}" in reach.imported:
                     left[place] = tests
                     continue
@@ -147,7 +156,7 @@ class ModuleJudge:
             late.write_text(json.dumps(left))
 
         tracer.begin()
-        with_tests(work, _TESTS.get(area, area), self._folder)
+        with_tests(work, _TESTS.get(area, area), self._folder, slow=self._patient)
 
     def killer(self, area: str, mutant: Mutant, tests: list[str]) -> str:
         """Give the test that notices a change in what is imported; empty where none does."""
@@ -165,7 +174,8 @@ class ModuleJudge:
 
         def generate() -> int:
             sys.meta_path.insert(0, Substitute(mutant.file, mutant))
-            sys.argv = ["parkf.codegen", str(generated)]
+            # Formulas of published layouts have been compiled before: the changed ones are.
+            sys.argv = ["parkf.codegen", str(self._folder / "no layouts"), str(generated)]
             importlib.import_module("parkf.codegen.__main__").main()
             return 0
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from benchmarks.mutants.mutant import ROOT
 
-# Without those that compile, start processes or compare with what was compiled from the formulas as they are.
-LEFT_OUT = ("sanitizer", "gpu", "kernel", "fuzz", "memory", "commands")
+# Without those that compile, start processes, or compare with what was compiled or published: these notice
+# any change of a formula, and not that it is wrong.
+LEFT_OUT = ("sanitizer", "gpu", "kernel", "fuzz", "memory", "commands", "frozen")
 
 
 def pytest_main(arguments: list[str], plugins: list[Any], folder: Path) -> int:
@@ -53,14 +54,15 @@ class _Instead:
         return True
 
 
-def with_tests(work: Callable[[list[Any]], None], area: str, folder: Path) -> None:
-    """Collect the tests of an area, and do something with them."""
+def with_tests(work: Callable[[list[Any]], None], area: str, folder: Path, *, slow: bool) -> None:
+    """Collect the tests of an area, with or without those that are marked as slow, and do something."""
     files = (
         path
         for path in sorted((ROOT / "tests" / area).rglob("test_*.py"))
         if not any(word in path.name for word in LEFT_OUT)
     )
-    code = pytest_main(["-m", "not slow", *map(str, files)], [_Instead(work)], folder)
+    marked = [] if slow else ["-m", "not slow"]
+    code = pytest_main([*marked, *map(str, files)], [_Instead(work)], folder)
     # 5: none was run, here.
     if code not in (0, 5):
         raise SystemExit(f"tests cannot be collected: pytest ends with {code}")

