@@ -20,8 +20,8 @@ _REACH, _PULL_STEPS = 8.0, 1600
 _PULL_EDGES = np.linspace(-_REACH, _REACH, _PULL_STEPS + 1)
 # Half-width of a core's range in units of its width, and the variance of a normal distribution inside it.
 _WINDOW, _VARIANCE_INSIDE = 2.0, 0.7737413035760184
-# Fisher information of one row of a normal distribution on the logarithm of its width, restricted to that
-# window: the mean of (r² − that variance)² inside, for r of width one. Without a window it would be 2.
+# Information that one row of a normal distribution gives on the logarithm of its width, within that window:
+# the mean of (r² − that variance)² inside, for r of width one. Without a window it would be 2.
 _INFORMATION = 0.7804
 
 
