@@ -58,7 +58,8 @@ def _judging(
             after = "" if last else f"; attempt {job.attempt + 1} gets twice of both"
             self.logger.error(f"Job {_named(job)}: {end.reason}: {end.advice}{after}.")
             if last:
-                # Snakemake repeats a job that has attempts left, in a thread of its own, once it is told.
+                # When a failed job has attempts left, Snakemake repeats it in another thread, so its attempts
+                # are used up first.
                 job.attempt = job.restart_times + 1
             super().report_job_error(job_info, msg=f"{end.reason}: {end.advice}.", **kwargs)
 

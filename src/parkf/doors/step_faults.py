@@ -35,7 +35,7 @@ CHANGES = (
     scaled("the target's y has the wrong sign", ("y1", "ty1", "ye", "tye"), -1.0),
     scaled("the target's x has the wrong sign", ("x1", "tx1", "xe", "txe"), -1.0),
 )
-# A median pull of pure scattering is 1.4; three and a half is beyond any material.
+# Pure scattering gives a median pull of 1.4; no material gives three and a half.
 FITS = 3.5
 _MOST_FAULTS = 3
 _BETTER = 3.0

@@ -7,7 +7,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Z_IN, Z_OUT, Geomet
 from parkf.doors.inspection import Finding
 from parkf.doors.step_rows import LENGTHS_XY, LENGTHS_Z, Rows, misfit
 
-# mm; the furthest z of each step's rows in LHCb, and by how much another detector's may be off.
+# mm; the furthest z of each step's rows in LHCb, and how far another detector may deviate from it.
 _FURTHEST = {
     "V": 730.0,
     "VUT": 2330.0,

@@ -10,8 +10,9 @@ from parkf.datasets.carry import COMPONENTS, carried
 from parkf.detector.field import FieldMap
 
 Rows = dict[str, NDArray[np.float64]]
-# σ of a slope times p in MeV, of the scattering that truth has and Runge-Kutta has not, by LHCb's parameters.
-# Between the plane behind the magnet and the first layer nothing stands; a gap of the SciFi is the scale.
+# Width of the scattering in a slope, times p, in MeV, from LHCb's parameters: truth has it, Runge-Kutta has
+# not. There is no material between the plane behind the magnet and the first layer, where that of a gap in
+# the SciFi is used.
 SCATTERING = {"V": 1.22, "VUT": 5.4, "UT": 1.2, "UTTF": 2.93, "TFT": 1.4, "T": 1.4, "BEAM": 1.22}
 # MeV; momenta outside are no scale for what scatters.
 P_RANGE = (1e3, 2e5)

@@ -16,7 +16,7 @@ ETA_EDGES = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 # Eighths of the turn, the first around φ = 0: the horizontal and the vertical plane are bins' centres.
 PHI_EDGES = tuple(float(phi) for phi in np.pi / 8 * np.arange(-1, 16, 2))
 MOMENTUM_EDGES = (3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
-# The bend lies in the horizontal plane, and symmetry about it makes directions equivalent in groups of four.
+# The bend lies in the horizontal plane, so that φ, −φ, π − φ and π + φ are equivalent.
 PLANES = {"horizontal": (0, 4), "diagonal": (1, 3, 5, 7), "vertical": (2, 6)}
 _ENOUGH = 50  # tracks below which a cell says nothing
 

@@ -167,7 +167,7 @@ def mean_of(values: npt.ArrayLike) -> Figure:
 
 
 def share_of(which: npt.ArrayLike) -> Figure:
-    """Share of what is true, and its binomial error: at least one in n, as none of few is not certain."""
+    """Share of true values, and its binomial error, at least 1/n, since zero among few is not certain."""
     chosen = np.asarray(which, bool)
     share, number = float(chosen.mean()), len(chosen)
     return share, max((share * (1 - share) / number) ** 0.5, 1 / number)

@@ -15,7 +15,7 @@ from parkf.validation.tracks import Rows
 
 F64 = npt.NDArray[np.float64]
 
-_FLOOR = 0.05  # χ²/ndof; perfect pieces are all alike
+_FLOOR = 0.05  # χ²/ndof that is added before the logarithm, so that nearly perfect pieces count the same
 _ROUNDS = 25
 _RIDGE = 1.0  # L2 regularisation of a standardised coefficient, in units of one track's weight
 _COUNT = 11  # terms: one, three pieces, six products, and the UT's
