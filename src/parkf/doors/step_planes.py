@@ -26,7 +26,7 @@ _UNITS = {1: "cm", 3: "m", -3: "µm"}
 def length_faults(
     rows: Rows, step: str, field: FieldMap, ends: tuple[str, ...], threads: int | None = None
 ) -> tuple[Rows, list[Finding]]:
-    """Look at how far z goes; gives rows with lengths in mm."""
+    """Check the range of z; return rows with lengths in mm."""
     furthest = float(np.quantile(np.abs(np.concatenate([rows["z0"], rows["z1"]])), 0.97))
     ratio = _FURTHEST[step] / max(furthest, 1e-9)
     if abs(ratio - 1) < _OTHER:

@@ -1,4 +1,4 @@
-"""What a step dataset is: a thousand of its rows carried again through the field that the run believes in."""
+"""Check of a step dataset: a thousand of its rows are carried again through the run's field."""
 
 import numpy as np
 

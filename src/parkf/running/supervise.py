@@ -1,4 +1,4 @@
-"""Leads a run to its end: alone in its folder, past what a dead one left behind, past damaged files."""
+"""Leads a run to its end: alone in its folder, after removing leftovers of a killed run and damaged files."""
 
 import os
 import re
