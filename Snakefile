@@ -31,20 +31,20 @@ if not config:
     configfile: "workflow/config/default.yaml"
 
 
-# Jobs run the `parkf` that this Snakemake was installed with, whatever else the PATH offers. Every log ends with
-# what its job took, for stages.json.
+# Jobs run the `parkf` that was installed with this Snakemake, whatever else is on the PATH. Every log ends
+# with the time and memory that its job took, for stages.json.
 shell.prefix(f"set -euo pipefail; export PATH={quote(str(Path(sys.executable).parent))}:$PATH {VARIABLE}=1; ")
 
 
-# Chunks of each sample that are jobs of their own: `set-scatter` in a profile, or on the command line, says how
-# many. Nothing but the names of files depends on it.
+# Number of chunks of each sample, each of which is a separate job. `set-scatter` in a profile or on the
+# command line changes it. Only the names of files depend on it.
 scattergather:
     training=1,
     validation=1,
     signals=1,
 
 
-# Copies of what jobs read lie below it (SCRATCH), and their names go through a shell.
+# Copies of the jobs' inputs lie below this prefix (SCRATCH), and their names are passed through a shell.
 if not re.fullmatch(r"[\w./+-]+", str(workflow.storage_settings.local_storage_prefix)):
     raise ParkfError(
         f"local-storage-prefix (SCRATCH): got {str(workflow.storage_settings.local_storage_prefix)!r}, expected a path"
@@ -59,7 +59,7 @@ RUN = Run(
         PROJECT / "workflow/schemas/config.schema.json",
         Path(),
         LAYERS,
-        # Once, and not again in every job; a family has looked for its members.
+        # Inputs are checked once, and not again in every job; a family has checked them for its members.
         look_into_inputs=workflow.is_main_process and workflow.main_snakefile != str(PROJECT / "workflow/family.smk"),
     ),
     {
@@ -71,7 +71,7 @@ RESULTS = f"results/{RUN.name}"
 # Folders of runs in this workflow, and what the names of their rules begin with.
 GRAPHS = {RESULTS: ""}
 STEPS = FORMS[RUN["forms"]].steps
-# The working folder may have bars of its own.
+# The working folder may have its own thresholds.
 GATES = str(found("workflow/config/gates.yaml").absolute())
 NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 # What the compiled transport is made of.
@@ -79,16 +79,17 @@ TRANSPORT_KERNEL = ["kernel/numbers", "kernel/transport"]
 COSTS = load_costs(PROJECT / COSTS_FILE)
 # What the rules run in where Snakemake makes environments: --software-deployment-method conda.
 ENVIRONMENT = str(PROJECT / "workflow/envs/parkf.yaml")
-# Jobs that the parameter set waits for start before those that only prove it, which fill the cores that the last
-# stages of the training leave idle.
+# Jobs that the parameter set waits for have priority. Those that only validate it fill the cores that the
+# last stages of the training leave idle.
 FIRST = 2
-# Threads of the longest jobs. Of two cores, the second does other jobs meanwhile, at no loss.
+# Threads of the longest jobs. On two cores, one thread is enough: the other core does other jobs meanwhile,
+# at no loss.
 TWO_THREADS = 1 if workflow.resource_settings.cores == 2 else 2
-# A scheduler's reason for ending a job is told, and decides whether the job is worth another attempt.
+# The scheduler's reason for ending a job is reported, and decides whether the job is repeated.
 name_endings()
 
 
-# Samples in one chunk: hits of another simulation, and candidates by truth.
+# Samples that are always one chunk: hits of another simulation, and candidates by truth.
 OTHERS = ("lhcb", *(f"{kind}-{of}" for kind in ("matched", "found", "truth") for of in ("lhcb", "validation")))
 
 

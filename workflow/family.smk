@@ -93,7 +93,7 @@ for member in FAMILY.members:
                     workflow.ruleorder(link, other)
 
 
-# Behind the members, each of which has such a rule of its own.
+# This rule must follow those of the members, each of which has such a rule.
 rule all:
     default_target: True
     input:

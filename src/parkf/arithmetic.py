@@ -11,8 +11,8 @@ _EVERYWHERE = "Haswell"
 def settle_arithmetic() -> None:
     """Keep linear algebra to one core and to one kind of kernel; call it before NumPy is loaded.
 
-    Sums in another order have other last bits. OpenBLAS chooses its order by the processor; that of Haswell
-    is there for all x86-64 processors with AVX2. An environment that names another one is left as it is.
+    The last bits of a sum depend on its order, which OpenBLAS chooses by the processor. The kernels for
+    Haswell run on all x86-64 processors with AVX2. An environment that names another one is left as it is.
     """
     os.environ.update({f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")})
     if "v3" in _transport.builds():

@@ -13,7 +13,7 @@ from parkf.errors import DamagedFileError, ParkfError
 from parkf.files import existing
 
 KIND = "an archive of arrays (.npz)"
-# What zipfile and NumPy raise, depending on the byte that is wrong; lengths that are ask for too much memory.
+# Errors that zipfile and NumPy raise, depending on the damaged byte; a damaged length leads to a MemoryError.
 _UNREADABLE = (
     *(BadZipFile, zlib.error, ValueError, OSError, EOFError, KeyError),
     *(NotImplementedError, RuntimeError, MemoryError, SyntaxError, TypeError, OverflowError),

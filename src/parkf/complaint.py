@@ -10,7 +10,7 @@ from parkf.errors import DamagedFileError, ParkfError
 from parkf.files import out_of_space
 from parkf.running.damage import mark
 
-# Typer has it without a name of its own.
+# Typer does not export this class by name.
 UsageError: Any = typer.BadParameter.__base__
 
 

@@ -40,12 +40,12 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o644)
-        # Else the name may survive a power cut, and the content not.
+        # Without this, after a power cut the name may exist without the content.
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
     except OSError as error:
-        # A full disk is told by whoever wrote, and seldom where.
+        # Errors of a full disk seldom name the file, so add its name.
         if error.filename is None and out_of_space(error):
             error.filename = str(path)
         raise

@@ -10,7 +10,7 @@ from parkf.documents.wording import got, nearest
 from parkf.errors import ParkfError
 
 EXTENDS = "extends"
-# A run's name is that of its folder: no two configurations have one in common.
+# Keys that are not inherited: a run's name is that of its folder, and differs between configurations.
 _OWN = (EXTENDS, "run")
 
 
@@ -106,7 +106,7 @@ def _named(name: object, folder: Path, where: str) -> Path:
     if not isinstance(name, str):
         raise ParkfError(f"{where}: got {got(name)}, expected the name of a configuration beside it")
     path = folder / f"{name}.yaml"
-    # A name leads nowhere else.
+    # A name must not lead to another folder.
     if path.parent != folder or not path.is_file():
         there = configurations(folder)
         near = nearest(name, there)

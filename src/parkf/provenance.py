@@ -1,4 +1,4 @@
-"""Source code and environment: what a result was made with, and when it must be made again."""
+"""Source code and environment that a result was made with, and whether it must be made again."""
 
 import hashlib
 import platform

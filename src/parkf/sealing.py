@@ -45,7 +45,7 @@ class CheckedFile(pq.ParquetFile):
         check_seal(path)
         self._path = path
         with self._damage_named():
-            # What is read ahead stays in memory until the file is closed.
+            # Without pre-buffering, because data read ahead would stay in memory until the file is closed.
             super().__init__(path, pre_buffer=False, page_checksum_verification=True)
 
     def read(self, *args: Any, **kwargs: Any) -> pa.Table:
@@ -72,14 +72,14 @@ class CheckedFile(pq.ParquetFile):
             if batch is None:
                 return
             yield batch
-            # No two pieces in memory at a time.
+            # Free this piece before the next one is read, so that memory never holds two.
             del batch
 
     @contextmanager
     def _damage_named(self) -> Iterator[None]:
         try:
             yield
-        # Damaged lengths also ask for more memory than there is.
+        # A damaged length may also request more memory than there is.
         except (pa.ArrowException, OSError, MemoryError) as error:
             raise DamagedFileError(self._path, KIND, str(error).splitlines()[0]) from error
 

@@ -163,8 +163,8 @@ def _leaf(field: pa.Field) -> str:
 
 
 _STATE = ("x", "y", "tx", "ty")
-# What a file's end says of each row group stays in a reader's and a writer's memory, some 2 kB a column: long
-# tables have longer ones.
+# The footer's entry for each row group, some 2 kB a column, stays in the memory of readers and writers. Long
+# tables therefore have longer row groups.
 _LONG_GROUP = 1 << 17
 
 PARTICLES = Table(

@@ -31,7 +31,7 @@ def progress_bar(what: str, unit: str, total: int | None = None) -> "tqdm[Any]":
     total : int, optional
         So many units, where that is known.
     """
-    # Most commands need it not.
+    # Imported here, since most commands do not need it.
     from tqdm import tqdm
 
     # None: only where there is a terminal.

@@ -74,7 +74,8 @@ class Meter:
         )
 
     def _count_children(self) -> None:
-        # More than ever before run at once only when one has just been started, which is not yet listed.
+        # The number of children only grows when one has just been started, which is not listed yet, hence +
+        # 1.
         self._most_children = max(self._most_children, len(active_children()) + 1)
 
 

@@ -44,9 +44,9 @@ _NO_DUMPS = (
 )
 NOTHING = r"(?!)"
 """A regular expression that nothing matches."""
-_FIRST_SIGNAL_SEED = 1 << 40  # beyond all of the samples
+_FIRST_SIGNAL_SEED = 1 << 40  # above the seeds of all samples
 _CLOSURES = ("closure_up", "closure_down")
-_FIRST_CLOSURE_SEED = 1 << 50  # beyond all signals
+_FIRST_CLOSURE_SEED = 1 << 50  # above the seeds of all signals
 
 
 def load_config(
@@ -97,7 +97,7 @@ def load_config(
         if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
             what = "gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
             problems.append((("fits", "backend"), what))
-        # Their assembly would refuse it, after hours of training.
+        # Refused here, because the assembly of the set would refuse it only after hours of training.
         if config["forms"] != "production" and config["training"]["noise_scale"].get("BEND", 1) != 1:
             what = "is for forms: production alone; extends: improved has the factors of improved forms"
             problems.append((("training", "noise_scale", "BEND"), what))

@@ -6,8 +6,9 @@ def code(*parts):
     return code_hash([source(part) for part in parts])
 
 
-# Before a command of `parkf` whose products are shared by all runs in results/ that would make them alike: what the
-# rule has decides them, with the rules' own text. Not where jobs copy their files to folders of their own.
+# Prefix of a command of `parkf` whose products may be taken by all runs in results/ that would make the same
+# ones. The rule's inputs and parameters and the text of the rules decide that. Nothing is shared where jobs
+# copy their files to separate folders.
 RULES = code_hash([PROJECT / "Snakefile", *sorted((PROJECT / "workflow/rules").glob("*.smk"))])
 SHARED = (
     f"parkf share -- {STORE} {RESULTS} {RULES}"

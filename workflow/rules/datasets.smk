@@ -1,6 +1,6 @@
 """Step datasets: from the simulation, chunk by chunk, or a user's own, checked on the way in."""
 
-# Steps that others' tuples have, and those that are simulated here: all of them, or what is missing there.
+# Steps that are imported from others' tuples, and those that are simulated here: all, or those missing there.
 IMPORTED = RUN.imported_steps
 SIMULATED = [step for step in STEPS if step not in IMPORTED] if RUN.simulates_datasets or IMPORTED else []
 

@@ -24,7 +24,7 @@ rule report:
     input:
         LHCB_FIGURES,
         rules.assemble.output,
-        # The newest published set is measured on the run's own tracks.
+        # Needed to measure the newest published set on the run's own tracks.
         [f"{RESULTS}/{kind}/{s}.parquet" for kind in ("candidates", "particles") for s in RUN.samples("validation")],
         validation=f"{RESULTS}/validation.json",
         accuracy=f"{RESULTS}/accuracy.json",
@@ -54,7 +54,8 @@ rule report:
         inputs=[f"{RESULTS}/inputs/{name}.yaml" for name in ("geometry", "alignment")],
     params:
         formulas=[STEPS[step].formula_hash() for step in STEPS],
-        # What it says, not where it lies: no input, since a project may be moved.
+        # The content of the file decides, not its place, since a project may be moved: hence a checksum and
+        # no input.
         gates=sha256(Path(GATES)),
         code=code("parkf/report", "parkf/gates", "parkf/comparing"),
         # For the captions.

@@ -17,7 +17,7 @@ elif SCORE:
     SCORED = [chunk for sample in RUN.samples("training") for chunk in RUN.chunks(sample) if RUN.scored(chunk)]
 
     use rule assemble as draft with:
-        # The set as yet without a score, which the candidates that train one are fitted with.
+        # The set without a score, with which the candidates that train the score are fitted.
         input:
             detector=DETECTOR,
             source=RUN.field_files,

@@ -1,6 +1,6 @@
 """Field, collisions, particles through the detector, hits and candidates."""
 
-# A neighbour's score is taken as it is.
+# With a neighbour, its score is taken, and none is trained.
 TRAINS_SCORE = RUN.neighbour is None
 # Crowded hits and the search for segments cost several times as much.
 CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
@@ -34,7 +34,7 @@ rule field:
     log:
         f"{RESULTS}/logs/field.log",
     shell:
-        # What an import prints is no product.
+        # An import is not shared, because what it prints would be lost.
         ("parkf " if RUN.import_field else SHARED)
         + "{params.command} {output:q} --outside {params.outside} --interpolation {params.interpolation}"
         " {params.told} 2> {log}"
@@ -123,11 +123,11 @@ rule simulate_training:
         chunk=RUN.pattern("training"),
     params:
         products=lambda w, output: " ".join(f"--{name} {path}" for name, path in output.items()),
-        # Who leaves no state to train on need not be carried where no hits are asked for.
+        # Where no hits are wanted, particles that leave no state to train on need not be carried.
         some=lambda w, output: f"--hits-before {CROSSINGS}" if {"states", "hits"} <= {*output.keys()} else "",
         seed=lambda w: RUN.seed(w.chunk),
         polarity=lambda w: RUN.polarity(w.chunk),
-        # States know nothing of it.
+        # States do not depend on it.
         crowded=lambda w, output: "--crowded" if RUN["pattern"]["crowded"] and "hits" in output.keys() else "",
         crowd=lambda w, output: code("parkf/simulation/crowd.py") if "hits" in output.keys() else "",
         code=code(
@@ -152,7 +152,7 @@ rule simulate_training:
 
 
 use rule simulate_training as simulate_validation with:
-    # Hits make the candidates that prove the steps. Fates tell validation how hard a track scattered.
+    # Hits are needed for the candidates of the validation, and fates for how hard each track scattered.
     output:
         hits=f"{RESULTS}/hits/{{chunk}}.parquet",
         fates=f"{RESULTS}/fates/{{chunk}}.parquet",

@@ -2,15 +2,15 @@
 
 
 onstart:
-    # What the formulas generate is compiled before any job runs on it.
+    # Compile the code generated from the formulas before any job uses it.
     shell("parkf kernel --compile")
     # For the report.
     for folder, prefix in GRAPHS.items():
         write_graph(workflow.dag, Path(folder), prefix)
     tell(workflow.dag, workflow.resource_settings.cores, load_costs(PROJECT / COSTS_FILE), logger)
-    # What no run has any more is not taken, and takes no room.
+    # Remove shared products that no run has any more, so that they take no room.
     tidy()
-    # On a cluster it is the jobs' machines that have the GPU.
+    # On a cluster the GPU is in the jobs' machines, so it is not checked here.
     if NEEDS_GPU and workflow.local_exec:
         from parkf.kalman.gpu import device
 

@@ -2,7 +2,7 @@
 
 TABLE = f"{RESULTS}/table/table.npz"
 CLOSURE = RUN["training"]["closure"]
-# The table closed on the fit, its figures and what came of each stage.
+# The table closed on the fit, its accuracy, and a summary of each stage.
 CLOSED = {name: f"{RESULTS}/closure/{name}" for name in ("table.npz", "accuracy.json", "closure.json")}
 # The ghost score; where there are no candidates to train one on, a set has none.
 SCORE = [f"{RESULTS}/score.json"] if RUN.simulates_datasets else []
@@ -52,8 +52,8 @@ rule table:
 
 
 scattergather:
-    # Jobs that share out the parameter sets of a step: --set-scatter sets=<number>, for all steps. One is the
-    # cheapest where few cores wait: every job begins with a second of its own.
+    # Number of jobs among which the parameter sets of a step are divided: --set-scatter sets=<number>, for
+    # all steps. One is the cheapest where few cores are idle, since every job takes a second to start.
     sets=1,
 
 
@@ -185,5 +185,5 @@ rule accuracy:
     log:
         f"{RESULTS}/logs/accuracy.log",
     shell:
-        # The set's run has all the inputs.
+        # All inputs are found in the run of the set.
         f"{SHARED}accuracy $(dirname {{input.set[0]:q}}) --output {{output:q}} > {{log}} 2>&1"

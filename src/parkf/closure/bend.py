@@ -1,4 +1,4 @@
-"""The table's bend of tx, changed by as much as fits of tracks say: polynomials in place and momentum."""
+"""Fit of the change of the table's bend of tx from fitted tracks: polynomials in place and momentum."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ from parkf.training.magnet_table.solve import monomials
 
 F64 = NDArray[np.float64]
 
-# Highest order in X and Y together. All orders are there, odd ones too: a detector need not be symmetric.
+# Highest order in X and Y together. Odd orders are included, because a detector need not be symmetric.
 ORDER = 6
-# What is believed before tracks speak: the bend changes by nothing, give or take this share of it, anywhere
-# on the grid and at any momentum, as if so many tracks had said so. Where there are no tracks it keeps
-# polynomials from growing, pass after pass.
+# Prior of the change: zero with a standard deviation of this fraction of the bend, everywhere on the grid and
+# at any momentum, with the weight of this many tracks. Where there are no tracks, it keeps the polynomials
+# from growing from pass to pass.
 BELIEF, BELIEVERS = 0.01, 20_000
 
 
@@ -28,7 +28,7 @@ class Change:
     Attributes
     ----------
     coefficients : (terms, degree) float64
-        Of Legendre polynomials in X and Y, by :func:`orders`, times f·T_n(f).
+        Coefficients of Legendre polynomials in X and Y, in the order of :func:`orders`, times f·T_n(f).
     covariance : (terms·degree, terms·degree) float64
         Of them.
     """
@@ -48,7 +48,7 @@ class Change:
 
 
 class ChangeFit:
-    """Sums the normal equations of a change over tracks; memory does not grow with them.
+    """Sums the normal equations of a change over tracks; memory does not grow with their number.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class ChangeFit:
         self._normal, self._right = np.zeros((count, count)), np.zeros(count)
 
     def basis(self, states: F64, qop: F64, bend: F64) -> F64:
-        """Give what each coefficient changes the bend by, relatively, (n, terms·degree).
+        """Give the relative change of the bend per unit of each coefficient, (n, terms·degree).
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class ChangeFit:
         return np.asarray((by_place[:, :, None] * by_momentum[:, None, :]).reshape(len(f), -1))
 
     def add(self, basis: F64, wanted: F64, weight: F64) -> None:
-        """Add tracks whose bend is `wanted` to be larger, relatively, (n,), with weights 1/σ², (n,)."""
+        """Add tracks: `wanted` relative increase of the bend (n,), and weights 1/σ² (n,)."""
         weighted = basis * weight[:, None]
         self._normal += weighted.T @ basis
         self._right += weighted.T @ wanted
@@ -94,7 +94,8 @@ class ChangeFit:
         Parameters
         ----------
         belief : (n, terms·degree) float64
-            :meth:`basis` of points spread evenly over the grid and over momenta.
+            Points at which the prior holds: :meth:`basis` of states spread evenly over the grid and over
+            momenta.
         """
         normal = self._normal + belief.T @ belief * (BELIEVERS / len(belief) / BELIEF**2)
         scale = 1 / np.sqrt(np.diag(normal))
@@ -108,7 +109,7 @@ def orders() -> list[tuple[int, int]]:
 
 
 def with_central_tx(table: MagnetTable, added: F64) -> MagnetTable:
-    """Return a table with so much more in its central polynomials of tx, (60, 50, degree)."""
+    """Return a table with this addition to its central polynomials of tx, (60, 50, degree)."""
     _, place = polynomials(table.form, "tx")[0]
     coefficients = table.coefficients.astype(np.float64)
     coefficients[:, :, place] += added

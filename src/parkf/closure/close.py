@@ -30,12 +30,12 @@ from parkf.training.magnet_table.train import TEST_RAYS, fit_slope_change
 F64 = NDArray[np.float64]
 
 FEWEST_TRACKS = 2_000
-# Points along each axis of place and momentum that say what is believed before tracks speak.
+# Number of points along each axis of place and momentum at which the prior of the change is imposed.
 BELIEF_POINTS = 16
 LARGEST_F = 1.05
-# A difference so many widths from the others' centre counts half.
+# Number of widths from the centre at which the weight of a difference is halved.
 FAR = 2.0
-# Tracks whose rows of the linear problem are in memory at a time.
+# Number of tracks whose rows of the linear problem are in memory at a time.
 ROWS = 1 << 14
 BENDS = ("bendx", "bendx_x2", "bendx_y2", "bendy_xy")
 TARGETS = "Runge-Kutta, and for tx what keeps q/p in a fit of the forms behind the magnet"
@@ -95,7 +95,7 @@ def close(
     ParkfError
         When there are too few tracks.
     """
-    # Sums in one order, whatever the number of cores.
+    # One thread for linear algebra: sums are added in the same order, whatever the number of cores.
     with threadpool_limits(1):
         return _close(parameters, samples, geometry, field, rays, passes, seed, threads)
 
@@ -149,7 +149,7 @@ def _close(
 
 
 class _Closure:
-    """The table as it is now, and what of the tracks stays in memory: a hundred bytes each."""
+    """The current table, and what is kept in memory of each track: a hundred bytes."""
 
     def __init__(self, parameters: ParameterSet, samples: list[Path], threads: int) -> None:
         self._parameters, self._samples, self._threads = parameters, samples, threads
@@ -169,13 +169,14 @@ class _Closure:
         self._p = 1 / np.abs(self.true_qop)
         bias = Widths()
         bias.add(self._p, full / self.true_qop - 1)
-        # The full fit has the same hits, and so the same errors; what it is off in the mean is not learnt.
+        # The full fit has the same hits, and so the same measurement errors. Its mean bias is taken off, so
+        # that the closure does not learn it.
         self._reference = full / (1 + bias.core(self._p)[0])
         self.response, self.loss = self._begin()
         self._fitted = np.zeros(0)
 
     def _begin(self) -> tuple[Response, F64]:
-        """How the fit answers to hits, and the momentum lost up to each SciFi layer: of the first tracks."""
+        """Measure on the first tracks the fit's response to hits, and momentum losses up to SciFi layers."""
         tracks = next(read_sample(self._samples))
         bend = self._bend(slice(0, len(tracks)))[1] / tracks.true_qop
         response = measure_response(self._parameters, tracks, bend, self._threads)
@@ -188,7 +189,7 @@ class _Closure:
         return h, _bend(self.table, self._state[rows], h)
 
     def measure(self, name: str) -> dict[str, Any]:
-        """Fit all tracks with the table as it is, and say how far off the reference they are."""
+        """Fit all tracks with the current table, and measure the bias of q/p against the reference."""
         closed = with_blobs(self._parameters.manifest, self._parameters.constant, self.table.coefficients)
         fits = [
             fit(closed, tracks.candidates, precision="float64", threads=self._threads)
@@ -200,7 +201,7 @@ class _Closure:
         return {"name": name, "cells": bias_cells(self._slopes, self._p, self._fitted)}
 
     def change(self) -> dict[str, Any]:
-        """Change the table's bend as the fits say, and tell by how much."""
+        """Change the table's bend to remove the bias of the fits, and return how large the change is."""
         header = Header.of(self.table.header)
         good = np.flatnonzero(np.isfinite(self._fitted))
         widths = Widths()

@@ -14,7 +14,7 @@ PHI_CELLS = 16
 MOMENTA = (1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 FEWEST = 20
 _ROUNDS = 10
-# Error of the mean of a normal distribution that is seen up to two widths only, over that of all of it.
+# Error of the mean of a normal distribution truncated at two widths, over that of the whole distribution.
 _LESS_KNOWN = 1.164
 
 

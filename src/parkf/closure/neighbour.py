@@ -1,10 +1,10 @@
-"""A neighbour's closed table as a set's own: what the closure changes hardly knows the alignment.
+"""Use of a neighbour's closed table: what the closure changes hardly depends on the alignment.
 
-It puts into the table's bend what the forms miss behind the magnet: a matter of field, geometry and
-formulas. Of a default run with SciFi's first station moved by 0.5 mm along the beam and 50 µm across, q/p
+The closure puts into the table's bend what the forms miss behind the magnet, which depends on field, geometry
+and formulas. Of a default run with SciFi's first station moved by 0.5 mm along the beam and 50 µm across, q/p
 of 31,000 validation tracks differs by 0.014 per mille (68 %; 95 %: 0.05, or 0.02 σ) between the nominal
-alignment's table and one closed on its own tracks; in no cell of direction, charge and momentum by more
-than 0.08, a sixth of the cell's error.
+alignment's table and one closed on its own tracks; in no cell of direction, charge and momentum by more than
+0.08, a sixth of the cell's error.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How the fit's q/p answers to what it is handed behind the magnet: measured on the fit itself."""
+"""Response of the fitted q/p to the hits behind the magnet, measured on the fit itself."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,10 @@ from parkf.layout import HEADER
 from parkf.parameters.parameter_set import ParameterSet
 
 F64 = NDArray[np.float64]
-# Moved hits, mm: far below what a hit may be off, far above rounding in float64.
+# Shift of the hits, mm: far below the error of a hit, far above rounding in float64.
 SHIFT = 1e-3
-# Edges of p in MeV between which weights are taken for the same, and tracks a bin that tell them.
+# Edges of the bins in p, MeV, in each of which the response is taken to be constant, and the fewest tracks
+# that determine it in a bin.
 EDGES = np.geomspace(1400.0, 120e3, 13)
 FEWEST = 50
 
@@ -56,7 +57,7 @@ def measure_response(parameters: ParameterSet, tracks: Tracks, bend: F64, thread
     parameters : ParameterSet
         The set.
     tracks : Tracks
-        n tracks; those with a hit in every layer count, and some thousands of them are enough.
+        n tracks; only those with a hit in every layer are used, and some thousands of them are enough.
     bend : (n,) float64
         What the table adds to their tx, over q/p at production, MeV.
     threads : int
@@ -74,7 +75,7 @@ def measure_response(parameters: ParameterSet, tracks: Tracks, bend: F64, thread
     )
     z_out = float(parameters.block("UTT_META")[0, HEADER.index("z_out")])
     way = parameters.block("TLayer")[0].astype(np.float64) - z_out
-    # What a slope behind the magnet moves in all layers, as one.
+    # Derivative of q/p by a slope behind the magnet, which moves the hits of all layers together.
     together = moves @ way
     whole = np.isfinite(candidates.scifi[0]).all(axis=1) & np.isfinite(moves).all(axis=1)
     p = 1 / np.abs(tracks.true_qop)
@@ -86,7 +87,7 @@ def measure_response(parameters: ParameterSet, tracks: Tracks, bend: F64, thread
             middles.append(np.sqrt(EDGES[number] * EDGES[number + 1]))
             share = moves[chosen] / together[chosen, None]
             share = np.median(share, axis=0)
-            # Medians do not add up exactly.
+            # Medians of the layers' shares do not add up to one exactly, so they are normalised.
             shares.append(share / (share @ way))
             gains.append(float(np.median(together[chosen] * bend[chosen])))
     return Response(np.array(middles), np.array(shares), np.array(gains))

@@ -1,4 +1,4 @@
-"""Tracks that the closure learns from: spread evenly over the magnet table, simulated, and fitted in full."""
+"""Sample for the closure: tracks spread evenly over the magnet table, simulated, and fitted in full."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ from parkf.tables import CLOSURE_TRACKS
 from parkf.terminal import progress_bar
 from parkf.transport import track_through
 
-# Particles of an event, and events that are simulated at a time.
+# Number of particles in an event, and of events that are simulated at a time.
 PER_EVENT, EVENTS = 100, 100
-MOMENTA = (1400.0, 120e3)  # MeV; log p is even between them
-# Slopes are flat to a little past the grid's edges, since soft tracks move before they reach it, and for the
-# rest of the tracks pseudorapidity is, as in collisions.
+MOMENTA = (1400.0, 120e3)  # MeV; log p is uniform between them
+# For FLAT_SHARE of the tracks the slopes are uniform to a little past the grid's edges, since soft tracks
+# bend before they reach it; for the rest the pseudorapidity is uniform, as in collisions.
 SLOPES, FLAT_SHARE, ETA = (0.48, 0.37), 0.7, (1.9, 5.1)
 # Share, PDG id and mass in MeV of the charged particles of pp collisions that live long enough.
 SPECIES = ((0.80, 211, 139.57039), (0.13, 321, 493.677), (0.07, 2212, 938.27209))
-# Rows of a sample that are in memory at a time.
+# Number of rows of a sample that are in memory at a time.
 ROWS = 1 << 14
 
 
@@ -124,7 +124,7 @@ class Tracks:
 
 
 def read_sample(paths: list[Path]) -> Iterator[Tracks]:
-    """Yield the tracks of all files whose full fit is good, some after others.
+    """Yield the tracks of all files whose full fit is good, one batch after another.
 
     Raises
     ------

@@ -56,7 +56,7 @@ def carry_on(
     planes = geometry.planes()[SCIFI_PLANES]
     before = _loss_before_bend(parameters)
     here = np.abs(rays.qop)
-    # Of k_here = k(1 + loss·|k|).
+    # Solves k_here = k(1 + loss·|k|) for k.
     qop = rays.qop * 2 / (1 + np.sqrt(1 + 4 * here * before))
     exact = np.column_stack([rays.end, rays.qop])
     form = {"x0": rays.end[:, 0], "y0": rays.end[:, 1], "tx0": rays.end[:, 2], "ty0": rays.end[:, 3]}
@@ -88,7 +88,7 @@ def carry_on(
 
 
 def wanted_slope(carried: Carried, rays: Rays, response: Response) -> F64:
-    """Give by how much tx has to be larger, (n,) rad, so that what `carried` misses leaves q/p alone."""
+    """Give the increase of tx, (n,) rad, that keeps q/p unbiased by what the forms miss in `carried`."""
     return np.asarray((response.shares_at(1 / np.abs(rays.qop)) * carried.missed).sum(axis=1))
 
 

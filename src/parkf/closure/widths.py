@@ -7,11 +7,11 @@ F64 = NDArray[np.float64]
 
 # Edges of p, MeV.
 EDGES = np.geomspace(1300.0, 130e3, 17)
-# Cells of the histograms that stand for the values, and where these end.
+# Number of cells of the histograms, and the largest absolute value in them.
 CELLS, REACH = 4000, 0.1
-# The core reaches so many widths to both sides of its centre.
+# Half-width of the core's range in units of its width, and the largest number of iterations.
 CORE, ROUNDS = 2.0, 30
-# Values below which a momentum has no centre of its own.
+# Fewest values in a momentum bin that determine a centre.
 FEWEST = 100
 
 

@@ -1,7 +1,7 @@
 """Why a scheduler ended a job, and whether more memory or time would have helped.
 
-Snakemake repeats whatever failed. That is of use only for a job that was killed for memory or time, since its
-next attempt asks for more of both; one that failed by itself would fail again, after another wait.
+Snakemake repeats every failed job. That only helps a job that was killed for memory or time, since its next
+attempt asks for more of both; a job that failed by itself would fail again, after another wait.
 """
 
 import re

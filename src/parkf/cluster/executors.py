@@ -1,4 +1,4 @@
-"""Snakemake's executors for clusters: what a scheduler does is named, and no job repeated in vain."""
+"""Snakemake's executors for clusters: they report why jobs end, and repeat no job in vain."""
 
 import subprocess
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -10,7 +10,7 @@ from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 from parkf.cluster.endings import Ending, htcondor_ending, slurm_ending
 
 _INTERVAL = "init_seconds_before_status_checks"
-# Reasons to wait that pass by themselves.
+# Reasons to wait that need no action.
 _USUAL = {"None", "Priority", "Resources", "Dependency", "BeginTime", "JobArrayTaskLimit", "Cleaning"}
 
 
@@ -58,7 +58,8 @@ def _judging(
             after = "" if last else f"; attempt {job.attempt + 1} gets twice of both"
             self.logger.error(f"Job {_named(job)}: {end.reason}: {end.advice}{after}.")
             if last:
-                # Snakemake repeats a job that has attempts left, in a thread of its own, once it is told.
+                # Use up the job's attempts before the error is reported: otherwise Snakemake repeats it, in
+                # another thread.
                 job.attempt = job.restart_times + 1
             super().report_job_error(job_info, msg=f"{end.reason}: {end.advice}.", **kwargs)
 

@@ -41,7 +41,7 @@ class Job:
 def seconds_of(costs: Costs, job: Any) -> float:
     """Give the time that one of Snakemake's jobs takes on its own cores, s."""
     name = job.rule.name
-    # A family puts its members' names before those of rules.
+    # In a family, names of rules begin with the name of a member.
     named = [stage for stage in costs.stages if name == stage or name.endswith(f"_{stage}")]
     cost = costs.stages[max(named, key=len)] if named else TINY
     return cost.cpu_s(job.resources.get("units", 0)) / (1 if job.threads == 1 else EFFICIENCY * job.threads)
@@ -83,7 +83,7 @@ def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
         while queued and queued[0][0] <= now:
             number = heapq.heappop(queued)[1]
             heapq.heappush(ready, (-urgency[number], number))
-        # The most urgent first; a smaller one may pass where it does not fit.
+        # The most urgent job comes first; where it does not fit, a smaller one may start before it.
         passed = []
         while ready and free:
             entry = heapq.heappop(ready)

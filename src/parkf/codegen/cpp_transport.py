@@ -15,11 +15,12 @@ NAMES = ("x", "y", "tx", "ty", "k")
 K = 4
 ALL = frozenset(range(4))
 LOWER = tuple((i, j) for i in range(4) for j in range(i + 1))
-# As long as no formula and no hit couples them (in the VELO), x, tx and q/p know nothing of y and ty.
+# As long as no formula and no hit couples them (in the VELO), x, tx and q/p are uncorrelated with y and ty.
 X_PART, Y_PART = frozenset({0, 2}), frozenset({1, 3})
-# What a step between two planes does to errors: levers of the slopes, and the bend in x. The rest (bend in y,
-# planes that lean, fields that vary with y) moves an error by a few percent of itself. Gains and covariances,
-# where that counts squared, go without; the state does not.
+# Elements of the Jacobian that matter for the errors in a step between two planes: lever arms of the slopes,
+# and the bend in x. The others (bend in y, leaning planes, fields that vary with y) change an error by a few
+# percent of itself. They are neglected in gains and covariances, where they enter squared, but not in the
+# state.
 LEVERS_AND_BEND = frozenset({("x", "tx"), ("x", "k"), ("tx", "tx"), ("tx", "k"), ("y", "ty")})
 
 

@@ -50,6 +50,6 @@ def compare(
 
     from parkf.comparing.words import shown
 
-    # Lines are not broken where nobody looks at a screen.
+    # Lines are not broken when the output does not go to a terminal.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 400)
     console.print(shown(comparison, everything=everything))

@@ -55,7 +55,7 @@ def fit(
     folder = registry.find(parameters)
     if folder.parent == registry.folder and (withdrawal := registry.withdrawal(folder.name)):
         print(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
-    # The fit of VELO hits alone, to compare with, is NumPy's.
+    # The reference fit of VELO hits alone runs in NumPy.
     where, device = chosen("cpu" if scheme == "velo_only" else backend)
     print(f"fit: on {device}", file=sys.stderr)
     summary = fit_file(

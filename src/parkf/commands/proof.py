@@ -30,7 +30,7 @@ def validate(
         files = {
             fit: [
                 Files(
-                    # A misaligned detector sees the particles of the other.
+                    # The misaligned sample has the same particles as the validation sample.
                     [results / f"particles/{sample.replace('misaligned', 'validation')}.parquet"],
                     [results / f"candidates/{sample}.parquet"],
                     [results / f"fitted/{fit}/{sample}.parquet"],
@@ -51,7 +51,7 @@ def validate(
         load(misaligned),
         {signal: load(" ".join(names)) for signal, names in peaks.items()},
     )
-    # Gates hold figures against a set only when they are of that very set.
+    # The set's fingerprints: gates accept figures only for the set from which they were made.
     measured["set"] = common_set(
         results / f"fitted/{fit}/{sample}.parquet"
         for fit in fits.split()
@@ -161,7 +161,7 @@ def likeness(
     write_likeness(embedded, other, pairs, output, searches=_pairs(searches))
     if figures is not None:
         fits = {name: read_json(theirs) for name, (_, theirs) in pairs.items()}
-        # The full fit knows no set; the others were fitted with one and the same.
+        # The full fit uses no set; all other fits used the same one.
         sets = [fit.pop("set") for fit in fits.values()]
         write_sealed(figures, {"set": next((one for one in sets if one), None), "fits": fits})
 

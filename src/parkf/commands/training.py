@@ -210,7 +210,8 @@ def accuracy(
     fits, table = run / "fits", run / "table/table.npz"
     if not fits.is_dir():
         raise ParkfError(f"{parameters}: no fits in {run}; expected the set of a run, results/<run>/set")
-    # Steps go with the table that they were fitted with; the table's own figures are those of the set's.
+    # The steps are measured with the table that they were fitted with; the table's own figures are those of
+    # the set's table.
     used = run / "closure/table.npz" if CLOSED_TABLE in load(parameters).manifest.inputs else table
     blobs = check_made_of(parameters, fits, used)
     measured = measure_accuracy(

@@ -1,4 +1,4 @@
-"""Rows of a step dataset dealt into row groups of one parameter set, as they come."""
+"""Rows of a step dataset sorted into row groups of one parameter set as they come."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from parkf.arrow import column, table
 from parkf.datasets.sets import TOGETHER
 from parkf.tables import STEP_DATA, RowGroupWriter
 
-_ROWS_IN_GROUP = 1 << 12  # some of every set wait in memory
+_ROWS_IN_GROUP = 1 << 12  # small, because some rows of every set wait in memory
 
 
 class RowsBySet:
@@ -37,7 +37,7 @@ class RowsBySet:
         begins = np.flatnonzero(np.diff(number[order], prepend=-1))
         for begin, end in zip(begins, [*begins[1:], len(number)], strict=True):
             waiting = self._waiting.setdefault(int(number[order[begin]]), [])
-            # Copies: slices would keep all rows in memory for the few of a rare set.
+            # Copies, because slices of a few rows of a rare set would keep all rows in memory.
             waiting.append(rows.take(column(order[begin:end], pa.int64())))
             if sum(part.num_rows for part in waiting) >= _ROWS_IN_GROUP:
                 self._write(waiting)

@@ -1,6 +1,6 @@
-"""Rows of a step dataset that are there twice, found with a part of the rows in memory.
+"""Search for duplicate rows of a step dataset, with only a part of the rows in memory.
 
-Rows are dealt into scratch files by a hash of what makes them one: equal ones meet in the same file, and each
+Rows are distributed over scratch files by a hash of their key. Duplicates are then in the same file, and each
 file fits into memory.
 """
 
@@ -18,7 +18,7 @@ from parkf.files import require_space, scratch_folder
 from parkf.tables import STEP_DATA
 
 KEY = ("event", "particle", "polarity", "set", "z0", "z1")
-# Rows of a scratch file, on average, and rows that are dealt together.
+# Mean number of rows in a scratch file, and number of rows that are distributed at a time.
 ROWS_OF_FILE = 1 << 17
 _ENTRY = np.dtype(
     [(name, kind.to_pandas_dtype()) for name, kind in STEP_DATA.columns if name in KEY] + [("row", np.int64)]
@@ -93,14 +93,14 @@ class Duplicates:
 def _hash(entries: NDArray[Any]) -> NDArray[np.uint64]:
     hashes = np.zeros(len(entries), np.uint64)
     for name in KEY:
-        # Minus zero equals zero, and has other bits.
+        # Minus zero equals zero but has other bits; adding zero makes both the same.
         column = entries[name] + entries[name].dtype.type(0)
         hashes = np.uint64(0x9E3779B97F4A7C15) * (hashes ^ pd.util.hash_array(column))
     return hashes ^ (hashes >> np.uint64(32))
 
 
 def _equal(entries: NDArray[Any]) -> tuple[int, int] | None:
-    """Give the rows of two equal keys: among equal hashes, since unequal keys may share one."""
+    """Give two rows with equal keys; they are searched among equal hashes, which unequal keys may share."""
     hashes = _hash(entries)
     order = np.argsort(hashes, kind="stable")
     met = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])

@@ -1,8 +1,8 @@
-"""Which rows of too many are kept: those that draw the smallest numbers, over all samples.
+"""Selection of the rows to keep: those that draw the smallest random numbers, over all samples.
 
-Every leg draws a number from polarity, event, particle and plane. Each chunk of a sample writes the smallest
-of its numbers, as many as could be kept if no other chunk had any; from these
-:mod:`parkf.datasets.thresholds` finds up to which number rows are kept.
+The number of a leg is a hash of polarity, event, particle and plane. Each chunk of a sample writes its
+smallest numbers, as many as could be kept if there were no other chunk. From these
+:mod:`parkf.datasets.thresholds` finds the threshold below which rows are kept.
 """
 
 from pathlib import Path
@@ -45,7 +45,7 @@ def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int
     ParkfError
         When files cannot be read or do not belong together.
     """
-    # One more than may be kept tells whether all may be.
+    # With one number more than may be kept, it is known whether all rows may be kept.
     smallest = {
         (step, index): Smallest(rows_of_set(step, max_rows) + 1)
         for step in SETS
@@ -75,7 +75,8 @@ class Smallest:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        # Some more than wanted, so that most calls find room; memory is taken as numbers come.
+        # Room for some more than wanted, so that most calls need no sorting. Its memory is only taken as
+        # numbers come.
         self._numbers: Numbers = np.empty(most + most // 16 + 1, np.uint64)
         self._count = 0
         self._bound = np.uint64(np.iinfo(np.uint64).max)

@@ -4,9 +4,9 @@ Each row holds the true state at a step's origin, the true state at its target, 
 target's z by Runge-Kutta with the true local momentum and without material: what a step function has to
 reproduce, and what scattering adds.
 
-A state is recorded in the middle of a layer: the second half of the last UT layer's material lies before
-z_in, on a way that the fit goes without scattering. The hop through the magnet therefore starts from the
-state in that layer, carried to z_in: what the half layer does is scattering of this step.
+A state is recorded in the middle of a layer. The second half of the last UT layer's material therefore lies
+between that state and z_in, where the fit adds no scattering. So the hop through the magnet starts from the
+state in that layer, carried to z_in, and the scattering in the half layer counts for this step.
 """
 
 from typing import Any

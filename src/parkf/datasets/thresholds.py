@@ -1,4 +1,4 @@
-"""Up to which number of the lottery rows are kept: exactly, however many chunks, in little memory."""
+"""Thresholds of the lottery: found exactly and in little memory, however many chunks there are."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -64,7 +64,7 @@ def load_thresholds(path: Path) -> dict[str, Numbers]:
 
 
 def _threshold(draws: Sequence[Path], name: str, max_rows: int, share: int) -> int:
-    """Count numbers by their leading bits first: then only those of one bin have to be sorted."""
+    """Count numbers by their leading bits first, so that only those of one bin have to be sorted."""
     counts = np.zeros(1 << (64 - _SHIFT), np.int64)
     for numbers in _drawn(draws, name, max_rows):
         counts += np.bincount((numbers >> np.uint64(_SHIFT)).astype(np.int64), minlength=len(counts))

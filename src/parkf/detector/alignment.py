@@ -19,7 +19,8 @@ from parkf.detector.description import (
 )
 from parkf.documents.models import load_document
 
-# An open VELO half is 29 mm from where it is closed; a rotation of 0.1 moves the edge of a layer by 30 cm.
+# Limits: an open VELO half is 29 mm from its closed position; a rotation of 0.1 moves the edge of a layer by
+# 30 cm.
 Shift = Annotated[
     Finite, Field(ge=-30, le=30, description="mm; more is no misalignment, but another geometry")
 ]

@@ -8,7 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-# Far outside of what any tracker has, and close enough to notice a wrong unit, or a comma for a point.
+# Limits far outside of what any tracker has, yet close enough to notice a wrong unit or a misplaced decimal
+# point.
 Along = Annotated[float, Field(ge=-5e3, le=2e4, strict=True)]
 Size = Annotated[float, Field(gt=0.0, le=1e4, strict=True)]
 Thickness = Annotated[float, Field(ge=0.0, le=2e3, strict=True)]

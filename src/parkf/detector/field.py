@@ -108,7 +108,7 @@ class FieldMap:
     def _nodes(self) -> NDArray[np.float32]:
         if self.interpolation == "linear":
             return self.values
-        # A trilinear map does without SciPy, and a command that reads one starts faster.
+        # A trilinear map does not need SciPy, so commands that read one start faster.
         from scipy.ndimage import spline_filter1d
 
         coefficients = self.values.astype(np.float64)
@@ -282,7 +282,7 @@ def _problem(
 
 
 def _too_wide(origin: NDArray[np.float64], spacing: NDArray[np.float64]) -> str | None:
-    """Say so of a grid that no magnet of LHCb's size is described on: its lengths are in another unit."""
+    """Name a grid too large for a magnet of LHCb's size: its lengths are in another unit."""
     if (spacing <= LARGEST_SPACING).all() and (np.abs(origin) <= FURTHEST).all():
         return None
     return (

@@ -181,7 +181,8 @@ class Geometry:
 
     def fingerprint(self) -> str:
         """SHA-256 of all that the description says and of where the planes are, 64 hexadecimal digits."""
-        # What a file does not say is not in it: files of before a key have the fingerprint that they had.
+        # Keys that a file does not set are left out, so that files from before a key was introduced keep
+        # their fingerprint.
         said = self.description.model_dump(mode="json", exclude_unset=True)
         content = json.dumps(said, sort_keys=True).encode()
         places = [np.array([[f.origin, f.axis_u, f.axis_v] for f in self.frames])]

@@ -12,7 +12,8 @@ from parkf.detector.frame import Frame
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_NEAREST = 8  # centres among which the piece is that contains a point; pieces of one layer differ in size
+# number of nearest centres to search for the piece that contains a point, as pieces differ in size
+_NEAREST = 8
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Pieces:
 
     @cached_property
     def _tree(self) -> tuple[Any, Floats]:
-        from scipy.spatial import cKDTree  # half a second that most commands need not wait
+        from scipy.spatial import cKDTree  # takes half a second, and most commands do not need it
 
         scale = np.median(self.half_sizes, axis=0)
         return cKDTree(self.origin[:, :2] / scale), scale

@@ -1,18 +1,19 @@
-"""What is in a geometry, in a few lines, and what in it can hardly be meant."""
+"""Summary of a geometry in a few lines, and warnings about values that are hardly intended."""
 
 import numpy as np
 
 from parkf.detector.budget import budget
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
 
-_STEREO = (False, True, True, False)  # layers of a station, as the search for segments takes them
+# whether each layer of a station is stereo, as the search for segments assumes
+_STEREO = (False, True, True, False)
 _LEAST_STEREO, _MOST_STRAIGHT = 0.02, 0.002
 _ETA = (2.2, 4.8)
 _MATERIAL = (0.1, 1.0)  # radiation lengths up to the end of the SciFi; LHCb's are 0.4 to 0.6
 _ACCEPTANCE = 0.25  # slope in x that strips and fibres see
 _CLOSEST, _FARTHEST = 3.0, 60.0  # mm; of VELO sensors' centres from the beam
 _STAGGER = 20.0  # mm
-_TILT = 0.02  # beside the lean of the layer
+_TILT = 0.02  # largest difference from the lean of the layer
 
 
 def describe(geometry: Geometry) -> str:
@@ -44,7 +45,7 @@ def _total(geometry: Geometry) -> np.ndarray:
 
 
 def doubts(geometry: Geometry) -> list[str]:
-    """Name what can hardly be meant; nothing that is impossible gets as far as this."""
+    """Name values that are hardly intended; impossible ones have been refused before."""
     found = []
     for name, side, sign in (("left", geometry.velo.left, +1), ("right", geometry.velo.right, -1)):
         places = np.array([[sensor.x, sensor.y] for sensor in side.sensors])

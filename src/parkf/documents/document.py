@@ -53,7 +53,7 @@ class Document:
         place = (*self.within, *place)
         while place and place not in self._lines:
             place = place[:-1]
-        # What holds for the whole is no mistake of its first line.
+        # A mistake of the whole document is not attributed to its first line.
         return f"{self.path}:{self._lines[place]}" if place else str(self.path)
 
 
@@ -72,7 +72,7 @@ def read_text(path: Path) -> str:
         )
     content = path.read_bytes()
     try:
-        # Some editors begin with the mark.
+        # Some editors begin a file with a byte order mark.
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1

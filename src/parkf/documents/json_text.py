@@ -1,7 +1,7 @@
 """JSON as text: parsed strictly, and with the line of every value once something is wrong.
 
-The standard library's parser is fast, but says no lines, takes a key twice for its last value, and NaN for a
-number. What it finds suspicious is gone through again, value by value.
+The standard library's parser is fast, but does not report lines, keeps the last value of a duplicate key, and
+accepts NaN as a number. Suspicious text is parsed again, value by value.
 """
 
 import json
@@ -23,8 +23,8 @@ from parkf.documents.place import (
 _DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\n\r]*")
 _PLAIN = re.compile(r"[^\s,\]}]+")
-# Text without one of these holds no number that is too large for a double or for 64 bits. They begin where a
-# number may: checksums, which are text, are full of such digits.
+# Text without a match has no number that is too large for a double or for 64 bits. A match must begin where a
+# number may, because checksums, which are text, are full of such digits.
 _LARGE = re.compile(r"(?:\A|[\s:,\[])-?(?:\d{19}|\d[\d.]*[eE]\+?\d{3})")
 
 
@@ -45,7 +45,7 @@ def parse(text: str, *, finite: bool = True) -> Any:
     try:
         content = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except _SuspicionError as suspicion:
-        # It is one text after all that was read up to the suspicion: going through it finds the place.
+        # Go through the same text value by value, which raises the error with its place.
         for _ in _values(text):
             pass
         raise DocumentError(str(suspicion)) from None
@@ -54,7 +54,7 @@ def parse(text: str, *, finite: bool = True) -> Any:
     except RecursionError as error:
         raise too_deep() from error
     except ValueError as error:
-        # Python takes no integers of thousands of digits.
+        # Python refuses integers of thousands of digits.
         found = re.search(r"\d{640,}", text)
         if found is None:
             raise DocumentError(str(error)) from error
@@ -113,7 +113,7 @@ def _values(text: str) -> Iterator[tuple[Place, int, Any]]:
     DocumentError
         At a key that is there twice, NaN and infinities, and lists and mappings that lie too deep.
     """
-    # Of each open list or mapping: its place, and its keys with their lines, or the next index.
+    # Stack of open lists and mappings: the place of each, and its keys with their lines, or the next index.
     open_: list[tuple[Place, dict[str, int] | list[int]]] = []
     at, line, end = 0, 1, len(text)
 

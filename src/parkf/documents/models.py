@@ -36,7 +36,7 @@ def load_document(path: Path, model: type[Model]) -> Model:
 
 
 def _told(error: ErrorDetails, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]:
-    # A mapping's key that is wrong has an entry of its own behind it.
+    # For a wrong key of a mapping, the location ends with an additional entry.
     key = bool(error["loc"]) and error["loc"][-1] == "[key]"
     place: Place = error["loc"][:-1] if key else error["loc"]
     value, limits = error["input"], error.get("ctx", {})
@@ -88,7 +88,7 @@ def _resolved(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str
     if "$ref" in part:
         rest = {name: value for name, value in part.items() if name != "$ref"}
         return {**schema["$defs"][part["$ref"].removeprefix("#/$defs/")], **rest}
-    # Of a value or null, the value.
+    # For a value or null, take the schema of the value.
     if "anyOf" in part and "type" in part["anyOf"][0] and len(part["anyOf"]) == 2:
         rest = {name: value for name, value in part.items() if name != "anyOf"}
         return {**part["anyOf"][0], **rest}

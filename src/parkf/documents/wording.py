@@ -66,7 +66,7 @@ def _limits(schema: Mapping[str, Any]) -> str:
     )
     limits = [f"{word} {schema[name]:g}" for name, word in words if name in schema]
     if "pattern" in schema:
-        # Its end: behind a $ there may be a line break, to Python.
+        # Leave out the pattern's end, which excludes the line break that Python allows behind a $.
         limits.append(f"like {schema['pattern'].removesuffix(_NO_MORE)}")
     elif schema.get("minLength"):
         limits.append("that is not empty")
@@ -119,7 +119,7 @@ def hint(value: Any, kind: object) -> str:
 def said(where: str, place: Place, what: str) -> str:
     """Put file, place and problem into one line."""
     line = f"{where}: {dotted(place)}: {what}" if place else f"{where}: {what}"
-    # Names come from files: none of their characters may begin a line of its own.
+    # Names come from files: characters such as line breaks are escaped, so that a message stays one line.
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in line)
 
 

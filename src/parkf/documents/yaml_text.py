@@ -12,7 +12,7 @@ MOST_VALUES = 100_000
 
 _PREFIX = "tag:yaml.org,2002:"
 _SCALARS = {_PREFIX + kind for kind in ("str", "int", "float", "bool", "null", "timestamp")}
-# libyaml's is ten times faster; a YAML package built without it has the other alone.
+# libyaml's loader is ten times faster; a YAML package built without libyaml only has the other one.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -45,7 +45,7 @@ def parse(text: str) -> tuple[Any, dict[Place, int]]:
         what = " ".join(filter(None, (error.context, error.problem)))
         raise DocumentError(what, None if mark is None else mark.line + 1) from error
     except yaml.YAMLError as error:
-        # Characters that no YAML has.
+        # The file has characters that YAML does not allow.
         raise DocumentError(" ".join(str(error).split())) from error
 
 
@@ -59,7 +59,7 @@ def check_depth(text: str, loader: Any = _Loader) -> None:
     yaml.YAMLError
         When it is no YAML.
     """
-    # Composing recurses, in C: it would end the process.
+    # The composer recurses in C, and would crash the process on deeply nested text.
     depth = 0
     for event in yaml.parse(text, Loader=loader):
         if isinstance(event, yaml.CollectionStartEvent):

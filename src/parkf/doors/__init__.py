@@ -1,4 +1,4 @@
-"""Physics at the doors: what comes in is carried, bent and measured, whatever its header says."""
+"""Checks of imported data by physics: it is extrapolated and measured, whatever its header says."""
 
 from parkf.doors.inspection import Figure, Finding, Inspection
 

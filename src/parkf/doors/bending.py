@@ -9,7 +9,7 @@ GEV_PER_TESLA_METRE = 0.299792458
 def power_of_ten(ratio: float) -> int:
     """Power of ten that a ratio is within a third of, where it is not one: 9.8 gives 1, 0.97 and 4 give 0.
 
-    Wrong units show so, whatever else is off by less.
+    This reveals wrong units, whatever smaller deviations there are besides.
     """
     if not ratio > 0.0:
         return 0

@@ -12,7 +12,7 @@ from parkf.doors.inspection import Figure, Finding, Inspection
 from parkf.doors.maxwell import Maxwell, maxwell
 from parkf.errors import ParkfError
 
-# Where tracks are that the parameters are for: slopes from the origin, and z in mm.
+# The acceptance of the parameters: slopes from the origin, and z in mm.
 ACCEPTANCE = (0.3, 0.25)
 Z_RANGE = (0.0, 9403.0)
 _CENTRE = (0.0, 0.0, 5000.0)
@@ -164,7 +164,7 @@ def _lengths(field: FieldMap, dipole: DipoleSources) -> Finding | None:
         try:
             scaled = replace(field, origin=ratio * field.origin, spacing=ratio * field.spacing)
         except ParkfError:
-            # So large no map is.
+            # No map is that large.
             continue
         if _coverage(scaled) < _COVERED[1]:
             continue
@@ -213,7 +213,7 @@ def _of_shape(
         moved = [reverse]
     findings += moved
     size = abs(shape.scale)
-    # A map out of place has another strength at the same points, if not by powers of ten.
+    # The strength of a shifted map differs at the same points, but not by powers of ten.
     if moved and not power_of_ten(size):
         size = 1.0
     evidence = f"By is {shape.scale:.4g} times the dipole's"
@@ -266,7 +266,7 @@ def _shift(field: FieldMap, dipole: DipoleSources, axis: int) -> Finding | None:
     points = np.tile(np.array(_CENTRE), (len(wide), 1))
     points[:, axis] = wide
     by = dipole.field(points)[:, 1]
-    # Beyond its aperture the dipole is continued as it is there: no shift may need that.
+    # Beyond its aperture the dipole's field is only continued, so shifts must stay within it.
     limit = (0.9 * (300 + 0.385 * _CENTRE[2]), 0.9 * (150 + 0.295 * _CENTRE[2]), np.inf)[axis]
     misfits = []
     for shift in _SHIFTS:

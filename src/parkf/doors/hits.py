@@ -1,4 +1,4 @@
-"""What hits are: lines through them beside the errors that they say, and the bend beside the field's."""
+"""Checks of hits: residuals of lines against their errors, and the bend against that of the field."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ from parkf.transport import propagate
 _FEWEST = 30
 _MOST = 4000
 _Z_VELO = 770.0
-_HARD = 10_000.0  # MeV; from there on scattering in the layers is small beside most errors
-_LEAST_BEND = 0.01  # rad; below, directions are known too badly for a ratio
+_HARD = 10_000.0  # MeV; above it, scattering in the layers is small compared with most errors
+_LEAST_BEND = 0.01  # rad; for smaller bends the errors of directions are too large for a ratio
 # Bounds of verdicts: the bend over the field's, residuals over their errors, z off the planes in mm.
 _BEND = (0.03, 0.2)
 _WIDTH = ((0.5, 1.7), (0.25, 4.0))
@@ -118,7 +118,7 @@ def _inspect(
         _of_planes(entries, geometry) + _of_layers(hard_ut, scifi) + _of_sides(entries, taken, ut, scifi)
     )
     bend, found = _bend(entries, taken, ut, scifi, velo, field, polarity, threads)
-    # Momenta in another unit spoil all else.
+    # With momenta in another unit, all other findings are meaningless.
     findings = found if any("momentum" in one.what for one in found) else found + findings
     return Inspection(subject, tuple(figures + bend), () if exempt else tuple(findings), exempt)
 

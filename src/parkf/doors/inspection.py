@@ -37,7 +37,7 @@ class Finding:
     Attributes
     ----------
     verdict : {"doubtful", "wrong"}
-        Named, and goes on; or refused.
+        A doubtful finding is reported, and the import goes on; a wrong one is refused.
     what : str
         "polarity turned".
     evidence : str

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 _CUT = 4.0
 _PASSES = 6
 _OF_GAUSSIAN = 1.4826
-_LEAST = 1e-3  # of a width; samples that agree better than that have no tails to be cut
+_LEAST = 1e-3  # of a width; samples that agree better have no tails that need to be cut
 
 
 def width68(values: NDArray[np.float64]) -> float:

@@ -35,14 +35,14 @@ CHANGES = (
     scaled("the target's y has the wrong sign", ("y1", "ty1", "ye", "tye"), -1.0),
     scaled("the target's x has the wrong sign", ("x1", "tx1", "xe", "txe"), -1.0),
 )
-# A median pull of pure scattering is 1.4; three and a half is beyond any material.
+# Pure scattering gives a median pull of 1.4; no material gives three and a half.
 FITS = 3.5
 _MOST_FAULTS = 3
 _BETTER = 3.0
 
 
 def momentum_faults(rows: Rows) -> tuple[Rows, list[Finding]]:
-    """Look at momenta and charges alone; gives rows without what was found."""
+    """Check momenta and charges alone; return rows corrected for what was found."""
     findings = []
     p = float(np.median(rows["p_true"]))
     if not P_RANGE[0] < p < P_RANGE[1]:
@@ -79,7 +79,7 @@ def charge_of_kind(pdg_id: np.ndarray) -> np.ndarray:
 def whole_faults(
     rows: Rows, step: str, field: FieldMap, threads: int | None = None
 ) -> tuple[Rows, list[Finding]]:
-    """Try what may be wrong until rows end where they say; gives rows without what was found."""
+    """Try possible faults until rows end where they say; return rows corrected for what was found."""
     ends = ("1", "e") if "xe" in rows else ("1",)
     findings: list[Finding] = []
     now = misfit(rows, step, field, ends, threads)

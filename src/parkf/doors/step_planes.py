@@ -7,7 +7,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Z_IN, Z_OUT, Geomet
 from parkf.doors.inspection import Finding
 from parkf.doors.step_rows import LENGTHS_XY, LENGTHS_Z, Rows, misfit
 
-# mm; the furthest z of each step's rows in LHCb, and by how much another detector's may be off.
+# mm; the furthest z of each step's rows in LHCb, and how far another detector may deviate from it.
 _FURTHEST = {
     "V": 730.0,
     "VUT": 2330.0,
@@ -26,7 +26,7 @@ _UNITS = {1: "cm", 3: "m", -3: "µm"}
 def length_faults(
     rows: Rows, step: str, field: FieldMap, ends: tuple[str, ...], threads: int | None = None
 ) -> tuple[Rows, list[Finding]]:
-    """Look at how far z goes; gives rows with lengths in mm."""
+    """Check the range of z; return rows with lengths in mm."""
     furthest = float(np.quantile(np.abs(np.concatenate([rows["z0"], rows["z1"]])), 0.97))
     ratio = _FURTHEST[step] / max(furthest, 1e-9)
     if abs(ratio - 1) < _OTHER:

@@ -1,4 +1,4 @@
-"""Rows of a step carried again, and how far they end from what they say, in units of the scattering."""
+"""Rows of a step carried again, and their distance from the stated end in units of the scattering."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,10 +10,11 @@ from parkf.datasets.carry import COMPONENTS, carried
 from parkf.detector.field import FieldMap
 
 Rows = dict[str, NDArray[np.float64]]
-# σ of a slope times p in MeV, of the scattering that truth has and Runge-Kutta has not, by LHCb's parameters.
-# Between the plane behind the magnet and the first layer nothing stands; a gap of the SciFi is the scale.
+# Width of the scattering in a slope, times p, in MeV, from LHCb's parameters: truth has it, Runge-Kutta has
+# not. There is no material between the plane behind the magnet and the first layer, where that of a gap in
+# the SciFi is used.
 SCATTERING = {"V": 1.22, "VUT": 5.4, "UT": 1.2, "UTTF": 2.93, "TFT": 1.4, "T": 1.4, "BEAM": 1.22}
-# MeV; momenta outside are no scale for what scatters.
+# MeV; range to which momenta are clipped when the scattering is estimated.
 P_RANGE = (1e3, 2e5)
 LENGTHS_XY = tuple(f"{name}{end}" for name in "xy" for end in "01e")
 LENGTHS_Z = ("z0", "z1")

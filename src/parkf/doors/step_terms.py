@@ -11,10 +11,10 @@ from parkf.doors.step_faults import TURNED
 from parkf.doors.step_rows import Carried
 
 _SIGNIFICANT = 6.0
-# Of the scattering's width: from where a difference is told, and from where it is refused.
+# Differences, in widths of the scattering, above which one is reported, and above which it is refused.
 _TOLD = 0.05
 _REFUSED = 1.0
-_LOSS = 10.0  # MeV; so much particles do lose on the way of a step
+_LOSS = 10.0  # MeV; particles do lose that much energy within a step
 _NAMES = {"1": "truth", "e": "Runge-Kutta"}
 
 
@@ -65,7 +65,7 @@ def small_faults(moved: Carried, end: str) -> tuple[NDArray[np.float64], list[Fi
         rest = rest - value * per[..., number]
         if term.name == "momentum" and end == "1" and 0.0 < value < _LOSS:
             continue
-        # A field that is turned or missing is one however little it bends here.
+        # A field of the wrong sign, or a missing one, is wrong however little it bends here.
         verdict = "wrong" if size > _REFUSED or _whole(term, value) else "doubtful"
         evidence = f"{_value(term, value, error)}, a median of {size:.2g} widths of the scattering"
         findings.append(Finding(verdict, _told(term, value, end), evidence))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What a step dataset is: a thousand of its rows carried again through the field that the run believes in."""
+"""Check of a step dataset: a thousand of its rows are carried again through the run's field."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ _DIRECTIONS = {
     "BEAM": (-1, -1),
 }
 _FEWEST = 50
-# Bounds of 68 % of the slopes' pulls: of truth, and of the extrapolated state.
+# Bounds of the 68 % width of the slopes' pulls, for truth and for the extrapolated state.
 _TRUTH = (0.4, 2.5)
 _SAME = 0.01
 _CARRIED = (0.1, 1.0)

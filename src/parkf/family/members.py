@@ -15,7 +15,7 @@ from parkf.inputs import input_problems
 from parkf.layers import laid, merged, read_layers
 from parkf.workflow import Detector, load_config
 
-# By name: part of a run's configuration, laid over the base.
+# Entries of an axis: by name, the part of a run's configuration that is laid over the base.
 Axis = Mapping[str, Mapping[str, Any]]
 
 

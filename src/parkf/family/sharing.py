@@ -55,7 +55,7 @@ def _field(config: Config, folder: Path) -> dict[str, Any]:
 
 
 def _collisions(kind: str) -> Deciding:
-    """Take collisions of a kind: they know of the detector only where the beams meet."""
+    """Take collisions of a kind: of the detector, they depend only on where the beams meet."""
 
     def deciding(config: Config, folder: Path) -> dict[str, Any]:
         number = config["signals"] if kind in _SIGNALS else [config["events"][n] for n in (kind, "pile_up")]

@@ -1,1 +1,1 @@
-"""What others made, in their own formats, taken into this project's tables and files: one file a format."""
+"""Import of foreign formats into this project's tables and files: one module for each format."""

@@ -29,7 +29,7 @@ def open_root(path: Path) -> Iterator[Any]:
     except ParkfError:
         raise
     except Exception as error:
-        # uproot raises a dozen types for what bytes can be, and asserts.
+        # For damaged bytes uproot raises a dozen types of errors, assertions among them.
         if isinstance(error, (KeyboardInterrupt, MemoryError)):
             raise
         raise ParkfError(f"{path}: not a ROOT file as it was written: {_in_short(error)}") from error

@@ -9,7 +9,7 @@ from parkf.kalman import gpu
 
 
 def chosen(choice: BackendChoice) -> tuple[Backend, str]:
-    """Decide what fits run on, and say it in words.
+    """Choose what fits run on, and describe it in words.
 
     Raises
     ------

@@ -57,7 +57,7 @@ def fit(
 def fit_features(
     parameters: ParameterSet, tracks: Candidates, *, threads: int | None, build: str = ""
 ) -> tuple[Fitted, NDArray[Any]]:
-    """Fit a batch by the smoother, and give what the ghost score is made of.
+    """Fit a batch by the smoother, and give the input features of the ghost score.
 
     Returns
     -------

@@ -21,7 +21,7 @@ NUMBERS = (
     *("chi2_velo", "chi2_ut", "chi2_scifi"),
 )
 INTEGERS = ("ndof_velo", "ndof_ut", "ndof_scifi", "status")
-# Of a robust fit, besides.
+# Additional rows of a robust fit.
 NUMBERS_BEFORE = ("chi2_velo_before", "chi2_ut_before", "chi2_scifi_before")
 INTEGERS_BEFORE = ("ndof_ut_before", "treated", "scattered")
 
@@ -53,12 +53,12 @@ def status_names(status: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Before:
-    """What a robust fit says of its tracks besides the fit; every attribute is (n,).
+    """Additional results of a robust fit; every attribute is (n,).
 
-    chi2_velo_before, chi2_ut_before, chi2_scifi_before and ndof_ut_before: of the plain fit, which cuts on
-    ghosts need, as a ghost is treated until it looks well; the other ndof stay. treated: bits of
-    :data:`TREATED`. scattered: where the step ends whose noise was enlarged, 26 + UT layer or 30 + SciFi
-    layer (30 is the magnet); -1 where none was.
+    chi2_velo_before, chi2_ut_before, chi2_scifi_before and ndof_ut_before: χ² and ndof of the plain fit. Cuts
+    on ghosts need these, because the treatment makes ghosts fit well, too; the other ndof do not change.
+    treated: bits of :data:`TREATED`. scattered: where the step ends whose noise was enlarged, 26 + UT layer
+    or 30 + SciFi layer (30 is the magnet); -1 where none was.
     """
 
     chi2_velo_before: NDArray[Any]
@@ -69,7 +69,7 @@ class Before:
     scattered: NDArray[np.int32]
 
 
-# In the metadata of a file of fitted tracks: fingerprints of the set that they were fitted with.
+# Prefix of the keys in a fitted file's metadata that hold the fingerprints of the parameter set.
 _SET = "parkf.set."
 
 

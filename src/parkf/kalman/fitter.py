@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import Geometry
 
-# Candidates read, fitted and written at a time: 5 MB of float32, and no second row group decoded for them.
+# Number of candidates read, fitted and written at a time: 5 MB of float32. It is one row group, so that no
+# second one has to be decoded.
 BATCH = CANDIDATES.rows_in_group
 
-# Fitted tracks and what else was asked for, by column.
+# Fitted tracks, and the additional columns that were asked for, by name.
 Batch = tuple[Fitted, dict[str, NDArray[Any]]]
 
 
@@ -63,11 +64,11 @@ def fit(
     threads : int, optional
         Threads of the CPU back end; as many as cores by default.
     robust : bool
-        Treat what makes the tails of q/p, with the smoother alone. A track with χ²/ndof above 2 in the UT is
-        fitted without UT hits, which is kept where χ² falls by more than 12 and one for each hit; if behind
-        the VELO a step scattered by k² = k_x² + k_y² > 14, by all other measurements, its noise is taken
-        times 1 + k²/(I·Q_tt), I the information on its kick, and the track is fitted again. What was done,
-        and χ² before it, are in ``before`` of the result.
+        Treat tracks that cause the tails of q/p; for the smoother only. A track with χ²/ndof above 2 in the
+        UT is fitted again without UT hits; this fit is kept if χ² falls by more than 12 plus one for each
+        removed hit. If, by all other measurements, a step behind the VELO scattered by k² = k_x² + k_y² > 14,
+        its noise is multiplied by 1 + k²/(I·Q_tt), with the information I on its kick, and the track is
+        fitted again. The treatment and the χ² before it are in ``before`` of the result.
     score : bool
         Give the ghost scores of the set, of the plain fit in either case; the smoother on processor cores.
 
@@ -96,7 +97,8 @@ def fit(
     kernel_of(parameters.manifest)
     tracks = candidates if isinstance(candidates, Candidates) else from_arrow(candidates, np.dtype(precision))
     if scheme == "velo_only":
-        # Builds its formulas first, which no other scheme waits for.
+        # Imported here only, because the import builds symbolic formulas, which other schemes need not wait
+        # for.
         from parkf.kalman.reference.velo_only import fit_velo_only
 
         return fit_velo_only(parameters, tracks)
@@ -138,7 +140,7 @@ def fit_file(
     rich_states : bool
         Add the columns ``RICH_STATES`` (:func:`parkf.kalman.interval.states_at_rich`).
     robust : bool
-        Treat what makes tails (:func:`fit`), and add the columns ``ROBUST``.
+        Treat tracks that cause tails (:func:`fit`), and add the columns ``ROBUST``.
     score : bool
         Add the columns ``SCORES``, if the set has a ghost score (:func:`fit`).
 
@@ -182,7 +184,7 @@ def fit_file(
         result = fitted_tracks()
         if result.before is not None:
             more |= vars(result.before)
-        # Of all hits: a fit without some of them comes below.
+        # The scores are those of the fit with all hits, before outliers are removed below.
         more |= result.scores or {}
         if outliers is not None:
             tracks, more["removed"] = without_outliers(
@@ -213,7 +215,7 @@ def fit_file_full(
     ParkfError
         When the candidates are missing or do not match what is expected of them.
     """
-    # A fit with a parameter set needs neither field nor layers.
+    # Imported here only, because a fit with a parameter set needs neither field nor layers.
     from parkf.kalman.reference.full import fit_full
 
     def batch(rows: pa.RecordBatch) -> Batch:
@@ -245,6 +247,6 @@ def _fit_batches(
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
             summary.add(tracks)
             bar.update(rows.num_rows)
-            # No two batches in memory at a time.
+            # Free this batch before the next one is read, so that memory never holds two.
             del rows, tracks, more, batch, arrays
     return summary

@@ -14,11 +14,12 @@ from parkf.kalman.fitted import INTEGERS, INTEGERS_BEFORE, NUMBERS, NUMBERS_BEFO
 from parkf.kalman.source import flattened, kernel_of
 from parkf.parameters.parameter_set import ParameterSet
 
-# A warp: threads of a block wait for each other, and small blocks leave least of the shared memory unused.
+# One warp. Threads of a block wait for each other, and small blocks leave the least shared memory unused.
 THREADS_PER_BLOCK = 32
 # Multiplications and additions are fused, as in the processor's v3 and v4 builds; results agree to rounding.
 OPTIONS = ("--std=c++17", "--fmad=true", f"-DPARKF_THREADS={THREADS_PER_BLOCK}")
-# Tracks of host arrays copied together, 120 MB in float32: the next part is copied while this one is fitted.
+# Number of tracks of host arrays that are copied together, 120 MB in float32. The next part is copied while
+# this one is fitted.
 PART = 1 << 18
 _STREAMS = 2
 
@@ -91,14 +92,16 @@ class Kernel:
         blob, forms = parameters.constant.tobytes(), kernel_of(parameters.manifest)
         device = cupy.cuda.Device().id
         module = _module(blob, forms, name, device)
-        # Fits of single tracks again have a module of their own: the plain fit waits for no compiler.
+        # The second fits of single tracks are in a separate module, so that the plain fit need not wait for
+        # its compilation.
         again = _module(blob, forms, name, device, "fit/robust.cu") if robust else None
         self._again = again and [again.get_function(f) for f in ("choose_robust", "fit_robust")]
         self.rows = len(NUMBERS), len(INTEGERS)
         if robust:
             self.rows = len(NUMBERS + NUMBERS_BEFORE), len(INTEGERS + INTEGERS_BEFORE)
         self.function = module.get_function("fit_smoother" if smoother else "fit_forward_backward")
-        # Hits and coefficients are in shared memory; what is left for the cache is read once.
+        # Prefer shared memory over cache: hits and coefficients lie in shared memory, and all other data is
+        # read only once.
         self.function.preferred_shared_memory_carveout = 100
         self._cupy, self._real = cupy, real.type
         self._table = cupy.asarray(parameters.table)
@@ -131,7 +134,7 @@ class Kernel:
         return results
 
     def _readable(self, array: Any) -> Any:
-        """As the kernel reads it, several numbers at a time."""
+        """Make an array contiguous and aligned to 16 bytes, as the kernel reads several numbers at a time."""
         there = self._cupy.ascontiguousarray(self._cupy.asarray(array))
         return there if there.data.ptr % 16 == 0 else there.copy()
 

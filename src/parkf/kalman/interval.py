@@ -1,4 +1,4 @@
-"""What the fit at every plane tells: hits that agree with no other, and states at the RICH detectors.
+"""Results of the fit at every plane: outlier hits, and states at the RICH detectors.
 
 A second launch over the candidates, always on processor cores (:mod:`parkf.kalman.cpu`), for the smoother
 alone.
@@ -18,7 +18,7 @@ from parkf.parameters.parameter_set import ParameterSet
 from parkf.tables import RICH_PLANES, UT_LAYERS, VELO_SLOTS
 
 OUTLIER = 16.0
-# A candidate loses one hit a round.
+# Number of rounds; a candidate loses at most one hit in each.
 ROUNDS = 3
 FEWEST_VELO_HITS = 3
 
@@ -89,7 +89,7 @@ def without_outliers(
     limit: float = OUTLIER,
     threads: int | None = None,
 ) -> tuple[Candidates, NDArray[np.int64]]:
-    """Take hits out of candidates that are further than `limit` from where all their other hits say.
+    """Remove outliers: hits further than `limit` from the prediction by all other hits of the candidate.
 
     A hit's u² is the squared distance of x (in the VELO, of x or y) over its variance, the hit itself left
     out: what χ² would lose without it. The worst hit of a candidate goes if its u² is above the limit; up to
@@ -102,8 +102,8 @@ def without_outliers(
     tracks : Candidates
         The batch, n candidates. It is not changed.
     fitted : Fitted
-        Its fit. Candidates with a χ² below limit + ½ndof are passed over: in the others a hit above the limit
-        leaves too little for the rest.
+        Its fit. Candidates with a χ² below limit + ½ndof are passed over: a hit above the limit would leave
+        less than ½ndof for all their other hits.
     limit : float
         Largest u² of a hit that may stay.
     threads : int, optional
@@ -120,7 +120,7 @@ def without_outliers(
     ndof = fitted.ndof_velo + fitted.ndof_ut + fitted.ndof_scifi
     suspects = np.flatnonzero((chi2 > limit + 0.5 * ndof) & (fitted.status & STATUS_BITS["non_finite"] == 0))
     cleaned = tracks
-    # Slots of the hits that are left, by the slots they came in.
+    # Original slot of each hit that is left.
     places = np.broadcast_to(np.arange(VELO_SLOTS), (tracks.count, VELO_SLOTS))
     for _ in range(ROUNDS):
         if not len(suspects):
@@ -142,7 +142,7 @@ def without_outliers(
 
 
 def _copied(tracks: Candidates) -> Candidates:
-    """Copy what hits are taken out of."""
+    """Copy the arrays that hits are removed from."""
     return dataclasses.replace(
         tracks,
         velo_n=tracks.velo_n.copy(),

@@ -34,7 +34,8 @@ def flattened(forms: str, name: str = "fit/fit.cu") -> str:
 
     Headers that are made for a set of forms lie in the folder of the name that the kernel has for it.
 
-    CuPy's cache of compiled kernels knows the source's text only: headers found elsewhere would go stale.
+    CuPy's cache of compiled kernels looks at the source's text only: changes in headers that are not part of
+    it would go unnoticed.
     """
     seen: set[str] = set()
 

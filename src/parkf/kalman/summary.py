@@ -8,7 +8,8 @@ from parkf.kalman.fitted import STATUS, STATUS_BITS, Fitted
 HIGH_CHI2 = 5.0
 """Median χ²/ndof of good tracks above which hits, set or detector do not belong together; it is about 1."""
 
-# χ²/ndof by its logarithm: a median to 1.2 % whatever the number of tracks, in constant memory.
+# Bins of χ²/ndof, even in its logarithm: they give the median to 1.2 % in constant memory, whatever the
+# number of tracks.
 _EDGES = np.geomspace(1e-3, 1e6, 9 * 200 + 1)
 
 
@@ -43,7 +44,7 @@ class Summary:
         return float(_EDGES[min(np.searchsorted(below, 0.5 * below[-1]), len(_EDGES) - 1)])
 
     def lines(self) -> list[str]:
-        """Say it in words; what should make users look is a warning."""
+        """Summarise in words; anything that users should look into is a warning."""
         median = self.median_chi2
         good = f"{self.good} of {self.count} tracks are good"
         lines = [good if median is None else f"{good}, median χ²/ndof {median:.2f}"]

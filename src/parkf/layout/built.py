@@ -13,7 +13,7 @@ from parkf.files import read_json
 from parkf.layout.blocks import Block, Column, Layout
 from parkf.layout.magnet import Piece
 
-# Beside the headers that were generated with it: a layout and its formulas, of parkf.steps.frozen.
+# File beside the generated headers with a layout and its formulas, written by parkf.steps.frozen.
 LAYOUT_FILE = "layout.json"
 
 

@@ -35,7 +35,7 @@ from parkf.training.result import FitResult, load_results
 
 F64 = NDArray[np.float64]
 
-# What the manifest's inputs call the table that was closed on the fit.
+# Name of the closed table among the manifest's inputs.
 CLOSED_TABLE = "closed table"
 
 
@@ -88,7 +88,7 @@ def assemble(
         When a file is missing, a fit is stale, or fits and table do not belong together.
     """
     detector = load_geometry(geometry).align(load_alignment(alignment))
-    # What a fingerprint is taken of is a sound map.
+    # Make sure that the map is sound before its fingerprint is taken.
     FieldMap.load(field)
     results = load_results(fits)
     magnet = load_table(table)
@@ -185,7 +185,7 @@ def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
 
 
 def grown_noise(parameters: ParameterSet, fitted: dict[str, F64]) -> dict[str, F64]:
-    """Give what these fitted numbers are multiplied with in a set, (sets, m) of each step."""
+    """Give the factors by which a set's numbers differ from the fitted ones, (sets, m) of each step."""
     manifest = parameters.manifest
     way = way_through_magnet(parameters)
     return noise_factors(FORMS[manifest.forms], fitted, manifest.configuration, way)

@@ -1,4 +1,4 @@
-"""Two sets side by side: which numbers differ, and by how many of their errors."""
+"""Comparison of two sets: which numbers differ, and by how many standard errors."""
 
 import math
 from dataclasses import dataclass

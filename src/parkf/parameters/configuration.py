@@ -7,7 +7,7 @@ from typing import Any
 from parkf.errors import ParkfError
 
 _NOISE_SCALE = "training.noise_scale."
-# What a manifest's inputs call the closed table of `training.neighbour`.
+# Name of the closed table of `training.neighbour` among a manifest's inputs.
 NEIGHBOURS_TABLE = "neighbour's closed table"
 
 
@@ -48,8 +48,8 @@ def nested(entries: Mapping[str, str]) -> dict[str, Any]:
 def noise_scale(entries: Mapping[str, str] | None) -> dict[str, float]:
     """Give by what factor the noise in a set is wider than that of single steps, by kind of step.
 
-    Of the configuration in a manifest. A kind that it does not name has the factor 1: so have sets from
-    before there was one, and numbers that were imported.
+    The configuration is that in a manifest. A kind that it does not name has the factor 1, as in sets from
+    before the factors were introduced, and in imported ones.
     """
     return {
         key.removeprefix(_NOISE_SCALE): float(json.loads(text))

@@ -1,4 +1,4 @@
-"""What the difference of two sets means: the change of predicted states, in units of the scattering.
+"""Effect of the difference of two sets: the change of predicted states, in units of the scattering.
 
 Tracks of a fixed sample are carried through the detector by the first set, without scattering. At every
 step both sets predict from the same state; their difference is divided by the first set's σ_MS there. The
@@ -151,14 +151,14 @@ def _behind_the_magnet(a: _Predictor, b: _Predictor, rows: Rows) -> Iterator[_Ho
     there = _at(rows, ends, rows["z1"], rows["z1"]) | dict(zip(BEFORE_COLUMNS, _states(rows).T, strict=True))
     sigma = a.sigma("UTTF", 0, there)
     yield _Hop("magnet", rows["qop"], _difference(ends, b.magnet(rows)), sigma)
-    # What leaves the detector is no track.
+    # Particles that leave the detector are no tracks.
     inside = np.all(np.abs(ends[:, :2]) < [3000.0, 2500.0], axis=1)
     rows = select({**_at(rows, ends, rows["z1"], rows["z1"]), **sigma}, np.asarray(inside))
     layers = a.parameters.block("TLayer")[:2].astype(np.float64)
     sigma = {component: rows.pop(component) for component in (*COMPONENTS, "rho_x", "rho_y")}
     rows = _to_plane(rows, layers[:, 0])
     ends = a.predict("TFT", 0, rows)
-    # This step scatters within the one before.
+    # The scattering of this step is included in that of the one before.
     yield _Hop("TFT", rows["qop"], _difference(ends, b.predict("TFT", 0, rows)), sigma)
     for gap in range(11):
         rows = _to_plane(_at(rows, ends, rows["z1"], rows["z1"]), layers[:, gap + 1])

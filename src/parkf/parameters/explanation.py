@@ -6,9 +6,9 @@ from pathlib import Path
 from parkf.parameters.layout import constant_numbers, table_numbers
 from parkf.parameters.parameter_set import ParameterSet, load
 
-# Of a row. The error is None for numbers that no fit determined: taken from the geometry, fixed, or not used;
-# and for the magnet table, where coefficients of one polynomial are strongly correlated and what counts is
-# their sum, whose accuracy is measured on independent rays.
+# Columns of a row. The error is None for numbers that no fit determined: taken from the geometry, fixed, or
+# not used. It is also None for the magnet table, where the coefficients of a polynomial are strongly
+# correlated and only their sum matters; its accuracy is measured on independent rays.
 COLUMNS = ("block", "set", "index", "name", "value", "unit", "error", "text")
 Explained = tuple[str, str, int, str, float, str, float | None, str]
 
@@ -47,7 +47,8 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
 
 def _errors(fits: Path, parameters: ParameterSet) -> dict[tuple[str, str, int], float | None]:
     """Errors of the numbers that fits determined, by block, set and index."""
-    # The formulas say how errors grow with the noise; a set explains itself without them.
+    # Imported only here, since it builds the formulas: they give the growth of errors with the noise factors,
+    # and are not needed without errors.
     from parkf.parameters.assembly import grown_noise, numbers_of
     from parkf.training.result import load_results
 

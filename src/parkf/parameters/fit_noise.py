@@ -1,11 +1,12 @@
-"""The noise that a set holds, out of what its steps were fitted with, and back.
+"""Conversion between the noise in a set and the noise that was fitted to its steps.
 
-Two things make one of the other. Each kind of step has a factor (:mod:`parkf.training.widening`). And of what
-scatters in the hop through the magnet, a share may be taken in front of the bend: production's formulas know
-the noise behind the bend as a number times 1/p, but a turn in front of it grows on the way, by (N'/N)³ with
-N = √(1 + tx² + ty²), as a soft track's bend does. Said behind the bend alone, soft tracks are promised too
-small an error of q/p beside hard ones. The last gap between UT layers ends where the hop begins, and its
-slope's noise goes through the table; so it can say what grows.
+They differ in two ways. First, each kind of step has a factor (:mod:`parkf.training.widening`). Second, a
+share of the scattering in the hop through the magnet may be moved in front of the bend. In production's
+formulas the noise behind the bend is a number times 1/p. But a turn in front of the bend grows by (N'/N)³ on
+the way through it, with N = √(1 + tx² + ty²), which matters for soft tracks. With all noise behind the bend,
+the error of q/p would be too small for soft tracks, compared with hard ones. The last gap between UT layers
+ends where the hop begins, and the noise of its slope is carried through the table, so this gap can hold the
+share that grows.
 """
 
 from collections.abc import Mapping
@@ -22,10 +23,11 @@ from parkf.training.widening import widening
 F64 = NDArray[np.float64]
 BlockNumbers = Mapping[str, F64]
 
-# Share of the largest turn at the last UT layer that the hop's noise holds which stays with the hop.
+# Key of the share that stays with the hop, of the largest turn at the last UT layer that its noise allows.
 STAYS = "BEND"
-# In production's forms: numbers of slope, position and correlation, of the last forward gap in the UT and of
-# the hop, for x and for y; and the power of ten that the hop's position is written with.
+# In production's forms: index of the last forward gap in the UT; indices of the noise of slope, position and
+# correlation, for that gap and for the hop, in x and in y; and the power of ten in the unit of the hop's
+# position.
 _LAST_GAP = 2
 _PLANES = (((8, 1, 9), (12, 13, 14)), ((10, 3, 11), (15, 16, 17)))
 _TEN = 100.0
@@ -75,7 +77,7 @@ def fitted_numbers(
     stays = noise_scale(configuration).get(STAYS, 1.0)
     if stays != 1:
         for own, far in _planes(forms):
-            # What is left in the hop holds `stays` times the largest turn that there was.
+            # The noise left in the hop allows `stays` times the largest turn that it allowed before.
             _take_in_front(numbers["UT"][_LAST_GAP], numbers["UTTF"][0], own, far, way, 1 - 1 / stays)
     factors = _widenings(forms, configuration)
     return {name: values / factors[name] for name, values in numbers.items()}
@@ -121,7 +123,7 @@ def _take_in_front(
     q_xx, q_xt, q_tt = q_xx - a2 * way**2, q_xt - a2 * way, q_tt - a2
     hop[far[0]], hop[far[1]] = np.sqrt(q_tt), np.sqrt(q_xx) / _TEN
     hop[far[2]] = q_xt / np.sqrt(q_xx * q_tt)
-    # At the layer itself a turn there displaces nothing: the covariance of position and slope stays.
+    # At the layer itself the turn causes no displacement, so the covariance of position and slope stays.
     before = gap[own[0]]
     gap[own[0]] = np.sqrt(before**2 + a2)
     gap[own[2]] *= before / gap[own[0]]

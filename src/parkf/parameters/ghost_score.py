@@ -1,8 +1,9 @@
 """The ghost score of a parameter set: numbers of two small networks, in a file of their own.
 
 A row of weights and an offset for each hidden unit, max(0, w·f + b); then the weights of these and an
-offset: log odds that a track is genuine. The first network sees how well a track fits, the second momentum
-and direction as well. The kernel, which evaluates both, makes what they see (``src/kernel/fit/score.hpp``).
+offset: log odds that a track is genuine. The inputs of the first network describe how well a track fits; the
+second also has momentum and direction. The kernel evaluates both, and computes their inputs
+(``src/kernel/fit/score.hpp``).
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from parkf.parameters.manifest import Blob, GhostScore, ScoreNetwork
 
 SCORE_FILE = "ghosts.f32"
 VERSION, HIDDEN, NUMBERS = _fitter.score["version"], _fitter.score["hidden"], _fitter.score["numbers"]
-# What the networks see; log: to base two, by straight lines between its powers.
+# Inputs of the networks. The logarithm is to base two, interpolated linearly between powers of two.
 FEATURES = (
     *(f"log(0.05 + chi2/ndof) of the {name}" for name in ("VELO", "UT", "SciFi")),
     "1 if the UT saw the track",

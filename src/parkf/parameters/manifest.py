@@ -25,10 +25,10 @@ FORMAT_VERSION = 5
 MINIMUM_READER = 2
 # The oldest format that is read; what it lacks is None.
 OLDEST_FORMAT = 2
-# The oldest format that has to say its checksum.
+# The oldest format in which the checksum is required.
 CHECKED_FORMAT = 5
 
-# Stands for the checksum in the text that it is of.
+# Placeholder for the checksum in the text from which it is computed.
 _NONE = "0" * 64
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -194,7 +194,7 @@ class Manifest(_Strict):
     ghost_score: GhostScore | None = Field(
         default=None, description="Null where a set has none; those of formats before 4 do not."
     )
-    # Of a file, and not of what it says: two that say the same are equal.
+    # The checksum belongs to the file and not to its content: manifests of the same content are equal.
     checksum: Sha256 | None = Field(
         default=None,
         exclude=True,
@@ -248,7 +248,7 @@ def _check(path: Path, content: Any, format_version: int) -> None:
     checksum = content.get("checksum") if isinstance(content, dict) else None
     if checksum is None and format_version >= CHECKED_FORMAT:
         raise ParkfError(f"{path}: checksum: missing field")
-    # What is no checksum is a matter for the schema.
+    # The schema refuses values that are not a checksum.
     if isinstance(checksum, str) and len(checksum.encode()) == len(_NONE):
         text = path.read_bytes().replace(checksum.encode(), _NONE.encode(), 1)
         if hashlib.sha256(text).hexdigest() != checksum:

@@ -21,8 +21,8 @@ def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
     Parameters
     ----------
     place : Path
-        See :func:`parkf.workflow.start_file`. Of a set the noise is taken as it was fitted: without the
-        what its configuration made of it.
+        See :func:`parkf.workflow.start_file`. Of a set the noise is taken as it was fitted, without the
+        factors of its configuration.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
     if manifest.forms != forms:
         raise ParkfError(f"{file}: forms '{manifest.forms}', expected '{forms}' to start from")
     check_formula(file, step, forms, manifest.steps.get(step))
-    # Its other steps may be of a layout before.
+    # The set may be of an older layout, in which other steps differ.
     own = forms_of(forms, manifest.formulas)
     held = {name: parameters.block(name).astype(np.float64) for name in own.steps}
     numbers = fitted_numbers(own, held, manifest.configuration, way_through_magnet(parameters))

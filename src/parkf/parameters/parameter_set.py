@@ -47,7 +47,7 @@ class ParameterSet:
     score: Score | None = None
 
     def __post_init__(self) -> None:
-        """Move the table to where each bin starts a cache line: the fit reads it a twentieth faster."""
+        """Align the table so that each bin starts a cache line: the fit reads it a twentieth faster."""
         object.__setattr__(self, "table", aligned(self.table))
 
     @property

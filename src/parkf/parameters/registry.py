@@ -32,7 +32,7 @@ from parkf.parameters.validity import Interval, Series
 from parkf.provenance import environment
 
 WITHDRAWN_FILE = "withdrawn.json"
-# The registry of a project, and what an installation brings along.
+# The registry of a project, and the one that comes with an installation.
 FOLDER = Path("params")
 SHIPPED = Path(_fitter.__file__).parent / "params"
 _NAME = re.compile(r"(?P<year>[0-9]{4})-(?P<detector>[a-z0-9][a-z0-9-]{0,40})-r(?P<revision>[0-9]{3})")
@@ -210,7 +210,8 @@ class Registry:
             assert found is not None
             if found["detector"] != manifest.detector:
                 continue
-            # A fitter that reads one layout has no use for a set of the other.
+            # Sets of other forms are not superseded, since a fitter of one layout cannot use a set of
+            # another.
             if other.forms == manifest.forms and self.withdrawal(version) is None:
                 supersedes = version
                 intervals[version] = Interval.of(other.validity)
@@ -222,7 +223,7 @@ class Registry:
                 f"{parameters}: year {year}, detector '{manifest.detector}', revision {revision + 1} make no "
                 "version; expected a name such as 2026-run3-r001"
             )
-        # Refuses what would leave it open which of these sets holds.
+        # Refuse limits with which it would be unclear which of these sets holds.
         Series(intervals | {name: Interval.of(manifest.validity)}, {})
         return manifest.model_copy(
             update={

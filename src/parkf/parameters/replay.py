@@ -1,4 +1,4 @@
-"""The training of a set once more, from its manifest: whether the bytes agree, and where not."""
+"""Repetition of a set's training from its manifest: whether the bytes agree, and where they differ."""
 
 import platform
 import subprocess
@@ -36,10 +36,10 @@ from parkf.workflow import (
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
 _SNAKEFILE = Path("Snakefile")
-# What a manifest does not say is of no consequence for the training.
+# Source of all other keys: those that a manifest lacks have no effect on the training.
 _REST = CONFIGS / "default.yaml"
 _PROFILE = Path("workflow/profiles/local")
-# Where the configuration names a file, and what the manifest calls its fingerprint.
+# Keys of the configuration that name a file, and the name of its fingerprint in the manifest.
 _FILES = {
     ("detector", "geometry"): "geometry",
     ("detector", "alignment"): "alignment",
@@ -73,7 +73,7 @@ class Replay:
     coefficients : list of Coefficient
         The first number that differs in each bin, by bins in x, then in y.
     inputs : list of str
-        What went in, or was made on the way, that has another fingerprint: where the two went apart.
+        Inputs and intermediate products with another fingerprint: where the two runs began to differ.
     environment : list of str
         Python, machine and packages that are others today.
     """
@@ -135,7 +135,7 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
             f"the set is '{manifest.source}': its manifest has no configuration to repeat a training with"
         )
     said: dict[str, Any] = read_document(rest).content
-    # What a set does not say of these, it was made without.
+    # A set whose manifest lacks these keys was made without them.
     said["training"]["noise_scale"] = dict.fromkeys(said["training"]["noise_scale"], 1.0)
     said["training"]["closure"] = None
     return merged(said, nested(manifest.configuration)) | {"run": RUN}
@@ -151,7 +151,7 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
         return
     for (section, key), name in _FILES.items():
         path = project / config[section][key]
-        # What is imported on the way is compared when it is there again.
+        # Files that the run imports are compared when it has made them again.
         if name == "field source":
             yield from _other(str(path), field_fingerprint(config["field"], project), manifest, name)
         elif not (path.is_dir() or is_conditions(path)):

@@ -42,7 +42,7 @@ def read_document(path: Path) -> Any:
     try:
         text = path.read_bytes().decode()
         content = json_text.parse(text, finite=False)
-        # Half a character, written as an escape, is none.
+        # An escaped half of a surrogate pair is not a character, and is refused here.
         json.dumps(content, ensure_ascii=False).encode()
     except ValueError as error:
         raise DamagedFileError.said(path, f"{path}: not a JSON file: {error}") from error

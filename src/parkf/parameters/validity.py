@@ -14,7 +14,7 @@ from parkf.parameters.manifest import Validity
 
 Unit = Literal["run", "time"]
 _RUN = re.compile(r"[0-9]{1,12}")
-# The last one that can be written: limits "without end" are.
+# The last second that can be written, 9999-12-31T23:59:59Z; limits meant "without end" are written so.
 _LAST_SECOND = 253_402_300_799
 _EXPECTED = "expected a run number such as 300123, or a time with its zone such as 2026-05-03T12:00Z"
 

@@ -1,1 +1,1 @@
-"""Runs that were killed go on: who holds the folder, what a dead one left, what has to be made again."""
+"""Continuing killed runs: the lock of the folder, leftovers, and what has to be made again."""

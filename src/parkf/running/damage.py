@@ -9,7 +9,7 @@ from parkf.errors import DamagedFileError
 
 _SUFFIX = ".damaged"
 _RECORDS = Path(".snakemake/metadata")
-# Records of longer names lie in folders of their own; such files are named, and stay.
+# Records of longer names lie in separate folders and are not looked up; such files are named, and stay.
 _LONGEST = 254
 
 
@@ -24,7 +24,7 @@ def mark(error: DamagedFileError) -> None:
             return
         path.with_name(f".{path.name}{_SUFFIX}").write_text(f"{error}\n")
     except OSError:
-        # The message says all; a mark is for the run alone.
+        # The error message is enough for the user; the mark only serves the run.
         return
 
 
@@ -45,7 +45,7 @@ def remove_damaged(folder: Path) -> dict[Path, str]:
     removed = {}
     for sign in sorted(folder.rglob(f".*{_SUFFIX}")):
         marked = sign.with_name(sign.name.removeprefix(".").removesuffix(_SUFFIX))
-        # A member of a family links to what another one made.
+        # In a family the file may be a link to the product of another member.
         path = _from_here(marked)
         if path.is_file() and _made_here(path):
             why = sign.read_text(errors="replace").strip()
@@ -69,7 +69,7 @@ def _maker(path: Path) -> str:
     try:
         rule = None if record is None else json.loads(record.read_text()).get("rule")
     except ValueError:
-        # A record may have suffered with the file.
+        # The record may be damaged as well.
         rule = None
     return f"rule {rule} of this run" if rule else "this run"
 

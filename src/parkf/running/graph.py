@@ -5,9 +5,9 @@ from typing import Any
 
 from parkf.files import write_sealed
 
-# Of a run's folder.
+# Name of the file in a run's folder.
 GRAPH_FILE = "graph.json"
-# A rule without jobs' work, which asks for the files of the others.
+# A rule without work of its own, which only requests the files of the others.
 _TARGET = "all"
 # The last rule of a whole run.
 _LAST = "report"

@@ -27,7 +27,7 @@ def compile_kernel() -> None:
             " (g++ or clang++), or name it in CXX"
         )
     install = ("pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--editable", str(PROJECT))
-    # This process has the old kernel loaded.
+    # Use new processes, because this one has the old kernel loaded.
     for module in (install, ("parkf.cli", "kernel")):
         if subprocess.run([sys.executable, "-m", *module], check=False).returncode != 0:
             raise ParkfError(f"{PROJECT}: the kernel was not compiled; what was wrong is said above")

@@ -43,7 +43,7 @@ def remove_unfinished(folder: Path) -> list[Path]:
     unfinished += [path for path, number in scratch_folders().items() if not psutil.pid_exists(number)]
     for path in unfinished:
         if path.is_dir():
-            # Another user's stays.
+            # Folders of another user cannot be removed, and stay.
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
@@ -62,6 +62,6 @@ def _jobs(folder: Path) -> Iterator[psutil.Process]:
 
 
 def _quietly(action: Callable[[], None]) -> None:
-    # It may have ended by itself.
+    # The process may have ended by itself.
     with suppress(psutil.NoSuchProcess):
         action()

@@ -18,8 +18,8 @@ LOCK = ".lock"
 def held(folder: Path) -> Iterator[tuple[int, str | None]]:
     """Hold the lock of a run's folder.
 
-    The system's own lock on a file: it is gone with the last process that has the file open, however that
-    ended. What the file says is for people.
+    It is the system's own lock on a file, which is released with the last process that has the file open,
+    however that ended. The content of the file is for people only.
 
     Parameters
     ----------

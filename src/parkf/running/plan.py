@@ -10,7 +10,7 @@ from typing import Any
 from parkf.errors import ParkfError
 
 with warnings.catch_warnings():
-    # Of plugins that it finds and nobody asked for.
+    # Ignore warnings from installed plugins that are not used.
     warnings.simplefilter("ignore")
     from snakemake.api import SnakemakeApi
     from snakemake.settings.enums import RerunTrigger
@@ -55,7 +55,7 @@ def plan(
     """
     triggers = frozenset(RerunTrigger.parse_choices_set(list(rerun_triggers)))
     said = io.StringIO()
-    # However quiet, a dry run lists its jobs.
+    # A dry run lists its jobs even when told to be quiet, so catch its output.
     with (
         redirect_stderr(said),
         redirect_stdout(said),
@@ -72,7 +72,7 @@ def plan(
             workflow.dag(settings).execute_workflow(executor="dryrun")
         except Exception as error:
             raise ParkfError(f"no plan of the run: {error}") from error
-        # The interface prints a plan, but does not hand it out.
+        # Snakemake's interface prints a plan but does not return it.
         return workflow._workflow.dag
 
 

@@ -24,9 +24,9 @@ from parkf.cluster.schedule import Job, replay, seconds_of
 
 VARIABLE = "PARKF_PROGRESS"
 """Names the open end of the pipe, a number, in the environment of Snakemake."""
-# Between two jobs, of Snakemake and of the command that it starts, s.
+# Time between two jobs that Snakemake and the start of a command take, s.
 BETWEEN = 0.5
-# A machine's pace is known from this share of a run on.
+# Share of a run after which the machine's speed is known.
 _KNOWN = 0.05
 _SLOWEST = 20.0
 
@@ -140,7 +140,7 @@ class Teller(logging.Handler):
         try:
             print(json.dumps(content), file=self._pipe, flush=True)
         except OSError:
-            # Nobody listens any more.
+            # The process at the other end of the pipe has ended.
             return
 
 

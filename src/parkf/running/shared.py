@@ -1,4 +1,4 @@
-"""What jobs of several runs make alike is made once: products by the fingerprint of all that decides them.
+"""Store of products that several runs have in common, by the fingerprint of all that decides them.
 
 An entry of the store is a folder, named by the fingerprint: the files that a job made, and ``entry.json``,
 which says what decided them. The files are hard links to those of the run that made them, so that the store
@@ -190,7 +190,7 @@ def keep(job: SharedJob, name: str, deciding: dict[str, Any], wall_s: float) -> 
         staging.chmod(0o755)
         staging.rename(job.store / name)
     except OSError as error:
-        # Another run may have been faster; a file system may have no links.
+        # Another run may have stored the entry first, or the file system may not have hard links.
         if not (job.store / name).is_dir():
             _say(f"not shared with other runs: {error}")
     finally:
@@ -240,12 +240,12 @@ def _linked(path: Path) -> bool:
 
 
 def _file(folder: Path, number: int, output: Path) -> Path:
-    # Its ending tells `parkf verify` how to read it.
+    # The name keeps its ending, from which `parkf verify` knows how to read the file.
     return folder / f"{number}-{output.name}"
 
 
 def _remove(folder: Path) -> None:
-    # Whoever is about to take it finds it whole or not at all.
+    # Rename the entry first, so that another process finds it complete or not at all.
     with suppress(OSError):
         gone = Path(tempfile.mkdtemp(prefix=".gone.", dir=folder.parent))
         folder.rename(gone / "entry")

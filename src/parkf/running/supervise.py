@@ -1,4 +1,4 @@
-"""Leads a run to its end: alone in its folder, past what a dead one left behind, past damaged files."""
+"""Leads a run to its end: alone in its folder, after removing leftovers of a killed run and damaged files."""
 
 import os
 import re
@@ -17,12 +17,12 @@ from parkf.running.leftovers import VARIABLE, end_orphans, remove_unfinished
 from parkf.running.lock import held
 from parkf.terminal import is_quiet
 
-# As often damaged files are made again: where they do not stay sound, the disk is not.
+# Number of times that damaged files are made again; if they are still damaged then, the disk is faulty.
 _ATTEMPTS = 3
-# Bytes; no log needs more.
+# Bytes; a log never needs more.
 _NO_ROOM = 1 << 20
-# What Snakemake says where a terminal shows progress instead; where in it something goes wrong, and how much
-# of that is told, in characters.
+# File for Snakemake's output when a terminal shows progress instead; pattern of errors in it; and how many
+# characters of them are shown.
 _SAID = Path("logs/snakemake.txt")
 _WRONG = re.compile(r"^.*(?:Error|Exception|error:)", re.MULTILINE)
 _LONGEST = 6000
@@ -57,7 +57,7 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
             if not damaged:
                 break
         if code and (free := shutil.disk_usage(folder).free) < _NO_ROOM:
-            # The job's own words may not have found room in its log.
+            # A full disk may have left no room for the job's own message in its log.
             free_mb = free / 1e6
             _say(
                 f"error: {folder}: no space left, {free_mb:.1f} MB are free; make room there, and start again"
@@ -66,7 +66,7 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
 
 
 def _run(command: Sequence[str], folder: Path, lock: int) -> int:
-    # The workflow holds the lock itself, should this process be killed and it not.
+    # The workflow inherits the lock, in case this process is killed and the workflow is not.
     environment = os.environ | {VARIABLE: str(folder.resolve())}
     if is_quiet() or sys.stderr.isatty():
         code = _shown(command, folder, lock, environment)

@@ -57,7 +57,7 @@ def _archive(path: Path) -> None:
 
 def _json(path: Path) -> None:
     if path.name == MANIFEST_FILE:
-        # Its blobs lie beside it, and have their checksums in it.
+        # The manifest holds the checksums of the blobs beside it, which are checked with it.
         load(path.parent)
     else:
         read_json(path)

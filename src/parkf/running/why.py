@@ -26,9 +26,9 @@ from parkf.running.shared import Entry, SharedJob, find, key
 from parkf.workflow import SCHEMA, Run, read_config
 
 _PROFILE = Path("workflow/profiles/local/profile.yaml")
-# To copy what another run has made, s.
+# Time to copy the product of another run, s.
 _TAKEN_S = 0.5
-# Parameters of rules that are fingerprints, or say what code says: their values tell nobody anything.
+# Words for parameters of rules that are fingerprints, or stand for code: their values mean nothing to a user.
 _IN_WORDS = {
     "code": "code",
     "crowd": "code",
@@ -39,7 +39,7 @@ _IN_WORDS = {
 }
 _FINGERPRINT = re.compile(r"[0-9a-f]{16,}")
 _LONGEST = 40
-# Causes that are told.
+# Largest number of causes that are listed.
 _MOST = 8
 
 
@@ -176,7 +176,7 @@ def _causes(job: Any, reason: Any, keys: Iterable[str]) -> list[str]:
     if reason.params_changed:
         said = {name for key in keys for name in (key, key.rpartition(".")[2])}
         params = _params(job, reason.params_changed.only_old, reason.params_changed.only_new)
-        # Those of samples follow from the run's.
+        # Seeds of samples follow from the seed of the run.
         causes += [cause for name, cause in params if name.replace("seeds", "seed") not in said]
     if reason.input_changed:
         causes.append("other files are read")

@@ -9,21 +9,21 @@ from scipy.optimize import minimize
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
-# Of the mean logarithm of the likelihood; a few times more or less changes nothing.
+# Strength of the L2 regularisation of the mean log likelihood; a factor of a few either way changes nothing.
 RIDGE = 1e-4
 ROUNDS = 200
-_BLOCK = 1 << 13  # rows whose hidden units are in memory
+_BLOCK = 1 << 13  # number of rows whose hidden units are in memory at a time
 
 
 def train(features: F32, genuine: NDArray[np.bool_], *, hidden: int, seed: int) -> F32:
-    """Fit a network's log odds that a row is genuine; both kinds weigh the same.
+    """Train a network for the log odds that a row is genuine; both classes have the same total weight.
 
     Parameters
     ----------
     features : (n, m) float32
         Of each track.
     genuine : (n,) bool
-        What it is; there are some of either kind.
+        Class of each track; both classes must occur.
     hidden : int
         Hidden units.
     seed : int
@@ -51,7 +51,7 @@ def train(features: F32, genuine: NDArray[np.bool_], *, hidden: int, seed: int) 
         options={"maxiter": ROUNDS, "maxcor": 20},
     ).x
     first = found[: hidden * (m + 1)].reshape(hidden, m + 1)
-    # For features that are not standardised.
+    # Fold the standardisation into the weights, so that they apply to features as given.
     first[:, :m] /= width
     first[:, m] -= first[:, :m] @ mean
     return np.concatenate([first.ravel(), found[hidden * (m + 1) :]]).astype(np.float32)
@@ -65,7 +65,7 @@ def _blocks(count: int) -> Iterator[slice]:
 def _loss(
     numbers: F64, features: F32, genuine: NDArray[np.bool_], weight: F32, hidden: int
 ) -> tuple[float, F64]:
-    """Negative mean log likelihood with the ridge, and its gradient."""
+    """Negative mean log likelihood with the L2 regularisation, and its gradient."""
     m = features.shape[1]
     single = numbers.astype(np.float32)
     rows = single[: hidden * (m + 1)].reshape(hidden, m + 1)

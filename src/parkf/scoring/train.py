@@ -20,7 +20,8 @@ from parkf.tables import CANDIDATES, PARTICLES
 from parkf.validation.sample import GHOST_PURITY, drawn
 from parkf.validation.truth import EVENTS_AT_ONCE
 
-# Candidates that a score is trained on; of more, those of some events. Twice what `CROSSINGS` have in Run 3.
+# Largest number of candidates that a score is trained on; of a larger sample, only some events are used. It
+# is twice what `CROSSINGS` contain in Run 3.
 MOST = 160_000
 _ENOUGH = 500  # of either kind
 _ELECTRON, _SOFTEST = 11, 2000.0  # MeV
@@ -40,8 +41,9 @@ def train_score(
 ) -> Score:
     """Train the score of a parameter set.
 
-    Genuine is what validation calls so: one particle, no electron, above 2 GeV, made at least 70% of the
-    hits; a ghost is a candidate of less. All others, and fits that failed, are left out.
+    Genuine is defined as in the validation: one particle, no electron, above 2 GeV, made at least 70% of the
+    hits. A ghost is a candidate of which no particle made that share. All others, and failed fits, are left
+    out.
 
     Parameters
     ----------
@@ -82,7 +84,7 @@ def train_score(
 def _pieces(
     parameters: ParameterSet, files: TrainingFiles, share: float, threads: int | None
 ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
-    """Yield features and kind of what is used of some events after others."""
+    """Yield features and class of the candidates that are used, some events at a time."""
     pieces = tables_by_event(PARTICLES, files.particles, events=EVENTS_AT_ONCE, columns=list(_TRUTH))
     particles: pa.Table | None = next(pieces, None)
     for found in tables_by_event(CANDIDATES, files.candidates, events=EVENTS_AT_ONCE):
@@ -104,7 +106,7 @@ def _pieces(
 
 
 def _wanted(found: pa.Table, particles: pa.Table) -> NDArray[np.bool_]:
-    """Whether the particle with most hits is one that fits are judged by, (n,)."""
+    """Whether the particle with most hits is one that the fits are validated with, (n,)."""
     columns = {name: numbers(particles[name]) for name in _TRUTH}
     key = particle_key({name: numbers(found[name]) for name in ("event", "particle")})
     known = particle_key(columns)

@@ -1,4 +1,4 @@
-"""What else LHCb's hits have: tails of errors, clusters of several particles, hits of much that is soft.
+"""Features of LHCb's hits: tails of the errors, clusters of several particles, hits of soft particles.
 
 The numbers are from ten events of LHCb's full simulation (74 long tracks an event): densities of hits, and
 how far hits of tracks above 3 GeV lie from fits within their own detector.
@@ -30,16 +30,16 @@ LARGE_CLUSTER, LARGE_EXTENT = 4, 0.20
 
 @dataclass(frozen=True)
 class Crowd:
-    """Hits of one detector besides those of the particles that are simulated, and how its clusters err.
+    """Model of one detector: hits of particles that are not simulated, and errors of its clusters.
 
     Attributes
     ----------
     stubs : float
         Short straight pieces of tracks (electrons of a few MeV, most of them), for each hit of a particle.
     length : float
-        Mean number of their layers, but for
+        Mean number of layers of a stub, before the limit `longest`.
     longest : int
-        which no stub has more of: what has is a particle, and simulated.
+        Largest number of layers of a stub: anything longer is a particle, and is simulated.
     spread : float
         Largest stretch of their places from the beam, over the hits that they are modelled on, less one.
     turn : float
@@ -49,7 +49,8 @@ class Crowd:
     merged : float
         mm; hits of several particles that are closer than this are one cluster.
     tails : tuple of (float, float, float)
-        For clusters of an error up to the first number (mm): share that errs by more, and by how much, mm.
+        Largest error to which an entry applies (mm), share of these clusters in the tail, and width of the
+        tail (mm).
     """
 
     stubs: float
@@ -71,7 +72,7 @@ DETECTORS = ((VELO_PLANES, 2, VELO), (UT_PLANES, 1, UT), (SCIFI_PLANES, 1, SCIFI
 
 
 def erring(sigma: NDArray[Any], crowd: Crowd, choice: NDArray[Any]) -> NDArray[Any]:
-    """Give clusters the width that they are drawn with: mostly `sigma`, in the tails a larger one.
+    """Give the width from which each cluster's error is drawn: mostly `sigma`, in the tails a larger one.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def erring(sigma: NDArray[Any], crowd: Crowd, choice: NDArray[Any]) -> NDArray[A
 
 @dataclass(frozen=True)
 class Crossings:
-    """Where layers are crossed by something that is nobody's.
+    """Crossings of layers that belong to no simulated particle.
 
     Attributes
     ----------
@@ -109,7 +110,7 @@ class Crossings:
 def strangers(
     plane: NDArray[Any], x: NDArray[Any], y: NDArray[Any], geometry: Geometry, random: np.random.Generator
 ) -> list[Crossings]:
-    """Draw what crosses the layers of one event besides its particles, by the number of their crossings.
+    """Draw crossings of one event that belong to no particle, in proportion to the particles' crossings.
 
     They lie where real hits are, turned by 180° about the beam and moved by about `JITTER`.
 
@@ -137,7 +138,7 @@ def strangers(
                 (2, count)
             )
             layers = np.minimum(random.geometric(1.0 / length, count), crowd.longest)
-            # It may begin before the hit that it is modelled on.
+            # A stub may begin before the hit that it is modelled on.
             before = (layers * random.random(count)).astype(int)
             stub, place = ragged(-before, layers - before)
             at = plane[model][stub] + step * place
@@ -150,7 +151,7 @@ def strangers(
 
 
 def _sees(plane: NDArray[Any], place: NDArray[Any], geometry: Geometry) -> NDArray[Any]:
-    """Whether strips and fibres are there; VELO sensors are taken to be wherever hits are."""
+    """Whether there are strips or fibres at a crossing; VELO sensors are assumed wherever hits are."""
     x, y = np.abs(place)
     seen = np.ones(len(plane), bool)
     for planes, part in ((UT_PLANES, geometry.ut), (SCIFI_PLANES, geometry.scifi)):
@@ -162,7 +163,7 @@ def _sees(plane: NDArray[Any], place: NDArray[Any], geometry: Geometry) -> NDArr
 
 
 def merge(hits: Columns, geometry: Geometry) -> Columns:
-    """Join hits that are too close for two clusters; each particle keeps a row, at their common place.
+    """Merge hits too close for separate clusters; each particle keeps a row, at the common place.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Decays whose mass peaks are looked at, and what the trigger asks of their tracks."""
+"""Decays whose mass peaks are measured, and the trigger's cuts on their tracks."""
 
 from dataclasses import dataclass
 
@@ -38,7 +38,7 @@ DECAYS: dict[str, Decay] = {
         mass=3096.9,
         settings=(
             "HardQCD:hardbbbar = on",
-            # Three times as many B_s; their momenta are those of other B mesons.
+            # Makes three times as many B_s; their momenta are like those of other B mesons.
             "StringFlav:probStoUD = 1.",
             "531:onMode = off",
             "531:addChannel = 1 1. 0 443 333",

@@ -45,7 +45,8 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
     dict of (m,) arrays
         Columns of `parkf.tables.HITS`, sorted by event, plane and x.
     """
-    # What a crowd adds is drawn apart: particles have the same hits with it and without.
+    # What the crowd adds uses separate random numbers, so that particles have the same hits with and without
+    # it.
     on_sensor = np.flatnonzero(states["active"] & _is_sensor(states["plane"]))
     event, plane = states["event"][on_sensor], states["plane"][on_sensor]
     particle = states["particle"][on_sensor]
@@ -89,7 +90,7 @@ def _is_sensor(plane: NDArray[Any]) -> NDArray[Any]:
 
 
 def _crossings(states: Columns, rows: NDArray[Any], geometry: Geometry) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Where particles cross what stands at their planes: (x, y) of some rows, mm."""
+    """Where particles cross the elements at their planes: (x, y) of some rows, mm."""
     x, y = states["x"][rows], states["y"][rows]
     plane = states["plane"][rows]
     for index, pieces in geometry.pieces.items():
@@ -121,7 +122,7 @@ def _with_noise(
         random = keyed_generator(seed, int(number), Stream.RESPONSE)
         real = np.arange(begin, end)
         wanted = np.repeat(np.arange(len(means)), random.poisson(means))
-        # A layer that sees nothing has no noise either: its hits are the pattern of where noise is.
+        # Noise is placed like the layer's real hits, so a layer without real hits has no noise either.
         by_plane = real[np.argsort(plane[real], kind="stable")]
         low, high = (np.searchsorted(plane[by_plane], wanted, side) for side in ("left", "right"))
         model = np.minimum(low + (random.random(len(wanted)) * (high - low)).astype(int), len(real) - 1)
@@ -153,7 +154,7 @@ def _with_crowd(
     geometry: Geometry,
     seed: int,
 ) -> tuple[NDArray[Any], ...]:
-    """Append crossings of strangers; also give each crossing the draw that puts it into the tails or not."""
+    """Append crossings of no particle; also give each crossing a draw that decides if it is in a tail."""
     events, first = np.unique(event, return_index=True)
     parts = []
     for number, begin, end in zip(events, first, np.append(first, len(event))[1:], strict=True):

@@ -24,7 +24,7 @@ def read_by_event(
     """
     for piece in tables_by_event(table, path, events=events, columns=columns):
         arrays = {name: numbers(piece.column(name)) for name in piece.column_names}
-        # No two pieces in memory at a time, here and below.
+        # Here and below, free a piece before the next one is read, so that memory never holds two.
         del piece
         yield arrays
         del arrays

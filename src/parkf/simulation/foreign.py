@@ -1,4 +1,4 @@
-"""Hits and particles of another simulation, LHCb's for one, taken into this project's tables.
+"""Hits and particles of another simulation, such as LHCb's, converted to this project's tables.
 
 What the two files must hold (mm, MeV; Parquet):
 
@@ -34,18 +34,20 @@ _NUCLEON = 931.494  # MeV
 _FIRST_NUCLEUS = 1_000_000_000  # PDG ids of nuclei are 10LZZZAAAI
 _UNKNOWN_COLLISION = -1
 _NO_MOTHER = -999999
-# Of a hit: column, lower and upper limit, in words. The smallest double above 0.
+# Limits of a hit's columns: name, lower limit, upper limit, and the same in words. The lower limit of sigma
+# is the smallest double above 0.
 _LIMITS = (
     *((name, -2e4, 2e4, "mm, within ±20000") for name in "xyz"),
     *((name, -1.0, 1.0, "a slope, within ±1") for name in ("dxdy", "dzdy")),
     ("sigma", np.nextafter(0.0, 1.0), 100.0, "mm, above 0 and at most 100"),
 )
-# MeV; particles that reach the tracker have a hundred times as much, most others ten times.
+# MeV; a smaller median means another unit: particles that reach the tracker have a hundred times as much,
+# most others ten times.
 _LEAST_MEDIAN = 50.0
 
 
 def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) -> None:
-    """Take hits and particles over; a particle keeps its key as its number.
+    """Convert hits and particles; a particle's key becomes its number.
 
     Parameters
     ----------
@@ -157,7 +159,7 @@ def _particles(tracks: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
     middle = float(np.median(p)) if len(p) else np.inf
     if middle < _LEAST_MEDIAN:
         raise ParkfError(f"{path}: half of the momenta are below {middle:g}, expected MeV; are they in GeV?")
-    # Where it ends is not told.
+    # The file does not say where a particle ends.
     return columns | {"z_end": np.full(len(tracks), np.inf)}
 
 

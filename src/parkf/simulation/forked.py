@@ -1,8 +1,8 @@
 """Ordered parallel map in which every item gets a freshly forked child.
 
-A child starts from the parent's memory as it was when the map began, so state that took seconds to set up (an
-initialised Pythia) is shared for nothing, and what one item leaves behind never reaches another: the results
-do not depend on how many children run side by side.
+A child starts from the parent's memory as it was when the map began. State that took seconds to set up (an
+initialised Pythia) is therefore shared at no cost, and an item cannot influence another one: the results do
+not depend on how many children run side by side.
 """
 
 import os
@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-# Items begun before the first of them is fetched, for each worker.
+# Largest number of items for each worker that are begun before the first of them is fetched.
 _AHEAD = 4
 
 
@@ -61,7 +61,8 @@ def forked_map(
     """
     workers = workers or default_workers()
     context = get_context("fork")
-    # Of items in order; those behind a slow one wait here, but not so many that they fill the memory.
+    # Answers in the order of the items. Those behind a slow one wait here; their number is limited to save
+    # memory.
     answers: deque[_Answer] = deque()
     source = iter(items)
     exhausted = False
@@ -76,7 +77,7 @@ def forked_map(
                     break
                 receiver, sender = context.Pipe(duplex=False)
                 child = context.Process(target=_run, args=(function, item, sender), daemon=True)
-                # Buffered text would be printed once more by the child.
+                # Text still in the buffers would be printed a second time by the child.
                 sys.stdout.flush()
                 sys.stderr.flush()
                 child.start()
@@ -128,7 +129,7 @@ def _run(function: Callable[[Any], Any], item: Any, sender: Connection) -> None:
 
 
 def _received(child: ForkProcess, receiver: Connection) -> tuple[bool, Any]:
-    """Wait for what a child says: whether it succeeded, and its result or the error to raise."""
+    """Wait for a child's answer: whether it succeeded, and its result or the error to raise."""
     try:
         answer: tuple[bool, Any] = receiver.recv()
     except EOFError:

@@ -42,7 +42,8 @@ PYTHIA_SETTINGS = (
     "Beams:idB = 2212",
     "Beams:eCM = 13600.",
     "SoftQCD:inelastic = on",
-    # Pythia's particles fly straight: no decays from the magnet on. Sizes in mm.
+    # Decays are limited to the volume before the magnet, because Pythia's particles fly straight. Sizes in
+    # mm.
     "ParticleDecays:limitCylinder = on",
     "ParticleDecays:xyMax = 700.",
     "ParticleDecays:zMax = 2700.",
@@ -161,7 +162,8 @@ def _generate_chunk(
     is_later = np.repeat([False, True], [len(particles["z"]), len(later["z"])])
     particles = {name: np.concatenate([values, later[name]]) for name, values in particles.items()}
     event = np.repeat(np.arange(len(counts)), counts)[particles["collision"]]
-    # The last of an event: a particle's number, which keys what happens to it, depends on none of them.
+    # These come last in an event, so that the numbers of the other particles, which key their random numbers,
+    # do not depend on them.
     order = np.lexsort((particles["collision"], is_later, event))
     particles = {name: values[order] for name, values in particles.items()}
 

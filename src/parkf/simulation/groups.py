@@ -38,7 +38,8 @@ def best_of_each(default: np.ndarray, group: np.ndarray, value: np.ndarray, scor
         return default
     least = np.repeat(np.minimum.reduceat(score, start), np.diff(start, append=len(group)))
     best = np.flatnonzero(score == least)[::-1]
-    # The last one written stays.
+    # Among equal indices NumPy keeps the value written last: entries run backwards, so the first best one
+    # stays.
     result = default.copy()
     result[group[best]] = value[best]
     return result

@@ -1,9 +1,9 @@
 """Nuclear interactions and photon conversions before the magnet, in a simple model.
 
 The transport scatters particles and slows them down; it makes no new ones. But a hadron that interacts leaves
-a VELO segment, and its products leave SciFi segments, without the other half: what false matches are made of.
-Here both processes are equally likely at every z up to the magnet (VELO, RF foil, RICH 1, UT lie all along),
-at rates that give about as many products per event as LHCb's full simulation.
+a VELO segment without a SciFi segment, and its products leave SciFi segments without a VELO segment: false
+matches are made of these. Here both processes are equally likely at every z up to the magnet (VELO, RF foil,
+RICH 1, UT lie all along), at rates that give about as many products per event as LHCb's full simulation.
 """
 
 from typing import Any
@@ -65,7 +65,7 @@ def interact(particles: Columns, random: np.random.Generator) -> Columns:
 def _hadronic_products(parents: Columns, random: np.random.Generator) -> Columns:
     charged = 1 + random.poisson(MEAN_CHARGED, len(parents["z"]))
     neutral = random.poisson(MEAN_NEUTRAL, len(charged))
-    # Shares of exponential numbers: a uniform division of the momentum.
+    # Exponential random numbers divided by their sum divide the momentum uniformly.
     parent = np.repeat(np.arange(len(charged)), charged)
     share = random.standard_exponential(len(parent))
     total = np.bincount(parent, weights=share, minlength=len(charged)) + random.standard_gamma(neutral)
@@ -91,7 +91,7 @@ def _products(
     pdg_id: NDArray[Any],
     charge: NDArray[Any],
 ) -> Columns:
-    """Particles that start where their parents end, with a share of the momentum and a pull across."""
+    """Particles that start where their parents end, with a share of the momentum and a transverse kick."""
     of = _take(parents, parent)
     flight = of["z_end"] - of["z"]
     return {

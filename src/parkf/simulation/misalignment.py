@@ -15,7 +15,7 @@ MAT_WIDTH = 132.3
 """mm; a SciFi module is four mats wide."""
 
 _MATS_PER_MODULE = 4
-_MODULES = 16  # across a layer, more than there are
+_MODULES = 16  # across a layer; an upper bound
 _HALVES = 2  # above and below the beam
 _EVENTS_PER_PIECE = 100
 
@@ -42,7 +42,7 @@ def scifi_shifts(*, module: float, mat: float, seed: int) -> np.ndarray:
 
 
 def misalign_scifi(hits: Path, path: Path, *, module: float, mat: float, seed: int) -> None:
-    """Shift SciFi hits as if its mats were displaced and nobody knew; the other hits stay.
+    """Shift SciFi hits as if the mats were displaced without the reconstruction knowing; other hits stay.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def _shifted(columns: dict[str, np.ndarray], shifts: np.ndarray) -> dict[str, np
     x = columns["x"].copy()
     mat = np.floor(x[scifi] / MAT_WIDTH).astype(int) + shifts.shape[2] // 2
     half = (columns["y"][scifi] > 0).astype(int)
-    # A mat that lies too far in x is crossed at a smaller x of its own.
+    # A mat displaced by +dx is crossed at an x smaller by dx in its own coordinates.
     x[scifi] -= shifts[columns["plane"][scifi] - SCIFI_PLANES.start, half, mat]
     order = np.lexsort((x, columns["plane"], columns["event"]))
     return {name: (columns | {"x": x})[name][order] for name in columns}

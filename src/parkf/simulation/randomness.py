@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """What the numbers are for; two uses under one (seed, event) never share a stream."""
+    """Use of the random numbers; two uses with the same (seed, event) never share a stream."""
 
     COLLISIONS = 1
     PYTHIA = 2

@@ -1,9 +1,9 @@
 """Particles from the beam pipe in the magnet and from the SciFi, by their densities in LHCb's simulation.
 
-What is lost in the pipe's wall, its flanges and the first SciFi station makes as many SciFi segments there
-as collisions do, and none in the VELO: what false matches are made of. The embedded transport has neither
-that matter nor showers, so these particles are drawn from distributions of where they begin and of their
-momenta, as ten events of LHCb's full simulation have them (4 SciFi layers at least, above 100 MeV; 1116
+Particles that are made in the pipe's wall, its flanges and the first SciFi station leave as many SciFi
+segments as those from the collisions do, and none in the VELO: false matches are made of these. The embedded
+transport has neither that material nor showers. These particles are therefore drawn from the distributions of
+origin and momentum in ten events of LHCb's full simulation (4 SciFi layers at least, above 100 MeV; 1116
 particles).
 """
 
@@ -124,7 +124,7 @@ def _from(
     kind = np.where(electron, ELECTRON, np.where(proton, PROTON, PION))
     return {
         "collision": of,
-        # Electrons have a positive number.
+        # The PDG number of the negative electron is positive.
         "pdg_id": np.where(electron, -kind, kind) * charge,
         "mother": np.where(electron, MOTHER[True], MOTHER[False]),
         "charge": charge,

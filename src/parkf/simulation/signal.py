@@ -1,6 +1,6 @@
 """Signal decays for mass peaks: pp collisions that make a heavy pair, with the decay of interest forced.
 
-Only the two tracks of the peak are kept, not what else the collision made: mass resolution is theirs alone.
+Only the two tracks of the peak are kept, since the mass resolution depends on nothing else.
 """
 
 from pathlib import Path
@@ -122,13 +122,13 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, first: int, count: int, seed: 
     particles = accepted(interact(accepted(particles), keyed_generator(seed, first, Stream.INTERACTIONS)))
     order = np.argsort(particles["collision"], kind="stable")
     particles = {name: values[order] for name, values in particles.items()}
-    # Two tracks of the pair, and nothing that they made in the material.
+    # Keep the two tracks of the pair, without particles that they made in the material.
     own = np.abs(particles["mother"]) == decay.mother
     number = np.bincount(particles["collision"][own], minlength=count)
     charge = np.bincount(particles["collision"][own], particles["charge"][own], minlength=count)
     chosen = own & ((number == 2) & (charge == 0))[particles["collision"]]
     particles = {name: values[chosen] for name, values in particles.items()}
-    # Of two mothers in a collision each may have lost one track.
+    # Refuse pairs of different vertices: with two mothers in a collision, each may have lost one track.
     together = np.repeat(np.ptp(particles["z"].reshape(-1, 2), axis=1) == 0, 2)
     particles = {name: values[together] for name, values in particles.items()}
     particles["event"] = first + np.arange(len(particles["z"])) // 2

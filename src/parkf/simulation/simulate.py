@@ -1,4 +1,4 @@
-"""Particles through the detector: true states for training, hits for the pattern recognition, and fates."""
+"""Transport through the detector: true states for training, hits for pattern recognition, and fates."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -48,7 +48,7 @@ def simulate(
     hits_path : Path or None
         Where the hits of all particles go (`parkf.tables.HITS`).
     fates_path : Path, optional
-        Where it goes how hard each particle scattered (`parkf.tables.FATES`).
+        Where the hardest scattering of each particle goes (`parkf.tables.FATES`).
     geometry, field
         The detector as it is.
     polarity : int
@@ -79,7 +79,8 @@ def simulate(
         fates_writer = None if fates_path is None else stack.enter_context(FATES.writer(fates_path))
         bar = stack.enter_context(progress_bar("transport", "events"))
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
-            # Then who leaves none of them need not be carried.
+            # Where only states are wanted, particles that leave none need not be carried through the
+            # detector.
             states_alone = hits_path is fates_path is None or (
                 hits_before is not None and particles["event"][0] >= hits_before
             )

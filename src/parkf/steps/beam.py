@@ -12,7 +12,8 @@ from parkf.steps.symbols import Side, k, parameters, tx, ty, x, y, z0, z1
 def _beam() -> Step:
     c_ms, eta_xx, eta_xtx, _ = parameters(4)
     dz = z1 - z0
-    # The path in material grows as √(1+tx²+ty²) for planes and the slope reacts as 1+t² to a turn.
+    # In planes the path in material grows as √(1+tx²+ty²), and a turn changes the slope by 1+t² times its
+    # angle.
     common = sp.sqrt(c_ms) * sp.Abs(k) * (1 + tx**2 + ty**2) ** sp.Rational(3, 4)
     sigma_tx, sigma_ty = (common * sp.sqrt(1 + t**2) for t in (tx, ty))
     lever = sp.Abs(dz) * eta_xx

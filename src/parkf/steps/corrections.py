@@ -8,8 +8,8 @@ from parkf.steps.symbols import BEFORE, Side, h, k, parameters, ten, tx, ty, x, 
 _NAME = "UTTF"
 _TEXT = "corrections to the magnet table at z_out, and the scattering from z_in to z_out"
 _SETS = ("forward",)
-# Half size, in mm, of the opening around the beam pipe in what stands behind the UT: hardly anything scatters
-# inside.
+# Half size, in mm, of the opening around the beam pipe in the material behind the UT; inside it there is
+# hardly any scattering.
 OPENING = 35
 
 
@@ -38,7 +38,8 @@ def _production() -> Step:
             Parameter("scattering angle in y times momentum", "MeV", 2.43, "noise"),
             Parameter("scattering of y times momentum", "1e2 mm MeV", 90.0, "noise"),
             Parameter("correlation of y and ty", "1", 0.85, "noise"),
-            # It would only repeat the next one, and ruin the conditioning: it stays 0.
+            # This parameter is degenerate with the next one and would ruin the conditioning of the fit, so it
+            # stays 0.
             Parameter("relative change of q/p before the table", "1e-4", 0.0, "free"),
             Parameter("energy lost before the table", "MeV", 17.0, "loss"),
         ),
@@ -58,7 +59,7 @@ def _production() -> Step:
 
 
 def _improved() -> Step:
-    """Linear and quadratic corrections, and the scattering of a track that knows where it began."""
+    """Linear and quadratic corrections, and scattering that depends on the state at z_in."""
     p = Numbers()
     ty1 = ty + p("ty", "MeV", parity=-1) * h
     y1 = y + ten(2) * p("y", "1e2 mm MeV", parity=-1) * h

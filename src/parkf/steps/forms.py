@@ -108,7 +108,7 @@ FORMS: dict[FormsName, Forms] = {
     )
 }
 _MODULES = (velo, velo_to_ut, ut, corrections, scifi, beam)
-# The same in all sets of forms, and so are the datasets.
+# Names of the steps; they are the same in all sets of forms, and so are the datasets.
 STEP_NAMES = tuple(FORMS["improved"].steps)
 assert all(forms.table.coefficients == TABLE_SHAPE[2] for forms in FORMS.values())
 

@@ -1,4 +1,4 @@
-"""Layouts with their formulas as documents, so that a published set outlives the formulas of the day.
+"""Layouts and their formulas as documents, so that published sets stay usable when formulas change.
 
 The build of the kernel writes one for each set of forms, beside its headers. Publishing the first set of a
 layout puts it into the registry, as ``layouts/<version>.json``. From then on the layout is frozen: the kernel

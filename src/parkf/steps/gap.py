@@ -45,8 +45,9 @@ def forms(
     loss = p("energy lost before", "MeV", 20.0, kind="loss")
     share = sp.Add(*(q * term for q, term in zip(shares, lever, strict=True))).subs(MIDDLE)
     _, h_here = after_loss(loss)
-    # Beside the straight line and q/p, nothing makes a difference to neighbouring tracks: it would change the
-    # predicted covariance by less than a hundredth of what scattering adds, and cost more than all else here.
+    # In the Jacobian only the straight line and q/p are differentiated, nothing else (Local). The rest would
+    # change the predicted covariance by less than a hundredth of what scattering adds, and would cost more
+    # than all other operations of this step.
     bent = Local(ten(-1) * dz * sp.sqrt(1 + tx**2 + ty**2) * (1 + tx**2) * mean)
     turned = Local(ten(-1) * dz * twist)
     outputs = {

@@ -123,14 +123,14 @@ class TableForm:
         return (x + self.lever * tx) * scale_x, (y + self.lever * ty) * scale_y
 
 
-# The trigger's. Its grid ends where particles of 1.5 GeV still come from that the magnet bends into the
-# SciFi, and not where the acceptance of hard tracks does, at 0.3 and 0.25. Half as many cells in there make x
-# a quarter worse, which is a fiftieth of what scatters.
+# The trigger's form. Its grid extends to where particles of 1.5 GeV come from that the magnet bends into the
+# SciFi, beyond the acceptance of hard tracks, which ends at 0.3 and 0.25. Half as many cells inside that make
+# x a quarter worse, which is a fiftieth of the scattering.
 PRODUCTION = TableForm(
     {"x": 9, "y": 7}, {"x": 7, "y": 5}, sp.Integer(0), sines=False, grid=1, edges=(0.46, 0.35), layout=1
 )
-# More powers of f for the centre, fewer for what depends on u. Down there a soft track has left its line to
-# the origin: the grid ends a little farther out.
+# More powers of f for the central polynomials, fewer for the terms in u. At this depth soft tracks have left
+# their line to the origin, so the grid ends a little farther out.
 IMPROVED = TableForm(
     {"x": 10, "y": 10},
     {"x": 6, "y": 4},
@@ -142,9 +142,9 @@ IMPROVED = TableForm(
 )
 
 
-# Below it, 1 − s² stays where it is: such a track has turned by more than 75° and left the detector.
+# Lower limit of 1 − s²: a track below it has turned by more than 75° and left the detector.
 SMALLEST_COSINE_SQUARED = 0.05
-# Those of published layouts stay here: their tables are recognised by what the header says.
+# Forms of published layouts must stay in this list: their tables are recognised by the header.
 TABLE_FORMS = (PRODUCTION, IMPROVED)
 
 

@@ -201,7 +201,7 @@ class Step:
         known: dict[sp.Expr, sp.Symbol] = {}
         for symbol, part in self.parts.items():
             form = without_local(part).xreplace(known)
-            # Polynomials are nested for computers.
+            # For computation polynomials are nested; expand them for reading.
             form = form if form.has(z1) else sp.expand(form)
             lines[f"part {symbol}"] = f"{symbol} = {sp.latex(form.subs(symbols))}"
             known[part] = symbol

@@ -41,10 +41,10 @@ class Side(sp.Function):
 
 
 class Local(sp.Function):
-    """Its argument, taken to be the same for neighbouring states: constant for derivatives by them.
+    """Its argument; taken as constant in derivatives with respect to the state.
 
-    The bend over a short gap, say: from one end of a track's uncertainty to the other it changes by far less
-    than the scattering. Derivatives with respect to parameters go through.
+    An example is the bend over a short gap: within a track's uncertainty it changes by far less than the
+    scattering. Derivatives with respect to parameters are not affected.
     """
 
     nargs = 1

@@ -29,5 +29,5 @@ def _velo() -> Step:
     )
 
 
-# Far better than the scattering in the VELO: all sets of forms have the same.
+# Its misfit is far below the scattering in the VELO, so all sets of forms use the same form.
 PRODUCTION = IMPROVED = _velo()

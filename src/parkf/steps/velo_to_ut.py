@@ -64,7 +64,8 @@ def _improved() -> Step:
     """Vertical terms odd in ty, as Bx and Bz are; both the kick and its place vary with tx, too."""
     p = Numbers()
     odd = ((tx * ty, "tx·ty"), (tx**3 * ty, "tx³·ty"), (tx * ty**3, "tx·ty³"))
-    # Where a VELO ends, about. Around 0 instead, the terms in z0 would repeat the constants.
+    # z0 is taken relative to about the end of the VELO. Around 0 instead, the terms in z0 would be nearly
+    # degenerate with the constant ones.
     late = ten(-3) * (z0 - 500)
     ty1 = ty + h * sum(p(f"vertical kick, with {n}", "MeV", parity=-1) * term for term, n in odd)
     kick = h * sum(
@@ -88,7 +89,7 @@ def _improved() -> Step:
     )
     y1 = y + ty * dz + h * dz * sum(p(f"vertical shift, with {n}", "MeV", parity=-1) * t for t, n in odd)
     across = _kicked(kick, z_kick, ty1)
-    # Most of the material is at its place wherever the track leaves the VELO.
+    # The position of most of the material does not depend on where the track leaves the VELO.
     noise = p.scattering(
         5.4,
         (

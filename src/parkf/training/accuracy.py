@@ -42,8 +42,8 @@ def measure_accuracy(
     datasets : Path
         Folder with the ``<step>.parquet`` that they were fitted to.
     table : Path
-        The magnet table that the steps were fitted with. Closed on the fit, it would give what the forms
-        behind it make the right q/p of, and not the state at z_out.
+        The magnet table that the steps were fitted with. The closed table is not suitable: it predicts what
+        gives the right q/p with the forms behind it, and not the state at z_out.
     table_accuracy : Path
         JSON of :func:`parkf.training.magnet_table.train.train_table`, or of the closure.
     field : FieldMap
@@ -88,7 +88,7 @@ def measure_accuracy(
             )
             for label, numbers in _groups(name, step.joined):
                 steps[label] = _collect(_step_accuracy(forms, results[name], rows, numbers, scattering))
-    # The hop through the magnet was measured when it was fitted, with the table at hand.
+    # The accuracy of the hop through the magnet was measured in its fit, where the table was available.
     steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
     trained = Trained(forms, results, load_table(table), datasets)
     chain = _collect(measure_chain(trained))
@@ -120,7 +120,7 @@ def _groups(step: str, joined: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 def _step_accuracy(
     forms: Forms, result: FitResult, rows: list[StoredRows], sets: tuple[int, ...], scattering: F64
 ) -> list[BinAccuracy]:
-    """Accuracy of several sets together; a step without noise is measured in UTTF's, with p `scattering`.
+    """Accuracy of several sets together; a step without noise uses UTTF's, with parameters `scattering`.
 
     Such a step has no standardised differences from the truth.
     """

@@ -73,7 +73,7 @@ def _width(row: Mapping[str, Any] | None) -> str | None:
 
 
 def _widths(one: Accuracy) -> Iterator[str]:
-    """Count widths that are not one, and those of which statistics can tell."""
+    """Count the widths that differ from one, and those for which statistics suffice to tell."""
     for what, steps, band in (
         ("widths of steps", one["steps"], STEP_BAND),
         ("chain", {"": one["chain"]}, CHAIN_BAND),

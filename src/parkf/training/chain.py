@@ -1,6 +1,7 @@
 """The covariance predicted over several steps, from the last VELO hit to the first SciFi layer.
 
-Each step's noise is fitted to that step alone; only in a row do their sizes, correlations and levers show.
+Each step's noise is fitted to that step alone. Only a chain of steps tests whether their widths, correlations
+and lever arms combine correctly.
 """
 
 from pathlib import Path
@@ -18,9 +19,9 @@ from parkf.training.rows import COMPONENTS, GROUPS, Rows, group_of_particle, rea
 from parkf.training.spread import Spreads
 from parkf.training.trained import Trained
 
-# Tracks that are enough for widths to a per cent in every bin.
+# Number of tracks that gives widths to a per cent in every bin.
 LARGEST = 200_000
-# For the derivative of the table by a slope; far below what scattering does to one.
+# Change of a slope for numerical derivatives of the table; far below the change by scattering.
 SLOPE_STEP = 1e-5
 
 

@@ -9,11 +9,11 @@ from parkf.training.minimise import F64, Fits, Floating
 from parkf.training.result import Minimum
 from parkf.training.rows import Rows, runge_kutta_residual
 
-# Slopes before positions; ty before tx, which may use it; x before y, where there is less to learn about
-# numbers that they share.
+# Slopes before positions, which use them; ty before tx, which may use it; x before y, because y determines
+# shared parameters less well.
 ORDER = ("ty", "tx", "x", "y")
-# In units of σ_MS: a form is hardly that far off, and a row that is has lost much of its momentum on the way.
-# Up to there squares count, beyond ever less.
+# Scale of the residual in units of σ_MS beyond which its weight falls; below it the loss is nearly quadratic.
+# The misfit of a form is hardly ever that large: such a row has lost much of its momentum on the way.
 REACH = 5.0
 
 
@@ -27,7 +27,7 @@ def fit_extrapolation(
     functions : NumpyStep
         The step as NumPy callables.
     fits : Fits
-        Those of the set, which these are added to.
+        Fits of the parameter set, to which these are added.
     start : (m,) float64
         All parameters of the set.
     near : (m,) float64, optional

@@ -11,7 +11,7 @@ from parkf.training.minimise import F64
 from parkf.training.momentum import half_width
 from parkf.training.rows import COMPONENTS, Rows, StoredRows, select
 
-# Rows that the energy loss is found with: it is known to 0.05 MeV then.
+# Number of rows that determine the energy loss, to 0.05 MeV.
 SAMPLE = 100_000
 ROUNDS = 50
 # A row whose plane is farther than this from the table's, in mm, was made for another detector.
@@ -35,11 +35,10 @@ def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64)
     Returns
     -------
     dict of (n,) arrays
-        The rows with x0, y0, tx0, ty0 at z_out, x_in, y_in, tx_in, ty_in at z_in, and Runge–Kutta moved to
-        the momentum that the form takes the
-        track to have: what one particle loses more than another is no fault of the form but scattering, and
-        stays in the truth. The few per mille beyond the grid's edge are left out: the table ends there, and
-        neither corrections nor scattering should pay for it.
+        The rows with x0, y0, tx0, ty0 at z_out and x_in, y_in, tx_in, ty_in at z_in. The Runge–Kutta target
+        is moved to the momentum that the form assumes: fluctuations of the energy loss are scattering, not
+        misfit, and stay in the truth. The few per mille of the rows beyond the grid's edge are left out,
+        because the table ends there, and its misfit must not enter the corrections and the scattering.
 
     Raises
     ------
@@ -64,11 +63,11 @@ def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64)
 
 
 def loss_before_bend(functions: NumpyStep, table: MagnetTable, rows: StoredRows, start: F64) -> float:
-    """Energy loss (MeV) with which the table's bend is the truth's.
+    """Energy loss (MeV) with which the table's bend agrees with the true one.
 
-    More than the mean at z_in, which does not know what is lost between there and the bend, and less for the
-    rare large losses: those belong to no track that a mean could describe. Found from tx as the centre of a
-    Cauchy distribution, whose width follows the residuals.
+    It differs from the mean loss up to z_in in two ways: it includes the loss between z_in and the bend, and
+    rare large losses count little, because no mean describes tracks that have them. It is the centre of a
+    Cauchy distribution fitted to the residuals in tx, with a width that follows them.
 
     Parameters
     ----------
@@ -89,7 +88,7 @@ def loss_before_bend(functions: NumpyStep, table: MagnetTable, rows: StoredRows,
         pull: F64 = (carried["tx0"] - carried["tx1"]) / np.abs(carried["qop"])
         return pull
 
-    # The bend changes in proportion to a loss that is small beside the momentum.
+    # The bend is linear in the loss, as long as this is small compared with the momentum.
     first = residual(start[index])
     slope = residual(start[index] + 1) - first
     shift = 0.0

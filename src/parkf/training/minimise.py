@@ -1,8 +1,8 @@
-"""Minimisation with iminuit: analytic gradients, sandwich errors, and no invalid minimum passes.
+"""Minimisation with iminuit: analytic gradients, sandwich errors; an invalid minimum is refused.
 
-Minuit minimises on a sample of the rows. From there Newton's method leads on to the minimum of all rows in
-three or four passes over them, so that time is spent on passes and not on the search, and memory on neither.
-Where a neighbour's fit says already where the minimum lies, Newton's method begins there.
+Minuit minimises on a sample of the rows. From there Newton's method reaches the minimum of all rows in three
+or four passes over them, so that the search does not take passes over all rows, and these need not be in
+memory. Where a neighbour's fit gives the approximate minimum, Newton's method begins there.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,16 +19,17 @@ from parkf.training.result import Minimum
 from parkf.training.rows import GROUPS, Rows, StoredRows
 
 F64 = NDArray[np.float64]
-# Of all parameters (m,) and rows: contributions to the negative log-likelihood, (n,), and their derivatives
-# with respect to those that float, (f, n).
+# A function of all parameters (m,) and of rows. It returns the rows' contributions to the negative
+# log-likelihood, (n,), and their derivatives with respect to the floating parameters, (f, n).
 Likelihood = Callable[[F64, Rows], tuple[F64, F64]]
 Limits = tuple[float | None, float | None]
-# Rows that Minuit works on: they determine the curvature to a few per cent.
+# Number of rows that Minuit works on: they determine the curvature to a few per cent.
 SAMPLE = 10_000
-# Estimated distance to the minimum, in units of the likelihood: what Minuit accepts by default.
+# Largest estimated distance to the minimum, in units of the log-likelihood: the value that Minuit accepts by
+# default.
 LARGEST_EDM = 1e-4
 MOST_PASSES = 20
-# In units of a parameter's step: nearer to a limit is at it.
+# Distance from a limit, in units of a parameter's step, below which a parameter counts as at the limit.
 AT_LIMIT = 1e-3
 
 
@@ -42,7 +43,7 @@ class Floating:
 
 
 class Fits:
-    """The fits of one parameter set: their rows, and how far each group of particles has moved them.
+    """The fits of one parameter set: their rows, and the shift of the parameters by each group of particles.
 
     The squares of these shifts sum up to the sandwich covariance, which holds whatever the distribution of
     residuals is. A later fit inherits the errors of earlier ones: positions use the fitted slopes.
@@ -105,7 +106,7 @@ class Fits:
         problem = _Problem(likelihood, start, floating, directions)
         end, calls = None, 0
         if near is not None:
-            # From too far away it may leave the domain of the formulas.
+            # If it begins too far away, Newton's method may leave the domain of the formulas.
             with suppress(_InvalidError, np.linalg.LinAlgError), np.errstate(all="ignore"):
                 end = self._descend(problem, problem.steps_to(near))
         w = np.zeros(len(floating))
@@ -125,7 +126,7 @@ class Fits:
             ) from None
         w, hessian, free = end.w, end.hessian, end.free
         place = problem.place(w)
-        # What stands at its limit is known to be there: the tail's share, where there is none.
+        # A parameter at its limit is taken as fixed, such as the tail's share where there is no tail.
         inverse = np.zeros_like(hessian)
         inverse[np.ix_(free, free)] = np.linalg.inv(hessian[np.ix_(free, free)])
         moved = self._inherit(problem, w, end.scores) @ -inverse @ directions.T
@@ -155,7 +156,7 @@ class Fits:
         return _End(w, nll, edm, scores, free, passes, hessian)
 
     def _inherit(self, problem: "_Problem", w: F64, scores: F64) -> F64:
-        """Add what the shifts of earlier parameters do to the gradient, (groups, f)."""
+        """Add the effect of the shifts of earlier parameters on the gradient, (groups, f)."""
         scores, gradient = scores.copy(), problem.gradient(self.sample, w)
         for index, moved in self._moved.items():
             step = float(np.sqrt(moved @ moved))
@@ -245,7 +246,8 @@ class _Problem:
         minuit.strategy = 0
         minuit.migrad()
         if not minuit.valid:
-            # A bad start can end above the tolerated distance; a second, careful run from there settles it.
+            # From a bad start the search can end above the tolerated distance; a second, more careful run
+            # from there corrects this.
             minuit.strategy = 2
             minuit.migrad()
         return minuit
@@ -260,7 +262,7 @@ class _Problem:
             shifted[i] += 0.1 * error if w[i] + error < high else -0.1 * error
             columns.append((self.gradient(rows, shifted) - gradient) / (shifted[i] - w[i]))
         hessian = 0.5 * (np.array(columns) + np.array(columns).T)
-        # At a limit it need not be.
+        # The curvature need not be positive definite in parameters at a limit, so these are left out.
         low, high = self.limits.T
         inner = (w > low + AT_LIMIT) & (w < high - AT_LIMIT)
         if not np.all(np.linalg.eigvalsh(hessian[np.ix_(inner, inner)]) > 0):
@@ -299,7 +301,7 @@ def _newton(
             for i, derivative in enumerate(derivatives):
                 scores[:, i] += np.bincount(group, derivative, GROUPS)
         if not np.isfinite(nll):
-            # Some row has no density here: the last step was too long.
+            # The likelihood of some row is not finite here: the last step was too long, so halve it.
             if before is None:
                 raise _InvalidError("the likelihood of all rows is not finite at the minimum of a sample")
             w = 0.5 * (before[0] + w)
@@ -307,7 +309,8 @@ def _newton(
         gradient = scores.sum(axis=0)
         if before is not None:
             hessian = _updated(hessian, w - before[0], gradient - before[1])
-        # What stands at a limit and is pressed against it stays there; Minuit comes close to one at most.
+        # A parameter at a limit stays fixed there if the likelihood would push it beyond. Minuit only comes
+        # close to a limit, hence the tolerance.
         pressed_down, pressed_up = (
             (w <= low + AT_LIMIT) & (gradient > 0),
             (w >= high - AT_LIMIT) & (gradient < 0),

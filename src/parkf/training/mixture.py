@@ -6,7 +6,8 @@ slope (d = 2), is
 .. math:: (1 - ε)\,N_d(q) + ε\,t_d(q/K^2)/K^d
 
 with Student's t of two degrees of freedom, which falls off as single scattering does. Hard scatters, decays
-and large energy losses land in the tail and do not steer the core; the farther out, the less they count.
+and large energy losses belong to the tail and hardly influence the core; their weight falls with their
+distance.
 """
 
 import numpy as np

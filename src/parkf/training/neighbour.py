@@ -1,4 +1,4 @@
-"""The fit of a like detector, for another one to start from."""
+"""The fit for a similar detector, as a start for another one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from parkf.training.result import FitResult
 
 @dataclass(frozen=True)
 class Neighbour:
-    """What a step's fit of a like detector found.
+    """Result of a step's fit for a similar detector.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ def fitted_neighbour(path: Path, step: str, forms: FormsName) -> Neighbour:
 
 
 def check_formula(path: Path, step: str, forms: FormsName, formula: str | None) -> None:
-    """Make sure that numbers to start from are of a step's formulas as they are today.
+    """Make sure that start values belong to a step's current formulas.
 
     Raises
     ------

@@ -1,8 +1,9 @@
-"""Fits of p̃: the process noise describes how the truth scatters around the form, with p fixed.
+"""Fits of p̃: the process noise describes the scatter of the truth around the form, with p fixed.
 
-First the widths, each component by itself: scattering has tails of its own in position and in slope, and what
-is far out in one may lie at the centre of the other. Then the correlations, as N₂ of their covariance. Hard
-scatters, decays and large energy losses go to wide tails whose shares float, so that each core has width one.
+First the widths are fitted, each component separately: scattering has different tails in position and in
+slope, and an outlier in one may lie at the centre of the other. Then the correlations are fitted, with N₂ of
+their covariance. Hard scatters, decays and large energy losses are described by wide tails whose shares
+float, so that each core has width one.
 """
 
 import numpy as np
@@ -16,13 +17,15 @@ from parkf.training.result import Minimum
 from parkf.training.rows import COMPONENTS, Rows, truth_residual
 
 TAIL_START = 0.03
-# The lower one changes a normal core by less than a per mille, and keeps far rows from deciding alone.
+# Limits of the tail's share. The lower one changes the width of a normal core by less than a per mille, and
+# limits the influence of outliers.
 TAIL_LIMITS = (1e-3, 0.5)
-# Fixed: a floating width would narrow the tail onto the core's flanks, and the core with it. With 2 to 2.5,
-# cores of scattering in layers come out 1% to 2% wider than what lies within two widths has them, cores below
-# normal tails as much narrower.
+# Width of the tail in units of the core's. It is fixed, because a floating width would narrow the tail onto
+# the core's flanks, and the core with it. With 2 to 2.5, fitted cores of scattering in layers are 1% to 2%
+# wider than cores determined within two widths; where tails are smaller than normal ones, they are narrower
+# by as much.
 TAIL_WIDTH = 2.2
-# Where Minuit tries a correlation beyond this one, a parabola brings it back.
+# Beyond this correlation a parabola is added to the negative log-likelihood, which drives Minuit back.
 LARGEST_CORRELATION = 0.9999
 WALL = 1e3
 PLANES = ("x", "y")
@@ -126,7 +129,7 @@ def _correlations(functions: NumpyStep, p: F64, own: list[int]) -> Likelihood:
 
 
 def _signs(functions: NumpyStep, p: F64, rows: Rows, plane: str) -> F64:
-    """−1 for the correlation of a plane where position and slope go against each other, else 1; (m,)."""
+    """−1 for the correlation of a plane where position and slope are anticorrelated, else 1; (m,)."""
     step, predicted = functions.step, functions.predict(p, rows)
     product = truth_residual(predicted, rows, plane) * truth_residual(predicted, rows, f"t{plane}")
     sign = np.sign(np.sum(np.sign(product)))
@@ -137,7 +140,7 @@ def _signs(functions: NumpyStep, p: F64, rows: Rows, plane: str) -> F64:
 def _limits(functions: NumpyStep, rows: Rows, p: F64, index: int) -> Limits:
     """Widths stay positive and correlations below one.
 
-    A contribution to a width that starts at zero or below may take away half of the rest at most.
+    A contribution to a width that starts at zero or below may reduce the width by half at most.
     """
     step = functions.step
     if step.symbols[index] in (step.noise["rho_x"], step.noise["rho_y"]):

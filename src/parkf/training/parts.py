@@ -1,4 +1,4 @@
-"""A step trained in parts: some of its parameter sets each, put together to what one training gives."""
+"""A step trained in parts, some parameter sets each; joined, they equal the result of one training."""
 
 import re
 from collections.abc import Sequence
@@ -109,7 +109,8 @@ def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
     expected = list(range(len(FORMS[one.forms].steps[one.step].sets)))
     if numbers != expected:
         raise ParkfError(f"parts of step {one.step}: hold sets {numbers}, expected each of {expected} once")
-    # The rest was read for the fits; a fingerprint is one of a sound file.
+    # The other columns were read and checked in the fits. Check the rest, so that the fingerprint is that of
+    # an undamaged file.
     check_pages(dataset, UNREAD)
     return FitResult(
         forms=one.forms,
@@ -125,7 +126,8 @@ def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
 def footer(dataset: Path) -> str:
     """SHA-256 of a Parquet file's footer.
 
-    It knows size, place and extreme values of every column, and so tells datasets apart without reading them.
+    The footer contains size, place and extreme values of every column, so it distinguishes datasets without
+    reading them.
     """
     with dataset.open("rb") as file:
         end = _LENGTH_BYTES + len(_MAGIC)

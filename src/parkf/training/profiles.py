@@ -1,4 +1,4 @@
-"""Residuals of a step against where and how a track comes in: what a form misses has a shape."""
+"""Profiles of a step's residuals in the track's state and momentum: they show what a form misses."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -21,12 +21,13 @@ from parkf.tables import STEP_DATA
 
 Rows = dict[str, NDArray[Any]]
 COMPONENTS = ("x", "y", "tx", "ty")
-# Rows read from a dataset at once, and rows in a block: with what is computed from them it fits a cache.
+# Number of rows read from a dataset at once, and of rows in a block: with the arrays computed from it, a
+# block fits into a cache.
 BATCH = 16_384
 BLOCK = 8192
-# Rows of a step that its accuracy is measured on: figures are known to a thousandth by then.
+# Largest number of rows that a step's accuracy is measured on: they give figures to a thousandth.
 MOST_ROWS = 4_000_000
-# Particles are dealt into so many groups; see `group_of_particle`.
+# Number of groups that particles are distributed over; see `group_of_particle`.
 GROUPS = 4096
 KEPT = (*COLUMNS, *(f"{c}{end}" for end in "1e" for c in COMPONENTS), "p_true", "group")
 # Columns of a dataset that are read: all that rows are made of.
@@ -96,7 +97,7 @@ class StoredRows:
         return result
 
     def sample(self, largest: int) -> Rows:
-        """Every row, every second or third …: so many that they are not more than `largest`."""
+        """Every row, or every second, third … row, so that there are no more than `largest`."""
         stride = max(1, -(-len(self) // largest))
         parts, position = [], 0
         for block in self.blocks():
@@ -193,8 +194,8 @@ def _may_hold(statistics: pq.Statistics | None, sets: range) -> bool:
 def group_of_particle(rows: Rows) -> NDArray[np.int64]:
     """Deal particles into `GROUPS` groups at random, (n,) int64.
 
-    Rows of one particle are not independent; those of different groups are, and as many groups are enough to
-    know the spread of their sums to 1%.
+    Rows of one particle are not independent, but rows of different groups are. With this number of groups the
+    spread of their sums is known to 1%.
     """
     key = (2 * rows["event"] + (rows["polarity"] > 0)).astype(np.uint64)
     key = key * np.uint64(0x9E3779B97F4A7C15) + rows["particle"].astype(np.uint64)

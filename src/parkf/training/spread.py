@@ -15,13 +15,13 @@ F64 = NDArray[np.float64]
 # |δ_par| is counted in equal steps of its logarithm: a quantile is known to half a per cent.
 _DECADES, _PER_DECADE = (-16, 6), 200
 _LOG_STEPS = (_DECADES[1] - _DECADES[0]) * _PER_DECADE
-# Standardised differences are counted in linear steps; what lies beyond belongs to no core.
+# Standardised differences are counted in linear steps; values beyond the range do not belong to the core.
 _REACH, _PULL_STEPS = 8.0, 1600
 _PULL_EDGES = np.linspace(-_REACH, _REACH, _PULL_STEPS + 1)
 # Half-width of a core's range in units of its width, and the variance of a normal distribution inside it.
 _WINDOW, _VARIANCE_INSIDE = 2.0, 0.7737413035760184
-# What one row of a normal distribution tells of the logarithm of its width, seen through that window: the
-# mean of (r² − that variance)² inside, for r of width one. Without a window it would be 2.
+# Information that one row of a normal distribution gives on the logarithm of its width, within that window:
+# the mean of (r² − that variance)² inside, for r of width one. Without a window it would be 2.
 _INFORMATION = 0.7804
 
 
@@ -101,8 +101,9 @@ class Spreads:
 def core_width(counts: NDArray[Any], edges: F64 = _PULL_EDGES) -> float:
     """Give the width of the normal core of a histogram of standardised differences.
 
-    The mean square inside two widths to either side of the median determines it, so that tails count for
-    nothing; for a normal distribution it is its width. Half the histogram's reach is the largest.
+    It is determined from the mean square within two widths on either side of the median, so that tails do not
+    count; for a normal distribution it is the standard deviation. The result is at most half of the
+    histogram's range.
     """
     centres = 0.5 * (edges[1:] + edges[:-1])
     cumulative = np.cumsum(counts)
@@ -124,7 +125,8 @@ def core_width(counts: NDArray[Any], edges: F64 = _PULL_EDGES) -> float:
 def core_error(width: float, rows: int) -> float:
     """Give the standard error of :func:`core_width` of so many rows, if most are a normal core.
 
-    What lies in a window that moves with the width tells less of it than a whole normal distribution does.
+    The entries in a window that moves with the width contain less information on it than a whole normal
+    distribution.
     """
     return width / float(np.sqrt(_INFORMATION * rows))
 

@@ -1,6 +1,7 @@
 """Distance of the forms from Runge–Kutta at 1 TeV, in float64 and as float32 computes it.
 
-At that momentum δ_par is a hundredth of what it is at 10 GeV, and what float32 rounds off shows beside it.
+At that momentum δ_par is a hundredth of its value at 10 GeV, so that the rounding of float32 is visible
+beside it.
 """
 
 from pathlib import Path
@@ -17,9 +18,9 @@ from parkf.training.trained import Trained
 from parkf.transport import propagate
 
 MOMENTUM = 1e6  # MeV
-# MeV; where a softer track has been bent to, no stiff one comes.
+# MeV; softer tracks are bent to places that no stiff track reaches.
 LEAST = 20e3
-# Rows of a set, the stiffest of them.
+# Number of rows of a set, the stiffest ones.
 LARGEST = 2000
 TOLERANCE = 1e-6  # mm; of a Runge–Kutta step, far below the micrometre asked for
 
@@ -38,8 +39,8 @@ def measure_stiff(trained: Trained, field: FieldMap) -> dict[str, dict[str, dict
     -------
     dict
         ``<step>.<component>``: ``q99`` and ``largest`` of |δ_par|, and the same of what float32 computes:
-        ``float32_q99``, ``float32_largest``; mm or rad. The magnet's table is asked in float64: its float32
-        lies in the fitter alone.
+        ``float32_q99``, ``float32_largest``; mm or rad. The magnet table is evaluated in float64: only the
+        fitter evaluates it in float32.
     """
     figures = {}
     for name in ("V", "VUT", "UT", "UTTF", "TFT", "T"):

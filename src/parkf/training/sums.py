@@ -16,9 +16,9 @@ from parkf.training.trained import Trained
 
 COUNTS = (1, 2, 4, 8, 16)
 STEPS = ("V", "VUT", "UT", "UTTF", "T")
-# Below, a step's own form may be farther from the truth than what scatters.
+# Lowest momentum, GeV: below it, the misfit of a step's form may exceed the scattering.
 LOWEST = BINS[1][0]
-# What is farther out, in σ, is counted at the end: it belongs to no core, however many steps there are.
+# Values farther out, in σ, are counted in the last bin: they belong to no core, however many steps there are.
 _REACH, _STEPS = 40.0, 4001
 _EDGES = np.linspace(-_REACH, _REACH, _STEPS + 1)
 
@@ -42,7 +42,7 @@ def widths_of_sums(counts: F64) -> list[dict[str, float]]:
     counts : (4001,) float64
         Histogram of one such number from −40 to 40.
     """
-    # Rotated so that the middle bin, at zero, is the first: what is folded then stays where it is.
+    # Rotated so that the middle bin, at zero, is the first: convolutions are then not shifted.
     one = np.fft.rfft(np.fft.ifftshift(counts / counts.sum()))
     return [
         {

@@ -32,7 +32,7 @@ from parkf.training.rows import (
 )
 from parkf.training.spread import Spreads
 
-# σ of each component (n,), and correlations, of rows.
+# A function of rows: σ of each component and correlations, (n,) each.
 Noise = Callable[[Rows], dict[str, F64]]
 # Fewer rows do not determine a dozen parameters and their errors.
 FEWEST_ROWS_OF_A_SET = 100
@@ -98,7 +98,7 @@ def train_part(
             f"{table}: a magnet table of other forms than '{forms}'; train it with `--forms {forms}`"
         )
     numbers, joined = part.of(steps[step]), steps[step].joined
-    # One thread: the same sums in the same order on any machine.
+    # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1):
         sets = train_rows(
             read_batches(dataset, range(joined * numbers.start, joined * numbers.stop)),
@@ -181,7 +181,7 @@ def _train_set(
 def mean_energy_loss(rows: StoredRows) -> float:
     """Mean loss in MeV between production and the origin of the step, without the 1% that lost most.
 
-    The rare large losses of a Landau distribution belong to no track that a mean could describe.
+    No mean describes the tracks with the rare large losses of a Landau distribution.
     """
     largest = np.quantile(_energy_loss(rows.sample(SAMPLE)), 0.99)
     total, count = 0.0, 0
@@ -200,7 +200,7 @@ def _energy_loss(rows: Rows) -> F64:
 def add_residuals(
     spreads: Spreads, functions: NumpyStep, p: F64, rows: StoredRows, noise: Noise | None
 ) -> None:
-    """Add the residuals of a step with parameters `p`, measured in a scattering, its own or another's."""
+    """Add the residuals of a step with parameters `p`, in units of its own or another step's scattering."""
     for block in rows.blocks():
         predicted = functions.predict(p, block)
         spreads.add(

@@ -1,4 +1,4 @@
-"""What a training leaves behind, as the measurements of several steps together take it."""
+"""Outcome of a training, as the measurements of several steps together need it."""
 
 from dataclasses import dataclass
 from pathlib import Path

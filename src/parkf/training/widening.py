@@ -37,7 +37,8 @@ def widening(step: Step, factor: float) -> F64:
 def width_powers(functions: NumpyStep) -> F64:
     """Find powers d, (m,), for which p_i λ^d_i makes every σ of a step λ times as wide, and leaves its ρ.
 
-    Euler: Σ d_i p_i ∂σ/∂p_i = σ and Σ d_i p_i ∂ρ/∂p_i = 0, wherever a track is. Zero for what is no noise.
+    By Euler's theorem Σ d_i p_i ∂σ/∂p_i = σ and Σ d_i p_i ∂ρ/∂p_i = 0 for all states. The power is zero for
+    parameters that are not noise.
 
     Raises
     ------

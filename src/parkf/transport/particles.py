@@ -16,9 +16,9 @@ from parkf.transport.surfaces import compiled_detector
 PROPERTIES = ("charge", "mass", "x", "y", "z", "px", "py", "pz", "z_end")
 STEP_TOLERANCE = 1e-3  # mm; well below every resolution
 LEAST_MOMENTUM = 100.0  # MeV; slower particles reach no further plane
-STEEPEST = 1.0  # slope; particles beyond are far outside every acceptance
-FEWEST_VELO_MODULES = 3  # of a long track
-_BEHIND_VELO = 10.0  # mm; modules may lean, and the next plane is far behind
+STEEPEST = 1.0  # slope; steeper particles are far outside every acceptance
+FEWEST_VELO_MODULES = 3  # fewest modules that a long track crosses
+_BEHIND_VELO = 10.0  # mm; a margin for leaning modules, possible since the next plane is far behind
 
 
 def track_through(

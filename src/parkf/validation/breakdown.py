@@ -1,4 +1,4 @@
-"""The figures of a fit in slices of what users ask about next: direction, charge, hits."""
+"""The figures of a fit in slices of direction, charge, numbers of hits and other variables."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,8 @@ def _born(rows: Rows) -> npt.NDArray[np.float64]:
     return born
 
 
-# By what was fitted, so that ghosts have it too; purity, hard scatters and origins are known by truth alone.
+# Fitted quantities where possible, so that ghosts have them too; purity, hard scatters and origins are known
+# from truth only.
 VARIABLES = {
     "p": _Variable(lambda rows: 1e-3 / np.abs(rows["qop"]), (1.5, 3, 5, 10, 20, 50, 100)),
     "eta": _Variable(_eta, (2, 2.5, 3, 3.5, 4, 4.5, 5)),

@@ -1,4 +1,4 @@
-"""The figures of a fit in cells of direction, charge and momentum, where averages hide nothing."""
+"""The figures of a fit in cells of direction, charge and momentum, to show what averages hide."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ ETA_EDGES = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 # Eighths of the turn, the first around φ = 0: the horizontal and the vertical plane are bins' centres.
 PHI_EDGES = tuple(float(phi) for phi in np.pi / 8 * np.arange(-1, 16, 2))
 MOMENTUM_EDGES = (3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
-# The bend lies in the horizontal plane: as seen from it, directions are alike fourfold.
+# The bend lies in the horizontal plane, so that φ, −φ, π − φ and π + φ are equivalent.
 PLANES = {"horizontal": (0, 4), "diagonal": (1, 3, 5, 7), "vertical": (2, 6)}
 _ENOUGH = 50  # tracks below which a cell says nothing
 
-# Small: they are as long as the sample.
+# A small type, because these arrays are as long as the sample.
 I16 = npt.NDArray[np.int16]
 
 
@@ -70,7 +70,7 @@ def cells(rows: Rows) -> list[dict[str, Any]]:
 
 
 def directions(rows: Rows) -> list[dict[str, Any]]:
-    """Measure a fit by what must be alike taken together: both charges, and the φ of one plane.
+    """Measure a fit with equivalent tracks combined: both charges, and all φ of one plane.
 
     A field that is symmetric left to right and up to down leaves no more than η, the angle to the plane of
     the bend, and momentum; the cells hold four to eight times as many tracks as those of :func:`cells`.

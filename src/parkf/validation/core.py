@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 _WINDOW = 2.0  # half-width of the fitted range in units of the width found
 _ROUNDS = 20
-_STEPS, _CLOSE = 50, 1e-9  # of a fit in one range: at most so many, or until they are that small
-_NARROWEST, _WIDEST = 0.2, 5.0  # widths in units of the one before
+# of a fit in one range: largest number of iterations, and the change at which it has converged
+_STEPS, _CLOSE = 50, 1e-9
+_NARROWEST, _WIDEST = 0.2, 5.0  # limits of a fitted width, in units of the previous one
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class Core:
 def fit_core(values: npt.NDArray[np.floating]) -> Core:
     """Fit a Gaussian, truncated at two of its widths, to the core of `values` by maximum likelihood.
 
-    The truncation belongs to the likelihood, so that the width of a clean Gaussian comes out unbiased and
-    tails outside the range count for nothing. The range follows the fit until it stays.
+    The likelihood accounts for the truncation, so that the width of a clean Gaussian is unbiased and tails
+    outside the range have no influence. The range is moved with the fit until it converges.
 
     Parameters
     ----------
@@ -63,8 +64,8 @@ def fit_core(values: npt.NDArray[np.floating]) -> Core:
 def _fit_shape(u: npt.NDArray[np.float64]) -> Core:
     """Fit mean and width of a Gaussian seen only in (-window, window), where all entries `u` are.
 
-    Its likelihood knows no more than the means of u and u², and is convex in m/s² and −1/(2 s²), with the
-    covariance of u and u² for its curvature: Newton's method ends in a few steps.
+    The likelihood depends only on the means of u and u². It is convex in m/s² and −1/(2 s²), and its
+    curvature is the covariance of u and u²: Newton's method converges in a few steps.
     """
     n, first, second = len(u), float(u.mean()), float(np.square(u).mean())
     mean, width = 0.0, 1.0
@@ -75,7 +76,7 @@ def _fit_shape(u: npt.NDArray[np.float64]) -> Core:
         lacks = first - got[0], second - got[1]
         linear = mean / width**2 + (v22 * lacks[0] - v12 * lacks[1]) / determinant
         square = -0.5 / width**2 + (v11 * lacks[1] - v12 * lacks[0]) / determinant
-        # A step of the curvature is at most to half or twice the width.
+        # A step is limited so that the width at most halves or doubles.
         last, width = (mean, width), math.sqrt(-0.5 / min(max(square, -2 / width**2), -0.125 / width**2))
         width = min(max(width, _NARROWEST), _WIDEST)
         mean = min(max(linear * width**2, -_WINDOW), _WINDOW)

@@ -1,4 +1,4 @@
-"""Impact parameters: how far from its vertex a track seems to begin, against the inverse of its pT."""
+"""Impact parameters, the distance of a fitted track from its true vertex, against 1/pT."""
 
 from itertools import pairwise
 
@@ -15,8 +15,8 @@ _ENOUGH = 50  # tracks below which a bin says nothing
 def impact_parameters(rows: Rows) -> list[dict[str, float]]:
     """Measure the resolution of both impact parameters and their pulls.
 
-    The impact parameter along x is the distance along x, at the z of the true vertex, of the fitted line from
-    it; along y alike. Its variance is the fit's, carried along the line.
+    The impact parameter along x is the distance in x between the fitted line and the true vertex, at the
+    vertex's z; likewise along y. Its variance is that of the fit, propagated along the line.
 
     Parameters
     ----------

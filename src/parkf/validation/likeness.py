@@ -1,4 +1,4 @@
-"""What a simulated sample looks like to a reconstruction, in figures that compare with another's."""
+"""Figures that characterise a simulated sample for the reconstruction, to compare it with another one."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +17,10 @@ from parkf.validation.sample import GHOST_PURITY
 
 ETA = (2.0, 5.0)
 P_MIN = 2.0  # GeV
-P_STIFF = 10.0  # GeV; hits of such err by more than the particle scatters
+P_STIFF = 10.0  # GeV; above it, hit errors are larger than the displacement by scattering
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 PLANES = {"velo": VELO_PLANES, "ut": UT_PLANES, "scifi": SCIFI_PLANES}
-# mm; what is further from its track is no matter of resolution.
+# mm; a hit further from its track does not count for the resolution
 LARGE = {"velo": 0.1, "ut": 0.3, "scifi": 0.5}
 # Particles that come from within this of the beam line, in mm, count as prompt.
 PROMPT_RADIUS = 0.5
@@ -39,7 +39,7 @@ _EDGES = {
 }
 _ENOUGH = 50
 _FEWEST_SCIFI = 10
-_FEWEST_VELO, _FEWEST_SEGMENT = 3, 9  # modules and SciFi layers of what a search takes for a segment
+_FEWEST_VELO, _FEWEST_SEGMENT = 3, 9  # fewest modules, and SciFi layers, that a search requires of a segment
 _ELECTRON = 11
 
 
@@ -167,14 +167,14 @@ def mean_of(values: npt.ArrayLike) -> Figure:
 
 
 def share_of(which: npt.ArrayLike) -> Figure:
-    """Share of what is true, and its binomial error: at least one in n, as none of few is not certain."""
+    """Share of true values, and its binomial error, at least 1/n, since zero among few is not certain."""
     chosen = np.asarray(which, bool)
     share, number = float(chosen.mean()), len(chosen)
     return share, max((share * (1 - share) / number) ** 0.5, 1 / number)
 
 
 def _width(values: npt.NDArray[np.float64], independent: float) -> Figure:
-    """Half of the central 68%, and its error were it a Gaussian's of so many independent values."""
+    """Half width of the central 68%, and its error for a Gaussian with that many independent values."""
     low, high = np.quantile(values, (0.1587, 0.8413))
     return float(high - low) / 2, float(0.96 * (high - low) / 2 / independent**0.5)
 
@@ -234,7 +234,7 @@ def _of_prompt(prompt: pd.DataFrame, matched: pd.DataFrame) -> dict[str, Figure]
     reached = pd.MultiIndex.from_frame(prompt[["event", "particle"]]).isin(
         pd.MultiIndex.from_frame(matched[["event", "particle"]])
     )
-    # All from one collision have one z, but for decays in flight of a few.
+    # All particles of one collision have the same z, except for a few from decays in flight.
     z = prompt[["event", "z"]].round(2).drop_duplicates().z.to_numpy()
     spread = float(z.std())
     return {"reconstructible": share_of(reached), "vertex_spread": (spread, spread / (2 * len(z)) ** 0.5)}

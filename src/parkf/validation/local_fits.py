@@ -18,8 +18,8 @@ from parkf.transport import propagate
 
 F64 = npt.NDArray[np.float64]
 
-_INDEPENDENT = 0.2  # least share of a hit's variance that a fit leaves to its residual
-_MIDDLE = slice(5, 7)  # SciFi layers about its middle
+_INDEPENDENT = 0.2  # smallest share of a hit's variance that remains in its residual, for the hit to be used
+_MIDDLE = slice(5, 7)  # SciFi layers in its middle
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ def losses(sample: Sample) -> list[dict[str, float]]:
     -------
     list of dict
         ``{p_min, p_max, n, lost, lost_error}`` of true momentum (GeV), below the 2 GeV of other figures,
-        too: how many candidates one particle, no electron, made 70 % of, and the share of them that the fit
-        gave up. The standard error counts half a loss more, so that none among few is no certainty. Bins
-        without tracks are left out.
+        too: the number of candidates of which one particle, no electron, made 70 % of the hits, and the share
+        of them without a good fit. The standard error is computed with half a loss more, so that it is not
+        zero when none is lost. Bins without tracks are left out.
     """
     tracks = sample.rows[sample.is_track]
     p, bad = 1e-3 * np.asarray(tracks["p_true"], np.float64), np.asarray(tracks["status"]) != 0

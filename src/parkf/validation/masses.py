@@ -19,7 +19,7 @@ F64 = NDArray[np.float64]
 MASSES = {11: 0.51099895, 13: 105.6583755, 211: 139.57039, 321: 493.677, 2212: 938.27209}
 """MeV, by PDG id."""
 
-CLOSEST = 0.2  # mm; the trigger's lines ask two tracks to come that near to each other
+CLOSEST = 0.2  # mm; the trigger's lines require two tracks to approach each other that closely
 RANGE = 0.05  # of the mass; the peak is fitted that far to either side
 _ENOUGH = 100
 _BINS = 60
@@ -118,7 +118,7 @@ def invariant_masses(pairs: pd.DataFrame, *, momenta: str = "", directions: str 
 
 
 def _parts(pairs: pd.DataFrame) -> dict[str, float]:
-    """Width of the core that errors of momenta alone give, and errors of directions alone, MeV."""
+    """Core widths that come from the errors of momenta alone, and of directions alone, MeV."""
     true = invariant_masses(pairs, momenta="true_", directions="true_")
     return {
         "momenta": fit_core(invariant_masses(pairs, directions="true_") - true).width,
@@ -159,7 +159,8 @@ def fit_peak(masses: F64, guess: float) -> Peak:
         mean=mean,
         mean_error=minuit.errors["mean"],
         width=width(np.array(minuit.values)),
-        # As of one Gaussian: correlations of the shape make a linear error meaningless near its limits.
+        # The error of one Gaussian: near the limits of the shape parameters, correlations make linear error
+        # propagation meaningless.
         width_error=width(np.array(minuit.values)) / (2 * len(masses)) ** 0.5,
         narrow=narrow,
         wide=narrow * ratio,

@@ -71,7 +71,7 @@ def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
         "p_max": high,
         "n": len(rows),
         "half_width": half_width,
-        # Of a Gaussian: both quantiles by the binomial law, with their correlation.
+        # The error for a Gaussian: both quantiles by the binomial law, with their correlation.
         "half_width_error": 0.96 * half_width / len(rows) ** 0.5,
         "core": core.width,
         "core_error": core.width_error,

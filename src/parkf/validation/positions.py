@@ -1,4 +1,4 @@
-"""Whether hits of another simulation, or of the detector, lie on what a geometry has there."""
+"""Check that hits of another simulation, or of the detector, lie on the elements of a geometry."""
 
 from dataclasses import dataclass
 
@@ -31,9 +31,9 @@ class Positions:
     plane_off : float64
         mm; as `off`, from the layer or module as a whole.
     shifted : float64
-        By how much of its error a hit is misplaced for it: `off` times the slope of a line from the origin.
+        Displacement of the hit in units of its error: `off` times the slope of a line from the origin.
     plane_shifted : float64
-        The same with `plane_off`: what it would cost to know planes alone.
+        The same with `plane_off`: the displacement if only the planes were known, and not their pieces.
     """
 
     detector: str

@@ -15,7 +15,7 @@ GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
 STATE = ("x", "y", "tx", "ty", "qop")
 DETECTORS = ("velo", "ut", "scifi")
 VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
-# Candidates of a sample beyond which it is thinned: widths are known to 1.4 per mille then.
+# Largest number of candidates; a larger sample is thinned. It gives widths to 1.4 per mille.
 MOST = 250_000
 _BYTES_OF_A_CANDIDATE = 173
 _ELECTRON = 11

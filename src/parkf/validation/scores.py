@@ -1,4 +1,4 @@
-"""Ghosts kept by each way to tell them from genuine tracks, and which genuine tracks pay for it."""
+"""Ghosts kept by each discriminant, and which genuine tracks are lost by the cut on it."""
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -41,7 +41,7 @@ def _displacement(rows: Rows) -> F64:
     return np.abs(x * ty - y * tx) / _slope(rows)
 
 
-# GeV; GeV; mm from the z axis, where the true track is nearest to it.
+# Units: p and pt in GeV; displacement in mm, the closest distance of the true track from the z axis.
 SLICES: Mapping[str, tuple[Callable[[Rows], F64], tuple[float, ...]]] = {
     "p": (_p, (2, 3, 5, 10, 20, 50, 100)),
     "eta": (_eta, (2, 2.5, 3, 3.5, 4, 4.5, 5)),
@@ -69,7 +69,7 @@ def measure_scores(sample: Sample) -> dict[str, Any]:
     """
     genuine, ghosts = sample.genuine, sample.ghosts
     places = {name: np.digitize(of(genuine), edges).astype(np.int8) for name, (of, edges) in SLICES.items()}
-    # One at a time: each is as long as the sample.
+    # One after the other, since each array is as long as the sample.
     measured = {
         "chi2": _measure(-chi2_per_ndof(genuine), -chi2_per_ndof(ghosts), places),
         "pieces": _measure(*discriminant(sample), places),

@@ -1,4 +1,4 @@
-"""What a pattern recognition makes of a sample, in figures that compare with another's."""
+"""Figures of a pattern recognition on a sample, to compare it with another one."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ P_BINS = ((2, 3), (3, 5), (5, 10), (10, 20), (20, 100))
 
 ETA_BINS = ((2, 3), (3, 4), (4, 5))
 
-_SAMPLES = 200  # of events drawn again, for the errors of what is no share
+_SAMPLES = 200  # bootstrap samples of events, for errors of figures that are not shares
 _SEED = 91
 
 
@@ -105,7 +105,7 @@ def _wrong(tracks: pd.DataFrame, hits: pd.DataFrame, detector: str) -> npt.NDArr
 
 
 def _separation(sample: Sample, path: Path) -> dict[str, Figure]:
-    """Cut and ghosts kept; their errors from drawing events again."""
+    """Cut and share of ghosts kept; their errors are from a bootstrap over events."""
     chi2, event = chi2_per_ndof(sample.rows), np.asarray(sample.rows["event"])
     genuine, ghost = sample.is_genuine, sample.is_ghost
     if not (genuine.any() and ghost.any()):
@@ -130,5 +130,5 @@ def _separation(sample: Sample, path: Path) -> dict[str, Figure]:
     ]
     cut, kept = at(np.ones(len(chi2)))
     errors = np.std(again, axis=0)
-    # None of few is not certain.
+    # The error is at least one ghost: a share of zero among few is not certain.
     return {"cut": (cut, float(errors[0])), "kept": (kept, max(float(errors[1]), 1.0 / ghost.sum()))}

@@ -1,4 +1,4 @@
-"""Ghosts against genuine tracks by the three pieces of χ², which say more apart than as a sum.
+"""Separation of ghosts and genuine tracks by three parts of χ², which tell more than their sum.
 
 A false match has good pieces in VELO and SciFi and a bad one behind the magnet, a soft track is a little bad
 everywhere. The discriminant is a logistic function of the logarithms of the pieces up to their squares and
@@ -15,11 +15,11 @@ from parkf.validation.tracks import Rows
 
 F64 = npt.NDArray[np.float64]
 
-_FLOOR = 0.05  # χ²/ndof; perfect pieces are all alike
+_FLOOR = 0.05  # χ²/ndof that is added before the logarithm, so that nearly perfect pieces count the same
 _ROUNDS = 25
-_RIDGE = 1.0  # of a standardised coefficient, in tracks
+_RIDGE = 1.0  # L2 regularisation of a standardised coefficient, in units of one track's weight
 _COUNT = 11  # terms: one, three pieces, six products, and the UT's
-_BLOCK = 1 << 14  # tracks whose terms are in memory
+_BLOCK = 1 << 14  # number of tracks whose terms are in memory at a time
 
 
 def discriminant(sample: Sample) -> tuple[F64, F64]:
@@ -82,7 +82,7 @@ class _Terms:
 
 
 def _learn(terms: _Terms, genuine: npt.NDArray[np.bool_], of: npt.NDArray[np.bool_]) -> F64:
-    """Logistic regression by Newton's method on some of the tracks; both kinds weigh the same."""
+    """Logistic regression by Newton's method on some of the tracks; both classes have the same weight."""
     share = genuine[of].mean()
     weights = 0.5 / max(1 - share, 1e-9), 0.5 / max(share, 1e-9)
     coefficients = np.zeros(_COUNT)

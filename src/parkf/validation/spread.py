@@ -1,4 +1,4 @@
-"""Half widths of a distribution's middle, tails included, which a fit of its core leaves out."""
+"""Half widths of central intervals of a distribution, which include tails, unlike a fit of the core."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ SHARES = {"width68": (0.6826894921370859, 1.0), "width95": (0.95, 1.959963984540
 
 
 def spread(values: npt.NDArray[np.floating], prefix: str = "") -> dict[str, float]:
-    """Measure how wide the central 68 % and 95 % lie, in units in which a Gaussian gives its width twice.
+    """Measure the widths of the central 68 % and 95 %, scaled so that both are σ for a Gaussian.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ def spread(values: npt.NDArray[np.floating], prefix: str = "") -> dict[str, floa
         tail = (1 - share) / 2
         shift = np.sqrt(tail * (1 - tail) / len(values))
         low, high = np.quantile(values, (tail, 1 - tail))
-        # Each end moved by one standard deviation of the share beyond it.
+        # Error of each end: the quantiles at the share beyond it, moved by one standard deviation either way.
         moved = np.quantile(values, np.clip((tail - shift, tail + shift), 0, 1))
         below = (moved[1] - moved[0]) / 2
         moved = np.quantile(values, np.clip((1 - tail - shift, 1 - tail + shift), 0, 1))
         above = (moved[1] - moved[0]) / 2
-        # Both ends go the same way a little: their correlation is tail / (1 − tail).
+        # The two ends are positively correlated: their correlation is tail / (1 − tail).
         variance = below**2 + above**2 - 2 * tail / (1 - tail) * below * above
         result[f"{prefix}{name}"] = float(high - low) / (2 * gaussian)
         result[f"{prefix}{name}_error"] = float(np.sqrt(variance)) / (2 * gaussian)

@@ -1,4 +1,4 @@
-"""What tails of the q/p pull are made of: wrong hits, hard scatterings, losses of energy, and the rest."""
+"""Causes of the tails of the q/p pull: wrong hits, hard scatterings, losses of energy, and the rest."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ from parkf.validation.sample import Sample, pulls
 
 EDGES = (2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 BEYOND = 3.0  # |pull| of the tail
-# Of a track's hardest scattering, in widths of its layer.
+# A scattering is hard beyond this angle, in units of the layer's width; the track's hardest one counts.
 HARD = 6.0
 CAUSES = ("wrong_hits", "scatterings", "losses", "rest")
 _ENOUGH = 50  # tracks below which a bin says nothing
@@ -19,10 +19,11 @@ _PURE = 0.999
 def tails(sample: Sample) -> list[dict[str, float | None]]:
     """Share the tail of the q/p pull out among its causes.
 
-    A track with a wrong hit, or with a hard scattering, may be in the tail for another reason: a cause counts
-    for by how much more often its tracks are there than those with neither. Of these, losses of energy count
-    for what is more with p too low than with p too high, as nothing else is to one side; the rest is a
-    Gaussian's own 0.27 %, scatterings that are not that hard, and what is lost alike on both sides.
+    A track with a wrong hit, or with a hard scattering, may be in the tail for another reason. A cause is
+    therefore credited with the excess of its tracks in the tail, compared with tracks that have neither.
+    Among the latter, losses of energy are credited with the excess of tracks with p too low over those with p
+    too high, because nothing else is one-sided. The rest is a Gaussian's own 0.27 %, scatterings below the
+    limit, and what is symmetric.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def tails(sample: Sample) -> list[dict[str, float | None]]:
     wrong = np.asarray(rows["purity"]) < _PURE
     hardest = np.asarray(rows["hardest"], np.float64)
     hard = hardest > HARD
-    # A pull of q times that of q/p: positive where p came out too low.
+    # The pull of q/p times the sign of q is positive where the fitted p is too low.
     low = pull * np.sign(rows["true_qop"]) > 0
     entries: list[dict[str, float | None]] = []
     for p_min, p_max in pairwise(EDGES):
@@ -85,7 +86,7 @@ def _shares(
     counts = {
         name: count + both * (max(count, 0.0) / alone if alone > 0 else 0.5) for name, count in only.items()
     }
-    # What is usual is so of all tracks, of those with a wrong hit, too.
+    # Tracks with a wrong hit or a hard scattering have the usual share in the tail, too, which is left here.
     left = total - sum(counts.values())
     sides = [int((tail & clean & side).sum()) for side in (low, ~low)]
     lopsided = max(sides[0] - sides[1], 0) / max(sum(sides), 1)

@@ -23,7 +23,8 @@ from parkf.tables import CANDIDATES
 
 PRECISIONS = ("float32", "float64")
 REPEATS = 9
-# Shorter calls are repeated within a measurement, so that the clock and the start of threads do not count.
+# Seconds; shorter calls are repeated within a measurement, so that the clock and the start of threads do not
+# matter.
 SHORTEST = 0.05
 
 

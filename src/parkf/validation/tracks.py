@@ -1,4 +1,4 @@
-"""Tables of many tracks, with their columns on disk until somebody looks at one."""
+"""Tables of many tracks, with their columns on disk until one is read."""
 
 from collections.abc import Mapping
 from pathlib import Path

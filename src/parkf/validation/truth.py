@@ -17,7 +17,7 @@ from parkf.tables import CANDIDATES, FATES, FITTED, PARTICLES, ROBUST, SCORES, T
 
 EVENTS_AT_ONCE = 100
 _FITTED = tuple(name for name, _ in FITTED.columns)
-# Of a robust fit: χ² of the plain one, by the name that it has there.
+# Columns of a robust fit that hold χ² and ndof of the plain fit, and their names in a plain fit.
 _BEFORE = {name: name.removesuffix("_before") for name, _ in ROBUST if name.endswith("_before")}
 _FOUND = ("event", "candidate", "particle", "purity", "qop", "polarity", "velo_n")
 _LISTS = ("ut_x", "scifi_x")
@@ -41,9 +41,10 @@ class Files:
 
 
 def joined(files: Files) -> Iterator[Columns]:
-    """Yield fits and truth of some events after others; the columns are those of :class:`Sample`'s rows.
+    """Yield fits and truth, some events at a time; the columns are those of :class:`Sample`'s rows.
 
-    Of a robust fit, χ² and ndof are those before anything was done: what is done makes a ghost look well.
+    For a robust fit, χ² and ndof are those of the plain fit, because the treatment makes ghosts fit well,
+    too.
 
     Raises
     ------

@@ -89,7 +89,7 @@ def validate(
         if "separation" in fit:
             fit["scores"] = measure_scores(sample)
     if signals:
-        # Loads pandas and a minimiser, which a run without signals spares.
+        # Imported only when needed, since it loads pandas and a minimiser.
         from parkf.validation.masses import measure_peak
 
         for signal, samples in signals.items():

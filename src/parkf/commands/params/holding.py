@@ -76,7 +76,7 @@ def _answer(sets: "Registry", kind: str, series: "Series", moment: "Moment") -> 
             f"{sets.folder}: {kind}: {' and '.join(found.holding)} are both for {moment.unit} {moment}, and "
             "neither superseded the other; withdraw one"
         )
-    # What is broken holds for nothing.
+    # Load the set to make sure that it is not broken; a broken set cannot hold.
     sets.load(version)
     return {
         "set": version,

@@ -48,6 +48,6 @@ def read_allen(path: Path) -> Lattice:
     if not np.isfinite(nodes).all():
         raise ParkfError(f"{path}: node {int(np.argmax(~np.isfinite(nodes).all(-1).ravel()))} is not finite")
     values = FIELDS["Gaudi"] * nodes.astype(np.float64).transpose(2, 1, 0, 3)
-    # float32 knows 1/spacing to seven digits.
+    # 1/spacing is a float32 of seven digits, so the spacing is rounded.
     spacing = np.array([float(f"{1 / number:.6g}") for number in inverse])
     return Lattice(origin, spacing, values)

@@ -49,7 +49,7 @@ def read_cdf(paths: Sequence[Path]) -> Lattice:
             )
     nx, ny, nz = (int(count) for count in header[3:6])
     values = np.empty((2 * nx - 1, 2 * ny - 1, nz, 3))
-    # The first quadrant last: where quadrants meet it has the word.
+    # The first quadrant comes last, so that its values are used where quadrants meet.
     for number in (4, 3, 2, 1):
         field = parts[number][1] * _TURNED[number]
         columns = slice(nx - 1, None) if number in (1, 4) else slice(nx - 1, None, -1)

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
 
-# How a part of a map stands for the whole: not at all; the octant of x, y, z >= 0 as ACTS unfolds it, the
-# field the same at |x|, |y|, |z|; the quadrant of x, y >= 0 of a dipole.
+# Symmetry by which a part of a map gives the whole. none: the map is whole. octant: x, y, z >= 0, unfolded as
+# in ACTS, with the same field at |x|, |y|, |z|. quadrant: x, y >= 0 of a dipole.
 Symmetry = Literal["none", "octant", "quadrant"]
 # Signs of a dipole's (Bx, By, Bz) at -x, and at -y, over those at x and y: By is even, Bx odd, Bz odd in y.
 DIPOLE_X = (-1.0, 1.0, 1.0)
 DIPOLE_Y = (-1.0, 1.0, -1.0)
 _SAME = (1.0, 1.0, 1.0)
-_UNEVEN = 1e-3  # of a spacing; how far a node may lie off, since text and float32 round
+_UNEVEN = 1e-3  # of a spacing; largest deviation of a node from the grid, from rounding in text and float32
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,6 @@ def _distinct(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     steps = np.diff(found)
     if not len(steps):
         return found
-    # The widest step of the rounded ones is far below the narrowest of the grid.
+    # Differences by rounding are far smaller than the smallest spacing of a grid.
     apart = np.concatenate([[True], steps > 1e-6 * max(1.0, float(np.abs(found).max()))])
     return np.asarray(found[apart])

@@ -1,4 +1,4 @@
-"""One door for all formats of field maps."""
+"""Reading of field maps in all formats."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from parkf.importing.field.lattice import Lattice, unfold
 from parkf.importing.field.points import read_csv, read_root, read_text
 from parkf.importing.globs import matching
 
-# By the end of a file's name.
+# Formats by the ending of a file's name.
 FORMATS = {".cdf": "cdf", ".bin": "allen", ".txt": "text", ".xyz": "text", ".csv": "csv", ".root": "root"}
 _PEAK = 1.04  # T, on the axis
 _WITH_UNITS = ("cdf", "allen")

@@ -1,7 +1,7 @@
 """The geometry dumps that Allen reads: packed little-endian numbers without names.
 
-A dump says nothing of what it is, so everything that can be asked of its numbers is asked here: counts,
-length, finite numbers, and places where such a detector can be.
+A dump does not say what it contains. All that can be checked of its numbers is therefore checked here:
+counts, length, finite numbers, and places where such a detector can be.
 """
 
 from dataclasses import dataclass
@@ -34,10 +34,10 @@ FILES = {
 """Names that Allen gives to the dumps."""
 
 _U32, _U64, _F32 = np.dtype("<u4"), np.dtype("<u8"), np.dtype("<f4")
-_COLUMNS = 768  # of pixels along a VELO sensor
+_COLUMNS = 768  # columns of pixels along a VELO sensor
 _QUARTERS = 4 * SCIFI_LAYERS
-_LINKS = 24  # of a SciFi bank, in newer dumps
-_NO_MAT = 0.0  # SiPM pitch of the numbers that no mat has
+_LINKS = 24  # links of a SciFi bank, in newer dumps
+_NO_MAT = 0.0  # SiPM pitch that marks mat numbers without a mat
 _ORTHOGONAL = 1e-4
 _VERSIONS_OF_FIRST_CHANNELS, _VERSIONS_OF_LINKS = (0, 2), (1, 3)
 
@@ -256,7 +256,7 @@ def read_ut(path: Path) -> UtDump:
     words.take(_U32, sectors, "the first strips")
     names = ("pitch", "dy", "dxdi", "dydi", "dzdi", "x0", "y0", "z0", "cos")
     of = {name: words.floats(sectors, f"{name} of the sectors") for name in names}
-    # From strip to strip is across the strips.
+    # The step from strip to strip is perpendicular to the strips, which gives their slope.
     step, turn = of["dxdi"], of["dydi"]
     straight = np.abs(turn) < 1e-9 * np.abs(step)
     safe = np.where(straight, 1.0, turn)
@@ -336,7 +336,7 @@ def _skip_banks(words: _Words) -> None:
     banks = int(words.take(_U32, 1, "the number of banks")[0])
     ahead = np.frombuffer(words.content, _U32, words.left // _U32.itemsize, words.place)
     version = int(ahead[0]) if len(ahead) else 0
-    lengths = [banks]  # of writers that knew no versions
+    lengths = [banks]  # length in dumps from before there were versions
     if version in _VERSIONS_OF_FIRST_CHANNELS:
         lengths.append(1 + banks)
     if version in _VERSIONS_OF_LINKS:

@@ -81,7 +81,7 @@ def read_dumps(dumps: Sequence[Path], *, base: Path, tag: str) -> Placed:
             tag=tag or "dumps",
         )
     except ValidationError as error:
-        # A detector that the models refuse: what they say is enough.
+        # The models refuse this detector; their messages are enough.
         reasons = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         where = next(iter(found.values())).parent
         raise ParkfError(f"{where}: no detector that can be described: {'; '.join(reasons)}") from error

@@ -24,13 +24,13 @@ Floats = NDArray[np.float64]
 UT_FIRST_SECTOR = (0, 248, 496, 772, 1048)
 """Of each layer, and how many there are."""
 
-_SENSORS = 4  # a module
-_MATS = 128  # numbers a layer
+_SENSORS = 4  # sensors of a module
+_MATS = 128  # mat numbers reserved for a layer
 _NEGLIGIBLE = 1e-3
 """mm: displacements that move no corner as far are not written; dumps have the SciFi's z to half of it."""
 _LEAST_TILT = 3e-7  # rad; a micrometre at the edge of the SciFi
-_BEHIND_UT = 22.5  # mm; of the plane before the magnet
-_DIGITS = 6  # mm and degrees in files
+_BEHIND_UT = 22.5  # mm; distance of the plane before the magnet from the UT
+_DIGITS = 6  # digits of mm and degrees in files
 _PIECE = ("x", "y", "z", "half_width", "half_height")
 
 

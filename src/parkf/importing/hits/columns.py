@@ -84,7 +84,7 @@ def write_particles(entries: Entries, hits_to: Path, particles_to: Path) -> None
         "charge": charges(kept["pid"]),
         "mass": masses(kept["pid"]),
         **{name: kept[name] for name in ("x", "y", "z", "px", "py", "pz")},
-        # Where it ends is not told.
+        # The file does not say where a particle ends.
         "z_end": np.full(int(true.sum()), np.inf),
     }
     _write(PARTICLES, particles_to, particles, ("event", "particle"))
@@ -134,7 +134,7 @@ def charge_by_bend(taken: dict[str, NDArray[Any]], polarity: int) -> NDArray[np.
     lean = np.zeros_like(taken["scifi_x"])
     fibres = [taken[f"scifi_{name}"] for name in ("x", "z", "dxdy")]
     scifi = fit_scifi(fibres[0], fibres[1], fibres[2], lean, taken["scifi_sigma"])
-    # The line from the UT to the SciFi's middle needs no second slope where one is missing.
+    # Where the slope in the UT is missing, that of the line from the origin to the SciFi's middle is used.
     before = np.where(np.isfinite(ut.values[:, 1]), ut.values[:, 1], scifi.values[:, 0] / Z_SCIFI)
     bend = scifi.values[:, 1] - before
     return np.where(np.isfinite(bend) & (bend != 0), -polarity * np.sign(bend), 1.0)

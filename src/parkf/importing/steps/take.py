@@ -156,7 +156,8 @@ class _Stage:
             for rows in _joined(opened()):
                 seen.add(rows)
                 if not begun and seen.full:
-                    # What is wrong with the first thousand is told before the other hundred million are read.
+                    # Faults in the first thousand rows are reported before the other hundred million are
+                    # read.
                     begun = True
                     early = self._look(seen, step)
                     if early.verdict == "wrong" and not self.trust:

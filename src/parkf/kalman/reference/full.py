@@ -1,8 +1,9 @@
 """The full fit: Runge–Kutta through the field, every layer of material, energy loss, smoothing.
 
-A forward filter finds q/p and the trajectory; it runs once more about what it found, for its χ². A backward
-filter, which starts anew behind the last layer, then has all hits when it is through the first: its state
-there is the smoothed one. All of it runs in the kernel's folder ``full_fit``, several tracks at a time.
+A forward filter finds q/p and the trajectory. It runs once more, linearised about that trajectory, for the
+χ². A backward filter starts anew behind the last layer and has used all hits when it has passed the first
+layer: its state there is the smoothed one. All of it runs in the kernel's folder ``full_fit``, several tracks
+at a time.
 """
 
 import os
@@ -28,7 +29,7 @@ def fit_full(
     threads: int | None = None,
     build: str = "",
 ) -> Fitted:
-    """Fit candidates with all that is known of detector and field, in float64.
+    """Fit candidates with the full description of detector and field, in float64.
 
     Every track is taken for a pion. The result depends neither on the other candidates nor on the threads.
 

@@ -1,6 +1,6 @@
 """Sets in other forms: the trigger's two files, the text files it had before, and a table.
 
-Only production's forms can be exchanged with the trigger: they are what it computes.
+Only production's forms can be exchanged with the trigger, because the trigger computes these.
 """
 
 from parkf.parameters.exchange.parquet import export_parquet

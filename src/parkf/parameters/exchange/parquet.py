@@ -14,13 +14,13 @@ NUMBERS = Table(
     1,
     (
         ("block", pa.string()),
-        ("set", pa.string()),  # of the table: its bin
+        ("set", pa.string()),  # for the magnet table, its bin
         ("index", pa.int32()),  # within the set
         ("name", pa.string()),
         ("unit", pa.string()),  # of value times scale
         ("scale", pa.float64()),
         ("value", pa.float32()),  # the blob's number
-        ("error", pa.float64()),  # null where no fit determined it, and for the table
+        ("error", pa.float64()),  # null where no fit determined it, and for the magnet table
         ("parity", pa.int8()),  # its sign under h → −h
     ),
 )
@@ -43,7 +43,7 @@ def export_parquet(parameters: ParameterSet, path: Path) -> None:
         for one in block.sets
         for index, n in enumerate(one.numbers)
     ]
-    # Powers of f, which is odd in h.
+    # The coefficients multiply powers of f, which is odd in h.
     pieces = parameters.layout.pieces
     parity = [-1 if power % 2 else 1 for piece in pieces for power in range(1, piece.degree + 1)]
     coefficients = [

@@ -1,4 +1,4 @@
-"""Numbers out of other people's files: exactly as many as expected, each one finite, none made up."""
+"""Numbers from foreign files: exactly as many as expected, all finite, and none filled in."""
 
 from collections.abc import Sequence
 from pathlib import Path

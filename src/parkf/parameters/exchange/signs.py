@@ -1,4 +1,4 @@
-"""Which way positive charges bend: the sign of h that numbers were written for, settled by physics.
+"""Sign of h that numbers were written for, determined from the bending of positive charges.
 
 Here h = pol·q/p with pol = −1 in MagDown, where By < 0 and positive charges bend to +x: the leading terms in
 h are negative. Numbers that were fitted in MagDown with q/p as it is belong to h' = −pol·q/p; they turn into
@@ -15,13 +15,13 @@ from parkf.layout import HEADER, Layout, layouts_of
 
 F32 = NDArray[np.float32]
 
-# What the trigger reads, whatever production's forms become here.
+# The layout that the trigger reads, also when production's forms change here.
 TRIGGER = layouts_of("production")[1]
-# The number of each block that bends tx the most, in that layout.
+# Index of the number in each block that bends tx the most, in that layout.
 LEADING = {"VUT": 5, "UT": 4, "TFT": 1, "T": 4}
 _BENDS = slice(HEADER.index("bendx"), HEADER.index("bendy_xy") + 1)
 _ODD = np.array([power % 2 == 1 for piece in TRIGGER.pieces for power in range(1, piece.degree + 1)])
-# tx gains this coefficient times f in the middle of a bin.
+# Index of the coefficient that multiplies f in the change of tx, in the middle of a bin.
 _LEADING_TABLE = TRIGGER.pieces[0].degree
 
 

@@ -24,7 +24,7 @@ F32 = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class TextFile:
-    """One of the files: how long it must be, and what of it is used.
+    """One of the files: its required length, and which numbers of it are used.
 
     Attributes
     ----------
@@ -73,11 +73,11 @@ FILES = (
         "VUT",
         (0,),
         (0, 3, 4, 5, 6, 8, 9, 10, 15, 16, 17, 18, 19, 20, 21),
-        # The kick was taken off, and the kick's z grew with z0 without a power of ten.
+        # In the old form the kick was subtracted, and the dependence of its z on z0 had no power of ten.
         {5: -1.0, 6: -1.0, 7: -1.0, 10: 1e3},
     ),
     TextFile("params_predictUT.txt", "UTParams", 6, 18, "UT", UT_ORDER, _CURVED),
-    # Its hop is the last forward set of UT now.
+    # This step has become the last forward set of UT.
     TextFile("params_predictUTFUT.txt", "UTFUTParams", 1, 2),
     TextFile("params_predictUTTF.txt", "UTTFParams", 2, 21, "UTTF", (0,), tuple(range(20))),
     TextFile("params_predictTFT.txt", "TFTParams", 2, 18, "TFT", (0,), (0, 5, 6, 8)),

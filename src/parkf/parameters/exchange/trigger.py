@@ -46,9 +46,9 @@ BLOCKS = {
     "TLayer": "TLayer",
     "UTLayer": "UTLayer",
 }
-# UT's sets the way back, which the trigger does not use today, begin at the last gap; ours at the first.
+# UT's backward sets, which the trigger does not use today, begin at the last gap; ours begin at the first.
 UT_ORDER = (0, 1, 2, 5, 4, 3)
-# The kick from VELO to UT, which the trigger applies the other way round.
+# The kick from VELO to UT, which the trigger applies with the opposite sign.
 _KICK = (5, 6, 7)
 _FIRST_LINE = HEADER.index("nbin_x")
 _WHOLE = tuple(TRIGGER.signature[name] for name in HEADER[_FIRST_LINE:])
@@ -93,7 +93,7 @@ def export_trigger(parameters: ParameterSet, folder: Path) -> None:
     with replacing(folder / TABLE_FILE) as temporary, temporary.open("w") as stream:
         header = [f"{shortest(value):.9g}" for value in parameters.block("UTT_META")[0]]
         stream.write(" ".join(header[:_FIRST_LINE]) + "\n" + " ".join(header[_FIRST_LINE:]) + "\n")
-        # Nine digits tell every float32 from its neighbours, in either unit.
+        # Nine digits distinguish every float32 from its neighbours, in either unit.
         scaled = parameters.table.reshape(-1, TABLE_SHAPE[2]).astype(np.float64) * _UNITS
         np.savetxt(stream, scaled, fmt="%.9g")
     constants = parameters.manifest.constants.model_dump()

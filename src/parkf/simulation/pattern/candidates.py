@@ -40,8 +40,8 @@ def find_candidates(
 ) -> None:
     """Find track candidates in simulated hits.
 
-    Everything comes from what the detector measured, or all but this: with segments made by truth, that
-    decides which hits a segment search follows. Candidates of mixed origin arise and stay.
+    Only measured hits are used, with one exception: for segments by truth, the truth decides which hits a
+    segment search follows. Candidates whose hits come from several particles occur, and are kept.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def majority(
     used = hits >= 0
     owner = np.where(used, particle[hits], -1)
     most, same = owner.max(1), used.sum(1)
-    # Mostly all hits are one particle's; the others have theirs counted.
+    # In most candidates all hits belong to one particle; hits are counted only in the others.
     mixed = np.flatnonzero((np.where(used, owner, most[:, None]) != most[:, None]).any(1) | (most < 0))
     track, slot = np.nonzero(used[mixed])
     which = number[hits[mixed][track, slot]]

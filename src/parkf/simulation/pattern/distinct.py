@@ -1,4 +1,4 @@
-"""Hits as a detector gives them: each once, whoever and how many made it."""
+"""Hits as a detector gives them: each occurs once, however many particles made it."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ def distinct_hits(hits: dict[str, np.ndarray]) -> Distinct:
         Columns of `parkf.tables.HITS`, sorted by event, plane and x.
     """
     count = len(hits["event"])
-    # Rows of one hit have one x: they lie side by side, but for others of the same x.
+    # Rows of one hit have the same x, so they are adjacent up to other hits of the same x.
     order = np.lexsort([hits[name] for name in reversed(_PLACE)])
     new = np.ones(count, bool)
     for name in _PLACE:

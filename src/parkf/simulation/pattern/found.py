@@ -48,7 +48,7 @@ def search_velo(hits: dict[str, np.ndarray], geometry: Geometry, windows: Window
     z, count = hits["z"][rows], (rows >= 0).sum(1)
     first, last = points[:, 0], points[np.arange(len(rows)), count - 1]
     beam = np.array([geometry.beam.x, geometry.beam.y])
-    # What comes nearer to the beam with z comes from where no magnet is.
+    # Segments that approach the beam with growing z point backward, away from the magnet.
     forward = np.flatnonzero(((first - beam) * (last - first)).sum(1) > 0)
     lines = fit_lines(points[forward], z[forward], count[forward])
     event = hits["event"][rows[forward, 0]]

@@ -50,6 +50,7 @@ class LayerSearch:
             return place, np.full(place.shape, np.inf)
         inside = (place >= 0) & (place < len(self._key))
         place = np.where(inside, place, 0)
-        # Of the positions themselves: those on the common axis are rounded by how many groups lie before.
+        # Distances are taken from the positions themselves: on the common axis, rounding grows with the
+        # number of the group.
         distance = np.where(inside & (self._group[place] == group), self._x[place] - x, np.inf)
         return self._order[place], distance

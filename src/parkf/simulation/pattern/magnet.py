@@ -1,4 +1,4 @@
-"""How tracks go through the magnet, in the few polynomials that a pattern recognition needs.
+"""Paths through the magnet as the few polynomials that a pattern recognition needs.
 
 All of them are linear least-squares fits to rays that are carried through the field once, without material.
 With h = polarity · q/p they hold for both polarities.
@@ -123,7 +123,8 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
 
     bend = scifi[:, 2] - velo[:, 2]
     sizeable = np.abs(bend) > _SMALLEST_BEND
-    # The kink: x_velo + tx_velo (z - z0) = x_scifi + tx_scifi (z - z1); times the bend it is an error in x.
+    # The z of the kink solves x_velo + tx_velo (z - z0) = x_scifi + tx_scifi (z - z1). Multiplied by the
+    # bend, its residual is an error in x.
     kink_times_bend = velo[:, 0] - velo[:, 2] * Z_REFERENCE - scifi[:, 0] + scifi[:, 2] * z_scifi
     kink_terms = np.column_stack(_kink_terms(velo, scifi[:, 2])) * bend[:, None]
     focusing = np.column_stack(_focusing_terms(velo, scifi[:, 2]))
@@ -136,7 +137,7 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
         z_end=float(z_layers[-1]),
         cubic_ratio=cubic_ratio,
         curvature=_ratio(quadratic, chord),
-        # Without a ray, or without a field, none is bent.
+        # Without rays or without a field nothing is bent.
         chord=float(np.quantile(np.abs(chord / h), _MOST)) if len(h) else 0.0,
         focusing=_focusing(scifi, chord, z_scifi),
         kink=_solve(kink_terms[sizeable], kink_times_bend[sizeable]),
@@ -207,7 +208,7 @@ def _solve(terms: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _sum(coefficients: np.ndarray, terms: Terms) -> np.ndarray:
-    """Add up term by term: a track's result depends on no other track, as it may in a product of matrices."""
+    """Add up term by term: unlike in a matrix product, a track's rounding then depends on no other track."""
     return reduce(np.add, (c * term for c, term in zip(coefficients, terms, strict=True)))
 
 

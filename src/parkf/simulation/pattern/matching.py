@@ -20,8 +20,9 @@ _EVENT_SPACING, _FARTHEST_Y = 1e6, 1e5
 _MARGIN = 1e-3
 """mm; more than what rounding moves a position on that axis."""
 
-# Widths of a genuine pair's distances: the measurement's, and what grows with the bend, that is with 1/p:
-# scattering by some 6.5 MeV over p before the magnet, 6.7 m from the middle of the SciFi.
+# Widths of the distances in a genuine pair. One term is the measurement error. The other is proportional to
+# the bend, that is to 1/p: scattering by some 6.5 MeV/p before the magnet, 6.7 m from the middle of the
+# SciFi.
 SIGMA_X = 0.7
 SIGMA_X_PER_BEND = 23.0
 SIGMA_Y = 1.0
@@ -66,7 +67,7 @@ def match_segments(
     bend = scifi.states[j, 2] - velo.lines[i, 2]
     chi2 = (scifi.states[j, 1] - y) ** 2 / (SIGMA_Y**2 + (SIGMA_Y_PER_BEND * bend) ** 2)
     chi2 += (scifi.states[j, 3] - ty) ** 2 / (SIGMA_TY**2 + (SIGMA_TY_PER_BEND * bend) ** 2)
-    # Few pairs agree in y and ty; only theirs is the rest worth computing.
+    # Few pairs agree in y and ty; the rest is computed only for these.
     good = np.flatnonzero(chi2 < windows.match_chi2)
     i, j, bend, chi2 = i[good], j[good], bend[good], chi2[good]
     x = magnet.x_at_scifi(velo.lines[i], scifi.states[j, 2])
@@ -97,7 +98,8 @@ def first_come(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     taken_i, taken_j = np.zeros(len(first_i), bool), np.zeros(len(first_j), bool)
     while len(waiting):
         a, b = i[waiting], j[waiting]
-        # The last one written stays. Whoever comes first for both partners need not wait for others.
+        # Written backwards, so that the first pair of each segment stays. A pair that is the first of both
+        # its partners is settled.
         first_i[a[::-1]] = first_j[b[::-1]] = waiting[::-1]
         settled = (first_i[a] == waiting) & (first_j[b] == waiting)
         chosen.append(waiting[settled])
@@ -112,7 +114,7 @@ def _coarse_pairs(
     """Rows (i, j) of pairs of one event that roughly agree in y."""
     y = velo.lines[:, 1] + velo.lines[:, 3] * (magnet.z_scifi - Z_REFERENCE)
     first_event = min(velo.event.min(initial=0), scifi.event.min(initial=0))
-    # One axis for all events: nothing is as far out as half the spacing.
+    # All events share one axis: positions are clipped below half of the spacing, so events do not overlap.
     key = (velo.event - first_event) * _EVENT_SPACING + np.clip(y, -_FARTHEST_Y, _FARTHEST_Y)
     order = np.argsort(key, kind="stable")
     y_scifi = scifi.states[:, 1]

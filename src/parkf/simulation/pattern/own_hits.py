@@ -64,7 +64,8 @@ def find_own_hits(hits: dict[str, np.ndarray], fewest_velo: int) -> OwnHits:
         return_inverse=True,
     )
     on_plane = np.full((len(first), SCIFI_PLANES.stop), -1)
-    # The last one written stays.
+    # Among equal indices NumPy keeps the value written last: written backwards, the first hit of a layer
+    # stays.
     on_plane[owner[::-1], hits["plane"][rows[::-1]]] = rows[::-1]
 
     velo, scifi = on_plane[:, VELO_PLANES], on_plane[:, SCIFI_PLANES]

@@ -1,4 +1,4 @@
-"""SciFi segments: the hits of one particle in at least nine layers, and whatever lies closer to its curve."""
+"""SciFi segments: hits of one particle in at least nine layers, or other hits closer to its curve."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -141,7 +141,8 @@ def own_hits(event: np.ndarray, particle: np.ndarray, layer: np.ndarray) -> np.n
     start = np.diff(key[by_particle], prepend=-1) != 0
     owner = np.cumsum(start) - 1
     table = np.full((int(start.sum()), SCIFI_LAYERS), -1)
-    # The last one written stays.
+    # Among equal indices NumPy keeps the value written last: written backwards, the first hit of a layer
+    # stays.
     table[owner[::-1], layer[order[::-1]]] = order[::-1]
     return table
 
@@ -229,7 +230,7 @@ def _fit_bend(
     count = used.sum(0)
     z_mean, cubic_mean, x_mean = (_mean(values, used, count) for values in (z, cubic, x))
     dz, dq = np.where(used, z - z_mean, 0.0), np.where(used, cubic - cubic_mean, 0.0)
-    # What of the cubic term no slope can do.
+    # Keep the part of the cubic term that is orthogonal to the slope.
     zz = _sum(dz * dz)
     share = _sum(dz * dq) / zz
     dq = dq - share * dz

@@ -79,7 +79,7 @@ def find_ut_hits(
     layer = (hits["plane"][rows] - UT_PLANES.start).astype(np.int64)
     first_event = hits["event"].min(initial=0)
     z = geometry.planes()[UT_PLANES, 0]
-    # Sectors stand before and behind their layer: their strips are seen from the origin, where the layer is.
+    # Sectors stand before and behind their layer: strips are projected from the origin to the layer's z.
     seen = hits["x"][rows] * (z[layer] / hits["z"][rows])
     strips = _Strips(hits, rows, seen.astype(hits["x"].dtype), layer, int(first_event))
 
@@ -114,7 +114,7 @@ def find_ut_hits(
 
 
 def _or_none(distance: np.ndarray) -> np.ndarray:
-    """Where hits (n, count) are fewer than asked for, one of those missing stands for no turn at all."""
+    """Where there are fewer hits than `count`, let one of the missing ones stand for no scattering angle."""
     missing = np.isinf(distance)
     short = np.flatnonzero(missing.any(1))
     distance[short, np.argmax(missing[short], axis=1)] = 0.0

@@ -101,7 +101,7 @@ def _nearest_of_module(
 ) -> np.ndarray:
     """Rows (n,) of the hits nearest to `expected` (n, 2) in the module of the hits `own` (n,).
 
-    A nearer one than a particle's own hit differs no more in x than that one is away: mostly there is none.
+    A hit nearer than the particle's own one differs less in x than that one is away; mostly there is none.
     """
     key = _GROUP_SPACING * module + points[:, 0]
     order = np.argsort(key)
@@ -140,7 +140,7 @@ def fit_lines(points: np.ndarray, z: np.ndarray, count: np.ndarray) -> np.ndarra
     """
     if not len(z):
         return np.zeros((0, 4))
-    # The longest first, so that those with a hit in a slot lie in front.
+    # Sort by length, longest first, so that the segments with a hit in a given slot are contiguous.
     order = np.argsort(-count, kind="stable")
     points, z, count = points[order], z[order], count[order]
     at, rows = z[:, 0].copy(), np.arange(len(z))

@@ -1,4 +1,4 @@
-"""How far the pattern recognition searches: its only settings."""
+"""Search windows of the pattern recognition: its only settings."""
 
 from pydantic import BaseModel, ConfigDict, Field
 

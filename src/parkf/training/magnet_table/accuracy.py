@@ -12,10 +12,10 @@ from parkf.training.magnet_table.table import MagnetTable
 from parkf.training.momentum import FEWEST_ROWS, half_width, momentum_bins
 from parkf.training.rows import COMPONENTS
 
-# (x/z_in, y/z_in at most, |x|, |y| at z_out at most in mm): LHCb's own table is quoted for the first region,
-# the second is the whole grid to the edge of the SciFi.
+# Limits of the regions: |x/z_in|, |y/z_in|, and |x|, |y| at z_out in mm. The first region is that for which
+# LHCb's own table is quoted, the second is the whole grid up to the edge of the SciFi.
 REGIONS = {"fiducial": (0.26, 0.20, 2500.0, 2000.0), "full": (0.30, 0.25, 3000.0, 2500.0)}
-# Edges of the cells of a map in x/z_in and y/z_in, and rays below which a cell says nothing.
+# Edges of a map's cells in x/z_in and y/z_in, and the fewest rays for a figure in a cell.
 MAP_X, MAP_Y = np.linspace(-0.30, 0.30, 11), np.linspace(-0.25, 0.25, 9)
 FEWEST_RAYS = 40
 
@@ -42,14 +42,14 @@ def table_accuracy(table: MagnetTable, rays: Rays) -> dict[str, Any]:
 
 
 def _maps(delta: F64, rays: Rays, z_in: float) -> dict[str, Any]:
-    """Lay the misfit out by place at z_in, momentum and component."""
+    """Tabulate the misfit by place at z_in, momentum and component."""
     column, row = (
         np.clip(np.digitize(rays.start[:, axis] / z_in, edges) - 1, 0, len(edges) - 2)
         for axis, edges in enumerate((MAP_X, MAP_Y))
     )
 
     def cell(mask: NDArray[np.bool_], c: int) -> float | None:
-        # Four digits: a map is looked at.
+        # Four digits are enough for a map, which is only drawn.
         return float(f"{half_width(delta[mask, c]):.4g}") if mask.sum() >= FEWEST_RAYS else None
 
     return {

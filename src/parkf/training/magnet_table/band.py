@@ -1,9 +1,9 @@
 """Cholesky factorisation of the table's normal equations, from both ends of the grid to its middle.
 
-Bins couple to the next two columns of bins at most: the matrix is banded. The two halves of the grid know
-nothing of each other but through two columns in the middle, which come last. So two cores share the work, the
-same sums in the same order whether they do or not. LAPACK's banded routine works in strips of 32; blocks of
-some ten bins let matrix products run at more than twice its speed.
+Bins couple to the next two columns of bins at most: the matrix is banded. The two halves of the grid are
+coupled only through two columns in the middle, which are eliminated last. Two cores can therefore share the
+work; the sums and their order are the same on one core. LAPACK's banded routine works in strips of 32; blocks
+of some ten bins let matrix products run at more than twice its speed.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from parkf.errors import ParkfError
 from parkf.training.magnet_table.form import BINS_Y, F64
 from parkf.training.magnet_table.sums import BINS, DISTANCES
 
-# Bins of a block, of the middle, and of a half.
+# Numbers of bins in a block, in the middle, and in a half.
 BLOCK = 25
 MIDDLE = 2 * BINS_Y
 HALF = (BINS - MIDDLE) // 2
@@ -53,7 +53,8 @@ class Matrix:
 def solve(matrix: Matrix, right: F64, threads: int, precision: Precision = np.float64) -> F64:
     """Solve for (BINS, m, t) right-hand sides.
 
-    In float32 it takes little more than half the time, and is good enough to see which rays will be far off.
+    In float32 it takes little more than half the time, and is accurate enough to find the rays with large
+    residuals.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def solve(matrix: Matrix, right: F64, threads: int, precision: Precision = np.fl
     jobs = [(matrix, right, True), (matrix.turned(), right[::-1], False)]
     with ThreadPoolExecutor(2 if threads > 1 else 1) as cores:
         halves = list(cores.map(lambda job: _Half(*job), jobs))
-        # What the halves leave for the middle, the second one in its own order.
+        # Sum of both halves' Schur complements for the middle; the second half counts its bins in reverse.
         square = halves[0].middle() + halves[1].middle().reshape(MIDDLE, m, MIDDLE, m)[::-1, :, ::-1].reshape(
             MIDDLE * m, MIDDLE * m
         )
@@ -94,7 +95,7 @@ def _check(failed: int) -> None:
 class _Half:
     """One half of the grid, eliminated; the middle is left.
 
-    `right`: (rows, t), forward-substituted where eliminated; its precision is that of all.
+    `right`: (rows, t), forward-substituted where eliminated. Its precision is used for all arrays.
     """
 
     def __init__(self, matrix: Matrix, right: Array, with_middle: bool) -> None:
@@ -116,7 +117,7 @@ class _Half:
             self._eliminate(i)
 
     def _column(self, matrix: Matrix, begin: int, total: int, *, empty: bool) -> tuple[Array, Array]:
-        """Blocks of some bins with themselves, and with all that follow and couple to them."""
+        """Diagonal block of some bins, and the blocks that couple them to all later bins."""
         m, q = self._m, self._q
         rows = min(BLOCK + REACH, total - begin)
         own = np.zeros((q, q), self._type, order="F")

@@ -1,7 +1,7 @@
 """The magnet table's form in NumPy: header, grid with six-point interpolation, and what is linear in it.
 
 Formulas, orders and degrees come from :mod:`parkf.steps.magnet`, as the kernel's do; only the choice of the
-six bins is written here again, and ``tests/training`` holds it against the kernel's.
+six bins is implemented again here; ``tests/training`` compares it with the kernel's.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,11 +23,11 @@ F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 BINS_X, BINS_Y = BINS
-# The six bins surround one that has neighbours on all sides: at the border, the next one inside.
+# The centre of the six bins must have neighbours on all sides: at the border, the next bin inside is taken.
 LARGEST_OFFSET = 1.5
 
 
-# Numbers of a header that no field decides: f = 1 at p_min (MeV), u = 1 at dtxy.
+# Numbers of a header that do not depend on the field: f = 1 at p_min (MeV), u = 1 at dtxy.
 P_MIN = 1500.0
 DTXY = 0.005
 XF_MAX = 3000.0  # mm
@@ -73,7 +73,7 @@ _header_symbols = sp.symbols(" ".join(HEADER), real=True)
 _deviations = sp.lambdify([_header_symbols, *STATE, h], [magnet.U_X, magnet.U_Y, magnet.F], "numpy", cse=True)
 _weights = sp.lambdify([magnet.a, magnet.b], list(magnet.WEIGHTS.values()), "numpy", cse=True)
 _NEIGHBOURS = np.array(list(magnet.WEIGHTS))
-# By plane: what each number of the header that bends slopes before z_in is multiplied with.
+# For each plane, the term that multiplies each number of the header for the bend before z_in.
 _bend_terms = [
     {
         str(number): sp.lambdify([magnet.X, magnet.Y], sp.diff(bend, number), "numpy")
@@ -112,7 +112,7 @@ def bend_before(states: F64, qop: F64, z_in: float) -> dict[str, float]:
         The header's bendx, bendx_x2, bendx_y2 and bendy_xy, in MeV.
     """
     place = states[:, :2] / z_in
-    # Not divided by h: what a vertex away from the origin adds is the same at any momentum.
+    # The gain is not divided by h, because a vertex away from the origin adds the same slope at any momentum.
     gained = states[:, 2:] - place
     bends: dict[str, float] = {}
     for column, terms in enumerate(_bend_terms):

@@ -1,7 +1,7 @@
-"""Rays through the magnet: what the table learns from, and what it is tested on.
+"""Rays through the magnet: the samples that the table is trained on and tested with.
 
-Slopes are kicked at z_in as scattering does: without that, tracks that leave the straight line to the origin
-would be undetermined, and come out millimetres wrong while unscattered ones look perfect.
+Slopes are smeared at z_in as by scattering. Otherwise the table would be undetermined for tracks that leave
+the straight line to the origin: these would be wrong by millimetres, while unscattered ones look perfect.
 """
 
 from collections.abc import Mapping
@@ -17,25 +17,26 @@ from parkf.detector.field import FieldMap
 from parkf.training.magnet_table.form import F64, bend_before, slopes_gained
 from parkf.transport import propagate
 
-# Flat in slopes to a little past the grid's edge, and flat in pseudorapidity as tracks are.
+# FLAT_SHARE of the rays are uniform in slopes to a little past the grid's edge; the others are uniform in
+# pseudorapidity, as tracks are.
 LARGEST_SLOPES = (0.47, 0.36)
 FLAT_SHARE = 0.8
 MOMENTA = (1440.0, 120e3)  # MeV; beyond both edges of what is fitted
-SOFTEST = 1475.0  # MeV; what is fitted has lost some 20 MeV of 1.5 GeV
-# Slopes to the beam beyond which no track of the acceptance comes, and the share of rays there that are kept.
+SOFTEST = 1475.0  # MeV; the softest fitted tracks have lost some 20 MeV of 1.5 GeV
+# Slope to the beam that no track of the acceptance exceeds, and the fraction of rays beyond it that are kept.
 CORNER, CORNER_SHARE = 0.49, 0.5
 TEST_MOMENTA = (1500.0, 100e3)
 ETA, TEST_ETA = (1.8, 5.1), (2.0, 5.0)
-# Kicks at z_in that leave slopes as far from the line to the vertex as scattering in the detector does below
-# 5 GeV, times momentum.
+# Width of the smearing of slopes at z_in, times momentum: below 5 GeV slopes deviate from the line to the
+# vertex as much as by scattering in the detector.
 KICK = 5.0  # MeV
 VERTEX_SIGMA = 0.3  # mm across the beam: decays included
 # Vertices along the beam reach farther than the beam spot for the same reason.
 STRETCH = 1.5
-# Accuracy of a Runge–Kutta step, mm: rays that are to be described end a micrometre off if they are soft, and
-# far less if they are stiff or to judge.
+# Accuracy of a Runge–Kutta step, mm. Soft training rays end a micrometre off; stiff ones and test rays much
+# less.
 TOLERANCE, TEST_TOLERANCE = 1e-2, 1e-4
-# Rays followed from their vertices to learn what slopes gain before z_in.
+# Number of rays that are followed from their vertices to fit the slopes gained before z_in.
 FOLLOWED = 1 << 14
 
 Purpose = Literal["training", "test"]
@@ -116,15 +117,15 @@ class Magnet:
 
 
 def independent_rays(magnet: Magnet, *, count: int, seed: int) -> Rays:
-    """Tracks as they are, independent of the training rays of any seed; `count` before losses."""
+    """Rays distributed as tracks are, independent of training rays of any seed; `count` before losses."""
     return magnet.rays(magnet.starts(seed, count, "test"), TEST_TOLERANCE)
 
 
 def training_rays(magnet: Magnet, bends: Mapping[str, float], *, count: int, seed: int) -> Rays:
     """Rays that cover more than the acceptance, at both ends of the magnet.
 
-    They begin at z_in, evenly: with the slope of the line to a vertex, what the field before z_in adds to it
-    (`bends`), and the kick of scattering and of a vertex beside the beam.
+    They begin at z_in, evenly distributed. Their slope is that of the line to a vertex, plus the bend by the
+    field before z_in (`bends`), plus a random change by scattering and by a vertex beside the beam.
     """
     random = np.random.Generator(np.random.Philox(key=[seed, 0]))
     cube = _evenly(random, count, 9)
@@ -156,10 +157,10 @@ def in_corner(places: F64, z: float) -> NDArray[np.bool_]:
 
 
 def momentum_density(qop: F64) -> F64:
-    """Density of training rays in q/p (n,), up to a factor, over the one that is to count.
+    """Ratio (n,) of the density of training rays in q/p to the desired density, up to a factor.
 
-    A third each is flat in log p, in 1/p and in 1/p²: where polynomials in 1/p end they want most rays, or
-    they follow each single one. What is to count is half flat in log p, half in 1/p.
+    A third each of the rays is uniform in log p, in 1/p and in 1/p²: polynomials in 1/p need most rays where
+    their range ends, or they follow single rays. The desired density is half uniform in log p, half in 1/p.
     """
     low, high = MOMENTA
     fraction = low * np.abs(qop)
@@ -172,7 +173,7 @@ def _qop(place: F64, purpose: Purpose) -> F64:
     training = purpose == "training"
     low, high = MOMENTA if training else TEST_MOMENTA
     charge, fall = np.sign(2 * place[:, 0] - 1), np.abs(2 * place[:, 0] - 1)
-    # Momenta of the softest over that of the ray: flat in log p, in 1/p and in 1/p².
+    # Smallest momentum over that of the ray: uniform in log p, in 1/p and in 1/p².
     least = low / high
     fractions = [least**fall, 1 + fall * (least - 1), np.sqrt(1 + fall * (least**2 - 1))]
     kind = (3 * place[:, 1]).astype(np.int64) * training
@@ -182,9 +183,10 @@ def _qop(place: F64, purpose: Purpose) -> F64:
 def _evenly(random: np.random.Generator, count: int, dimensions: int) -> F64:
     """Fill the unit cube without the clumps and gaps of random points, (count, dimensions).
 
-    Sobol's sequence, moved by a random vector: tails of the table as from nearly twice as many random rays.
+    Sobol's sequence, moved by a random vector. The table's tails are as small as with nearly twice as many
+    random rays.
     """
-    # Half a second, which only the training of the table should pay.
+    # This import takes half a second, which only the training of the table should spend.
     from scipy.stats import qmc
 
     points = qmc.Sobol(dimensions, scramble=False).random_base2(int(np.ceil(np.log2(count))))[:count]

@@ -1,4 +1,4 @@
-"""The magnet table as a linear problem: normal equations over the grid, and what is believed besides.
+"""The magnet table as a linear problem: normal equations over the grid, and their regularisation.
 
 Components with the same degrees share their matrix: position and slope of a plane.
 """
@@ -11,10 +11,10 @@ from parkf.training.magnet_table.band import Matrix, Precision, solve
 from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64
 from parkf.training.magnet_table.sums import BINS, DISTANCES, Rows, accumulate
 
-# What is believed before the rays speak, in units of what one ray says: coefficients are finite, and their
-# second differences between neighbouring bins small, the more so the higher the order in f, and for the terms
-# in u. Where rays are few, at border and corners, it keeps high orders from following the kinks of the field
-# map: tails of the lowest momenta are twice as wide without it.
+# Regularisation, in units of the weight of one ray. It keeps the coefficients finite and their second
+# differences between neighbouring bins small, more strongly at higher orders in f and for the terms in u.
+# Where there are few rays, at the border and in the corners, it keeps high orders from following the kinks of
+# the field map. Without it, tails at the lowest momenta are twice as wide.
 RIDGE = 1e-7
 SMOOTHING = 1e-4
 SMOOTHING_ORDER = 4
@@ -34,7 +34,7 @@ def monomials(coefficients: F64) -> F64:
 
 
 def stiffness(degrees: Sequence[int]) -> F64:
-    """How much smoother than the mean bend each coefficient of the basis is, (sum(degrees),)."""
+    """Strength of the smoothing of each coefficient, relative to the mean bend's, (sum(degrees),)."""
     factors = (1.0, SMOOTHING_OF_U, SMOOTHING_OF_U)
     orders = (np.arange(1.0, degree + 1) for degree in degrees)
     return np.concatenate([f * n**SMOOTHING_ORDER for f, n in zip(factors, orders, strict=True)])
@@ -61,7 +61,7 @@ def solve_grid(
     Returns
     -------
     (BINS, m, t) float64
-        Coefficients; bins that no ray reaches are carried on smoothly from their neighbours.
+        Coefficients; bins without rays are extrapolated smoothly from their neighbours.
 
     Raises
     ------

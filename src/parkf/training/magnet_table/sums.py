@@ -20,14 +20,14 @@ from parkf.steps import magnet
 from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64, I64
 
 BINS = BINS_X * BINS_Y
-# How far apart, in bin numbers, two bins of one six-point formula can be.
+# Possible distances, in bin numbers, of two bins of the same six-point formula.
 DISTANCES: tuple[int, ...] = (0, 1, 2, *range(BINS_Y - 2, BINS_Y + 3), *range(2 * BINS_Y - 1, 2 * BINS_Y + 2))
 _PLACE = np.full(DISTANCES[-1] + 1, -1)
 _PLACE[list(DISTANCES)] = np.arange(len(DISTANCES))
 # Factors of the polynomials in f (none, u_x, u_y), and their products two by two.
 _FACTORS = ((0, 0), (1, 0), (0, 1))
 _PRODUCTS = tuple(sorted({(i + k, j + m) for i, j in _FACTORS for k, m in _FACTORS}))
-# Cells whose columns of functions are in memory at a time.
+# Number of cells whose columns of functions are in memory at a time.
 _CELLS_AT_ONCE = 400
 
 
@@ -75,8 +75,8 @@ class Normal:
     degrees : tuple of int
         Degrees in f of the terms with 1, u_x and u_y.
     pairs : (BINS, 11, sums) float64
-        By a bin and the distance to a later one in :data:`DISTANCES`: what the block that couples the two is
-        made of. A block is symmetric.
+        For each bin and each distance in :data:`DISTANCES` to a later one: the sums of which the block that
+        couples the two is made. A block is symmetric.
     right : (BINS, m, targets) float64
         Right-hand sides.
     """

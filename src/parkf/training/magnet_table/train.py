@@ -32,8 +32,8 @@ from parkf.training.magnet_table.sums import Rows
 from parkf.training.magnet_table.table import MagnetTable
 from parkf.training.magnet_table.weights import Weights, first_weights, second_weights
 
-# Rays that end beyond the SciFi's edge only hold the polynomials of border bins in place. At full weight they
-# would pull the tails inside several times wider.
+# Rays that end beyond the SciFi's edge only serve to constrain the polynomials of border bins. At full weight
+# they would make the tails inside several times wider.
 EDGE = (3010.0, 2510.0)  # mm
 EDGE_WEIGHT = 4e-4
 FARTHEST = (3800.0, 3100.0)  # mm
@@ -57,7 +57,7 @@ def train_table(
     Parameters
     ----------
     field : FieldMap
-        All that the table depends on besides the two planes.
+        The field map. Besides it, the table depends on the two planes only.
     z_in, z_out : float
         Planes that it connects, in mm.
     beam : Beam
@@ -94,10 +94,12 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
     rays = rays[near & inside_grid(header.numbers, rays.start)]
     rays, rows, _, weights = _by_cell(header, rays)
     coefficients = np.zeros((BINS_X * BINS_Y, TABLE_SHAPE[2]))
-    # Both cores at two halves of the problem, rather than at each product: the same sums in the same order.
+    # The cores work on two halves of the problem rather than on each matrix product, so that all sums keep
+    # their order.
     with threadpool_limits(1):
         _fit_plane("y", rays, rows, header, threads, coefficients)
-        # In the plane of the bend a first look tells which rays will be in the tail.
+        # In the bending plane a first fit finds the rays in the tail, and a second one weights them
+        # differently.
         _fit_plane("x", rays, rows, header, threads, coefficients, np.float32)
         missed = _table(header, coefficients).extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
         rows = replace(rows, weight=second_weights(weights, rows.f, missed[:, 0]))
@@ -108,7 +110,8 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
 def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64, threads: int) -> MagnetTable:
     """Return a table whose tx at z_out is larger by `wanted` (n,) rad, at `rays`, by least squares.
 
-    Weights and beliefs are those of the training; where no ray is, the change goes on smoothly.
+    Weights and regularisation are those of the training; where there are no rays, the change is extrapolated
+    smoothly.
     """
     header = Header.of(table.header)
     inside = inside_grid(header.numbers, rays.start)

@@ -1,7 +1,8 @@
 """How much each ray counts in the fit of the magnet table.
 
-Least squares that treat all rays alike serve the many in the middle; a per cent of the tracks, at the end of
-the momentum range or far from the line to their origin, would be several times farther off than the others.
+With equal weights, least squares describe best the region where most rays are. A per cent of the tracks, at
+the end of the momentum range or far from the line to their origin, would then have residuals several times
+larger than the others.
 """
 
 from dataclasses import dataclass
@@ -12,33 +13,35 @@ from numpy.typing import NDArray
 from parkf.training.magnet_table.form import F64
 from parkf.training.magnet_table.rays import SOFTEST, Rays, in_corner, momentum_density
 
-# Rays that end beyond the SciFi's edge only hold the polynomials of border bins in place. At full weight they
-# would pull the tails inside several times wider.
+# Rays that end beyond the SciFi's edge only serve to constrain the polynomials of border bins. At full weight
+# they would make the tails inside several times wider.
 EDGE = (3010.0, 2510.0)  # mm
 EDGE_WEIGHT = 4e-4
-# The same of rays that begin outside the acceptance, or are softer than what is fitted.
+# Weight of rays that begin outside the acceptance, or are softer than any fitted track.
 OUTSIDE_WEIGHT = 0.03
-# The polynomials are farthest off where they end, at f = 1: what is added there, and how steeply it falls.
+# The polynomials are least accurate where their range ends, at f = 1: weight that is added there, and the
+# power of f with which it rises.
 END_WEIGHT, END_ORDER = 1.0, 4
-# The parabolas of neighbouring bins do not meet, and where the field map has its kinks, at y = 0 before all,
-# they miss most. Stiff tracks stay there: what is added from this offset (in bins, in y) on, up to which f.
+# The parabolas of neighbouring bins do not join continuously, and miss most where the field map has kinks,
+# above all at y = 0. Stiff tracks stay there. Added weight, the offset (in bins, in y) beyond which it is
+# added, and the f up to which it is.
 SEAM_WEIGHT, SEAM, STIFF = 1.0, 0.4, 0.2
-# In the tail of the first fit: beyond the residual that this share of rays of like momentum stay below.
+# Quantile of the first fit's residuals, among rays of similar momentum, beyond which a ray is in the tail.
 TAIL = 0.98
-# How steeply a ray in the tail loses its weight: no table of this form describes it.
+# Power with which the weight of a ray falls beyond this quantile, since no table of this form describes it.
 FALL = 3
-# Slices of like momentum, of equal numbers of rays.
+# Number of momentum slices, with equal numbers of rays.
 SLICES = 24
 
 
 @dataclass(frozen=True)
 class Weights:
-    """What the squares of residuals, in units of f, are multiplied with.
+    """Weights of the squared residuals, in units of f.
 
     Attributes
     ----------
     inner : (n,) bool
-        Rays that the table is there for.
+        Rays that the table has to describe: inside the acceptance and the SciFi, and not too soft.
     values : (n,) float64
         Of all rays.
     """
@@ -70,7 +73,7 @@ def first_weights(rays: Rays, z_in: float, f: F64, offsets: F64) -> Weights:
 
 
 def second_weights(first: Weights, f: F64, residual: F64) -> F64:
-    """Weights (n,) for the tail: the nearer a ray came to it, the more, and beyond it ever less.
+    """Weights (n,) for the tail: they rise with the residual up to the tail's begin, and fall beyond it.
 
     Parameters
     ----------
