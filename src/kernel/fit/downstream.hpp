@@ -93,7 +93,7 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
     measure(strip, fit, fit.ut, memory);
     fit.ndof_ut = fit.ndof_ut + count<T>(strip.measured);
   }
-  // The short way to z_in has no set and no scattering of its own: the magnet's noise begins behind the UT.
+  // The short step to z_in has no parameters and no noise of its own: the magnet's noise includes it, from the UT on.
   const T z_in(constant[layout::UTT_META]);
   JacobianUT<T> f;
   step_UT<T>(constant + layout::UT + (ut_layers - 2) * layout::UT_columns, pol, fit.z, z_in, fit.state, f);
