@@ -143,8 +143,8 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   batch.score = score;
   batch.score_row = static_cast<int>(number_rows);
   std::size_t stride = (count + stride_unit - 1) / stride_unit * stride_unit;
-  // Rows of results a power of two apart would share a few lines of the caches: of 8,192 tracks a plain fit takes 4 %
-  // longer, a robust one 8 %.
+  // Rows of results that are a power of two apart would compete for the same few lines of the caches:
+  // for 8,192 tracks a plain fit takes 4 % longer, a robust one 8 %.
   if (stride % crowded_stride == 0) stride += spread_rows;
   Results<S> numbers = results<S>((number_rows + more_rows) * stride);
   Results<int> integers = results<int>(integer_rows * stride);

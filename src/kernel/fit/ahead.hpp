@@ -1,6 +1,6 @@
 #pragma once
-// Rows that will be wanted, asked for while tracks are fitted: they come in too many streams for the hardware to
-// foresee, and asked for all at once they would be waited for.
+// Prefetches the rows of the next tracks while tracks are fitted: they come in too many streams for the hardware to
+// prefetch, and requests for all rows at once would stall the fit.
 
 #include "fit/track.hpp"
 
@@ -12,7 +12,7 @@ struct Ahead {
   const void* ut[4];
   const void* scifi[4];
 
-  /// Ask for one of as many parts as there are SciFi layers, of tracks that run together as a T.
+  /// Prefetch one part, of as many as there are SciFi layers, of the rows of the tracks in one T.
   template <class T>
   KERNEL_FUNCTION void fetch(int part) const {
     for (const void* rows : velo) fetch_rows<velo_slots * sizeof(T)>(rows, part);

@@ -7,7 +7,7 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Covariances so far of given q/p become those of a q/p known to `variance`; by_k: derivatives of x, y, tx, ty.
+/// Turns covariances at given q/p into those with q/p of this `variance`; by_k: derivatives of x, y, tx, ty by q/p.
 template <class T>
 KERNEL_FUNCTION void free_qop(const T* by_k, const T& variance, Fitted<T>& track) {
   track.xx += by_k[0] * by_k[0] * variance;
@@ -21,8 +21,8 @@ KERNEL_FUNCTION void free_qop(const T* by_k, const T& variance, Fitted<T>& track
 
 /// To the beam line, with the scattering before the first hit.
 ///
-/// The place is that of the straight line; the state bends on the way there as between VELO hits, which a
-/// straight step would leave as a shift by charge of a fifth of the scattering. `track` holds state and
+/// The place is that of the straight line; the state bends on the way there as between VELO hits. A straight step
+/// would leave a shift of a fifth of the scattering, with the sign of the charge. `track` holds state and
 /// covariance at the first hit and is carried on; counts and χ² come from `fit`.
 template <class T>
 KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const T& pol, const Filter<T>& fit,
@@ -35,7 +35,7 @@ KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const T& p
   const Noise<T> q = noise_BEAM<T>(p, track.qop, track.z, z, s);
   JacobianV<T> f;
   // The step takes the field where it is nearer to the beam spot. That is right over the 30 mm between hits; over
-  // half a metre the bend of steep tracks would be a quarter too small: hence the field in the middle.
+  // half a metre the bend of steep tracks would be a quarter too small, so that the field in the middle is taken.
   const T half = T(Scalar<T>(0.5)) * magnitude(dz);
   step_V<T>(detector.constant + layout::V + layout::V_columns, pol, track.z + half, z + half, s, f);
   track.x = s.x;

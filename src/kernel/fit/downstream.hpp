@@ -1,8 +1,8 @@
 #pragma once
-// Behind the VELO, forward: UT, magnet, SciFi. What is done with a step's Jacobian, with a hit and with a new q/p
-// besides filtering is the scheme's: `Memory` has step(jacobian), hit(innovation, slope, p, what the detector's hits said
-// so far) and move(change). It is asked, too, which noise to add, scattering(slot, noise), and which UT hits to take,
-// ut_hit(measured).
+// The forward filter behind the VELO: UT, magnet, SciFi. Besides filtering, each scheme does something of its own with
+// a step's Jacobian, with a hit and with a new q/p: its `Memory` has step(jacobian), hit(innovation, slope, p, the
+// parabola of the detector's hits so far) and move(change). It also decides which noise is added, scattering(slot,
+// noise), and which UT hits are taken, ut_hit(measured).
 
 #include "fit/ahead.hpp"
 #include "fit/magnet.hpp"
@@ -93,7 +93,7 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
     measure(strip, fit, fit.ut, memory);
     fit.ndof_ut = fit.ndof_ut + count<T>(strip.measured);
   }
-  // The short way to z_in has no set and no scattering of its own: the magnet's noise begins behind the UT.
+  // The short step to z_in has no parameters and no noise of its own: the magnet's noise includes it, from the UT on.
   const T z_in(constant[layout::UTT_META]);
   JacobianUT<T> f;
   step_UT<T>(constant + layout::UT + (ut_layers - 2) * layout::UT_columns, pol, fit.z, z_in, fit.state, f);
@@ -135,8 +135,9 @@ KERNEL_FUNCTION FirstHit<T> first_scifi_hit(const Candidates<Scalar<T>>& tracks,
   return first;
 }
 
-/// By how much the first SciFi hit and all before it want another q/p than the state's: straight on from z_out,
-/// where of all errors before that of tx alone counts. Good to a thousandth of q/p, and only to evaluate the bend at.
+/// The change of q/p that the first SciFi hit and all hits before it ask for. The track goes straight on from z_out,
+/// and of all errors before that place only that of tx counts. The result is good to a thousandth of q/p, and serves
+/// only to choose the q/p at which the bend is evaluated.
 template <class T>
 KERNEL_FUNCTION T towards(const FirstHit<T>& hit, const Filter<T>& fit, const BentX<T>& bent, const T& z_in,
                           const T& z_out) {
@@ -150,11 +151,11 @@ KERNEL_FUNCTION T towards(const FirstHit<T>& hit, const Filter<T>& fit, const Be
   return (known.pull * variance + by_k * residual) / (known.weight * variance + by_k * by_k);
 }
 
-/// How often the bend is evaluated anew at most: once for a seed within tens of per cent, twice and more for one of
-/// the wrong sign, from which a straight line in q/p leads astray.
+/// How often the bend is evaluated anew at most. Once is enough for a seed that is right to tens of per cent; one of
+/// the wrong sign needs it twice or more, since the bend is not linear in q/p over that range.
 constexpr int newton_rounds = 3;
 
-/// From z_in through the magnet to z_out. Newton: the bend is evaluated at the q/p that the first SciFi hit says.
+/// From z_in through the magnet to z_out. Newton: the bend is evaluated at the q/p that the first SciFi hit gives.
 template <bool Newton, class T, class Memory, class Kept>
 KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                     const T& pol, MagnetCoefficients<T, Kept>& m, Filter<T>& fit, Memory& memory) {
@@ -167,7 +168,7 @@ KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i,
     Mask<T> far = hit.measured;
     for (int round = 0; round < newton_rounds && any(far); ++round) {
       const BentX<T> bent = bent_x(m, constant, pol, fit.state);
-      // Tracks that are done stay where they are, if another one beside them goes on.
+      // Tracks that have converged stay as they are while others in the same lanes go on.
       const T change = select(far, towards(hit, fit, bent, T(header[0]), z_out), T(0));
       far = far & (magnitude(change) > T(Scalar<T>(0.5)) * magnitude(fit.state.k));
       move(change, fit, memory);
@@ -227,7 +228,8 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
     measure(strip, fit, fit.scifi, memory);
     fit.ndof_scifi = fit.ndof_scifi + count<T>(strip.measured);
   }
-  // q/p is a fifth unknown, which the SciFi pays for: it tells q/p a hundred times better than the UT.
+  // q/p is a fifth parameter and costs one degree of freedom: that of the SciFi, which measures q/p a hundred times
+  // better than the UT.
   const Mask<T> none = fit.ndof_scifi == Integer<T>(0), no_ut = fit.ndof_ut == Integer<T>(0);
   fit.ndof_scifi = fit.ndof_scifi + select(none, Integer<T>(0), Integer<T>(-1));
   fit.ndof_ut = fit.ndof_ut + select(none & !no_ut, Integer<T>(-1), Integer<T>(0));

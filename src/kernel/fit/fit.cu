@@ -19,8 +19,9 @@ __device__ __forceinline__ void fit_track(const Rows& rows, const float* table, 
   constexpr int threads = PARKF_THREADS;
   using Tile = parkf::kalman::SharedTile<Real, threads>;
   using Coefficients = forms::BlockCoefficients<Real, threads>;
-  // Behind the UT the smoother needs no more VELO and UT hits: the coefficients take their place. The paper's scheme
-  // goes back through them, and in double precision there is no room for both: each thread keeps its own coefficients.
+  // Behind the UT the smoother no longer needs VELO and UT hits, and the coefficients take their place. The paper's
+  // scheme goes back through these hits, and in double precision there is no room for both: each thread then keeps its
+  // own coefficients.
   static_assert(Coefficients::room <= Tile::scifi, "there is no room for the magnet's coefficients");
   constexpr bool own = !Smoother && sizeof(Real) > sizeof(float);
   constexpr int room = Smoother || own ? 0 : Coefficients::room;

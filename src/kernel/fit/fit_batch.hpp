@@ -9,7 +9,7 @@ template <class S>
 struct Batch {
   CandidateRows<S> tracks;
   Detector<S> detector;
-  bool smoother;  // of fits: else forward + VELO backward
+  bool smoother;  // of fits; otherwise forward, then VELO backward
   bool planes;    // of the fit at every plane: states at the RICH planes, too
   const float* score;  // numbers of the ghost score; none where features are wanted
   int score_row;       // of `numbers`, where scores or features begin
@@ -26,7 +26,7 @@ constexpr long stride_unit = 16;
 template <class S>
 using FitRange = void (*)(const Batch<S>&, long begin, long end);
 
-/// The same by `plain`, some tracks after others, whose results it looks at and replaces.
+/// Fits the same tracks by `plain`, some at a time, then looks at these results and replaces some of them.
 template <class S>
 using RobustRange = void (*)(const Batch<S>&, FitRange<S> plain, long begin, long end);
 

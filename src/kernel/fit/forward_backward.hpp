@@ -94,7 +94,7 @@ KERNEL_FUNCTION Fitted<T> fit_forward_backward(const Candidates<Scalar<T>>& trac
   State<T> last = fit.state;
   const T z_last = fit.z;
   forward_ut(tracks, i, constant, pol, fit, memory);
-  fit.move(fit.known().best());  // production bends by the filtered q/p
+  fit.move(fit.known().best());  // production evaluates the bend at the filtered q/p
   forward_magnet<false>(tracks, i, detector, pol, m, fit, memory);
   forward_scifi(tracks, i, constant, pol, fit, memory);
 
@@ -114,7 +114,7 @@ KERNEL_FUNCTION Fitted<T> fit_forward_backward(const Candidates<Scalar<T>>& trac
     const long at = slot * tracks.stride + i;
     const T z = select(measured, load<T>(tracks.velo_z + at), fit.z);
     JacobianV<T> f;
-    // The last hit has been filtered at its place; there is no scattering on no way.
+    // The last hit has been filtered at its own plane: the step has no length, and adds no scattering.
     const Noise<T> q = where(z < fit.z, noise_V<T>(backward, fit.state.k, fit.z, z, fit.state));
     step_V<T>(backward, pol, fit.z, z, fit.state, f);
     transport(f, fit.c);

@@ -1,10 +1,10 @@
 #pragma once
-// The step behind the VELO at which a track scattered hardest. Kicks in the VELO change q/p by nothing.
+// The step behind the VELO at which a track scattered hardest. Kicks in the VELO do not change q/p.
 //
 // A kick at a step, from all of its noise, displaces the state behind it along v = (Q_xt/Q_tt, 1) in x, tx, and
-// likewise in y, ty. By ρ and N of all later hits and, through the covariance, all earlier ones, k = v·ρ/√I is a
-// standard normal number where nothing but the noise as assumed was at work; I = vᵀNv − (v·∂ρ)²σ²(q/p), as q/p is
-// free. The χ² of a fit with a free kick there is k² smaller.
+// likewise in y, ty. ρ and N are those of all later hits and, through the covariance, of all earlier ones. Then
+// k = v·ρ/√I follows a standard normal distribution if the track scattered with the assumed noise only;
+// I = vᵀNv − (v·∂ρ)²σ²(q/p), as q/p is free. The χ² of a fit with a free kick there is k² smaller.
 
 #include "fit/later.hpp"
 #include "fit/treatment.hpp"
@@ -16,7 +16,7 @@ template <class T>
 struct Kink {
   T k2;             // k_x² + k_y²
   Integer<T> slot;  // where its step ends
-  T x, y;           // 1 + k²/(I·Q_tt): by how much the noise of x and of y must be larger for it to be usual
+  T x, y;           // 1 + k²/(I·Q_tt): factors on the noise of x and of y with which such a kick is usual
 
   KERNEL_FUNCTION Kink() : k2(T(0)), slot(-1), x(T(1)), y(T(1)) {}
 

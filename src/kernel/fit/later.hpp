@@ -1,8 +1,8 @@
 #pragma once
-// Backward over what was written down: ρ and N, gradient and curvature of the χ² of all later hits, say what those have
-// to add to a filtered state. x + C·ρ and C − C·N·C are state and covariance that know all hits. A hit's own residual
-// against all others, u² = w²/D, comes out on the way. All of that is at the q/p of the fit; a second ρ, of the
-// residuals' derivatives, adds what q/p may be off.
+// The pass backward over the record of the forward filter. ρ and N, the gradient and curvature of the χ² of all later
+// hits, are what these hits add to a filtered state: x + C·ρ and C − C·N·C are the state and covariance from all hits.
+// The residual of each hit against all others, u² = w²/D, is obtained on the way. All of this is at the q/p of the fit;
+// a second ρ, of the residuals' derivatives by q/p, adds the uncertainty of q/p.
 
 #include "fit/record.hpp"
 
@@ -12,7 +12,7 @@ namespace parkf::kalman::PARKF_FORMS {
 template <class T>
 struct Later {
   T qop_variance;
-  T rho[4], by_k[4];  // of the residuals, and of what they lose for 1/MeV
+  T rho[4], by_k[4];  // of the residuals, and of their decrease for 1/MeV
   Covariance<T> n;
   T worst;  // u²
   Integer<T> worst_slot;
@@ -22,7 +22,7 @@ struct Later {
     for (T& e : n.elements) e = T(0);
   }
 
-  /// w²/D of a hit; `slope`: what w loses for 1/MeV.
+  /// w²/D of a hit; `slope`: by how much w decreases for 1/MeV.
   KERNEL_FUNCTION void compare(const Integer<T>& slot, const T& w, const T& d, const T& slope) {
     const T zero(0), left = d - slope * slope * qop_variance;
     const T u2 = select(left > zero, w * w / left, zero);

@@ -5,7 +5,7 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Until all threads of the block have come here.
+/// Waits until all threads of the block have come here.
 KERNEL_FUNCTION void wait_for_block() {
 #if !defined(__CUDACC__) || defined(__CUDA_ARCH__)  // nvcc compiles all of this for the host, too
   __syncthreads();
@@ -19,12 +19,12 @@ struct BinOrder {
   int nearest, step_x, step_y;
 };
 
-/// The coefficients of a block's tracks, in memory that its threads share: the registers are the fit's. All threads
-/// take part in every sum, so that neighbours read a bin in one piece; read by each thread for its own track, every
-/// four numbers would be a line of the cache.
+/// The coefficients of a block's tracks, in memory that its threads share, since the fit needs the registers. All
+/// threads take part in every sum, so that neighbours read a bin in one piece. If each thread read for its own track,
+/// every four numbers would be in a cache line of their own.
 template <class S, int threads>
 struct BlockCoefficients {
-  // One more, so that threads that write neighbouring coefficients meet different banks of memory.
+  // One more than needed, so that threads that write neighbouring coefficients use different banks of memory.
   static constexpr int stride = threads + 1;
   static constexpr int room = bin::count * stride;
 

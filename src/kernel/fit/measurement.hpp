@@ -2,15 +2,14 @@
 // Updates with one measured coordinate, in the form that never subtracts nearly equal numbers: the measured row
 // of the covariance is multiplied with R/S instead of having K·S·Kᵀ taken off.
 //
-// All of it is at given q/p; that hits tell q/p, too, is in the derivatives by it and in the parabola.
+// All updates are at given q/p; what hits say of q/p itself is in the derivatives by q/p and in the parabola.
 
 #include "fit/parabola.hpp"
 #include "fit/state.hpp"
 
 namespace parkf::kalman {
 
-/// A state at given q/p, its covariance, and how it changes with q/p: as long as nothing else is said, along x, y,
-/// tx, ty by so much for 1/MeV.
+/// A state at given q/p, its covariance at that q/p, and its derivatives: by how much x, y, tx, ty change for 1/MeV.
 template <class T>
 struct Conditional {
   State<T> state;
@@ -48,7 +47,7 @@ struct Innovation {
   T shrink;  // R / S
   T by_k;    // by how much the pull falls for 1/MeV
 
-  /// A coordinate that changes with q/p by `slope` tells q/p.
+  /// Adds to the parabola what a coordinate whose derivative by q/p is `slope` says of q/p.
   KERNEL_FUNCTION void tell(const T& slope, Parabola<T>& hits) {
     by_k = slope * weight;
     hits.pull += slope * pull;
@@ -121,7 +120,7 @@ KERNEL_FUNCTION void update_first(const Innovation<T>& u, const T& slope, const 
   first.tyty -= weighted[3] * v[3];
 }
 
-/// Update with x of a VELO hit, while x, tx, q/p and y, ty know nothing of each other.
+/// Update with x of a VELO hit, while x, tx, q/p are uncorrelated with y, ty.
 template <class T>
 KERNEL_FUNCTION Innovation<T> update_velo_x(const Mask<T>& measured, const T& value, const T& variance,
                                             Conditional<T>& at, Parabola<T>& hits, T* p) {

@@ -1,5 +1,5 @@
 #pragma once
-// What hits say of q/p.
+// The information of hits on q/p, as a parabola of χ².
 
 #include "numbers/number.hpp"
 

@@ -49,7 +49,7 @@ struct PixelRecord {
   Measured<T> x, y;
 };
 
-/// Of a step's noise, what a single kick there is made of.
+/// The parts of a step's noise that describe a single kick there.
 template <class T>
 struct Kicks {
   T xtx, txtx, yty, tyty;
@@ -81,7 +81,7 @@ struct StripsRecord : AsTheyAre<T> {
     r.set(u, p[0], p[1], p[2], p[3]);
     r.slope = slope;
   }
-  /// All that has been written down, for another q/p.
+  /// Change the whole record to another q/p.
   KERNEL_FUNCTION void move(const T& change) {
     for (int i = 0; i < strip; ++i) hits[i].move(change);
   }

@@ -23,7 +23,7 @@ __device__ __forceinline__ parkf::kalman::Fitted<Real> read_fitted(long count, l
           n[10], n[11], n[12], n[13], n[14], n[15], m[0], m[1], m[2], m[3]};
 }
 
-/// Write down what is so far, and say which tracks may be treated.
+/// Keep the χ² and ndof of the plain fit, and say which tracks may be treated.
 extern "C" __global__ void choose_robust(long count, Real* numbers, int* integers, bool* chosen) {
   const long i = static_cast<long>(blockIdx.x) * PARKF_THREADS + static_cast<long>(threadIdx.x);
   if (i >= count) return;

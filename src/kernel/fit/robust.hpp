@@ -1,18 +1,19 @@
 #pragma once
 // Which tracks a robust fit treats, and when it keeps what came of it.
 //
-// Half of the tail of q/p is of UT hits that are wrong and agree with each other, so that no hit alone looks bad; the
-// fit without any UT hit tells. A third is of single hard scatters between the planes behind the VELO.
+// Half of the tail of q/p comes from wrong UT hits that agree with each other, so that no single hit has a large
+// residual; a fit without any UT hit shows them. A third comes from single hard scatters between the planes behind the
+// VELO.
 
 #include "fit/track.hpp"
 
 namespace parkf::kalman::robust {
 
-// Of embedded tracks the limits may be off by a factor of two: the tail changes by hundredths of a width.
+// The limits need not be exact: on embedded tracks a factor of two changes the tail by hundredths of a width.
 constexpr double doubted_ut = 2;   // χ²/ndof of the UT hits above which a track is fitted without them
 constexpr double ut_fall = 12;     // χ² must fall by so much and one for each UT hit for that fit to be kept
 constexpr double hard_kick = 14;   // k_x² + k_y² above which the noise of a step is enlarged
-// A good fit's χ² per ndof behind the VELO is hardly ever below: what χ² can fall by is what is beyond it.
+// The χ² per ndof behind the VELO of a good fit is hardly ever below this: χ² can fall only by what exceeds it.
 constexpr double rest_share = 0.6;
 
 /// Numbers of tracks that run together, by which they are chosen.
@@ -21,7 +22,7 @@ struct Fit {
   T chi2_velo, chi2_ut, chi2_scifi;
   Integer<T> ndof_velo, ndof_ut, ndof_scifi, status;
 
-  /// By how much χ² behind the VELO is beyond that of the luckiest fits of so many degrees of freedom.
+  /// By how much χ² behind the VELO exceeds that of the best fits with so many degrees of freedom.
   KERNEL_FUNCTION T excess(const Integer<T>& ndof) const {
     return chi2_ut + chi2_scifi - limit(rest_share) * Number<T>::of(ndof);
   }

@@ -94,7 +94,7 @@ class RobustFits {
   }
 
  private:
-  /// Write down what is so far of the tracks from `first` on, and which of them may be treated.
+  /// Keep the χ² and ndof of the plain fit of the tracks from `first` on, and note which of them may be treated.
   void choose(long first, int count) {
     const robust::Fit<T> fit = fits_of<T>(batch_.numbers + first, integers_ + first, batch_.stride);
     store(fit.chi2_velo, before_ + first);

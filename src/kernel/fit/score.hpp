@@ -1,15 +1,15 @@
 #pragma once
-// How genuine a track looks, by what its fit knows: pieces of χ², where along the track they come from, how many hits
-// there are; and, apart, with momentum and direction, which says what kind of ghosts there are rather than how well this
-// one fits.
+// How genuine a track looks. One score uses its fit: pieces of χ², where along the track they come from, how many hits
+// there are. The other uses momentum and direction as well, which say what kind of ghosts there are rather than how
+// well this track fits.
 
 #include "fit/score_layout.hpp"
 #include "fit/smoother.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// The smoother's memory that keeps what hits said of χ² on the way. It is told: were it to look at the filter, this
-/// would have to lie in memory instead of registers, and the fit would take a twentieth longer.
+/// The smoother's memory that keeps the χ² of the hits so far. The filter hands it over: if this memory read it from
+/// the filter, the filter would have to lie in memory instead of registers, and the fit would take a twentieth longer.
 template <class T>
 struct ScoredMemory : FirstStateMemory<T> {
   // χ² up to the first and the second UT layer, and up to the first and the second SciFi station.
@@ -45,7 +45,7 @@ KERNEL_FUNCTION void score_features(const ScoredMemory<T>& memory, const Filter<
   const auto piece = [](const T& chi2, const Integer<T>& ndof) {
     return rough_log2(T(S(0.05)) + chi2 / larger(Number<T>::of(ndof), T(1)));
   };
-  // By how much the χ² of some hits would fall if they could choose q/p.
+  // By how much the χ² of some hits would fall if q/p were fitted to them alone.
   const auto pulled = [](const Parabola<T>& hits) {
     const Mask<T> told = hits.weight > T(0);
     return rough_log2(T(1) + select(told, hits.pull * hits.pull / select(told, hits.weight, T(1)), T(0)));
@@ -78,7 +78,7 @@ KERNEL_FUNCTION T log_odds(const float* w, const T* f) {
   using S = Scalar<T>;
   constexpr int columns = inputs + 1;
   const float* const last = w + score::hidden * columns;
-  // All units side by side: one after the other, each sum would wait for itself.
+  // All units side by side: one unit after the other, each term of a sum would wait for the one before it.
   T units[score::hidden];
   for (int h = 0; h < score::hidden; ++h) units[h] = T(static_cast<S>(w[h * columns + inputs]));
   KERNEL_UNROLLED for (int i = 0; i < inputs; ++i) {

@@ -8,7 +8,7 @@
 namespace parkf::kalman::PARKF_FORMS {
 namespace {
 
-/// Past the caches as other results: with them in between, the fit takes a tenth longer.
+/// Written past the caches as other results are: through the caches, the fit takes a tenth longer.
 template <class T>
 KERNEL_FUNCTION void store_rows(const T* values, int count, bool large, long stride, Scalar<T>* row) {
   for (int q = 0; q < count; ++q, row += stride) {

@@ -8,7 +8,7 @@ namespace parkf::kalman {
 
 template <class S, int threads>
 struct SharedTile {
-  // One more, so that threads that write neighbouring slots meet different banks of memory.
+  // One more than needed, so that threads that write neighbouring slots use different banks of memory.
   static constexpr int stride = threads + 1;
   static constexpr int velo = 0, ut = velo + 3 * velo_slots * stride, scifi = ut + 4 * ut_layers * stride;
   static constexpr int numbers = candidate_numbers * stride;
@@ -26,7 +26,7 @@ struct SharedTile {
     const auto turn_scifi = [&](int q, const S* source) {
       turn<scifi_layers>(source + begin * scifi_layers, tracks, thread, hits + scifi + q * scifi_layers * stride);
     };
-    // Written out: a pointer that is chosen by a loop's variable lies in memory.
+    // Written out without a loop: a pointer that a loop's variable chooses would lie in memory, not in a register.
     turn_velo(0, rows.velo[0]);
     turn_velo(1, rows.velo[1]);
     turn_velo(2, rows.velo[2]);

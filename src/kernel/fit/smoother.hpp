@@ -4,16 +4,16 @@
 //
 // State, covariance and first state are kept at one q/p, with their derivatives by it; what hits tell of q/p is a
 // parabola beside them. Where the best q/p has moved, all of it is moved along: after the first SciFi hit, and at the
-// end. So every step is evaluated at one q/p, and one number is missing in every row and column.
+// end. So every step is evaluated at one q/p, and the covariance has one row and one column less.
 //
 // Why float32 is enough (99.9% of states within 0.003 σ of float64, no negative variance):
-// - The start is the closed form from two hits. A wide prior would have to be forgotten again: 100 mm² against
-//   1.6e-4 mm² is all that 24 bits hold.
-// - For the same reason q/p is no part of the covariance: at the first SciFi hit the seed's would be worth decimetres,
-//   of which hundredths of a millimetre must be left.
+// - The start is the closed form from two hits. A wide prior would have to cancel when the hits come: a variance of
+//   100 mm² against one of 1.6e-4 mm² uses up all 24 bits.
+// - For the same reason q/p is no part of the covariance: at the first SciFi hit the error of the seed's q/p would be
+//   decimetres in x, of which hundredths of a millimetre must be left.
 // - A hit multiplies its own row of the covariance by R/S. Subtracting K·S·Kᵀ would cancel.
-// - q/p stays in 1/MeV: 1e-12 is no small number for a float. What is powers of ten away from one lies in the step's
-//   formulas, in front of its parameters.
+// - q/p stays in 1/MeV: 1e-12 is far from the smallest float. Factors that are powers of ten away from one are in the
+//   step's formulas, in front of its parameters.
 // - The magnet acts on differences from the straight line: no large terms cancel.
 // - SciFi states stay on the leaning planes, so that no z is computed as a difference of places.
 // - x before y in the VELO, and hits in the order of z, as in float64: the order changes rounding, not the result.

@@ -1,5 +1,6 @@
 #pragma once
-// A few candidates turned from rows of slots into what the fit reads: one track a lane. The tile stays in the first-level cache; nothing of a whole batch is ever copied.
+// A few candidates turned from rows of slots into what the fit reads: one track a lane. The tile stays in the
+// first-level cache; nothing of a whole batch is ever copied.
 
 #include "fit/track.hpp"
 #include "numbers/lanes.hpp"
@@ -62,7 +63,7 @@ KERNEL_FUNCTION void turn(const Scalar<T>* source, int used, Scalar<T>* target) 
   }
 }
 
-/// Read the `left` last tracks, fewer than there are lanes; the last one again in those beyond.
+/// Read the `left` last tracks, fewer than there are lanes; the lanes beyond repeat the last one.
 template <class T>
 KERNEL_FUNCTION void fill_last(const CandidateRows<Scalar<T>>& rows, long begin, int left, Tile<T>& tile) {
   constexpr int n = Number<T>::lanes;

@@ -92,7 +92,7 @@ KERNEL_FUNCTION Integer<T> load_integer(const int* source) {
   }
 }
 
-/// Write the values of tracks that run together; past the caches where none will hold them until they are read.
+/// Write the values of tracks that run together; past the caches where these cannot hold them until they are read.
 template <bool past_caches = false, class T>
 KERNEL_FUNCTION void store(const T& value, Scalar<T>* target) {
   if constexpr (Number<T>::lanes == 1) {

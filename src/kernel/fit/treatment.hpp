@@ -1,5 +1,5 @@
 #pragma once
-// What a robust fit does differently for a track: it leaves UT hits out, and takes one step's noise for larger.
+// What a robust fit does differently for a track: it leaves UT hits out, and enlarges the noise of one step.
 
 #include "fit/smoother.hpp"
 

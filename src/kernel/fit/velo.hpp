@@ -7,11 +7,11 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Relative width of the pattern recognition's q/p, taken wide: 30%. It keeps q/p where no hit tells it.
+/// Relative width of the pattern recognition's q/p, taken wide: 30%. This prior fixes q/p where no hit measures it.
 constexpr double seed_width = 0.3;
 
-/// Steps that scatter are called by the slot where they end: VELO slots, then UT and SciFi layers; that to the first
-/// SciFi layer is the magnet.
+/// Steps that scatter are numbered by the slot where they end: VELO slots, then UT and SciFi layers; the one to the
+/// first SciFi layer is the magnet.
 constexpr int ut_slots = velo_slots, scifi_slots = ut_slots + ut_layers, all_slots = scifi_slots + scifi_layers;
 
 /// What a scheme's memory says of noise and hits where they are taken as they are.
@@ -21,7 +21,7 @@ struct AsTheyAre {
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured; }
 };
 
-/// How far a track's hits are from what hits can be. NaN is for the result to show.
+/// How far a track's hits are from what hits can be. NaN is not looked for here: it shows in the result.
 template <class T>
 struct Worst {
   T sigma, off2;  // the smallest σ; distances from the layers' z, squared and summed, mm²
@@ -43,7 +43,7 @@ struct Worst {
 template <class T>
 struct Filter : Conditional<T> {
   T z;
-  Parabola<T> seed, velo, ut, scifi;  // what is known of q/p, by whom
+  Parabola<T> seed, velo, ut, scifi;  // what is known of q/p, by its source
   Integer<T> ndof_velo, ndof_ut, ndof_scifi;
   Integer<T> status;
   Worst<T> worst;

@@ -31,7 +31,7 @@ struct Estimate {
   KERNEL_FUNCTION const T& c(int i, int j) const { return covariance[at(i, j)]; }
 
   /// The states that are expected if q/p is the reference. A filter that has not seen both sides of the magnet says
-  /// little about q/p; the point to linearise at must not follow it.
+  /// little about q/p; the point of linearisation must not follow it.
   KERNEL_FUNCTION void expected(const T& reference, T (&result)[5]) const {
     const T share = (reference - state[QOP]) / c(QOP, QOP);
     for (int i = 0; i < 5; ++i) result[i] = state[i] + c(i, QOP) * share;

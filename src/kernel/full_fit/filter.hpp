@@ -15,17 +15,19 @@ constexpr double tolerance = 1e-3;    // mm; of a Runge-Kutta step
 constexpr double seed_width = 0.3;    // relative, of the first q/p: as wide as the parameterised fit takes it
 constexpr double start_width[4] = {10.0, 10.0, 0.3, 0.3};  // mm and rad; far wider than what two VELO hits say
 constexpr double forget = 1e4;        // how much the forward filter's covariance is blown up to begin backward
-// What the first filter takes for what it will know: q/p to a share, directions to so many radians over q/p in 1/MeV.
+// The precision that the first filter assumes for itself: a relative error of q/p, and errors of directions in radians
+// over q/p in 1/MeV.
 constexpr double seed_error = 0.005, seed_angle = 5.0;
 
-// A core, fitted within two of its widths, takes a rare shift for a part of itself up to so many of its errors, and for
-// a tail beyond. 1.8: where a shift as often as 1/T^2 moves fitted mean and width as much as one that is cut there.
+// A core that is fitted within two of its widths includes rare shifts up to so many of the errors; larger ones are
+// tails. At 1.8, shifts that are as frequent as 1/T^2 move the fitted mean and width as much as shifts that are cut
+// there.
 constexpr double energy_cut = 1.8;
 // Of space angles, as often as 1/T^3: where sums of 16 to 64 scatterings, each in its layer, have the core that they
 // have (tests/kalman/test_full_cuts.py).
 constexpr double angle_cut = 1.9;
-// Few layers, foil and first modules, make the direction at the beam line: sums of 2 to 4 want 2.4, and these layers add
-// to what the VELO knows at its other end about as much again.
+// The direction at the beam line is scattered in few layers, foil and first modules: sums of 2 to 4 scatterings want
+// 2.4, and these layers add about as much again to the error that the VELO has at its other end.
 constexpr double velo_cut = 2.4 * 1.4142135623730951;
 
 /// Tracks at their closest approach to the beam line.
@@ -120,7 +122,7 @@ class Filter {
     const Layer layer = pixels ? Layer{way_.velo.front(), Part::velo, number}
                                : way_.layers[static_cast<std::size_t>(behind_velo)];
     const Hits<T> hits = pixels ? tracks_.velo_hits(number) : tracks_.strip_hits(layer);
-    // The fit takes pixel modules for upright: tracks cross them at the z of their hits.
+    // The fit assumes that pixel modules are upright: tracks cross them at the z of their hits.
     const transport::Plane& surface = layer.surface->plane;
     const transport::Planes<T> plane{hits.z0, pixels ? 0.0 : surface.dzdx, pixels ? 0.0 : surface.dzdy};
     move(plane, hits.present);
@@ -173,8 +175,8 @@ class Filter {
 
   /// Scatter and change the energy in a share of a path through material.
   ///
-  /// Scatterings beyond the angle `hard`, and losses that large, are tails and no noise: both widths leave them out, and
-  /// so does the mean loss.
+  /// Scatterings beyond the angle `hard`, and losses that large, are tails and no noise: both widths leave them out,
+  /// and so does the mean loss.
   KERNEL_FUNCTION void traverse(int number, const T& path, double share, const T& hard, const Mask<T>& where,
                                 bool forward) {
     const transport::Material& material = way_.detector->materials[static_cast<std::size_t>(number)];

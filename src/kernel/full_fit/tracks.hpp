@@ -34,7 +34,7 @@ struct Tracks {
   const Way& way;
   Column<T> polarity, qop, velo_n;
   Column<T> first[3], last[3];  // VELO hits: x, y, z
-  int velo_count = 0;           // visits of the track with most
+  int velo_count = 0;           // visits of the track that has most
   struct Visit {
     Column<T> x, y, z, present, hit;
   } velo[velo_slots + velo_modules];
@@ -42,7 +42,7 @@ struct Tracks {
     Column<T> x, z, dxdy, sigma;
   } ut[ut_layers], scifi[scifi_layers];
 
-  /// Tracks begin, begin + 1, …; the last of all again in the lanes beyond.
+  /// Tracks begin, begin + 1, …; the lanes beyond the last track repeat it.
   KERNEL_FUNCTION Tracks(const Way& way, const Rows& rows, long begin) : way(way) {
     VeloVisits visits[lanes];
     for (int lane = 0; lane < lanes; ++lane) {

@@ -60,7 +60,7 @@ struct Rows {
 /// A module on a track's way through the VELO.
 struct VeloVisit {
   double x, y, z;
-  bool hit;  // else crossed without leaving one
+  bool hit;  // false: crossed without leaving one
 };
 
 struct VeloVisits {

@@ -47,7 +47,7 @@ class SciFiSearch {
     for (const bool upper : {false, true}) {
       load(event, upper);
       candidates.clear();
-      // Many of few hits are of nobody: theirs is what others have left.
+      // Many segments of few hits belong to no particle: they get the hits that others have left.
       for (int fewest = static_cast<int>(x_layers.size()); fewest >= w.fewest_x; --fewest) {
         for (const auto& start : starts) {
           search(start, fewest);

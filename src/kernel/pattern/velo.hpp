@@ -63,7 +63,7 @@ class VeloSearch {
 
   static constexpr double pi = 3.14159265358979323846;
   static constexpr int most_missed = 1;  // pairs in a row without a hit
-  static constexpr std::size_t sure = 4;  // hits from which a segment keeps others away
+  static constexpr std::size_t sure = 4;  // hits from which a segment keeps others from using its hits
 
   VeloWindows w;
   std::vector<std::vector<Hit>> pairs;

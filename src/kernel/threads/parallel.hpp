@@ -1,6 +1,6 @@
 #pragma once
-// Work divided among threads in blocks, taken as threads become free. Each block writes its own results. Blocks are
-// long at first, as rows are read ahead within a block only, and short at last, so that all threads end together.
+// Work divided among threads in blocks, taken as threads become free. Each block writes its own results. The first
+// blocks are long, as rows are read ahead within a block only; the last are short, so that all threads end together.
 
 #include <algorithm>
 #include <atomic>

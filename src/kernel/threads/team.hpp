@@ -86,7 +86,7 @@ class Team {
     }
   }
 
-  /// Wait awake at first, then asleep, without the lock; `fulfilled` may read atomic numbers only.
+  /// Spin at first, then sleep, without the lock; `fulfilled` may read atomic numbers only.
   template <class Condition>
   static void await(std::unique_lock<std::mutex>& guard, std::condition_variable& changed, const Condition& fulfilled) {
     guard.unlock();

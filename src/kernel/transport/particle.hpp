@@ -31,8 +31,8 @@ struct Conditions {
   double tolerance;          // mm, of a Runge-Kutta step
   double least_momentum;     // MeV; below it a particle counts as stopped
   double steepest;           // slope beyond which a particle counts as lost
-  // Who crosses fewer planes before `velo_end` (mm) actively, or does not get to an active part of `last_plane`, leaves
-  // nothing; 0 and -1 where everyone shall leave something.
+  // A particle that crosses active parts of fewer planes before `velo_end` (mm), or does not get to an active part of
+  // `last_plane`, leaves nothing; 0 and -1 where every particle shall leave something.
   int fewest_planes;
   double velo_end;
   int last_plane;
@@ -188,7 +188,7 @@ class Walk {
   }
 
   void record(const Surface& surface, bool covered, const State<double>& state) {
-    // VELO sensors are small: only what they see is of interest. The other planes are recorded everywhere.
+    // VELO sensors are small, so that only crossings of sensors are recorded. Other planes record crossings everywhere.
     if (surface.plane_index < 0 || (surface.only_covered && !covered)) return;
     const bool first = append(surface.plane_index, covered, state);
     if (surface.companion_index < 0) return;

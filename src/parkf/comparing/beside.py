@@ -1,4 +1,4 @@
-"""Another set on a run's own candidates: what would come of these tracks if it stayed in production."""
+"""A run's own candidates fitted with another set: the figures if that set stayed in production."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _SAMPLES = "validation_*.parquet"
 
 
 def measure_beside(run: Path, published: Path | None) -> None:
-    """Fit a run's validation candidates with another set, and write to ``beside.json`` what becomes of them.
+    """Fit a run's validation candidates with another set, and write its figures to ``beside.json``.
 
     The file has ``version``, ``set`` (checksums), and ``fit`` of
     :func:`parkf.validation.validate.measure_alone`; all None where there is no other set, or the run's

@@ -104,7 +104,7 @@ def tag(kind: str, path: Path) -> str | None:
     ParkfError
         When the file cannot be read.
     """
-    # Without a schema: formats of other versions have tags, too.
+    # No schema is asked for, since files of other format versions have tags, too.
     content = read_document(path).content if kind in KEPT else None
     found = content.get("tag") if isinstance(content, dict) else None
     return None if found is None else str(found)

@@ -62,7 +62,7 @@ class Row:
     def in_errors(self, other: int) -> float | None:
         """Difference of another subject's figure from the first's, over the errors of both as if independent.
 
-        None where there are none, and for the worst of many where it is not in the same place.
+        None where there are no errors, and for the worst of many places where these differ.
         """
         one, two = self._pair(other)
         if one is None or two is None or one.error is None or two.error is None:
@@ -71,7 +71,7 @@ class Row:
         return (two.value - one.value) / error if error > 0 else None
 
     def ratio(self, other: int) -> float | None:
-        """Another subject's figure over the first's; None of what goes through zero, and as above."""
+        """Another subject's figure over the first's; None for what should be 0, and where places differ."""
         one, two = self._pair(other)
         if one is None or two is None or one.signed or one.value == 0:
             return None

@@ -21,7 +21,7 @@ _AXES = {
     "rz": ("mrad about z", 1e3),
 }
 _DETECTORS = {"velo": "VELO", "ut": "UT", "scifi": "SciFi"}
-# Made from the rest: they differ because of it.
+# Inputs that are made from the others, and differ where these do.
 _DERIVED = re.compile(r"dataset |closure tracks |start |table$|closed table$|field$")
 _Leaf = tuple[str, ...]
 
@@ -160,14 +160,14 @@ def _configuration(first: Subject, second: Subject) -> Iterator[Difference]:
         if one is not two:
             yield Difference("configuration", "only one of the two keeps its configuration")
         return
-    # Forms are code.
+    # Forms are told as a difference of the code.
     files = {*FILES.values(), "forms"}
     # Contents of files are compared, not their names.
     keys = [key for key in {**one, **two} if one.get(key) != two.get(key) and key not in files]
     for key in keys:
         if key in one and key in two:
             yield Difference("configuration", f"{key} {one[key]} → {two[key]}")
-    # What an older or newer version of parkf does not know is one thing.
+    # Keys that an older or newer version of parkf does not know are told as one difference.
     for subject, entries in ((first, two), (second, one)):
         unknown = [key for key in keys if key not in (subject.manifest.configuration or {})]
         if unknown:
@@ -209,7 +209,7 @@ def _derived(first: Subject, second: Subject) -> Iterator[Difference]:
     one, two = (subject.manifest.inputs for subject in (first, second))
     changed = [name for name in {**one, **two} if one.get(name) != two.get(name) and _DERIVED.match(name)]
     if changed:
-        text = f"{', '.join(changed)} differ, though nothing does that they are made from"
+        text = f"{', '.join(changed)} differ, though nothing that they are made from does"
         yield Difference("inputs", text)
 
 

@@ -48,7 +48,7 @@ def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
 
 
 def _of_this_set(path: Path, document: Any, blobs: Blobs) -> None:
-    """Refuse figures that do not say that they are of these blobs."""
+    """Refuse figures that were measured with other blobs, or do not say with which."""
     measured = document.get("set") if isinstance(document, dict) else None
     for name, sha256 in blobs.fingerprints().items():
         got = measured.get(name) if isinstance(measured, dict) else None
@@ -67,7 +67,7 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
     if threshold.over is not None:
         figures = _ratios(figures, _find(documents, threshold.over))
         if not threshold.errors:
-            # Of the same tracks, as most are, the true error is far smaller.
+            # Most ratios are of fits of the same tracks, whose true error is far smaller.
             figures = [replace(found, error=None) for found in figures]
     bounded = _bounded(threshold, figures)
     if not bounded:
@@ -133,7 +133,7 @@ class _Bounded:
     found: Found
     least: float | None
     most: float | None
-    unit: float = 1.0  # of the room: bounds of unlike size compare in units of themselves
+    unit: float = 1.0  # of the room: bounds of different size are compared relative to themselves
 
     def at(self, value: float) -> "_Bounded":
         """Give the same bounds with another value."""
@@ -177,7 +177,7 @@ def _shown(threshold: Threshold, bounded: _Bounded, *, with_place: bool) -> str:
         digits = max(0, 1 - math.floor(math.log10(scale * found.error)))
         text = f"{scale * found.value:.{digits}f} ± {scale * found.error:.{digits}f}"
     else:
-        # What is rounded is on the same side of its bounds.
+        # As few digits as leave the rounded figure on the same side of its bounds.
         texts = [f"{scale * found.value:.{digits}g}" for digits in range(3, 18)]
         inside = bounded.room() >= 0
         text = next((t for t in texts if (bounded.at(float(t) / scale).room() >= 0) == inside), texts[-1])

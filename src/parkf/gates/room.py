@@ -13,7 +13,7 @@ from typing import Literal
 from parkf.gates.thresholds import Threshold, Thresholds, split_figure
 from parkf.parameters.manifest import Gate
 
-# Share of a bar that is little room.
+# Share of its bar below which the room of a gate counts as little.
 NEAR = 0.1
 # The step whose forms are the magnet table.
 _TABLE_STEP = "UTTF"

@@ -13,7 +13,7 @@ from parkf.gates.path import find
 GATES_FILE = Path("workflow/config/gates.yaml")
 # Files of a run, by the word that begins a figure.
 FILES = ("validation", "accuracy", "lhcb")
-# Only runs that fit LHCb's own hits have it; its gates are theirs alone.
+# Only runs that fit LHCb's own hits have this file, and only they are held to its gates.
 OPTIONAL = "lhcb"
 
 Figure = Annotated[str, Field(pattern=rf"^({'|'.join(FILES)})\.json: [^ ].*$")]

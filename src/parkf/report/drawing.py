@@ -74,7 +74,7 @@ class Panel:
     series : sequence of Series
     x_log, y_log : bool
     x_limits, y_limits : (float or None, float or None)
-        None: where the numbers end.
+        None: the axis ends where the numbers do.
     names : sequence of str, optional
         Of the places 0, 1, 2, … in x, where x counts things.
     band : (float, float), optional

@@ -16,7 +16,7 @@ _METRES = 1e-3
 # Sides of the front view, mm, and how far from the fit other hits are drawn.
 _WIDE, _HIGH = 3000.0, 2500.0
 _AROUND = 10.0
-# Hits of an event that are drawn; of more, one in so many.
+# Hits of an event that are drawn at most; where there are more, every n-th is.
 _MOST_HITS = 5000
 _KINDS = ("genuine", "ghost")
 
@@ -143,10 +143,10 @@ def _views(event: Event) -> Drawn:
             "line, carried on by Runge–Kutta without scattering."
         ),
         good=(
-            "Good: lines that bend in the magnet, between 3 and 7 m, and not before or behind it; in y "
-            "hardly at all."
+            "Good: lines bend in the magnet, between 3 and 7 m, and not before or behind it; in y they hardly"
+            " bend at all."
         ),
-        otherwise="Otherwise: a line that leaves its hits behind the magnet has a momentum that is wrong.",
+        otherwise="Otherwise: a line that leaves its hits behind the magnet has a wrong momentum.",
         small=True,
     )
 
@@ -156,7 +156,7 @@ def _track_views(event: Event, track: Track) -> Drawn:
     velo, strips = track.velo, track.strips
     hit_z = np.concatenate([velo[:, 2], strips[:, 1]])
     fit = np.column_stack([np.interp(hit_z, PLANES, track.fit[:, c], left=np.nan) for c in (0, 1)])
-    # A strip measures x at its own y; where the fit is in y is known well enough to draw it.
+    # A strip measures x at a given y; the y of the fit is good enough to draw its hit.
     hit_x = np.concatenate([velo[:, 0], strips[:, 0] + strips[:, 2] * fit[len(velo) :, 1]])
     left = [*(hit_x - fit[:, 0])]
     own, wrong = track.own, ~track.own
@@ -194,7 +194,7 @@ def _track_views(event: Event, track: Track) -> Drawn:
                     path("truth", track.truth[:, 0] - track.fit[:, 0], 6, dashed=True),
                     *hits(left, 1.0),
                 ],
-                # As far as the track's own hits lie, and never closer.
+                # Wide enough for all hits of the track itself.
                 y_limits=(-far, far),
                 levels=(0.0,),
             ),
@@ -207,7 +207,7 @@ def _others(event: Event, track: Track) -> tuple[list[float], list[float | None]
     """Hits of any particle near the fit in x and, roughly, in y: z in m, distance in mm."""
     z = event.hits[:, 2]
     x, y = (np.interp(z, PLANES, track.fit[:, c], left=np.nan) for c in (0, 1))
-    # VELO hits are points; a strip is as long as its half of the detector, and y tells the half alone.
+    # VELO hits are points. A strip is as long as its half of the detector: y says no more than which half.
     velo = z < PLANES[10]
     beside = np.where(velo, np.abs(event.hits[:, 1] - y) < _AROUND, event.hits[:, 1] * y > 0)
     near = (np.abs(event.hits[:, 0] - x) < _AROUND) & beside

@@ -51,8 +51,8 @@ def momentum(
         ),
         good="Good: widths below 1 %, on top of the full fit's; means within 0.1 % of zero.",
         otherwise=(
-            "Otherwise: where all fits are off alike, look at field and alignment; where the full fit is "
-            "well, at the step whose light is amber or red."
+            "Otherwise: where all fits deviate in the same way, look at field and alignment; where the full"
+            " fit does not, look at the step whose light is amber or red."
         ),
     )
 
@@ -92,12 +92,13 @@ def pulls(fits: Mapping[str, Any], names: Mapping[str, str] = FIT_NAMES) -> Draw
         "Pull distributions of the five parameters",
         panels,
         see=(
-            "(fit − truth)/σ at the closest approach to the beam, with the unit Gaussian that they should be."
+            "(fit − truth)/σ at the closest approach to the beam; the dashed line is the unit Gaussian that"
+            " each should follow."
         ),
         good="Good: histograms on the dashed line; then the covariance is right.",
         otherwise=(
-            "Otherwise: wider means errors said too small, narrower too large; shifted, a layer or the "
-            "beam line is not where the set has it."
+            "Otherwise: where a histogram is wider, the fit's errors are too small, where it is narrower,"
+            " too large; where it is shifted, a layer or the beam line is not where the set has it."
         ),
         small=True,
     )
@@ -129,8 +130,8 @@ def pull_widths(fits: Mapping[str, Any], names: Mapping[str, str] = FIT_NAMES) -
         see="Core widths of the pulls in bins of true momentum; the band is 5 % about one.",
         good="Good: in the band from 3 to 100 GeV.",
         otherwise=(
-            "Otherwise: too wide at low momentum alone, a step's noise is too small, and its page says "
-            "which; at all momenta, a detector's hit errors."
+            "Otherwise: where pulls are too wide at low momentum only, the noise of a step is too small, as"
+            " its page shows; where they are too wide at all momenta, the hit errors of a detector are."
         ),
         small=True,
     )
@@ -180,7 +181,7 @@ def verdict(fits: Mapping[str, Any], names: Mapping[str, str], *, same_tracks: b
             "All sets fitted the same candidates, so that differences are known far better than each "
             "number's own error."
             if same_tracks
-            else "Each on tracks of its own; bars are statistical errors."
+            else "Each set was measured on tracks of its own; bars are statistical errors."
         ),
         good="Good: on top of the published set, or below it in width and ghosts.",
         otherwise="Otherwise: read what changed, above, and look for the step whose light changed with it.",
@@ -223,12 +224,12 @@ def ghosts(fits: Mapping[str, Any]) -> Drawn:
             " Right: the share of both that a cut keeps."
         ),
         good=(
-            "Good: genuine tracks about one, ghosts far above, curves low and to the right of the paper's "
-            "point."
+            "Good: genuine tracks lie about one, ghosts far above, and curves low and to the right of the"
+            " paper's point."
         ),
         otherwise=(
-            "Otherwise: see which detector's χ² grew in the slices; where all did, hit errors or noise are"
-            " too small."
+            "Otherwise: see in the slices which detector's χ² has grown; where that of all has, hit errors or"
+            " noise are too small."
         ),
     )
 
@@ -269,7 +270,7 @@ def impact(fits: Mapping[str, Any]) -> Drawn:
         "impact",
         "Resolution and pulls of impact parameters",
         panels,
-        see="Distance of the track from its true vertex, along x and y: core width, and that of its pull.",
+        see="Core widths of the track's distance from its true vertex, along x and y, and of its pull.",
         good="Good: a straight rise with 1/pT from 15 µm or less, all fits alike; pulls in the band.",
         otherwise="Otherwise: look at the VELO's step V and at BEAM, and at the VELO's alignment.",
         small=True,
@@ -305,8 +306,8 @@ def masses(fits: Mapping[str, Any]) -> Drawn:
         ),
         good="Good: as narrow as the full fit's, at least 1.8 times narrower than the VELO-only fit's.",
         otherwise=(
-            "Otherwise: compare the core that momenta give with the one that directions give, below; "
-            "momenta are the magnet's and SciFi's, directions the VELO's."
+            "Otherwise: compare, below, the core that errors of momenta give with that of directions; momenta"
+            " are measured by magnet and SciFi, directions by the VELO."
         ),
     )
 
@@ -362,7 +363,7 @@ def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
             " numbers of rows: mean (full line) and RMS (dashed)."
         ),
         good="Good: all within 0.25.",
-        otherwise="Otherwise: a slope or a kink is a term that the form lacks; try one with it.",
+        otherwise="Otherwise: a slope or a kink shows that the form lacks a term; try a form with it.",
         small=True,
     )
 
@@ -397,6 +398,6 @@ def trend(names: Sequence[str], forms: Sequence[str], figures: Mapping[str, Sequ
             " the same forms are joined."
         ),
         good="Good: steady, or falling.",
-        otherwise="Otherwise: a jump between two sets: compare them, parkf compare A B.",
+        otherwise="Otherwise: where there is a jump between two sets, compare them with parkf compare A B.",
         small=True,
     )

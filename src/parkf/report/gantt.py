@@ -10,11 +10,12 @@ from parkf.report.picture import Picture
 Span = tuple[float, float]
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _CURVE = 980.0, 216.0, 20.0, 8.0, 15.0, 46.0
-# Seconds without any job beyond which a run stood still, and nothing is drawn.
+# Seconds: a longer time without any job counts as a pause, which is not drawn.
 PAUSE = 60.0
 _SEE = (
-    "A bar is a job, a row the jobs of a stage, in the order in which they began; beside them their seconds,"
-    " the cores that they kept busy, and the largest one's memory. Below, how many jobs ran at once."
+    "Each bar is a job. A row has the jobs of one stage; rows are in the order in which stages began. Beside"
+    " the bars are their seconds, the cores that they kept busy, and the memory of the largest. Below is how"
+    " many jobs ran at once."
 )
 _CUT = f" Where all stood still for over {PAUSE:g} s the time is left out, at the dashed lines."
 # Room that a note takes.
@@ -40,7 +41,7 @@ def gantt(stages: Mapping[str, Mapping[str, Any]]) -> Picture | None:
         see=_SEE + (_CUT if clock.cuts else ""),
         good="Good: as many jobs at once as there are cores, to the end.",
         otherwise=(
-            "Otherwise: what is long and alone is what the run waits for; --set-scatter cuts samples and fits"
+            "Otherwise: the run waits for a long job that runs alone; --set-scatter cuts samples and fits"
             " into more jobs."
         ),
     )

@@ -75,7 +75,7 @@ class Scale:
 
 
 def about_zero(label: str, span: float, unit: str) -> Scale:
-    """Give the scale of numbers that ought to be zero, and are as bad as can be `span` away from it."""
+    """Give the scale of numbers that ought to be zero; colours are darkest from `span` away from it on."""
     shares = (-1.0, -2 / 3, -1 / 3, 0.0, 1 / 3, 2 / 3, 1.0)
     return Scale(label, [(share, f"{share * span:+.2g} {unit}".replace("-", "−")) for share in shares])
 

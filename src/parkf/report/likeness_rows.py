@@ -26,21 +26,21 @@ def _text(lines: str) -> str:
 
 
 _SECONDARIES = _text("""
-    Of secondaries the embedded simulation makes the products of interactions and conversions before the
-    magnet, above 300 MeV, and particles from the beam pipe and the SciFi. δ-rays, loopers and showers are
-    hits of nobody, at LHCb's density, where hits are <code>crowded</code>. A third of LHCb's VELO hits are of
-    particles that fly backwards, which are left out.""")
+    The embedded simulation makes these secondaries: products of interactions and conversions before the
+    magnet, above 300 MeV, and particles from the beam pipe and the SciFi. δ-rays, loopers and showers give
+    hits without a particle, at LHCb's density, where hits are <code>crowded</code>. A third of LHCb's VELO
+    hits are of particles that fly backwards, which are left out.""")
 _NOISE = _text("""
-    LHCb's are hits whose particle was not kept, and noise; in the VELO such hits are not in the sample.
-    The embedded ones stand for soft particles, too, which LHCb's simulation keeps.""")
+    In LHCb's sample these are noise and hits whose particle was not kept; in the VELO the sample has no such
+    hits. In the embedded simulation they also stand for soft particles, which LHCb's simulation keeps.""")
 _SEVERAL = _text("""
-    Overlapping sensors and split clusters are not simulated, and δ-rays are nobody's. A candidate takes one
-    hit of a layer.""")
+    Overlapping sensors and split clusters are not simulated, and hits of δ-rays belong to no particle. A
+    candidate takes one hit of a layer.""")
 _EFFICIENCY = _text("""
     The embedded layers have the efficiency of a larger sample of LHCb's tracks, 96.6 %: 66, 26 and 6 %
-    with 12, 11 and 10 layers. In these ten events it is 95.1 ± 0.3 %; a tenth of the SciFi hits are
-    without a particle, some perhaps for a lost link.""")
-_SAME = "The same."
+    with 12, 11 and 10 layers. In these ten events it is 95.1 ± 0.3 %; a tenth of the SciFi hits have
+    no particle, some of them perhaps because the link to it was lost.""")
+_SAME = "As above."
 
 # GeV; quantiles of momentum of LHCb's long tracks above 2 GeV, electrons and all η with them.
 LARGER_SAMPLE_P = (2.4, 4.1, 7.4, 14.3, 39.0)
@@ -51,7 +51,9 @@ SECTIONS: Mapping[str, tuple[Row, ...]] = {
             "long_tracks",
             "long tracks a crossing",
             1,
-            "Their number sets ours of collisions, 5.5 a crossing. LHCb's have 7.6, of fewer tracks each.",
+            _text("""
+                The embedded simulation has 5.5 collisions a crossing, chosen for this number. LHCb's has 7.6,
+                with fewer tracks each."""),
         ),
         Row("velo_hits", "VELO hits a long track", 1, _SECONDARIES),
         Row("ut_hits", "UT hits a long track", 1, _SAME),
@@ -63,7 +65,7 @@ SECTIONS: Mapping[str, tuple[Row, ...]] = {
             "velo_only",
             "particles with VELO hits alone, forward, a long track",
             2,
-            "The same: LHCb's are softer still, half of them below 1.4 GeV.",
+            "As above; LHCb's are softer still, half of them below 1.4 GeV.",
         ),
         Row(
             "scifi_only",
@@ -111,9 +113,9 @@ SECTIONS: Mapping[str, tuple[Row, ...]] = {
             "VELO modules, mean",
             2,
             _text("""
-                Where vertices lie, and η. Ten events have 76 vertices, which their tracks share; embedded
-                tracks weighted to them have LHCb's distribution: 12, 13, 14 modules for 6.8, 5.0, 3.7 %,
-                LHCb's 6.7, 5.3, 3.2 %."""),
+                The positions of the vertices, and η. Ten events have 76 vertices, which their tracks share;
+                embedded tracks that are weighted to these vertices have LHCb's distribution: 12, 13, 14
+                modules for 6.8, 5.0, 3.7 % of them, and for 6.7, 5.3, 3.2 % of LHCb's."""),
         ),
         Row("velo_several", "VELO modules with several hits", 2, _SEVERAL, " %"),
         Row(
@@ -143,7 +145,7 @@ SECTIONS: Mapping[str, tuple[Row, ...]] = {
                 there."""),
             " MeV",
         ),
-        Row("ut_turn", "change of slope, times p", 2, "As much material.", " MeV"),
+        Row("ut_turn", "change of slope, times p", 2, "Both have the same amount of material.", " MeV"),
     ),
     "Hits of tracks above 10 GeV": (
         Row(
@@ -167,8 +169,8 @@ SECTIONS: Mapping[str, tuple[Row, ...]] = {
             "SciFi residual",
             1,
             _text("""
-                LHCb's clusters are measured to err by 85 µm, large ones by 150 to 600 µm, and so do the
-                embedded ones; by their size the trigger would believe in 50 to 380 µm."""),
+                LHCb's clusters have a measured error of 85 µm, large ones of 150 to 600 µm, and so have the
+                embedded ones; from their size the trigger would assume 50 to 380 µm."""),
             " µm",
         ),
         Row(
@@ -177,13 +179,19 @@ SECTIONS: Mapping[str, tuple[Row, ...]] = {
             3,
             "Where hits are <code>crowded</code>, both have tails.",
         ),
-        Row("scifi_large", "SciFi hits off by over 0.5 mm", 2, "Those tails, and hits of others.", " %"),
+        Row(
+            "scifi_large",
+            "SciFi hits off by over 0.5 mm",
+            2,
+            "Those tails, and hits of other particles.",
+            " %",
+        ),
         Row("kick", "kick, to the SciFi's middle", 4, "The field: known to 3e-4 in bending power.", " GeV"),
         Row(
             "bending",
             "change of slope over the field map's",
             4,
-            "The same; loss of energy lifts it above one.",
+            "The field, too; energy loss lifts the ratio above one.",
         ),
     ),
 }
@@ -194,8 +202,8 @@ SEARCHES: Mapping[str, str] = {
 }
 
 _LOST = _text("""
-    LHCb's particles also scatter off nuclei and decay on the way, and the search does not put what they left
-    before and behind together: likely causes, of sizes that were not measured.""")
+    LHCb's particles also scatter off nuclei and decay on the way, and the search does not join the segments
+    before and behind such a point. These are likely causes, whose sizes were not measured.""")
 
 SEARCH: tuple[Row, ...] = (
     Row("ghosts", "ghosts among candidates", 1, "Pairs of segments of two particles.", " %"),
@@ -208,16 +216,16 @@ SEARCH: tuple[Row, ...] = (
         Row(f"efficiency_eta_{low}_{high}", f"efficiency, η {low}–{high}", 1, _SAME, " %")
         for low, high in ((2, 3), (3, 4), (4, 5))
     ),
-    Row("hits_velo", "VELO hits a track", 2, "Where vertices lie, and η."),
-    Row("hits_ut", "UT hits a track", 2, "Efficiency, and the hole for the beam pipe; not taken apart."),
+    Row("hits_velo", "VELO hits a track", 2, "The positions of the vertices, and η."),
+    Row("hits_ut", "UT hits a track", 2, "Efficiency and beam pipe hole; their shares were not measured."),
     Row("hits_scifi", "SciFi hits a track", 2, "Efficiency; in LHCb's ten events some links may be lost."),
     Row(
         "wrong_velo",
         "VELO hits of another",
         2,
         _text("""
-            Density of hits, and clusters of two particles, for which LHCb's simulation names one. Not taken
-            apart."""),
+            Density of hits, and clusters of two particles, for which LHCb's simulation names one. The shares
+            of both were not measured."""),
         " %",
     ),
     Row("wrong_ut", "UT hits of another", 2, _SAME, " %"),
@@ -227,12 +235,12 @@ SEARCH: tuple[Row, ...] = (
         "χ²/ndof that 91 % of genuine tracks stay below",
         2,
         _text("""
-            Tails: clusters that err by more than their error, hits of others, hard scattering. How much is of
-            which was not measured on LHCb's hits."""),
+            Tails: clusters whose error is larger than assumed, hits of other particles, hard scattering.
+            Their shares were not measured on LHCb's hits."""),
     ),
     Row(
         "kept",
-        "ghosts that do, too",
+        "ghosts that stay below it, too",
         1,
         "Pairs that fit nearly as well as tracks do; a looser cut keeps more of them.",
         " %",

@@ -125,7 +125,7 @@ def write_report(
     rows = {name: len(fits[name].sets) if name in fits else 1 for name in contents} | {"detector": 12}
     for _ in parallel_map(write, sorted(contents, key=rows.__getitem__, reverse=True), threads):
         pass
-    # The overview comes last: when it is there, all it links to is.
+    # The overview is written last: once it exists, every page that it links to exists.
     write_page(
         index,
         "index.html",
@@ -139,7 +139,7 @@ def _event(results: Path) -> dict[str, Any]:
     try:
         return event_page(load_event(results))
     except ParkfError as error:
-        # Hits are what large runs may clear away first; a report is one without them, too.
+        # Large runs may remove their hits first; the report is then written without an event.
         return without_event(str(error))
 
 

@@ -42,7 +42,7 @@ class Picture:
 
     @property
     def svg(self) -> str:
-        """For a page, no narrower there than it can be read."""
+        """For a page, where it is never narrower than is needed to read it."""
         narrow, wide = 0.75 * self.width, self.width
         return (
             f'<svg class="picture" role="img" aria-label="{escape(self.title)}"'

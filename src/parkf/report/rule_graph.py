@@ -39,11 +39,11 @@ def draw_rules(rules: Mapping[str, Mapping[str, Any]]) -> Picture:
         ["rule", "jobs", "needs"],
         [(name, rules[name]["jobs"], " ".join(sorted(needs[name]))) for name in sorted(rules)],
         see=(
-            "A box is a rule, with the number of its jobs; it waits for those above that lines come from."
-            " Full boxes are what the parameter set waits for, empty ones measure it. Of a rule with jobs for"
-            " several samples, some may wait for less."
+            "A box is a rule, with the number of its jobs; it waits for the rules above that lines connect it"
+            " to. The parameter set waits for the full boxes; the empty ones measure it. Where a rule has"
+            " jobs for several samples, some of them may wait for less."
         ),
-        good="Good: what the set waits for is short from top to bottom; its jobs go first.",
+        good="Good: the chain that the set waits for is short from top to bottom, and its jobs go first.",
         otherwise="Otherwise: look above for the longest of its jobs, and for what they wait for.",
     )
 
@@ -137,7 +137,7 @@ def _spread(row: Sequence[str], wanted: Mapping[str, float] | None = None) -> di
         places[node] = max((wanted or {}).get(node, 0.0), end + half)
         end = places[node] + half
     if wanted and row:
-        # Pushed to the right alone, a row would lean.
+        # Nodes are pushed to the right only: the mean shift of the row is taken back.
         lean = sum(places[node] - wanted[node] for node in row) / len(row)
         return {node: place - lean for node, place in places.items()}
     return places

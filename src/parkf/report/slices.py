@@ -57,7 +57,7 @@ def draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
         variable,
         f"{TITLES[variable]}: resolution, pulls and what a cut keeps",
         [
-            # By itself the axis would end at the points where all are alike.
+            # From zero: an axis that ends at the points would exaggerate small differences.
             Panel("", "core width of δp/p [%]", [core], names=names, y_limits=(0.0, None)),
             Panel("", "pull width", pulls, names=names, band=(0.95, 1.05), y_limits=(0.8, None)),
             Panel("", "share", kept, names=names, y_limits=(0.0, 1.05)),

@@ -65,7 +65,7 @@ def _jobs(logs: Path) -> tuple[dict[str, list[Usage]], Counter[str]]:
 
 
 def _of_this_run(logs: Path) -> Iterator[Path]:
-    """Find the logs of the stages as they are cut today: those of other cuts may lie beside them."""
+    """Find the logs of the newest division of each stage into jobs; those of others may lie beside them."""
     newest: dict[Path, tuple[float, str]] = {}
     files = [(path, path.stat().st_mtime, _PART.search(path.stem)) for path in sorted(logs.rglob("*.log"))]
     for path, written, part in files:

@@ -9,7 +9,7 @@ Bins = Mapping[str, Mapping[str, Mapping[tuple[float, float], float]]]
 COMPONENTS = ("x", "y", "tx", "ty")
 # Misfit over scattering at which a map is white, and darkest; in between by the logarithm.
 _CLEAN, _BAD = 0.1, 3.0
-# Factor above and below one at which a width is as bad as can be.
+# Factor above and below one from which on the colour of a width is the darkest.
 _WIDE = 1.3
 
 

@@ -31,7 +31,7 @@ def newest_alike(registry: Registry, parameters: ParameterSet) -> str | None:
 def moves(published: ParameterSet, parameters: ParameterSet) -> Pulls:
     """Compare with a published set, number by number; those that are equal are left out.
 
-    Numbers of other formulas have none to compare with.
+    Numbers of blocks whose formulas differ have no pull, since there is nothing to compare them with.
     """
     found = compare(published, parameters)
     changed = [parameters.layout.block(name) for name in found.other_formulas]

@@ -10,7 +10,7 @@ from parkf.report.heat import HeatMap, Scale, Spot
 
 # Unit that numbers of a map are written in, and how many of it make a mm or a rad.
 _UNITS = {"x": ("µm", 1e3), "y": ("µm", 1e3), "tx": ("µrad", 1e6), "ty": ("µrad", 1e6)}
-# Times the median of its map at which a cell is as dark as can be.
+# Multiple of the median of its map from which on a cell has the darkest colour.
 _DARKEST = 8.0
 
 
@@ -30,7 +30,7 @@ def table_maps(maps: Mapping[str, Any]) -> dict[str, HeatMap]:
         return HeatMap(
             corner="y, x [mm]",
             columns=[(name, column) for name in names for column in columns],
-            # As one looks at it: up is up.
+            # The largest y comes first, so that up in the table is up in the detector.
             rows={rows[j]: [spot for one in spots for spot in one[j]] for j in reversed(range(len(rows)))},
             scale=scale,
         )

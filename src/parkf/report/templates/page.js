@@ -13,7 +13,7 @@
     URL.revokeObjectURL(link.href);
   };
   const said = (cell) => cell.textContent.trim();
-  // The first number of a text: minus signs are typographic there, thousands have commas.
+  // The first number of a text, in which minus signs are typographic and thousands have commas.
   const number = (text) => {
     const found = text.replace(/−/g, "-").replace(/(\d),(?=\d{3})/g, "$1").match(/[-+]?\d+(\.\d+)?(e[-+]?\d+)?/i);
     return found ? parseFloat(found[0]) : NaN;
@@ -179,11 +179,11 @@
         return found.newPlot(plot, traces, layout(panel, logs), { responsive: true, displayModeBar: false });
       };
     });
-    // Only when all have their place is it known how wide each may be.
+    // How wide each panel may be is known only when all of them have their place.
     drawings.forEach((draw) => draw());
   }
 
-  // One of many at a time; links to one of them lead there, and print has all.
+  // Shows one of many sections at a time. A link to a section shows it, and print has all of them.
   for (const choice of document.querySelectorAll(".choice")) {
     const options = [...choice.children];
     if (options.length < 2) continue;
