@@ -209,7 +209,7 @@ class Extensions:
 
     def _options(self, part: Part) -> list[str]:
         # Those of a part come first, and what they include.
-        return [*self._command, *part.options, f"-I{self.generated / 'improved'}"]
+        return [*self._command, *part.options, f"-I{self.generated / 'improved'}", f"-I{self.generated}"]
 
     def _compiled(self, part: Part, state: str, name: str = "") -> Path:
         words = [part.module, Path(part.source).stem, name or "-".join(option[2:] for option in part.options)]
