@@ -72,6 +72,10 @@ class Forked:
         """Ask it to end."""
         self._process.terminate()
 
+    def kill(self) -> None:
+        """End it."""
+        self._process.kill()
+
     def __enter__(self) -> Self:
         return self
 

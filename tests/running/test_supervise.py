@@ -135,6 +135,30 @@ def test_a_killed_run_goes_on(project, sign):
     ).read_bytes()
 
 
+STUCK = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: None)
+open("made", "w").write("stuck\\n")
+while True:
+    time.sleep(1)
+"""
+
+
+def test_a_workflow_that_does_not_end_when_told_is_killed(tmp_path):
+    """Snakemake's handler of a signal waits for a lock that the interrupted code may hold."""
+    with (tmp_path / "said").open("w") as said:
+        run = subprocess.Popen(
+            [PARKF, "supervise", "results/run", "--", sys.executable, "-c", STUCK],
+            cwd=tmp_path,
+            stdout=said,
+            stderr=said,
+        )
+    wait_for(tmp_path, "stuck")
+    run.terminate()
+    assert run.wait(60) == 128 + signal.SIGKILL
+    assert "told to end" in (tmp_path / "said").read_text()
+
+
 def test_jobs_of_a_dead_workflow_are_ended_first(project):
     (project / "slow").touch()
     run = start(project)

@@ -6,9 +6,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 from rich.console import Console
 
 from parkf.running import progress
@@ -26,6 +30,8 @@ _NO_ROOM = 1 << 20
 _SAID = Path("logs/snakemake.txt")
 _WRONG = re.compile(r"^.*(?:Error|Exception|error:)", re.MULTILINE)
 _LONGEST = 6000
+# A workflow that was told to end may stay so long without a job, s: it writes down what came of its jobs.
+_PATIENCE_S = 15
 
 
 def supervise(folder: Path, command: Sequence[str]) -> int:
@@ -108,9 +114,31 @@ def _shown(command: Sequence[str], folder: Path, lock: int, environment: dict[st
 
 
 def _pass_signals(process: subprocess.Popen[bytes]) -> None:
-    # An interrupt of the terminal reaches the workflow by itself; it ends its jobs first.
-    signal.signal(signal.SIGINT, lambda *_: None)
-    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    def interrupted(*_: object) -> None:
+        # An interrupt of the terminal reaches the workflow by itself; it ends its jobs first.
+        threading.Thread(target=_end, args=(process,), daemon=True).start()
+
+    def terminated(*_: object) -> None:
+        process.terminate()
+        interrupted()
+
+    signal.signal(signal.SIGINT, interrupted)
+    signal.signal(signal.SIGTERM, terminated)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a workflow that was told to end, has no job left, and does not end.
+
+    Snakemake's own handler waits for a lock, which the code that the signal interrupted may hold.
+    """
+    idle_s = 0
+    while process.poll() is None and idle_s < _PATIENCE_S:
+        time.sleep(1)
+        with suppress(psutil.NoSuchProcess):
+            idle_s = 0 if psutil.Process(process.pid).children() else idle_s + 1
+    if process.poll() is None:
+        _say(f"the workflow was told to end, and did not for {_PATIENCE_S} s without a job; killed")
+        process.kill()
 
 
 def _say(text: str) -> None:
