@@ -141,8 +141,13 @@ def _mutated(mutant: Mutant) -> ast.Module:
 def change_in_place(mutant: Mutant) -> None:
     """Change the code of the functions of a module that is imported already, wherever they are known by now.
 
-    What importing has computed stays: for changes in functions that importing does not call.
+    What importing has computed stays: for changes in functions that importing does not call. A module that no
+    test has imported yet is changed when one does.
     """
+    substitute = Substitute(mutant.file, mutant)
+    if substitute.name not in sys.modules:
+        sys.meta_path.insert(0, substitute)
+        return
     path = str(SOURCE / mutant.file)
     changed = {}
     pending = [compile(_mutated(mutant), path, "exec")]

@@ -3,6 +3,7 @@
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import parkf._fitter as _fitter
@@ -246,6 +247,17 @@ def test_unknown_options_are_refused(toys, option):
     toy = toys[3000.0]
     with pytest.raises(ParkfError, match=f"{option} 'best': expected one of"):
         fit(toy.parameters, toy.candidates("float32"), **{option: "best"})
+
+
+def test_a_score_is_given_where_it_is_asked_for_and_the_set_has_one():
+    toy = generate(20, 5000.0, seed=1)
+    tracks = toy.candidates("float32")
+    network = np.random.default_rng(5).normal(size=_fitter.score["numbers"]).astype(np.float32)
+    for score in (None, SimpleNamespace(numbers=network)):
+        toy.parameters.score = score
+        for asked in ({}, {"score": False}, {"score": True}):
+            got = cpu.fit(toy.parameters, tracks, smoother=True, threads=1, **asked).scores
+            assert (got is not None) == (score is not None and asked == {"score": True})
 
 
 def test_the_last_gap_of_the_ut_leads_on_to_the_magnet():

@@ -52,7 +52,10 @@ def launches(toy, monkeypatch):
     sizes = []
 
     def run(blocks, threads, arguments):
-        count, polarity, qop, velo_n, *hits, _, _, _, _, numbers, integers = arguments
+        count, polarity, qop, velo_n, *hits, table, variance, x, y, numbers, integers = arguments
+        np.testing.assert_array_equal(table, toy.parameters.table)
+        # The VELO's σ is 12.5 μm, and the beam is where the toy says.
+        np.testing.assert_allclose([variance, x, y], [1.5625e-4, 0.02, -0.03])
         assert blocks[0] * threads[0] >= count
         assert all(a.flags.c_contiguous and a.data.ptr % 16 == 0 for a in hits)
         sizes.append(int(count))
@@ -114,3 +117,9 @@ def test_rows_that_the_kernel_cannot_read_are_copied(toy, launches):
     there = dataclasses.replace(tracks, qop=on_device(tracks.qop), velo=(shifted, gapped, tracks.velo[2]))
     fitted = gpu.fit(toy.parameters, there, smoother=True)
     same(fitted, cpu.fit(toy.parameters, tracks, smoother=True, threads=1))
+
+
+def test_a_robust_fit_of_no_track_has_what_it_was_before(toy, launches):
+    fitted = gpu.fit(toy.parameters, toy.candidates("float32").rows(slice(0, 0)), smoother=True, robust=True)
+    assert {getattr(fitted.before, one.name).shape for one in dataclasses.fields(fitted.before)} == {(0,)}
+    assert (fitted.scores, launches) == (None, [])

@@ -94,6 +94,15 @@ def test_a_planted_bad_hit_is_found(name, slots, first_bit, shift, precision):
     cleaned, removed = without_outliers(toy.parameters, tracks, fit(toy.parameters, tracks))
     found = removed == np.int64(1) << (first_bit + slot)
     assert found.mean() > 0.97
+    # What is gone is what `removed` says, and no other hit.
+    numbers = np.arange(42)
+    gone = (removed[:, None] >> numbers & 1).astype(bool)
+    np.testing.assert_array_equal(tracks.velo_n - cleaned.velo_n, gone[:, :26].sum(axis=1))
+    for before, now, bits in (
+        (tracks.ut, cleaned.ut, gone[:, 26:30]),
+        (tracks.scifi, cleaned.scifi, gone[:, 30:]),
+    ):
+        np.testing.assert_array_equal(np.isfinite(before[0]) & ~np.isfinite(now[0]), bits)
     clean = fit(toy.parameters, toy.candidates("float64"))
     after = fit(toy.parameters, cleaned)
     ndof = after.ndof_velo + after.ndof_ut + after.ndof_scifi
@@ -102,6 +111,23 @@ def test_a_planted_bad_hit_is_found(name, slots, first_bit, shift, precision):
     assert np.std((after.qop - clean.qop)[found] / np.sqrt(clean.qopqop[found])) < 0.5
     for before, now in zip(given, (*tracks.velo, *tracks.ut, *tracks.scifi, tracks.velo_n), strict=True):
         np.testing.assert_array_equal(before, now)
+
+
+@pytest.mark.parametrize("limit", [16.0, 30.0])
+def test_tracks_of_a_small_chi2_are_passed_over(limit):
+    """The limit and half of ndof, which is two a VELO hit, one a strip, and less the five of the track."""
+    toy = generate(200, 10000.0, seed=8)
+    tracks = moved(toy, "scifi_x", np.full(200, 6), 3.0).candidates("float64")
+    result = fit(toy.parameters, tracks)
+    ndof = 2 * tracks.velo_n + 16 - 5
+
+    def touched(chi2):
+        one = dataclasses.replace(result, chi2_velo=chi2 / 2, chi2_ut=chi2 / 8, chi2_scifi=3 * chi2 / 8)
+        return without_outliers(toy.parameters, tracks, one, limit=limit)[1] != 0
+
+    assert touched(chi2(result)).all()
+    assert touched(limit + ndof / 2 + 0.01).all()
+    assert not touched(limit + ndof / 2 - 0.01).any()
 
 
 def test_clean_tracks_keep_their_hits():

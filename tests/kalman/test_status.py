@@ -193,6 +193,13 @@ def fitted(chi2, status):
     return Fitted(**numbers, **integers)
 
 
+@pytest.mark.parametrize("more", [1, 3])
+def test_rows_that_have_no_name_are_refused(more):
+    """A kernel that gives other rows than this package knows must not have its numbers taken for others."""
+    with pytest.raises(ValueError, match="argument"):
+        Fitted.from_kernel(np.zeros((len(NUMBERS) + more, 5)), np.zeros((len(INTEGERS), 5), np.int32))
+
+
 def test_the_summary_counts_names_and_warns():
     """χ²/ndof is (chi2 + 2)/6 here."""
     summary = Summary()
@@ -208,6 +215,16 @@ def test_the_summary_counts_names_and_warns():
     summary.add(fitted([50.0] * 20, [0] * 20))
     assert summary.lines()[-1].startswith("warning: the median χ²/ndof is 8.7, expected about 1")
     assert Summary().lines() == ["0 of 0 tracks are good"]
+
+
+def test_tracks_without_degrees_of_freedom_are_good_and_in_no_median():
+    none = dict.fromkeys(("ndof_velo", "ndof_ut", "ndof_scifi"), np.zeros(9, np.int32))
+    summary = Summary()
+    summary.add(dataclasses.replace(fitted([4.0] * 9, [0] * 9), **none))
+    assert summary.lines() == ["9 of 9 tracks are good"]
+    assert summary.median_chi2 is None
+    summary.add(fitted([4.0], [0]))
+    assert summary.lines() == ["10 of 10 tracks are good, median χ²/ndof 1.00"]
 
 
 def test_a_file_ends_with_its_summary(toy, tmp_path, monkeypatch):

@@ -70,6 +70,9 @@ def test_pulls_have_width_one(momentum):
     assert fitted.chi2_velo.mean() == pytest.approx(12, abs=0.2)
     assert (fitted.ndof_velo == 12).all()
     assert not fitted.ndof_scifi.any()
+    # q/p stays the pattern recognition's, which is good to 1 %.
+    np.testing.assert_array_equal(fitted.qop, 1 / momentum)
+    np.testing.assert_allclose(np.sqrt(fitted.qopqop), 0.01 / momentum)
 
 
 def test_the_state_is_where_the_line_comes_nearest_to_the_beam():

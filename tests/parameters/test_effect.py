@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from parkf.layout import BINS
+from parkf.parameters import effect
 from parkf.parameters.effect import changes, table_map
 from parkf.parameters.registry import Registry
 from parkf.steps import FORMS
@@ -73,6 +74,41 @@ def test_a_kick_counts_in_units_of_scattering(published):
     for _, rms, largest in found["magnet", "tx"]:
         assert rms == pytest.approx(largest, rel=0.05)
         assert rms == pytest.approx(0.2 / theta, rel=0.05)
+
+
+@pytest.mark.parametrize(("row", "step"), [(0, "V.forward"), (1, "V.backward")])
+def test_a_velo_step_is_from_module_to_module(published, row, step):
+    """A field that begins 10 mm earlier turns by gradient·10 mm·25 mm/p; the layer scatters by θ/p."""
+    block = published.block("V")[row].astype(float)
+    gradient, theta = 1e-5 * abs(block[2]), block[1]  # MeV/mm², MeV
+    found = touched(published, with_numbers(published, V={(row, 3): 0.01}))
+    assert set(found) == {(step, "x"), (step, "tx")}
+    for _, rms, largest in found[step, "tx"]:
+        assert rms == pytest.approx(gradient * 10 * 25 / theta, rel=0.05)
+        assert largest == pytest.approx(rms, rel=0.05)
+
+
+def test_the_sample_is_the_acceptance():
+    """2 < η < 5, all φ, 1.5 to 100 GeV, both charges and polarities, from the middle of the beam line."""
+    rows = effect._sample()
+    eta = np.arcsinh(1 / np.hypot(rows["tx0"], rows["ty0"]))
+    phi = np.arctan2(rows["ty0"], rows["tx0"])
+    momentum = 1 / np.abs(rows["qop"])
+    for values, low, high in (
+        (eta, 2, 5),
+        (phi, -np.pi, np.pi),
+        (np.log(momentum), np.log(1500), np.log(1e5)),
+        (rows["z0"], 0, 700),
+    ):
+        # An eighth of 6000 is 750 ± 26 of a flat spectrum.
+        share, _ = np.histogram(values, 8, (low, high))
+        assert share.sum() == len(values)
+        assert np.abs(share - 750).max() < 5 * 26
+    signs = 2 * (rows["qop"] > 0) + (rows["polarity"] > 0)
+    assert np.abs(np.bincount(signs) - 1500).max() < 5 * 34
+    np.testing.assert_array_equal(np.abs(rows["polarity"]), 1)
+    for name in ("x", "y"):
+        np.testing.assert_allclose(rows[f"{name}0"], rows[f"t{name}0"] * rows["z0"])
 
 
 def test_the_map_shows_where_the_table_differs(published):

@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import bad_sets
+import pytest
 from jsonschema import Draft202012Validator
 
+from parkf.errors import ParkfError
 from parkf.parameters.manifest import FORMAT_VERSION, json_schema, read_manifest, write_manifest
-from parkf.parameters.schema import first_problem
+from parkf.parameters.schema import first_problem, read_document
 
 SCHEMA = Path(__file__).parents[2] / "workflow/schemas/manifest.schema.json"
 
@@ -29,6 +31,25 @@ def test_a_manifest_for_this_reader_is_read(tmp_path, manifest):
     write_manifest(path, manifest)
     bad_sets.edit(lambda content: content.update(minimum_reader=FORMAT_VERSION))(tmp_path)
     assert read_manifest(path).constants == manifest.constants
+
+
+def test_numbers_that_json_does_not_have_are_not_written(tmp_path, manifest):
+    path = tmp_path / "manifest.json"
+    write_manifest(path, manifest)
+    before = path.read_bytes()
+    constants = manifest.constants.model_copy(update={"beam_x": float("nan")})
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_manifest(path, manifest.model_copy(update={"constants": constants}))
+    assert path.read_bytes() == before
+
+
+def test_the_largest_document_has_four_mebibytes(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text("1" + " " * 4_194_303)
+    assert read_document(path) == 1
+    path.write_text("1" + " " * 4_194_304)
+    with pytest.raises(ParkfError, match=r"a\.json: 4194305 bytes, expected at most 4194304"):
+        read_document(path)
 
 
 def test_a_bound_is_in_or_out_as_the_schema_says():

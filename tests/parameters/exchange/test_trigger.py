@@ -9,7 +9,7 @@ from parkf.codegen.numpy_step import numpy_step
 from parkf.errors import ParkfError
 from parkf.parameters.comparison import compare
 from parkf.parameters.exchange import export_trigger, import_trigger
-from parkf.parameters.exchange.signs import flipped_table
+from parkf.parameters.exchange.signs import flipped_table, settle_table
 from parkf.parameters.exchange.trigger import read_table
 from parkf.parameters.parameter_set import ParameterSet
 from parkf.steps import FORMS
@@ -80,6 +80,27 @@ def test_a_table_for_the_other_sign_of_h_is_turned(parameters, files, tmp_path):
     back = import_trigger(tmp_path / "old")
     assert back.table.tobytes() == parameters.table.tobytes()
     assert back.constant.tobytes() == parameters.constant.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("positive", "turned"), [(0, False), (300, False), (301, None), (1500, None), (2699, None), (2700, True)]
+)
+def test_a_tenth_of_the_bins_may_bend_the_other_way(parameters, positive, turned):
+    header, table = parameters.block("UTT_META")[0], parameters.table.copy()
+    kick = table[..., 9].copy()
+    assert (kick < 0).all()
+    kick.flat[:positive] *= -1
+    table[..., 9] = kick
+    if turned is None:
+        with pytest.raises(ParkfError, match=rf"there: tx00\[1\] is positive in {positive / 30:.0f} % of"):
+            settle_table("there", header, table)
+        return
+    other_header, other = settle_table("there", header, table)
+    np.testing.assert_array_equal(other[..., 9], -kick if turned else kick)
+    # Of the header, the four numbers of the mean kick turn, too.
+    bends = [29.5, 35, -310, 140] if turned else [-29.5, -35, 310, -140]
+    np.testing.assert_array_equal(other_header[3:7], np.float32(bends))
+    np.testing.assert_array_equal(np.delete(other_header, slice(3, 7)), np.delete(header, slice(3, 7)))
 
 
 def test_blocks_for_the_other_sign_of_h_are_turned(parameters, files):
