@@ -3,6 +3,7 @@
 import ast
 import copy
 import gc
+import sys
 from importlib.abc import MetaPathFinder
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location

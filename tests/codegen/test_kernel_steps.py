@@ -1,11 +1,15 @@
 """The generated C++ against the symbolic steps: value, Jacobian, covariance transport and noise."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import parkf._fitter as _fitter
 import pytest
+import sympy as sp
 
+from parkf.codegen.cpp_magnet import magnet_functions
+from parkf.codegen.cpp_transport import NAMES, SparseJacobian
 from parkf.codegen.header import by_name_header, kernel_header
 from parkf.codegen.numpy_step import BEFORE_COLUMNS, numpy_step
 from parkf.steps import FORMS
@@ -109,6 +113,90 @@ def test_sparse_transport_is_the_dense_product(forms, step):
     _, columns, transported, _ = _fitter.step(forms, step.name, p, 1.0, planes, STATE, covariance[LOWER])
     dense = columns[:4].T @ covariance @ columns[:4]
     np.testing.assert_allclose(transported, dense[LOWER], rtol=1e-12, atol=1e-14)
+
+
+def run_here(lines, function, f, **arguments):
+    """Run a generated function, whose statements are sums and products, as Python."""
+    begin = next(i for i, line in enumerate(lines) if f" {function}(const Jacobian" in line)
+    body = lines[begin + 1 : lines.index("}", begin)]
+    code = "\n".join(
+        re.sub(r"^c(\(.*?\)) =", r"c[\1] =", line.strip().removeprefix("const T ").rstrip(";"))
+        for line in body
+    )
+    exec(code, {"S": float, "f": f} | arguments)
+
+
+class Lower(dict):
+    """Of a covariance, as the kernel holds it: what is above the diagonal does not exist."""
+
+    def __init__(self, matrix):
+        super().__init__(((i, j), matrix[i, j]) for i in range(4) for j in range(i + 1))
+
+    def __call__(self, i, j):
+        return self[i, j]
+
+
+def check_products(lines, matrix, covariance, suffix="", part=range(4)):
+    """The generated functions' F C Fᵀ, F v, and F v + ∂/∂(q/p) against those of whole matrices."""
+    f = SimpleNamespace(
+        **{f"{a}_{b}": matrix[i, j] for i, a in enumerate(NAMES) for j, b in enumerate(NAMES)}
+    )
+    c, square = Lower(covariance), matrix[:4, :4]
+    for i, j in [place for place in c if suffix and sum(place) % 2]:
+        del c[i, j]  # The faster function leaves alone what couples x and y.
+    run_here(lines, "transport_decoupled" if suffix else "transport", f, c=c)
+    expected = square @ covariance @ square.T
+    for place, element in c.items():
+        assert element == pytest.approx(expected[place], rel=1e-12, abs=1e-12), place
+    whole = np.where(np.isin(range(4), part), [0.3, -1.1, 0.7, 2.0], 0.0)
+    for function, added in (("apply", 0.0), ("total_derivative", matrix[:4, 4])):
+        v = whole.copy()
+        run_here(lines, function + suffix, f, v=v)
+        wanted = np.where(np.isin(range(4), part), square @ whole + added, 0.0)
+        np.testing.assert_allclose(v, wanted, rtol=1e-12, err_msg=function)
+
+
+def a_pattern(random, *, decoupled):
+    """Zeros, ones and numbers at random: as symbols, and with values."""
+    kind = random.choice(["zero", "one", "number"], (5, 5), p=[0.6, 0.1, 0.3])
+    if decoupled:
+        # As the VELO's: a slope does not depend on its position, either.
+        kind[np.add.outer(range(5), range(5)) % 2 == 1] = "zero"
+        kind[[2, 3], [0, 1]] = "zero"
+    kind[range(5), range(5)] = random.choice(["one", "number"], 5, p=[0.7, 0.3])
+    values = np.where(kind == "number", random.normal(size=(5, 5)), kind == "one")
+    symbols = sp.Matrix(
+        5, 5, lambda i, j: sp.Symbol(f"e{i}{j}") if kind[i, j] == "number" else int(values[i, j])
+    )
+    return symbols, values
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_sparse_jacobian_multiplies_as_the_dense_one(seed):
+    """Rows that can be carried on one by one, in whichever order, and those that need each other."""
+    random = np.random.default_rng(seed)
+    root = random.normal(size=(4, 4))
+    symbols, values = a_pattern(random, decoupled=False)
+    check_products(SparseJacobian("Any", symbols).functions(), values, root @ root.T)
+    # What x, tx and y, ty have to do with each other: nothing, and so it stays.
+    symbols, values = a_pattern(random, decoupled=True)
+    root[np.add.outer(range(4), range(4)) % 2 == 1] = 0
+    lines = SparseJacobian("Apart", symbols).functions()
+    check_products(lines, values, root @ root.T)
+    check_products(lines, values, root @ root.T, "_x", [0, 2])
+
+
+@every_forms
+def test_the_hop_through_the_magnet_multiplies_as_the_dense_matrix(forms):
+    """The table knows how the end depends on slopes and q/p; x and y are carried along."""
+    random = np.random.default_rng(7)
+    matrix = np.eye(5)
+    matrix[:4, 2:] = random.normal(size=(4, 3))
+    root = random.normal(size=(4, 4))
+    lines = magnet_functions(FORMS[forms])
+    check_products(lines, matrix, root @ root.T)
+    fields = lines[lines.index("struct JacobianMagnet {") + 1].strip().removeprefix("T ").rstrip(";")
+    assert fields.split(", ") == [f"{a}_{b}" for a in NAMES[:4] for b in NAMES[2:]]
 
 
 def test_unknown_step_is_refused():

@@ -1,4 +1,5 @@
 import dataclasses
+import re
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +87,9 @@ def test_infinite_momentum_goes_straight(step):
 def test_parity_turns_the_sign_of_h(step):
     """Flipping the sign of h and of the odd parameters changes no track and no scattering."""
     functions, rows, p = numpy_step(step), random_rows(), random_parameters(step)
-    flipped = p * [parameter.parity for parameter in step.parameters]
+    layout = next(forms.layout for forms in FORMS.values() if step in forms.steps.values())
+    flipped = p * [column.parity for column in layout.block(step.name).columns]
+    assert (flipped != p).any() == any(form.has(h) for form in step.outputs.values())
     mirrored = rows | {"polarity": -rows["polarity"]}
     np.testing.assert_allclose(functions.predict(flipped, mirrored), functions.predict(p, rows), rtol=1e-12)
     if step.noise:
@@ -259,3 +262,138 @@ def test_noise_is_wide_both_ways(name):
     widths = numpy_step(step).noise(random_parameters(step), rows)
     for which, width in widths.items():
         assert which.startswith("rho") or (np.asarray(width) > 0).all(), which
+
+
+noisy_steps = pytest.mark.parametrize("step", [s for s in STEPS.values() if s.noise], ids=lambda s: s.name)
+
+
+def one_track(momentum, **changed):
+    """A track straight ahead from the end of the VELO, away from the beam pipe; over 100 mm."""
+    rows = {"qop": 1 / np.atleast_1d(momentum), "polarity": 1.0, "z0": 500.0, "z1": 600.0}
+    rows |= {"x0": 200.0, "y0": 100.0, "tx0": 0.0, "ty0": 0.0}
+    rows |= {"x_in": 200.0, "y_in": 100.0, "tx_in": 0.0, "ty_in": 0.0} | changed
+    return {name: np.full(np.size(momentum), value) for name, value in rows.items()}
+
+
+def in_units(step, p):
+    """The numbers by their texts, in mm, MeV and their like."""
+    powers = (float(re.match(r"(1e-?\d+)?", q.unit)[0] or 1) for q in step.parameters)
+    return {q.text: value * power for q, value, power in zip(step.parameters, p, powers, strict=True)}
+
+
+@noisy_steps
+def test_numbers_of_the_noise_are_what_their_texts_and_units_say(step):
+    """Multiple scattering falls as 1/p: the widths of stiff tracks straight ahead, times their momentum."""
+    p, momentum = np.array([q.start for q in step.parameters]), np.array([1e5, 1e6])
+    noise, number = numpy_step(step).noise(p, one_track(momentum)), in_units(step, p)
+    for c in "xy":
+        angle = f"scattering angle in {c} times momentum"
+        turn = number.get(angle, number.get("scattering angle times momentum"))
+        turn = np.sqrt(number["scattering angle times momentum, squared"]) if turn is None else turn
+        widths = [
+            number.get(f"scattering of {c} times momentum"),
+            number.get(f"scattering in {c} times momentum"),
+            100 * number.get(f"scattering in {c} per dz times momentum", 0.0),
+            100 * turn * number.get("lever of the scattering for the position", 0.0),
+        ]
+        (width,) = filter(None, widths)
+        # What loses energy before it scatters, or by Landau's law, differs by a per mille at 100 GeV.
+        np.testing.assert_allclose(noise[f"t{c}"] * momentum, turn, rtol=2e-3)
+        np.testing.assert_allclose(noise[c] * momentum, width, rtol=2e-3)
+
+
+@noisy_steps
+def test_fits_start_from_scattering_that_there_is(step):
+    """Turns on the way move a track by no more than at its beginning; and correlations are below one."""
+    way = {"UTTF": 7826 - 2665, "VUT": 2327.5 - 500}.get(step.name, 100)
+    rows = one_track(1e4, z1=500.0 + way)
+    noise = numpy_step(step).noise(np.array([q.start for q in step.parameters]), rows)
+    for c in "xy":
+        assert 0.5 < noise[c] / noise[f"t{c}"] / way < 1
+        assert 0.5 < noise[f"rho_{c}"] < 1
+
+
+@every_step
+def test_fits_start_from_a_vertical_field(step):
+    """It turns tx; what turns ty is left to the fit."""
+    rows, p = random_rows(), np.array([q.start for q in step.parameters])
+    np.testing.assert_allclose(numpy_step(step).predict(p, rows)[3], rows["ty0"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["BEAM", "VUT", "UT", "T", "UTTF"])
+@pytest.mark.parametrize(("tx", "ty"), [(-0.25, 0.05), (0.1, -0.2)])
+def test_scattering_of_inclined_tracks(name, tx, ty):
+    """Highland: an angle that grows with the root of the path, in any direction; slopes by geometry."""
+    step = FORMS["improved"].steps[name]
+    p = np.array([q.start for q in step.parameters])
+    at = {"tx0": tx, "ty0": ty, "tx_in": tx, "ty_in": ty}
+    straight, inclined = (numpy_step(step).noise(p, one_track(1e4, **slopes)) for slopes in ({}, at))
+    direction = np.array([tx, ty, 1.0])
+    path = np.linalg.norm(direction)
+    # Two directions across the track, and what turning towards them does to the slopes.
+    across = np.linalg.svd(direction[None] / path)[2][1:]
+    turned = [direction / path + 1e-6 * one for one in across]
+    change = np.array([one[:2] / one[2] - (tx, ty) for one in turned]) / 1e-6
+    for c, size in zip("xy", np.sqrt(path * np.sum(change**2, axis=0)), strict=True):
+        assert inclined[f"t{c}"] / straight[f"t{c}"] == pytest.approx(size, rel=1e-4)
+        assert inclined[c] / straight[c] == pytest.approx(size, rel=1e-4)
+        assert inclined[f"rho_{c}"] == straight[f"rho_{c}"]
+
+
+def test_soft_tracks_scatter_by_the_spread_of_their_loss():
+    """Its numbers are per GeV^-3/2: at 1 GeV they are what is added to one, at 4 GeV an eighth of it."""
+    step = FORMS["improved"].steps["UTTF"]
+    p = np.array([q.start for q in step.parameters])
+    momentum = np.array([1e3, 4e3, 1e9])
+    noise = numpy_step(step).noise(p, one_track(momentum))
+    for name, growth in (("tx", 0.9), ("x", 0.5)):
+        times = noise[name] * momentum
+        np.testing.assert_allclose(times[:2] / times[2] - 1, [growth, growth / 8], rtol=1e-3)
+
+
+@pytest.mark.parametrize("forms", FORMS)
+@pytest.mark.parametrize("charge", [-1, 1])
+def test_corrections_behind_the_magnet_are_as_large_as_their_units_say(forms, charge):
+    """One of each, at 5 GeV: as many powers of q/p as there are MeV in its unit."""
+    step = FORMS[forms].steps["UTTF"]
+    rows = one_track(charge * 5e3)
+    for i, parameter in enumerate(step.parameters):
+        if parameter.kind != "extrapolation":
+            continue
+        p = np.eye(len(step.parameters))[i]
+        moved = np.ravel(numpy_step(step).predict(p, rows)) - [200, 100, 0, 0]
+        power = {"MeV": 1, "MeV²": 2, "MeV³": 3}[parameter.unit.split()[-1]]
+        expected = in_units(step, p)[parameter.text] / (charge * 5e3) ** power
+        component = parameter.text.split(",")[0]
+        np.testing.assert_allclose(moved, [expected * (c == component) for c in COMPONENTS], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("begin", "late"), [(500.0, 0.0), (700.0, 0.2)])
+def test_the_end_of_the_velo_is_where_changes_with_z_begin(begin, late):
+    """Of the improved step to the UT: nothing at 0.5 m; 0.2 m behind it, a fifth of a number per metre."""
+    step = FORMS["improved"].steps["VUT"]
+    functions, rows = numpy_step(step), one_track(1e6, z0=begin, z1=2300.0)
+    start = np.array([0.0 if q.text == "transverse kick" else q.start for q in step.parameters])
+
+    def with_one_more(text):
+        return start + [q.text == f"{text} with z0 − 0.5 m" for q in step.parameters]
+
+    kick = functions.predict(with_one_more("change of the kick"), rows)[2]
+    assert kick == pytest.approx(10 * late / 1e6, rel=1e-4, abs=1e-15)
+    for c in "xy":
+        more = functions.noise(with_one_more(f"scattering in {c} times momentum,"), rows)[c]
+        assert more - functions.noise(start, rows)[c] == pytest.approx(1e3 * late / 1e6, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["V", "VUT", "UT", "T"])
+def test_a_dipole_is_symmetric(name):
+    """To the left and the right, for opposite charges, and above and below; but for the linear terms."""
+    step = FORMS["improved"].steps[name]
+    functions, rows, p = numpy_step(step), random_rows(), random_parameters(step)
+    p[[q.text.endswith((", with X", ", with Y")) for q in step.parameters]] = 0
+    there = np.array(functions.predict(p, rows))
+    for axis, also in (("x", ["qop"]), ("y", [])):
+        names = [f"{axis}0", f"t{axis}0", *also]
+        mirrored = functions.predict(p, rows | {c: -rows[c] for c in names})
+        signs = [-1 if axis in c else 1 for c in COMPONENTS]
+        np.testing.assert_allclose(np.array(mirrored).T * signs, there.T, rtol=1e-12, atol=1e-12)

@@ -26,11 +26,12 @@ from parkf.training.magnet_table.form import (
     six_weights,
     stencil,
 )
-from parkf.training.magnet_table.rays import Magnet, independent_rays, training_rays
+from parkf.training.magnet_table.rays import Magnet, Rays, independent_rays, training_rays
 from parkf.training.magnet_table.solve import monomials, solve_grid
 from parkf.training.magnet_table.sums import BINS, DISTANCES, Rows, accumulate
 from parkf.training.magnet_table.table import MagnetTable
-from parkf.training.magnet_table.train import train_table
+from parkf.training.magnet_table.train import _targets, fit_slope_change, train_table
+from parkf.transport import propagate
 
 BENDS = {"bendx": -29.5, "bendx_x2": -35.0, "bendx_y2": 310.0, "bendy_xy": -140.0}
 HEADERS = {name: make_header(forms.table, 2665.0, 7826.0, BENDS) for name, forms in FORMS.items()}
@@ -241,6 +242,41 @@ def test_solver_is_exact_for_coefficients_linear_in_the_grid():
     np.testing.assert_allclose(solve_grid(rows, targets, degrees, 1), grid, atol=1e-3)
 
 
+@every_form
+@pytest.mark.parametrize(("plane", "own"), [("x", 0), ("y", 1)])
+def test_targets_are_what_straight_lines_miss(name, plane, own):
+    header, start, qop = HEADERS[name], _states(50), _qop(50)
+    f = header["p_min"] * qop
+    end = start + (7826 - 2665) * np.column_stack([start[:, 2:], np.zeros((50, 2))])
+    np.testing.assert_allclose(_targets(plane, Rays(start, end, qop), header, f), 0, atol=1e-6)
+    # 3 mm aside, with the slope it had; the other plane sees none of it.
+    end[:, own] += 3
+    np.testing.assert_allclose(_targets(plane, Rays(start, end, qop), header, f)[:, 0], 3 / f)
+    end[:, 1 - own] += 1e3
+    np.testing.assert_allclose(_targets(plane, Rays(start, end, qop), header, f)[:, 0], 3 / f)
+
+
+def test_a_change_of_slope_is_added_to_the_table(monkeypatch):
+    """One that falls as 1/p everywhere: the solution is one number, which is not worth the solver's time."""
+    states, qop = _states(300), _qop(300)
+
+    def one_number(rows, targets, degrees, *_):
+        solution = np.zeros((BINS, sum(degrees), 1))
+        solution[:, 0] = targets.mean()
+        return solution
+
+    monkeypatch.setattr("parkf.training.magnet_table.train.solve_grid", one_number)
+    random = np.random.default_rng(9)
+    coefficients = random.normal(0, 0.01, size=TABLE_SHAPE).astype(np.float32)
+    table = MagnetTable(HEADERS["production"].numbers.astype(np.float32), coefficients)
+    up = np.ones(300)
+    before = table.extrapolate(states, qop, up)
+    changed = fit_slope_change(table, Rays(states, before, qop), 4.0 * qop, 1).extrapolate(states, qop, up)
+    inside = inside_grid(table.header, states)
+    expected = before + np.outer(4.0 * qop, [0, 0, 1, 0])
+    np.testing.assert_allclose(changed[inside], expected[inside], atol=1e-6)
+
+
 @pytest.fixture(scope="module")
 def dipole() -> FieldMap:
     """A smooth dipole in y, strong between 3 and 7 m; the magnet's size, not its shape."""
@@ -275,6 +311,15 @@ def test_rays_do_not_depend_on_cores(dipole):
     one, two = (training_rays(_magnet(dipole, t), BENDS, count=512, seed=1) for t in (1, 2))
     assert one.start.tobytes() == two.start.tobytes()
     assert one.end.tobytes() == two.end.tobytes()
+
+
+def test_rays_carried_back_begin_where_they_began(dipole):
+    rays = independent_rays(_magnet(dipole), count=100, seed=1)
+    assert rays.start.shape == rays.end.shape == (len(rays), 4)
+    ends, z = np.column_stack([rays.end, rays.qop]), np.full(len(rays), 7826.0)
+    back = propagate(dipole, +1, ends, z, (2665.0, 0.0, 0.0), tolerance=1e-5)
+    np.testing.assert_allclose(back.states[:, :2], rays.start[:, :2], atol=0.01)
+    np.testing.assert_allclose(back.states[:, 2:4], rays.start[:, 2:], atol=1e-5)
 
 
 def test_rays_are_bent_and_scattered(dipole):

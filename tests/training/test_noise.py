@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from toy_steps import STEPS, draw, truth
 
+from parkf.codegen.numpy_step import numpy_step
+from parkf.training.noise import _limits
 from parkf.training.train import train_rows
 from parkf.validation.core import fit_core
 
@@ -63,3 +65,31 @@ def test_correlation_of_position_and_slope():
     for i in (10, 13):
         assert "correlation" in STEPS["UT"].parameters[i].text
         assert result.values[i] == pytest.approx(np.sqrt(0.5), abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["UT", "VUT", "V", "T"])
+def test_correlations_stay_below_one(name):
+    step, p = STEPS[name], truth(name)
+    for i, parameter in enumerate(step.parameters):
+        if parameter.text.startswith("correlation"):
+            low, high = _limits(numpy_step(step), draw(name, 10, 1, p), p, i)
+            assert -1 < low < -0.99 < 0.99 < high < 1
+
+
+@pytest.mark.parametrize(("begin", "end"), [(510.0, 750.0), (250.0, 490.0), (250.0, 750.0)])
+def test_what_narrows_a_width_halves_it_at_most(begin, end):
+    """The change with z0 − 0.5 m, which starts below zero: behind 0.5 m, before it, and across."""
+    step, p = STEPS["VUT"], truth("VUT")
+    functions, rows = numpy_step(step), draw("VUT", 200, 2, p)
+    rows["z0"] = np.linspace(begin, end, 200)
+    (index,) = (
+        i for i, q in enumerate(step.parameters) if q.text.startswith("scattering in x") and "z0" in q.text
+    )
+    limits = _limits(functions, rows, p, index)
+    before = functions.noise(p, rows)["x"]
+    for limit, narrows in zip(limits, (end > 500, begin < 500), strict=True):
+        assert (limit is not None) == narrows
+        if limit is not None:
+            at = p.copy()
+            at[index] = limit
+            assert (functions.noise(at, rows)["x"] / before).min() == pytest.approx(0.5)

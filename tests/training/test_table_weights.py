@@ -35,13 +35,18 @@ def test_drawn_momenta_times_their_weights_are_what_is_to_count():
 
 
 def test_what_lies_outside_hardly_counts():
-    start = np.array([[100.0, 50.0], [100.0, 50.0], [0.4 * Z_IN, 0.3 * Z_IN], [100.0, 50.0]])
-    end = np.array([[500.0, 100.0], [3100.0, 100.0], [500.0, 100.0], [500.0, 100.0]])
-    rays = _rays(start, end, [5000.0, 5000.0, 5000.0, 1450.0])
-    weights = first_weights(rays, Z_IN, 1500 * rays.qop, np.zeros((4, 2)))
-    assert weights.inner.tolist() == [True, False, False, False]
+    start = np.full((6, 2), [100.0, 50.0])
+    start[3] = 0.4 * Z_IN, 0.3 * Z_IN
+    # Beyond the SciFi's edge in x; in y alone; and where x may be, but not y.
+    end = np.full((6, 2), [500.0, 100.0])
+    end[1], end[2], end[5] = (3100.0, 100.0), (500.0, 2600.0), (2800.0, 100.0)
+    rays = _rays(start, end, [5000.0, 5000.0, 5000.0, 5000.0, 1450.0, 5000.0])
+    weights = first_weights(rays, Z_IN, 1500 * rays.qop, np.zeros((6, 2)))
+    assert weights.inner.tolist() == [True, False, False, False, False, True]
     relative = weights.values * momentum_density(rays.qop)
-    np.testing.assert_allclose(relative[1:] / relative[0], [EDGE_WEIGHT, OUTSIDE_WEIGHT, OUTSIDE_WEIGHT])
+    np.testing.assert_allclose(
+        relative[1:] / relative[0], [EDGE_WEIGHT, EDGE_WEIGHT, OUTSIDE_WEIGHT, OUTSIDE_WEIGHT, 1]
+    )
 
 
 def test_only_stiff_tracks_stay_at_a_seam():

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import norm
+from scipy.stats import norm, truncnorm
 
-from parkf.validation.core import fit_core
+from parkf.validation.core import _moments, fit_core
 
 
 def test_clean_gaussian_is_found_within_its_errors():
@@ -27,6 +27,28 @@ def test_far_tails_do_not_widen_the_core():
     rng = np.random.default_rng(13)
     values = np.concatenate([rng.normal(0, 1e-3, 50_000), rng.uniform(-1, 1, 2_500)])
     assert fit_core(values).width == pytest.approx(1e-3, rel=0.02)
+
+
+@pytest.mark.parametrize(("seed", "count", "low", "high"), [(5, 800, -0.2, 2.0), (4, 1600, 0.0, 1.0)])
+def test_a_background_on_one_side_does_not_draw_the_core_away(seed, count, low, high):
+    rng = np.random.default_rng(seed)
+    core = fit_core(np.concatenate([rng.normal(0, 1e-3, 2000), rng.uniform(low, high, count)]))
+    assert abs(core.mean) < 3 * core.mean_error
+    assert core.width == pytest.approx(1e-3, rel=0.05)
+
+
+def test_the_range_follows_a_mean_that_moves_while_the_width_stays():
+    rng = np.random.default_rng(466273)
+    core = fit_core(np.concatenate([rng.normal(0, 1, 1000), rng.uniform(0, 10, 1000)]))
+    # The background fills the core's one side.
+    assert 0 < core.mean < 0.5
+    assert 1.0 < core.width < 1.5
+
+
+def test_moments_are_those_of_a_truncated_gaussian():
+    mean, width = 0.5, 0.7
+    expected = truncnorm((-2 - mean) / width, (2 - mean) / width, mean, width)
+    assert _moments(mean, width) == pytest.approx([expected.moment(order) for order in (1, 2, 3, 4)])
 
 
 @pytest.mark.parametrize("values", [np.zeros(3), np.full(100, np.nan)])

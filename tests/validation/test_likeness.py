@@ -16,7 +16,7 @@ from parkf.simulation.foreign import import_hits
 from parkf.simulation.gun import shoot
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.simulate import simulate
-from parkf.tables import HITS, PARTICLES
+from parkf.tables import CANDIDATES, HITS, PARTICLES
 from parkf.validation.likeness import Files, characterise, hits_of
 
 ROOT = Path(__file__).parents[2]
@@ -146,6 +146,12 @@ def test_hits_of_tracks_are_counted(of_pions, pions):
         assert value(of_pions, f"{name}_noise") == pytest.approx((inside.particle < 0).mean())
         assert value(of_pions, f"{name}_several") == 0.0
         assert sum(of_pions["histograms"][name]["content"]) == pytest.approx(1.0)
+    tracks = CANDIDATES.open(pions.matched).read(["event", "particle", "ut_x"]).to_pandas()
+    tracks = tracks.merge(PARTICLES.open(pions.particles).read().to_pandas(), on=["event", "particle"])
+    inside = np.hypot(tracks.px, tracks.py) * np.sinh(5.0) > tracks.pz
+    without = sum(not np.isfinite(hits).any() for hits in tracks.ut_x[inside])
+    assert without > 0
+    assert value(of_pions, "ut_none") == pytest.approx(without / of_pions["tracks"])
     efficiency = 0.966
     expected = efficiency**12, 12 * efficiency**11 * (1 - efficiency)
     for number, share in zip((12, 11), expected, strict=True):

@@ -20,3 +20,4 @@ def test_losses_by_momentum():
     assert found[20.0]["lost"] == 0.0
     assert 0 < found[20.0]["lost_error"] < 0.001
     assert 1.0 not in found
+    assert [one["p_max"] for one in losses(sample)] == [2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0]

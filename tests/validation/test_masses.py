@@ -65,6 +65,16 @@ def test_width_follows_the_momentum_resolution():
     assert peak["parts"] == pytest.approx({"momenta": peak["width"], "directions": 0.0}, rel=0.02, abs=1e-6)
 
 
+def test_the_histogram_holds_all_pairs_of_the_peak():
+    peak = measure_peak(decays(2000, 0.01), EVERY)
+    edges, content = peak["histogram"]["edges"], peak["histogram"]["content"]
+    # 60 bins, to 5 % on either side.
+    assert (len(edges), len(content)) == (61, 60)
+    mass = EVERY.mass
+    assert (edges[0], edges[-1]) == pytest.approx((0.95 * mass, 1.05 * mass))
+    assert sum(content) == peak["n"] > 1900
+
+
 def test_tracks_that_miss_each_other_are_no_pair():
     assert len(find_pairs(decays(1000, 0.0, apart=3.0), EVERY)) < 10
 
@@ -90,6 +100,23 @@ def test_a_double_gaussian_is_found_again():
     assert (peak.narrow, peak.wide) == pytest.approx((10.0, 30.0), rel=0.06)
     assert peak.share == pytest.approx(0.7, abs=0.05)
     assert peak.width == pytest.approx(np.sqrt(0.7 * 100 + 0.3 * 900), rel=0.03)
+
+
+def test_errors_of_a_peak_that_one_gaussian_would_describe():
+    """Of each fit those of one Gaussian, although two have shapes that nothing determines."""
+    random = np.random.default_rng(10)
+    peaks = [fit_peak(random.normal(JPSI, 15.0, 400), JPSI) for _ in range(12)]
+    for peak in peaks:
+        assert peak.mean_error == pytest.approx(15.0 / 400**0.5, rel=0.15)
+        assert peak.width_error == pytest.approx(15.0 / 800**0.5, rel=0.15)
+    # Of twelve, a spread is known to 21 %.
+    assert np.std([peak.mean for peak in peaks], ddof=1) == pytest.approx(15.0 / 400**0.5, rel=0.6)
+    assert np.std([peak.width for peak in peaks], ddof=1) == pytest.approx(15.0 / 800**0.5, rel=0.6)
+
+
+def test_a_search_that_strays_from_all_entries_comes_back():
+    peak = measure_peak(decays(2000, 0.01, seed=3), EVERY)
+    assert peak["mean"] == pytest.approx(JPSI, abs=4 * JPSI * 0.01 / 4000**0.5)
 
 
 def test_too_few_pairs_are_an_error():

@@ -7,7 +7,7 @@ import pytest
 
 from parkf.errors import ParkfError
 from parkf.tables import CANDIDATES, FATES, FITTED, PARTICLES
-from parkf.validation.sample import load_sample, scratch_bytes
+from parkf.validation.sample import drawn, load_sample, scratch_bytes
 from parkf.validation.truth import EVENTS_AT_ONCE, Files
 
 SEED = 17
@@ -127,6 +127,22 @@ def test_samples_are_numbered(frames, tmp_path):
 def test_without_fates_nothing_is_known_of_them(frames, tmp_path):
     files = write_all(frames, tmp_path / "one") | {"fates": []}
     assert np.isnan(load_sample([Files(**files)]).rows["hardest"]).all()
+
+
+def test_a_particle_without_a_fate_leaves_the_others_theirs(frames, tmp_path):
+    """The last one of all, behind which the table has nothing."""
+    last = len(frames["fates"]) - 6 + 4
+    found = frames["candidates"].assign(particle=4)
+    cut = frames | {"candidates": found, "fates": frames["fates"].iloc[:last]}
+    hardest = load_sample([Files(**write_all(cut, tmp_path / "one"))]).rows["hardest"]
+    in_last = (found.event == EVENTS - 1).to_numpy()
+    np.testing.assert_array_equal(np.isnan(hardest), in_last)
+
+
+def test_events_are_drawn_by_the_published_generator():
+    """The first numbers of SplitMix64 from a seed of zero (Vigna's splitmix64.c)."""
+    expected = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+    np.testing.assert_allclose(drawn(np.arange(3, dtype=np.int32)) * 2.0**64, expected, rtol=1e-15)
 
 
 def test_many_candidates_are_thinned_by_whole_events(frames, tmp_path, monkeypatch):

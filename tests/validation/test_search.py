@@ -103,6 +103,22 @@ def test_tracks_ghosts_clones_and_wrong_hits_are_counted(files):
     assert (value["hits_velo"], value["hits_ut"], value["hits_scifi"]) == (5, 4, 12)
 
 
+def test_efficiencies_are_of_bins_from_2_to_100_gev(files):
+    p = np.array([2.5, 4.0, 7.0, 15.0, 50.0])
+    particles = _particles(5).assign(px=1000 * p / np.cosh(3.05), pz=1000 * p * np.tanh(3.05))
+    _write(PARTICLES, files.particles, particles)
+    figures = characterise_search(files, make_sample(n=2000, ghosts=500))["figures"]
+    value = {name: figure["value"] for name, figure in figures.items() if name.startswith("efficiency_p")}
+    # The first two were found.
+    assert value == {
+        "efficiency_p_2_3": 1.0,
+        "efficiency_p_3_5": 1.0,
+        "efficiency_p_5_10": 0.0,
+        "efficiency_p_10_20": 0.0,
+        "efficiency_p_20_100": 0.0,
+    }
+
+
 def test_the_cut_keeps_so_many_genuine_tracks(files):
     sample = make_sample(n=4000, ghosts=800)
     # Bad enough to be told apart, some of them.
@@ -119,6 +135,23 @@ def test_the_cut_keeps_so_many_genuine_tracks(files):
     assert 0 < kept < 1
     assert 0.7 * np.sqrt(kept * (1 - kept) / 800) < figures["kept"]["error"] < 0.1
     assert figures == characterise_search(files, sample)["figures"]
+
+
+def test_errors_are_of_drawing_events_again(files):
+    """Of two events: both, or one of them twice."""
+    sample = make_sample(n=4000, ghosts=800)
+    rows = sample.rows
+    rows["event"] = rows.index % 2
+    rows.loc[rows.event == 1, ["chi2_velo", "chi2_ut", "chi2_scifi"]] *= 2
+    chi2 = rows.eval("chi2_velo + chi2_ut + chi2_scifi") / 30
+    cuts = [
+        np.quantile(chi2[sample.is_genuine & chosen], EFFICIENCY)
+        for chosen in (rows.event == 0, rows.event < 2, rows.event == 1)
+    ]
+    expected = np.sqrt(np.cov(cuts, aweights=[0.25, 0.5, 0.25], ddof=0))
+    error = characterise_search(files, sample)["figures"]["cut"]["error"]
+    # As well as 200 drawings tell it.
+    assert error == pytest.approx(expected, rel=0.2)
 
 
 def test_no_ghosts_are_no_figures(files):

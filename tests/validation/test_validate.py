@@ -8,7 +8,7 @@ from samples import STATE, make_sample
 
 from parkf.errors import ParkfError
 from parkf.validation.sample import chi2_per_ndof, momentum_residual, pulls
-from parkf.validation.validate import MOMENTUM_EDGES, validate
+from parkf.validation.validate import validate
 
 
 def measured(sample):
@@ -19,7 +19,8 @@ def measured(sample):
 def test_resolution_and_bias_come_out_as_put_in():
     bins = measured(make_sample())["momentum"]
     # Tracks start at 2 GeV.
-    assert [b["p_min"] for b in bins] == list(MOMENTUM_EDGES[:-1])
+    assert [b["p_min"] for b in bins] == [1.5, 3.0, 5.0, 10.0, 20.0, 50.0]
+    assert [b["p_max"] for b in bins] == [3.0, 5.0, 10.0, 20.0, 50.0, 100.0]
     for b in bins:
         assert b["core"] == pytest.approx(0.005, abs=5 * b["core_error"])
         assert b["bias"] == pytest.approx(0.001, abs=5 * b["bias_error"])
@@ -68,6 +69,13 @@ def test_a_scan_of_cuts_counts_what_lies_below():
     for point in scan[::10]:
         assert point["genuine"] == (chi2_per_ndof(sample.genuine) < point["cut"]).mean()
         assert point["ghost"] == (chi2_per_ndof(sample.ghosts) < point["cut"]).mean()
+
+
+@pytest.mark.parametrize(("ndof", "seen"), [(0, False), (1, True), (3, True)])
+def test_a_fit_without_a_detector_has_no_separation(ndof, seen):
+    sample = make_sample(n=1000, ghosts=200)
+    sample.rows["ndof_ut"] = ndof
+    assert ("separation" in measured(sample)) == seen
 
 
 def test_failed_fits_count_as_rejected_and_never_as_pulls():

@@ -138,9 +138,9 @@ def fit_peak(masses: F64, guess: float) -> Peak:
         return np.exp(-0.5 * u**2) / (np.sqrt(2 * np.pi) * sigma * inside)
 
     def nll(mean: float, narrow: float, ratio: float, share: float) -> float:
-        return float(
-            -np.log(share * density(mean, narrow) + (1 - share) * density(mean, narrow * ratio)).sum()
-        )
+        both = share * density(mean, narrow) + (1 - share) * density(mean, narrow * ratio)
+        # Far from all entries, where the search may look, it underflows.
+        return float(-np.log(np.maximum(both, np.finfo(np.float64).tiny)).sum())
 
     minuit = Minuit(nll, mean=quantiles[1], narrow=0.8 * start, ratio=2.0, share=0.7)
     minuit.errordef = Minuit.LIKELIHOOD
@@ -149,6 +149,10 @@ def fit_peak(masses: F64, guess: float) -> Peak:
     minuit.limits["ratio"] = (1.0, 6.0)
     minuit.limits["share"] = (0.05, 1.0)
     minuit.migrad()
+    # The mean's error is that at this shape: where one Gaussian would do, the shape is undetermined, and a
+    # covariance with it means nothing.
+    for name in ("narrow", "ratio", "share"):
+        minuit.fixed[name] = True
     minuit.hesse()
     mean, narrow, ratio, share = minuit.values
 
