@@ -23,8 +23,8 @@ from parkf.usage import read_usage
 
 ROOT = Path(__file__).parents[2]
 RUN = "faults"
-# Figures of the machine and of the moment, and pages that show them.
-_OF_THE_MOMENT = re.compile(r"logs/.*|stages\.json|throughput\.json|report/.*|\.lock")
+# Figures of the machine and of the moment, when and from which commit, and pages that show them.
+_OF_THE_MOMENT = re.compile(r"logs/.*|run\.json|stages\.json|throughput\.json|report/.*|\.lock")
 # What a user is told when a command cannot go on: one line, somewhere in what was said.
 _SAID = re.compile(r"^error: .+$|at work here", re.MULTILINE)
 _PATIENCE_S = 1800.0
