@@ -100,7 +100,7 @@ def test_searches_stand_beside_each_other_with_what_both_have(tmp_path, sample):
     text = page.read_text()
     assert all(title in text for title in SEARCHES.values())
     assert text.count("efficiency, 5–10 GeV") == 2
-    assert text.count("stay below") == 1
+    assert text.count("genuine tracks stay below") == 1
 
 
 def test_the_same_figures_give_the_same_bytes(page, sample):
