@@ -76,7 +76,7 @@ test: lint  ## style, types and every test
 	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/cluster
 	$(VENV)/bin/python -m pytest tests/workflow tests/cluster  # their runs take all cores themselves
 
-# Both go on where they were stopped; on two cores the first takes hours, the second half an hour.
+# Both go on where they were stopped; on two cores the first takes two hours, the second half an hour.
 mutants: build  ## deliberate mistakes in the code, and whether tests notice
 	$(VENV)/bin/python -m benchmarks.mutants --json benchmarks/results/mutants.json
 
