@@ -138,7 +138,8 @@ def test_what_else_can_differ(project, run, compared):
         "configuration: one does not have events.m 3",
     ]
     third = run("three", n=1000, consequence="3")
-    assert "dataset T differ, though nothing that they are made from does" in str(compared(first, third).inputs[0][0])
+    differing = str(compared(first, third).inputs[0][0])
+    assert "dataset T differ, though nothing that they are made from does" in differing
 
 
 def test_inputs_are_found_after_the_file_has_changed(project, run, compared):
