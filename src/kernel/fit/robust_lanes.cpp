@@ -43,7 +43,7 @@ struct alignas(64) Gathered {
 
 /// Numbers of a track that waits: its fit at the last VELO hit, then what its stage needs. Whole pieces of eight are
 /// turned into lanes.
-constexpr int waiting_numbers = 48, stage_numbers = 4;
+constexpr int waiting_numbers = 56, stage_numbers = 7;
 static_assert(after_velo_numbers + stage_numbers <= waiting_numbers && waiting_numbers % 8 == 0);
 
 /// Tracks that wait for a stage.
@@ -80,7 +80,8 @@ struct Waiting {
 template <class S>
 class RobustFits {
   using T = Together<S>;
-  static constexpr int n = Number<T>::lanes;
+  static constexpr int n = Number<T>::lanes, room = 5 * n;
+  using List = Waiting<S, room>;
 
  public:
   explicit RobustFits(const Batch<S>& batch)
@@ -144,51 +145,64 @@ class RobustFits {
     }
     for (int i = 0; i < doubt_count; ++i) {
       const int lane = doubts[i];
-      doubted_.add(first + lane, columns_ + lane, n, {chi2[lane], hits[lane], suspected[lane], S(0)});
+      doubted_.add(first + lane, columns_ + lane, n, {S(1), S(-1), S(1), S(1), chi2[lane], hits[lane], suspected[lane]});
     }
     for (int i = 0; i < suspect_count; ++i) {
       suspects_.add(first + suspects[i], columns_ + suspects[i], n, {S(0), S(-1), S(1), S(1)});
     }
-    if (doubted_.count >= together) try_without_ut(doubted_.count / n * n);
-    if (suspects_.count >= together) look_for_kicks(suspects_.count / n * n);
-    if (kicked_.count >= together) enlarge_noise(kicked_.count / n * n);
+    if (doubted_.count >= n) try_without_ut(doubted_.count / n * n);
+    if (suspects_.count >= n) look_for_kicks(suspects_.count / n * n);
+    if (kicked_.count >= n) enlarge_noise(kicked_.count / n * n);
   }
 
   /// The hits of the tracks that wait from number `first` on, and their numbers in lanes.
-  template <int room>
-  Candidates<S> gather(const Waiting<S, room>& waiting, int first) {
+  Candidates<S> gather(const List& waiting, int first) {
     gathered_.take(batch_.tracks, waiting.rows + first, tile_);
     turn<T, waiting_numbers>(waiting.numbers[first], after_velo_numbers + stage_numbers, columns_);
     return tile_.candidates();
   }
   T stage_number(int q) const { return load<T>(columns_ + (after_velo_numbers + q) * n); }
 
-  void keep(const Fitted<T>& track) { store(track, n, 0, numbers_, counts_); }
-  void replace(long row, int lane, int what) {
-    for (int q = 0; q < fitted_numbers; ++q) batch_.numbers[q * batch_.stride + row] = numbers_[q * n + lane];
-    for (int q = 0; q < fitted_integers; ++q) integers_[q * batch_.stride + row] = counts_[q * n + lane];
+  /// As the first ones of those that wait ask for.
+  __attribute__((noinline)) void fit_again(List& waiting, int count) {
+    waiting.repeat_last(count + n - 1);
+    S* numbers = numbers_;
+    int* counts = counts_;
+    for (int first = 0; first < count; first += n, numbers += fitted_numbers * n, counts += fitted_integers * n) {
+      const Candidates<S> tracks = gather(waiting, first);
+      const Treatment<T> treatment{stage_number(0) > T(0), to_integer(stage_number(1)), stage_number(2), stage_number(3)};
+      store(fit_treated<T>(tracks, 0, batch_.detector, treatment, columns_), n, 0, numbers, counts);
+    }
+  }
+  robust::Fit<S> fit_again(int i) const {
+    const S* number = numbers_ + i / n * fitted_numbers * n + i % n + (fitted_numbers - 3) * n;
+    const int* integer = counts_ + i / n * fitted_integers * n + i % n;
+    return {number[0], number[n], number[2 * n], integer[0], integer[n], integer[2 * n], integer[3 * n]};
+  }
+  void replace(long row, int i, int what, int slot = -1) {
+    const int block = i / n, lane = i % n;
+    for (int q = 0; q < fitted_numbers; ++q) {
+      batch_.numbers[q * batch_.stride + row] = numbers_[(block * fitted_numbers + q) * n + lane];
+    }
+    for (int q = 0; q < fitted_integers; ++q) {
+      integers_[q * batch_.stride + row] = counts_[(block * fitted_integers + q) * n + lane];
+    }
     done_[row] = what;
+    slot_[row] = slot;
   }
 
   // The stages: of so many of the tracks that wait, whole lanes but for the last ones of all.
 
   void try_without_ut(int count) {
-    const T zero(0), one(1);
-    doubted_.repeat_last(count + n - 1);
-    for (int first = 0; first < count; first += n) {
-      const Candidates<S> tracks = gather(doubted_, first);
-      const Fitted<T> track = fit_treated<T>(tracks, 0, batch_.detector, {one == one, Integer<T>(-1), one, one}, columns_);
-      const robust::Fit<T> fit = robust::view(track);
-      const Mask<T> better = fit.improves(stage_number(0), stage_number(1));
-      const Mask<T> suspect = (better & fit.may_be_kicked()) | ((!better) & (stage_number(2) > zero));
-      int improved[n], suspected[n];
-      store_integer<T>(select(better, Integer<T>(1), Integer<T>(0)), improved);
-      store_integer<T>(select(suspect, Integer<T>(1), Integer<T>(0)), suspected);
-      keep(track);
-      for (int lane = 0; lane < n && first + lane < count; ++lane) {
-        const long row = doubted_.rows[first + lane];
-        if (improved[lane]) replace(row, lane, treated::ut_taken_out);
-        if (suspected[lane]) suspects_.add(row, doubted_.numbers[first + lane], 1, {S(improved[lane]), S(-1), S(1), S(1)});
+    fit_again(doubted_, count);
+    for (int i = 0; i < count; ++i) {
+      const S* numbers = doubted_.numbers[i];
+      const S* stage = numbers + after_velo_numbers;
+      const robust::Fit<S> fit = fit_again(i);
+      const bool better = fit.improves(stage[4], stage[5]);
+      if (better) replace(doubted_.rows[i], i, treated::ut_taken_out);
+      if (better ? fit.may_be_kicked() : stage[6] > 0) {
+        suspects_.add(doubted_.rows[i], numbers, 1, {S(better), S(-1), S(1), S(1)});
       }
     }
     doubted_.drop(count);
@@ -215,43 +229,28 @@ class RobustFits {
   }
 
   void enlarge_noise(int count) {
-    kicked_.repeat_last(count + n - 1);
-    for (int first = 0; first < count; first += n) {
-      const Candidates<S> tracks = gather(kicked_, first);
-      const Mask<T> without_ut = stage_number(0) > T(0);
-      const Integer<T> slot = to_integer(stage_number(1));
-      const Fitted<T> track =
-          fit_treated<T>(tracks, 0, batch_.detector, {without_ut, slot, stage_number(2), stage_number(3)}, columns_);
-      int done[n], slots[n];
-      store_integer<T>(flag<T>(robust::view(track).known(), treated::noise_enlarged) |
-                           flag<T>(without_ut, treated::ut_taken_out), done);
-      store_integer<T>(slot, slots);
-      keep(track);
-      for (int lane = 0; lane < n && first + lane < count; ++lane) {
-        if ((done[lane] & treated::noise_enlarged) == 0) continue;
-        replace(kicked_.rows[first + lane], lane, done[lane]);
-        slot_[kicked_.rows[first + lane]] = slots[lane];
-      }
+    fit_again(kicked_, count);
+    for (int i = 0; i < count; ++i) {
+      const S* stage = kicked_.numbers[i] + after_velo_numbers;
+      if (!fit_again(i).known()) continue;
+      replace(kicked_.rows[i], i, treated::noise_enlarged | (stage[0] > 0 ? treated::ut_taken_out : 0),
+              static_cast<int>(stage[1]));
     }
     kicked_.drop(count);
   }
-
-  // So many tracks of a stage are fitted one set of lanes after the other, while the caches have its code.
-  static constexpr int together = n;
 
   const Batch<S>& batch_;
   int* integers_;
   S* before_;
   int *ndof_before_, *done_, *slot_;
-  // Room for those that the stage before hands on, and to repeat the last.
-  Waiting<S, together + 2 * n> doubted_;
-  Waiting<S, 2 * together + 2 * n> suspects_;
-  Waiting<S, 3 * together + 2 * n> kicked_;
+  // A stage has its turn when there are as many as lanes; besides, there is room for those that the stages before hand
+  // on, and to repeat the last.
+  List doubted_, suspects_, kicked_;
   Gathered<S, n> gathered_;
   Tile<T> tile_;
   alignas(64) S columns_[waiting_numbers * n];
-  alignas(64) S numbers_[fitted_numbers * n];
-  alignas(64) int counts_[fitted_integers * n];
+  alignas(64) S numbers_[fitted_numbers * room];
+  alignas(64) int counts_[fitted_integers * room];
 };
 
 template <class S>
