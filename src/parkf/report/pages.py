@@ -33,7 +33,7 @@ from parkf.report.step_map import Bins, ratio_map
 from parkf.report.step_page import moves, newest_alike, step_page
 from parkf.report.table_map import table_maps
 from parkf.running.graph import GRAPH_FILE
-from parkf.simulation.forked import parallel_map
+from parkf.forked import parallel_map
 from parkf.steps import FORMS, STEP_NAMES
 from parkf.training.result import FitResult
 

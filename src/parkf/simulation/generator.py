@@ -1,24 +1,23 @@
 """Proton-proton collisions from Pythia 8, as tables of charged final particles.
 
-Initialising Pythia takes seconds, so one parent does it and every chunk of events runs in a fresh fork of it,
-seeded by (seed, chunk): the same seed gives the same events on any number of cores. What decays before the
-magnet ends there (charged pions, kaons and hyperons too), and so does what interacts in the material.
-Secondaries from the beam pipe and the SciFi are added.
+One parent initialises Pythia and every chunk of events runs in a fresh fork of it, seeded by (seed, chunk): the
+same seed gives the same events on any number of cores. What decays before the magnet ends there (charged pions,
+kaons and hyperons too), and so does what interacts in the material. Secondaries from the beam pipe and the SciFi
+are added.
 """
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import awkward as ak
 import numpy as np
-import pythia8mc
 
 from parkf.arrow import table
 from parkf.detector.description import Beam
 from parkf.errors import ParkfError
-from parkf.simulation.forked import forked_map
+from parkf.forked import forked_map
 from parkf.simulation.interactions import PHOTON, interact
+from parkf.simulation.pythia import MAX_SEED, SOFT_COLLISIONS, initialised
 from parkf.simulation.randomness import Stream, keyed_generator
 from parkf.simulation.secondaries import secondaries
 from parkf.tables import PARTICLES
@@ -36,23 +35,6 @@ P_MIN = 300.0
 Z_MIN = -500.0
 """mm, of the production vertex: the end of the field map."""
 
-PYTHIA_SETTINGS = (
-    "Print:quiet = on",
-    "Beams:idA = 2212",
-    "Beams:idB = 2212",
-    "Beams:eCM = 13600.",
-    "SoftQCD:inelastic = on",
-    # Decays are limited to the volume before the magnet, because Pythia's particles fly straight. Sizes in
-    # mm.
-    "ParticleDecays:limitCylinder = on",
-    "ParticleDecays:xyMax = 700.",
-    "ParticleDecays:zMax = 2700.",
-    "211:mayDecay = on",
-    "321:mayDecay = on",
-    "Random:setSeed = on",
-    "Random:seed = 1",
-)
-_MAX_PYTHIA_SEED = 900_000_000
 _GEV = 1e3
 
 SHORTEST_TRACK = 1.0
@@ -97,7 +79,7 @@ def generate(
     if events <= 0 or not pile_up > 0:
         raise ParkfError(f"events and pile-up must be positive, got {events} and {pile_up}")
     check_first(first, EVENTS_PER_CHUNK)
-    pythia = _initialised()
+    pythia = initialised(SOFT_COLLISIONS)
     end = first + events
 
     def chunk(start: int) -> dict[str, np.ndarray]:
@@ -122,18 +104,6 @@ def check_first(first: int, multiple: int) -> None:
         raise ParkfError(f"first: got {first}, expected a multiple of {multiple}, from 0 on")
 
 
-@cache
-def _initialised() -> Any:
-    """Pythia, ready; only forks of this process draw from it, so it stays as new."""
-    pythia = pythia8mc.Pythia("", False)
-    for setting in PYTHIA_SETTINGS:
-        if not pythia.readString(setting):
-            raise ParkfError(f"Pythia refuses the setting '{setting}'")
-    if not pythia.init():
-        raise ParkfError("Pythia could not be initialised; its messages are above")
-    return pythia
-
-
 def _generate_chunk(
     pythia: Any, beam: Beam, events: range, seed: int, pile_up: float
 ) -> dict[str, np.ndarray]:
@@ -147,9 +117,9 @@ def _generate_chunk(
             np.array([beam.x, beam.y, 0.0])
             + random.standard_normal((count, 3)) * [beam.sigma_x, beam.sigma_y, beam.sigma_z]
         )
-    # Pythia takes seeds up to 9e8: the chunk's is drawn, keyed, from that range.
+    # The seed of the chunk is drawn, keyed, from those that Pythia takes.
     chunk_random = keyed_generator(seed, events.start, Stream.PYTHIA)
-    pythia.rndm.init(int(chunk_random.integers(1, _MAX_PYTHIA_SEED)))
+    pythia.rndm.init(int(chunk_random.integers(1, MAX_SEED)))
     particles = stable_particles(pythia, collisions(pythia, sum(counts)))
     vertex = np.concatenate(vertices)[particles["collision"]]
     for axis, name in enumerate("xyz"):
