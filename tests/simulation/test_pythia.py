@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+
 from parkf.errors import ParkfError
 from parkf.simulation import pythia
 
@@ -28,7 +29,7 @@ def test_the_file_in_the_package_is_what_this_pythia_calculates(calculated):
 
 
 def test_collisions_with_cross_sections_from_the_file_are_those_calculated():
-    """The first collisions from a seed are the same particles; the file's six digits move energies by 1e-5."""
+    """From one seed come the same particles; the file's six digits move their energies by 1e-5."""
 
     def made(generator):
         events = []

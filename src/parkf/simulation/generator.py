@@ -1,9 +1,9 @@
 """Proton-proton collisions from Pythia 8, as tables of charged final particles.
 
-One parent initialises Pythia and every chunk of events runs in a fresh fork of it, seeded by (seed, chunk): the
-same seed gives the same events on any number of cores. What decays before the magnet ends there (charged pions,
-kaons and hyperons too), and so does what interacts in the material. Secondaries from the beam pipe and the SciFi
-are added.
+One parent initialises Pythia and every chunk of events runs in a fresh fork of it, seeded by (seed, chunk):
+the same seed gives the same events on any number of cores. What decays before the magnet ends there (charged
+pions, kaons and hyperons too), and so does what interacts in the material. Secondaries from the beam pipe and
+the SciFi are added.
 """
 
 from pathlib import Path

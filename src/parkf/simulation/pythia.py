@@ -1,9 +1,9 @@
 """Pythia 8, ready to make collisions.
 
-To initialise soft collisions takes 6 s, nearly all of it for cross sections of multiparton interactions, which
-depend on nothing but the settings. They come from a file that lies beside this module, whose name has Pythia's
-version and a fingerprint of the settings; where there is none for the settings, they are calculated. The file is
-written by ``python -m parkf.simulation.pythia``.
+To initialise soft collisions takes 6 s, nearly all of it for cross sections of multiparton interactions,
+which depend on nothing but the settings. They come from a file that lies beside this module, whose name has
+Pythia's version and a fingerprint of the settings; where there is none for the settings, they are calculated.
+The file is written by ``python -m parkf.simulation.pythia``.
 """
 
 import hashlib

@@ -12,8 +12,8 @@ from parkf.arrow import table
 from parkf.choices import Signal
 from parkf.detector.description import Beam
 from parkf.errors import ParkfError
-from parkf.simulation.decays import DECAYS, Decay
 from parkf.forked import forked_map
+from parkf.simulation.decays import DECAYS, Decay
 from parkf.simulation.generator import accepted, check_first, collisions, stable_particles
 from parkf.simulation.interactions import interact
 from parkf.simulation.pythia import MAX_SEED, initialised

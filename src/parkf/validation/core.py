@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 _WINDOW = 2.0  # half-width of the fitted range in units of the width found
 _ROUNDS = 20
-# Of a fit in one range: largest number of iterations, and a change so small that the next one, of Newton's method,
-# would be of the order of its square.
+# Of a fit in one range: largest number of iterations, and a change so small that Newton's next one would be
+# of the order of its square.
 _STEPS, _CLOSE = 50, 1e-5
 _NARROWEST, _WIDEST = 0.2, 5.0  # limits of a fitted width, in units of the previous one
 
@@ -52,8 +52,8 @@ def fit_core(values: npt.NDArray[np.floating]) -> Core:
     values = np.sort(values)
     low, middle, high = np.quantile(values, (0.1587, 0.5, 0.8413))
     unit = max((high - low) / 2, np.finfo(np.float64).tiny)
-    # In units of the range, the two parameters are of order one whatever the quantity is; and the entries of a range
-    # are neighbours.
+    # In units of the range, the two parameters are of order one whatever the quantity is. The entries of a
+    # range are neighbours.
     u = (values - middle) / unit
     mean, width = 0.0, 1.0
     for _ in range(_ROUNDS):
@@ -65,15 +65,20 @@ def fit_core(values: npt.NDArray[np.floating]) -> Core:
         mean, width = mean + shape.mean * width, width * shape.width
         if abs(shape.mean) < 1e-3 and abs(shape.width - 1) < 1e-3:
             break
-    found = middle + unit * mean, unit * errors[0], unit * width, unit * errors[1]
-    return Core(*map(float, found), len(values))
+    return Core(
+        float(middle + unit * mean),
+        float(unit * errors[0]),
+        float(unit * width),
+        float(unit * errors[1]),
+        len(values),
+    )
 
 
 def _fit_shape(first: float, second: float, n: int) -> Core:
-    """Fit mean and width of a Gaussian seen only in (-window, window), from the means of u and u² of n entries there.
+    """Fit mean and width of a Gaussian seen only in (-window, window).
 
-    The likelihood depends on nothing else. It is convex in m/s² and −1/(2 s²), and its curvature is the covariance
-    of u and u²: Newton's method converges in a few steps.
+    The likelihood depends only on the means of u and u² of the n entries there. It is convex in m/s² and
+    −1/(2 s²), and its curvature is the covariance of u and u²: Newton's method converges in a few steps.
     """
     mean, width = 0.0, 1.0
     for _ in range(_STEPS):
