@@ -4,6 +4,10 @@ One parent initialises Pythia and every chunk of events runs in a fresh fork of 
 the same seed gives the same events on any number of cores. What decays before the magnet ends there (charged
 pions, kaons and hyperons too), and so does what interacts in the material. Secondaries from the beam pipe and
 the SciFi are added.
+
+Protons meet protons, so a collision that is turned back to front is as good as another. The detector covers
+one side: every collision of Pythia's serves twice, with what flew forward and, in another event, with what flew
+backward.
 """
 
 from pathlib import Path
@@ -120,7 +124,10 @@ def _generate_chunk(
     # The seed of the chunk is drawn, keyed, from those that Pythia takes.
     chunk_random = keyed_generator(seed, events.start, Stream.PYTHIA)
     pythia.rndm.init(int(chunk_random.integers(1, MAX_SEED)))
-    particles = stable_particles(pythia, collisions(pythia, sum(counts)))
+    wanted = sum(counts)
+    particles = stable_particles(pythia, collisions(pythia, -(-wanted // 2)))
+    # Of an odd number, the last collision serves once.
+    particles = {name: values[particles["collision"] < wanted] for name, values in particles.items()}
     vertex = np.concatenate(vertices)[particles["collision"]]
     for axis, name in enumerate("xyz"):
         particles[name] = particles[name] + vertex[:, axis]
@@ -159,7 +166,10 @@ def collisions(pythia: Any, wanted: int) -> ak.Array:
 
 
 def stable_particles(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
-    """Collect what leaves a track, and photons: as in PARTICLES, but `collision` counts over all records."""
+    """Collect what leaves a track, and photons: columns as in PARTICLES.
+
+    `collision` counts over all records twice; the second time they are turned, by half a turn about y.
+    """
     sizes = ak.to_numpy(ak.num(records))
     flat = ak.flatten(records)
     pdg_id = ak.to_numpy(flat.id)
@@ -172,26 +182,31 @@ def stable_particles(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
     mother_index = first + ak.to_numpy(flat.mother1)
     mother = np.where(is_hadron[mother_index], pdg_id[mother_index], 0)
 
-    # Where the first daughter starts is where its mother decays.
-    start = ak.to_numpy(ak.fill_none(flat.vProd.pz, 0.0))
     daughter = ak.to_numpy(flat.daughter1)
     final = ak.to_numpy(flat.status) > 0
-    end = np.where(final, np.inf, start[first + daughter])
-    long_lived = final | (is_hadron & (daughter > 0) & (end - start > SHORTEST_TRACK))
-    tracks = np.flatnonzero((long_lived & (charge != 0)) | (final & (pdg_id == PHOTON)))
-    chosen = flat[tracks]
-    columns = {
-        "collision": collision[tracks],
-        "pdg_id": pdg_id[tracks],
-        "mother": mother[tracks],
-        "charge": np.rint(charge[tracks]),
-        "mass": _GEV * ak.to_numpy(chosen.m),
-        "z_end": end[tracks],
-    }
-    for name in "xyz":
-        columns[name] = ak.to_numpy(ak.fill_none(chosen.vProd["p" + name], 0.0))
-        columns["p" + name] = _GEV * ak.to_numpy(chosen.p["p" + name])
-    return columns
+    places = {name: ak.to_numpy(ak.fill_none(flat.vProd["p" + name], 0.0)) for name in "xyz"}
+    momenta = {name: _GEV * ak.to_numpy(flat.p["p" + name]) for name in "xyz"}
+    mass = _GEV * ak.to_numpy(flat.m)
+    sides = []
+    for number, sign in enumerate(({"x": 1, "y": 1, "z": 1}, {"x": -1, "y": 1, "z": -1})):
+        # Where the first daughter starts is where its mother decays.
+        start = sign["z"] * places["z"]
+        end = np.where(final, np.inf, start[first + daughter])
+        long_lived = final | (is_hadron & (daughter > 0) & (end - start > SHORTEST_TRACK))
+        tracks = np.flatnonzero((long_lived & (charge != 0)) | (final & (pdg_id == PHOTON)))
+        side = {
+            "collision": collision[tracks] + number * len(sizes),
+            "pdg_id": pdg_id[tracks],
+            "mother": mother[tracks],
+            "charge": np.rint(charge[tracks]),
+            "mass": mass[tracks],
+            "z_end": end[tracks],
+        }
+        for name in "xyz":
+            side[name] = sign[name] * places[name][tracks]
+            side["p" + name] = sign[name] * momenta[name][tracks]
+        sides.append(side)
+    return {name: np.concatenate([side[name] for side in sides]) for name in sides[0]}
 
 
 def accepted(particles: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

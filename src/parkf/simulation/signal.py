@@ -96,6 +96,8 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, first: int, count: int, seed: 
     if decay.from_mother:
         witnesses = particles["collision"][np.abs(mothers) == decay.from_mother]
         wanted &= np.isin(particles["collision"], witnesses)
+    # Both sides of each.
+    count *= 2
     random = keyed_generator(seed, first, Stream.COLLISIONS)
     vertex = np.array([beam.x, beam.y, 0.0]) + random.standard_normal((count, 3)) * [
         beam.sigma_x,
