@@ -7,6 +7,7 @@ from parkf.files import sha256
 from parkf.simulation.generator import EVENTS_PER_CHUNK, accepted, generate, stable_particles
 from parkf.simulation.generator import collisions as collisions_of
 from parkf.simulation.pythia import SOFT_COLLISIONS, initialised
+from parkf.training.rows import select
 
 
 def _momentum(particles):
@@ -76,9 +77,7 @@ def sides():
     pythia = initialised(SOFT_COLLISIONS)
     pythia.rndm.init(7)
     both = accepted(stable_particles(pythia, collisions_of(pythia, 600)))
-    return [
-        {name: values[both["collision"] // 600 == side] for name, values in both.items()} for side in (0, 1)
-    ]
+    return [select(both, both["collision"] // 600 == side) for side in (0, 1)]
 
 
 def test_both_sides_of_a_collision_look_alike(sides):
@@ -103,9 +102,7 @@ def test_what_flies_backward_is_turned_about_the_vertical_axis():
     pythia.rndm.init(8)
     both = stable_particles(pythia, collisions_of(pythia, 20))
     final = ~np.isfinite(both["z_end"])
-    one, other = (
-        {n: v[final & (both["collision"] // 20 == side)] for n, v in both.items()} for side in (0, 1)
-    )
+    one, other = (select(both, final & (both["collision"] // 20 == side)) for side in (0, 1))
     for name in ("x", "z", "px", "pz"):
         assert np.array_equal(one[name], -other[name])
     for name in ("y", "py", "mass", "pdg_id", "charge", "mother"):

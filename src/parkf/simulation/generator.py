@@ -6,8 +6,8 @@ pions, kaons and hyperons too), and so does what interacts in the material. Seco
 the SciFi are added.
 
 Protons meet protons, so a collision that is turned back to front is as good as another. The detector covers
-one side: every collision of Pythia's serves twice, with what flew forward and, in another event, with what flew
-backward.
+one side: every collision of Pythia's serves twice, with what flew forward and, in another event, with what
+flew backward.
 """
 
 from pathlib import Path

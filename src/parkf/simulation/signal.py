@@ -48,7 +48,7 @@ def generate_signal(
     beam : Beam
         Beam spot.
     number : int
-        Collisions, of a heavy quark pair each; one in ten gives a J/ψ with both tracks, one in fifteen a D⁰.
+        Collisions, of a heavy quark pair each; one in five gives a J/ψ with both tracks, one in seven a D⁰.
     seed : int
         Same seed, same bytes.
     first : int
