@@ -27,7 +27,7 @@ def test_ratio_and_error_are_right_on_toys_and_what_both_share_makes_the_error_s
     pulls = (found[:, 0] - expected) / found[:, 1]
     assert abs(pulls.mean()) < 0.5
     assert 0.7 < pulls.std() < 1.3
-    alike = [core_ratio(*_fits(seed, (0.001, 0.001)))[1] for seed in range(5)]
+    alike = [core_ratio(*_fits(seed, (0.0003, 0.0003)))[1] for seed in range(5)]
     assert np.mean(alike) < 0.5 * found[:, 1].mean()
 
 
