@@ -96,11 +96,18 @@ def decay_behind_ut(particles: Columns, random: np.random.Generator) -> tuple[Co
 
 def mothers_of(particles: Columns) -> NDArray[np.int64]:
     """Row of the particle that each one, (n,), is a product of behind the UT; -1 if it is none."""
-    place = np.rec.fromarrays([particles["event"], particles["z_end"]], names="event,z")
-    born = np.rec.fromarrays([particles["event"], particles["z"]], names="event,z")
-    order = np.argsort(place, order=("event", "z"))
-    row = order[np.minimum(np.searchsorted(place[order], born), len(order) - 1)]
-    return np.where((place[row] == born) & (particles["z"] > Z_END), row, -1)
+    ends = np.flatnonzero(np.isfinite(particles["z_end"]))
+    born = np.flatnonzero(particles["z"] > Z_END)
+    mothers = np.full(len(particles["z"]), -1)
+    known = {
+        (event, z): row
+        for event, z, row in zip(
+            particles["event"][ends].tolist(), particles["z_end"][ends].tolist(), ends.tolist(), strict=True
+        )
+    }
+    of = zip(particles["event"][born].tolist(), particles["z"][born].tolist(), strict=True)
+    mothers[born] = [known.get(place, -1) for place in of]
+    return mothers
 
 
 def placed(

@@ -115,7 +115,7 @@ def _carried(
     long_only: bool,
     threads: int,
 ) -> dict[str, NDArray[Any]]:
-    """True states of all particles; products of decays begin where their mothers ended."""
+    """Give the true states of all particles; products of decays begin where their mothers end."""
     mothers = mothers_of(particles)
     first = {name: values[mothers < 0] for name, values in particles.items()}
     states = track_through(field, polarity, geometry, first, seed=seed, long_only=long_only, threads=threads)
