@@ -56,8 +56,8 @@ def decay_behind_ut(particles: Columns, random: np.random.Generator) -> tuple[Co
     kind = np.abs(particles["pdg_id"])
     p = _momentum(particles)
     path = np.full(len(p), np.inf)
-    for of, life in LIFETIMES.items():
-        path[kind == of] = (life / MASSES[of] * particles["pz"])[kind == of]
+    for one, life in LIFETIMES.items():
+        path[kind == one] = (life / MASSES[one] * particles["pz"])[kind == one]
     z = np.maximum(particles["z"], Z_END) + path * random.standard_exponential(len(p))
     mode, cosine, azimuth = random.random((3, len(p)))
     decays = (z < BEHIND) & (particles["z_end"] > z)
