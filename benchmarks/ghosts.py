@@ -4,7 +4,7 @@ Run: python -m benchmarks.ghosts [RUN] [--json FILE]
 
 RUN is that of fullsim.yaml, whose candidates are of segments found in hits. Cuts keep 91 % of the genuine
 tracks of each sample. Ghosts are put into classes by the particle with most of their SciFi hits: `decay` is
-what a pion or kaon becomes behind the UT, where the embedded simulation lets nothing decay.
+what a pion or kaon becomes behind the UT.
 
 - `expected`: as many particles behind the UT as lifetimes and the momenta of the embedded tracks say.
 - `as_many`: samples of as many embedded crossings as LHCb's has, drawn with repetition: how much their
