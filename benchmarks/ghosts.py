@@ -11,8 +11,8 @@ what a pion or kaon becomes behind the UT.
   figures scatter, and how often they are at least LHCb's, and LHCb's without decays.
 - `same_cut`: what the embedded sample's cuts keep of LHCb's genuine tracks and ghosts.
 - `retrained`: the run's scores trained again from other random starts, which is no choice among them.
-- `own`: the best that LHCb's features allow a model that learns from LHCb's candidates themselves, four
-  fifths at a time. It is a bound to compare with, and no score of any set.
+- `own`: what a logistic regression keeps that learns from LHCb's own candidates, four fifths at a time. It
+  says what these features can do there, as far as so few candidates tell, and is no score of any set.
 """
 
 import argparse

@@ -41,7 +41,7 @@ rule field:
 
 
 rule generate:
-    """All polarities of a chunk in one job: Pythia takes seconds to begin."""
+    """All polarities of a chunk in one job: Pythia begins once."""
     input:
         GEOMETRY,
     output:
