@@ -57,6 +57,7 @@ rule generate:
         code=code(
             "parkf/simulation/generator.py",
             "parkf/simulation/interactions.py",
+            "parkf/simulation/in_flight.py",
             "parkf/simulation/secondaries.py",
             "parkf/simulation/randomness.py",
         ),
@@ -134,6 +135,7 @@ rule simulate_training:
             "parkf/detector",
             "parkf/transport",
             "parkf/simulation/simulate.py",
+            "parkf/simulation/in_flight.py",
             "parkf/simulation/long_tracks.py",
             "parkf/simulation/detector_response.py",
             *TRANSPORT_KERNEL,
