@@ -56,6 +56,7 @@ rule generate:
         pile_up=RUN["events"]["pile_up"],
         code=code(
             "parkf/simulation/generator.py",
+            "parkf/simulation/pythia.py",
             "parkf/simulation/interactions.py",
             "parkf/simulation/in_flight.py",
             "parkf/simulation/secondaries.py",
@@ -95,6 +96,7 @@ rule generate_signal:
             "parkf/simulation/decays.py",
             "parkf/simulation/signal.py",
             "parkf/simulation/generator.py",
+            "parkf/simulation/pythia.py",
             "parkf/simulation/interactions.py",
             "parkf/simulation/randomness.py",
         ),
