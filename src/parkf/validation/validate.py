@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from parkf.errors import ParkfError
+from parkf.forked import parallel_map
 from parkf.simulation.decays import DECAYS
+from parkf.validation.beside import core_ratio
 from parkf.validation.breakdown import breakdown, fates
 from parkf.validation.cells import cells, directions
 from parkf.validation.core import fit_core
@@ -38,6 +40,7 @@ def validate(
     float64: Sample,
     misaligned: Mapping[str, Sample] | None = None,
     signals: Mapping[str, Mapping[str, Sample]] | None = None,
+    workers: int = 1,
 ) -> dict[str, Any]:
     """Measure every fit of the same candidates.
 
@@ -52,6 +55,8 @@ def validate(
         The same from a detector that is not where the reconstruction believes it to be.
     signals : mapping of str to mapping of str to Sample, optional
         Signal samples (``jpsi``, ``d0``) of every fit.
+    workers : int
+        Fits that are measured at a time, each in a process of its own.
 
     Returns
     -------
@@ -59,7 +64,8 @@ def validate(
         ``counts.{genuine, ghost}`` and ``fits.<name>`` with
         ``pulls.<component>.{mean, width, width68, width95}``,
         ``momentum[] = {p_min, p_max, core, width68, width95, bias, n, pulls.<component>}`` (GeV; fractions
-        of p; the two widths are those of :func:`parkf.validation.spread.spread`), ``lost[]`` of
+        of p; the two widths are those of :func:`parkf.validation.spread.spread`; for ``parkf_robust``
+        ``core_over_plain``, its core over that of ``parkf``, with its error), ``lost[]`` of
         :func:`parkf.validation.losses.losses`,
         ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``,
         ``failed`` (the number of candidates without a good fit) and ``histograms`` of pulls and of
@@ -78,25 +84,26 @@ def validate(
     ParkfError
         When there are too few genuine candidates or ghosts to measure anything.
     """
-    measured = _measure_all(fits) | {"precision": compare_precision(fits["parkf"], float64)}
-    for name, sample in fits.items():
-        fit = measured["fits"][name]
-        good = _good(sample)
-        fit["impact"] = impact_parameters(good)
-        fit |= {"cells": cells(good), "directions": directions(good), "tails": tails(sample)}
-        fit["breakdown"] = breakdown(sample, fit["working_point"]["cut"])
-        fit["fates"] = fates(sample, fit["working_point"]["cut"])
-        if "separation" in fit:
-            fit["scores"] = measure_scores(sample)
-    if signals:
-        # Imported only when needed, since it loads pandas and a minimiser.
-        from parkf.validation.masses import measure_peak
+    for sample in (next(iter(several.values())) for several in (fits, misaligned) if several):
+        _refuse_few(sample)
 
-        for signal, samples in signals.items():
-            for name, sample in samples.items():
-                peak = measure_peak(sample, DECAYS[signal])
-                measured["fits"][name].setdefault("masses", {})[signal] = peak
-    return measured | {"misaligned": _measure_all(misaligned)} if misaligned else measured
+    def measured(job: tuple[str, bool]) -> dict[str, Any]:
+        name, is_aligned = job
+        if not is_aligned:
+            return _measure((misaligned or {})[name])
+        alone = _measure_aligned(fits[name])
+        if name == "parkf_robust":
+            _beside(alone["momentum"], _good(fits[name]), _good(fits["parkf"]))
+        peaks = {signal: _peak(signal, samples[name]) for signal, samples in (signals or {}).items()}
+        return alone | ({"masses": peaks} if peaks else {})
+
+    jobs = [(name, True) for name in fits] + [(name, False) for name in misaligned or {}]
+    done = dict(zip(jobs, parallel_map(measured, jobs, workers), strict=True))
+    result = _of_all(fits, {name: done[name, True] for name in fits})
+    result["precision"] = compare_precision(fits["parkf"], float64)
+    if misaligned:
+        result["misaligned"] = _of_all(misaligned, {name: done[name, False] for name in misaligned})
+    return result
 
 
 def measure_alone(sample: Sample) -> dict[str, Any]:
@@ -115,15 +122,39 @@ def measure_alone(sample: Sample) -> dict[str, Any]:
     }
 
 
-def _measure_all(fits: Mapping[str, Sample]) -> dict[str, Any]:
-    first = next(iter(fits.values()))
-    counts = {"genuine": len(first.genuine), "ghost": len(first.ghosts)}
+def _refuse_few(sample: Sample) -> None:
+    counts = _counts(sample)
     if min(counts.values()) < _ENOUGH:
         raise ParkfError(
             f"validation sample: {counts['genuine']} genuine candidates and {counts['ghost']} ghosts, "
             f"expected at least {_ENOUGH} of each; raise events.validation in the config"
         )
-    return {"counts": counts, "fits": {name: _measure(sample) for name, sample in fits.items()}}
+
+
+def _counts(sample: Sample) -> dict[str, int]:
+    return {"genuine": len(sample.genuine), "ghost": len(sample.ghosts)}
+
+
+def _of_all(fits: Mapping[str, Sample], measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {"counts": _counts(next(iter(fits.values()))), "fits": measured}
+
+
+def _measure_aligned(sample: Sample) -> dict[str, Any]:
+    fit, good = _measure(sample), _good(sample)
+    fit["impact"] = impact_parameters(good)
+    fit |= {"cells": cells(good), "directions": directions(good), "tails": tails(sample)}
+    fit["breakdown"] = breakdown(sample, fit["working_point"]["cut"])
+    fit["fates"] = fates(sample, fit["working_point"]["cut"])
+    if "separation" in fit:
+        fit["scores"] = measure_scores(sample)
+    return fit
+
+
+def _peak(signal: str, sample: Sample) -> dict[str, Any]:
+    # Imported only when needed, since it loads pandas and a minimiser.
+    from parkf.validation.masses import measure_peak
+
+    return measure_peak(sample, DECAYS[signal])
 
 
 def _measure(sample: Sample) -> dict[str, Any]:
@@ -176,9 +207,8 @@ def _pull(values: F64) -> dict[str, float]:
 
 def _momentum(rows: Rows) -> list[dict[str, Any]]:
     bins: list[dict[str, Any]] = []
-    p_true = rows["p_true"]
     for low, high in pairwise(MOMENTUM_EDGES):
-        inside = rows[(p_true >= 1000 * low) & (p_true < 1000 * high)]
+        inside = _of_momentum(rows, low, high)
         if len(inside) < _ENOUGH:
             continue
         residual = momentum_residual(inside)
@@ -197,6 +227,18 @@ def _momentum(rows: Rows) -> list[dict[str, Any]]:
             }
         )
     return bins
+
+
+def _beside(bins: list[dict[str, Any]], rows: Rows, plain: Rows) -> None:
+    """Add to each bin of momentum what the core is over the plain fit's of the same tracks."""
+    for one in bins:
+        cores = (_of_momentum(fit, one["p_min"], one["p_max"]) for fit in (rows, plain))
+        one["core_over_plain"], one["core_over_plain_error"] = core_ratio(*cores)
+
+
+def _of_momentum(rows: Rows, low: float, high: float) -> Rows:
+    inside: Rows = rows[(rows["p_true"] >= 1000 * low) & (rows["p_true"] < 1000 * high)]
+    return inside
 
 
 def _separation(sample: Sample) -> dict[str, Any]:
