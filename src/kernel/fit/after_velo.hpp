@@ -13,7 +13,8 @@ template <class T, class Visit>
 KERNEL_FUNCTION void each_after_velo(Filter<T>& fit, FirstState<T>& first, T& z_first, const Visit& visit) {
   State<T>& s = fit.state;
   visit(s.x), visit(s.y), visit(s.tx), visit(s.ty), visit(s.k), visit(fit.z);
-  visit(fit.c(0, 0)), visit(fit.c(2, 0)), visit(fit.c(2, 2)), visit(fit.c(1, 1)), visit(fit.c(3, 1)), visit(fit.c(3, 3));
+  visit(fit.c(0, 0)), visit(fit.c(2, 0)), visit(fit.c(2, 2));
+  visit(fit.c(1, 1)), visit(fit.c(3, 1)), visit(fit.c(3, 3));
   visit(fit.by_k[0]), visit(fit.by_k[2]);
   visit(fit.seed.weight), visit(fit.velo.chi2), visit(fit.velo.pull), visit(fit.velo.weight), visit(fit.worst.step);
   visit(z_first);

@@ -41,8 +41,9 @@ struct alignas(64) Gathered {
   }
 };
 
-/// Numbers of a track that waits: its fit at the last VELO hit, then what its stage needs. Whole pieces of eight are
-/// turned into lanes.
+/// Numbers of a track that waits: its fit at the last VELO hit, then what its stage needs: how to fit it, as in a
+/// Treatment; where its UT hits are doubted, also χ² and number of UT hits of its plain fit, and whether to look for a
+/// kick in that. Whole pieces of eight are turned into lanes.
 constexpr int waiting_numbers = 56, stage_numbers = 7;
 static_assert(after_velo_numbers + stage_numbers <= waiting_numbers && waiting_numbers % 8 == 0);
 
@@ -145,7 +146,8 @@ class RobustFits {
     }
     for (int i = 0; i < doubt_count; ++i) {
       const int lane = doubts[i];
-      doubted_.add(first + lane, columns_ + lane, n, {S(1), S(-1), S(1), S(1), chi2[lane], hits[lane], suspected[lane]});
+      doubted_.add(first + lane, columns_ + lane, n,
+                   {S(1), S(-1), S(1), S(1), chi2[lane], hits[lane], suspected[lane]});
     }
     for (int i = 0; i < suspect_count; ++i) {
       suspects_.add(first + suspects[i], columns_ + suspects[i], n, {S(0), S(-1), S(1), S(1)});
@@ -170,7 +172,8 @@ class RobustFits {
     int* counts = counts_;
     for (int first = 0; first < count; first += n, numbers += fitted_numbers * n, counts += fitted_integers * n) {
       const Candidates<S> tracks = gather(waiting, first);
-      const Treatment<T> treatment{stage_number(0) > T(0), to_integer(stage_number(1)), stage_number(2), stage_number(3)};
+      const Treatment<T> treatment{stage_number(0) > T(0), to_integer(stage_number(1)), stage_number(2),
+                                   stage_number(3)};
       store(fit_treated<T>(tracks, 0, batch_.detector, treatment, columns_), n, 0, numbers, counts);
     }
   }
@@ -222,7 +225,8 @@ class RobustFits {
       for (int lane = 0; lane < n && first + lane < count; ++lane) {
         const S* numbers = suspects_.numbers[first + lane];
         if (!(k2[lane] > S(robust::hard_kick))) continue;
-        kicked_.add(suspects_.rows[first + lane], numbers, 1, {numbers[after_velo_numbers], S(slots[lane]), x[lane], y[lane]});
+        kicked_.add(suspects_.rows[first + lane], numbers, 1,
+                    {numbers[after_velo_numbers], S(slots[lane]), x[lane], y[lane]});
       }
     }
     suspects_.drop(count);
