@@ -36,6 +36,7 @@ def decays(n, resolution, seed=3, apart=0.0):
                     "event": np.arange(n),
                     "status": 0,
                     "purity": 1.0,
+                    "z_end": np.inf,
                     "p_true": p,
                     "pdg_id": -13 * sign,
                     "true_qop": qop,

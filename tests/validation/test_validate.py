@@ -97,6 +97,16 @@ def test_electrons_and_slow_particles_are_no_genuine_sample():
     assert len(momentum_residual(sample.genuine)) == 80
 
 
+def test_tracks_of_particles_that_decay_are_neither_genuine_nor_ghosts():
+    sample = make_sample(n=1000, ghosts=60)
+    sample.rows.loc[:29, "z_end"] = 5000.0
+    sample.rows.loc[:9, "p_true"] = 1900.0
+    assert len(sample.genuine) == 970
+    assert len(sample.decayed) == 20
+    assert len(sample.ghosts) == 60
+    assert measured(sample)["fates"][0]["n"] == 970
+
+
 def test_too_few_tracks_are_refused():
     with pytest.raises(ParkfError, match=r"30 ghosts, expected at least 50.*raise events\.validation"):
         measured(make_sample(n=1000, ghosts=30))
