@@ -1,6 +1,6 @@
 """Deliberate mistakes in the code, and whether a test notices.
 
-Run: python -m benchmarks.mutants --json FILE [--count 420] [--areas steps kernel …] [--again] [--minutes 60]
+Run: python -m benchmarks.mutants --json FILE [--count 420] [--areas steps kernel …] [--again [FILE …]]
 
 One operator or number is changed at a time, drawn at random from all that there are, as many in each area;
 then those tests run that reach the changed line, the quickest first, until one fails. Which reach it is found
@@ -9,7 +9,7 @@ the kernel, a copy of the headers is changed and compiled, and the extension mod
 of the installed one in such a process. A change of nothing is tried in each area, and must survive.
 
 The file keeps each mutant: the benchmark goes on where it was stopped. `--again` judges those anew that
-survived, with the slow tests, too. `survivors[]` have a `reason`, which is written by hand and kept; what
+survived, all or in the files named, with the slow tests, too. `survivors[]` have a `reason`, which is written by hand and kept; what
 begins with "equivalent" is.
 """
 
@@ -146,7 +146,12 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=420, help="mutants in all areas together")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--areas", nargs="+", choices=AREAS, default=list(AREAS))
-    parser.add_argument("--again", action="store_true", help="judge survivors anew, with slow tests, too")
+    parser.add_argument(
+        "--again",
+        nargs="*",
+        metavar="FILE",
+        help="judge survivors anew, with slow tests, too: all, or those in these files, parkf/kalman/source.py",
+    )
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants", help="keeps what tests reach")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -155,16 +160,21 @@ def main() -> None:
     outcome = Outcome(options.json, options.seed)
     share = -(-options.count // len(AREAS))
 
+    def wanted(mutant: Mutant) -> bool:
+        known = outcome.tried.get(mutant.key)
+        if options.again is None or known is None:
+            return options.again is None and known is None
+        return not known["killed_by"] and (not options.again or mutant.file in options.again)
+
     def chosen(area: str) -> Iterator[Mutant]:
         """Give what there is to judge, as long as the area wants more."""
         there = 0
         for mutant in drawn(area, options.seed):
             if there == share:
                 break
-            known = outcome.tried.get(mutant.key)
             if mutant.key in outcome.nothing:
                 continue
-            if (known is not None and not known["killed_by"]) if options.again else known is None:
+            if wanted(mutant):
                 yield mutant
             # What the compiler refuses is known only now.
             there += mutant.key not in outcome.nothing
@@ -175,7 +185,7 @@ def main() -> None:
         change = f"{mutant.file}:{mutant.line} {mutant.before} → {mutant.after}"
         print(f"{time.strftime('%H:%M:%S')} {'killed  ' if by else 'SURVIVED'} {change} {by}", flush=True)
 
-    modules = ModuleJudge(options.folder, patient=options.again)
+    modules = ModuleJudge(options.folder, patient=options.again is not None)
     late = options.folder / "late.json"
     for area in options.areas:
         if area == "kernel":
