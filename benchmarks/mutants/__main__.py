@@ -9,8 +9,8 @@ the kernel, a copy of the headers is changed and compiled, and the extension mod
 of the installed one in such a process. A change of nothing is tried in each area, and must survive.
 
 The file keeps each mutant: the benchmark goes on where it was stopped. `--again` judges those anew that
-survived, all or in the files named, with the slow tests, too. `survivors[]` have a `reason`, which is written by hand and kept; what
-begins with "equivalent" is.
+survived, all or in the files named, with the slow tests, too. `survivors[]` have a `reason`, which is
+written by hand and kept; what begins with "equivalent" is.
 """
 
 import argparse
@@ -150,7 +150,7 @@ def main() -> None:
         "--again",
         nargs="*",
         metavar="FILE",
-        help="judge survivors anew, with slow tests, too: all, or those in these files, parkf/kalman/source.py",
+        help="judge survivors anew, with slow tests, too: all, or those in these files",
     )
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants", help="keeps what tests reach")
     options = parser.parse_args()

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from benchmarks.mutants.child import digest_of, in_child
 from benchmarks.mutants.modules import SOURCE
 from benchmarks.mutants.mutant import ROOT
@@ -51,7 +50,7 @@ class Tracer:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
-        """Keep apart what setting up a fixture reaches: it happens once, and in one test, for all that use it."""
+        """Keep apart what setting up a fixture reaches: it happens once, for all tests that use it."""
         before, calls = self._here, self._calls
         self._here, self._calls = set(), Counter()
         try:
