@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.plan import ROOT, plan
 
 from parkf.cluster import COSTS_FILE, load_costs
-from parkf.cluster.schedule import Job, replay, seconds_of, to_the_end
+from parkf.cluster.schedule import Job, cost_of, replay, seconds_of, to_the_end
 from parkf.layers import laid, read_layers
 from parkf.running.plan import in_order
 from parkf.workflow import ROWS_A_CROSSING
@@ -64,6 +64,7 @@ def planned(rows: float, chunk: int, parts: int) -> list[Job]:
             job.threads,
             job.resources.get("mem_mb", 0),
             tuple(place[before] for before in dag.dependencies[job]),
+            cost_of(costs, job).alone_s(job.resources.get("units", 0)) if job.threads > 1 else 0.0,
         )
         for job in order
     ]
@@ -88,7 +89,7 @@ def critical_path(jobs: Sequence[Job], latency: float) -> dict[str, float]:
 
 def stops_scaling(jobs: Sequence[Job], latency: float) -> int:
     """Cores, to the power of two, on which less than half of all cores have work for the first time."""
-    work = sum(job.cores * job.seconds for job in jobs)
+    work = sum(job.on(1) for job in jobs)
     cores = 1
     while work / (cores * replay(jobs, cores, latency)) >= STOPS:
         cores *= 2
@@ -97,7 +98,7 @@ def stops_scaling(jobs: Sequence[Job], latency: float) -> int:
 
 def table(jobs: Sequence[Job], cores: Sequence[int], latency: float) -> list[dict[str, float]]:
     """Wall time and the share of cores at work, by number of cores."""
-    work = sum(job.cores * job.seconds for job in jobs)
+    work = sum(job.on(1) for job in jobs)
     walls = {count: replay(jobs, count, latency) for count in cores}
     return [
         {"cores": count, "wall_min": wall / 60, "at_work": work / (count * wall)}
@@ -121,7 +122,7 @@ def main() -> None:
     stops = stops_scaling(jobs, options.latency)
     work: Counter[str] = Counter()
     for job in jobs:
-        work[job.rule] += job.cores * job.seconds
+        work[job.rule] += job.on(1)
     counts = Counter(job.rule for job in jobs)
     print(
         f"{options.rows:.3g} rows, chunks of {options.chunk} crossings, {options.latency:g} s in each queue"

@@ -11,7 +11,7 @@ BUSY = """
 import os, sys, time
 from parkf.usage import Meter
 meter = Meter()
-from parkf.simulation.forked import forked_map
+from parkf.forked import forked_map
 
 def work(seconds):
     held = bytearray(os.urandom(1 << 20)) * 200

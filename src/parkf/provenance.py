@@ -12,7 +12,7 @@ from parkf.errors import ParkfError
 PACKAGES = ("numpy", "scipy", "sympy", "iminuit", "pythia8mc", "pyarrow")
 """Whose versions may change numbers, or the bytes that they are written in."""
 
-_SOURCES = ("*.py", "*.hpp", "*.cpp", "*.cu", "*.cmake", "*.html", "*.css", "*.js")
+_SOURCES = ("*.py", "*.hpp", "*.cpp", "*.cu", "*.cmake", "*.html", "*.css", "*.js", "*.dat")
 
 
 def code_hash(parts: Sequence[Path]) -> str:

@@ -37,6 +37,8 @@ def test_the_longest_chain_goes_first():
 def test_threads_take_as_many_cores_and_fewer_take_longer():
     assert replay([Job("wide", 3.0, 4, 100, ())] * 2, 4, latency=0.0) == 6
     assert replay([Job("wide", 3.0, 4, 100, ())], 2, latency=0.0) == 6
+    # Of 3 s, one core works for 2 whatever the others do.
+    assert replay([Job("wide", 3.0, 4, 100, (), alone=2.0)], 2, latency=0.0) == 4
 
 
 def test_it_stops_scaling_where_half_of_the_cores_idle():

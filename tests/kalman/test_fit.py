@@ -12,9 +12,9 @@ from kalman_reference import COMPONENTS, ReferenceFit
 from kalman_toy import generate
 
 from parkf.errors import ParkfError
+from parkf.forked import forked_map
 from parkf.kalman import cpu, explain_status, fit
 from parkf.kalman.fitted import INTEGERS, NUMBERS, STATUS
-from parkf.simulation.forked import forked_map
 from parkf.steps import FORMS
 
 SCHEMES = ("smoother", "forward_backward")

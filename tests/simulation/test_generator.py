@@ -4,7 +4,10 @@ import pytest
 
 from parkf.errors import ParkfError
 from parkf.files import sha256
-from parkf.simulation.generator import EVENTS_PER_CHUNK, generate
+from parkf.simulation.generator import EVENTS_PER_CHUNK, accepted, generate, stable_particles
+from parkf.simulation.generator import collisions as collisions_of
+from parkf.simulation.pythia import SOFT_COLLISIONS, initialised
+from parkf.training.rows import select
 
 
 def _momentum(particles):
@@ -66,6 +69,48 @@ def test_vertices_follow_the_beam_spot(collisions, geometry):
     assert abs(vertices.z.std() - geometry.beam.sigma_z) < 8
     assert abs(vertices.x.std() - geometry.beam.sigma_x) < 0.006
     assert abs(vertices.x.mean()) < 0.01
+
+
+@pytest.fixture(scope="module")
+def sides():
+    """What 600 collisions send forward, and what they send backward, turned; before any field or material."""
+    pythia = initialised(SOFT_COLLISIONS)
+    pythia.rndm.init(7)
+    both = accepted(stable_particles(pythia, collisions_of(pythia, 600)))
+    return [select(both, both["collision"] // 600 == side) for side in (0, 1)]
+
+
+def test_both_sides_of_a_collision_look_alike(sides):
+    """Protons meet protons: numbers of particles, their momenta and charges are the same within errors."""
+
+    def figures(side):
+        charged = side["charge"] != 0
+        number = np.bincount(side["collision"][charged] % 600, minlength=600)
+        across = np.hypot(side["px"], side["py"])[charged]
+        return [(number, 1.0), (across, 1.5), (side["pz"][charged], 1.5), (side["charge"][charged], 1.0)]
+
+    for (one, _), (other, correlated) in zip(*map(figures, sides), strict=True):
+        error = np.hypot(one.std() / np.sqrt(len(one)), other.std() / np.sqrt(len(other)))
+        assert abs(one.mean() - other.mean()) < 4 * correlated * error
+    # Each collision has its own numbers on both sides: they are not one side twice.
+    assert not np.isin(np.abs(sides[0]["px"]), np.abs(sides[1]["px"])).any()
+
+
+def test_what_flies_backward_is_turned_about_the_vertical_axis():
+    """Of the same collisions: x and z change their signs, y does not, and everything else stays."""
+    pythia = initialised(SOFT_COLLISIONS)
+    pythia.rndm.init(8)
+    both = stable_particles(pythia, collisions_of(pythia, 20))
+    final = ~np.isfinite(both["z_end"])
+    one, other = (select(both, final & (both["collision"] // 20 == side)) for side in (0, 1))
+    for name in ("x", "z", "px", "pz"):
+        assert np.array_equal(one[name], -other[name])
+    for name in ("y", "py", "mass", "pdg_id", "charge", "mother"):
+        assert np.array_equal(one[name], other[name])
+    # Proper decays: turned ones end behind where they begin, too.
+    ended = both["z_end"][~final] - both["z"][~final]
+    assert (ended > 0).all()
+    assert 0.3 < (both["collision"][~final] >= 20).mean() < 0.7
 
 
 def test_long_lived_neutrals_decay_and_their_products_know_it(collisions):

@@ -5,7 +5,7 @@ import pytest
 
 from parkf.errors import ParkfError
 from parkf.training.minimise import LARGEST_EDM, SAMPLE, Fits, Floating, _InvalidError, _newton
-from parkf.training.rows import GROUPS, KEPT, StoredRows
+from parkf.training.rows import BLOCK, GROUPS, KEPT, StoredRows
 
 
 @pytest.fixture
@@ -42,6 +42,17 @@ def test_errors_come_from_the_spread_of_the_data(fits, count):
     assert result.values[0] == pytest.approx(data.mean(), abs=0.01 / np.sqrt(count))
     assert result.errors[0] == pytest.approx(5 / np.sqrt(count), rel=0.05)
     assert result.naive_errors[0] == pytest.approx(1 / np.sqrt(count), rel=0.01)
+
+
+def test_several_processes_find_the_same_bits(fits, monkeypatch):
+    """Over three stripes of rows, the last with a block that is not full."""
+    monkeypatch.setattr("parkf.training.rows.STRIPE", 2)
+    one = fits(np.random.default_rng(6).normal(0, 5, 4 * BLOCK + 100))
+    assert one.rows.stripes() == [range(2), range(2, 4), range(4, 6)]
+    several = Fits(one.rows, 1, "toy", workers=3)
+    expected, found = (_fit(each, _mean(sigma=1.0)) for each in (one, several))
+    assert found == expected
+    assert expected.values[0] != 0
 
 
 def test_rows_of_one_particle_count_together(fits):

@@ -61,6 +61,11 @@ IN_PARTS = [step for step in STEPS if len(fit_parts(step)) > 1]
 WHOLE = [step for step in STEPS if step not in IN_PARTS]
 
 
+def cores_for(rows):
+    """How many a training of so many rows is worth: fewer rows are passed over before processes have begun."""
+    return min(8, max(1, round(rows / 1e7)))
+
+
 rule train:
     """Fit p, then the scattering, of one step."""
     input:
@@ -80,6 +85,7 @@ rule train:
         formula=lambda w: STEPS[w.step].formula_hash(),
         code=code("parkf/training", "parkf/codegen"),
     priority: FIRST
+    threads: lambda w: cores_for(RUN.rows(w.step))
     resources:
         **needs(COSTS, "train", lambda w: RUN.rows(w.step)),
     conda:
@@ -88,10 +94,14 @@ rule train:
         f"{RESULTS}/logs/train-{{step}}.log",
     shell:
         f"{SHARED}train {{wildcards.step}} {{input.dataset:q}} {{output:q}} --forms {{params.forms}} {{params.table}}"
-        " {params.start} {params.part} 2> {log}"
+        " {params.start} {params.part} --threads {threads} 2> {log}"
 
 
 if IN_PARTS:
+
+    def part_rows(wildcards):
+        """Rows of one part of a step's sets, if all sets have as many."""
+        return RUN.rows(wildcards.step) / int(wildcards.part.split("-")[-1])
 
     use rule train as train_part with:
         output:
@@ -101,8 +111,9 @@ if IN_PARTS:
             part=r"\d+-of-\d+",
         params:
             part=lambda w: f"--part {w.part}",
+        threads: lambda w: cores_for(part_rows(w))
         resources:
-            **needs(COSTS, "train_part", lambda w: RUN.rows(w.step) / int(w.part.split("-")[-1])),
+            **needs(COSTS, "train_part", part_rows),
         conda:
             ENVIRONMENT
         log:

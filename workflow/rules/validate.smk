@@ -69,6 +69,8 @@ rule validate:
         signals=SIGNALS,
         fits=RUN["fits"]["of"],
         code=code("parkf/validation", "parkf/simulation/decays.py", "parkf/kalman/fitted.py"),
+    # Nothing that takes long is left to do beside it.
+    threads: 2
     resources:
         **needs(COSTS, "validate", RUN.sizes("validation", "misaligned", "jpsi", "d0")),
     conda:
@@ -78,7 +80,8 @@ rule validate:
     shell:
         f"{SHARED}validate {folder(RESULTS, '{input.particles[0]}')}"
         " {output:q} --samples '{params.samples}'"
-        " --misaligned '{params.misaligned}' --signals '{params.signals}' --fits '{params.fits}' 2> {log}"
+        " --misaligned '{params.misaligned}' --signals '{params.signals}' --fits '{params.fits}'"
+        " --threads {threads} 2> {log}"
 
 
 rule throughput:

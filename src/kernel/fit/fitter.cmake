@@ -6,7 +6,12 @@ file(GLOB formulas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/parkf/steps/*.py
 # Layouts that are published: the kernel fits with their sets, too, when today's formulas are others.
 set(published ${PROJECT_SOURCE_DIR}/params/layouts)
 file(GLOB published_files CONFIGURE_DEPENDS ${published}/*.json)
-set(generator ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/src ${Python_EXECUTABLE} -m parkf.codegen ${published})
+# In front of where pip puts what a build needs.
+set(sources ${PROJECT_SOURCE_DIR}/src)
+if(DEFINED ENV{PYTHONPATH})
+  string(APPEND sources ":$ENV{PYTHONPATH}")
+endif()
+set(generator ${CMAKE_COMMAND} -E env PYTHONPATH=${sources} ${Python_EXECUTABLE} -m parkf.codegen ${published})
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${formulas} ${published_files})
 execute_process(COMMAND ${generator} OUTPUT_VARIABLE forms OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 

@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from parkf.documents.models import load_document
 
 COSTS_FILE = Path("workflow/costs.yaml")
+EFFICIENCY = 0.85
+"""Share of a core's work that each of several threads does."""
 
 
 class _Strict(BaseModel):
@@ -19,6 +21,7 @@ class Cost(_Strict):
     unit: str = Field(description="What the stage's size is counted in: event, track, row, ray, collision.")
     job_s: float = Field(ge=0, description="Processor seconds of a job of size 0.")
     unit_ms: float = Field(ge=0, description="Processor milliseconds a unit.")
+    alone_ms: float = Field(default=0.0, ge=0, description="Of unit_ms, what one core does alone.")
     job_mb: float = Field(gt=0, description="Peak memory of a job of size 0, MB.")
     unit_kb: float = Field(default=0.0, ge=0, description="Peak memory a unit, kB; 0 if it does not grow.")
     disk_kb: float = Field(default=0.0, ge=0, description="What it writes, scratch included, kB a unit.")
@@ -26,6 +29,17 @@ class Cost(_Strict):
     def cpu_s(self, size: float) -> float:
         """Processor seconds of a job with `size` units."""
         return self.job_s + 1e-3 * self.unit_ms * size
+
+    def alone_s(self, size: float) -> float:
+        """Seconds of a job with `size` units in which one core works, however many it has."""
+        return 1e-3 * self.alone_ms * size
+
+    def wall_s(self, size: float, threads: int) -> float:
+        """Seconds that a job with `size` units takes on so many cores."""
+        if threads == 1:
+            return self.cpu_s(size)
+        alone = self.alone_s(size)
+        return alone + (self.cpu_s(size) - alone) / (EFFICIENCY * threads)
 
     def memory_mb(self, size: float) -> float:
         """Peak memory of a job with `size` units, MB."""

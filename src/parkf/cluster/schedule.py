@@ -7,8 +7,6 @@ from typing import Any
 
 from parkf.cluster.costs import Cost, Costs
 
-EFFICIENCY = 0.85
-"""Share of a core's work that each of several threads does."""
 TINY = Cost(unit="job", job_s=1.0, unit_ms=0.0, job_mb=200.0)
 """A rule that the file of costs does not name: a command's start."""
 
@@ -29,6 +27,8 @@ class Job:
         What it asks for, MB.
     after : tuple of int
         Jobs that it waits for, by their place in the list.
+    alone : float
+        Seconds of those in which one core works, however many it has.
     """
 
     rule: str
@@ -36,15 +36,24 @@ class Job:
     cores: int
     memory: int
     after: tuple[int, ...]
+    alone: float = 0.0
+
+    def on(self, cores: int) -> float:
+        """Seconds on so many cores, of which it needs no more than it takes."""
+        return self.alone + (self.seconds - self.alone) * self.cores / cores
+
+
+def cost_of(costs: Costs, job: Any) -> Cost:
+    """Give what the stage costs that one of Snakemake's jobs is of."""
+    name = job.rule.name
+    # In a family, names of rules begin with the name of a member.
+    named = [stage for stage in costs.stages if name == stage or name.endswith(f"_{stage}")]
+    return costs.stages[max(named, key=len)] if named else TINY
 
 
 def seconds_of(costs: Costs, job: Any) -> float:
     """Give the time that one of Snakemake's jobs takes on its own cores, s."""
-    name = job.rule.name
-    # In a family, names of rules begin with the name of a member.
-    named = [stage for stage in costs.stages if name == stage or name.endswith(f"_{stage}")]
-    cost = costs.stages[max(named, key=len)] if named else TINY
-    return cost.cpu_s(job.resources.get("units", 0)) / (1 if job.threads == 1 else EFFICIENCY * job.threads)
+    return cost_of(costs, job).wall_s(job.resources.get("units", 0), job.threads)
 
 
 def to_the_end(jobs: Sequence[Job], latency: float) -> list[float]:
@@ -92,9 +101,7 @@ def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
                 passed.append(entry)
                 continue
             free -= wanted
-            # On fewer cores than asked for, the same work takes longer.
-            longer = jobs[entry[1]].cores / wanted
-            heapq.heappush(running, (now + longer * jobs[entry[1]].seconds, entry[1]))
+            heapq.heappush(running, (now + jobs[entry[1]].on(wanted), entry[1]))
         for entry in passed:
             heapq.heappush(ready, entry)
     return now

@@ -18,6 +18,7 @@ def validate(
     fits: Annotated[str, typer.Option(help="Names of the fits, separated by blanks.")],
     misaligned: Annotated[str, typer.Option(help="The same from a misaligned detector; may be empty.")] = "",
     signals: Annotated[str, typer.Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
+    threads: Threads = 1,
 ) -> None:
     """Measure fitted candidates against the truth."""
     from parkf.files import write_sealed
@@ -50,6 +51,7 @@ def validate(
         load(samples, "parkf_float64")["parkf_float64"],
         load(misaligned),
         {signal: load(" ".join(names)) for signal, names in peaks.items()},
+        threads,
     )
     # The set's fingerprints: gates accept figures only for the set from which they were made.
     measured["set"] = common_set(

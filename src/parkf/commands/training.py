@@ -91,6 +91,7 @@ def train(
     part: Annotated[
         str | None, typer.Option(help="Fit these parameter sets alone, 2-of-5 for one; then `join-fits`.")
     ] = None,
+    threads: Threads = 1,
 ) -> None:
     """Fit p, then the scattering, of one step."""
     from parkf.training.parts import Part
@@ -102,10 +103,12 @@ def train(
 
         near = neighbour(start_from, step, forms)
     if part is None:
-        train_step(dataset, step, forms=forms, table=table, neighbour=near).save(output)
+        whole = train_step(dataset, step, forms=forms, table=table, neighbour=near, workers=threads)
+        whole.save(output)
     else:
-        numbers = Part.parse(part)
-        train_part(dataset, step, numbers, forms=forms, table=table, neighbour=near).save(output)
+        sets = Part.parse(part)
+        one = train_part(dataset, step, sets, forms=forms, table=table, neighbour=near, workers=threads)
+        one.save(output)
 
 
 @app.command("join-fits")

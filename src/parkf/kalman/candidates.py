@@ -139,7 +139,7 @@ def check_rows(rows: pa.RecordBatch, path: Path, first: int) -> None:
         if column.null_count:
             row = first + column.is_null().index(True).as_py()
             raise ParkfError(f"{path}: column '{name}', row {row}: null, expected a value")
-    _check_polarity(rows.column("polarity").to_numpy(zero_copy_only=False), str(path), first)
+    _check_polarity(numbers(rows.column("polarity")), str(path), first)
 
 
 def _check_polarity(polarity: NDArray[Any], where: str, first: int) -> None:

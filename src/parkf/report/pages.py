@@ -14,6 +14,7 @@ from parkf.comparing.documents import keep_documents
 from parkf.comparing.identity import IDENTITY_FILE, identify
 from parkf.errors import ParkfError
 from parkf.files import read_json, write_sealed
+from parkf.forked import parallel_map
 from parkf.gates import NEAR, Light, Thresholds, nearest, step_light
 from parkf.parameters import Manifest, load
 from parkf.parameters.assembly import CLOSED_TABLE
@@ -33,7 +34,6 @@ from parkf.report.step_map import Bins, ratio_map
 from parkf.report.step_page import moves, newest_alike, step_page
 from parkf.report.table_map import table_maps
 from parkf.running.graph import GRAPH_FILE
-from parkf.simulation.forked import parallel_map
 from parkf.steps import FORMS, STEP_NAMES
 from parkf.training.result import FitResult
 

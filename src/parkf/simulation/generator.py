@@ -1,24 +1,27 @@
 """Proton-proton collisions from Pythia 8, as tables of charged final particles.
 
-Initialising Pythia takes seconds, so one parent does it and every chunk of events runs in a fresh fork of it,
-seeded by (seed, chunk): the same seed gives the same events on any number of cores. What decays before the
-magnet ends there (charged pions, kaons and hyperons too), and so does what interacts in the material.
-Secondaries from the beam pipe and the SciFi are added.
+One parent initialises Pythia and every chunk of events runs in a fresh fork of it, seeded by (seed, chunk):
+the same seed gives the same events on any number of cores. What decays before the magnet ends there (charged
+pions, kaons and hyperons too), and so does what interacts in the material. Secondaries from the beam pipe and
+the SciFi are added.
+
+Protons meet protons, so a collision that is turned back to front is as good as another. The detector covers
+one side: every collision of Pythia's serves twice, with what flew forward and, in another event, with what
+flew backward.
 """
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import awkward as ak
 import numpy as np
-import pythia8mc
 
 from parkf.arrow import table
 from parkf.detector.description import Beam
 from parkf.errors import ParkfError
-from parkf.simulation.forked import forked_map
+from parkf.forked import forked_map
 from parkf.simulation.interactions import PHOTON, interact
+from parkf.simulation.pythia import MAX_SEED, SOFT_COLLISIONS, initialised
 from parkf.simulation.randomness import Stream, keyed_generator
 from parkf.simulation.secondaries import secondaries
 from parkf.tables import PARTICLES
@@ -36,23 +39,6 @@ P_MIN = 300.0
 Z_MIN = -500.0
 """mm, of the production vertex: the end of the field map."""
 
-PYTHIA_SETTINGS = (
-    "Print:quiet = on",
-    "Beams:idA = 2212",
-    "Beams:idB = 2212",
-    "Beams:eCM = 13600.",
-    "SoftQCD:inelastic = on",
-    # Decays are limited to the volume before the magnet, because Pythia's particles fly straight. Sizes in
-    # mm.
-    "ParticleDecays:limitCylinder = on",
-    "ParticleDecays:xyMax = 700.",
-    "ParticleDecays:zMax = 2700.",
-    "211:mayDecay = on",
-    "321:mayDecay = on",
-    "Random:setSeed = on",
-    "Random:seed = 1",
-)
-_MAX_PYTHIA_SEED = 900_000_000
 _GEV = 1e3
 
 SHORTEST_TRACK = 1.0
@@ -97,7 +83,7 @@ def generate(
     if events <= 0 or not pile_up > 0:
         raise ParkfError(f"events and pile-up must be positive, got {events} and {pile_up}")
     check_first(first, EVENTS_PER_CHUNK)
-    pythia = _initialised()
+    pythia = initialised(SOFT_COLLISIONS)
     end = first + events
 
     def chunk(start: int) -> dict[str, np.ndarray]:
@@ -122,18 +108,6 @@ def check_first(first: int, multiple: int) -> None:
         raise ParkfError(f"first: got {first}, expected a multiple of {multiple}, from 0 on")
 
 
-@cache
-def _initialised() -> Any:
-    """Pythia, ready; only forks of this process draw from it, so it stays as new."""
-    pythia = pythia8mc.Pythia("", False)
-    for setting in PYTHIA_SETTINGS:
-        if not pythia.readString(setting):
-            raise ParkfError(f"Pythia refuses the setting '{setting}'")
-    if not pythia.init():
-        raise ParkfError("Pythia could not be initialised; its messages are above")
-    return pythia
-
-
 def _generate_chunk(
     pythia: Any, beam: Beam, events: range, seed: int, pile_up: float
 ) -> dict[str, np.ndarray]:
@@ -147,10 +121,13 @@ def _generate_chunk(
             np.array([beam.x, beam.y, 0.0])
             + random.standard_normal((count, 3)) * [beam.sigma_x, beam.sigma_y, beam.sigma_z]
         )
-    # Pythia takes seeds up to 9e8: the chunk's is drawn, keyed, from that range.
+    # The seed of the chunk is drawn, keyed, from those that Pythia takes.
     chunk_random = keyed_generator(seed, events.start, Stream.PYTHIA)
-    pythia.rndm.init(int(chunk_random.integers(1, _MAX_PYTHIA_SEED)))
-    particles = stable_particles(pythia, collisions(pythia, sum(counts)))
+    pythia.rndm.init(int(chunk_random.integers(1, MAX_SEED)))
+    wanted = sum(counts)
+    particles = stable_particles(pythia, collisions(pythia, -(-wanted // 2)))
+    # Of an odd number, the last collision serves once.
+    particles = {name: values[particles["collision"] < wanted] for name, values in particles.items()}
     vertex = np.concatenate(vertices)[particles["collision"]]
     for axis, name in enumerate("xyz"):
         particles[name] = particles[name] + vertex[:, axis]
@@ -189,7 +166,10 @@ def collisions(pythia: Any, wanted: int) -> ak.Array:
 
 
 def stable_particles(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
-    """Collect what leaves a track, and photons: as in PARTICLES, but `collision` counts over all records."""
+    """Collect what leaves a track, and photons: columns as in PARTICLES.
+
+    `collision` counts over all records twice; the second time they are turned, by half a turn about y.
+    """
     sizes = ak.to_numpy(ak.num(records))
     flat = ak.flatten(records)
     pdg_id = ak.to_numpy(flat.id)
@@ -202,26 +182,31 @@ def stable_particles(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
     mother_index = first + ak.to_numpy(flat.mother1)
     mother = np.where(is_hadron[mother_index], pdg_id[mother_index], 0)
 
-    # Where the first daughter starts is where its mother decays.
-    start = ak.to_numpy(ak.fill_none(flat.vProd.pz, 0.0))
     daughter = ak.to_numpy(flat.daughter1)
     final = ak.to_numpy(flat.status) > 0
-    end = np.where(final, np.inf, start[first + daughter])
-    long_lived = final | (is_hadron & (daughter > 0) & (end - start > SHORTEST_TRACK))
-    tracks = np.flatnonzero((long_lived & (charge != 0)) | (final & (pdg_id == PHOTON)))
-    chosen = flat[tracks]
-    columns = {
-        "collision": collision[tracks],
-        "pdg_id": pdg_id[tracks],
-        "mother": mother[tracks],
-        "charge": np.rint(charge[tracks]),
-        "mass": _GEV * ak.to_numpy(chosen.m),
-        "z_end": end[tracks],
-    }
-    for name in "xyz":
-        columns[name] = ak.to_numpy(ak.fill_none(chosen.vProd["p" + name], 0.0))
-        columns["p" + name] = _GEV * ak.to_numpy(chosen.p["p" + name])
-    return columns
+    places = {name: ak.to_numpy(ak.fill_none(flat.vProd["p" + name], 0.0)) for name in "xyz"}
+    momenta = {name: _GEV * ak.to_numpy(flat.p["p" + name]) for name in "xyz"}
+    mass = _GEV * ak.to_numpy(flat.m)
+    sides = []
+    for number, sign in enumerate(({"x": 1, "y": 1, "z": 1}, {"x": -1, "y": 1, "z": -1})):
+        # Where the first daughter starts is where its mother decays.
+        start = sign["z"] * places["z"]
+        end = np.where(final, np.inf, start[first + daughter])
+        long_lived = final | (is_hadron & (daughter > 0) & (end - start > SHORTEST_TRACK))
+        tracks = np.flatnonzero((long_lived & (charge != 0)) | (final & (pdg_id == PHOTON)))
+        side = {
+            "collision": collision[tracks] + number * len(sizes),
+            "pdg_id": pdg_id[tracks],
+            "mother": mother[tracks],
+            "charge": np.rint(charge[tracks]),
+            "mass": mass[tracks],
+            "z_end": end[tracks],
+        }
+        for name in "xyz":
+            side[name] = sign[name] * places[name][tracks]
+            side["p" + name] = sign[name] * momenta[name][tracks]
+        sides.append(side)
+    return {name: np.concatenate([side[name] for side in sides]) for name in sides[0]}
 
 
 def accepted(particles: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

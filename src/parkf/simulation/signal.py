@@ -7,24 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pythia8mc
 
 from parkf.arrow import table
 from parkf.choices import Signal
 from parkf.detector.description import Beam
 from parkf.errors import ParkfError
+from parkf.forked import forked_map
 from parkf.simulation.decays import DECAYS, Decay
-from parkf.simulation.forked import forked_map
-from parkf.simulation.generator import PYTHIA_SETTINGS, accepted, check_first, collisions, stable_particles
+from parkf.simulation.generator import accepted, check_first, collisions, stable_particles
 from parkf.simulation.interactions import interact
+from parkf.simulation.pythia import MAX_SEED, initialised
 from parkf.simulation.randomness import Stream, keyed_generator
 from parkf.tables import PARTICLES
 from parkf.terminal import progress_bar
 
 COLLISIONS_PER_CHUNK = 500
 """Fixed: part of what a seed means."""
-
-_MAX_PYTHIA_SEED = 900_000_000
 
 _COMMON = ("PartonLevel:MPI = off", "PhaseSpace:pTHatMin = 2.")
 
@@ -50,7 +48,7 @@ def generate_signal(
     beam : Beam
         Beam spot.
     number : int
-        Collisions, of a heavy quark pair each; one in ten gives a J/ψ with both tracks, one in fifteen a D⁰.
+        Collisions, of a heavy quark pair each; one in five gives a J/ψ with both tracks, one in seven a D⁰.
     seed : int
         Same seed, same bytes.
     first : int
@@ -68,7 +66,7 @@ def generate_signal(
     if number <= 0:
         raise ParkfError(f"signal: {number} collisions, expected a positive number")
     check_first(first, COLLISIONS_PER_CHUNK)
-    pythia = _initialised(DECAYS[signal])
+    pythia = initialised((*_COMMON, *DECAYS[signal].settings))
     end = first + number
 
     def chunk(start: int) -> dict[str, np.ndarray]:
@@ -86,29 +84,20 @@ def generate_signal(
     return pairs
 
 
-def _initialised(decay: Decay) -> Any:
-    pythia = pythia8mc.Pythia("", False)
-    settings = [s for s in PYTHIA_SETTINGS if not s.startswith("SoftQCD")]
-    for setting in (*settings, *_COMMON, *decay.settings):
-        if not pythia.readString(setting):
-            raise ParkfError(f"Pythia refuses the setting '{setting}'")
-    if not pythia.init():
-        raise ParkfError("Pythia could not be initialised; its messages are above")
-    return pythia
-
-
 def _pairs(pythia: Any, decay: Decay, beam: Beam, first: int, count: int, seed: int) -> dict[str, np.ndarray]:
     """Columns of PARTICLES; events are numbered from `first` on.
 
     Pairs are rare; numbered without gaps in a chunk, many share what later stages do for events together.
     """
-    pythia.rndm.init(int(keyed_generator(seed, first, Stream.PYTHIA).integers(1, _MAX_PYTHIA_SEED)))
+    pythia.rndm.init(int(keyed_generator(seed, first, Stream.PYTHIA).integers(1, MAX_SEED)))
     particles = stable_particles(pythia, collisions(pythia, count))
     mothers = particles["mother"]
     wanted = np.abs(mothers) == decay.mother
     if decay.from_mother:
         witnesses = particles["collision"][np.abs(mothers) == decay.from_mother]
         wanted &= np.isin(particles["collision"], witnesses)
+    # Both sides of each.
+    count *= 2
     random = keyed_generator(seed, first, Stream.COLLISIONS)
     vertex = np.array([beam.x, beam.y, 0.0]) + random.standard_normal((count, 3)) * [
         beam.sigma_x,

@@ -11,9 +11,9 @@ from parkf.arrow import table
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.errors import ParkfError
+from parkf.forked import default_workers
 from parkf.simulation.detector_response import respond
 from parkf.simulation.events import particle_key, read_by_event
-from parkf.simulation.forked import default_workers
 from parkf.simulation.long_tracks import long_like, select_particles, usable_states
 from parkf.tables import FATES, HITS, PARTICLES, STATES
 from parkf.terminal import progress_bar

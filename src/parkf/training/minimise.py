@@ -15,6 +15,7 @@ from iminuit import Minuit
 from numpy.typing import NDArray
 
 from parkf.errors import ParkfError
+from parkf.forked import parallel_map
 from parkf.training.result import Minimum
 from parkf.training.rows import GROUPS, Rows, StoredRows
 
@@ -56,10 +57,13 @@ class Fits:
         How many parameters a set has; nuisances come behind them, belong to one fit, and are not kept.
     where : str
         Step and set, for error messages.
+    workers : int
+        Processes that pass over the rows; results do not depend on it.
     """
 
-    def __init__(self, rows: StoredRows, parameters: int, where: str) -> None:
+    def __init__(self, rows: StoredRows, parameters: int, where: str, workers: int = 1) -> None:
         self.rows = rows
+        self.workers = workers
         self.sample = rows.sample(SAMPLE)
         self.share = len(self.sample["qop"]) / len(rows)
         self.where = where
@@ -151,7 +155,7 @@ class Fits:
     def _descend(self, problem: "_Problem", w: F64) -> "_End":
         """Go on from w to the minimum of all rows, and take the curvature there."""
         hessian = problem.curvature(self.sample, w) / self.share
-        w, nll, edm, scores, free, passes = _newton(problem, hessian, w, self.rows)
+        w, nll, edm, scores, free, passes = _newton(problem, hessian, w, self.rows, self.workers)
         hessian = problem.curvature(self.sample, w) / self.share
         return _End(w, nll, edm, scores, free, passes, hessian)
 
@@ -279,8 +283,28 @@ def _correlation(covariance: F64) -> F64:
     return correlation
 
 
+def _sums(problem: _Problem, w: F64, rows: StoredRows, workers: int) -> tuple[float, F64]:
+    """Value, and derivatives summed over each group of particles, (GROUPS, f), of all rows."""
+
+    def of_stripe(stripe: range) -> tuple[float, F64]:
+        nll, scores = 0.0, np.zeros((GROUPS, len(w)))
+        for block in rows.blocks(stripe):
+            value, derivatives = problem.evaluate(block, w)
+            nll += value
+            group = block["group"].astype(np.int64)
+            for i, derivative in enumerate(derivatives):
+                scores[:, i] += np.bincount(group, derivative, GROUPS)
+        return nll, scores
+
+    nll, scores = 0.0, np.zeros((GROUPS, len(w)))
+    for value, more in parallel_map(of_stripe, rows.stripes(), workers):
+        nll += value
+        scores += more
+    return nll, scores
+
+
 def _newton(
-    problem: _Problem, hessian: F64, w: F64, rows: StoredRows
+    problem: _Problem, hessian: F64, w: F64, rows: StoredRows, workers: int = 1
 ) -> tuple[F64, float, float, F64, NDArray[np.bool_], int]:
     """Go on to the minimum of all rows.
 
@@ -293,13 +317,7 @@ def _newton(
     low, high = problem.limits.T
     edm, before = np.inf, None
     for passes in range(1, MOST_PASSES + 1):
-        nll, scores = 0.0, np.zeros((GROUPS, len(w)))
-        for block in rows.blocks():
-            value, derivatives = problem.evaluate(block, w)
-            nll += value
-            group = block["group"].astype(np.int64)
-            for i, derivative in enumerate(derivatives):
-                scores[:, i] += np.bincount(group, derivative, GROUPS)
+        nll, scores = _sums(problem, w, rows, workers)
         if not np.isfinite(nll):
             # The likelihood of some row is not finite here: the last step was too long, so halve it.
             if before is None:

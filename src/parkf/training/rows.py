@@ -25,6 +25,9 @@ COMPONENTS = ("x", "y", "tx", "ty")
 # block fits into a cache.
 BATCH = 16_384
 BLOCK = 8192
+# Number of blocks in a stripe. Sums over rows are added up by stripes; each core takes one at a time,
+# most of a second's work.
+STRIPE = 64
 # Largest number of rows that a step's accuracy is measured on: they give figures to a thousandth.
 MOST_ROWS = 4_000_000
 # Number of groups that particles are distributed over; see `group_of_particle`.
@@ -80,14 +83,21 @@ class StoredRows:
         self._blocks += whole
         self._rest = waiting[:, whole * self._block :].copy()
 
-    def blocks(self) -> Iterator[Rows]:
-        """Yield all rows, block by block, in their order."""
+    def blocks(self, stripe: range | None = None) -> Iterator[Rows]:
+        """Yield the rows of a stripe, or all rows, block by block, in their order."""
+        wanted = range(self._blocks + 1) if stripe is None else stripe
+        numbers = len(self._columns) * self._block
         with self._path.open("rb") as file:
-            for _ in range(self._blocks):
-                block = np.fromfile(file, np.float64, len(self._columns) * self._block)
+            file.seek(wanted.start * numbers * np.dtype(np.float64).itemsize)
+            for _ in range(wanted.start, min(wanted.stop, self._blocks)):
+                block = np.fromfile(file, np.float64, numbers)
                 yield dict(zip(self._columns, block.reshape(-1, self._block), strict=True))
-        if self._rest.shape[1]:
+        if self._blocks in wanted and self._rest.shape[1]:
             yield dict(zip(self._columns, self._rest, strict=True))
+
+    def stripes(self) -> list[range]:
+        """Give numbers of blocks that together are all rows; the last block is the one that is not full."""
+        return [range(begin, begin + STRIPE) for begin in range(0, self._blocks + 1, STRIPE)]
 
     def through_magnet(self, change: Callable[[Rows], Rows]) -> "StoredRows":
         """Rows after `change`, which adds where they began; block by block, in a file beside this one."""

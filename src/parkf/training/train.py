@@ -45,6 +45,7 @@ def train_step(
     forms: FormsName,
     table: Path | None = None,
     neighbour: Neighbour | None = None,
+    workers: int = 1,
 ) -> FitResult:
     """Fit all parameter sets of a step.
 
@@ -61,6 +62,8 @@ def train_step(
     neighbour : Neighbour, optional
         Fit of a like detector, where the minima are looked for first. They are the same to within what is
         left of the distance to them, a few per cent of an error.
+    workers : int
+        Processes that pass over the rows.
 
     Returns
     -------
@@ -73,7 +76,9 @@ def train_step(
     ParkfError
         When the step does not exist, UTTF comes without a table, a set has too few rows, or a fit is invalid.
     """
-    part = train_part(dataset, step, Part(1, 1), forms=forms, table=table, neighbour=neighbour)
+    part = train_part(
+        dataset, step, Part(1, 1), forms=forms, table=table, neighbour=neighbour, workers=workers
+    )
     return join_parts([part], dataset)
 
 
@@ -85,6 +90,7 @@ def train_part(
     forms: FormsName,
     table: Path | None = None,
     neighbour: Neighbour | None = None,
+    workers: int = 1,
 ) -> PartResult:
     """Fit the parameter sets of one of several parts of a step; the rest as of :func:`train_step`."""
     steps = FORMS[forms].steps
@@ -107,6 +113,7 @@ def train_part(
             table=magnet,
             neighbour=neighbour,
             where=str(dataset),
+            workers=workers,
         )
     return PartResult(
         forms=forms,
@@ -128,6 +135,7 @@ def train_rows(
     table: MagnetTable | None = None,
     neighbour: Neighbour | None = None,
     where: str = "rows",
+    workers: int = 1,
 ) -> list[SetResult]:
     """Fit the parameter sets of these numbers, or all, to rows, batch by batch; see :func:`train_step`."""
     numbers = range(len(step.sets)) if numbers is None else numbers
@@ -143,7 +151,7 @@ def train_rows(
                     f"{name}: {len(rows)} rows, expected at least {FEWEST_ROWS_OF_A_SET}; use more events"
                 )
             near = None if neighbour is None else neighbour.values[number]
-            results.append(_train_set(functions, rows, label, table, near, name))
+            results.append(_train_set(functions, rows, label, table, near, name, workers))
     return results
 
 
@@ -154,6 +162,7 @@ def _train_set(
     table: MagnetTable | None,
     near: F64 | None,
     where: str,
+    workers: int,
 ) -> SetResult:
     step = functions.step
     start = np.array([parameter.start for parameter in step.parameters])
@@ -161,7 +170,7 @@ def _train_set(
     if table is not None:
         start[list(step.indices("loss"))] = loss_before_bend(functions, table, rows, start)
         rows = rows.through_magnet(lambda block: through_magnet(functions, table, block, start))
-    fits = Fits(rows, len(start), where)
+    fits = Fits(rows, len(start), where, workers)
     values, minima = fit_extrapolation(functions, fits, start, near)
     values, noise_minima = fit_noise(functions, fits, values, near)
     spreads = Spreads()

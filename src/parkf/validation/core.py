@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 _WINDOW = 2.0  # half-width of the fitted range in units of the width found
 _ROUNDS = 20
-# of a fit in one range: largest number of iterations, and the change at which it has converged
-_STEPS, _CLOSE = 50, 1e-9
+# Of a fit in one range: largest number of iterations, and a change so small that Newton's next one would be
+# of the order of its square.
+_STEPS, _CLOSE = 50, 1e-5
 _NARROWEST, _WIDEST = 0.2, 5.0  # limits of a fitted width, in units of the previous one
 
 
@@ -48,26 +49,37 @@ def fit_core(values: npt.NDArray[np.floating]) -> Core:
     values = np.asarray(values, dtype=np.float64)
     if len(values) < 20 or not np.isfinite(values).all():
         raise ValueError(f"a core fit takes at least 20 finite values, got {len(values)}")
-    low, mean, high = np.quantile(values, (0.1587, 0.5, 0.8413))
-    width = max((high - low) / 2, np.finfo(np.float64).tiny)
+    values = np.sort(values)
+    low, middle, high = np.quantile(values, (0.1587, 0.5, 0.8413))
+    unit = max((high - low) / 2, np.finfo(np.float64).tiny)
+    # In units of the range, the two parameters are of order one whatever the quantity is. The entries of a
+    # range are neighbours.
+    u = (values - middle) / unit
+    mean, width = 0.0, 1.0
     for _ in range(_ROUNDS):
-        selected = values[np.abs(values - mean) < _WINDOW * width]
-        # In units of the range, the two parameters are of order one whatever the quantity is.
-        shape = _fit_shape((selected - mean) / width)
+        begin, end = np.searchsorted(u, (mean - _WINDOW * width, mean + _WINDOW * width), side="left")
+        inside = u[begin:end] - mean
+        n = len(inside)
+        shape = _fit_shape(float(inside.sum()) / (n * width), float(inside @ inside) / (n * width**2), n)
         errors = shape.mean_error * width, shape.width_error * width
         mean, width = mean + shape.mean * width, width * shape.width
         if abs(shape.mean) < 1e-3 and abs(shape.width - 1) < 1e-3:
             break
-    return Core(float(mean), float(errors[0]), float(width), float(errors[1]), len(values))
+    return Core(
+        float(middle + unit * mean),
+        float(unit * errors[0]),
+        float(unit * width),
+        float(unit * errors[1]),
+        len(values),
+    )
 
 
-def _fit_shape(u: npt.NDArray[np.float64]) -> Core:
-    """Fit mean and width of a Gaussian seen only in (-window, window), where all entries `u` are.
+def _fit_shape(first: float, second: float, n: int) -> Core:
+    """Fit mean and width of a Gaussian seen only in (-window, window).
 
-    The likelihood depends only on the means of u and u². It is convex in m/s² and −1/(2 s²), and its
-    curvature is the covariance of u and u²: Newton's method converges in a few steps.
+    The likelihood depends only on the means of u and u² of the n entries there. It is convex in m/s² and
+    −1/(2 s²), and its curvature is the covariance of u and u²: Newton's method converges in a few steps.
     """
-    n, first, second = len(u), float(u.mean()), float(np.square(u).mean())
     mean, width = 0.0, 1.0
     for _ in range(_STEPS):
         got = _moments(mean, width)

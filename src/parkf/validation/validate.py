@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parkf.errors import ParkfError
+from parkf.forked import parallel_map
 from parkf.simulation.decays import DECAYS
 from parkf.validation.breakdown import breakdown, fates
 from parkf.validation.cells import cells, directions
@@ -38,6 +39,7 @@ def validate(
     float64: Sample,
     misaligned: Mapping[str, Sample] | None = None,
     signals: Mapping[str, Mapping[str, Sample]] | None = None,
+    workers: int = 1,
 ) -> dict[str, Any]:
     """Measure every fit of the same candidates.
 
@@ -52,6 +54,8 @@ def validate(
         The same from a detector that is not where the reconstruction believes it to be.
     signals : mapping of str to mapping of str to Sample, optional
         Signal samples (``jpsi``, ``d0``) of every fit.
+    workers : int
+        Fits that are measured at a time, each in a process of its own.
 
     Returns
     -------
@@ -78,25 +82,24 @@ def validate(
     ParkfError
         When there are too few genuine candidates or ghosts to measure anything.
     """
-    measured = _measure_all(fits) | {"precision": compare_precision(fits["parkf"], float64)}
-    for name, sample in fits.items():
-        fit = measured["fits"][name]
-        good = _good(sample)
-        fit["impact"] = impact_parameters(good)
-        fit |= {"cells": cells(good), "directions": directions(good), "tails": tails(sample)}
-        fit["breakdown"] = breakdown(sample, fit["working_point"]["cut"])
-        fit["fates"] = fates(sample, fit["working_point"]["cut"])
-        if "separation" in fit:
-            fit["scores"] = measure_scores(sample)
-    if signals:
-        # Imported only when needed, since it loads pandas and a minimiser.
-        from parkf.validation.masses import measure_peak
+    for sample in (next(iter(several.values())) for several in (fits, misaligned) if several):
+        _refuse_few(sample)
 
-        for signal, samples in signals.items():
-            for name, sample in samples.items():
-                peak = measure_peak(sample, DECAYS[signal])
-                measured["fits"][name].setdefault("masses", {})[signal] = peak
-    return measured | {"misaligned": _measure_all(misaligned)} if misaligned else measured
+    def measured(job: tuple[str, bool]) -> dict[str, Any]:
+        name, is_aligned = job
+        if not is_aligned:
+            return _measure((misaligned or {})[name])
+        alone = _measure_aligned(fits[name])
+        peaks = {signal: _peak(signal, samples[name]) for signal, samples in (signals or {}).items()}
+        return alone | ({"masses": peaks} if peaks else {})
+
+    jobs = [(name, True) for name in fits] + [(name, False) for name in misaligned or {}]
+    done = dict(zip(jobs, parallel_map(measured, jobs, workers), strict=True))
+    result = _of_all(fits, {name: done[name, True] for name in fits})
+    result["precision"] = compare_precision(fits["parkf"], float64)
+    if misaligned:
+        result["misaligned"] = _of_all(misaligned, {name: done[name, False] for name in misaligned})
+    return result
 
 
 def measure_alone(sample: Sample) -> dict[str, Any]:
@@ -115,15 +118,39 @@ def measure_alone(sample: Sample) -> dict[str, Any]:
     }
 
 
-def _measure_all(fits: Mapping[str, Sample]) -> dict[str, Any]:
-    first = next(iter(fits.values()))
-    counts = {"genuine": len(first.genuine), "ghost": len(first.ghosts)}
+def _refuse_few(sample: Sample) -> None:
+    counts = _counts(sample)
     if min(counts.values()) < _ENOUGH:
         raise ParkfError(
             f"validation sample: {counts['genuine']} genuine candidates and {counts['ghost']} ghosts, "
             f"expected at least {_ENOUGH} of each; raise events.validation in the config"
         )
-    return {"counts": counts, "fits": {name: _measure(sample) for name, sample in fits.items()}}
+
+
+def _counts(sample: Sample) -> dict[str, int]:
+    return {"genuine": len(sample.genuine), "ghost": len(sample.ghosts)}
+
+
+def _of_all(fits: Mapping[str, Sample], measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {"counts": _counts(next(iter(fits.values()))), "fits": measured}
+
+
+def _measure_aligned(sample: Sample) -> dict[str, Any]:
+    fit, good = _measure(sample), _good(sample)
+    fit["impact"] = impact_parameters(good)
+    fit |= {"cells": cells(good), "directions": directions(good), "tails": tails(sample)}
+    fit["breakdown"] = breakdown(sample, fit["working_point"]["cut"])
+    fit["fates"] = fates(sample, fit["working_point"]["cut"])
+    if "separation" in fit:
+        fit["scores"] = measure_scores(sample)
+    return fit
+
+
+def _peak(signal: str, sample: Sample) -> dict[str, Any]:
+    # Imported only when needed, since it loads pandas and a minimiser.
+    from parkf.validation.masses import measure_peak
+
+    return measure_peak(sample, DECAYS[signal])
 
 
 def _measure(sample: Sample) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from parkf.arrow import table
 from parkf.choices import Segments
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
+from parkf.forked import parallel_map
 from parkf.simulation.events import read_by_event
-from parkf.simulation.forked import parallel_map
 from parkf.simulation.groups import best_of_each, ragged
 from parkf.simulation.pattern.distinct import distinct_hits
 from parkf.simulation.pattern.found import search_scifi, search_velo

@@ -4,7 +4,7 @@ import signal
 import pytest
 
 from parkf.errors import ParkfError
-from parkf.simulation.forked import forked_map
+from parkf.forked import forked_map
 
 
 def test_results_come_in_order_for_any_number_of_workers():

@@ -1,0 +1,60 @@
+"""Pythia with cross sections from a file does what Pythia does that has calculated them."""
+
+import re
+
+import numpy as np
+import pytest
+
+from parkf.errors import ParkfError
+from parkf.simulation import pythia
+
+
+@pytest.fixture(scope="module")
+def calculated(tmp_path_factory):
+    # A blank and a letter beyond ASCII, as a checkout's path may have.
+    path = tmp_path_factory.mktemp("with a blank é") / "cross sections.dat"
+    pythia.write_cross_sections(path, pythia.SOFT_COLLISIONS)
+    return path
+
+
+def _numbers(path):
+    return np.array([float(number) for number in re.findall(r"-?\d[\d.e+-]*", path.read_text())])
+
+
+def test_the_file_in_the_package_is_what_this_pythia_calculates(calculated):
+    """Another version, or other settings, look for a file of another name, and this test for its content."""
+    kept = pythia.cross_sections(pythia.SOFT_COLLISIONS)
+    assert kept.exists(), "written by `python -m parkf.simulation.pythia`"
+    np.testing.assert_allclose(_numbers(kept), _numbers(calculated), rtol=2e-4, atol=1e-4)
+
+
+def test_collisions_with_cross_sections_from_the_file_are_those_calculated():
+    """From one seed come the same particles; the file's six digits move their energies by 1e-5."""
+
+    def made(generator):
+        events = []
+        for seed in range(1, 21):
+            # Anew for each: once a random choice has fallen out otherwise, all that follow are others.
+            generator.rndm.init(seed)
+            generator.next()
+            events.append([(one.id(), one.e()) for one in generator.event])
+        return events
+
+    calculated = made(pythia._initialised(pythia.SOFT_COLLISIONS))
+    loaded = made(pythia.initialised(pythia.SOFT_COLLISIONS))
+    same = [[i for i, _ in a] == [i for i, _ in b] for a, b in zip(calculated, loaded, strict=True)]
+    assert sum(same) >= 15
+    for a, b in zip(calculated, loaded, strict=True):
+        if [i for i, _ in a] == [i for i, _ in b]:
+            np.testing.assert_allclose([e for _, e in a], [e for _, e in b], rtol=1e-2, atol=1e-3)
+
+
+def test_a_setting_that_pythia_does_not_know_is_named(capfd):
+    with pytest.raises(ParkfError, match="refuses the setting 'No:such = 1'"):
+        pythia.initialised(("No:such = 1",))
+
+
+def test_other_settings_have_no_file_and_are_calculated():
+    settings = ("HardQCD:hardccbar = on", "PartonLevel:MPI = off", "PhaseSpace:pTHatMin = 2.")
+    assert not pythia.cross_sections(settings).exists()
+    assert pythia.initialised(settings).next()
