@@ -8,9 +8,9 @@ out once, with a tracer, and kept in build/. A Python module is changed in the m
 the kernel, a copy of the headers is changed and compiled, and the extension module made of it takes the place
 of the installed one in such a process. A change of nothing is tried in each area, and must survive.
 
-The file keeps each mutant: the benchmark goes on where it was stopped. `--again` judges those anew that
-survived, all or in the files named, with the slow tests, too. `survivors[]` have a `reason`, which is
-written by hand and kept; what begins with "equivalent" is.
+The file keeps each mutant: the benchmark goes on where it was stopped. What is no longer drawn, because code
+has changed, is dropped. `--again` judges those anew that survived, all or in the files named, with the slow
+tests, too. `survivors[]` have a `reason`, which is written by hand and kept; what begins with "equivalent" is.
 """
 
 import argparse
@@ -88,6 +88,11 @@ class Outcome:
         self.tried: dict[str, dict[str, Any]] = {one["key"]: one for one in before.get("tried", [])}
         self.nothing: dict[str, str] = before.get("no_mutants", {})
         self._reasons = {one["key"]: one["reason"] for one in before.get("survivors", [])}
+
+    def keep(self, area: str, drawn_now: set[str]) -> None:
+        """Drop what was drawn from an area's code as it once was."""
+        self.tried = {key: one for key, one in self.tried.items() if one["area"] != area or key in drawn_now}
+        self.write()
 
     def write(self) -> None:
         """Write it."""
@@ -168,16 +173,18 @@ def main() -> None:
 
     def chosen(area: str) -> Iterator[Mutant]:
         """Give what there is to judge, as long as the area wants more."""
-        there = 0
+        there: set[str] = set()
         for mutant in drawn(area, options.seed):
-            if there == share:
+            if len(there) == share:
                 break
             if mutant.key in outcome.nothing:
                 continue
             if wanted(mutant):
                 yield mutant
             # What the compiler refuses is known only now.
-            there += mutant.key not in outcome.nothing
+            if mutant.key not in outcome.nothing:
+                there.add(mutant.key)
+        outcome.keep(area, there)
 
     def verdict(area: str, mutant: Mutant, by: str) -> None:
         outcome.tried[mutant.key] = {"key": mutant.key, "area": area, **asdict(mutant), "killed_by": by}
