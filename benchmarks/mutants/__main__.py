@@ -10,7 +10,7 @@ of the installed one in such a process. A change of nothing is tried in each are
 
 The file keeps each mutant: the benchmark goes on where it was stopped. What is no longer drawn, because code
 has changed, is dropped. `--again` judges those anew that survived, all or in the files named, with the slow
-tests, too. `survivors[]` have a `reason`, which is written by hand and kept; what begins with "equivalent" is.
+tests, too. `survivors[]` have a `reason`, written by hand and kept; what begins with "equivalent" is.
 """
 
 import argparse
