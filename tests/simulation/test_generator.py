@@ -120,14 +120,19 @@ def test_long_lived_neutrals_decay_and_their_products_know_it(collisions):
     assert (np.hypot(from_kaon.x, from_kaon.y) > 2).mean() > 0.5
 
 
-def test_some_tracks_end_before_the_magnet(collisions):
+def test_some_tracks_end(collisions):
     particles = collisions.particles
     ended = particles[np.isfinite(particles.z_end)]
     assert (ended.z_end > ended.z).all()
-    assert ended.z_end.max() < 2800
     hadrons = particles[(particles.pdg_id.abs() > 100) & (particles.z < 200)]
-    # 16% interact and a few per cent of the kaons decay.
-    assert 0.12 < np.isfinite(hadrons.z_end).mean() < 0.25
+    # Before the magnet 16% interact, and a few per cent of the kaons decay.
+    assert 0.12 < (hadrons.z_end < 2800).mean() < 0.25
+    # Behind the UT nothing but pions and kaons end, 2 to 5% of them, by their decay.
+    late = hadrons[(hadrons.z_end > 2800) & np.isfinite(hadrons.z_end)]
+    assert set(late.pdg_id.abs()) == {211, 321}
+    assert 9000 < late.z_end.max() < 9500
+    assert 0.02 < len(late) / len(hadrons) < 0.06
+    assert (particles[particles.pdg_id.abs() == 13].mother.abs().isin([211, 321])).mean() > 0.9
 
 
 @pytest.mark.parametrize(("events", "pile_up"), [(0, 5.0), (10, 0.0), (10, float("nan"))])

@@ -41,7 +41,7 @@ rule field:
 
 
 rule generate:
-    """All polarities of a chunk in one job: Pythia takes seconds to begin."""
+    """All polarities of a chunk in one job: Pythia begins once."""
     input:
         GEOMETRY,
     output:
@@ -56,7 +56,9 @@ rule generate:
         pile_up=RUN["events"]["pile_up"],
         code=code(
             "parkf/simulation/generator.py",
+            "parkf/simulation/pythia.py",
             "parkf/simulation/interactions.py",
+            "parkf/simulation/in_flight.py",
             "parkf/simulation/secondaries.py",
             "parkf/simulation/randomness.py",
         ),
@@ -94,6 +96,7 @@ rule generate_signal:
             "parkf/simulation/decays.py",
             "parkf/simulation/signal.py",
             "parkf/simulation/generator.py",
+            "parkf/simulation/pythia.py",
             "parkf/simulation/interactions.py",
             "parkf/simulation/randomness.py",
         ),
@@ -134,6 +137,7 @@ rule simulate_training:
             "parkf/detector",
             "parkf/transport",
             "parkf/simulation/simulate.py",
+            "parkf/simulation/in_flight.py",
             "parkf/simulation/long_tracks.py",
             "parkf/simulation/detector_response.py",
             *TRANSPORT_KERNEL,

@@ -3,7 +3,7 @@
 One parent initialises Pythia and every chunk of events runs in a fresh fork of it, seeded by (seed, chunk):
 the same seed gives the same events on any number of cores. What decays before the magnet ends there (charged
 pions, kaons and hyperons too), and so does what interacts in the material. Secondaries from the beam pipe and
-the SciFi are added.
+the SciFi are added, and products of decays behind the UT.
 
 Protons meet protons, so a collision that is turned back to front is as good as another. The detector covers
 one side: every collision of Pythia's serves twice, with what flew forward and, in another event, with what
@@ -20,6 +20,7 @@ from parkf.arrow import table
 from parkf.detector.description import Beam
 from parkf.errors import ParkfError
 from parkf.forked import forked_map
+from parkf.simulation.in_flight import decay_behind_ut
 from parkf.simulation.interactions import PHOTON, interact
 from parkf.simulation.pythia import MAX_SEED, SOFT_COLLISIONS, initialised
 from parkf.simulation.randomness import Stream, keyed_generator
@@ -136,12 +137,15 @@ def _generate_chunk(
         interact(accepted(particles), keyed_generator(seed, events.start, Stream.INTERACTIONS))
     )
     later = secondaries(particles, keyed_generator(seed, events.start, Stream.SECONDARIES))
-    is_later = np.repeat([False, True], [len(particles["z"]), len(later["z"])])
+    born = np.repeat([0, 1], [len(particles["z"]), len(later["z"])])
     particles = {name: np.concatenate([values, later[name]]) for name, values in particles.items()}
+    particles, products = decay_behind_ut(particles, keyed_generator(seed, events.start, Stream.DECAYS))
+    born = np.append(born, np.full(len(products["z"]), 2))
+    particles = {name: np.concatenate([values, products[name]]) for name, values in particles.items()}
     event = np.repeat(np.arange(len(counts)), counts)[particles["collision"]]
-    # These come last in an event, so that the numbers of the other particles, which key their random numbers,
-    # do not depend on them.
-    order = np.lexsort((particles["collision"], is_later, event))
+    # Secondaries and then products of decays come last in an event, so that the numbers of the other
+    # particles, which key their random numbers, do not depend on them.
+    order = np.lexsort((particles["collision"], born, event))
     particles = {name: values[order] for name, values in particles.items()}
 
     collision = particles["collision"]

@@ -17,6 +17,7 @@ class Stream(IntEnum):
     CLOSURE = 7
     SECONDARIES = 8
     CROWD = 9
+    DECAYS = 10
 
 
 def keyed_generator(seed: int, event: int, stream: Stream) -> np.random.Generator:

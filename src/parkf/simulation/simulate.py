@@ -14,6 +14,7 @@ from parkf.errors import ParkfError
 from parkf.forked import default_workers
 from parkf.simulation.detector_response import respond
 from parkf.simulation.events import particle_key, read_by_event
+from parkf.simulation.in_flight import mothers_of, placed
 from parkf.simulation.long_tracks import long_like, select_particles, usable_states
 from parkf.tables import FATES, HITS, PARTICLES, STATES
 from parkf.terminal import progress_bar
@@ -89,8 +90,8 @@ def simulate(
             if states_alone:
                 chosen = select_particles(particles)
                 particles = {name: values[chosen] for name, values in particles.items()}
-            states = track_through(
-                field, polarity, geometry, particles, seed=seed, long_only=states_alone, threads=threads
+            states = _carried(
+                particles, geometry, field, polarity, seed=seed, long_only=states_alone, threads=threads
             )
             if states_writer is not None:
                 written = _worth_training(states, particles)
@@ -102,6 +103,31 @@ def simulate(
             if fates_writer is not None and not states_alone:
                 fates_writer.write_table(table(_fates(states), FATES.schema))
             bar.update(EVENTS_PER_PIECE)
+
+
+def _carried(
+    particles: dict[str, NDArray[Any]],
+    geometry: Geometry,
+    field: FieldMap,
+    polarity: int,
+    *,
+    seed: int,
+    long_only: bool,
+    threads: int,
+) -> dict[str, NDArray[Any]]:
+    """Give the true states of all particles; products of decays begin where their mothers end."""
+    mothers = mothers_of(particles)
+    first = {name: values[mothers < 0] for name, values in particles.items()}
+    states = track_through(field, polarity, geometry, first, seed=seed, long_only=long_only, threads=threads)
+    # Products from behind the UT are no long tracks.
+    if long_only or not (mothers >= 0).any():
+        return states
+    products = placed(particles, mothers, states, field=field, polarity=polarity)
+    later = track_through(field, polarity, geometry, products, seed=seed, threads=threads)
+    states = {name: np.concatenate([values, later[name]]) for name, values in states.items()}
+    # Either kind of particle is in the order of z already.
+    order = np.argsort(particle_key(states), kind="stable")
+    return {name: values[order] for name, values in states.items()}
 
 
 def _fates(states: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from parkf.errors import ParkfError
 from parkf.forked import parallel_map
 from parkf.simulation.decays import DECAYS
+from parkf.validation.beside import core_ratio
 from parkf.validation.breakdown import breakdown, fates
 from parkf.validation.cells import cells, directions
 from parkf.validation.core import fit_core
@@ -63,7 +64,8 @@ def validate(
         ``counts.{genuine, ghost}`` and ``fits.<name>`` with
         ``pulls.<component>.{mean, width, width68, width95}``,
         ``momentum[] = {p_min, p_max, core, width68, width95, bias, n, pulls.<component>}`` (GeV; fractions
-        of p; the two widths are those of :func:`parkf.validation.spread.spread`), ``lost[]`` of
+        of p; the two widths are those of :func:`parkf.validation.spread.spread`; for ``parkf_robust``
+        ``core_over_plain``, its core over that of ``parkf``, with its error), ``lost[]`` of
         :func:`parkf.validation.losses.losses`,
         ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``,
         ``failed`` (the number of candidates without a good fit) and ``histograms`` of pulls and of
@@ -90,6 +92,8 @@ def validate(
         if not is_aligned:
             return _measure((misaligned or {})[name])
         alone = _measure_aligned(fits[name])
+        if name == "parkf_robust":
+            _beside(alone["momentum"], _good(fits[name]), _good(fits["parkf"]))
         peaks = {signal: _peak(signal, samples[name]) for signal, samples in (signals or {}).items()}
         return alone | ({"masses": peaks} if peaks else {})
 
@@ -203,9 +207,8 @@ def _pull(values: F64) -> dict[str, float]:
 
 def _momentum(rows: Rows) -> list[dict[str, Any]]:
     bins: list[dict[str, Any]] = []
-    p_true = rows["p_true"]
     for low, high in pairwise(MOMENTUM_EDGES):
-        inside = rows[(p_true >= 1000 * low) & (p_true < 1000 * high)]
+        inside = _of_momentum(rows, low, high)
         if len(inside) < _ENOUGH:
             continue
         residual = momentum_residual(inside)
@@ -224,6 +227,18 @@ def _momentum(rows: Rows) -> list[dict[str, Any]]:
             }
         )
     return bins
+
+
+def _beside(bins: list[dict[str, Any]], rows: Rows, plain: Rows) -> None:
+    """Add to each bin of momentum what the core is over the plain fit's of the same tracks."""
+    for one in bins:
+        cores = (_of_momentum(fit, one["p_min"], one["p_max"]) for fit in (rows, plain))
+        one["core_over_plain"], one["core_over_plain_error"] = core_ratio(*cores)
+
+
+def _of_momentum(rows: Rows, low: float, high: float) -> Rows:
+    inside: Rows = rows[(rows["p_true"] >= 1000 * low) & (rows["p_true"] < 1000 * high)]
+    return inside
 
 
 def _separation(sample: Sample) -> dict[str, Any]:

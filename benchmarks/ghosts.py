@@ -1,0 +1,298 @@
+"""Which ghosts the cuts of a run keep, on its own simulation and on LHCb's hits, and what limits it.
+
+Run: python -m benchmarks.ghosts [RUN] [--json FILE]
+
+RUN is that of fullsim.yaml, whose candidates are of segments found in hits. Cuts keep 91 % of the genuine
+tracks of each sample. Ghosts are put into classes by the particle with most of their SciFi hits: `decay` is
+what a pion or kaon becomes behind the UT.
+
+- `expected`: as many particles behind the UT as lifetimes and the momenta of the embedded tracks say.
+- `as_many`: samples of as many embedded crossings as LHCb's has, drawn with repetition: how much their
+  figures scatter, and how often they are at least LHCb's, and LHCb's without decays.
+- `same_cut`: what the embedded sample's cuts keep of LHCb's genuine tracks and ghosts.
+- `retrained`: the run's scores trained again from other random starts, which is no choice among them.
+- `own`: what a logistic regression keeps that learns from LHCb's own candidates, four fifths at a time. It
+  says what these features can do there, as far as so few candidates tell, and is no score of any set.
+"""
+
+import argparse
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from parkf.kalman import cpu
+from parkf.kalman.candidates import from_arrow
+from parkf.parameters.ghost_score import FEATURES, HIDDEN, NAMES, OWN, count
+from parkf.parameters.parameter_set import ParameterSet, load
+from parkf.scoring.network import train
+from parkf.tables import CANDIDATES, HITS, PARTICLES
+from parkf.validation.likeness import hits_of
+from parkf.validation.sample import GHOST_PURITY
+from parkf.validation.search import EFFICIENCY
+
+F64 = NDArray[np.float64]
+
+SAMPLES = {"embedded": "validation", "lhcb": "lhcb"}
+INPUTS = {NAMES[0]: OWN, NAMES[1]: FEATURES}
+ELECTRON, MUON, PION, KAON = 11, 13, 211, 321
+BEHIND_UT, LAST_LAYER = 2700.0, 9400.0  # mm
+# Lifetimes times c, in mm, and masses in MeV (PDG); a muon is left by 63.6 % of the kaons, a pion by 20.7 %.
+LIFE = {PION: (7804.5, 139.57, 1.0), KAON: (3711.0, 493.68, 0.843)}
+SEEDS = 6
+DRAWS = 2000
+FOLDS, REPETITIONS, STRENGTHS = 5, 6, (1e-3, 1e-2, 1e-1)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Genuine tracks and ghosts of a sample whose fit is good.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        `event`, `genuine`, `kind` of ghosts, `pdg_id` and `p` (MeV) of the particle, and a column for each
+        discriminant; the larger, the more genuine.
+    features : (n, 17) float32
+        Inputs of the scores.
+    """
+
+    rows: pd.DataFrame
+    features: NDArray[np.float32]
+
+
+def odds(numbers: NDArray[np.float32], features: NDArray[Any]) -> F64:
+    """Log odds of features (n, m), by the numbers of their network."""
+    m = features.shape[1]
+    rows = numbers[: HIDDEN * (m + 1)].reshape(HIDDEN, m + 1).astype(np.float64)
+    units = np.maximum(features @ rows[:, :m].T + rows[:, m], 0)
+    return np.asarray(units @ numbers[-HIDDEN - 1 : -1] + numbers[-1], np.float64)
+
+
+def stored(numbers: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+    """Numbers of each network of a set."""
+    first = count(len(OWN))
+    return dict(zip(NAMES, (numbers[:first], numbers[first:]), strict=True))
+
+
+def read(run: Path, name: str, candidates: str, parameters: ParameterSet) -> Seen:
+    """Fit the candidates of a sample's first polarity and join them with their particles."""
+    path = sorted((run / "candidates").glob(f"{candidates}_*.parquet"))[0]
+    sample = f"{name}_{path.stem.split('_')[1]}.parquet"
+    table = CANDIDATES.open(path).read()
+    fitted, features = cpu.fit_features(
+        parameters, from_arrow(table.combine_chunks(), np.dtype(np.float32)), threads=1
+    )
+    particles = PARTICLES.open(run / "particles" / sample).read().to_pandas()
+    particles["p"] = np.sqrt(particles.px**2 + particles.py**2 + particles.pz**2)
+    found = table.to_pandas()
+    truth = found[["event", "particle"]].merge(
+        particles[["event", "particle", "pdg_id", "p"]], on=["event", "particle"], how="left"
+    )
+    ghost = (found.purity < GHOST_PURITY).to_numpy()
+    genuine = ~ghost & (truth.p > 2000).to_numpy() & (truth.pdg_id.abs() != ELECTRON).to_numpy()
+    pieces = ("velo", "ut", "scifi")
+    ndof = np.maximum(sum(getattr(fitted, f"ndof_{piece}") for piece in pieces), 1)
+    rows = truth.assign(
+        genuine=genuine,
+        kind=np.full(len(ghost), ""),
+        chi2=-sum(getattr(fitted, f"chi2_{piece}") for piece in pieces) / ndof,
+    )
+    if (run / "hits" / sample).exists():
+        rows["kind"] = _kinds(found, run / "hits" / sample, particles)
+    if parameters.score is not None:
+        for score, numbers in stored(parameters.score.numbers).items():
+            rows[score] = odds(numbers, features[: len(INPUTS[score])].T)
+    used = (genuine | ghost) & (fitted.status == 0)
+    return Seen(rows[used].reset_index(drop=True), np.ascontiguousarray(features.T[used], np.float32))
+
+
+def _kinds(found: pd.DataFrame, hits: Path, particles: pd.DataFrame) -> NDArray[Any]:
+    """Class of the particle that left most SciFi hits of each candidate, (n,)."""
+    scifi = hits_of(HITS.open(hits).read(["event", "plane", "particle", "x", "z"]).to_pandas(), "scifi")
+    x, z = (np.stack(found[f"scifi_{name}"].to_list()) for name in "xz")
+    row, slot = np.nonzero(np.isfinite(x))
+    taken = pd.DataFrame(
+        {"row": row, "event": found.event.to_numpy()[row], "x": x[row, slot], "z": z[row, slot]}
+    )
+    owners = taken.merge(scifi.astype({"x": np.float32, "z": np.float32}), on=["event", "x", "z"])
+    most = owners[owners.particle >= 0].groupby(["row", "event"]).particle.agg(lambda of: of.mode().iloc[0])
+    of = most.reset_index().merge(particles, on=["event", "particle"], how="left").set_index("row")
+    of = of.reindex(range(len(found)))
+    kind, mother = of.pdg_id.abs(), of.mother.abs()
+    decayed = (of.z > BEHIND_UT) & ((kind == MUON) | ((kind == PION) & (mother == KAON)))
+    return np.select([decayed, kind == ELECTRON], ["decay", "electron"], "hadron")
+
+
+def kept(values: F64, genuine: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which rows a cut keeps that leaves 91 % of the genuine ones."""
+    return values >= np.quantile(values[genuine], 1 - EFFICIENCY, method="lower")
+
+
+def shares(seen: Seen) -> dict[str, Any]:
+    """Ghosts kept by each discriminant, of all kinds and of each, with binomial errors (%)."""
+    genuine, ghost = seen.rows.genuine.to_numpy(), ~seen.rows.genuine.to_numpy()
+    result: dict[str, Any] = {"genuine": int(genuine.sum()), "ghosts": int(ghost.sum())}
+    for name in ("chi2", *NAMES):
+        passed = kept(seen.rows[name].to_numpy(np.float64), genuine)
+        kinds = {
+            kind: ghost & (seen.rows.kind == kind).to_numpy() for kind in ("decay", "electron", "hadron")
+        }
+        kinds |= {"all": ghost, "all but decay": ghost & ~kinds["decay"]}
+        result[name] = {kind: _share(passed[of]) for kind, of in kinds.items()}
+    return result
+
+
+def _share(of: NDArray[np.bool_]) -> dict[str, float]:
+    share = float(of.mean()) if len(of) else 0.0
+    error = np.sqrt(max(share * (1 - share), 1 / max(len(of), 1)) / max(len(of), 1))
+    return {"n": len(of), "kept": round(100 * share, 1), "error": round(float(100 * error), 1)}
+
+
+def expected(embedded: Seen, tracks: int) -> dict[str, float]:
+    """How many of so many genuine tracks decay between the UT and the last layer, by kind of particle."""
+    of = embedded.rows[embedded.rows.genuine]
+    result = {}
+    for kind, (life, mass, charged) in LIFE.items():
+        p = of.p[of.pdg_id.abs() == kind].to_numpy()
+        decays = charged * (1 - np.exp(-(LAST_LAYER - BEHIND_UT) * mass / (life * p)))
+        result[{PION: "pions", KAON: "kaons"}[kind]] = round(float(tracks * decays.sum() / len(of)), 1)
+    return result
+
+
+def as_many(embedded: Seen, lhcb: Seen, crossings: int) -> dict[str, Any]:
+    """Scatter of the ghosts kept in so many embedded crossings (%), and how often they reach LHCb's."""
+    random = np.random.default_rng(91)
+    events, which = np.unique(embedded.rows.event, return_inverse=True)
+    genuine = embedded.rows.genuine.to_numpy()
+    result = {}
+    for name in ("chi2", *NAMES):
+        values = embedded.rows[name].to_numpy(np.float64)
+        order = np.argsort(values)
+        got = []
+        for _ in range(DRAWS):
+            times = np.bincount(random.integers(0, len(events), crossings), minlength=len(events))
+            weight = times[which][order]
+            sums = np.cumsum(weight * genuine[order])
+            first = np.searchsorted(sums, (1 - EFFICIENCY) * sums[-1])
+            ghosts = weight * ~genuine[order]
+            got.append(ghosts[first:].sum() / max(ghosts.sum(), 1))
+        reached = np.array(got)[:, None] >= _of_ghosts(lhcb, name)
+        result[name] = {
+            "mean": round(100 * float(np.mean(got)), 1),
+            "spread": round(100 * float(np.std(got)), 1),
+            "as_large": float(reached[:, 0].mean()),
+            "as_large_without_decays": float(reached[:, 1].mean()),
+        }
+    return result
+
+
+def _of_ghosts(seen: Seen, name: str) -> F64:
+    """Shares kept of all ghosts, and of those that are no decay."""
+    ghost = ~seen.rows.genuine.to_numpy()
+    passed = kept(seen.rows[name].to_numpy(np.float64), ~ghost)
+    return np.array([passed[ghost].mean(), passed[ghost & (seen.rows.kind != "decay").to_numpy()].mean()])
+
+
+def same_cut(embedded: Seen, lhcb: Seen) -> dict[str, dict[str, float]]:
+    """Shares (%) of LHCb's tracks above the embedded sample's cuts."""
+    result = {}
+    genuine = lhcb.rows.genuine.to_numpy()
+    for name in ("chi2", *NAMES):
+        values = embedded.rows[name].to_numpy(np.float64)
+        passed = (
+            lhcb.rows[name].to_numpy(np.float64)
+            >= values[kept(values, embedded.rows.genuine.to_numpy())].min()
+        )
+        result[name] = {
+            "genuine": round(100 * float(passed[genuine].mean()), 1),
+            "ghosts": round(100 * float(passed[~genuine].mean()), 1),
+        }
+    return result
+
+
+def retrained(training: Seen, samples: Mapping[str, Seen]) -> dict[str, Any]:
+    """Mean and spread (%) of the ghosts kept by scores of other random starts."""
+    genuine = training.rows.genuine.to_numpy()
+    result: dict[str, Any] = {}
+    for name, inputs in INPUTS.items():
+        of: dict[str, list[float]] = {sample: [] for sample in samples}
+        for seed in range(SEEDS):
+            numbers = train(
+                np.ascontiguousarray(training.features[:, : len(inputs)]), genuine, hidden=HIDDEN, seed=seed
+            )
+            for sample, seen in samples.items():
+                there = seen.rows.genuine.to_numpy()
+                passed = kept(odds(numbers, seen.features[:, : len(inputs)]), there)
+                of[sample].append(100 * float(passed[~there].mean()))
+        result[name] = {
+            sample: {"mean": round(float(np.mean(v)), 1), "spread": round(float(np.std(v, ddof=1)), 1)}
+            for sample, v in of.items()
+        }
+    return result
+
+
+def own(lhcb: Seen) -> dict[str, float]:
+    """Ghosts kept (%) by logistic regressions, cross-validated: the best of three regularisations."""
+    genuine = lhcb.rows.genuine.to_numpy()
+    result = {}
+    for name, inputs in INPUTS.items():
+        terms = lhcb.features[:, : len(inputs)].astype(np.float64)
+        terms = np.column_stack([np.ones(len(terms)), (terms - terms.mean(0)) / terms.std(0)])
+        found = []
+        for strength in STRENGTHS:
+            got = []
+            for seed in range(REPETITIONS):
+                fold = np.random.default_rng(seed).integers(0, FOLDS, len(terms))
+                values = np.zeros(len(terms))
+                for number in range(FOLDS):
+                    here = fold == number
+                    values[here] = terms[here] @ _logistic(terms[~here], genuine[~here], strength)
+                got.append(100 * kept(values, genuine)[~genuine].mean())
+            found.append(float(np.mean(got)))
+        result[name] = round(min(found), 1)
+    return result
+
+
+def _logistic(terms: F64, genuine: NDArray[np.bool_], strength: float) -> F64:
+    """Coefficients by Newton's method; both classes have the same weight."""
+    weight = np.where(genuine, 0.5 / genuine.sum(), 0.5 / (~genuine).sum())
+    at = np.zeros(terms.shape[1])
+    for _ in range(40):
+        probability = 1 / (1 + np.exp(-terms @ at))
+        gradient = terms.T @ (weight * (genuine - probability)) - strength * at
+        curvature = (terms * (weight * probability * (1 - probability))[:, None]).T @ terms
+        at = at + np.linalg.solve(curvature + strength * np.eye(len(at)), gradient)
+    return at
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("run", type=Path, nargs="?", default=Path("results/fullsim"))
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    parameters = load(given.run / "set")
+    samples = {name: read(given.run, of, f"found-{of}", parameters) for name, of in SAMPLES.items()}
+    embedded, lhcb = samples["embedded"], samples["lhcb"]
+    training = read(given.run, "training", "training", parameters)
+    result = {
+        **{name: shares(seen) for name, seen in samples.items()},
+        "expected": expected(embedded, int(lhcb.rows.genuine.sum())),
+        "as_many": as_many(embedded, lhcb, lhcb.rows.event.nunique()),
+        "same_cut": same_cut(embedded, lhcb),
+        "retrained": retrained(training, samples),
+        "own": own(lhcb),
+    }
+    print(json.dumps(result, indent=1))
+    if given.json:
+        given.json.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import SCIFI_PLANES
+from parkf.simulation.in_flight import (
+    BEHIND,
+    KAON,
+    LIFETIMES,
+    MASSES,
+    MUON,
+    PION,
+    TO_MUON,
+    TO_PION,
+    decay_behind_ut,
+    mothers_of,
+    placed,
+)
+from parkf.simulation.interactions import Z_END
+from parkf.transport import track_through
+
+COUNT = 40_000
+
+
+def _particles(kind, p=3000.0, charge=1):
+    tx, ty = 0.1, -0.05
+    pz = p / np.sqrt(1 + tx**2 + ty**2)
+    same = np.ones(COUNT)
+    return {
+        "event": np.arange(COUNT) // 100,
+        "particle": np.arange(COUNT) % 100,
+        "collision": np.zeros(COUNT, int),
+        "pdg_id": np.full(COUNT, kind * charge),
+        "mother": np.zeros(COUNT, int),
+        "charge": np.full(COUNT, charge),
+        "mass": MASSES.get(kind, 938.27) * same,
+        "x": 0.0 * same,
+        "y": 0.0 * same,
+        "z": 10.0 * same,
+        "px": tx * pz * same,
+        "py": ty * pz * same,
+        "pz": pz * same,
+        "z_end": np.where(np.arange(COUNT) % 10 == 0, 1000.0, np.inf),
+    }
+
+
+def _random():
+    return np.random.Generator(np.random.Philox(17))
+
+
+@pytest.mark.parametrize(("kind", "charged"), [(PION, 1.0), (KAON, TO_MUON + TO_PION)])
+def test_as_many_decay_as_lifetimes_say(kind, charged):
+    before = _particles(kind, 10_000.0)  # so that no product is too soft to count
+    mothers, products = decay_behind_ut(before, _random())
+    decayed = np.isfinite(mothers["z_end"]) & np.isinf(before["z_end"])
+    alive = np.isinf(before["z_end"]).sum()
+    share = decayed.sum() / alive
+    expected = 1 - np.exp(-(BEHIND - Z_END) * MASSES[kind] / (LIFETIMES[kind] * before["pz"][0]))
+    assert share == pytest.approx(expected, abs=4 * np.sqrt(expected / alive))
+    assert (mothers["z_end"][decayed] > Z_END).all()
+    np.testing.assert_array_equal(mothers["z_end"][np.isfinite(before["z_end"])], 1000.0)
+    number = len(products["z"]) / decayed.sum()
+    assert number == pytest.approx(charged, abs=0.03)
+
+
+def test_products_have_the_momenta_of_two_body_decays():
+    """Momentum across the mother's direction; charge, kind and mean energy along it."""
+    for kind, largest in ((PION, 29.79), (KAON, 235.53)):
+        particles = _particles(kind, 10_000.0, charge=-1)
+        _, products = decay_behind_ut(particles, _random())
+        momentum = np.stack([products["px"], products["py"], products["pz"]])
+        direction = np.array([particles[name][0] for name in ("px", "py", "pz")]) / 10_000.0
+        along = direction @ momentum
+        aside = np.sqrt(np.maximum((momentum**2).sum(0) - along**2, 0))
+        muon = np.abs(products["pdg_id"]) == MUON
+        # The muon's charge is its mother's: a negative muon has a positive number.
+        np.testing.assert_array_equal(products["pdg_id"][muon], MUON)
+        np.testing.assert_array_equal(products["mother"], -kind)
+        assert aside[muon].max() == pytest.approx(largest, rel=2e-3)
+        assert (aside[muon] < largest + 0.01).all()
+        # Isotropic in the mother's frame.
+        assert np.mean(aside[muon]) == pytest.approx(largest * np.pi / 4, rel=0.05)
+        m, mu = MASSES[kind], MASSES[MUON]
+        energy = np.hypot(10_000.0, m) * (m**2 + mu**2) / (2 * m**2)
+        assert np.hypot(np.sqrt((momentum[:, muon] ** 2).sum(0)), mu).mean() == pytest.approx(
+            energy, rel=0.03
+        )
+
+
+def test_other_particles_live():
+    before = _particles(2212)
+    mothers, products = decay_behind_ut(before, _random())
+    assert len(products["z"]) == 0
+    np.testing.assert_array_equal(mothers["z_end"], before["z_end"])
+
+
+def test_products_begin_where_their_mothers_are_in_the_field(field: FieldMap, geometry):
+    """A product that keeps all of its mother's momentum goes on where the mother would."""
+    mothers, products = decay_behind_ut(_particles(PION, 20_000.0), _random())
+    number = len(products["z"])
+    products |= {"particle": 1000 + np.arange(number), "z_end": np.full(number, np.inf)}
+    both = {name: np.concatenate([mothers[name], products[name]]) for name in mothers}
+    row = mothers_of(both)
+    assert (row[:COUNT] == -1).all()
+    np.testing.assert_array_equal(both["z_end"][row[COUNT:]], both["z"][COUNT:])
+    np.testing.assert_array_equal(both["event"][row[COUNT:]], both["event"][COUNT:])
+
+    of = row[COUNT:]
+    for name in ("px", "py", "pz", "mass"):
+        both[name][COUNT:] = both[name][of]
+    chosen = of[np.unique(both["event"][of], return_index=True)[1]]  # one an event
+    straight = {name: values[chosen] for name, values in mothers.items()}
+    states = track_through(field, -1, geometry, straight, seed=1)
+    kept = np.isin(row, chosen) | np.isin(np.arange(len(row)), chosen)
+    some = {name: values[kept] for name, values in both.items()}
+    begun = placed(some, mothers_of(some), states, field=field, polarity=-1)
+    assert len(begun["x"]) > 0.95 * len(chosen)
+    on = straight | {"z_end": np.full(len(chosen), np.inf)}
+    whole, later = (
+        {name: values[of["plane"] == SCIFI_PLANES[-1]] for name, values in of.items()}
+        for of in (
+            track_through(field, -1, geometry, on, seed=1),
+            track_through(field, -1, geometry, begun, seed=2),
+        )
+    )
+    _, a, b = np.intersect1d(whole["event"], later["event"], return_indices=True)
+    assert len(a) > 60, len(chosen)
+    # Either scatters on its own behind the decay; straight on, they would be 150 mm apart.
+    for name in ("x", "y"):
+        assert np.median(np.abs(whole[name][a] - later[name][b])) < 2
+    assert np.median(np.abs(whole["tx"][a] - later["tx"][b])) < 1e-3
