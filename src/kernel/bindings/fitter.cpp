@@ -109,13 +109,13 @@ void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&
                    ", " + std::to_string(slots) + ")");
 }
 
-/// Run over a batch: fits, or fits at every plane; (number_rows, n) and (integer_rows, n). What `again` says comes
-/// after, if anything.
+/// Run over a batch: fits, or fits at every plane; (number_rows + more_rows, n) and (integer_rows, n). The last
+/// more_rows are of the ghost score.
 template <class S>
 nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
-              bool smoother, FitRange<S> Build::* range, RobustRange<S> Build::* again, bool planes,
+              bool smoother, FitRange<S> Build::* range, bool planes,
               const float* score, std::size_t number_rows, std::size_t more_rows, std::size_t integer_rows) {
   const Forms& forms = forms_named(forms_name);
   const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
@@ -140,6 +140,7 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
                     static_cast<S>(beam_y)};
   batch.smoother = smoother;
   batch.planes = planes;
+  batch.scored = more_rows > 0;
   batch.score = score;
   batch.score_row = static_cast<int>(number_rows);
   std::size_t stride = (count + stride_unit - 1) / stride_unit * stride_unit;
@@ -154,9 +155,7 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   {
     nb::gil_scoped_release released;
     parkf::for_blocks(count, shortest_block, threads, [&](std::size_t begin, std::size_t end) {
-      const long first = static_cast<long>(begin), last = static_cast<long>(end);
-      if (again == nullptr) (chosen->*range)(batch, first, last);
-      else (chosen->*again)(batch, chosen->*range, first, last);
+      (chosen->*range)(batch, static_cast<long>(begin), static_cast<long>(end));
     });
   }
   const auto step = static_cast<int64_t>(stride);
@@ -170,7 +169,6 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
               const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads, bool smoother,
               bool robust, const std::optional<In<float, 1>>& score) {
   FitRange<S> Build::*range;
-  RobustRange<S> Build::*again = nullptr;
   const float* weights = nullptr;
   std::size_t more = 0;
   if (score) {
@@ -189,11 +187,11 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   }
   if (robust) {
     expect(smoother, "a robust fit comes with the smoother alone");
-    if constexpr (sizeof(S) == 4) again = &Build::robust_float;
-    else again = &Build::robust_double;
+    if constexpr (sizeof(S) == 4) range = &Build::robust_float;
+    else range = &Build::robust_double;
   }
   return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, smoother, range, again, false, weights, fitted_numbers + (robust ? robust_numbers : 0), more,
+                threads, smoother, range, false, weights, fitted_numbers + (robust ? robust_numbers : 0), more,
                 fitted_integers + (robust ? robust_integers : 0));
 }
 
@@ -206,7 +204,7 @@ nb::tuple interval(In<float, 1> constant, In<float, 1> table, double velo_sigma,
   if constexpr (sizeof(S) == 4) range = &Build::interval_float;
   else range = &Build::interval_double;
   return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, true, range, nullptr, planes, nullptr, planes ? interval_numbers : 1, 0, interval_integers);
+                threads, true, range, planes, nullptr, planes ? interval_numbers : 1, 0, interval_integers);
 }
 
 nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double, 2> states, In<double, 1> qop,

@@ -90,7 +90,7 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
     }
     add(memory.scattering(ut_slots + layer, q), fit.c);
     fit.z = strip.z;
-    measure(strip, fit, fit.ut, memory);
+    if (memory.looks_at(strip.measured)) measure(strip, fit, fit.ut, memory);
     fit.ndof_ut = fit.ndof_ut + count<T>(strip.measured);
   }
   // The short step to z_in has no parameters and no noise of its own: the magnet's noise includes it, from the UT on.

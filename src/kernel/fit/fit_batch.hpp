@@ -11,6 +11,7 @@ struct Batch {
   Detector<S> detector;
   bool smoother;  // of fits; otherwise forward, then VELO backward
   bool planes;    // of the fit at every plane: states at the RICH planes, too
+  bool scored;    // of robust fits: with ghost scores, too
   const float* score;  // numbers of the ghost score; none where features are wanted
   int score_row;       // of `numbers`, where scores or features begin
   // (quantity, stride): those of Fitted, with those of a robust fit behind them, or of Interval; rows begin at cache lines and hold whole ones.
@@ -26,18 +27,14 @@ constexpr long stride_unit = 16;
 template <class S>
 using FitRange = void (*)(const Batch<S>&, long begin, long end);
 
-/// Fits the same tracks by `plain`, some at a time, then looks at these results and replaces some of them.
-template <class S>
-using RobustRange = void (*)(const Batch<S>&, FitRange<S> plain, long begin, long end);
-
 struct Build {
   const char* name;
   FitRange<float> fit_float;
   FitRange<double> fit_double;
   FitRange<float> interval_float;
   FitRange<double> interval_double;
-  RobustRange<float> robust_float;
-  RobustRange<double> robust_double;
+  FitRange<float> robust_float;
+  FitRange<double> robust_double;
   // The fit by smoother with scores, or with what they are made of.
   FitRange<float> scored_float;
   FitRange<double> scored_double;

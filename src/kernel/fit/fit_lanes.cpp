@@ -34,8 +34,8 @@ void fit_range(const Batch<S>& batch, long begin, long end) {
 
 void PARKF_NAME(interval_float_, PARKF_BUILD)(const Batch<float>&, long, long);
 void PARKF_NAME(interval_double_, PARKF_BUILD)(const Batch<double>&, long, long);
-void PARKF_NAME(robust_float_, PARKF_BUILD)(const Batch<float>&, FitRange<float>, long, long);
-void PARKF_NAME(robust_double_, PARKF_BUILD)(const Batch<double>&, FitRange<double>, long, long);
+void PARKF_NAME(robust_float_, PARKF_BUILD)(const Batch<float>&, long, long);
+void PARKF_NAME(robust_double_, PARKF_BUILD)(const Batch<double>&, long, long);
 void PARKF_NAME(scored_float_, PARKF_BUILD)(const Batch<float>&, long, long);
 void PARKF_NAME(scored_double_, PARKF_BUILD)(const Batch<double>&, long, long);
 

@@ -91,4 +91,17 @@ KERNEL_FUNCTION Kink<T> find_kink(const Candidates<Scalar<T>>& tracks, long i, c
   return hardest_kink(record, qop_variance);
 }
 
+/// From `velo`, what is kept of the fit at the last VELO hit.
+template <class T>
+KERNEL_FUNCTION Kink<T> find_kink(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
+                                  const Mask<T>& without_ut, const Scalar<T>* velo) {
+  Filter<T> fit;
+  FirstState<T> first;
+  T z_first;
+  restore_after_velo(velo, fit, first, z_first);
+  TreatedRecord<T> record(without_ut);
+  const T qop_variance = record_behind_velo(tracks, i, detector, load<T>(tracks.polarity + i), fit, record);
+  return hardest_kink(record, qop_variance);
+}
+
 }  // namespace parkf::kalman::PARKF_FORMS

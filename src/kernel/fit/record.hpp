@@ -141,15 +141,10 @@ struct Record : StripsRecord<T> {
   }
 };
 
-/// Fit the tracks from number `i` on that run together, and write it down; returns the variance of q/p, whose best
-/// value all of it is for. A Record looks at `fit`.
+/// Go on from the last VELO hit, and write it down; returns the variance of q/p, whose best value all of it is for.
 template <class T, class Recorded>
-KERNEL_FUNCTION T fit_recorded(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
-                               const T& pol, Filter<T>& fit, Recorded& record) {
-  FirstState<T> first;
-  T z_first;
-  forward_velo(tracks, i, detector, pol, fit, first, z_first, record);
-  record.end_of_velo();
+KERNEL_FUNCTION T record_behind_velo(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
+                                     const T& pol, Filter<T>& fit, Recorded& record) {
   forward_ut(tracks, i, detector.constant, pol, fit, record);
   MagnetCoefficients<T> m;
   forward_magnet<true>(tracks, i, detector, pol, m, fit, record);
@@ -157,6 +152,17 @@ KERNEL_FUNCTION T fit_recorded(const Candidates<Scalar<T>>& tracks, long i, cons
   const Parabola<T> known = fit.known();
   move(known.best(), fit, record);
   return T(1) / known.weight;
+}
+
+/// Fit the tracks from number `i` on that run together, and write it down. A Record looks at `fit`.
+template <class T, class Recorded>
+KERNEL_FUNCTION T fit_recorded(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
+                               const T& pol, Filter<T>& fit, Recorded& record) {
+  FirstState<T> first;
+  T z_first;
+  forward_velo(tracks, i, detector, pol, fit, first, z_first, record);
+  record.end_of_velo();
+  return record_behind_velo(tracks, i, detector, pol, fit, record);
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

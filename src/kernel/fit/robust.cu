@@ -36,7 +36,7 @@ extern "C" __global__ void choose_robust(long count, Real* numbers, int* integer
   more[0] = track.ndof_ut;
   more[count] = 0;
   more[2 * count] = -1;
-  const auto fit = forms::robust_view(track);
+  const auto fit = parkf::kalman::robust::view(track);
   chosen[i] = fit.doubts_ut() || fit.may_be_kicked();
 }
 

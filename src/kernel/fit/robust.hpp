@@ -37,9 +37,9 @@ struct Fit {
     return known() & (Integer<T>(0) < ndof_ut) & (chi2_ut > limit(doubted_ut) * hits) &
            (excess(ndof_scifi) > limit(ut_fall) + hits);
   }
-  /// Whether `other`, without UT hits, is better.
-  KERNEL_FUNCTION Mask<T> gives_way_to(const Fit& other) const {
-    return other.known() & (chi2() - other.chi2() > limit(ut_fall) + Number<T>::of(ndof_ut));
+  /// Whether this one, without UT hits, is better than one of this χ² with so many UT hits.
+  KERNEL_FUNCTION Mask<T> improves(const T& other_chi2, const T& other_hits) const {
+    return known() & (other_chi2 - chi2() > limit(ut_fall) + other_hits);
   }
   /// Whether to look for a hard kick.
   KERNEL_FUNCTION Mask<T> may_be_kicked() const { return known() & (excess(ndof_ut + ndof_scifi) > limit(hard_kick)); }
@@ -47,5 +47,11 @@ struct Fit {
  private:
   KERNEL_FUNCTION static T limit(double number) { return T(static_cast<Scalar<T>>(number)); }
 };
+
+template <class T>
+KERNEL_FUNCTION Fit<T> view(const Fitted<T>& track) {
+  return {track.chi2_velo, track.chi2_ut,     track.chi2_scifi, track.ndof_velo,
+          track.ndof_ut,   track.ndof_scifi, track.status};
+}
 
 }  // namespace parkf::kalman::robust

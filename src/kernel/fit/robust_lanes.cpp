@@ -1,37 +1,37 @@
-// As fit_lanes.cpp, of the robust fit: the plain one of some tracks at a time, and what is done after it.
+// As fit_lanes.cpp, of the robust fit: the plain one, and what is done after it.
 //
-// One track in four is fitted again, in three stages. Those of a stage wait until they fill all lanes.
+// One track in three is fitted again, in three stages. Those of a stage wait until they fill all lanes. All fits of a
+// track are the same up to its last VELO hit, from where the later ones go on.
 
+#include <type_traits>
+
+#include "fit/after_velo.hpp"
 #include "fit/kink.hpp"
 #include "fit/magnet_lanes.hpp"
 #include "fit/robust.hpp"
 #include "fit/robust_layout.hpp"
+#include "fit/score_rows.hpp"
 #include "fit/tiles.hpp"
 #include "numbers/build_names.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 namespace {
 
-/// Rows of a few tracks from anywhere in a batch, next to each other.
+/// UT and SciFi hits of a few tracks from anywhere in a batch, next to each other.
 template <class S, int n>
 struct alignas(64) Gathered {
-  S polarity[n], qop[n], velo[3][n * velo_slots], ut[4][n * ut_layers], scifi[4][n * scifi_layers];
-  int velo_n[n];
+  S ut[4][n * ut_layers], scifi[4][n * scifi_layers];
 
-  CandidateRows<S> take(const CandidateRows<S>& all, const long* rows, int count) {
-    CandidateRows<S> here{n, polarity, qop, velo_n, {}, {}, {}};
-    for (int q = 0; q < 3; ++q) here.velo[q] = velo[q];
+  template <class T>
+  void take(const CandidateRows<S>& all, const long* rows, Tile<T>& tile) {
+    CandidateRows<S> here{n, nullptr, nullptr, nullptr, {}, {}, {}};
     for (int q = 0; q < 4; ++q) here.ut[q] = ut[q], here.scifi[q] = scifi[q];
     for (int lane = 0; lane < n; ++lane) {
-      const long row = rows[lane < count ? lane : count - 1];
-      polarity[lane] = all.polarity[row];
-      qop[lane] = all.qop[row];
-      velo_n[lane] = all.velo_n[row];
-      for (int q = 0; q < 3; ++q) copy<velo_slots>(all.velo[q], row, velo[q], lane);
-      for (int q = 0; q < 4; ++q) copy<ut_layers>(all.ut[q], row, ut[q], lane);
-      for (int q = 0; q < 4; ++q) copy<scifi_layers>(all.scifi[q], row, scifi[q], lane);
+      tile.polarity[lane] = all.polarity[rows[lane]];
+      for (int q = 0; q < 4; ++q) copy<ut_layers>(all.ut[q], rows[lane], ut[q], lane);
+      for (int q = 0; q < 4; ++q) copy<scifi_layers>(all.scifi[q], rows[lane], scifi[q], lane);
     }
-    return here;
+    fill_strips(here, 0, tile);
   }
 
  private:
@@ -41,38 +41,48 @@ struct alignas(64) Gathered {
   }
 };
 
-/// Tracks that wait for a stage. There is room for those that a full set of lanes of the stage before hands on.
-template <class S, int n>
+/// Numbers of a track that waits: its fit at the last VELO hit, then what its stage needs: how to fit it, as in a
+/// Treatment; where its UT hits are doubted, also χ² and number of UT hits of its plain fit, and whether to look for a
+/// kick in that. Whole pieces of eight are turned into lanes.
+constexpr int waiting_numbers = 56, stage_numbers = 7;
+static_assert(after_velo_numbers + stage_numbers <= waiting_numbers && waiting_numbers % 8 == 0);
+
+/// Tracks that wait for a stage.
+template <class S, int room>
 struct Waiting {
-  long rows[2 * n];
-  int slots[2 * n];
-  S x[2 * n], y[2 * n];
+  alignas(64) S numbers[room][waiting_numbers];
+  long rows[room];
   int count = 0;
 
-  void add(long row, int slot = -1, S larger_x = 1, S larger_y = 1) {
-    rows[count] = row;
-    slots[count] = slot;
-    x[count] = larger_x;
-    y[count++] = larger_y;
+  /// Numbers that are `stride` apart.
+  void add(long row, const S* velo, int stride, const S (&stage)[stage_numbers]) {
+    S* to = numbers[count];
+    for (int q = 0; q < after_velo_numbers; ++q) to[q] = velo[q * stride];
+    for (int q = 0; q < stage_numbers; ++q) to[after_velo_numbers + q] = stage[q];
+    rows[count++] = row;
+  }
+  /// Have the last track once more, and again, up to so many; it is not counted.
+  void repeat_last(int wanted) {
+    if (count == 0) return;
+    for (int i = count; i < wanted; ++i) copy(count - 1, i);
   }
   void drop(int taken) {
     count -= taken;
-    for (int i = 0; i < count; ++i) {
-      rows[i] = rows[i + taken];
-      slots[i] = slots[i + taken];
-      x[i] = x[i + taken];
-      y[i] = y[i + taken];
-    }
+    for (int i = 0; i < count; ++i) copy(i + taken, i);
+  }
+
+ private:
+  void copy(int from, int to) {
+    __builtin_memcpy(numbers[to], numbers[from], sizeof(numbers[0]));
+    rows[to] = rows[from];
   }
 };
-
-// Tracks that are still in a second-level cache when they are fitted again.
-constexpr long robust_piece = 16 * stride_unit;
 
 template <class S>
 class RobustFits {
   using T = Together<S>;
-  static constexpr int n = Number<T>::lanes;
+  static constexpr int n = Number<T>::lanes, room = 5 * n;
+  using List = Waiting<S, room>;
 
  public:
   explicit RobustFits(const Batch<S>& batch)
@@ -80,23 +90,40 @@ class RobustFits {
         ndof_before_(batch.integers + fitted_integers * batch.stride), done_(ndof_before_ + batch.stride),
         slot_(done_ + batch.stride) {}
 
-  void run(FitRange<S> plain, long begin, long end) {
-    for (long i = begin; i < end; i += robust_piece) {
-      const long piece_end = i + robust_piece < end ? i + robust_piece : end;
-      plain(batch_, i, piece_end);
-      for (long first = i; first < piece_end; first += n) {
-        choose(first, piece_end - first < n ? static_cast<int>(piece_end - first) : n);
+  /// With ghost scores, of the plain fit, or without.
+  template <bool scored>
+  void run(long begin, long end) {
+    const bool large = outgrows_cache(batch_.tracks);
+    Ahead ahead;
+    for (long i = begin; i < end; i += n) {
+      const Candidates<S> tracks = tracks_from<T>(batch_.tracks, i, large, tile_, ahead);
+      const T pol = load<T>(tracks.polarity);
+      Filter<T> fit;
+      std::conditional_t<scored, ScoredMemory<T>, FirstStateMemory<T>> memory;
+      MagnetCoefficients<T> m;
+      T z_first;
+      forward_velo(tracks, 0, batch_.detector, pol, fit, memory.first, z_first, memory);
+      keep_after_velo(fit, memory.first, z_first, columns_);
+      const Fitted<T> track = fit_behind_velo(tracks, 0, batch_.detector, pol, z_first, fit, memory, m);
+      if constexpr (scored) {
+        T features[score::features];
+        score_features(memory, fit, track, features);
+        store_scores(batch_, i, large, features);
       }
+      // Through the caches: one track in three is written again.
+      store(track, batch_.stride, i, batch_.numbers, integers_);
+      choose(robust::view(track), i, end - i < n ? static_cast<int>(end - i) : n);
     }
-    while (doubted_.count > 0) try_without_ut();
-    while (suspects_.count > 0) look_for_kicks();
-    while (kicked_.count > 0) enlarge_noise();
+    try_without_ut(doubted_.count);
+    look_for_kicks(suspects_.count);
+    enlarge_noise(kicked_.count);
+    finish_streams();
   }
 
  private:
   /// Keep the χ² and ndof of the plain fit of the tracks from `first` on, and note which of them may be treated.
-  void choose(long first, int count) {
-    const robust::Fit<T> fit = fits_of<T>(batch_.numbers + first, integers_ + first, batch_.stride);
+  /// A function of its own: with all of it in the loop over tracks, the compiler makes a tenth slower code of the fit.
+  __attribute__((noinline)) void choose(const robust::Fit<T>& fit, long first, int count) {
     store(fit.chi2_velo, before_ + first);
     store(fit.chi2_ut, before_ + first + batch_.stride);
     store(fit.chi2_scifi, before_ + first + 2 * batch_.stride);
@@ -105,118 +132,148 @@ class RobustFits {
     store_integer<T>(Integer<T>(-1), slot_ + first);
     const Mask<T> doubted = fit.doubts_ut(), suspect = fit.may_be_kicked();
     if (!any(doubted | suspect)) return;
-    int which[n];
+    S chi2[n], hits[n], suspected[n];
+    int which[n], doubts[n], suspects[n], doubt_count = 0, suspect_count = 0;
+    store(fit.chi2(), chi2);
+    store(Number<T>::of(fit.ndof_ut), hits);
+    store(select(suspect, T(1), T(0)), suspected);
     store_integer<T>(select(doubted, Integer<T>(2), select(suspect, Integer<T>(1), Integer<T>(0))), which);
+    // Without branches, which no processor could foresee.
     for (int lane = 0; lane < count; ++lane) {
-      if (which[lane] == 2) {
-        doubted_.add(first + lane);
-        if (doubted_.count == n) try_without_ut();
-      } else if (which[lane] == 1) {
-        suspects_.add(first + lane);
-        if (suspects_.count == n) look_for_kicks();
+      doubts[doubt_count] = suspects[suspect_count] = lane;
+      doubt_count += which[lane] == 2;
+      suspect_count += which[lane] == 1;
+    }
+    for (int i = 0; i < doubt_count; ++i) {
+      const int lane = doubts[i];
+      doubted_.add(first + lane, columns_ + lane, n,
+                   {S(1), S(-1), S(1), S(1), chi2[lane], hits[lane], suspected[lane]});
+    }
+    for (int i = 0; i < suspect_count; ++i) {
+      suspects_.add(first + suspects[i], columns_ + suspects[i], n, {S(0), S(-1), S(1), S(1)});
+    }
+    if (doubted_.count >= n) try_without_ut(doubted_.count / n * n);
+    if (suspects_.count >= n) look_for_kicks(suspects_.count / n * n);
+    if (kicked_.count >= n) enlarge_noise(kicked_.count / n * n);
+  }
+
+  /// The hits of the tracks that wait from number `first` on, and their numbers in lanes.
+  Candidates<S> gather(const List& waiting, int first) {
+    gathered_.take(batch_.tracks, waiting.rows + first, tile_);
+    turn<T, waiting_numbers>(waiting.numbers[first], after_velo_numbers + stage_numbers, columns_);
+    return tile_.candidates();
+  }
+  T stage_number(int q) const { return load<T>(columns_ + (after_velo_numbers + q) * n); }
+
+  /// As the first ones of those that wait ask for.
+  __attribute__((noinline)) void fit_again(List& waiting, int count) {
+    waiting.repeat_last(count + n - 1);
+    S* numbers = numbers_;
+    int* counts = counts_;
+    for (int first = 0; first < count; first += n, numbers += fitted_numbers * n, counts += fitted_integers * n) {
+      const Candidates<S> tracks = gather(waiting, first);
+      const Treatment<T> treatment{stage_number(0) > T(0), to_integer(stage_number(1)), stage_number(2),
+                                   stage_number(3)};
+      store(fit_treated<T>(tracks, 0, batch_.detector, treatment, columns_), n, 0, numbers, counts);
+    }
+  }
+  robust::Fit<S> fit_again(int i) const {
+    const S* number = numbers_ + i / n * fitted_numbers * n + i % n + (fitted_numbers - 3) * n;
+    const int* integer = counts_ + i / n * fitted_integers * n + i % n;
+    return {number[0], number[n], number[2 * n], integer[0], integer[n], integer[2 * n], integer[3 * n]};
+  }
+  void replace(long row, int i, int what, int slot = -1) {
+    const int block = i / n, lane = i % n;
+    for (int q = 0; q < fitted_numbers; ++q) {
+      batch_.numbers[q * batch_.stride + row] = numbers_[(block * fitted_numbers + q) * n + lane];
+    }
+    for (int q = 0; q < fitted_integers; ++q) {
+      integers_[q * batch_.stride + row] = counts_[(block * fitted_integers + q) * n + lane];
+    }
+    done_[row] = what;
+    slot_[row] = slot;
+  }
+
+  // The stages: of so many of the tracks that wait, whole lanes but for the last ones of all.
+
+  void try_without_ut(int count) {
+    fit_again(doubted_, count);
+    for (int i = 0; i < count; ++i) {
+      const S* numbers = doubted_.numbers[i];
+      const S* stage = numbers + after_velo_numbers;
+      const robust::Fit<S> fit = fit_again(i);
+      const bool better = fit.improves(stage[4], stage[5]);
+      if (better) replace(doubted_.rows[i], i, treated::ut_taken_out);
+      if (better ? fit.may_be_kicked() : stage[6] > 0) {
+        suspects_.add(doubted_.rows[i], numbers, 1, {S(better), S(-1), S(1), S(1)});
       }
     }
+    doubted_.drop(count);
   }
 
-  /// From rows `stride` apart.
-  template <class U>
-  static robust::Fit<U> fits_of(const S* numbers, const int* integers, long stride) {
-    const auto number = [&](int row) { return load<U>(numbers + row * stride); };
-    const auto integer = [&](int row) { return load_integer<U>(integers + row * stride); };
-    return {number(fitted_numbers - 3), number(fitted_numbers - 2), number(fitted_numbers - 1),
-            integer(0), integer(1), integer(2), integer(3)};
-  }
-  robust::Fit<S> fit_of(long i) const { return fits_of<S>(batch_.numbers + i, integers_ + i, batch_.stride); }
-
-  int gather(const Waiting<S, n>& waiting) {
-    const int taken = waiting.count < n ? waiting.count : n;
-    fill(gathered_.take(batch_.tracks, waiting.rows, taken), 0, tile_);
-    return taken;
-  }
-
-  void fit_again(const Treatment<T>& treatment) {
-    store(fit_treated<T>(tile_.candidates(), 0, batch_.detector, treatment), n, 0, numbers_, counts_);
-  }
-  robust::Fit<S> fit_of_lane(int lane) const { return fits_of<S>(numbers_ + lane, counts_ + lane, n); }
-  void keep(int lane, long row, int what) {
-    for (int q = 0; q < fitted_numbers; ++q) batch_.numbers[q * batch_.stride + row] = numbers_[q * n + lane];
-    for (int q = 0; q < fitted_integers; ++q) integers_[q * batch_.stride + row] = counts_[q * n + lane];
-    done_[row] |= what;
-  }
-
-  void try_without_ut() {
-    const int taken = gather(doubted_);
-    const T one(1);
-    fit_again({one == one, Integer<T>(-1), one, one});
-    for (int lane = 0; lane < taken; ++lane) {
-      const long row = doubted_.rows[lane];
-      if (fit_of(row).gives_way_to(fit_of_lane(lane))) keep(lane, row, treated::ut_taken_out);
-      if (fit_of(row).may_be_kicked()) suspects_.add(row);
+  void look_for_kicks(int count) {
+    suspects_.repeat_last(count + n - 1);
+    for (int first = 0; first < count; first += n) {
+      const Candidates<S> tracks = gather(suspects_, first);
+      const Kink<T> kink = find_kink<T>(tracks, 0, batch_.detector, stage_number(0) > T(0), columns_);
+      S k2[n], x[n], y[n];
+      int slots[n];
+      store(kink.k2, k2);
+      store(kink.x, x);
+      store(kink.y, y);
+      store_integer<T>(kink.slot, slots);
+      for (int lane = 0; lane < n && first + lane < count; ++lane) {
+        const S* numbers = suspects_.numbers[first + lane];
+        if (!(k2[lane] > S(robust::hard_kick))) continue;
+        kicked_.add(suspects_.rows[first + lane], numbers, 1,
+                    {numbers[after_velo_numbers], S(slots[lane]), x[lane], y[lane]});
+      }
     }
-    doubted_.drop(taken);
-    if (suspects_.count >= n) look_for_kicks();
+    suspects_.drop(count);
   }
 
-  /// Of the tracks in the tile.
-  Mask<T> without_ut(const Waiting<S, n>& waiting, int taken) const {
-    S flags[n];
-    for (int lane = 0; lane < n; ++lane) {
-      const long row = waiting.rows[lane < taken ? lane : taken - 1];
-      flags[lane] = static_cast<S>(done_[row] & treated::ut_taken_out);
+  void enlarge_noise(int count) {
+    fit_again(kicked_, count);
+    for (int i = 0; i < count; ++i) {
+      const S* stage = kicked_.numbers[i] + after_velo_numbers;
+      if (!fit_again(i).known()) continue;
+      replace(kicked_.rows[i], i, treated::noise_enlarged | (stage[0] > 0 ? treated::ut_taken_out : 0),
+              static_cast<int>(stage[1]));
     }
-    return load<T>(flags) > T(0);
-  }
-
-  void look_for_kicks() {
-    const int taken = gather(suspects_);
-    const Kink<T> kink = find_kink<T>(tile_.candidates(), 0, batch_.detector, without_ut(suspects_, taken));
-    S k2[n], x[n], y[n];
-    int slots[n];
-    store(kink.k2, k2);
-    store(kink.x, x);
-    store(kink.y, y);
-    store_integer<T>(kink.slot, slots);
-    for (int lane = 0; lane < taken; ++lane) {
-      if (k2[lane] > S(robust::hard_kick)) kicked_.add(suspects_.rows[lane], slots[lane], x[lane], y[lane]);
-    }
-    suspects_.drop(taken);
-    if (kicked_.count >= n) enlarge_noise();
-  }
-
-  void enlarge_noise() {
-    const int taken = gather(kicked_);
-    for (int lane = taken; lane < n; ++lane) {
-      kicked_.slots[lane] = kicked_.slots[taken - 1];
-      kicked_.x[lane] = kicked_.x[taken - 1];
-      kicked_.y[lane] = kicked_.y[taken - 1];
-    }
-    fit_again({without_ut(kicked_, taken), load_integer<T>(kicked_.slots), load<T>(kicked_.x), load<T>(kicked_.y)});
-    for (int lane = 0; lane < taken; ++lane) {
-      if (!fit_of_lane(lane).known()) continue;
-      keep(lane, kicked_.rows[lane], treated::noise_enlarged);
-      slot_[kicked_.rows[lane]] = kicked_.slots[lane];
-    }
-    kicked_.drop(taken);
+    kicked_.drop(count);
   }
 
   const Batch<S>& batch_;
   int* integers_;
   S* before_;
   int *ndof_before_, *done_, *slot_;
-  Waiting<S, n> doubted_, suspects_, kicked_;
+  // A stage has its turn when there are as many as lanes; besides, there is room for those that the stages before hand
+  // on, and to repeat the last.
+  List doubted_, suspects_, kicked_;
   Gathered<S, n> gathered_;
   Tile<T> tile_;
-  alignas(64) S numbers_[fitted_numbers * n];
-  alignas(64) int counts_[fitted_integers * n];
+  alignas(64) S columns_[waiting_numbers * n];
+  alignas(64) S numbers_[fitted_numbers * room];
+  alignas(64) int counts_[fitted_integers * room];
 };
+
+template <class S>
+void robust_range(const Batch<S>& batch, long begin, long end) {
+  RobustFits<S> fits(batch);
+  if (batch.scored) {
+    fits.template run<true>(begin, end);
+  } else {
+    fits.template run<false>(begin, end);
+  }
+}
 
 }  // namespace
 
-void PARKF_NAME(robust_float_, PARKF_BUILD)(const Batch<float>& batch, FitRange<float> plain, long begin, long end) {
-  RobustFits<float>(batch).run(plain, begin, end);
+void PARKF_NAME(robust_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
+  robust_range(batch, begin, end);
 }
-void PARKF_NAME(robust_double_, PARKF_BUILD)(const Batch<double>& batch, FitRange<double> plain, long begin, long end) {
-  RobustFits<double>(batch).run(plain, begin, end);
+void PARKF_NAME(robust_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
+  robust_range(batch, begin, end);
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

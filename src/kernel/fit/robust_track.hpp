@@ -8,12 +8,6 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-template <class S>
-KERNEL_FUNCTION robust::Fit<S> robust_view(const Fitted<S>& track) {
-  return {track.chi2_velo, track.chi2_ut,     track.chi2_scifi, track.ndof_velo,
-          track.ndof_ut,   track.ndof_scifi, track.status};
-}
-
 /// Replaces `track`, the plain fit, where another is better; `done` and `slot` as robust_layout.hpp says.
 template <class S>
 KERNEL_FUNCTION void fit_robust(const Candidates<S>& tracks, long i, const Detector<S>& detector, Fitted<S>& track,
@@ -21,22 +15,22 @@ KERNEL_FUNCTION void fit_robust(const Candidates<S>& tracks, long i, const Detec
   Treatment<S> treatment{false, -1, S(1), S(1)};
   done = 0;
   slot = -1;
-  if (robust_view(track).doubts_ut()) {
+  if (robust::view(track).doubts_ut()) {
     const Fitted<S> other = fit_treated<S>(tracks, i, detector, {true, -1, S(1), S(1)});
-    if (robust_view(track).gives_way_to(robust_view(other))) {
+    if (robust::view(other).improves(robust::view(track).chi2(), S(track.ndof_ut))) {
       track = other;
       done = treated::ut_taken_out;
       treatment.without_ut = true;
     }
   }
-  if (!robust_view(track).may_be_kicked()) return;
+  if (!robust::view(track).may_be_kicked()) return;
   const Kink<S> kink = find_kink<S>(tracks, i, detector, treatment.without_ut);
   if (!(kink.k2 > S(robust::hard_kick))) return;
   treatment.slot = kink.slot;
   treatment.x = kink.x;
   treatment.y = kink.y;
   const Fitted<S> other = fit_treated<S>(tracks, i, detector, treatment);
-  if (!robust_view(other).known()) return;
+  if (!robust::view(other).known()) return;
   track = other;
   done |= treated::noise_enlarged;
   slot = kink.slot;

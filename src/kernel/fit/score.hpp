@@ -72,29 +72,45 @@ KERNEL_FUNCTION void score_features(const ScoredMemory<T>& memory, const Filter<
   static_assert(score::features == 17 && score::own == 13, "features and layout differ");
 }
 
-/// The network of `inputs` inputs at `w`: log odds, which grow the more genuine a track looks.
+/// A network of `inputs` inputs at `w`, while its features come in one after the other. Its units are side by side: one
+/// unit after the other, each term of a sum would wait for the one before it.
 template <int inputs, class T>
-KERNEL_FUNCTION T log_odds(const float* w, const T* f) {
-  using S = Scalar<T>;
-  constexpr int columns = inputs + 1;
-  const float* const last = w + score::hidden * columns;
-  // All units side by side: one unit after the other, each term of a sum would wait for the one before it.
+struct Network {
+  const float* w;
   T units[score::hidden];
-  for (int h = 0; h < score::hidden; ++h) units[h] = T(static_cast<S>(w[h * columns + inputs]));
-  KERNEL_UNROLLED for (int i = 0; i < inputs; ++i) {
-    const T feature = f[i];
-    for (int h = 0; h < score::hidden; ++h) units[h] += T(static_cast<S>(w[h * columns + i])) * feature;
-  }
-  T sum(static_cast<S>(last[score::hidden]));
-  for (int h = 0; h < score::hidden; ++h) sum += T(static_cast<S>(last[h])) * larger(units[h], T(0));
-  return sum;
-}
 
-/// Both scores, without momentum and direction and with them.
+  KERNEL_FUNCTION explicit Network(const float* w) : w(w) {
+    for (int h = 0; h < score::hidden; ++h) units[h] = weight(h * columns + inputs);
+  }
+  KERNEL_FUNCTION void take(int i, const T& feature) {
+    for (int h = 0; h < score::hidden; ++h) units[h] += weight(h * columns + i) * feature;
+  }
+  /// Log odds, which grow the more genuine a track looks.
+  KERNEL_FUNCTION T log_odds() const {
+    constexpr int last = score::hidden * columns;
+    T sum = weight(last + score::hidden);
+    for (int h = 0; h < score::hidden; ++h) sum += weight(last + h) * larger(units[h], T(0));
+    return sum;
+  }
+
+ private:
+  static constexpr int columns = inputs + 1;
+  KERNEL_FUNCTION T weight(int i) const { return T(static_cast<Scalar<T>>(w[i])); }
+};
+
+/// Both scores, without momentum and direction and with them. The networks share their first features.
 template <class T>
 KERNEL_FUNCTION void scores(const float* weights, const T* f, T* result) {
-  result[0] = log_odds<score::own>(weights, f);
-  result[1] = log_odds<score::features>(weights + score::count(score::own), f);
+  Network<score::own, T> own(weights);
+  Network<score::features, T> all(weights + score::count(score::own));
+  KERNEL_ROLLED for (int i = 0; i < score::own; ++i) {
+    const T feature = f[i];
+    own.take(i, feature);
+    all.take(i, feature);
+  }
+  KERNEL_ROLLED for (int i = score::own; i < score::features; ++i) all.take(i, f[i]);
+  result[0] = own.log_odds();
+  result[1] = all.log_odds();
 }
 
 /// Fit as fit_smoother does, and give what the networks see, (features).

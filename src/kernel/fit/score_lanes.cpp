@@ -1,24 +1,12 @@
 // As fit_lanes.cpp, of the fit with a ghost score.
 
 #include "fit/magnet_lanes.hpp"
-#include "fit/score.hpp"
+#include "fit/score_rows.hpp"
 #include "fit/tiles.hpp"
 #include "numbers/build_names.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 namespace {
-
-/// Written past the caches as other results are: through the caches, the fit takes a tenth longer.
-template <class T>
-KERNEL_FUNCTION void store_rows(const T* values, int count, bool large, long stride, Scalar<T>* row) {
-  for (int q = 0; q < count; ++q, row += stride) {
-    if (large) {
-      store<true>(values[q], row);
-    } else {
-      store(values[q], row);
-    }
-  }
-}
 
 template <class S>
 void scored_range(const Batch<S>& batch, long begin, long end) {
@@ -36,14 +24,7 @@ void scored_range(const Batch<S>& batch, long begin, long end) {
     } else {
       store(track, batch.stride, i, batch.numbers, batch.integers);
     }
-    S* row = batch.numbers + batch.score_row * batch.stride + i;
-    if (batch.score != nullptr) {
-      T both[score::models];
-      scores(batch.score, features, both);
-      store_rows(both, score::models, large, batch.stride, row);
-    } else {
-      store_rows(features, score::features, large, batch.stride, row);
-    }
+    store_scores(batch, i, large, features);
   }
   finish_streams();
 }

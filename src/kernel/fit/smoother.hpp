@@ -47,16 +47,15 @@ struct FirstStateMemory : AsTheyAre<T> {
   KERNEL_FUNCTION void move(const T& change) { first.move(change); }
 };
 
-/// Fit the tracks from number `i` on that run together; `m` is where the magnet's coefficients are kept meanwhile,
-/// `memory` a FirstStateMemory. `fit` ends at the last layer, at the q/p of all hits.
+/// Go on from the last VELO hit; `m` is where the magnet's coefficients are kept meanwhile, `memory` a
+/// FirstStateMemory. `fit` ends at the last layer, at the q/p of all hits.
 template <class T, class Memory, class Kept>
-KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long i,
-                                       const Detector<Scalar<T>>& detector, Filter<T>& fit, Memory& memory,
-                                       MagnetCoefficients<T, Kept>& m) {
-  const T pol = load<T>(tracks.polarity + i);
-  FirstState<T>& first = memory.first;
+KERNEL_FUNCTION Fitted<T> fit_behind_velo(const Candidates<Scalar<T>>& tracks, long i,
+                                          const Detector<Scalar<T>>& detector, const T& pol, const T& z_first,
+                                          Filter<T>& fit, Memory& memory, MagnetCoefficients<T, Kept>& m) {
+  const FirstState<T>& first = memory.first;
   Fitted<T> track;
-  forward_velo(tracks, i, detector, pol, fit, first, track.z, memory);
+  track.z = z_first;
   forward_ut(tracks, i, detector.constant, pol, fit, memory);
   forward_magnet<true>(tracks, i, detector, pol, m, fit, memory);
   forward_scifi(tracks, i, detector.constant, pol, fit, memory);
@@ -76,6 +75,17 @@ KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long
   free_qop(first.by_k, T(1) / known.weight, track);
   to_beamline(detector, pol, fit, track);
   return track;
+}
+
+/// Fit the tracks from number `i` on that run together.
+template <class T, class Memory, class Kept>
+KERNEL_FUNCTION Fitted<T> fit_smoother(const Candidates<Scalar<T>>& tracks, long i,
+                                       const Detector<Scalar<T>>& detector, Filter<T>& fit, Memory& memory,
+                                       MagnetCoefficients<T, Kept>& m) {
+  const T pol = load<T>(tracks.polarity + i);
+  T z_first;
+  forward_velo(tracks, i, detector, pol, fit, memory.first, z_first, memory);
+  return fit_behind_velo(tracks, i, detector, pol, z_first, fit, memory, m);
 }
 
 template <class T, class Kept>

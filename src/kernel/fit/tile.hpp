@@ -81,6 +81,16 @@ KERNEL_FUNCTION void fill_last(const CandidateRows<Scalar<T>>& rows, long begin,
   }
 }
 
+/// Read the UT and SciFi hits of the tracks from number `begin` on, of which there are at least as many as lanes.
+template <class T>
+KERNEL_FUNCTION void fill_strips(const CandidateRows<Scalar<T>>& rows, long begin, Tile<T>& tile) {
+  constexpr int n = Number<T>::lanes;
+  for (int q = 0; q < 4; ++q) {
+    turn<T, ut_layers>(rows.ut[q] + begin * ut_layers, ut_layers, tile.ut + q * ut_layers * n);
+    turn<T, scifi_layers>(rows.scifi[q] + begin * scifi_layers, scifi_layers, tile.scifi + q * scifi_layers * n);
+  }
+}
+
 /// Read the tracks from number `begin` on.
 template <class T>
 KERNEL_FUNCTION void fill(const CandidateRows<Scalar<T>>& rows, long begin, Tile<T>& tile) {
@@ -99,10 +109,7 @@ KERNEL_FUNCTION void fill(const CandidateRows<Scalar<T>>& rows, long begin, Tile
   for (int q = 0; q < 3; ++q) {
     turn<T, velo_slots>(rows.velo[q] + begin * velo_slots, used, tile.velo + q * velo_slots * n);
   }
-  for (int q = 0; q < 4; ++q) {
-    turn<T, ut_layers>(rows.ut[q] + begin * ut_layers, ut_layers, tile.ut + q * ut_layers * n);
-    turn<T, scifi_layers>(rows.scifi[q] + begin * scifi_layers, scifi_layers, tile.scifi + q * scifi_layers * n);
-  }
+  fill_strips(rows, begin, tile);
 }
 
 }  // namespace parkf::kalman

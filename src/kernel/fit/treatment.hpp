@@ -1,6 +1,7 @@
 #pragma once
 // What a robust fit does differently for a track: it leaves UT hits out, and enlarges the noise of one step.
 
+#include "fit/after_velo.hpp"
 #include "fit/smoother.hpp"
 
 namespace parkf::kalman {
@@ -22,6 +23,7 @@ struct TreatedMemory : FirstStateMemory<T> {
 
   KERNEL_FUNCTION explicit TreatedMemory(const Treatment<T>& treatment) : treatment(treatment) {}
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured & !treatment.without_ut; }
+  KERNEL_FUNCTION bool looks_at(const Mask<T>& measured) { return any(measured); }
   KERNEL_FUNCTION Noise<T> scattering(int slot, const Noise<T>& q) {
     const Mask<T> here = treatment.slot == Integer<T>(slot);
     const T one(1), x = select(here, treatment.x, one), y = select(here, treatment.y, one);
@@ -36,6 +38,19 @@ KERNEL_FUNCTION Fitted<T> fit_treated(const Candidates<Scalar<T>>& tracks, long 
   TreatedMemory<T> memory(treatment);
   MagnetCoefficients<T> m;
   return fit_smoother<T>(tracks, i, detector, fit, memory, m);
+}
+
+/// From `velo`, what is kept of the same fit at the last VELO hit.
+template <class T>
+KERNEL_FUNCTION Fitted<T> fit_treated(const Candidates<Scalar<T>>& tracks, long i,
+                                      const Detector<Scalar<T>>& detector, const Treatment<T>& treatment,
+                                      const Scalar<T>* velo) {
+  Filter<T> fit;
+  TreatedMemory<T> memory(treatment);
+  MagnetCoefficients<T> m;
+  T z_first;
+  restore_after_velo(velo, fit, memory.first, z_first);
+  return fit_behind_velo<T>(tracks, i, detector, load<T>(tracks.polarity + i), z_first, fit, memory, m);
 }
 
 }  // namespace PARKF_FORMS

@@ -19,6 +19,8 @@ template <class T>
 struct AsTheyAre {
   KERNEL_FUNCTION Noise<T> scattering(int, const Noise<T>& q) { return q; }
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured; }
+  /// Whether a UT layer is to be gone into where these tracks have a hit that is taken.
+  KERNEL_FUNCTION bool looks_at(const Mask<T>&) { return true; }
 };
 
 /// How far a track's hits are from what hits can be. NaN is not looked for here: it shows in the result.
@@ -65,6 +67,19 @@ KERNEL_FUNCTION Noise<T> where(const Mask<T>& mask, const Noise<T>& q) {
           select(mask, q.yy, zero), select(mask, q.yty, zero), select(mask, q.tyty, zero)};
 }
 
+/// Set to zero what is zero where a fit begins.
+template <class T>
+KERNEL_FUNCTION void clear(Filter<T>& fit, FirstState<T>& first) {
+  const T zero(0);
+  for (int l = 0; l < 4; ++l) fit.by_k[l] = first.by_k[l] = zero;
+  for (T& element : fit.c.elements) element = zero;
+  for (auto& row : first.cross) {
+    for (T& element : row) element = zero;
+  }
+  fit.seed = fit.velo = fit.ut = fit.scifi = Parabola<T>::nothing();
+  fit.ndof_velo = fit.ndof_ut = fit.ndof_scifi = Integer<T>(0);
+}
+
 /// Start at the second hit from the first two at different z. Slots up to the one returned are used up.
 ///
 /// With Δ their distance, the bend κ·k and the scattering Q of the step between, everything follows from the two
@@ -109,10 +124,9 @@ KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long 
   const T free = (lever + lever + q.xx * per_dz) * per_dz;                  // slope variance at the first hit
   const T seen = free - q.xtx * per_dz, seen_y = free - q.yty * per_dz;     // slopes at first and second hit
 
+  clear(fit, first);
   s = {x2, y2, sx + kink * k, sy, k};
-  for (T& slope : fit.by_k) slope = zero;
   fit.by_k[2] = kink;
-  for (T& element : fit.c.elements) element = zero;
   fit.c(0, 0) = variance;
   fit.c(2, 0) = lever;
   fit.c(2, 2) = seen - q.xtx * per_dz + q.txtx;
@@ -124,14 +138,10 @@ KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long 
   first.state[1] = y1;
   first.state[2] = sx - kink * k;
   first.state[3] = sy;
-  for (T& slope : first.by_k) slope = zero;
   first.by_k[2] = -kink;
   first.xx = first.yy = variance;
   first.xtx = first.yty = -lever;
   first.txtx = first.tyty = free;
-  for (auto& row : first.cross) {
-    for (T& element : row) element = zero;
-  }
   first.cross[0][2] = -lever;
   first.cross[2][0] = lever;
   first.cross[2][2] = seen;
@@ -141,9 +151,7 @@ KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long 
 
   fit.z = z2;
   z_first = z1;
-  fit.seed = {zero, zero, T(1) / (width * width)};
-  fit.velo = fit.ut = fit.scifi = Parabola<T>::nothing();
-  fit.ndof_velo = fit.ndof_ut = fit.ndof_scifi = Integer<T>(0);
+  fit.seed.weight = T(1) / (width * width);
   return used;
 }
 

@@ -7,10 +7,17 @@
 #define KERNEL_FUNCTION __host__ __device__ __forceinline__
 // Before a loop over an array that is to stay in registers.
 #define KERNEL_UNROLLED _Pragma("unroll")
+// The same, but that processors do not unroll: their first-level cache does not hold the code of the fit as it is.
+#define KERNEL_ROLLED _Pragma("unroll")
 #else
 // Forced, so that no out-of-line copy made for one instruction set is ever called by another.
 #define KERNEL_FUNCTION inline __attribute__((always_inline))
 #define KERNEL_UNROLLED
+#if defined(__clang__)
+#define KERNEL_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define KERNEL_ROLLED _Pragma("GCC unroll 1")
+#endif
 #endif
 
 #if !defined(__CUDACC_RTC__)
