@@ -4,7 +4,8 @@ Run: python -m benchmarks.ghosts [RUN] [--json FILE]
 
 RUN is that of fullsim.yaml, whose candidates are of segments found in hits. Cuts keep 91 % of the genuine
 tracks of each sample. Ghosts are put into classes by the particle with most of their SciFi hits: `decay` is
-what a pion or kaon becomes behind the UT.
+what a pion or kaon becomes behind the UT. The embedded simulation counts its hits as the pion's or kaon's, as
+LHCb's own programs do, and has none.
 
 - `expected`: as many particles behind the UT as lifetimes and the momenta of the embedded tracks say.
 - `as_many`: samples of as many embedded crossings as LHCb's has, drawn with repetition: how much their
@@ -144,13 +145,13 @@ def shares(seen: Seen) -> dict[str, Any]:
             kind: ghost & (seen.rows.kind == kind).to_numpy() for kind in ("decay", "electron", "hadron")
         }
         kinds |= {"all": ghost, "all but decay": ghost & ~kinds["decay"]}
-        result[name] = {kind: _share(passed[of]) for kind, of in kinds.items()}
+        result[name] = {kind: _share(passed[of]) for kind, of in kinds.items() if of.any()}
     return result
 
 
 def _share(of: NDArray[np.bool_]) -> dict[str, float]:
-    share = float(of.mean()) if len(of) else 0.0
-    error = np.sqrt(max(share * (1 - share), 1 / max(len(of), 1)) / max(len(of), 1))
+    share = float(of.mean())
+    error = np.sqrt(max(share * (1 - share), 1 / len(of)) / len(of))
     return {"n": len(of), "kept": round(100 * share, 1), "error": round(float(100 * error), 1)}
 
 

@@ -1,6 +1,6 @@
 """Deliberate mistakes in the code, and whether a test notices.
 
-Run: python -m benchmarks.mutants --json FILE [--count 420] [--areas steps kernel …] [--again] [--minutes 60]
+Run: python -m benchmarks.mutants --json FILE [--count 420] [--areas steps kernel …] [--again [FILE …]]
 
 One operator or number is changed at a time, drawn at random from all that there are, as many in each area;
 then those tests run that reach the changed line, the quickest first, until one fails. Which reach it is found
@@ -8,9 +8,9 @@ out once, with a tracer, and kept in build/. A Python module is changed in the m
 the kernel, a copy of the headers is changed and compiled, and the extension module made of it takes the place
 of the installed one in such a process. A change of nothing is tried in each area, and must survive.
 
-The file keeps each mutant: the benchmark goes on where it was stopped. `--again` judges those anew that
-survived, with the slow tests, too. `survivors[]` have a `reason`, which is written by hand and kept; what
-begins with "equivalent" is.
+The file keeps each mutant: the benchmark goes on where it was stopped. What is no longer drawn, because code
+has changed, is dropped. `--again` judges those anew that survived, all or in the files named, with the slow
+tests, too. `survivors[]` have a `reason`, written by hand and kept; what begins with "equivalent" is.
 """
 
 import argparse
@@ -89,6 +89,11 @@ class Outcome:
         self.nothing: dict[str, str] = before.get("no_mutants", {})
         self._reasons = {one["key"]: one["reason"] for one in before.get("survivors", [])}
 
+    def keep(self, area: str, drawn_now: set[str]) -> None:
+        """Drop what was drawn from an area's code as it once was."""
+        self.tried = {key: one for key, one in self.tried.items() if one["area"] != area or key in drawn_now}
+        self.write()
+
     def write(self) -> None:
         """Write it."""
         survivors = [one for one in self.tried.values() if not one["killed_by"]]
@@ -146,7 +151,12 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=420, help="mutants in all areas together")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--areas", nargs="+", choices=AREAS, default=list(AREAS))
-    parser.add_argument("--again", action="store_true", help="judge survivors anew, with slow tests, too")
+    parser.add_argument(
+        "--again",
+        nargs="*",
+        metavar="FILE",
+        help="judge survivors anew, with slow tests, too: all, or those in these files",
+    )
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants", help="keeps what tests reach")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -155,19 +165,26 @@ def main() -> None:
     outcome = Outcome(options.json, options.seed)
     share = -(-options.count // len(AREAS))
 
+    def wanted(mutant: Mutant) -> bool:
+        known = outcome.tried.get(mutant.key)
+        if options.again is None or known is None:
+            return options.again is None and known is None
+        return not known["killed_by"] and (not options.again or mutant.file in options.again)
+
     def chosen(area: str) -> Iterator[Mutant]:
         """Give what there is to judge, as long as the area wants more."""
-        there = 0
+        there: set[str] = set()
         for mutant in drawn(area, options.seed):
-            if there == share:
+            if len(there) == share:
                 break
-            known = outcome.tried.get(mutant.key)
             if mutant.key in outcome.nothing:
                 continue
-            if (known is not None and not known["killed_by"]) if options.again else known is None:
+            if wanted(mutant):
                 yield mutant
             # What the compiler refuses is known only now.
-            there += mutant.key not in outcome.nothing
+            if mutant.key not in outcome.nothing:
+                there.add(mutant.key)
+        outcome.keep(area, there)
 
     def verdict(area: str, mutant: Mutant, by: str) -> None:
         outcome.tried[mutant.key] = {"key": mutant.key, "area": area, **asdict(mutant), "killed_by": by}
@@ -175,7 +192,7 @@ def main() -> None:
         change = f"{mutant.file}:{mutant.line} {mutant.before} → {mutant.after}"
         print(f"{time.strftime('%H:%M:%S')} {'killed  ' if by else 'SURVIVED'} {change} {by}", flush=True)
 
-    modules = ModuleJudge(options.folder, patient=options.again)
+    modules = ModuleJudge(options.folder, patient=options.again is not None)
     late = options.folder / "late.json"
     for area in options.areas:
         if area == "kernel":

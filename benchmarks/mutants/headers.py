@@ -239,6 +239,10 @@ class Extensions:
             if module in _STANDS_FOR
         ]
         target = self._folder / ("changed" if changed else "unchanged") / f"{module}.so"
+        # The package looks for layouts, shipped sets and the kernel's text beside its extension modules.
+        for beside in ("kernel", "params"):
+            if not (target.parent / beside).is_symlink():
+                (target.parent / beside).symlink_to(Path(sysconfig.get_path("platlib"), "parkf", beside))
         command = [
             "g++",
             "-shared",

@@ -6,9 +6,11 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from benchmarks.mutants.child import digest_of, in_child
 from benchmarks.mutants.modules import SOURCE
 from benchmarks.mutants.mutant import ROOT
@@ -25,6 +27,7 @@ class Tracer:
 
     def __init__(self) -> None:
         self.lines: dict[str, list[str]] = {}
+        self.of_fixtures: dict[str, set[str]] = {}
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
         self._root = str(SOURCE) + os.sep
@@ -40,7 +43,21 @@ class Tracer:
         """Give the lines reached since."""
         sys.settrace(None)
         threading.settrace(None)  # type: ignore[arg-type]
-        return sorted(f"{path.removeprefix(self._root)}:{line}" for path, line in self._here)
+        return sorted(self._named(self._here))
+
+    def _named(self, places: set[tuple[str, int]]) -> set[str]:
+        return {f"{path.removeprefix(self._root)}:{line}" for path, line in places}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
+        """Keep apart what setting up a fixture reaches: it happens once, for all tests that use it."""
+        before, calls = self._here, self._calls
+        self._here, self._calls = set(), Counter()
+        try:
+            return (yield)
+        finally:
+            self.of_fixtures.setdefault(fixturedef.argname, set()).update(self._named(self._here))
+            self._here, self._calls = before | self._here, calls
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Note a test that fails without any change."""
@@ -94,12 +111,16 @@ class Reach:
             files.setdefault(item.path, []).append(item)
         for path, there in files.items():
             name = "-".join(path.relative_to(ROOT).with_suffix("").parts)
-            kept = folder / f"{name}-{digest_of([path])}.json"
+            kept = folder / f"{name}-{digest_of([path, Path(__file__)])}.json"
             found = json.loads(kept.read_text()) if kept.exists() else {}
-            if not found or found["sources"] != _sources(found["lines"]):
+            # Slow tests may have been left out before, or may be now.
+            names = {item.nodeid for item in there}
+            known = found and names <= found["seconds"].keys()
+            if not known or found["sources"] != _sources(found["lines"]):
                 _follow(there, kept)
                 found = json.loads(kept.read_text())
-            for case, lines in found["lines"].items():
+            for case in sorted(names & found["lines"].keys()):
+                lines = found["lines"][case]
                 # Cases may be named after what is changed: a test is run with all of its cases.
                 test = case.split("[")[0]
                 self.seconds[test] = self.seconds.get(test, 0.0) + found["seconds"][case]
@@ -128,13 +149,21 @@ def _sources(lines: dict[str, list[str]]) -> dict[str, str]:
     return {file: digest_of([SOURCE / file]) if (SOURCE / file).exists() else "" for file in files}
 
 
+def _of(fixtures: list[str], lines: dict[str, set[str]]) -> set[str]:
+    return set().union(*(lines.get(name, ()) for name in fixtures))
+
+
 def _follow(items: list[Any], kept: Path) -> None:
     def work() -> int:
         tracer = Tracer()
         items[0].config.pluginmanager.register(tracer)
         run_items(items)
         # What fails without a change tells nothing of one.
-        lines = {test: there for test, there in tracer.lines.items() if test not in tracer.failed}
+        lines = {
+            item.nodeid: sorted({*tracer.lines[item.nodeid], *_of(item.fixturenames, tracer.of_fixtures)})
+            for item in items
+            if item.nodeid not in tracer.failed
+        }
         found = {"sources": _sources(lines), "lines": lines, "seconds": tracer.seconds}
         kept.write_text(json.dumps(found))
         return 0

@@ -269,3 +269,22 @@ def test_the_last_gap_of_the_ut_leads_on_to_the_magnet():
     expected = ReferenceFit(toy)
     got = fit(toy.parameters, toy.candidates("float64"), precision="float64")
     assert np.abs(shift(got, expected, "qop")).max() < 0.1
+
+
+def test_what_couples_x_and_y_in_the_magnet_is_undone_on_the_way_back():
+    """Where slopes in y turn those in x and the other way round, blocks of the Jacobian are not diagonal."""
+    toy = generate(80, 10000.0, seed=7)
+    pieces = FORMS["improved"].table.pieces
+    begins = np.cumsum([0, *(piece.degree for piece in pieces)])
+    at = {(piece.component, piece.factor): begin for piece, begin in zip(pieces, begins[:-1], strict=True)}
+    for (component, factor), size in {
+        ("x", "u_y"): 60,
+        ("tx", "u_y"): 0.03,
+        ("y", "u_x"): 60,
+        ("ty", "u_x"): 0.03,
+    }.items():
+        toy.parameters.table[..., at[component, factor]] += size
+    expected = ReferenceFit(toy, smoother=False)
+    got = fit(toy.parameters, toy.candidates("float64"), scheme="forward_backward", precision="float64")
+    for name in (*COMPONENTS, "qopqop"):
+        np.testing.assert_allclose(getattr(got, name), getattr(expected, name), rtol=2e-3, err_msg=name)

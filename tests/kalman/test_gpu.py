@@ -14,22 +14,11 @@ from kalman_toy import generate
 
 from parkf.kalman import fit
 from parkf.kalman.gpu import OPTIONS
-from parkf.kalman.source import KERNEL_FOLDER, flattened
+from parkf.kalman.source import flattened
 from parkf.steps import FORMS
 
 nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
-
-
 both_forms = pytest.mark.parametrize("forms", FORMS)
-
-
-@both_forms
-def test_the_flattened_source_stands_alone(forms):
-    text = flattened(forms)
-    assert '#include "' not in text
-    assert text.count("struct Covariance {") == 1
-    # What the generated header needs comes before it.
-    assert text.index("struct Covariance {") < text.index("struct JacobianV {")
 
 
 @nvcc
@@ -123,8 +112,3 @@ def test_gpu_and_cpu_agree(scheme, forms):
             pull = (getattr(a, name) - getattr(b, name)) / np.sqrt(getattr(a, name * 2))
             assert np.abs(pull).max() < tolerance
         np.testing.assert_array_equal(a.status, b.status)
-
-
-def test_headers_are_installed_for_cpp_users():
-    assert {"smoother.hpp", "fit.cu"} <= {p.name for p in (KERNEL_FOLDER / "fit").iterdir()}
-    assert all((KERNEL_FOLDER / forms / "steps_generated.hpp").exists() for forms in FORMS)

@@ -1,6 +1,7 @@
 """The robust fit: wrong UT sets are taken out, hard kicks get noise, and everything else stays as it is."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import parkf._fitter as _fitter
@@ -93,6 +94,61 @@ def test_a_hard_kick_is_found_where_it_is_and_no_longer_shifts_the_momentum(prec
     assert (robust.qopqop[found] > plain.qopqop[found]).mean() > 0.99
 
 
+def kicked_before_the_ut(toy, axis, angle):
+    """The toy kicked in x or y by `angle` (n,) between VELO and UT."""
+    shifts = {}
+    for detector in ("ut", "scifi"):
+        moved_by = angle[:, None] * (toy.arrays[f"{detector}_z"] - 1500.0)
+        shifts[f"{detector}_x"] = moved_by if axis == "x" else -toy.arrays[f"{detector}_dxdy"] * moved_by
+    return moved(toy, shifts)
+
+
+def free_to_kick_before_the_ut(parameters, factor=1e4):
+    """The set with noise before the UT added along what a kick does to position and slope.
+
+    A kick θ from all of the step's noise moves the position by ρσ_x/σ_t·θ; of variances, `factor` − 1 times
+    the slope's is added along that direction.
+    """
+    forms = FORMS["improved"]
+    constant = parameters.constant.copy()
+    numbers = constant[forms.layout.block_slice("VUT")]
+    named = {parameter.text: i for i, parameter in enumerate(forms.steps["VUT"].parameters)}
+    for axis in "xy":
+        rho = numbers[named[f"correlation of {axis} and t{axis}"]]
+        wider = np.sqrt(1 + (factor - 1) * rho**2)
+        numbers[named[f"correlation of {axis} and t{axis}"]] = rho * np.sqrt(factor) / wider
+        numbers[named[f"scattering angle in {axis} times momentum"]] *= np.sqrt(factor)
+        for name, i in named.items():
+            if name.startswith(f"scattering in {axis} "):
+                numbers[i] *= wider
+    return SimpleNamespace(**vars(parameters) | {"constant": constant})
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+def test_a_kick_is_hard_when_a_fit_with_a_free_kick_there_is_better_by_14(axis):
+    """k² is by how much χ² falls with a free kick; with the noise enlarged, k²/(1 + k²) of it is left."""
+    toy = generate(600, 10000.0, seed=5)
+    random = np.random.default_rng(1)
+    angle = random.choice([-1, 1], 600) * random.uniform(0, 6e-3, 600)
+    toy = kicked_before_the_ut(toy, axis, angle)
+    tracks = toy.candidates("float64")
+    plain, robust = (fit(toy.parameters, tracks, precision="float64", robust=r) for r in (False, True))
+    free = fit(free_to_kick_before_the_ut(toy.parameters), tracks, precision="float64")
+    chi2_plain, chi2_robust, chi2_free = (
+        f.chi2_velo + f.chi2_ut + f.chi2_scifi for f in (plain, robust, free)
+    )
+    k2 = chi2_plain - chi2_free
+    # The step to the first UT layer ends at the first slot behind the VELO's.
+    here = (robust.before.treated == ENLARGED) & (robust.before.scattered == toy.arrays["velo_x"].shape[1])
+    assert 0.3 < here.mean() < 0.7
+    assert k2[here].min() > 13
+    # Of tracks whose χ² is that of a good fit none is treated, whatever its k².
+    assert k2[robust.before.treated == 0].max() < 20
+    left = (chi2_robust - chi2_free)[here]
+    assert left.max() < 3
+    assert np.median(left) == pytest.approx(1, abs=0.5)
+
+
 def test_neither_neighbours_nor_threads_nor_builds_matter():
     """Tracks that are fitted again share registers with whichever others come along."""
     toy = kicked(generate(1000, 4000.0, seed=12), np.where(np.arange(1000) % 3 == 0, 5e-3, 0.0))
@@ -113,13 +169,19 @@ def test_neither_neighbours_nor_threads_nor_builds_matter():
 
 
 def test_what_cannot_be_fitted_stays_as_the_plain_fit_left_it():
-    toy = generate(64, 5000.0, seed=2)
+    """Even with UT hits that are all wrong, which cost every other track its UT hits."""
+    toy = moved(generate(64, 5000.0, seed=2), {"ut_x": np.full((64, 4), 8.0)})
     toy.arrays["velo_n"][3] = 1
     toy.arrays["scifi_x"][5] = np.nan
     toy.arrays["qop"][7] = np.nan
-    got = fit(toy.parameters, toy.candidates("float32"), robust=True)
-    assert (got.before.treated[[3, 5, 7]] == 0).all()
-    assert (got.status[[3, 5, 7]] != 0).all()
+    tracks = toy.candidates("float32")
+    plain, got = (fit(toy.parameters, tracks, robust=r) for r in (False, True))
+    bad = [3, 5, 7]
+    assert (got.before.treated[bad] == 0).all()
+    assert (np.delete(got.before.treated, bad) & UT_OUT > 0).all()
+    for name in (*NUMBERS, *INTEGERS):
+        np.testing.assert_array_equal(getattr(got, name)[bad], getattr(plain, name)[bad])
+    assert (got.status[bad] != 0).all()
 
 
 def test_words_and_refusals():

@@ -103,9 +103,9 @@ def test_files_of_others_are_read_where_they_lie(trained, tmp_path, monkeypatch)
     (project / "mine").mkdir()
     for quadrant in "1234":
         (project / f"mine/field.c{quadrant}.cdf").write_text(quadrant)
-    for name in ("columns.yaml", "v.parquet"):
+    for name in ("größen.yaml", "v.parquet"):
         (project / "mine" / name).write_text("steps: {V: {files: v.parquet, columns: {}}}\n")
-    there = {"field.source": '"mine/field.c*.cdf"', "training.datasets": '"mine/columns.yaml"'}
+    there = {"field.source": '"mine/field.c*.cdf"', "training.datasets": '"mine/größen.yaml"'}
     print_of_four = field_fingerprint({"source": "mine/field.c*.cdf"}, project)
     of_others = changed(
         trained,
@@ -116,7 +116,9 @@ def test_files_of_others_are_read_where_they_lie(trained, tmp_path, monkeypatch)
     def snakemake(command, **_):
         config = yaml.safe_load((work / "config.yaml").read_text())
         assert config["field"]["source"] == str(project / "mine/field.c*.cdf")
-        assert config["training"]["datasets"] == str(project / "mine/columns.yaml")
+        assert config["training"]["datasets"] == str(project / "mine/größen.yaml")
+        # Whoever opens the file reads the name.
+        assert "größen.yaml" in (work / "config.yaml").read_text()
         assert (work / config["detector"]["geometry"]).is_file()
         trained.save(work / "results/reproduced/set")
         return subprocess.CompletedProcess(command, 0)

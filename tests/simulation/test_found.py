@@ -76,6 +76,36 @@ def test_a_line_of_hits_is_a_velo_segment_and_its_neighbours_are_not(geometry):
     assert np.allclose(found.lines[0, 2:], [0.05, 0.02], atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("off", "found"),
+    [
+        ((0.0, 0.0), 1),
+        ((0.05, 0.0), 1),
+        ((0.0, 0.05), 1),
+        ((0.05, 0.05), 0),
+        ((0.09, 0.0), 0),
+        ((0.0, 0.09), 0),
+    ],
+)
+def test_three_hits_are_a_segment_where_a_line_goes_through_them(geometry, off, found):
+    """The hit in the middle is `off` (mm) in x and y: of the line, χ² is distance² / 1.5σ², at most 20."""
+    modules = np.arange(20, 26, 2)
+    z = geometry.planes()[modules, 0]
+    z[1] = (z[0] + z[2]) / 2
+    middle = np.array([0.0, 1.0, 0.0])
+    hits = {
+        "event": np.zeros(3, np.int32),
+        "plane": modules.astype(np.int16),
+        "particle": np.full(3, -1),
+        "x": 0.05 * (z + 200.0) + off[0] * middle,
+        "y": 0.02 * (z + 200.0) + off[1] * middle,
+        "z": z,
+        "dxdy": np.zeros(3),
+    }
+    # σ is 12.5 µm: 0.05 mm have 10.7, and twice that is too much.
+    assert len(search_velo(hits, geometry, Windows()).event) == found
+
+
 def test_what_flies_backwards_is_left_out(geometry):
     z = geometry.planes()[np.arange(0, 10, 2), 0]
     hits = {

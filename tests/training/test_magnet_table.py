@@ -26,7 +26,7 @@ from parkf.training.magnet_table.form import (
     six_weights,
     stencil,
 )
-from parkf.training.magnet_table.rays import Magnet, Rays, independent_rays, training_rays
+from parkf.training.magnet_table.rays import Magnet, Rays, _slopes, independent_rays, training_rays
 from parkf.training.magnet_table.solve import monomials, solve_grid
 from parkf.training.magnet_table.sums import BINS, DISTANCES, Rows, accumulate
 from parkf.training.magnet_table.table import MagnetTable
@@ -338,6 +338,15 @@ def test_rays_are_bent_and_scattered(dipole):
         central = (np.abs(rays.qop) > 1 / 3000) & (np.abs(rays.start[:, :2]).max(axis=1) < 400)
         spread = np.quantile(np.abs(0.005 * u_x / rays.qop)[central], 0.68)
         assert spread == pytest.approx(6.1, rel=0.15)
+
+
+def test_rays_that_the_table_is_tested_with_are_distributed_as_tracks():
+    """Even where the number that says how a training ray is drawn is the least there is, all are round."""
+    place = np.column_stack([np.full(9, 0.5), np.linspace(0, 1, 9), np.zeros(9)])
+    slopes = {purpose: np.hypot(*_slopes(place, purpose).T) for purpose in ("test", "training")}
+    # Half way from a pseudorapidity of 2 to one of 5.
+    assert slopes["test"] == pytest.approx(1 / np.sinh(3.5))
+    assert np.ptp(slopes["training"]) > 0.3
 
 
 def test_training_rays_fill_the_grid(dipole):

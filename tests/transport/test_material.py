@@ -11,6 +11,7 @@ from parkf.detector.description import Description
 from parkf.detector.field import FieldMap
 from parkf.detector.frame import Frame
 from parkf.detector.geometry import UT_PLANES, Geometry
+from parkf.transport import particles as module
 from parkf.transport import track_through
 
 ROOT = Path(__file__).parents[2]
@@ -20,21 +21,24 @@ COUNT = 40000
 EMPTY = FieldMap(np.full(3, -20000.0), np.full(3, 40000.0), np.zeros((2, 2, 2, 3), dtype=np.float32))
 
 
-def _one_slab(material: str, thickness: float) -> Geometry:
-    """Nothing but a slab at z = 2350 between the first two UT layers."""
+def _bare(**parts: list[dict[str, object]]) -> Geometry:
+    """Nothing but these slabs and tubes."""
     content = yaml.safe_load((ROOT / "data/geometry/run3.yaml").read_text())
     for part in ("velo", "ut", "scifi"):
         content[part]["thickness"] = 0.0
-    content["tubes"] = []
-    content["slabs"] = [
-        {"name": "target", "z": 2350.0, "material": material, "thickness": thickness, "opening": 0.0}
-    ]
+    content |= {"tubes": [], "slabs": []} | parts
     description = Description.model_validate(content)
     zs = [z for z, _ in description.velo.modules] + [layer.z for layer in description.ut.layers]
     zs += [description.magnet.z_in, description.magnet.z_out] + [
         layer.z for layer in description.scifi.layers
     ]
     return Geometry(description, tuple(Frame.upright(z) for z in zs))
+
+
+def _one_slab(material: str, thickness: float, opening: float = 0.0) -> Geometry:
+    """Nothing but a slab at z = 2350 between the first two UT layers."""
+    slab = {"name": "target", "z": 2350.0, "material": material, "thickness": thickness, "opening": opening}
+    return _bare(slabs=[slab])
 
 
 def _beam(p: float, mass: float = PION, tx: float = 0.0) -> dict[str, np.ndarray]:
@@ -68,6 +72,58 @@ def _core(values: np.ndarray) -> float:
     for _ in range(30):
         width = values[abs(values) < 2 * width].std() / 0.87963
     return float(width)
+
+
+def test_the_material_begins_at_the_edge_of_its_opening() -> None:
+    """Along the beam, a particle crosses the slab's plane where it began."""
+    beam = {name: column[:40] for name, column in _beam(5000.0).items()}
+    beam["x"] = np.resize([34.0, 35.0, -35.0, 36.0], 40)
+    behind = _through(_one_slab("silicon", 1.0, opening=35.0), beam)
+    scattered = (behind["tx"] != 0.0).reshape(-1, 4)
+    assert not scattered[:, 0].any()
+    assert scattered[:, 1:].all()
+
+
+TUBE = {
+    "name": "pipe",
+    "z_min": 0.0,
+    "z_max": 800.0,
+    "material": "aluminium",
+    "thickness": 2.0,
+    "radius": 21.3,
+}
+
+
+def test_a_tube_scatters_once_and_where_its_wall_is() -> None:
+    """What left the origin at a slope of 0.1 meets the wall at z = 213, at an azimuth that varies."""
+    p, phi = 5000.0, np.linspace(0.0, 2 * np.pi, COUNT, endpoint=False)
+    beam = _beam(p, tx=0.1)
+    across = np.stack([np.cos(phi), np.sin(phi)])
+    beam["x"] = np.zeros(COUNT)
+    beam["px"], beam["py"] = beam["px"] * across
+    behind = _through(_bare(tubes=[TUBE]), beam)
+    slopes = np.stack([behind["tx"], behind["ty"]])
+    there = np.stack([behind["x"], behind["y"]]) - slopes * (behind["z"] - 213.0)
+    np.testing.assert_allclose(there, 21.3 * across, atol=1e-6)
+    # The angle of each in units of Highland's width, from directions alone.
+    before, after = (np.stack([*s, np.ones(COUNT)]) for s in (0.1 * across, slopes))
+    turned = np.linalg.norm(np.cross(before, after, axis=0), axis=0)
+    angle = np.arctan2(turned, (before * after).sum(axis=0))
+    beta, x = p / np.hypot(p, PION), 2.0 * np.sqrt(1.01) / 88.97
+    highland = 13.6 / (beta * p) * np.sqrt(x) * (1 + 0.038 * np.log(x / beta**2))
+    np.testing.assert_allclose(behind["hardest"], angle / highland, rtol=1e-6)
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+def test_the_steepest_slope_is_still_followed(axis: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A particle is lost that the wall turns beyond it, and not one that it turns exactly there."""
+    beam = {name: column[:20] for name, column in _beam(5000.0, tx=0.1).items()}
+    beam["x"], beam["px"], beam["p" + axis] = np.zeros(20), np.zeros(20), beam["px"]
+    turned = _through(_bare(tubes=[TUBE]), beam)["t" + axis]
+    steepest = float(np.sort(turned[turned > 0.1])[2])
+    for limit, followed in ((steepest, turned <= steepest), (np.nextafter(steepest, 0), turned < steepest)):
+        monkeypatch.setattr(module, "STEEPEST", limit)
+        np.testing.assert_array_equal(_through(_bare(tubes=[TUBE]), beam)["t" + axis], turned[followed])
 
 
 @pytest.mark.parametrize(

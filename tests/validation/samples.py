@@ -28,7 +28,7 @@ def make_sample(n=20_000, ghosts=4_000, resolution=0.005, bias=0.001, scale=1.0)
     rows["polarity"] = rng.choice([-1, 1], total)
     rows["velo_n"], rows["ut_n"], rows["scifi_n"] = 10, rng.choice([3, 4], total), 12
     rows["z"] = rows["true_z"] = 0.0
-    rows["z_end"] = np.where(np.arange(total) % 4 == 1, 1000.0, np.inf)
+    rows["z_end"] = np.where((np.arange(total) >= n) & (np.arange(total) % 4 == 1), 1000.0, np.inf)
     rows["hardest"] = 1.0 + rng.exponential(2.0, total)
     for name in ("x", "y"):
         rows[f"{name}t{name}"] = 0.0
@@ -40,3 +40,13 @@ def make_sample(n=20_000, ghosts=4_000, resolution=0.005, bias=0.001, scale=1.0)
         rows[f"ndof_{name}"] = ndof
         rows[f"chi2_{name}"] = rng.chisquare(ndof, total) * np.where(rows.purity < 0.7, 10, 1)
     return Sample(rows)
+
+
+def with_momenta(sample, *momenta):
+    """The sample with these true momenta (MeV), in turn, and relative errors as they are."""
+    rows = sample.rows
+    p = np.resize(np.array(momenta), len(rows))
+    for name in ("qop", "true_qop"):
+        rows[name] *= rows.p_true / p
+    rows["p_true"] = p
+    return sample

@@ -15,6 +15,22 @@ def test_slices_share_out_all_tracks():
         assert sum(one["n"] for one in slices[variable]) == 6000
 
 
+def test_left_and_right_and_above_and_below_are_quoted_alike():
+    slices = breakdown(make_sample(n=1000, ghosts=60), cut=2.0)
+    for variable in ("side", "half", "charge", "polarity"):
+        lower, upper = slices[variable]
+        assert (lower["low"], lower["high"]) == (-upper["high"], -upper["low"])
+
+
+def test_what_is_exactly_at_the_cut_is_not_below_it():
+    sample = make_sample(n=1000, ghosts=60)
+    for detector in ("velo", "ut", "scifi"):
+        sample.rows[f"chi2_{detector}"] = 2.0 * sample.rows[f"ndof_{detector}"]
+    for cut, kept in ((2.0, 0.0), (np.nextafter(2.0, 3.0), 1.0)):
+        assert [one["genuine"] for one in breakdown(sample, cut=cut)["half"]] == [kept, kept]
+        assert [one["kept"] for one in fates(sample, cut=cut)[:1]] == [kept]
+
+
 def test_a_bad_slice_stands_out_and_others_stay():
     sample = make_sample(n=10_000, ghosts=600, bias=0.0)
     rows = sample.rows

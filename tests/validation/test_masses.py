@@ -36,6 +36,7 @@ def decays(n, resolution, seed=3, apart=0.0):
                     "event": np.arange(n),
                     "status": 0,
                     "purity": 1.0,
+                    "z_end": np.inf,
                     "p_true": p,
                     "pdg_id": -13 * sign,
                     "true_qop": qop,
@@ -89,6 +90,23 @@ def test_thresholds_of_the_trigger_line_hold(threshold):
     cut = float(values.quantile(0.3)) + 1.0
     expected = (values > cut).groupby(sample.rows.event).all().sum()
     assert len(find_pairs(sample, replace(EVERY, **{threshold: cut}))) == expected
+
+
+@pytest.mark.parametrize("threshold", ["p_min", "pt_min", "pair_pt_min"])
+def test_what_is_exactly_at_a_threshold_passes(threshold):
+    """Two tracks of 1280 MeV, 3/5 of it across the beam, where they cancel."""
+    sample = decays(1, 0.0)
+    for name, values in {
+        "qop": (1 / 1280, -1 / 1280),
+        "tx": (0.75, -0.75),
+        "ty": (0.0, 0.0),
+        "x": (0.0, 0.0),
+        "y": (0.0, 0.0),
+    }.items():
+        sample.rows[name] = values
+    exact = {"p_min": 1280.0, "pt_min": 768.0, "pair_pt_min": 0.0}[threshold]
+    for value, found in ((exact, 1), (np.nextafter(exact, np.inf), 0)):
+        assert len(find_pairs(sample, replace(EVERY, **{threshold: value}))) == found
 
 
 def test_a_double_gaussian_is_found_again():

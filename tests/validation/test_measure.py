@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from samples import make_sample
+from samples import make_sample, with_momenta
 
 from parkf.errors import ParkfError
 from parkf.validation.measure import measure
@@ -38,6 +38,16 @@ def test_error_of_the_half_width_is_its_spread():
     assert entries[0]["half_width_error"] / entries[0]["half_width"] == pytest.approx(
         np.std(widths), rel=0.06
     )
+
+
+def test_a_range_of_momenta_contains_its_lower_edge_alone():
+    sample = with_momenta(make_sample(n=3000, ghosts=60), 5000.0, 20000.0, 100000.0)
+    entries = measure(with_angles(sample))["momentum"]
+    assert [(one["p_min"], one["p_max"], one["n"]) for one in entries] == [
+        (5.0, 20.0, 1000),
+        (20.0, 100.0, 1000),
+        (2.0, 100.0, 2000),
+    ]
 
 
 def test_tracks_outside_the_acceptance_do_not_count():

@@ -27,6 +27,7 @@ def _sample(fates=True):
         {
             "status": 0,
             "purity": np.where(wrong, 0.95, 1.0),
+            "z_end": np.inf,
             "hardest": np.where(hard, 9.0, 3.0) if fates else np.nan,
             "p_true": 1 / np.abs(true),
             "pdg_id": 211,

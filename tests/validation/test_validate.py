@@ -4,7 +4,7 @@ from math import erf
 
 import numpy as np
 import pytest
-from samples import STATE, make_sample
+from samples import STATE, make_sample, with_momenta
 
 from parkf.errors import ParkfError
 from parkf.validation.sample import chi2_per_ndof, momentum_residual, pulls
@@ -25,6 +25,11 @@ def test_resolution_and_bias_come_out_as_put_in():
         assert b["core"] == pytest.approx(0.005, abs=5 * b["core_error"])
         assert b["bias"] == pytest.approx(0.001, abs=5 * b["bias_error"])
         assert b["core_error"] < 0.15 * b["core"]
+
+
+def test_a_bin_of_momenta_contains_its_lower_edge():
+    sample = with_momenta(make_sample(n=4000, ghosts=200), 3000.0, 10000.0, 50000.0)
+    assert [one["p_min"] for one in measured(sample)["momentum"]] == [3.0, 10.0, 50.0]
 
 
 @pytest.mark.parametrize("scale", [0.8, 1.0, 1.3])
@@ -95,6 +100,16 @@ def test_electrons_and_slow_particles_are_no_genuine_sample():
     assert len(sample.genuine) == 80
     assert len(pulls(sample.genuine, "x")) == 80
     assert len(momentum_residual(sample.genuine)) == 80
+
+
+def test_tracks_of_particles_that_decay_are_neither_genuine_nor_ghosts():
+    sample = make_sample(n=1000, ghosts=60)
+    sample.rows.loc[:29, "z_end"] = 5000.0
+    sample.rows.loc[:9, "p_true"] = 1900.0
+    assert len(sample.genuine) == 970
+    assert len(sample.decayed) == 20
+    assert len(sample.ghosts) == 60
+    assert measured(sample)["fates"][0]["n"] == 970
 
 
 def test_too_few_tracks_are_refused():

@@ -25,7 +25,7 @@ from parkf.validation.truth import EVENTS_AT_ONCE
 MOST = 160_000
 _ENOUGH = 500  # of either kind
 _ELECTRON, _SOFTEST = 11, 2000.0  # MeV
-_TRUTH = ("event", "particle", "pdg_id", "px", "py", "pz")
+_TRUTH = ("event", "particle", "pdg_id", "px", "py", "pz", "z_end")
 
 
 @dataclass(frozen=True)
@@ -114,4 +114,4 @@ def _wanted(found: pa.Table, particles: pa.Table) -> NDArray[np.bool_]:
     row = order[np.minimum(np.searchsorted(known[order], key), len(known) - 1)]
     p2 = sum(columns[name][row] ** 2 for name in ("px", "py", "pz"))
     wanted: NDArray[np.bool_] = (known[row] == key) & (np.abs(columns["pdg_id"][row]) != _ELECTRON)
-    return wanted & (p2 > _SOFTEST**2)
+    return wanted & (p2 > _SOFTEST**2) & ~np.isfinite(columns["z_end"][row])

@@ -90,13 +90,17 @@ def simulate(
             if states_alone:
                 chosen = select_particles(particles)
                 particles = {name: values[chosen] for name, values in particles.items()}
-            states = _carried(
-                particles, geometry, field, polarity, seed=seed, long_only=states_alone, threads=threads
+            mothers = mothers_of(particles)
+            first = {name: values[mothers < 0] for name, values in particles.items()}
+            states = track_through(
+                field, polarity, geometry, first, seed=seed, long_only=states_alone, threads=threads
             )
             if states_writer is not None:
                 written = _worth_training(states, particles)
                 written["polarity"] = np.full(len(written["z"]), polarity, np.int8)
                 states_writer.write_table(table(written, STATES.schema))
+            if not states_alone:
+                states = _with_products(states, particles, mothers, geometry, field, polarity, seed, threads)
             if hits_writer is not None and not states_alone:
                 hits = respond(states, geometry=geometry, seed=seed, crowded=crowded)
                 hits_writer.write_table(table(hits, HITS.schema))
@@ -105,27 +109,29 @@ def simulate(
             bar.update(EVENTS_PER_PIECE)
 
 
-def _carried(
+def _with_products(
+    states: dict[str, NDArray[Any]],
     particles: dict[str, NDArray[Any]],
+    mothers: NDArray[np.int64],
     geometry: Geometry,
     field: FieldMap,
     polarity: int,
-    *,
     seed: int,
-    long_only: bool,
     threads: int,
 ) -> dict[str, NDArray[Any]]:
-    """Give the true states of all particles; products of decays begin where their mothers end."""
-    mothers = mothers_of(particles)
-    first = {name: values[mothers < 0] for name, values in particles.items()}
-    states = track_through(field, polarity, geometry, first, seed=seed, long_only=long_only, threads=threads)
-    # Products from behind the UT are no long tracks.
-    if long_only or not (mothers >= 0).any():
+    """Add the true states of products of decays behind the UT, as if their mothers went on.
+
+    LHCb's comparisons of tracks with the truth count hits of such a product as its mother's (Allen's
+    TrackChecker, Rec's PrTrackAssociator): a track of both is no ghost.
+    """
+    if not (mothers >= 0).any():
         return states
     products = placed(particles, mothers, states, field=field, polarity=polarity)
     later = track_through(field, polarity, geometry, products, seed=seed, threads=threads)
+    product = np.searchsorted(particle_key(particles), particle_key(later))
+    later["particle"] = particles["particle"][mothers[product]]
     states = {name: np.concatenate([values, later[name]]) for name, values in states.items()}
-    # Either kind of particle is in the order of z already.
+    # Products begin behind the last states of their mothers, and are in the order of z already.
     order = np.argsort(particle_key(states), kind="stable")
     return {name: values[order] for name, values in states.items()}
 

@@ -85,12 +85,13 @@ def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
     -------
     list of dict
         ``{fate, n, kept, chi2_median}``: candidates, share of them below the cut on χ²/ndof, and its median;
-        of genuine tracks, of ghosts whose particle (the one with most hits) ends before the magnet, and of
-        other ghosts.
+        of genuine tracks, of tracks of particles that decay on their way, of ghosts whose particle (the one
+        with most hits) decays or interacts, and of other ghosts.
     """
     ended = np.isfinite(sample.ghosts["z_end"])
     several = {
         "genuine": sample.genuine,
+        "track of a particle that decays": sample.decayed,
         "ghost of a particle that ends": sample.ghosts[ended],
         "other ghost": sample.ghosts[~ended],
     }

@@ -39,7 +39,20 @@ class Sample:
 
     @property
     def is_track(self) -> npt.NDArray[np.bool_]:
-        """Whether one particle, no electron, of any momentum, made at least 70% of the hits, (n,)."""
+        """Whether one particle, no electron, of any momentum, made at least 70% of the hits, (n,).
+
+        Particles that decay on their way are left out: their track has two momenta.
+        """
+        return self._is_made & ~np.isfinite(np.asarray(self.rows["z_end"], np.float64))
+
+    @property
+    def is_decayed(self) -> npt.NDArray[np.bool_]:
+        """Whether it would be genuine, had its particle not decayed on its way, (n,)."""
+        hard = np.asarray(self.rows["p_true"]) > 2000.0
+        return self._is_made & np.isfinite(np.asarray(self.rows["z_end"], np.float64)) & hard
+
+    @property
+    def _is_made(self) -> npt.NDArray[np.bool_]:
         made = np.asarray(self.rows["purity"]) >= GHOST_PURITY
         return made & np.isfinite(self.rows["p_true"]) & (np.abs(self.rows["pdg_id"]) != _ELECTRON)
 
@@ -57,6 +70,12 @@ class Sample:
     def genuine(self) -> Rows:
         """Candidates that are genuine."""
         kept: Rows = self.rows[self.is_genuine]
+        return kept
+
+    @property
+    def decayed(self) -> Rows:
+        """Candidates whose particle decayed on its way: neither genuine nor ghosts."""
+        kept: Rows = self.rows[self.is_decayed]
         return kept
 
     @property

@@ -61,7 +61,7 @@ def validate(
     Returns
     -------
     dict
-        ``counts.{genuine, ghost}`` and ``fits.<name>`` with
+        ``counts.{genuine, ghost, decayed}`` and ``fits.<name>`` with
         ``pulls.<component>.{mean, width, width68, width95}``,
         ``momentum[] = {p_min, p_max, core, width68, width95, bias, n, pulls.<component>}`` (GeV; fractions
         of p; the two widths are those of :func:`parkf.validation.spread.spread`; for ``parkf_robust``
@@ -136,7 +136,8 @@ def _counts(sample: Sample) -> dict[str, int]:
 
 
 def _of_all(fits: Mapping[str, Sample], measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    return {"counts": _counts(next(iter(fits.values()))), "fits": measured}
+    first = next(iter(fits.values()))
+    return {"counts": {**_counts(first), "decayed": int(first.is_decayed.sum())}, "fits": measured}
 
 
 def _measure_aligned(sample: Sample) -> dict[str, Any]:
