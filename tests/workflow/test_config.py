@@ -137,7 +137,7 @@ def test_samples_are_cut_as_widely_as_asked(config):
     assert run.chunk("d0_down/2-of-3") == range(500, 1000)
     # A misaligned detector sees the particles of the other; what others made is not cut.
     assert list(run.ranges("misaligned_up")) == list(run.ranges("validation_up"))
-    assert len(run.chunks("validation_down")) == 5  # of fifty crossings
+    assert len(run.chunks("validation_down")) == 6  # of fifty crossings
     assert list(run.chunks("matched-validation_up")) == ["matched-validation_up"]
     assert run.seed("training_down/2-of-3") == whole.seed("training_down")
     assert run.polarity("training_down/2-of-3") == -1

@@ -44,3 +44,13 @@ def fit_parts(step):
     asked = len(gather.sets("{scatteritem}"))
     count = min(asked, len(STEPS[step].sets))
     return [f"{number}-of-{count}" for number in range(1, count + 1)]
+
+
+def part_rows(wildcards):
+    """Rows of one part of a step's sets, if all sets have as many."""
+    return RUN.rows(wildcards.step) / int(wildcards.part.split("-")[-1])
+
+
+def cores_for(rows):
+    """How many a training of so many rows is worth: fewer rows are passed over before processes have begun."""
+    return min(8, max(1, round(rows / 1e7)))

@@ -61,11 +61,6 @@ IN_PARTS = [step for step in STEPS if len(fit_parts(step)) > 1]
 WHOLE = [step for step in STEPS if step not in IN_PARTS]
 
 
-def cores_for(rows):
-    """How many a training of so many rows is worth: fewer rows are passed over before processes have begun."""
-    return min(8, max(1, round(rows / 1e7)))
-
-
 rule train:
     """Fit p, then the scattering, of one step."""
     input:
@@ -98,10 +93,6 @@ rule train:
 
 
 if IN_PARTS:
-
-    def part_rows(wildcards):
-        """Rows of one part of a step's sets, if all sets have as many."""
-        return RUN.rows(wildcards.step) / int(wildcards.part.split("-")[-1])
 
     use rule train as train_part with:
         output:
