@@ -6,7 +6,7 @@
 import json
 import re
 import sys
-from os.path import relpath
+from os.path import dirname, relpath
 from pathlib import Path
 from shlex import quote
 
@@ -52,6 +52,7 @@ if not re.fullmatch(r"[\w./+-]+", str(workflow.storage_settings.local_storage_pr
     )
 
 PROJECT = Path(workflow.current_basedir)
+IN_FAMILY = workflow.main_snakefile == str(PROJECT / "workflow/family.smk")
 WHOLE_CONFIG, LAYERS = extended(config, [Path(relpath(file)) for file in workflow.configfiles])
 RUN = Run(
     load_config(
@@ -60,7 +61,7 @@ RUN = Run(
         Path(),
         LAYERS,
         # Inputs are checked once, and not again in every job; a family has checked them for its members.
-        look_into_inputs=workflow.is_main_process and workflow.main_snakefile != str(PROJECT / "workflow/family.smk"),
+        look_into_inputs=workflow.is_main_process and not IN_FAMILY,
     ),
     {
         name: len(getattr(gather, name)("{scatteritem}"))
@@ -85,6 +86,8 @@ FIRST = 2
 # Threads of the longest jobs. On two cores, one thread is enough: the other core does other jobs meanwhile,
 # at no loss.
 TWO_THREADS = 1 if workflow.resource_settings.cores == 2 else 2
+# Threads of the last jobs of a run, which has nothing else to do then; other members of a family have.
+LAST_THREADS = 1 if IN_FAMILY else 2
 # The scheduler's reason for ending a job is reported, and decides whether the job is repeated.
 name_endings()
 

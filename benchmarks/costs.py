@@ -3,7 +3,7 @@
 Run: python -m benchmarks.costs FOLDER CONFIG [FOLDER CONFIG ...]
 
 Each run has finished in its folder, in one chunk a sample, with its configuration. Every log ends with what
-its job took; the plan of the run says which rule it was of and how many units it had. A rule's costs are the
+its job took; the plan of the run says which rule it was of and how many units it had. A stage's costs are the
 line through its jobs, memory so high that it lies above all of them.
 """
 
@@ -15,15 +15,16 @@ import numpy as np
 import yaml
 from benchmarks.plan import ROOT, plan
 
-from parkf.cluster import COSTS_FILE, load_costs
+from parkf.cluster import COSTS_FILE, Costs, load_costs
+from parkf.cluster.schedule import stage_of
 from parkf.layers import laid, read_layers
 from parkf.usage import Usage, read_usage, was_taken
 
 Jobs = dict[str, list[tuple[int, Usage]]]
 
 
-def collect(folder: Path, config: Path, jobs: Jobs) -> None:
-    """Add a run's jobs: units, and what each took."""
+def collect(folder: Path, config: Path, known: Costs, jobs: Jobs) -> None:
+    """Add a run's jobs to those of their stages: units, and what each took."""
     for job in plan(laid(read_layers(config)), {}).jobs:
         log = folder / str(job.log[0]) if job.log else None
         if log is None or job.resources.get("units") is None or not log.is_file():
@@ -31,7 +32,8 @@ def collect(folder: Path, config: Path, jobs: Jobs) -> None:
         said = log.read_text(errors="replace")
         usage = read_usage(said)
         if usage is not None and not was_taken(said):
-            jobs[job.rule.name].append((job.resources["units"], usage))
+            stage = stage_of(known, job.rule.name) or job.rule.name
+            jobs[stage].append((job.resources["units"], usage))
 
 
 def line(units: np.ndarray, values: np.ndarray) -> tuple[float, float]:
@@ -49,10 +51,11 @@ def line(units: np.ndarray, values: np.ndarray) -> tuple[float, float]:
 def main() -> None:
     """Print the stages, ready to be put into the file."""
     jobs: Jobs = defaultdict(list)
+    costs = load_costs(ROOT / COSTS_FILE)
     pairs = list(map(Path, sys.argv[1:]))
     for folder, config in zip(pairs[::2], pairs[1::2], strict=True):
-        collect(folder, config, jobs)
-    known = load_costs(ROOT / COSTS_FILE).stages
+        collect(folder, config, costs, jobs)
+    known = costs.stages
     for rule in sorted(jobs):
         units = np.array([count for count, _ in jobs[rule]], dtype=float)
         cpu = np.array([usage.cpu_s for _, usage in jobs[rule]])

@@ -76,7 +76,7 @@ def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
     assert jobs.keys().isdisjoint({"generate", "field", "table"})
     # One pass of each sample gives all that it is for.
     assert (jobs["simulate_training"], jobs["simulate_validation"]) == (2, 2)
-    assert (jobs["draw"], jobs["thresholds"], jobs["rows"], jobs["datasets"]) == (2, 1, 2, 7)
+    assert (jobs["draw"], jobs["thresholds"], jobs["rows"], jobs["datasets"]) == (2, 1, 2, 1)
     assert jobs["train"] == 7
     # The closure has its own tracks, in the same detector.
     assert (jobs["closure_tracks"], jobs["close"]) == (2, 1)
@@ -100,7 +100,7 @@ def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
     assert jobs["train"] == 1
     simulation = {"generate", "simulate_training", "simulate_validation", "draw", "rows", "datasets"}
     assert jobs.keys().isdisjoint({*simulation, "candidates", "table", "field"})
-    assert {"assemble", "fit", "validate", "report"} <= jobs.keys()
+    assert {"assemble", "validation_fit", "validate", "report"} <= jobs.keys()
 
 
 @pytest.mark.parametrize(

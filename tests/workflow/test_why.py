@@ -35,14 +35,14 @@ def test_another_misalignment_takes_all_but_what_it_looks_at(ask):
     assert found.made is None
     assert found.kept == {}
     # The second look at the validation's hits; what is measured with it; what is of this run alone.
-    looks = {"misalign": 2, "candidates": 2, "fit": 8, "fit_full": 2}
+    looks = {"misalign": 2, "candidates": 2, "misaligned_fit": 2, "fit_full": 2}
     assert found.again == looks | {"validate": 1, "stages": 1, "throughput": 1, "report": 1}
     made = {
         "field": 1,
         "generate": 2,
         "simulate_training": 2,
         "table": 1,
-        "datasets": 7,
+        "datasets": 1,
         "train": 7,
         "close": 1,
     }
@@ -67,7 +67,7 @@ def test_what_changed_is_told_in_words(ask, finished, tmp_path):
     }
     assert found.causes.keys() == {cause for cause, jobs in found.causes.items() if not jobs}
     assert found.kept.keys() >= {"field", "generate", "simulate_training", "table", "candidates"}
-    assert found.again.keys() >= {"draw", "rows", "train", "close", "fit", "report"}
+    assert found.again.keys() >= {"draw", "rows", "train", "close", "validation_fit", "report"}
     alignment = finished.folder / "data/geometry/alignment_nominal.yaml"
     shutil.copy2(alignment, tmp_path / "kept.yaml")
     try:

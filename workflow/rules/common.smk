@@ -54,3 +54,43 @@ def part_rows(wildcards):
 def cores_for(rows):
     """How many a training of so many rows is worth: fewer rows are passed over before processes have begun."""
     return min(8, max(1, round(rows / 1e7)))
+
+
+def jobs_of(steps):
+    """Steps by job: those with few rows together, since a job of its own takes half a second to start."""
+    few = [step for step in steps if RUN.rows(step) <= 1e6]
+    return [*([few] if few else []), *([step] for step in steps if step not in few)]
+
+
+def size_times(count):
+    """Size of a chunk, for jobs that do as many things with it."""
+    return lambda wildcards: count * RUN.size(wildcards.chunk)
+
+
+# Shell texts of loops over rules are made when a job runs, after the loop; what differs belongs in parameters.
+def gather_commands(steps):
+    """Arguments of `parkf together`: one command for each step's dataset."""
+    told = f"--samples {quote(' '.join(TRAINING))} --chunks {CHUNKS_OF_ONE}"
+    rows = f"{RESULTS}/rows"
+    return lambda wildcards, input, output: " ".join(
+        f"-- gather-dataset {step} {quote(input[0].rpartition(rows)[0] + rows)} {quote(file)} {told}"
+        for step, file in zip(steps, output, strict=True)
+    )
+
+
+def fit_commands(fits):
+    """Arguments of `parkf together`: one command for each of these fits."""
+    return lambda wildcards, input, output: " ".join(
+        f"-- fit {quote(dirname(input.parameters[0]))} {quote(input.candidates)} {quote(file)} {fit_options(fit)}"
+        for fit, file in zip(fits, output, strict=True)
+    )
+
+
+def fit_options(fit):
+    """Options of `parkf fit` for one of the fits that are measured."""
+    options = ["--scheme", SCHEMES[fit], "--precision", RUN.precision(fit), "--backend", RUN["fits"]["backend"]]
+    if fit == "parkf_robust":
+        options.append("--robust")
+    if SCORE and fit.startswith("parkf"):
+        options.append("--score")
+    return " ".join(options)

@@ -95,29 +95,28 @@ if SIMULATED:
             f"{SHARED}datasets {{input.particles:q}} {{input.states:q}} $(dirname {{output.rows[0]:q}}) --thresholds {{input.thresholds:q}}"
             " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --field {input.field:q} 2> {log}"
 
-    rule datasets:
-        """The rows of a step from all chunks, set by set."""
-        input:
-            rows=[f"{RESULTS}/rows/{chunk}/{{step}}.parquet" for chunk in TRAINING_CHUNKS],
-        output:
-            f"{RESULTS}/datasets/{{step}}.parquet",
-        wildcard_constraints:
-            step="|".join(SIMULATED),
-        params:
-            samples=TRAINING,
-            chunks=CHUNKS_OF_ONE,
-            code=code("parkf/datasets/sets.py", "parkf/datasets/gather.py"),
-        priority: FIRST
-        resources:
-            **needs(COSTS, "datasets", lambda w: RUN.rows(w.step)),
-        conda:
-            ENVIRONMENT
-        log:
-            f"{RESULTS}/logs/datasets/{{step}}.log",
-        shell:
-            f"{SHARED}gather-dataset {{wildcards.step}} {folder(f'{RESULTS}/rows', '{input.rows[0]}')}"
-            " {output:q} --samples '{params.samples}'"
-            " --chunks {params.chunks} 2> {log}"
+    for steps in jobs_of(SIMULATED):
+
+        rule:
+            """The rows of steps from all chunks, set by set."""
+            name:
+                "_".join([*(steps if len(steps) == 1 else []), "datasets"])
+            input:
+                rows=[f"{RESULTS}/rows/{chunk}/{step}.parquet" for chunk in TRAINING_CHUNKS for step in steps],
+            output:
+                [f"{RESULTS}/datasets/{step}.parquet" for step in steps],
+            params:
+                commands=gather_commands(steps),
+                code=code("parkf/datasets/sets.py", "parkf/datasets/gather.py"),
+            priority: FIRST
+            resources:
+                **needs(COSTS, "datasets", sum(RUN.rows(step) for step in steps)),
+            conda:
+                ENVIRONMENT
+            log:
+                f"{RESULTS}/logs/datasets/{'-'.join(steps)}.log",
+            shell:
+                f"{SHARED}together {{params.commands}} 2> {{log}}"
 
 if IMPORTED:
 

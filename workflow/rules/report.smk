@@ -60,7 +60,7 @@ rule report:
         code=code("parkf/report", "parkf/gates", "parkf/comparing"),
         # For the captions.
         words=lambda w, output: Captions(Path(output.figures)),
-    threads: 2
+    threads: LAST_THREADS
     conda:
         ENVIRONMENT
     log:

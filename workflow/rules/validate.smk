@@ -2,35 +2,39 @@
 
 SIGNALS = [*RUN.samples("jpsi"), *RUN.samples("d0")]
 VALIDATED = [*RUN.samples("validation"), *RUN.samples("misaligned"), *SIGNALS]
+# Fits with the set, by what candidates are for.
+MEASURED = [fit for fit in SCHEMES if fit in RUN["fits"]["of"]]
+FITTED = {"validation": [*MEASURED, "parkf_float64"], **dict.fromkeys(("misaligned", "jpsi", "d0"), MEASURED)}
+FITTED["likeness"] = [fit for fit in MEASURED if fit in ("parkf", "parkf_robust")]
 
 
-rule fit:
-    input:
-        parameters=rules.assemble.output,
-        candidates=f"{RESULTS}/candidates/{{chunk}}.parquet",
-    output:
-        f"{RESULTS}/fitted/{{fit}}/{{chunk}}.parquet",
-    params:
-        scheme=lambda w: SCHEMES[w.fit],
-        precision=lambda w: RUN.precision(w.fit),
-        backend=RUN["fits"]["backend"],
-        more=lambda w: " ".join(
-            (["--robust"] if w.fit == "parkf_robust" else [])
-            + (["--score"] if SCORE and w.fit.startswith("parkf") else [])
-        ),
-        code=code("parkf/kalman", "parkf/codegen", "kernel"),
-    priority: FIRST / 2
-    resources:
-        **needs(COSTS, "fit", lambda w: RUN.size(w.chunk)),
-    conda:
-        ENVIRONMENT
-    log:
-        f"{RESULTS}/logs/fit-{{fit}}-{{chunk}}.log",
-    shell:
-        # Results of a GPU agree to rounding, not byte for byte.
-        (SHARED if RUN["fits"]["backend"] == "cpu" else "parkf ")
-        + "fit $(dirname {input.parameters[0]:q}) {input.candidates:q} {output:q} --scheme {params.scheme}"
-        " --precision {params.precision} --backend {params.backend} {params.more} 2> {log}"
+for purpose, fits in FITTED.items():
+
+    rule:
+        """All fits of a chunk's candidates with the set: each alone would take longer to start than to fit."""
+        name:
+            f"{purpose}_fit"
+        input:
+            parameters=rules.assemble.output,
+            candidates=f"{RESULTS}/candidates/{{chunk}}.parquet",
+        output:
+            [f"{RESULTS}/fitted/{fit}/{{chunk}}.parquet" for fit in fits],
+        wildcard_constraints:
+            chunk=RUN.pattern(*(OTHERS if purpose == "likeness" else [purpose])),
+        params:
+            commands=fit_commands(fits),
+            code=code("parkf/kalman", "parkf/codegen", "kernel"),
+        priority: FIRST / 2
+        resources:
+            **needs(COSTS, "fit", size_times(len(fits))),
+        conda:
+            ENVIRONMENT
+        log:
+            f"{RESULTS}/logs/fit-{{chunk}}.log",
+        shell:
+            # Results of a GPU agree to rounding, not byte for byte.
+            (SHARED if RUN["fits"]["backend"] == "cpu" else "parkf ")
+            + "together {params.commands} 2> {log}"
 
 
 rule fit_full:
@@ -69,8 +73,7 @@ rule validate:
         signals=SIGNALS,
         fits=RUN["fits"]["of"],
         code=code("parkf/validation", "parkf/simulation/decays.py", "parkf/kalman/fitted.py"),
-    # Nothing that takes long is left to do beside it.
-    threads: 2
+    threads: LAST_THREADS
     resources:
         **needs(COSTS, "validate", RUN.sizes("validation", "misaligned", "jpsi", "d0")),
     conda:

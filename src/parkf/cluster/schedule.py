@@ -43,12 +43,17 @@ class Job:
         return self.alone + (self.seconds - self.alone) * self.cores / cores
 
 
+def stage_of(costs: Costs, rule: str) -> str | None:
+    """Give the stage that a rule is of; None for one that costs next to nothing."""
+    # Names of rules begin with what is theirs: purpose, step, in a family the member.
+    named = [stage for stage in costs.stages if rule == stage or rule.endswith(f"_{stage}")]
+    return max(named, key=len) if named else None
+
+
 def cost_of(costs: Costs, job: Any) -> Cost:
     """Give what the stage costs that one of Snakemake's jobs is of."""
-    name = job.rule.name
-    # In a family, names of rules begin with the name of a member.
-    named = [stage for stage in costs.stages if name == stage or name.endswith(f"_{stage}")]
-    return costs.stages[max(named, key=len)] if named else TINY
+    stage = stage_of(costs, job.rule.name)
+    return TINY if stage is None else costs.stages[stage]
 
 
 def seconds_of(costs: Costs, job: Any) -> float:

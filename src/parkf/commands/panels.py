@@ -82,6 +82,7 @@ STAGE_COMMANDS = (
     *(
         "supervise",
         "share",
+        "together",
         "kernel",
         "field",
         "generate",

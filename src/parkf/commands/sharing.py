@@ -40,6 +40,21 @@ def share(
     keep(job, name, deciding, time.perf_counter() - begin)
 
 
+@app.command(context_settings={"ignore_unknown_options": True})
+def together(
+    words: Annotated[list[str], typer.Argument(help="-- a command of parkf -- another one ...")],
+) -> None:
+    """Run several commands, one after the other, in a process that starts once."""
+    from itertools import groupby
+
+    from parkf.cli import app as parkf
+
+    for between, command in groupby(words, "--".__eq__):
+        code = None if between else parkf(list(command), standalone_mode=False, prog_name="parkf")
+        if isinstance(code, int) and code:
+            raise typer.Exit(code)
+
+
 @app.command()
 def shared(
     drop: Annotated[bool, typer.Option("--empty", help="Remove all of it; runs keep their files.")] = False,

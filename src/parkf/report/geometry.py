@@ -8,7 +8,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -81,8 +81,10 @@ def draw_parts(geometry: Geometry, path: Path) -> list[str]:
     by_eta, by_z = material.subplots(1, 2)
     _material_by_eta(by_eta, geometry)
     _material_by_z(by_z, geometry)
-    planes = Figure(figsize=(11.0, 14.5), layout="constrained")
-    _planes(planes.subplots(_COLUMNS, 3).ravel(), geometry)
+    # A constrained layout would draw the many panels twice.
+    planes = Figure(figsize=(11.0, 14.5))
+    margins = {"left": 0.06, "right": 0.985, "bottom": 0.02, "top": 0.97, "wspace": 0.2, "hspace": 0.36}
+    _planes(planes.subplots(_COLUMNS, 3, gridspec_kw=margins).ravel(), geometry)
     drawn = {"side": side, "material": material, "planes": planes}
     for name, page in drawn.items():
         _save(page, path.with_name(f"{path.name}-{name}.svg"))
@@ -136,8 +138,7 @@ def _seen_from_side(axes: Axes, corners: np.ndarray, colour: str) -> None:
     """Each element as the line between its lowest and its highest corner."""
     order = np.argsort(corners[..., 1], axis=1)[..., None]
     ends = np.take_along_axis(corners, order, axis=1)[:, [0, -1]]
-    for (_, y0, z0), (_, y1, z1) in ends:
-        axes.plot([z0, z1], [y0, y1], color=colour, lw=0.8)
+    axes.add_collection(LineCollection(list(ends[..., [2, 1]]), colors=colour, linewidths=0.8))
 
 
 def _side(axes: Axes, geometry: Geometry) -> None:
