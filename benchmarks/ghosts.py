@@ -53,8 +53,8 @@ class Seen:
     Attributes
     ----------
     rows : DataFrame
-        `event`, `genuine`, `kind` of ghosts, `pdg_id` and `p` (MeV) of the particle, and a column for each
-        discriminant; the larger, the more genuine.
+        `event`, `genuine`, `kind` of ghosts, and a column for each discriminant; the larger, the more
+        genuine.
     features : (n, 17) float32
         Inputs of the scores.
     """
