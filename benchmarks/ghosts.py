@@ -3,13 +3,12 @@
 Run: python -m benchmarks.ghosts [RUN] [--json FILE]
 
 RUN is that of fullsim.yaml, whose candidates are of segments found in hits. Cuts keep 91 % of the genuine
-tracks of each sample. Ghosts are put into classes by the particle with most of their SciFi hits: `decay` is
-what a pion or kaon becomes behind the UT. The embedded simulation counts its hits as the pion's or kaon's, as
-LHCb's own programs do, and has none.
+tracks of each sample. Ghosts are put into classes by the particle with most of their SciFi hits. In both
+samples hits of what a pion or kaon becomes behind the UT count as the pion's or kaon's, as in LHCb's own
+programs: its track is no ghost. It is no genuine one either, since it has two momenta.
 
-- `expected`: as many particles behind the UT as lifetimes and the momenta of the embedded tracks say.
 - `as_many`: samples of as many embedded crossings as LHCb's has, drawn with repetition: how much their
-  figures scatter, and how often they are at least LHCb's, and LHCb's without decays.
+  figures scatter, and how often they are at least LHCb's.
 - `same_cut`: what the embedded sample's cuts keep of LHCb's genuine tracks and ghosts.
 - `retrained`: the run's scores trained again from other random starts, which is no choice among them.
 - `own`: what a logistic regression keeps that learns from LHCb's own candidates, four fifths at a time. It
@@ -41,10 +40,7 @@ F64 = NDArray[np.float64]
 
 SAMPLES = {"embedded": "validation", "lhcb": "lhcb"}
 INPUTS = {NAMES[0]: OWN, NAMES[1]: FEATURES}
-ELECTRON, MUON, PION, KAON = 11, 13, 211, 321
-BEHIND_UT, LAST_LAYER = 2700.0, 9400.0  # mm
-# Lifetimes times c, in mm, and masses in MeV (PDG); a muon is left by 63.6 % of the kaons, a pion by 20.7 %.
-LIFE = {PION: (7804.5, 139.57, 1.0), KAON: (3711.0, 493.68, 0.843)}
+ELECTRON = 11
 SEEDS = 6
 DRAWS = 2000
 FOLDS, REPETITIONS, STRENGTHS = 5, 6, (1e-3, 1e-2, 1e-1)
@@ -57,8 +53,8 @@ class Seen:
     Attributes
     ----------
     rows : DataFrame
-        `event`, `genuine`, `kind` of ghosts, `pdg_id` and `p` (MeV) of the particle, and a column for each
-        discriminant; the larger, the more genuine.
+        `event`, `genuine`, `kind` of ghosts, and a column for each discriminant; the larger, the more
+        genuine.
     features : (n, 17) float32
         Inputs of the scores.
     """
@@ -93,10 +89,12 @@ def read(run: Path, name: str, candidates: str, parameters: ParameterSet) -> See
     particles["p"] = np.sqrt(particles.px**2 + particles.py**2 + particles.pz**2)
     found = table.to_pandas()
     truth = found[["event", "particle"]].merge(
-        particles[["event", "particle", "pdg_id", "p"]], on=["event", "particle"], how="left"
+        particles[["event", "particle", "pdg_id", "p", "z_end"]], on=["event", "particle"], how="left"
     )
     ghost = (found.purity < GHOST_PURITY).to_numpy()
-    genuine = ~ghost & (truth.p > 2000).to_numpy() & (truth.pdg_id.abs() != ELECTRON).to_numpy()
+    genuine = (
+        ~ghost & (truth.p > 2000) & (truth.pdg_id.abs() != ELECTRON) & (truth.z_end == np.inf)
+    ).to_numpy()
     pieces = ("velo", "ut", "scifi")
     ndof = np.maximum(sum(getattr(fitted, f"ndof_{piece}") for piece in pieces), 1)
     rows = truth.assign(
@@ -125,9 +123,7 @@ def _kinds(found: pd.DataFrame, hits: Path, particles: pd.DataFrame) -> NDArray[
     most = owners[owners.particle >= 0].groupby(["row", "event"]).particle.agg(lambda of: of.mode().iloc[0])
     of = most.reset_index().merge(particles, on=["event", "particle"], how="left").set_index("row")
     of = of.reindex(range(len(found)))
-    kind, mother = of.pdg_id.abs(), of.mother.abs()
-    decayed = (of.z > BEHIND_UT) & ((kind == MUON) | ((kind == PION) & (mother == KAON)))
-    return np.select([decayed, kind == ELECTRON], ["decay", "electron"], "hadron")
+    return np.where(of.pdg_id.abs() == ELECTRON, "electron", "hadron")
 
 
 def kept(values: F64, genuine: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -141,11 +137,8 @@ def shares(seen: Seen) -> dict[str, Any]:
     result: dict[str, Any] = {"genuine": int(genuine.sum()), "ghosts": int(ghost.sum())}
     for name in ("chi2", *NAMES):
         passed = kept(seen.rows[name].to_numpy(np.float64), genuine)
-        kinds = {
-            kind: ghost & (seen.rows.kind == kind).to_numpy() for kind in ("decay", "electron", "hadron")
-        }
-        kinds |= {"all": ghost, "all but decay": ghost & ~kinds["decay"]}
-        result[name] = {kind: _share(passed[of]) for kind, of in kinds.items() if of.any()}
+        kinds = {kind: ghost & (seen.rows.kind == kind).to_numpy() for kind in ("electron", "hadron")}
+        result[name] = {kind: _share(passed[of]) for kind, of in (kinds | {"all": ghost}).items()}
     return result
 
 
@@ -153,17 +146,6 @@ def _share(of: NDArray[np.bool_]) -> dict[str, float]:
     share = float(of.mean())
     error = np.sqrt(max(share * (1 - share), 1 / len(of)) / len(of))
     return {"n": len(of), "kept": round(100 * share, 1), "error": round(float(100 * error), 1)}
-
-
-def expected(embedded: Seen, tracks: int) -> dict[str, float]:
-    """How many of so many genuine tracks decay between the UT and the last layer, by kind of particle."""
-    of = embedded.rows[embedded.rows.genuine]
-    result = {}
-    for kind, (life, mass, charged) in LIFE.items():
-        p = of.p[of.pdg_id.abs() == kind].to_numpy()
-        decays = charged * (1 - np.exp(-(LAST_LAYER - BEHIND_UT) * mass / (life * p)))
-        result[{PION: "pions", KAON: "kaons"}[kind]] = round(float(tracks * decays.sum() / len(of)), 1)
-    return result
 
 
 def as_many(embedded: Seen, lhcb: Seen, crossings: int) -> dict[str, Any]:
@@ -183,21 +165,14 @@ def as_many(embedded: Seen, lhcb: Seen, crossings: int) -> dict[str, Any]:
             first = np.searchsorted(sums, (1 - EFFICIENCY) * sums[-1])
             ghosts = weight * ~genuine[order]
             got.append(ghosts[first:].sum() / max(ghosts.sum(), 1))
-        reached = np.array(got)[:, None] >= _of_ghosts(lhcb, name)
+        theirs = ~lhcb.rows.genuine.to_numpy()
+        reached = kept(lhcb.rows[name].to_numpy(np.float64), ~theirs)[theirs].mean()
         result[name] = {
             "mean": round(100 * float(np.mean(got)), 1),
             "spread": round(100 * float(np.std(got)), 1),
-            "as_large": float(reached[:, 0].mean()),
-            "as_large_without_decays": float(reached[:, 1].mean()),
+            "as_large": float(np.mean(np.array(got) >= reached)),
         }
     return result
-
-
-def _of_ghosts(seen: Seen, name: str) -> F64:
-    """Shares kept of all ghosts, and of those that are no decay."""
-    ghost = ~seen.rows.genuine.to_numpy()
-    passed = kept(seen.rows[name].to_numpy(np.float64), ~ghost)
-    return np.array([passed[ghost].mean(), passed[ghost & (seen.rows.kind != "decay").to_numpy()].mean()])
 
 
 def same_cut(embedded: Seen, lhcb: Seen) -> dict[str, dict[str, float]]:
@@ -284,7 +259,6 @@ def main() -> None:
     training = read(given.run, "training", "training", parameters)
     result = {
         **{name: shares(seen) for name, seen in samples.items()},
-        "expected": expected(embedded, int(lhcb.rows.genuine.sum())),
         "as_many": as_many(embedded, lhcb, lhcb.rows.event.nunique()),
         "same_cut": same_cut(embedded, lhcb),
         "retrained": retrained(training, samples),

@@ -18,23 +18,15 @@ def sample(count, seed, *, lost=0.3):
     genuine = random.random(count) < 0.8
     looks = genuine | (random.random(count) < lost)
     value = random.random(count) + looks
-    rows = pd.DataFrame({"event": np.arange(count) // 20, "genuine": genuine, "pdg_id": 211, "p": 10_000.0})
-    rows["kind"] = np.where(random.random(count) < 0.25, "decay", "hadron")
+    rows = pd.DataFrame({"event": np.arange(count) // 20, "genuine": genuine})
+    rows["kind"] = np.where(random.random(count) < 0.25, "electron", "hadron")
     return ghosts.Seen(
         rows.assign(**dict.fromkeys(("chi2", *NAMES), value)), np.empty((count, 0), np.float32)
     )
 
 
 def test_ghosts_are_classified_by_who_left_their_scifi_hits(tmp_path):
-    particles = pd.DataFrame(
-        {
-            "event": 0,
-            "particle": [0, 1, 2, 3, 4],
-            "pdg_id": [-13, 11, 211, 211, -13],
-            "mother": [211, 22, 321, 211, 211],
-            "z": [4000.0, 3000.0, 5000.0, 3000.0, 500.0],
-        }
-    )
+    particles = pd.DataFrame({"event": 0, "particle": [0, 1, 2, 3, 4], "pdg_id": [-13, 11, 211, -11, 2212]})
     # Candidate i has the hits of particle i, but for two of its neighbour's.
     x = np.arange(5)[:, None] * 100.0 + np.arange(LAYERS)
     owner = np.repeat(np.arange(5), LAYERS)
@@ -56,7 +48,7 @@ def test_ghosts_are_classified_by_who_left_their_scifi_hits(tmp_path):
     found["scifi_x"] = list(taken.astype(np.float32))
     found["scifi_z"] = list(np.where(np.isfinite(taken), 8000.0, np.nan).astype(np.float32))
     kinds = ghosts._kinds(found, tmp_path / "hits.parquet", particles)
-    assert kinds.tolist() == ["decay", "electron", "decay", "hadron", "hadron"]
+    assert kinds.tolist() == ["hadron", "electron", "hadron", "electron", "hadron"]
 
 
 def test_shares_and_their_scatter():
@@ -65,8 +57,7 @@ def test_shares_and_their_scatter():
     told = ghosts.shares(embedded)
     of = told["score"]
     assert of["all"]["kept"] == pytest.approx(100 * 0.3 * 0.91, abs=4 * of["all"]["error"])
-    assert of["decay"]["n"] + of["hadron"]["n"] == of["all"]["n"] == told["ghosts"]
-    assert of["all but decay"]["n"] == of["hadron"]["n"]
+    assert of["electron"]["n"] + of["hadron"]["n"] == of["all"]["n"] == told["ghosts"]
     assert ghosts.same_cut(embedded, embedded)["chi2"]["genuine"] == pytest.approx(91.0, abs=0.1)
     drawn = ghosts.as_many(embedded, few, 20)["score"]
     # 80 ghosts in 20 crossings; the cut's own scatter adds little.

@@ -27,7 +27,8 @@ def test_momenta_of_lhcbs_simulation_come_out_right(tmp_path):
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, workers=2, matched=True)
     fit_file_full(candidates, fitted, geometry=geometry, field=field, threads=2)
     figures = measure(load_sample([Files([particles], [candidates], [fitted])]))
-    assert figures["counts"] == {"tracks": 612, "failed": 0}
+    # Of 612 with enough hits of their own, one is of a kaon that decays in the SciFi.
+    assert figures["counts"] == {"tracks": 611, "failed": 0}
     (middle,) = (entry for entry in figures["momentum"] if entry["p_min"] == 5.0)
     # The bending power of the field is known to 3e-4, the loss of energy to a tenth.
     assert middle["half_width"] < 0.0065

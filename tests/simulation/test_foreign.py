@@ -13,6 +13,9 @@ from parkf.simulation.pattern import find_candidates
 from parkf.tables import CANDIDATES, HITS, PARTICLES
 from parkf.validation.core import fit_core
 
+# m/cτ in MeV/mm, and the share of decays to μν and ππ⁰ (PDG).
+LIVES = {211: (139.57 / 7804.5, 1.0), 321: (493.68 / 3711.0, 0.843)}
+
 LHCB = Path(__file__).parents[2] / "../shared/data/lhcb_fullsim"
 
 HIT = {
@@ -101,12 +104,92 @@ def test_points_lines_and_momenta_come_over(foreign):
         (lambda f: f.rows.__setitem__("layer", 4), "row 1: detector 'UT', layer 4 is unknown"),
         (lambda f: f.rows.loc.__setitem__((2, "z"), np.nan), "row 2: 'z' is not a finite number"),
         (lambda f: f.particles.__setitem__("key", 8), r"row 0: particle \(event 2, key 9\) not in"),
+        (lambda f: f.particles.__setitem__("mother_key", "9"), "'mother_key' has type .*, expected numbers"),
     ],
 )
 def test_what_is_wrong_is_named(foreign, change, message):
     change(foreign)
     with pytest.raises(ParkfError, match=message):
         foreign.write()
+
+
+def muon(**values):
+    made = {"event": 2, "pid": -13, "charge": 1.0, "mother_pid": 211, "mother_key": 9.0, "ovtx_z": 5000.0}
+    return TRACK | made | values
+
+
+def pion(**values):
+    return muon(pid=211, mother_pid=321) | values
+
+
+def decay_of(foreign, *products, mother=211):
+    """Make the particle this one, and the SciFi hit the first product's; products have keys 10, 11 …"""
+    foreign.rows.loc[foreign.rows.det == "SciFi", ["event", "key"]] = products[0]["event"], 10
+    foreign.particles["mother_key"] = np.nan
+    foreign.particles[["pid", "charge"]] = mother, 1.0
+    for key, product in enumerate(products, 10):
+        foreign.particles.loc[len(foreign.particles)] = product | {"key": key}
+
+
+def test_hits_behind_a_decay_are_the_mothers(foreign):
+    """A pion seen up to the UT, the muon that it became, and a SciFi hit that both made."""
+    decay_of(foreign, muon())
+    foreign.rows.loc[len(foreign.rows)] = {**foreign.rows[foreign.rows.key == 10].iloc[0], "key": 9}
+    foreign.write()
+    hits = HITS.open(foreign.hits_to).read().to_pandas()
+    assert hits[hits.particle >= 0][["plane", "particle"]].to_numpy().tolist() == [[3, 9], [53, 9], [69, 9]]
+    assert (hits.particle < 0).sum() == 1
+    particles = PARTICLES.open(foreign.particles_to).read().to_pandas()
+    assert particles.pdg_id.tolist() == [211, -13]
+    assert particles.z_end.tolist() == [5000.0, np.inf]
+
+
+def test_a_chain_of_decays_is_one_particle(foreign):
+    """Kaon, pion and muon: all hits are the kaon's, and both mothers end where the next one begins."""
+    decay_of(foreign, pion(), muon(mother_pid=211, mother_key=10, ovtx_z=8000.0), mother=321)
+    foreign.write()
+    hits = HITS.open(foreign.hits_to).read().to_pandas()
+    assert set(hits.particle) == {-1, 9}
+    particles = PARTICLES.open(foreign.particles_to).read().to_pandas()
+    assert particles.z_end.tolist() == [5000.0, 8000.0, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("mother", "products", "ends"),
+    [
+        (321, [muon()], True),
+        (321, [pion()], True),
+        (321, [pion(), pion(pid=11, charge=-1.0)], True),  # a photon of the neutral pion's converts
+        (321, [pion(), pion(ovtx_z=6000.0, pid=2212)], True),  # what another vertex has
+        (321, [pion(), pion(pid=-211, charge=-1.0)], False),
+        (321, [pion(pid=-211, charge=-1.0)], False),
+        (321, [pion(pid=-11)], False),
+        (211, [pion()], False),
+        (2212, [muon()], False),
+        (211, [muon(ovtx_z=2600.0)], False),
+        (211, [muon(ovtx_z=9600.0)], False),
+        (211, [muon(mother_key=11.0)], False),
+        (211, [muon(mother_key=np.nan)], False),
+        (211, [muon(event=3)], False),
+    ],
+)
+def test_which_products_count_as_their_mothers(foreign, mother, products, ends):
+    decay_of(foreign, *products, mother=mother)
+    foreign.write()
+    hits = HITS.open(foreign.hits_to).read().to_pandas()
+    assert hits[hits.plane == 69].particle.iloc[0] == (9 if ends else 10)
+    assert hits[hits.plane != 69].particle.tolist() == [9, 9, -1]
+    particles = PARTICLES.open(foreign.particles_to).read().to_pandas().sort_values("particle")
+    assert particles.z_end.iloc[0] == (5000.0 if ends else np.inf)
+    assert np.isinf(particles.z_end.iloc[1:]).all()
+
+
+def test_without_keys_of_mothers_nothing_counts_as_anothers(foreign):
+    decay_of(foreign, muon())
+    foreign.particles.pop("mother_key")
+    foreign.write()
+    assert sorted(HITS.open(foreign.hits_to).read().to_pandas().particle) == [-1, 9, 9, 10]
+    assert np.isinf(PARTICLES.open(foreign.particles_to).read().to_pandas().z_end).all()
 
 
 @pytest.fixture(scope="module")
@@ -120,25 +203,41 @@ def lhcb(tmp_path_factory, geometry, field):
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, workers=2, matched=True)
     tracks = pd.read_parquet(LHCB / "tracks.parquet")
     found = CANDIDATES.open(candidates).read().to_pandas()
+    ends = PARTICLES.open(particles).read(["event", "particle", "z_end"]).to_pandas()
+    found = found.merge(ends, on=["event", "particle"])
     return tracks, found.merge(tracks, left_on=["event", "particle"], right_on=["event", "key"])
 
 
 def test_long_tracks_are_those_of_lhcb(lhcb):
     tracks, found = lhcb
     long = tracks[tracks.isLong]
-    ours = set(zip(found.event, found.particle, strict=True))
+    # What decays has its products' hits here, which LHCb's flags and numbers of layers leave aside.
+    found, decayed = found[np.isinf(found.z_end)], found[np.isfinite(found.z_end)]
+    ours, others = (set(zip(of.event, of.particle, strict=True)) for of in (found, decayed))
     # LHCb counts sensors and hits a little differently: one track more, one less.
-    assert len(ours ^ set(zip(long.event, long.key, strict=True))) <= 2
-    assert len(long) == 738
+    assert len(ours ^ (set(zip(long.event, long.key, strict=True)) - others)) <= 2
+    assert (len(long), len(decayed)) == (738, 18)
     assert (found.velo_n == found.n_VELO_layers).all()
     for name, layers in (("ut", "n_UT_layers"), ("scifi", "n_SciFi_layers")):
         assert (np.isfinite(np.stack(found[f"{name}_x"])).sum(1) == found[layers]).all()
 
 
+def test_lhcbs_pions_and_kaons_decay_as_often_as_they_should(lhcb):
+    """With hits of what they become their tracks are long, wherever behind the UT they decay."""
+    _, found = lhcb
+    hard = found[(found.p > 2000) & found.pid.abs().isin(LIVES)]
+    per_mm, counted = np.array([LIVES[kind] for kind in hard.pid.abs()]).T
+    # From 2.7 m to the SciFi's last layer, at 9.4 m.
+    expected = (counted * -np.expm1(-6700 * per_mm / hard.p)).sum()
+    assert abs(np.isfinite(hard.z_end).sum() - expected) < 2 * np.sqrt(expected)
+
+
 def test_the_embedded_field_gives_lhcbs_momenta(lhcb):
     _, found = lhcb
     usable = found[(found.p > 2000) & (found.eta > 2) & (found.eta < 5) & (found.pid.abs() != 11)]
-    assert len(usable) == 612
+    # Of the 612 that LHCb's flags give, one is of a kaon that decays in the SciFi, and has two momenta.
+    usable = usable[np.isinf(usable.z_end)]
+    assert len(usable) == 611
     assert (np.sign(usable.qop) == usable.charge).mean() > 0.99
     core = fit_core((1 / (usable.qop.abs() * usable.p) - 1).to_numpy())
     assert core.width < 0.01

@@ -204,7 +204,8 @@ def test_lhcbs_simulation_is_as_known(tmp_path, detector):
         LHCB / "hits.parquet", LHCB / "tracks.parquet", hits_to=files.hits, particles_to=files.particles
     )
     lhcb = figures_of(with_candidates(files, detector), detector)
-    assert (lhcb["events"], lhcb["tracks"]) == (10, 612)
+    # 612 with enough hits of their own, and 16 with those of what they decay into.
+    assert (lhcb["events"], lhcb["tracks"]) == (10, 628)
     assert lhcb["quantiles"]["p"] == pytest.approx(LARGER_SAMPLE_P, rel=0.1)
     assert np.argmax(lhcb["histograms"]["velo"]["content"]) == 10
     assert value(lhcb, "ut_all") == pytest.approx(0.96, abs=0.02)

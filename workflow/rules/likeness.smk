@@ -22,7 +22,7 @@ rule import_hits:
         hits=f"{RESULTS}/hits/lhcb_{{polarity}}.parquet",
         particles=f"{RESULTS}/particles/lhcb_{{polarity}}.parquet",
     params:
-        code=code("parkf/simulation/foreign.py"),
+        code=code(*(f"parkf/simulation/{name}.py" for name in ("foreign", "in_flight", "interactions"))),
     conda:
         ENVIRONMENT
     log:

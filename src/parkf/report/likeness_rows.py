@@ -202,8 +202,8 @@ SEARCHES: Mapping[str, str] = {
 }
 
 _LOST = _text("""
-    LHCb's particles also scatter off nuclei and decay on the way, and the search does not join the segments
-    before and behind such a point. These are likely causes, whose sizes were not measured.""")
+    LHCb's particles also scatter off nuclei on the way, and the search does not join the segments before
+    and behind such a point. This is a likely cause, whose size was not measured. Decays are in both.""")
 
 SEARCH: tuple[Row, ...] = (
     Row("ghosts", "ghosts among candidates", 1, "Pairs of segments of two particles.", " %"),

@@ -7,6 +7,9 @@ What the two files must hold (mm, MeV; Parquet):
   `err`. A VELO hit is a point; UT and SciFi hits are lines x + dxdy·y, z + dzdy·y for ymin < y < ymax.
 - tracks: `event`, `key`, `pid`, `charge`, `p`, `eta`, `phi` at the origin `ovtx_x`, `ovtx_y`, `ovtx_z`, and
   `mother_pid`, -999999 where there is none.
+- tracks may have `mother_key`, the mother's key in the same event. It need not be among the tracks, and where
+  there is none it may be NaN. With it, what charged pions and kaons become behind the UT is treated as in the
+  embedded simulation (`parkf.simulation.in_flight`): the mother ends there, and the product's hits are hers.
 """
 
 from pathlib import Path
@@ -20,6 +23,8 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
 from parkf.errors import ParkfError
 from parkf.files import existing
 from parkf.sealing import CheckedFile
+from parkf.simulation.in_flight import BEHIND, KAON, MUON, PION
+from parkf.simulation.interactions import Z_END
 from parkf.tables import HITS, PARTICLES, Table
 
 HIT_COLUMNS = ("event", "key", "det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err")
@@ -34,6 +39,7 @@ _NUCLEON = 931.494  # MeV
 _FIRST_NUCLEUS = 1_000_000_000  # PDG ids of nuclei are 10LZZZAAAI
 _UNKNOWN_COLLISION = -1
 _NO_MOTHER = -999999
+_ELECTRON = 11
 # Limits of a hit's columns: name, lower limit, upper limit, and the same in words. The lower limit of sigma
 # is the smallest double above 0.
 _LIMITS = (
@@ -54,7 +60,8 @@ def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) 
     hits, tracks : Path
         The files as described above.
     hits_to, particles_to : Path
-        Tables `parkf.tables.HITS` and `PARTICLES`, sorted. A hit of several particles has a row for each.
+        Tables `parkf.tables.HITS` and `PARTICLES`, sorted. A hit of several particles has a row for each,
+        and one for a mother and her product together.
 
     Raises
     ------
@@ -62,7 +69,7 @@ def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) 
         When a file or column is missing, a detector or layer is unknown, a number that is needed is not
         finite, or a hit's particle is not among the tracks.
     """
-    read_hits, read_tracks = _read(hits, HIT_COLUMNS), _read(tracks, TRACK_COLUMNS)
+    read_hits, read_tracks = _read(hits, HIT_COLUMNS), _read(tracks, TRACK_COLUMNS, ("mother_key",))
     known = pd.MultiIndex.from_frame(read_tracks[["event", "key"]])
     if known.has_duplicates:
         raise ParkfError(f"{tracks}: (event, key) {known[known.duplicated()][0]} occurs twice")
@@ -74,6 +81,10 @@ def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) 
             f"{hits}: row {row.name}: particle (event {row.event}, key {row.key}) not in {tracks}"
         )
     taken, particles = _hits(read_hits, hits), _particles(read_tracks, tracks)
+    if "mother_key" in read_tracks:
+        product, mother = _decays_behind_ut(read_tracks)
+        np.minimum.at(particles["z_end"], mother, particles["z"][product])
+        taken = _as_mothers(taken, particles, product, mother)
     _write(HITS, hits_to, taken, ("event", "plane", "x"))
     _write(PARTICLES, particles_to, particles, ("event", "particle"))
 
@@ -159,8 +170,45 @@ def _particles(tracks: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
     middle = float(np.median(p)) if len(p) else np.inf
     if middle < _LEAST_MEDIAN:
         raise ParkfError(f"{path}: half of the momenta are below {middle:g}, expected MeV; are they in GeV?")
-    # The file does not say where a particle ends.
+    # The file does not say where a particle ends; see `import_hits` for mothers.
     return columns | {"z_end": np.full(len(tracks), np.inf)}
+
+
+def _decays_behind_ut(tracks: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of what pions and kaons became behind the UT, (m,), and of these pions and kaons, (m,).
+
+    A muon of either is taken, and a charged pion of a kaon if it is the only particle of its vertex but for
+    electrons: where there are more, the kaon struck matter.
+    """
+    own, theirs = (
+        pd.MultiIndex.from_frame(tracks[["event", name]].astype(np.float64)) for name in ("key", "mother_key")
+    )
+    mother = own.get_indexer(theirs)
+    kind, charge, z = np.abs(tracks.pid.to_numpy()), tracks.charge.to_numpy(), tracks.ovtx_z.to_numpy()
+    of = np.where(mother < 0, 0, kind[mother])
+    heavy = tracks[(kind != _ELECTRON) & (charge != 0)]
+    shared = heavy.index[heavy.duplicated(["event", "mother_key", "ovtx_z"], keep=False)]
+    alone = ~tracks.index.isin(shared)
+    to_muon = (kind == MUON) & np.isin(of, (PION, KAON))
+    to_pion = (kind == PION) & (of == KAON) & alone
+    behind = (z > Z_END) & (z < BEHIND)
+    product = np.flatnonzero((to_muon | to_pion) & behind & (charge == charge[mother]))
+    return product, mother[product]
+
+
+def _as_mothers(
+    hits: dict[str, np.ndarray], particles: dict[str, np.ndarray], product: np.ndarray, mother: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Hits of products as those of their mothers; one of both has one row."""
+    first = np.arange(len(particles["particle"]))
+    first[product] = mother
+    first = first[first]  # a kaon's pion may decay, too
+    known, owner = (pd.MultiIndex.from_arrays([of["event"], of["particle"]]) for of in (particles, hits))
+    row = known.get_indexer(owner)
+    renamed = pd.DataFrame(hits)
+    renamed["particle"] = np.where(row < 0, hits["particle"], particles["particle"][first[row]])
+    mothers = np.isin(row, product) | np.isin(row, mother)
+    return {name: renamed[name].to_numpy()[~(mothers & renamed.duplicated())] for name in hits}
 
 
 def masses(pdg_id: np.ndarray) -> np.ndarray:
