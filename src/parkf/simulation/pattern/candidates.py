@@ -137,6 +137,7 @@ def candidates_of(
     return candidate_columns(
         hits,
         event,
+        number=distinct.number,
         velo=velo_hits[matches.velo],
         ut=distinct.in_table(ut),
         scifi=scifi_hits[matches.scifi],
@@ -154,8 +155,9 @@ def matched_candidates_of(
     """
     own = find_own_hits(hits, windows.velo_hits)
     h = own.h(hits, magnet)
+    number = distinct_hits(hits).number
     return candidate_columns(
-        hits, own.event, velo=own.velo, ut=own.ut, scifi=own.scifi, h=h, polarity=polarity
+        hits, own.event, number=number, velo=own.velo, ut=own.ut, scifi=own.scifi, h=h, polarity=polarity
     )
 
 
@@ -163,6 +165,7 @@ def candidate_columns(
     hits: dict[str, np.ndarray],
     event: np.ndarray,
     *,
+    number: np.ndarray,
     velo: np.ndarray,
     ut: np.ndarray,
     scifi: np.ndarray,
@@ -177,6 +180,8 @@ def candidate_columns(
         Columns of HITS.
     event : (n,) int
         Ascending.
+    number : (m,) int
+        Of each row of `hits`, its hit, as :func:`distinct_hits` counts them.
     velo, ut, scifi : (n, slots) int
         Rows of `hits`, -1 for an empty slot.
     h : (n,) float64
@@ -185,7 +190,7 @@ def candidate_columns(
         +1 MagUp, -1 MagDown.
     """
     taken = np.concatenate([velo, ut, scifi], axis=1)
-    particle, purity = majority(hits["particle"], taken, distinct_hits(hits).number)
+    particle, purity = majority(hits["particle"], taken, number)
     columns = {
         "event": event,
         "candidate": np.arange(len(event)) - np.searchsorted(event, event),

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_PLACE = ("event", "plane", "x", "y", "z")
-
 
 @dataclass(frozen=True)
 class Distinct:
@@ -39,15 +37,24 @@ def distinct_hits(hits: dict[str, np.ndarray]) -> Distinct:
         Columns of `parkf.tables.HITS`, sorted by event, plane and x.
     """
     count = len(hits["event"])
+    here = np.arange(count)
     # Rows of one hit have the same x, so they are adjacent up to other hits of the same x.
-    order = np.lexsort([hits[name] for name in reversed(_PLACE)])
-    new = np.ones(count, bool)
-    for name in _PLACE:
-        values = hits[name][order]
-        same = np.concatenate([[False], values[1:] == values[:-1]])[:count]
-        new = ~same if name == _PLACE[0] else new | ~same
-    first = np.minimum.reduceat(order, np.flatnonzero(new)) if count else order
-    rows = np.sort(first)
-    number = np.empty(count, np.int64)
-    number[order] = np.searchsorted(rows, first)[np.cumsum(new) - 1]
+    begins = _begins(*(hits[name] for name in ("event", "plane", "x")))
+    run = np.cumsum(begins)
+    several = np.flatnonzero(~(begins & np.append(begins[1:], True)[:count]))
+    order = several[np.lexsort([hits["z"][several], hits["y"][several], run[several]])]
+    new = _begins(run[order], hits["y"][order], hits["z"][order])
+    first = here.copy()
+    # The sort is stable: the first row of a hit in it is the first in the table.
+    first[order] = order[new][np.cumsum(new) - 1]
+    taken = first == here
+    rows = np.flatnonzero(taken)
+    number = (np.cumsum(taken) - 1)[first]
     return Distinct({name: values[rows] for name, values in hits.items()}, rows, number)
+
+
+def _begins(*columns: np.ndarray) -> np.ndarray:
+    """Rows (m,) in which one of the columns differs from the row before, and the first."""
+    new = np.ones(len(columns[0]), bool)
+    new[1:] = np.any([values[1:] != values[:-1] for values in columns], axis=0)
+    return new
