@@ -32,7 +32,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "shared": "parkf shared",
     },
     "Fit tracks": {
-        "fit": "parkf fit 2026-run3-like-2-r005 examples/candidates.parquet fitted.parquet --robust",
+        "fit": "parkf fit 2026-run3-like-2-r008 examples/candidates.parquet fitted.parquet --robust",
         "fit-full": "parkf fit-full examples/candidates.parquet full.parquet"
         " --geometry data/geometry/run3.yaml --alignment data/geometry/alignment_nominal.yaml"
         " --field results/default/field.npz",
@@ -42,7 +42,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "params list": "parkf params list",
         "params for": "parkf params for 300123",
         "params validity": "parkf params validity --detector run3-like",
-        "params show": "parkf params show 2026-run3-like-2-r005 --numbers",
+        "params show": "parkf params show 2026-run3-like-2-r008 --numbers",
         "params diff": "parkf params diff 2026-run3-like-2-r003 results/default/set",
         "params validate": "parkf params validate results/default/set",
         "params publish": "parkf params publish results/default/set --first-run 300100",
@@ -50,7 +50,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "params export": "parkf params export 2026-run3-like-2-r003 trigger/",
         "params import": "parkf params import trigger/ my-set",
         "params header": "parkf params header parkf.hpp",
-        "params reproduce": "parkf params reproduce 2026-run3-like-2-r005 --cores 2",
+        "params reproduce": "parkf params reproduce 2026-run3-like-2-r008 --cores 2",
     },
     "Bring your own": {
         "import": "parkf import field --help",
