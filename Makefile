@@ -19,14 +19,14 @@ NAME = $(call quoted,$(RUN))
 
 # The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
 # needs and publishes as source alone.
-$(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/parkf/steps/*.py src/parkf/codegen/*.py) \
+$(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/parkf/model/steps/*.py src/parkf/model/codegen/*.py) \
 		$(wildcard params/*/*.json)
 	@for one in "$$CXX" c++ g++ clang++; do command -v "$$one" > /dev/null && exit; done; \
 		echo 'a checkout is compiled: install a C++17 compiler (g++ or clang++), or a wheel, which needs none' >&2; exit 1
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c 'import sys; assert sys.version_info >= (3, 11), "parkf needs Python 3.11 or newer"'
 	$(VENV)/bin/python -m pip install -q scikit-build-core nanobind sympy ninja 'cmake>=3.25' 'setuptools>=70.1'
-	@PYTHONPATH=src $(VENV)/bin/python -m parkf.codegen params/layouts >/dev/null
+	@PYTHONPATH=src $(VENV)/bin/python -m parkf.model.codegen params/layouts >/dev/null
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e '.[dev]'
 	touch $@
 
@@ -73,15 +73,15 @@ docs: build  ## the pages that the code writes, and the site in build/site
 	$(VENV)/bin/python -m mkdocs build --strict --quiet --site-dir build/site
 
 test: lint  ## style, types and every test
-	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/cluster
-	$(VENV)/bin/python -m pytest tests/workflow tests/cluster  # their runs take all cores themselves
+	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/runs --ignore tests/workflow/cluster
+	$(VENV)/bin/python -m pytest tests/runs tests/workflow/cluster  # their runs take all cores themselves
 
 # Both go on where they were stopped; on two cores the first takes two hours, the second half an hour.
 mutants: build  ## deliberate mistakes in the code, and whether tests notice
-	$(VENV)/bin/python -m benchmarks.mutants --json benchmarks/results/mutants.json
+	$(VENV)/bin/python -m tools.mutants --json benchmarks/results/mutants.json
 
 faults: build  ## kills, damaged files and full disks, and whether a run ends with the same bytes
-	$(VENV)/bin/python -m benchmarks.faults --json benchmarks/results/faults.json
+	$(VENV)/bin/python -m tools.faults --json benchmarks/results/faults.json
 
 clean:
 	rm -rf build $(VENV)

@@ -10,21 +10,22 @@ from os.path import dirname, relpath
 from pathlib import Path
 from shlex import quote
 
-from parkf.cluster import COSTS_FILE, load_costs, name_endings, needs
-from parkf.errors import ParkfError
-from parkf.files import sha256
-from parkf.layers import extended
-from parkf.project import found, source
-from parkf.provenance import code_hash
-from parkf.running.graph import write_graph
-from parkf.running.progress import tell
-from parkf.running.shared import STORE, tidy
-from parkf.scoring import CROSSINGS
-from parkf.steps import FORMS
-from parkf.tables import CLOSURE_TRACKS, PARTICLES, STEP_DATA
+from parkf.workflow.cluster import COSTS_FILE, load_costs, name_endings
+from parkf.workflow.cluster import needs
+from parkf.io.errors import ParkfError
+from parkf.io.files import sha256
+from parkf.workflow.config_files import extended
+from parkf.io.project import found, source
+from parkf.io.provenance import code_hash
+from parkf.report.job_graph import write_graph
+from parkf.workflow.running.progress import tell
+from parkf.workflow.running.shared import STORE, tidy
+from parkf.training.ghost_score import CROSSINGS
+from parkf.model.steps import FORMS
+from parkf.io.tables import CLOSURE_TRACKS, PARTICLES, STEP_DATA
 from parkf.training.rows import MOST_ROWS
-from parkf.usage import VARIABLE
-from parkf.workflow import SCHEMES, Run, field_fingerprint, load_config
+from parkf.io.usage import VARIABLE
+from parkf.workflow.run import SCHEMES, Run, field_fingerprint, load_config
 
 if not config:
 

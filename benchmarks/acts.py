@@ -24,11 +24,11 @@ from benchmarks.fitter import repeated, toy_of_ten, tracks_per_second
 
 from parkf.detector.field import FieldMap, make_field_map
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
-from parkf.kalman.reference.full import fit_full
-from parkf.transport import propagate
+from parkf.detector.transport import propagate
+from parkf.fit.reference.full import fit_full
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "transport"))
+sys.path.insert(0, str(ROOT / "tests" / "detector/transport"))
 from acts_peer import acts_field  # noqa: E402
 
 COUNT = 2000

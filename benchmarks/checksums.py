@@ -22,8 +22,9 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parkf import sealing, tables
-from parkf.files import read_json, write_json, write_sealed
+from parkf.io import checksums as sealing
+from parkf.io import tables
+from parkf.io.files import read_json, write_json, write_sealed
 
 _KINDS = {
     f"{table.name} {table.version}": table

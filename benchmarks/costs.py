@@ -15,10 +15,10 @@ import numpy as np
 import yaml
 from benchmarks.plan import ROOT, plan
 
-from parkf.cluster import COSTS_FILE, Costs, load_costs
-from parkf.cluster.schedule import stage_of
-from parkf.layers import laid, read_layers
-from parkf.usage import Usage, read_usage, was_taken
+from parkf.io.usage import Usage, read_usage, was_taken
+from parkf.workflow.cluster import COSTS_FILE, Costs, load_costs
+from parkf.workflow.cluster.schedule import stage_of
+from parkf.workflow.config_files import laid, read_layers
 
 Jobs = dict[str, list[tuple[int, Usage]]]
 

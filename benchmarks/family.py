@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from parkf.files import write_json
+from parkf.io.files import write_json
 
 ROOT = Path(__file__).parents[1]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")

@@ -26,15 +26,15 @@ import parkf._fitter as _fitter
 from benchmarks import gpu
 from benchmarks.machine import Machine
 
-from parkf.choices import FormsName
-from parkf.kalman import Fitted, cpu, fit
-from parkf.kalman.candidates import Candidates, from_arrays
-from parkf.kalman.interval import states_at_rich, without_outliers
-from parkf.parameters.ghost_score import NUMBERS, Score
-from parkf.steps import FORMS
-from parkf.validation import throughput
+from parkf.fit import Fitted, cpu, fit
+from parkf.fit.candidates import Candidates, from_arrays
+from parkf.fit.interval import states_at_rich, without_outliers
+from parkf.io.option_types import FormsName
+from parkf.model.steps import FORMS
+from parkf.params.ghost_score import NUMBERS, Score
+from parkf.proof.validation import throughput
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "kalman"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "fit"))
 from kalman_reference import ReferenceFit
 from kalman_toy import Toy, generate
 

@@ -7,8 +7,8 @@ Baseline: production's forms.
 
 import re
 
-from parkf.codegen.cpp_steps import step_functions
-from parkf.steps import FORMS, Step
+from parkf.model.codegen.cpp_steps import step_functions
+from parkf.model.steps import FORMS, Step
 
 
 def body(step: Step, function: str) -> str:

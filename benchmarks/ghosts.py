@@ -26,15 +26,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parkf.kalman import cpu
-from parkf.kalman.candidates import from_arrow
-from parkf.parameters.ghost_score import FEATURES, HIDDEN, NAMES, OWN, count
-from parkf.parameters.parameter_set import ParameterSet, load
-from parkf.scoring.network import train
-from parkf.tables import CANDIDATES, HITS, PARTICLES
-from parkf.validation.likeness import hits_of
-from parkf.validation.sample import GHOST_PURITY
-from parkf.validation.search import EFFICIENCY
+from parkf.fit import cpu
+from parkf.fit.candidates import from_arrow
+from parkf.fit.sample import GHOST_PURITY
+from parkf.io.tables import CANDIDATES, HITS, PARTICLES
+from parkf.params.ghost_score import FEATURES, HIDDEN, NAMES, OWN, count
+from parkf.params.parameter_set import ParameterSet, load
+from parkf.proof.validation.likeness import hits_of
+from parkf.proof.validation.search import EFFICIENCY
+from parkf.training.ghost_score.network import train
 
 F64 = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from benchmarks.machine import REPEATS
 
-from parkf.kalman import gpu
-from parkf.kalman.candidates import Candidates
-from parkf.parameters.parameter_set import ParameterSet
+from parkf.fit import gpu
+from parkf.fit.candidates import Candidates
+from parkf.params.parameter_set import ParameterSet
 
 RESIDENT, COPIED = 10_000_000, 1_000_000
 _CHAINS, _TURNS, _THREADS, _BLOCKS = 8, 4096, 256, 4096

@@ -15,9 +15,9 @@ from statistics import median
 
 import numpy as np
 
-from parkf.choices import FormsName
-from parkf.kalman.candidates import Candidates
-from parkf.kalman.source import KERNEL_FOLDER
+from parkf.fit.candidates import Candidates
+from parkf.fit.source import KERNEL_FOLDER
+from parkf.io.option_types import FormsName
 
 REPEATS = 7
 # A core shared with a neighbour takes a third longer for the probe, or twice as long.

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from parkf.steps import FORMS
+from parkf.model.steps import FORMS
 from parkf.training.result import SetResult
 from parkf.training.rows import read_batches, select
 from parkf.training.train import train_rows

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from parkf.running.plan import plan as planned
+from parkf.workflow.running.plan import plan as planned
 
 ROOT = Path(__file__).parents[1]
 

@@ -24,18 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from parkf.kalman import fit
-from parkf.kalman.candidates import Candidates, from_arrow
-from parkf.parameters.assembly import way_through_magnet
-from parkf.parameters.configuration import flat, noise_scale
-from parkf.parameters.fit_noise import fitted_numbers, noise_factors
-from parkf.parameters.parameter_set import ParameterSet, load, with_blobs
-from parkf.simulation.events import particle_key
-from parkf.steps import FORMS
-from parkf.tables import CANDIDATES, PARTICLES
-from parkf.validation.core import fit_core
-from parkf.validation.sample import GHOST_PURITY
-from parkf.validation.validate import MOMENTUM_EDGES
+from parkf.fit import fit
+from parkf.fit.candidates import Candidates, from_arrow
+from parkf.fit.sample import GHOST_PURITY
+from parkf.io.events import particle_key
+from parkf.io.tables import CANDIDATES, PARTICLES
+from parkf.model.steps import FORMS
+from parkf.params.configuration import flat, noise_scale
+from parkf.params.parameter_set import ParameterSet, load, with_blobs
+from parkf.proof.validation.core import fit_core
+from parkf.proof.validation.validate import MOMENTUM_EDGES
+from parkf.training.assembly import way_through_magnet
+from parkf.training.fit_noise import fitted_numbers, noise_factors
 
 F64 = NDArray[np.float64]
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from benchmarks.plan import ROOT, plan
 
-from parkf.cluster import COSTS_FILE, load_costs
-from parkf.cluster.schedule import Job, cost_of, replay, seconds_of, to_the_end
-from parkf.layers import laid, read_layers
-from parkf.running.plan import in_order
-from parkf.workflow import ROWS_A_CROSSING
+from parkf.workflow.cluster import COSTS_FILE, load_costs
+from parkf.workflow.cluster.schedule import Job, cost_of, replay, seconds_of, to_the_end
+from parkf.workflow.config_files import laid, read_layers
+from parkf.workflow.run import ROWS_A_CROSSING
+from parkf.workflow.running.plan import in_order
 
 CONFIG = ROOT / "workflow/config/paper.yaml"
 # Between the end of what a job reads and the start of its command: half of the 10 s between two looks at the

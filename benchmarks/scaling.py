@@ -8,7 +8,7 @@ job runs alone, and two of its kind run side by side: their rate over twice that
 run meanwhile.
 
 The file holds ``memory.<stage>[] = {events, rows, peak_mb, cpu_s}`` (rows of what the stage wrote, or was
-fitted; peaks of :class:`parkf.usage.Usage`) and ``efficiency.<stage>``.
+fitted; peaks of :class:`parkf.io.usage.Usage`) and ``efficiency.<stage>``.
 """
 
 import argparse
@@ -28,11 +28,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parkf.files import write_json
-from parkf.tables import STEP_DATA
-from parkf.terminal import aligned
+from parkf.io.files import write_json
+from parkf.io.tables import STEP_DATA
+from parkf.io.terminal import aligned
+from parkf.io.usage import VARIABLE, Usage, read_usage
 from parkf.training.rows import scratch_bytes
-from parkf.usage import VARIABLE, Usage, read_usage
 
 ROOT = Path(__file__).parents[1]
 PARKF = Path(sys.executable).with_name("parkf")

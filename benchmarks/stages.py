@@ -26,7 +26,7 @@ from benchmarks import stage_lines
 from benchmarks.starts import command_lines
 from benchmarks.versions import Version, built, this_version
 
-from parkf.validation.throughput import device
+from parkf.proof.validation.throughput import device
 
 UNITS = {
     "generate": "event",

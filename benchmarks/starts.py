@@ -20,7 +20,7 @@ _LINES = """
 import inspect, json, sys
 from typing import Literal, get_args, get_origin, get_type_hints
 from typer.models import OptionInfo
-from parkf.cli import app
+from parkf.cli.main import app
 
 def callbacks(app, words=()):
     for command in app.registered_commands:
@@ -59,7 +59,7 @@ print(json.dumps({name: [*words, *line(name, one, *rest)] for name, (words, one)
 """
 _LOADED = """
 import json, sys
-from parkf.cli import main
+from parkf.cli.main import main
 sys.argv[1:] = json.loads(sys.argv[1])
 try:
     main()

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from parkf.choices import FormsName, Interpolation
 from parkf.detector.field import make_field_map
 from parkf.detector.geometry import load_geometry
-from parkf.files import write_json
-from parkf.steps import FORMS
+from parkf.io.files import write_json
+from parkf.io.option_types import FormsName, Interpolation
+from parkf.model.steps import FORMS
 from parkf.training.magnet_table.accuracy import table_accuracy
 from parkf.training.magnet_table.form import make_header
 from parkf.training.magnet_table.rays import Magnet, independent_rays, training_rays

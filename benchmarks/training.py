@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 
-from parkf.steps import STEP_NAMES
-from parkf.tables import STEP_DATA
+from parkf.io.tables import STEP_DATA
+from parkf.model.steps import STEP_NAMES
 
 ROOT = Path(__file__).parents[1]
 RUN = ROOT / "results/default"

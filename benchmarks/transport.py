@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from parkf.choices import Interpolation
 from parkf.detector.field import FieldMap, make_field_map
 from parkf.detector.geometry import load_geometry
-from parkf.transport import propagate, track_through
+from parkf.detector.transport import propagate, track_through
+from parkf.io.option_types import Interpolation
 
 ROOT = Path(__file__).parents[1]
 COUNT = 20000

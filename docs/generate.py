@@ -5,6 +5,7 @@
 The pages are part of the repository, so that the site is built without parkf; a test holds that they are current.
 """
 
+import importlib
 import inspect
 import json
 import re
@@ -17,17 +18,19 @@ import sympy as sp
 import yaml
 from typer.main import get_command
 
-from parkf.cli import app
-from parkf.columns import TABLES, described
-from parkf.commands.panels import STAGE_COMMANDS, STAGES, VERBS
-from parkf.kalman import STATUS, STATUS_BITS, TREATED
-from parkf.steps import FORMS
-from parkf.steps.frozen import kernel_forms
-from parkf.steps.magnet import BEND_X, BEND_Y, TABLE_FORMS, WEIGHTS, X, Y
+from parkf.cli.commands.panels import STAGE_COMMANDS, STAGES, VERBS
+from parkf.cli.main import app
+from parkf.fit import STATUS, STATUS_BITS, TREATED
+from parkf.model.steps import FORMS
+from parkf.model.steps.frozen import kernel_forms
+from parkf.model.steps.magnet import BEND_X, BEND_Y, TABLE_FORMS, WEIGHTS, X, Y
+from parkf.report.column_reference import TABLES, described
 
 # Beside this file, however it is started.
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from picture import picture
+from tools.house import drawing, survey
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -114,7 +117,7 @@ def status() -> str:
         [
             "# Status bits",
             "Column `status` of a fitted track is a sum of bits; 0 is a good fit. Cuts on tracks ask for 0."
-            " `parkf.kalman.explain_status(status)` says the same in Python, `STATUS_BITS` has the bits by name; in"
+            " `parkf.fit.explain_status(status)` says the same in Python, `STATUS_BITS` has the bits by name; in"
             " C++ `parkf::kalman::status` has both.",
             _table(
                 ("bit", "name", "what it says"),
@@ -212,7 +215,7 @@ def formulas() -> str:
     """Formulas of all steps, as the fits, the kernel and the report have them."""
     parts = [
         "# The formulas",
-        "These lines are rendered from the SymPy expressions in `src/parkf/steps/`, the only place where they are"
+        "These lines are rendered from the SymPy expressions in `src/parkf/model/steps/`, the only place where they are"
         " written. The state is $(x, y, t_x, t_y)$ at $z_0$; $k = q/p$ is taken at production and stays the same along"
         " the track; $h = \\mathrm{pol}\\cdot k$ with pol = +1 in MagUp and −1 in MagDown, so that one set serves both"
         " polarities; $\\Delta z = z_1 - z_0$; primed is predicted at $z_1$. Lengths are in mm, slopes in rad, $k$ in"
@@ -262,6 +265,35 @@ def formulas() -> str:
     return _page(parts)
 
 
+def rooms() -> str:
+    """Rooms of the package, the highest floor first, with the docstring of each."""
+    house = survey()
+    parts = [
+        "# The rooms",
+        "`src/parkf` has these packages. Imports between them run downwards only; a test holds that, and"
+        " `python tools/house.py` prints rooms, floors and lines.",
+        "![The rooms floor by floor, and which room imports which](house.svg)",
+    ]
+    for rooms_of_floor in reversed(house.floors()):
+        for room in rooms_of_floor:
+            text = inspect.cleandoc(importlib.import_module(f"parkf.{room}").__doc__ or "")
+            inside = ", ".join(f"`{part}`" for part in house.parts[room])
+            parts += [f"## {room}", _markdown(text)]
+            if inside:
+                parts.append(f"Inside: {inside}.")
+    return _page(parts)
+
+
+def _markdown(text: str) -> str:
+    """Turn the cross-references of a docstring into code."""
+    return re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text)
+
+
+def house_drawing() -> str:
+    """Draw the rooms and their imports."""
+    return drawing(survey())
+
+
 def _latex(form: sp.Expr) -> str:
     """Typeset a form of the table, with the names of its header upright."""
     escaped = {symbol: str(symbol).replace("_", r"\_") for symbol in form.free_symbols - {X, Y}}
@@ -291,6 +323,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/configuration.md": configuration,
     "reference/layout.md": layout,
     "explanation/formulas.md": formulas,
+    "explanation/rooms.md": rooms,
+    "explanation/house.svg": house_drawing,
     "detector.svg": picture,
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
-from parkf.transport.runge_kutta import propagate
+from parkf.detector.transport.runge_kutta import propagate
 
 ROOT = Path(__file__).parents[1]
 WIDTH, HEIGHT = 900.0, 330.0

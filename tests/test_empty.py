@@ -11,17 +11,17 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from parkf.cli import app
-from parkf.complaint import explained
-from parkf.sealing import CheckedFile
-from parkf.simulation.gun import shoot
-from parkf.steps import FORMS
-from parkf.tables import CANDIDATES, CLOSURE_TRACKS, FATES, FITTED, HITS, PARTICLES, STATES, STEP_DATA
-from parkf.validation.sample import Sample
-from parkf.validation.validate import validate
+from parkf.cli.main import app
+from parkf.cli.messages import explained
+from parkf.fit.sample import Sample
+from parkf.io.checksums import CheckedFile
+from parkf.io.tables import CANDIDATES, CLOSURE_TRACKS, FATES, FITTED, HITS, PARTICLES, STATES, STEP_DATA
+from parkf.model.steps import FORMS
+from parkf.proof.validation.validate import validate
+from parkf.simulation.generate.gun import shoot
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests/validation"))
+sys.path.insert(0, str(ROOT / "tests/proof/validation"))
 from samples import make_sample  # noqa: E402
 
 GEOMETRY = ("--geometry", ROOT / "data/geometry/run3.yaml")

@@ -2,7 +2,7 @@
 
 import json
 
-from benchmarks.faults.page import OUTCOME, ROOT, table
+from tools.faults.page import OUTCOME, ROOT, table
 
 
 def test_the_table_is_that_of_the_file() -> None:

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from benchmarks import ghosts
 
-from parkf.parameters.ghost_score import NAMES
-from parkf.tables import HITS
+from parkf.io.tables import HITS
+from parkf.params.ghost_score import NAMES
 
 LAYERS = 10
 

@@ -7,15 +7,15 @@ import os
 from pathlib import Path
 from shlex import quote
 
-from parkf.cluster import COSTS_FILE, load_costs
-from parkf.documents.document import read_document
-from parkf.files import sha256
-from parkf.project import found, source
-from parkf.provenance import code_hash
-from parkf.family import PRODUCTS, load_family, sources
-from parkf.running.graph import write_graph
-from parkf.running.progress import tell
-from parkf.running.shared import tidy
+from parkf.workflow.cluster import COSTS_FILE, load_costs
+from parkf.io.documents.document import read_document
+from parkf.io.files import sha256
+from parkf.io.project import found, source
+from parkf.io.provenance import code_hash
+from parkf.workflow.family import PRODUCTS, load_family, sources
+from parkf.report.job_graph import write_graph
+from parkf.workflow.running.progress import tell
+from parkf.workflow.running.shared import tidy
 
 if not config:
 
@@ -51,7 +51,7 @@ rule overview:
     params:
         runs=list(RUNS.values()),
         gates=sha256(Path(GATES)),
-        code=code_hash([source("parkf/report"), source("parkf/gates")]),
+        code=code_hash([source("parkf/report"), source("parkf/proof/gates")]),
     log:
         f"{OVERVIEW}/logs/overview.log",
     shell:

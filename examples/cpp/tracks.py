@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from parkf.files import replacing
-from parkf.kalman.candidates import from_arrow
-from parkf.kalman.fitted import INTEGERS, NUMBERS, Fitted
-from parkf.tables import CANDIDATES, FITTED
+from parkf.fit.candidates import from_arrow
+from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
+from parkf.io.files import replacing
+from parkf.io.tables import CANDIDATES, FITTED
 
 # Tracks side by side in the header's arrays are filled up to a multiple of this.
 TOGETHER = 16

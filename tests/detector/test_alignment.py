@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from parkf.detector.alignment import Alignment, Displacement, load_alignment
 from parkf.detector.frame import Frame
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
-from parkf.errors import ParkfError
+from parkf.io.errors import ParkfError
 
 ROOT = Path(__file__).parents[2]
 NOMINAL = ROOT / "data/geometry/alignment_nominal.yaml"

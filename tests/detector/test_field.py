@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid, make_field_map
-from parkf.errors import ParkfError
+from parkf.io.errors import ParkfError
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "../shared/data/field/lhcb_like_field.npz"

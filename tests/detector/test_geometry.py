@@ -19,7 +19,7 @@ from parkf.detector.geometry import (
     Geometry,
     load_geometry,
 )
-from parkf.errors import ParkfError
+from parkf.io.errors import ParkfError
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "data/geometry/run3.yaml"

@@ -11,9 +11,9 @@ from parkf.detector.budget import budget
 from parkf.detector.description import Description
 from parkf.detector.geometry import Geometry, geometry_of, load_geometry
 from parkf.detector.soundness import describe, doubts
-from parkf.errors import ParkfError
+from parkf.detector.transport import track_through
+from parkf.io.errors import ParkfError
 from parkf.report.geometry import draw
-from parkf.transport import track_through
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "data/geometry").glob("run3*.yaml"))

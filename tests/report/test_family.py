@@ -5,15 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from parkf.errors import ParkfError
-from parkf.files import read_json, write_json
-from parkf.gates import load_thresholds
-from parkf.layout import TABLE_SHAPE, layout_of
-from parkf.parameters.configuration import flat
-from parkf.parameters.imported import imported
-from parkf.parameters.manifest import Constants
-from parkf.parameters.parameter_set import ParameterSet, with_blobs
-from parkf.parameters.validity import validity_of
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json, write_json
+from parkf.model.layout import TABLE_SHAPE, layout_of
+from parkf.params.configuration import flat
+from parkf.params.imported import imported
+from parkf.params.manifest import Constants
+from parkf.params.parameter_set import ParameterSet, with_blobs
+from parkf.params.validity import validity_of
+from parkf.proof.gates import load_thresholds
 from parkf.report.family import differing, write_family
 
 GATES = """

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from parkf.errors import ParkfError
+from parkf.io.errors import ParkfError
 from parkf.report.stages import collect_stages
 
 

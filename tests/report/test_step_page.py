@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from parkf.parameters.parameter_set import load
+from parkf.params.parameter_set import load
 from parkf.report.step_page import moves
 
 PUBLISHED = Path(__file__).parents[2] / "params/2026-run3-like-2-r005"

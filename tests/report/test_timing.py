@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from parkf.files import read_json
+from parkf.io.files import read_json
 from parkf.report.gantt import PAUSE, gantt
+from parkf.report.job_graph import GRAPH_FILE, write_graph
 from parkf.report.rule_graph import draw_rules
-from parkf.running.graph import GRAPH_FILE, write_graph
 
 
 def stage(*spans, cpu_s=1.0):

@@ -3,11 +3,11 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from parkf.simulation.generator import generate
-from parkf.simulation.gun import shoot
+from parkf.io.tables import CANDIDATES, HITS, PARTICLES, STATES
+from parkf.simulation.generate.collisions import generate
+from parkf.simulation.generate.gun import shoot
 from parkf.simulation.pattern import find_candidates
-from parkf.simulation.simulate import simulate
-from parkf.tables import CANDIDATES, HITS, PARTICLES, STATES
+from parkf.simulation.response.simulate import simulate
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,10 @@
 """A sample in chunks gives the bytes of the whole, from particles to candidates."""
 
-from parkf.files import sha256
-from parkf.gather import gather
+from parkf.io.files import sha256
+from parkf.io.join import gather
+from parkf.io.tables import PARTICLES
 from parkf.simulation.pattern import find_candidates
-from parkf.simulation.simulate import simulate
-from parkf.tables import PARTICLES
+from parkf.simulation.response.simulate import simulate
 
 
 def test_chunks_do_not_change_a_byte(tmp_path, geometry, field, collisions):

@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
-from parkf.simulation import crowd
-from parkf.simulation.crowd import merge
-from parkf.simulation.detector_response import NOISE, respond
-from parkf.simulation.gun import shoot
-from parkf.simulation.secondaries import SOURCES, secondaries
-from parkf.tables import HITS
-from parkf.transport import track_through
+from parkf.detector.transport import track_through
+from parkf.io.tables import HITS
+from parkf.simulation.generate.gun import shoot
+from parkf.simulation.generate.secondaries import SOURCES, secondaries
+from parkf.simulation.response import crowd
+from parkf.simulation.response.crowd import merge
+from parkf.simulation.response.hits import NOISE, respond
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES
-from parkf.simulation.detector_response import NOISE, UT_STRIP_LENGTH, respond
-from parkf.simulation.gun import shoot
-from parkf.transport import track_through
+from parkf.detector.transport import track_through
+from parkf.simulation.generate.gun import shoot
+from parkf.simulation.response.hits import NOISE, UT_STRIP_LENGTH, respond
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parkf.errors import ParkfError
-from parkf.simulation.events import read_by_event
-from parkf.tables import HITS
+from parkf.io.errors import ParkfError
+from parkf.io.events import read_by_event
+from parkf.io.tables import HITS
 
 
 def _write(path, events, rows_per_group):

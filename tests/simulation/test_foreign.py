@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parkf.errors import ParkfError
-from parkf.simulation.foreign import import_hits
+from parkf.imports.hits.full_simulation import import_hits
+from parkf.io.errors import ParkfError
+from parkf.io.tables import CANDIDATES, HITS, PARTICLES
+from parkf.proof.validation.core import fit_core
 from parkf.simulation.pattern import find_candidates
-from parkf.tables import CANDIDATES, HITS, PARTICLES
-from parkf.validation.core import fit_core
 
 # m/cτ in MeV/mm, and the share of decays to μν and ππ⁰ (PDG).
 LIVES = {211: (139.57 / 7804.5, 1.0), 321: (493.68 / 3711.0, 0.843)}

@@ -6,16 +6,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from parkf import _pattern
-from parkf.files import sha256
-from parkf.simulation.detector_response import respond
-from parkf.simulation.gun import shoot
+from parkf.detector.transport import track_through
+from parkf.io.files import sha256
+from parkf.simulation.generate.gun import shoot
 from parkf.simulation.pattern import Windows, find_candidates
 from parkf.simulation.pattern import candidates as module
 from parkf.simulation.pattern.candidates import majority
 from parkf.simulation.pattern.distinct import distinct_hits
 from parkf.simulation.pattern.found import search_scifi, search_velo
 from parkf.simulation.pattern.magnet import fit_magnet_model
-from parkf.transport import track_through
+from parkf.simulation.response.hits import respond
 
 GHOST = 0.7
 

@@ -2,11 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parkf.errors import ParkfError
-from parkf.files import sha256
-from parkf.simulation.generator import EVENTS_PER_CHUNK, accepted, generate, stable_particles
-from parkf.simulation.generator import collisions as collisions_of
-from parkf.simulation.pythia import SOFT_COLLISIONS, initialised
+from parkf.io.errors import ParkfError
+from parkf.io.files import sha256
+from parkf.simulation.generate.collisions import EVENTS_PER_CHUNK, accepted, generate, stable_particles
+from parkf.simulation.generate.collisions import collisions as collisions_of
+from parkf.simulation.generate.pythia import SOFT_COLLISIONS, initialised
 from parkf.training.rows import select
 
 

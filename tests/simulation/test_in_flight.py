@@ -3,7 +3,9 @@ import pytest
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES
-from parkf.simulation.in_flight import (
+from parkf.detector.transport import track_through
+from parkf.simulation.generate.interactions import Z_END
+from parkf.simulation.response.in_flight import (
     BEHIND,
     KAON,
     LIFETIMES,
@@ -16,8 +18,6 @@ from parkf.simulation.in_flight import (
     mothers_of,
     placed,
 )
-from parkf.simulation.interactions import Z_END
-from parkf.transport import track_through
 
 COUNT = 40_000
 

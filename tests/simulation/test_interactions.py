@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parkf.simulation.interactions import CONVERSION_LENGTH, INTERACTION_LENGTH, Z_END, interact
+from parkf.simulation.generate.interactions import CONVERSION_LENGTH, INTERACTION_LENGTH, Z_END, interact
 
 
 def _particles(pdg_id, charge, count=20_000, p=20_000.0):

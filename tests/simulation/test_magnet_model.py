@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from parkf.detector.transport import propagate
 from parkf.simulation.pattern.magnet import fit_magnet_model
 from parkf.simulation.pattern.velo import Z_REFERENCE
-from parkf.transport import propagate
 
 N = 4000
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from parkf.simulation.misalignment import MAT_WIDTH, misalign_scifi, scifi_shifts
-from parkf.tables import HITS
+from parkf.io.tables import HITS
+from parkf.simulation.response.misalignment import MAT_WIDTH, misalign_scifi, scifi_shifts
 
 KEYS = ["event", "plane", "particle", "y", "z", "sigma"]
 

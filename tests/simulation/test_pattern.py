@@ -3,7 +3,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parkf.files import sha256
+from parkf.io.files import sha256
 from parkf.simulation.pattern import candidates as module
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.pattern.candidates import majority

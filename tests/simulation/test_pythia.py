@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from parkf.errors import ParkfError
-from parkf.simulation import pythia
+from parkf.io.errors import ParkfError
+from parkf.simulation.generate import pythia
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def _numbers(path):
 def test_the_file_in_the_package_is_what_this_pythia_calculates(calculated):
     """Another version, or other settings, look for a file of another name, and this test for its content."""
     kept = pythia.cross_sections(pythia.SOFT_COLLISIONS)
-    assert kept.exists(), "written by `python -m parkf.simulation.pythia`"
+    assert kept.exists(), "written by `python -m parkf.simulation.generate.pythia`"
     np.testing.assert_allclose(_numbers(kept), _numbers(calculated), rtol=2e-4, atol=1e-4)
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parkf.errors import ParkfError
-from parkf.files import sha256
-from parkf.simulation.decays import DECAYS
-from parkf.simulation.signal import COLLISIONS_PER_CHUNK, generate_signal
-from parkf.tables import PARTICLES
+from parkf.io.errors import ParkfError
+from parkf.io.files import sha256
+from parkf.io.tables import PARTICLES
+from parkf.simulation.generate.decays import DECAYS
+from parkf.simulation.generate.signal import COLLISIONS_PER_CHUNK, generate_signal
 
 
 @pytest.mark.parametrize(("signal", "kinds"), [("jpsi", {13}), ("d0", {211, 321})])

@@ -3,14 +3,14 @@ import pandas as pd
 import pytest
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, Z_OUT
-from parkf.errors import ParkfError
-from parkf.files import sha256
-from parkf.simulation import simulate as module
-from parkf.simulation.interactions import Z_END
+from parkf.detector.transport.particles import FEWEST_VELO_MODULES
+from parkf.io.errors import ParkfError
+from parkf.io.files import sha256
+from parkf.io.tables import FATES, HITS
+from parkf.simulation.generate.interactions import Z_END
 from parkf.simulation.long_tracks import P_MIN, long_like
-from parkf.simulation.simulate import simulate
-from parkf.tables import FATES, HITS
-from parkf.transport.particles import FEWEST_VELO_MODULES
+from parkf.simulation.response import simulate as module
+from parkf.simulation.response.simulate import simulate
 
 
 def test_threads_do_not_change_a_byte(tmp_path, geometry, field, collisions):

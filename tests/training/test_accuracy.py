@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from toy_steps import MISFIT, STEPS, draw, no_field, truth, write
 
-from parkf.codegen.numpy_step import numpy_step
 from parkf.detector.field import FieldMap
-from parkf.errors import DamagedFileError, ParkfError
-from parkf.files import sha256, write_json
+from parkf.io.errors import DamagedFileError, ParkfError
+from parkf.io.files import sha256, write_json
+from parkf.model.codegen.numpy_step import numpy_step
 from parkf.training.accuracy import measure_accuracy
 from parkf.training.accuracy_table import accuracy_table
 from parkf.training.magnet_hop import loss_before_bend, through_magnet

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from toy_steps import COMPONENTS, STEPS, draw, no_field, truth, write
 
-from parkf.codegen.numpy_step import numpy_step
-from parkf.steps import FORMS
+from parkf.model.codegen.numpy_step import numpy_step
+from parkf.model.steps import FORMS
 from parkf.training.chain import measure_chain
 from parkf.training.result import FitResult, SetResult
 from parkf.training.trained import Trained

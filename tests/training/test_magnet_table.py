@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
-from parkf.errors import ParkfError
-from parkf.layout import HEADER, TABLE_SHAPE
-from parkf.steps import FORMS
+from parkf.detector.transport import propagate
+from parkf.io.errors import ParkfError
+from parkf.model.layout import HEADER, TABLE_SHAPE
+from parkf.model.steps import FORMS
 from parkf.training.magnet_table import load_table
 from parkf.training.magnet_table.band import Matrix, solve
 from parkf.training.magnet_table.form import (
@@ -31,7 +32,6 @@ from parkf.training.magnet_table.solve import monomials, solve_grid
 from parkf.training.magnet_table.sums import BINS, DISTANCES, Rows, accumulate
 from parkf.training.magnet_table.table import MagnetTable
 from parkf.training.magnet_table.train import _targets, fit_slope_change, train_table
-from parkf.transport import propagate
 
 BENDS = {"bendx": -29.5, "bendx_x2": -35.0, "bendx_y2": 310.0, "bendy_xy": -140.0}
 HEADERS = {name: make_header(forms.table, 2665.0, 7826.0, BENDS) for name, forms in FORMS.items()}

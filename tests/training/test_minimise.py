@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parkf.errors import ParkfError
+from parkf.io.errors import ParkfError
 from parkf.training.minimise import LARGEST_EDM, SAMPLE, Fits, Floating, _InvalidError, _newton
 from parkf.training.rows import BLOCK, GROUPS, KEPT, StoredRows
 

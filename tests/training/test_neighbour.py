@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from toy_steps import STEPS, draw, truth, write
 
-from parkf.errors import ParkfError
+from parkf.io.errors import ParkfError
 from parkf.training.neighbour import Neighbour, fitted_neighbour
 from parkf.training.parts import Part, join_parts
 from parkf.training.result import FitResult

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from toy_steps import STEPS, draw, truth
 
-from parkf.codegen.numpy_step import numpy_step
+from parkf.model.codegen.numpy_step import numpy_step
+from parkf.proof.validation.core import fit_core
 from parkf.training.noise import _limits
 from parkf.training.train import train_rows
-from parkf.validation.core import fit_core
 
 COUNT = 30_000
 

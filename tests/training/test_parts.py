@@ -5,8 +5,8 @@ import pyarrow.parquet as pq
 import pytest
 from toy_steps import STEPS, draw, truth, write
 
-from parkf.errors import DamagedFileError, ParkfError
-from parkf.tables import STEP_DATA
+from parkf.io.errors import DamagedFileError, ParkfError
+from parkf.io.tables import STEP_DATA
 from parkf.training.parts import Part, PartResult, join_parts
 from parkf.training.result import FitResult
 from parkf.training.rows import select

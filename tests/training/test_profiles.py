@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from parkf.codegen.numpy_step import numpy_step
-from parkf.steps import FORMS
+from parkf.model.codegen.numpy_step import numpy_step
+from parkf.model.steps import FORMS
 from parkf.training.profiles import SLICES, VARIABLES, residual_profiles
 from parkf.training.rows import COMPONENTS, KEPT, StoredRows
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from toy_steps import STEPS, draw, store, truth, write
 
-from parkf.errors import ParkfError
-from parkf.tables import STEP_DATA
+from parkf.io.errors import ParkfError
+from parkf.io.tables import STEP_DATA
 from parkf.training.rows import (
     BLOCK,
     GROUPS,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from parkf.layout import HEADER
+from parkf.model.layout import HEADER
 from parkf.training.magnet_table.accuracy import table_accuracy
 from parkf.training.magnet_table.rays import Rays
 from parkf.training.momentum import BINS

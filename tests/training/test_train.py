@@ -5,8 +5,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 from toy_steps import COMPONENTS, STEPS, draw, store, truth, write
 
-from parkf.codegen.numpy_step import numpy_step
-from parkf.errors import ParkfError
+from parkf.io.errors import ParkfError
+from parkf.model.codegen.numpy_step import numpy_step
 from parkf.training.result import RESULT_VERSION, FitResult
 from parkf.training.rows import select
 from parkf.training.train import mean_energy_loss, train_rows, train_step

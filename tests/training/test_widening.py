@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from parkf.codegen.numpy_step import NumpyStep, numpy_step
-from parkf.errors import ParkfError
-from parkf.steps import FORMS, Step
-from parkf.steps.symbols import COMPONENTS
+from parkf.io.errors import ParkfError
+from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
+from parkf.model.steps import FORMS, Step
+from parkf.model.steps.symbols import COMPONENTS
 from parkf.training.widening import widening, width_powers
 
 STEPS = [pytest.param(step, id=f"{f.name}-{n}") for f in FORMS.values() for n, step in f.steps.items()]

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from parkf.choices import FormsName
-from parkf.codegen.numpy_step import numpy_step
-from parkf.layout import TABLE_SHAPE
-from parkf.steps import FORMS
-from parkf.tables import STEP_DATA
+from parkf.io.option_types import FormsName
+from parkf.io.tables import STEP_DATA
+from parkf.model.codegen.numpy_step import numpy_step
+from parkf.model.layout import TABLE_SHAPE
+from parkf.model.steps import FORMS
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import make_header
 from parkf.training.rows import StoredRows, store_sets

@@ -1,39 +1,40 @@
-"""Chunks of samples are jobs of their own, and change no byte of what comes out."""
+from pathlib import Path
 
-import json
+from hypothesis import given
+from hypothesis import strategies as st
 
-from parkf.files import sha256
-from parkf.steps import FORMS
-
-STEPS = FORMS["improved"].steps
-
-
-def test_datasets_have_the_same_bytes(finished, project):
-    """And with them all that is trained on them."""
-    targets = [f"results/smoke/datasets/{step}.parquet" for step in STEPS]
-    done = project.snakemake("--cores", "2", "--set-scatter", "training=2", "--", *targets)
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
-    chunks = project.folder / "results/smoke/states/training_up"
-    assert sorted(path.name for path in chunks.iterdir()) == ["1-of-2.parquet", "2-of-2.parquet"]
-    for target in targets:
-        assert sha256(project.folder / target) == sha256(finished.folder / target), target
+from parkf.simulation.generate.collisions import EVENTS_PER_CHUNK as GENERATOR
+from parkf.simulation.generate.signal import COLLISIONS_PER_CHUNK as SIGNAL
+from parkf.simulation.pattern.candidates import EVENTS_PER_CHUNK as PATTERN
+from parkf.simulation.response.simulate import EVENTS_PER_PIECE as TRANSPORT
+from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_files, chunk_names, chunk_ranges
 
 
-def test_every_stage_from_generation_to_fits_is_cut(project):
-    config = project.folder / "workflow/config/smoke.yaml"
-    own = {"events": {"validation": 150}, "signals": {"collisions": 1000}, "misalignment": {"scifi_mat": 0.1}}
-    config.rename(config.with_name("small.yaml"))
-    config.write_text(json.dumps({"extends": "small", "run": "smoke", "polarities": ["up"]} | own))
-    # More than there are blocks: no chunk is empty.
-    jobs = project.would_run("--set-scatter", "training=9", "validation=3", "signals=2")
-    assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 2 * 2)
-    assert (jobs["simulate_training"], jobs["draw"], jobs["rows"]) == (2, 2, 2)
-    assert (jobs["simulate_validation"], jobs["misalign"], jobs["simulate_signal"]) == (3, 3, 4)
-    # Those of the training train the ghost score, and are fitted by nothing else.
-    assert jobs["candidates"] == 2 + 3 + 3 + 4
-    assert jobs["fit_full"] == 3 + 3 + 4
-    fits = [jobs[f"{purpose}_fit"] for purpose in ("validation", "misaligned", "jpsi", "d0")]
-    assert fits == [3, 3, 2, 2]  # all fits of a chunk are one job
-    # Once for each sample: candidates, five fits; particles of three, fates and float64 of one.
-    assert jobs["gather"] == 4 * (1 + 5) + 3 + 2
-    assert "gather" not in project.would_run()
+@given(total=st.integers(1, 20_000), block=st.integers(1, 700), wanted=st.integers(1, 300))
+def test_ranges_are_whole_blocks_that_cover_a_sample(total, block, wanted):
+    ranges = chunk_ranges(total, block, wanted)
+    assert [number for one in ranges for number in one] == list(range(total))
+    assert all(len(one) > 0 for one in ranges)
+    assert all(one.start % block == 0 for one in ranges)
+    blocks = [round(len(one) / block) for one in ranges[:-1]]
+    assert max(blocks, default=1) - min(blocks, default=1) <= 1
+    assert len(ranges) == min(wanted, max(1, (total + block // 2) // block))
+    # What is left behind the last block is no job of its own.
+    assert len(ranges) == 1 or len(ranges[-1]) >= block / 2
+
+
+def test_no_stage_works_across_a_block():
+    assert all(BLOCK_EVENTS % length == 0 for length in (GENERATOR, TRANSPORT, PATTERN))
+    assert BLOCK_COLLISIONS == SIGNAL
+
+
+def test_a_sample_in_one_chunk_is_one_file():
+    assert chunk_names("training_up", 1) == ["training_up"]
+    assert chunk_names("training_up", 2) == ["training_up/1-of-2", "training_up/2-of-2"]
+    up, down = Path("states/training_up"), Path("states/training_down")
+    assert chunk_files([up, down], 1, ".parquet") == [
+        Path("states/training_up.parquet"),
+        Path("states/training_down.parquet"),
+    ]
+    # By number, not by name: 10 is behind 9.
+    assert chunk_files([up], 11, "/V.parquet")[9] == up / "10-of-11/V.parquet"

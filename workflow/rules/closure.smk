@@ -16,7 +16,7 @@ if RUN.neighbour:
         params:
             seed=RUN["seed"],
             configuration=json.dumps({"training": {"noise_scale": RUN["training"]["noise_scale"]}}),
-            code=code("parkf/closure/neighbour.py", "parkf/parameters"),
+            code=code("parkf/training/closure/neighbour.py", "parkf/params"),
         priority: FIRST
         conda:
             ENVIRONMENT
@@ -43,11 +43,11 @@ else:
             seed=lambda w: RUN.seed(w.sample),
             polarity=lambda w: RUN.polarity(w.sample),
             code=code(
-                "parkf/closure/sample.py",
+                "parkf/training/closure/sample.py",
                 "parkf/detector",
-                "parkf/transport",
+                "parkf/detector/transport",
                 "parkf/simulation",
-                "parkf/kalman/reference",
+                "parkf/fit/reference",
                 "kernel/full_fit",
                 *TRANSPORT_KERNEL,
             ),
@@ -79,7 +79,7 @@ else:
             passes=CLOSURE["passes"] if CLOSURE else 0,
             seed=RUN["seed"],
             configuration=json.dumps({"training": {"noise_scale": RUN["training"]["noise_scale"]}}),
-            code=code("parkf/closure", "parkf/training", "parkf/parameters", "parkf/kalman", "parkf/transport", "kernel"),
+            code=code("parkf/training/closure", "parkf/training", "parkf/params", "parkf/fit", "parkf/detector/transport", "kernel"),
         priority: FIRST
         threads: TWO_THREADS
         resources:

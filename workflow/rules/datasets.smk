@@ -22,10 +22,10 @@ if SIMULATED:
         params:
             max_rows=RUN["training"]["max_rows"],
             code=code(
-                "parkf/datasets/sets.py",
-                "parkf/datasets/legs.py",
-                "parkf/datasets/pieces.py",
-                "parkf/datasets/lottery.py",
+                "parkf/training/datasets/sets.py",
+                "parkf/training/datasets/legs.py",
+                "parkf/training/datasets/pieces.py",
+                "parkf/training/datasets/lottery.py",
                 "parkf/simulation/long_tracks.py",
             ),
         priority: FIRST
@@ -49,7 +49,7 @@ if SIMULATED:
             samples=TRAINING,
             chunks=CHUNKS_OF_ONE,
             max_rows=RUN["training"]["max_rows"],
-            code=code("parkf/datasets/sets.py", "parkf/datasets/thresholds.py"),
+            code=code("parkf/training/datasets/sets.py", "parkf/training/datasets/thresholds.py"),
         priority: FIRST
         conda:
             ENVIRONMENT
@@ -74,14 +74,14 @@ if SIMULATED:
             chunk=RUN.pattern("training"),
         params:
             code=code(
-                "parkf/datasets/sets.py",
-                "parkf/datasets/legs.py",
-                "parkf/datasets/pieces.py",
-                "parkf/datasets/lottery.py",
-                "parkf/datasets/rows.py",
-                "parkf/datasets/builder.py",
+                "parkf/training/datasets/sets.py",
+                "parkf/training/datasets/legs.py",
+                "parkf/training/datasets/pieces.py",
+                "parkf/training/datasets/lottery.py",
+                "parkf/training/datasets/rows.py",
+                "parkf/training/datasets/builder.py",
                 "parkf/simulation/long_tracks.py",
-                "parkf/transport",
+                "parkf/detector/transport",
                 *TRANSPORT_KERNEL,
             ),
         priority: FIRST
@@ -107,7 +107,7 @@ if SIMULATED:
                 [f"{RESULTS}/datasets/{step}.parquet" for step in steps],
             params:
                 commands=gather_commands(steps),
-                code=code("parkf/datasets/sets.py", "parkf/datasets/gather.py"),
+                code=code("parkf/training/datasets/sets.py", "parkf/training/datasets/gather.py"),
             priority: FIRST
             resources:
                 **needs(COSTS, "datasets", sum(RUN.rows(step) for step in steps)),
@@ -133,7 +133,7 @@ if IMPORTED:
         params:
             source=RUN.import_steps,
             told=f"{RESULTS}/logs/import-steps",
-            code=code("parkf/importing/steps", "parkf/doors", "parkf/datasets", "parkf/transport", *TRANSPORT_KERNEL),
+            code=code("parkf/imports/steps", "parkf/imports/inspection", "parkf/training/datasets", "parkf/detector/transport", *TRANSPORT_KERNEL),
         conda:
             ENVIRONMENT
         log:
@@ -151,7 +151,7 @@ elif not RUN.simulates_datasets:
         output:
             f"{RESULTS}/datasets/{{step}}.parquet",
         params:
-            code=code("parkf/datasets/checks.py"),
+            code=code("parkf/training/datasets/checks.py"),
             table=STEP_DATA.content,
         conda:
             ENVIRONMENT

@@ -17,7 +17,7 @@ if PLACES.dumps:
             alignment=f"{RESULTS}/detector/alignment_of_dumps.yaml",
             told=f"{RESULTS}/detector/import_geometry.txt",
         params:
-            code=code("parkf/importing/geometry", "parkf/detector"),
+            code=code("parkf/imports/geometry", "parkf/detector"),
         resources:
             **needs(COSTS, "field", 1),
         conda:
@@ -40,7 +40,7 @@ if PLACES.conditions is not None:
             alignment=f"{RESULTS}/detector/alignment_of_conditions.yaml",
             told=f"{RESULTS}/detector/import_alignment.txt",
         params:
-            code=code("parkf/importing/geometry", "parkf/detector"),
+            code=code("parkf/imports/geometry", "parkf/detector"),
         resources:
             **needs(COSTS, "field", 1),
         conda:

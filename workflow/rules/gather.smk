@@ -11,7 +11,7 @@ rule gather:
         sample=RUN.split_samples("validation", "misaligned", "jpsi", "d0"),
     params:
         chunks=lambda w: len(RUN.chunks(w.sample)),
-        code=code("parkf/gather.py"),
+        code=code("parkf/io/join.py"),
     resources:
         **needs(COSTS, "gather", lambda w: RUN.size(w.sample)),
     conda:

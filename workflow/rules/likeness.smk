@@ -22,7 +22,7 @@ rule import_hits:
         hits=f"{RESULTS}/hits/lhcb_{{polarity}}.parquet",
         particles=f"{RESULTS}/particles/lhcb_{{polarity}}.parquet",
     params:
-        code=code(*(f"parkf/simulation/{name}.py" for name in ("foreign", "in_flight", "interactions"))),
+        code=code(*(f"parkf/{name}.py" for name in ("imports/hits/full_simulation", "simulation/response/in_flight", "simulation/generate/interactions"))),
     conda:
         ENVIRONMENT
     log:
@@ -42,7 +42,7 @@ rule matched_candidates:
         sample=r"(validation|lhcb)_(up|down)",
     params:
         polarity=lambda w: RUN.polarity(w.sample),
-        code=code("parkf/detector", "parkf/transport", "parkf/simulation", *TRANSPORT_KERNEL),
+        code=code("parkf/detector", "parkf/detector/transport", "parkf/simulation", *TRANSPORT_KERNEL),
     resources:
         **needs(COSTS, "candidates", lambda w: RUN.size(w.sample)),
     conda:
@@ -66,7 +66,7 @@ rule candidates_of_segments:
         sample=r"(validation|lhcb)_(up|down)",
     params:
         polarity=lambda w: RUN.polarity(w.sample),
-        code=code("parkf/detector", "parkf/transport", "parkf/simulation", "kernel/pattern", *TRANSPORT_KERNEL),
+        code=code("parkf/detector", "parkf/detector/transport", "parkf/simulation", "kernel/pattern", *TRANSPORT_KERNEL),
     resources:
         **needs(COSTS, "candidates_found", lambda w: RUN.size(w.sample)),
     conda:
@@ -91,7 +91,7 @@ rule characterise_search:
         segments="found|truth",
         sample=r"(validation|lhcb)_(up|down)",
     params:
-        code=code("parkf/validation"),
+        code=code("parkf/proof/validation"),
     conda:
         ENVIRONMENT
     log:
@@ -115,7 +115,7 @@ rule characterise:
         sample=r"(validation|lhcb)_(up|down)",
     params:
         polarity=lambda w: RUN.polarity(w.sample),
-        code=code("parkf/validation", "parkf/detector", "parkf/transport", *TRANSPORT_KERNEL),
+        code=code("parkf/proof/validation", "parkf/detector", "parkf/detector/transport", *TRANSPORT_KERNEL),
     conda:
         ENVIRONMENT
     log:
@@ -137,7 +137,7 @@ rule measure:
         sample=r"(validation|lhcb)_(up|down)",
         fit="parkf|parkf_robust|full",
     params:
-        code=code("parkf/validation"),
+        code=code("parkf/proof/validation"),
     conda:
         ENVIRONMENT
     log:

@@ -11,7 +11,7 @@ rule stages:
         f"{RESULTS}/stages.json",
     params:
         logs=f"{RESULTS}/logs",
-        code=code("parkf/report/stages.py", "parkf/usage.py"),
+        code=code("parkf/report/stages.py", "parkf/io/usage.py"),
     conda:
         ENVIRONMENT
     log:
@@ -57,7 +57,7 @@ rule report:
         # The content of the file decides, not its place, since a project may be moved: hence a checksum and
         # no input.
         gates=sha256(Path(GATES)),
-        code=code("parkf/report", "parkf/gates", "parkf/comparing"),
+        code=code("parkf/report", "parkf/proof/gates", "parkf/proof/comparing"),
         # For the captions.
         words=lambda w, output: Captions(Path(output.figures)),
     threads: LAST_THREADS

@@ -45,7 +45,7 @@ elif SCORE:
             SCORE[0],
         params:
             seed=RUN["seed"],
-            code=code("parkf/scoring", "parkf/kalman", "parkf/parameters/ghost_score.py", "kernel"),
+            code=code("parkf/training/ghost_score", "parkf/fit", "parkf/params/ghost_score.py", "kernel"),
         priority: FIRST
         resources:
             **needs(COSTS, "train_score", sum(map(RUN.scored, SCORED))),

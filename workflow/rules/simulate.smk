@@ -24,7 +24,7 @@ rule field:
         code=code(
             "parkf/detector/field.py",
             "kernel/transport/field.hpp",
-            *(["parkf/importing/field", "parkf/doors/field.py"] if RUN.import_field else []),
+            *(["parkf/imports/field", "parkf/imports/field/physics.py"] if RUN.import_field else []),
         ),
     priority: FIRST
     resources:
@@ -55,12 +55,12 @@ rule generate:
         seeds=lambda w: [RUN.seed(sample) for sample in RUN.samples(w.purpose)],
         pile_up=RUN["events"]["pile_up"],
         code=code(
-            "parkf/simulation/generator.py",
-            "parkf/simulation/pythia.py",
-            "parkf/simulation/interactions.py",
-            "parkf/simulation/in_flight.py",
-            "parkf/simulation/secondaries.py",
-            "parkf/simulation/randomness.py",
+            "parkf/simulation/generate/collisions.py",
+            "parkf/simulation/generate/pythia.py",
+            "parkf/simulation/generate/interactions.py",
+            "parkf/simulation/response/in_flight.py",
+            "parkf/simulation/generate/secondaries.py",
+            "parkf/simulation/random_numbers.py",
         ),
         # Not the code that writes tables: files of another making hold the same particles.
         table=PARTICLES.content,
@@ -93,12 +93,12 @@ rule generate_signal:
         first=lambda w: RUN.chunk(w.chunk).start,
         seed=lambda w: RUN.seed(w.chunk),
         code=code(
-            "parkf/simulation/decays.py",
-            "parkf/simulation/signal.py",
-            "parkf/simulation/generator.py",
-            "parkf/simulation/pythia.py",
-            "parkf/simulation/interactions.py",
-            "parkf/simulation/randomness.py",
+            "parkf/simulation/generate/decays.py",
+            "parkf/simulation/generate/signal.py",
+            "parkf/simulation/generate/collisions.py",
+            "parkf/simulation/generate/pythia.py",
+            "parkf/simulation/generate/interactions.py",
+            "parkf/simulation/random_numbers.py",
         ),
         # Not the code that writes tables: files of another making hold the same particles.
         table=PARTICLES.content,
@@ -132,14 +132,14 @@ rule simulate_training:
         polarity=lambda w: RUN.polarity(w.chunk),
         # States do not depend on it.
         crowded=lambda w, output: "--crowded" if RUN["pattern"]["crowded"] and "hits" in output.keys() else "",
-        crowd=lambda w, output: code("parkf/simulation/crowd.py") if "hits" in output.keys() else "",
+        crowd=lambda w, output: code("parkf/simulation/response/crowd.py") if "hits" in output.keys() else "",
         code=code(
             "parkf/detector",
-            "parkf/transport",
-            "parkf/simulation/simulate.py",
-            "parkf/simulation/in_flight.py",
+            "parkf/detector/transport",
+            "parkf/simulation/response/simulate.py",
+            "parkf/simulation/response/in_flight.py",
             "parkf/simulation/long_tracks.py",
-            "parkf/simulation/detector_response.py",
+            "parkf/simulation/response/hits.py",
             *TRANSPORT_KERNEL,
         ),
     priority: FIRST
@@ -189,7 +189,7 @@ rule misalign:
         module=RUN["misalignment"]["scifi_module"],
         mat=RUN["misalignment"]["scifi_mat"],
         seed=RUN["seed"],
-        code=code("parkf/simulation/misalignment.py", "parkf/simulation/randomness.py"),
+        code=code("parkf/simulation/response/misalignment.py", "parkf/simulation/random_numbers.py"),
     resources:
         **needs(COSTS, "misalign", lambda w: RUN.size(w.chunk)),
     conda:
@@ -213,7 +213,7 @@ rule candidates:
     params:
         polarity=lambda w: RUN.polarity(w.chunk),
         segments=RUN["pattern"]["segments"],
-        code=code("parkf/detector", "parkf/transport", "parkf/simulation", "kernel/pattern", *TRANSPORT_KERNEL),
+        code=code("parkf/detector", "parkf/detector/transport", "parkf/simulation", "kernel/pattern", *TRANSPORT_KERNEL),
     priority: lambda w: training_first(w) / 2
     resources:
         **needs(COSTS, SEARCHED, lambda w: (RUN.scored if training_first(w) else RUN.size)(w.chunk)),

@@ -12,6 +12,6 @@ onstart:
     tidy()
     # On a cluster the GPU is in the jobs' machines, so it is not checked here.
     if NEEDS_GPU and workflow.local_exec:
-        from parkf.kalman.gpu import device
+        from parkf.fit.gpu import device
 
         logger.info(f"fits run on {device()}")

@@ -9,19 +9,19 @@ SCORE = [f"{RESULTS}/score.json"] if RUN.simulates_datasets else []
 # Fingerprint of the code that a set of simulated tracks depends on.
 TRAINED_BY = code(
     "parkf/detector",
-    "parkf/transport",
-    "parkf/simulation/generator.py",
-    "parkf/simulation/interactions.py",
-    "parkf/simulation/randomness.py",
-    "parkf/simulation/simulate.py",
+    "parkf/detector/transport",
+    "parkf/simulation/generate/collisions.py",
+    "parkf/simulation/generate/interactions.py",
+    "parkf/simulation/random_numbers.py",
+    "parkf/simulation/response/simulate.py",
     "parkf/simulation/long_tracks.py",
-    "parkf/datasets",
-    "parkf/layout",
-    "parkf/steps",
-    "parkf/codegen",
+    "parkf/training/datasets",
+    "parkf/model/layout",
+    "parkf/model/steps",
+    "parkf/model/codegen",
     "parkf/training",
-    "parkf/parameters/assembly.py",
-    "parkf/closure",
+    "parkf/training/assembly.py",
+    "parkf/training/closure",
     "kernel",
 )
 
@@ -37,7 +37,7 @@ rule table:
         rays=RUN["training"]["rays"],
         seed=RUN["seed"],
         forms=RUN["forms"],
-        code=code("parkf/layout/magnet.py", "parkf/steps/magnet.py", "parkf/training/magnet_table", "parkf/transport", *TRANSPORT_KERNEL),
+        code=code("parkf/model/layout/magnet.py", "parkf/model/steps/magnet.py", "parkf/training/magnet_table", "parkf/detector/transport", *TRANSPORT_KERNEL),
     priority: FIRST
     threads: TWO_THREADS
     resources:
@@ -78,7 +78,7 @@ rule train:
         part="",
         forms=RUN["forms"],
         formula=lambda w: STEPS[w.step].formula_hash(),
-        code=code("parkf/training", "parkf/codegen"),
+        code=code("parkf/training", "parkf/model/codegen"),
     priority: FIRST
     threads: lambda w: cores_for(RUN.rows(w.step))
     resources:
@@ -152,7 +152,7 @@ rule assemble:
         configuration=json.dumps(RUN.training),
         validity=json.dumps(RUN.validity),
         inputs=json.dumps({"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY}),
-        code=code("parkf/layout", "parkf/parameters"),
+        code=code("parkf/model/layout", "parkf/params"),
     priority: FIRST
     conda:
         ENVIRONMENT

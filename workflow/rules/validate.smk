@@ -23,7 +23,7 @@ for purpose, fits in FITTED.items():
             chunk=RUN.pattern(*(OTHERS if purpose == "likeness" else [purpose])),
         params:
             commands=fit_commands(fits),
-            code=code("parkf/kalman", "parkf/codegen", "kernel"),
+            code=code("parkf/fit", "parkf/model/codegen", "kernel"),
         priority: FIRST / 2
         resources:
             **needs(COSTS, "fit", size_times(len(fits))),
@@ -46,7 +46,7 @@ rule fit_full:
     output:
         f"{RESULTS}/fitted/full/{{chunk}}.parquet",
     params:
-        code=code("parkf/detector", "parkf/transport", "parkf/kalman/reference", "kernel/full_fit", *TRANSPORT_KERNEL),
+        code=code("parkf/detector", "parkf/detector/transport", "parkf/fit/reference", "kernel/full_fit", *TRANSPORT_KERNEL),
     resources:
         **needs(COSTS, "fit_full", lambda w: RUN.size(w.chunk)),
     conda:
@@ -72,7 +72,7 @@ rule validate:
         misaligned=RUN.samples("misaligned"),
         signals=SIGNALS,
         fits=RUN["fits"]["of"],
-        code=code("parkf/validation", "parkf/simulation/decays.py", "parkf/kalman/fitted.py"),
+        code=code("parkf/proof/validation", "parkf/simulation/generate/decays.py", "parkf/fit/fitted.py"),
     threads: LAST_THREADS
     resources:
         **needs(COSTS, "validate", RUN.sizes("validation", "misaligned", "jpsi", "d0")),
@@ -96,7 +96,7 @@ rule throughput:
     output:
         f"{RESULTS}/throughput.json",
     params:
-        code=code("parkf/kalman", "parkf/codegen", "kernel", "parkf/validation/throughput.py"),
+        code=code("parkf/fit", "parkf/model/codegen", "kernel", "parkf/proof/validation/throughput.py"),
     # All cores of this machine; a cluster has no such number, and its profile sets one.
     threads: workflow.resource_settings.cores or 2
     conda:

@@ -258,7 +258,7 @@ nb::tuple step(const std::string& forms, const std::string& name, In<double, 1> 
 
 NB_MODULE(_fitter, module) {
   using namespace nb::literals;
-  module.doc() = "The compiled Parameterised Kalman Filter; parkf.kalman is its front.";
+  module.doc() = "The compiled Parameterised Kalman Filter; parkf.fit is its front.";
   const char* fit_text =
       "Fit candidates given as rows of hits, without copying them; returns numbers (16, n) and integers (4, n); with "
       "`robust` also chi2 by detector before, (19, n), and ndof of the UT before, what was done and where, (7, n). "

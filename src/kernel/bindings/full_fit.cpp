@@ -1,4 +1,4 @@
-// Python module parkf._full_fit: the full fit of batches; parkf.kalman.reference is its front.
+// Python module parkf._full_fit: the full fit of batches; parkf.fit.reference is its front.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -102,7 +102,7 @@ nb::tuple fit(const transport::Field& field, const transport::Detector& detector
 
 NB_MODULE(_full_fit, module) {
   using namespace nb::literals;
-  module.doc() = "The compiled full fit; parkf.kalman.reference is its front.";
+  module.doc() = "The compiled full fit; parkf.fit.reference is its front.";
   // Field and Detector are the types of that module.
   nb::module_::import_("parkf._transport");
   module.def("fit", &parkf::full_fit::fit,

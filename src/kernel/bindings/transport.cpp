@@ -1,5 +1,5 @@
 // Python module parkf._transport: field look-up, Runge-Kutta and the way of particles through the detector.
-// The Python side (parkf.detector, parkf.transport) checks shapes, types and values before it calls.
+// The Python side (parkf.detector, parkf.detector.transport) checks shapes, types and values before it calls.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -185,7 +185,7 @@ nb::dict track_through(const Field& field, const transport::Detector& detector, 
 }  // namespace
 
 NB_MODULE(_transport, module) {
-  module.doc() = "Compiled core of parkf.detector and parkf.transport.";
+  module.doc() = "Compiled core of parkf.detector and parkf.detector.transport.";
 
   nb::class_<Field>(module, "Field")
       .def("__init__",

@@ -1,8 +1,8 @@
 # The fitter: C++ generated from the symbolic steps, one build of the kernel for each set of forms and instruction
 # set, the module.
 
-file(GLOB formulas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/parkf/steps/*.py
-     ${PROJECT_SOURCE_DIR}/src/parkf/codegen/*.py ${PROJECT_SOURCE_DIR}/src/parkf/layout/*.py)
+file(GLOB formulas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/parkf/model/steps/*.py
+     ${PROJECT_SOURCE_DIR}/src/parkf/model/codegen/*.py ${PROJECT_SOURCE_DIR}/src/parkf/model/layout/*.py)
 # Layouts that are published: the kernel fits with their sets, too, when today's formulas are others.
 set(published ${PROJECT_SOURCE_DIR}/params/layouts)
 file(GLOB published_files CONFIGURE_DEPENDS ${published}/*.json)
@@ -11,7 +11,7 @@ set(sources ${PROJECT_SOURCE_DIR}/src)
 if(DEFINED ENV{PYTHONPATH})
   string(APPEND sources ":$ENV{PYTHONPATH}")
 endif()
-set(generator ${CMAKE_COMMAND} -E env PYTHONPATH=${sources} ${Python_EXECUTABLE} -m parkf.codegen ${published})
+set(generator ${CMAKE_COMMAND} -E env PYTHONPATH=${sources} ${Python_EXECUTABLE} -m parkf.model.codegen ${published})
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${formulas} ${published_files})
 execute_process(COMMAND ${generator} OUTPUT_VARIABLE forms OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 
@@ -25,7 +25,7 @@ add_custom_command(
   OUTPUT ${generated_files}
   COMMAND ${generator} ${generated}
   DEPENDS ${formulas} ${published_files}
-  COMMENT "Generating C++ from the formulas in parkf.steps")
+  COMMENT "Generating C++ from the formulas in parkf.model.steps")
 add_custom_target(generate_steps DEPENDS ${generated_files})
 
 # errno after a square root would keep it out of vector registers; nothing reads it.

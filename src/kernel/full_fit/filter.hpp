@@ -24,7 +24,7 @@ constexpr double seed_error = 0.005, seed_angle = 5.0;
 // there.
 constexpr double energy_cut = 1.8;
 // Of space angles, as often as 1/T^3: where sums of 16 to 64 scatterings, each in its layer, have the core that they
-// have (tests/kalman/test_full_cuts.py).
+// have (tests/fit/test_full_cuts.py).
 constexpr double angle_cut = 1.9;
 // The direction at the beam line is scattered in few layers, foil and first modules: sums of 2 to 4 scatterings want
 // 2.4, and these layers add about as much again to the error that the VELO has at its other end.

@@ -17,7 +17,7 @@ from parkf.detector.description import (
     Finite,
     Strict,
 )
-from parkf.documents.models import load_document
+from parkf.io.documents.models import load_document
 
 # Limits: an open VELO half is 29 mm from its closed position; a rotation of 0.1 moves the edge of a layer by
 # 30 cm.

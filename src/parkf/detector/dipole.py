@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from parkf.detector.description import Finite, Strict
-from parkf.documents.models import load_document
+from parkf.io.documents.models import load_document
 
 Position = Annotated[Finite, Field(ge=-1e5, le=1e5, description="mm")]
 Charge = Annotated[Finite, Field(ge=-100, le=100, description="T m2; those of LHCb's field are below 2")]

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf import _transport
-from parkf.arrays import load_arrays
-from parkf.choices import Interpolation, Outside
 from parkf.detector.dipole import DipoleSources
-from parkf.errors import ParkfError
-from parkf.files import replacing
+from parkf.io.errors import ParkfError
+from parkf.io.files import replacing
+from parkf.io.npz import load_arrays
+from parkf.io.option_types import Interpolation, Outside
 
 __all__ = ["DipoleSources", "FieldMap", "evaluate_on_grid", "make_field_map", "read_source"]
 

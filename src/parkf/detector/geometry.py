@@ -30,8 +30,8 @@ from parkf.detector.description import (
 )
 from parkf.detector.frame import Frame
 from parkf.detector.pieces import Pieces
-from parkf.documents.models import load_document
-from parkf.errors import ParkfError
+from parkf.io.documents.models import load_document
+from parkf.io.errors import ParkfError
 
 VELO_PLANES = range(0, VELO_MODULES)
 UT_PLANES = range(VELO_PLANES.stop, VELO_PLANES.stop + UT_LAYERS)

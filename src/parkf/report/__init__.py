@@ -1,1 +1,1 @@
-"""Pages that a physicist opens after a run."""
+"""The pages of a run. They are drawn from JSON files and tables only; no figure is computed here."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from parkf.comparing import Comparison, Subject, load_subject
-from parkf.comparing.comparison import MOVED
-from parkf.comparing.figures import Row, compare_figures, figure
-from parkf.gates import Thresholds
-from parkf.parameters.registry import Registry
+from parkf.params.registry import Registry
+from parkf.proof.comparing import Comparison, Subject, load_subject
+from parkf.proof.comparing.comparison import MOVED
+from parkf.proof.comparing.figures import Row, compare_figures, figure
+from parkf.proof.gates import Thresholds
 from parkf.report import figures
 from parkf.report.drawing import Drawn
 from parkf.report.site import write_page

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from parkf.comparing.documents import INPUTS, KEPT
-from parkf.comparing.inputs import displacements
 from parkf.detector.alignment import load_alignment
 from parkf.detector.geometry import load_geometry
-from parkf.documents.document import read_document
+from parkf.io.documents.document import read_document
+from parkf.proof.comparing.documents import INPUTS, KEPT
+from parkf.proof.comparing.inputs import displacements
 from parkf.report.geometry import draw_parts
 
 

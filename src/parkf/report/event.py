@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from parkf.arrow import numbers
 from parkf.detector.field import FieldMap
-from parkf.errors import ParkfError
-from parkf.simulation.events import tables_by_event
-from parkf.tables import CANDIDATES, FITTED, HITS, PARTICLES, Table
-from parkf.transport import propagate
+from parkf.detector.transport import propagate
+from parkf.io.arrow import numbers
+from parkf.io.errors import ParkfError
+from parkf.io.events import tables_by_event
+from parkf.io.tables import CANDIDATES, FITTED, HITS, PARTICLES, Table
 
 F64 = NDArray[np.float64]
 

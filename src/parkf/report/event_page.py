@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from parkf.errors import ParkfError
+from parkf.io.errors import ParkfError
 from parkf.report.drawing import Drawn, Panel, Series
 from parkf.report.event import F64, PLANES, Event, Track, load_event
 from parkf.report.site import write_page

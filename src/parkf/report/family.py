@@ -8,11 +8,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from parkf.files import read_json, write_json
-from parkf.gates import Thresholds, hold
-from parkf.parameters import ParameterSet, load
-from parkf.parameters.comparison import compare
-from parkf.parameters.validity import Interval
+from parkf.io.files import read_json, write_json
+from parkf.params import ParameterSet, load
+from parkf.params.comparison import compare
+from parkf.params.validity import Interval
+from parkf.proof.gates import Thresholds, hold
 from parkf.report import figures
 from parkf.report.site import write_page
 from parkf.report.tables import Cells

@@ -16,8 +16,8 @@ from parkf.detector.budget import budget
 from parkf.detector.description import SciFi, StripLayer, Ut
 from parkf.detector.frame import Frame
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
-from parkf.errors import ParkfError
-from parkf.files import replacing
+from parkf.io.errors import ParkfError
+from parkf.io.files import replacing
 
 _VELO, _UT, _SCIFI, _OTHER = "#0072B2", "#D55E00", "#009E73", "#999999"
 _CANVASES = {".svg": FigureCanvasSVG, ".png": FigureCanvasAgg}

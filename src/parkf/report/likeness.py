@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from parkf.files import read_json
+from parkf.io.files import read_json
 from parkf.report import figures
 from parkf.report.drawing import Drawn, Panel, Series
 from parkf.report.likeness_rows import LARGER_SAMPLE_P, SEARCH, SEARCHES, SECTIONS, Row
@@ -41,14 +41,14 @@ def write_likeness(
     Parameters
     ----------
     embedded, other : Path
-        Results of `parkf.validation.likeness.characterise`.
+        Results of `parkf.proof.validation.likeness.characterise`.
     measured : mapping of str to (Path, Path)
-        For each fit the results of `parkf.validation.measure.measure`, embedded and other; may be empty.
+        For each fit the results of `parkf.proof.validation.measure.measure`, embedded and other; may be empty.
     page : Path
         The HTML file.
     searches : mapping of str to (Path, Path), optional
         For "found" and "truth", what segments are, the results of
-        `parkf.validation.search.characterise_search`, embedded and other.
+        `parkf.proof.validation.search.characterise_search`, embedded and other.
 
     Raises
     ------

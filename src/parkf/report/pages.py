@@ -8,18 +8,18 @@ from typing import Any
 
 from markupsafe import Markup
 
-from parkf.comparing import Comparison, Subject, compare_subjects, load_subject
-from parkf.comparing.beside import measure_beside
-from parkf.comparing.documents import keep_documents
-from parkf.comparing.identity import IDENTITY_FILE, identify
-from parkf.errors import ParkfError
-from parkf.files import read_json, write_sealed
-from parkf.forked import parallel_map
-from parkf.gates import NEAR, Light, Thresholds, nearest, step_light
-from parkf.parameters import Manifest, load
-from parkf.parameters.assembly import CLOSED_TABLE
-from parkf.parameters.manifest import Gate
-from parkf.parameters.registry import readable_registry
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json, write_sealed
+from parkf.io.workers import parallel_map
+from parkf.model.steps import FORMS, STEP_NAMES
+from parkf.params import Manifest, load
+from parkf.params.manifest import Gate
+from parkf.params.registry import readable_registry
+from parkf.proof.comparing import Comparison, Subject, compare_subjects, load_subject
+from parkf.proof.comparing.documents import keep_documents
+from parkf.proof.comparing.identity import IDENTITY_FILE, identify
+from parkf.proof.comparing.published import measure_beside
+from parkf.proof.gates import NEAR, Light, Thresholds, nearest, step_light
 from parkf.report import directions, figures, slices, tables
 from parkf.report.closure_page import closure_page
 from parkf.report.compare_page import comparison_page, published_trend
@@ -28,13 +28,13 @@ from parkf.report.event import load_event
 from parkf.report.event_page import event_page, without_event
 from parkf.report.figures import FIT_NAMES
 from parkf.report.gantt import gantt
+from parkf.report.job_graph import GRAPH_FILE
 from parkf.report.rule_graph import draw_rules
 from parkf.report.site import Page, write_page
 from parkf.report.step_map import Bins, ratio_map
 from parkf.report.step_page import moves, newest_alike, step_page
 from parkf.report.table_map import table_maps
-from parkf.running.graph import GRAPH_FILE
-from parkf.steps import FORMS, STEP_NAMES
+from parkf.training.assembly import CLOSED_TABLE
 from parkf.training.result import FitResult
 
 # Gates that the head of the report shows besides the missed ones.

@@ -11,7 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from parkf.files import copy, replacing
+from parkf.io.files import copy, replacing
 from parkf.report.drawing import Drawn
 from parkf.report.heat import PALETTE
 from parkf.report.picture import Picture

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from parkf.errors import ParkfError
-from parkf.usage import Usage, read_usage, was_taken
+from parkf.io.errors import ParkfError
+from parkf.io.usage import Usage, read_usage, was_taken
 
 # The name that Snakemake gives one of several like jobs: 3-of-8.
 _PART = re.compile(r"\d+-of-(\d+)")
@@ -25,7 +25,7 @@ def collect_stages(logs: Path) -> dict[str, Any]:
     -------
     dict
         ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs, spans}``, seconds summed over the stage's jobs and
-        the peak (MiB, :class:`parkf.usage.Usage`) of the largest, and ``total_cpu_s`` and ``peak_mb`` over
+        the peak (MiB, :class:`parkf.io.usage.Usage`) of the largest, and ``total_cpu_s`` and ``peak_mb`` over
         all stages. ``spans`` are pairs of begin and end of each job, in seconds since the first job began;
         they are left out where logs do not say so. ``taken`` of a stage counts jobs that another run had
         done, and which took next to nothing here; left out where there are none.

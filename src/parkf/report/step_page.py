@@ -3,14 +3,14 @@
 import re
 from typing import Any
 
-from parkf.gates import Light
-from parkf.parameters.comparison import compare
-from parkf.parameters.parameter_set import ParameterSet, load
-from parkf.parameters.registry import Registry
+from parkf.model.steps import FORMS
+from parkf.params.comparison import compare
+from parkf.params.parameter_set import ParameterSet, load
+from parkf.params.registry import Registry
+from parkf.proof.gates import Light
 from parkf.report import figures, tables
 from parkf.report.formula import typeset
 from parkf.report.step_map import Bins, ratio_map, width_map
-from parkf.steps import FORMS
 from parkf.training.result import FitResult, SetResult
 
 Pulls = dict[tuple[str, str, int], float | None]

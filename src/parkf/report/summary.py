@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from parkf.files import read_json
-from parkf.gates import Thresholds, hold
+from parkf.io.files import read_json
+from parkf.proof.gates import Thresholds, hold
 
 
 def summary(results: Path, thresholds: Thresholds) -> str:

@@ -7,13 +7,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from parkf.gates import colour, room
-from parkf.parameters.explanation import COLUMNS, explain
-from parkf.parameters.manifest import Gate
+from parkf.fit.sample import STATE
+from parkf.model.steps import Step
+from parkf.params.manifest import Gate
+from parkf.proof.gates import colour, room
 from parkf.report.figures import FIT_NAMES
-from parkf.steps import Step
+from parkf.training.explanation import COLUMNS, explain
 from parkf.training.result import SetResult
-from parkf.validation.sample import STATE
 
 
 @dataclass(frozen=True)

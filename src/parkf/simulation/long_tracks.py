@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Z_IN, Z_OUT
-from parkf.transport.particles import FEWEST_VELO_MODULES
+from parkf.detector.transport.particles import FEWEST_VELO_MODULES
 
 P_MIN = 1400.0
 ETA_RANGE = (1.9, 5.1)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from parkf.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS, numpy_step
 from parkf.detector.field import FieldMap
-from parkf.errors import ParkfError
-from parkf.files import read_json, scratch_folder, sha256
-from parkf.sealing import check_pages
-from parkf.steps import FORMS, Forms
+from parkf.io.checksums import check_pages
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json, scratch_folder, sha256
+from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS, numpy_step
+from parkf.model.steps import FORMS, Forms
 from parkf.training.chain import measure_chain
 from parkf.training.magnet_table import load_table
 from parkf.training.minimise import F64

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from parkf.terminal import aligned
+from parkf.io.terminal import aligned
 from parkf.training.momentum import BINS
 from parkf.training.rows import COMPONENTS
 from parkf.training.sums import COUNTS

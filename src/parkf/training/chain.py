@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
-from parkf.layout import HEADER
+from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
+from parkf.model.layout import HEADER
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.minimise import F64
 from parkf.training.result import BinAccuracy

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from parkf.codegen.numpy_step import NumpyStep
-from parkf.errors import ParkfError
-from parkf.steps import Step
+from parkf.io.errors import ParkfError
+from parkf.model.codegen.numpy_step import NumpyStep
+from parkf.model.steps import Step
 from parkf.training.minimise import F64, Fits, Floating
 from parkf.training.result import Minimum
 from parkf.training.rows import Rows, runge_kutta_residual

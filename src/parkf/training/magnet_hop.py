@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from parkf.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
-from parkf.errors import ParkfError
-from parkf.layout import HEADER
+from parkf.io.errors import ParkfError
+from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
+from parkf.model.layout import HEADER
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import inside_grid
 from parkf.training.minimise import F64

@@ -14,8 +14,8 @@ import numpy as np
 from iminuit import Minuit
 from numpy.typing import NDArray
 
-from parkf.errors import ParkfError
-from parkf.forked import parallel_map
+from parkf.io.errors import ParkfError
+from parkf.io.workers import parallel_map
 from parkf.training.result import Minimum
 from parkf.training.rows import GROUPS, Rows, StoredRows
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from parkf.choices import FormsName
-from parkf.errors import ParkfError
-from parkf.files import sha256
-from parkf.steps import FORMS
+from parkf.io.errors import ParkfError
+from parkf.io.files import sha256
+from parkf.io.option_types import FormsName
+from parkf.model.steps import FORMS
 from parkf.training.minimise import F64
 from parkf.training.result import FitResult
 

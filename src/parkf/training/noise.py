@@ -8,8 +8,8 @@ float, so that each core has width one.
 
 import numpy as np
 
-from parkf.codegen.numpy_step import NumpyStep
-from parkf.steps import Step
+from parkf.model.codegen.numpy_step import NumpyStep
+from parkf.model.steps import Step
 from parkf.training.extrapolation import substituted
 from parkf.training.minimise import F64, Fits, Floating, Likelihood, Limits
 from parkf.training.mixture import mixture

@@ -7,11 +7,11 @@ from hashlib import sha256 as digest
 from pathlib import Path
 from typing import Self
 
-from parkf.choices import FormsName
-from parkf.errors import ParkfError
-from parkf.files import sha256
-from parkf.sealing import check_pages
-from parkf.steps import FORMS, Step
+from parkf.io.checksums import check_pages
+from parkf.io.errors import ParkfError
+from parkf.io.files import sha256
+from parkf.io.option_types import FormsName
+from parkf.model.steps import FORMS, Step
 from parkf.training.result import FitResult, SetResult, StoredModel
 from parkf.training.rows import UNREAD
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.codegen.numpy_step import NumpyStep
+from parkf.model.codegen.numpy_step import NumpyStep
 from parkf.training.minimise import SAMPLE
 from parkf.training.result import Profile
 from parkf.training.rows import COMPONENTS, Rows, StoredRows, runge_kutta_residual

@@ -5,10 +5,10 @@ from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from parkf.choices import FormsName
-from parkf.errors import ParkfError
-from parkf.files import read_json, write_sealed
-from parkf.steps import FORMS, STEP_NAMES
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json, write_sealed
+from parkf.io.option_types import FormsName
+from parkf.model.steps import FORMS, STEP_NAMES
 
 RESULT_VERSION = 3
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from parkf.arrow import numbers
-from parkf.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS
-from parkf.errors import ParkfError
-from parkf.tables import STEP_DATA
+from parkf.io.arrow import numbers
+from parkf.io.errors import ParkfError
+from parkf.io.tables import STEP_DATA
+from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS
 
 Rows = dict[str, NDArray[Any]]
 COMPONENTS = ("x", "y", "tx", "ty")
@@ -124,7 +124,7 @@ def store_sets(batches: Iterable[Rows], sets: range, joined: int, folder: Path) 
     Parameters
     ----------
     batches : iterable of dict of (n,) arrays
-        Rows with the columns of :data:`parkf.tables.STEP_DATA`.
+        Rows with the columns of :data:`parkf.io.tables.STEP_DATA`.
     sets : range
         Parameter sets of the step that are wanted.
     joined : int
@@ -148,7 +148,7 @@ def read_batches(path: Path, sets: range | None = None, *, most: int | None = No
     Parameters
     ----------
     path : Path
-        Table :data:`parkf.tables.STEP_DATA`.
+        Table :data:`parkf.io.tables.STEP_DATA`.
     sets : range, optional
         Sets of the dataset that are wanted: row groups whose statistics say that they hold none of these are
         left out. All by default.

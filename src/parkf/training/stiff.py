@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from parkf.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.detector.field import FieldMap
-from parkf.steps import Step
+from parkf.detector.transport import propagate
+from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
+from parkf.model.steps import Step
 from parkf.training.magnet_hop import through_magnet
 from parkf.training.minimise import F64
 from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, read_batches, select
 from parkf.training.trained import Trained
-from parkf.transport import propagate
 
 MOMENTUM = 1e6  # MeV
 # MeV; softer tracks are bent to places that no stiff track reaches.

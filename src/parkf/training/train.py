@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from parkf.choices import FormsName
-from parkf.codegen.numpy_step import NumpyStep, numpy_step
-from parkf.errors import ParkfError
-from parkf.files import scratch_folder, sha256
-from parkf.steps import FORMS, Step
+from parkf.io.errors import ParkfError
+from parkf.io.files import scratch_folder, sha256
+from parkf.io.option_types import FormsName
+from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
+from parkf.model.steps import FORMS, Step
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
@@ -56,7 +56,7 @@ def train_step(
     step : str
         Name of the step.
     forms : {'improved', 'production'}
-        Set of forms, of :data:`parkf.steps.FORMS`.
+        Set of forms, of :data:`parkf.model.steps.FORMS`.
     table : Path, optional
         The magnet table, for UTTF.
     neighbour : Neighbour, optional

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from parkf.codegen.numpy_step import NumpyStep, numpy_step
-from parkf.steps import Forms
+from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
+from parkf.model.steps import Forms
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.minimise import F64
 from parkf.training.result import FitResult

@@ -10,10 +10,10 @@ Widths grow, correlations stay. :mod:`parkf.training.sums` measures how large th
 
 import numpy as np
 
-from parkf.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep, numpy_step
-from parkf.errors import ParkfError
-from parkf.steps import Step
-from parkf.steps.step import NOISE
+from parkf.io.errors import ParkfError
+from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep, numpy_step
+from parkf.model.steps import Step
+from parkf.model.steps.step import NOISE
 from parkf.training.minimise import F64
 from parkf.training.rows import COMPONENTS, Rows
 

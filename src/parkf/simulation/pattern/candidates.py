@@ -4,12 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from parkf.arrow import table
-from parkf.choices import Segments
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
-from parkf.forked import parallel_map
-from parkf.simulation.events import read_by_event
+from parkf.io.arrow import table
+from parkf.io.events import read_by_event
+from parkf.io.option_types import Segments
+from parkf.io.tables import CANDIDATES, HITS
+from parkf.io.terminal import progress_bar
+from parkf.io.workers import parallel_map
 from parkf.simulation.groups import best_of_each, ragged
 from parkf.simulation.pattern.distinct import distinct_hits
 from parkf.simulation.pattern.found import search_scifi, search_velo
@@ -20,8 +22,6 @@ from parkf.simulation.pattern.scifi import find_scifi_segments
 from parkf.simulation.pattern.ut import find_ut_hits
 from parkf.simulation.pattern.velo import find_velo_segments
 from parkf.simulation.pattern.windows import Windows
-from parkf.tables import CANDIDATES, HITS
-from parkf.terminal import progress_bar
 
 EVENTS_PER_CHUNK = 10
 
@@ -46,9 +46,9 @@ def find_candidates(
     Parameters
     ----------
     hits_path : Path
-        Table `parkf.tables.HITS`, sorted by event.
+        Table `parkf.io.tables.HITS`, sorted by event.
     path : Path
-        Table `parkf.tables.CANDIDATES`, sorted by event and candidate.
+        Table `parkf.io.tables.CANDIDATES`, sorted by event and candidate.
     geometry, field
         What the pattern recognition believes in.
     polarity : int

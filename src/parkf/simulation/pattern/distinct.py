@@ -12,7 +12,7 @@ class Distinct:
     Attributes
     ----------
     hits : dict of (k,) arrays
-        Columns of `parkf.tables.HITS`, one row a hit, in the order of the table.
+        Columns of `parkf.io.tables.HITS`, one row a hit, in the order of the table.
     rows : (k,) int
         Row of the table that each was taken from, the first.
     number : (m,) int
@@ -34,7 +34,7 @@ def distinct_hits(hits: dict[str, np.ndarray]) -> Distinct:
     Parameters
     ----------
     hits : dict of (m,) arrays
-        Columns of `parkf.tables.HITS`, sorted by event, plane and x.
+        Columns of `parkf.io.tables.HITS`, sorted by event, plane and x.
     """
     count = len(hits["event"])
     here = np.arange(count)

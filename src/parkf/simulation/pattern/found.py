@@ -4,11 +4,11 @@ import numpy as np
 
 from parkf import _pattern
 from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Geometry
+from parkf.io.tables import VELO_SLOTS
 from parkf.simulation.pattern.magnet import MagnetModel
 from parkf.simulation.pattern.scifi import SciFiSegments, enough, follow_curves
 from parkf.simulation.pattern.velo import HIT_ERROR, VeloSegments, fit_lines
 from parkf.simulation.pattern.windows import Windows
-from parkf.tables import VELO_SLOTS
 
 _COLUMNS = ("x", "y", "z", "dxdy")
 
@@ -19,7 +19,7 @@ def search_velo(hits: dict[str, np.ndarray], geometry: Geometry, windows: Window
     Parameters
     ----------
     hits : dict of (m,) arrays
-        Columns of `parkf.tables.HITS`, sorted by event and plane; each hit once.
+        Columns of `parkf.io.tables.HITS`, sorted by event and plane; each hit once.
     geometry : Geometry
         Gives the beam.
     windows : Windows
@@ -63,7 +63,7 @@ def search_scifi(
     Parameters
     ----------
     hits : dict of (m,) arrays
-        Columns of `parkf.tables.HITS`, sorted by event and plane; each hit once.
+        Columns of `parkf.io.tables.HITS`, sorted by event and plane; each hit once.
     geometry : Geometry
         Gives the layers.
     magnet : MagnetModel

@@ -11,9 +11,9 @@ import numpy as np
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
+from parkf.detector.transport import propagate
 from parkf.simulation.pattern.scifi import STEREO, fit_curves, slope_at
 from parkf.simulation.pattern.velo import Z_REFERENCE
-from parkf.transport import propagate
 
 Terms = tuple[np.ndarray, ...]
 """What a polynomial's coefficients multiply, each (n,)."""

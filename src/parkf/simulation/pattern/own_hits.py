@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
-from parkf.simulation.events import particle_key
+from parkf.io.events import particle_key
+from parkf.io.tables import VELO_SLOTS
 from parkf.simulation.pattern.magnet import MagnetModel
 from parkf.simulation.pattern.scifi import fit_curves, slope_at
 from parkf.simulation.pattern.velo import fit_lines
-from parkf.tables import VELO_SLOTS
 
 _LAYERS_PER_STATION = 4
 
@@ -53,7 +53,7 @@ def find_own_hits(hits: dict[str, np.ndarray], fewest_velo: int) -> OwnHits:
     Parameters
     ----------
     hits : dict of (m,) arrays
-        Columns of `parkf.tables.HITS`, sorted by event and plane.
+        Columns of `parkf.io.tables.HITS`, sorted by event and plane.
     fewest_velo : int
         VELO modules required.
     """

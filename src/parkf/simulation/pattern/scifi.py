@@ -6,9 +6,9 @@ from functools import reduce
 import numpy as np
 
 from parkf.detector.geometry import SCIFI_PLANES, Geometry
-from parkf.simulation.events import particle_key
+from parkf.io.events import particle_key
+from parkf.io.tables import SCIFI_LAYERS
 from parkf.simulation.pattern.layer_search import LayerSearch
-from parkf.tables import SCIFI_LAYERS
 
 STEREO = np.tile([False, True, True, False], SCIFI_LAYERS // 4)
 """Which layers are."""
@@ -85,7 +85,7 @@ def follow_curves(
     Parameters
     ----------
     hits : dict of (m,) arrays
-        Columns of `parkf.tables.HITS`, any detectors, any number of events.
+        Columns of `parkf.io.tables.HITS`, any detectors, any number of events.
     begun : (n, 12) int
         Rows of `hits` that a segment begins with, -1 for a layer without; sorted by event.
     geometry : Geometry

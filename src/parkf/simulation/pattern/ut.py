@@ -3,12 +3,12 @@
 import numpy as np
 
 from parkf.detector.geometry import UT_PLANES, Geometry
-from parkf.simulation.detector_response import ut_row
+from parkf.io.tables import UT_LAYERS
 from parkf.simulation.groups import best_of_each
 from parkf.simulation.pattern.layer_search import LayerSearch
 from parkf.simulation.pattern.magnet import MagnetModel
 from parkf.simulation.pattern.velo import Z_REFERENCE
-from parkf.tables import UT_LAYERS
+from parkf.simulation.response.hits import ut_row
 
 ANCHOR_LAYERS = (0, 3)
 """Each hit near the expected position in one of these layers is tried as the start of a set."""
@@ -58,7 +58,7 @@ def find_ut_hits(
     Parameters
     ----------
     hits : dict of (m,) arrays
-        Columns of `parkf.tables.HITS`, any detectors.
+        Columns of `parkf.io.tables.HITS`, any detectors.
     event : (n,) int
         Event of each candidate.
     velo : (n, 4) float64

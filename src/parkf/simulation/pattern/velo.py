@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from parkf.detector.geometry import VELO_PLANES
-from parkf.simulation.events import particle_key
+from parkf.io.events import particle_key
+from parkf.io.tables import VELO_SLOTS
 from parkf.simulation.groups import best_of_each, ragged
-from parkf.tables import VELO_SLOTS
 
 Z_REFERENCE = 770.0
 """mm; just behind the last module. Segments are given as straight lines at this z."""
@@ -56,7 +56,7 @@ def find_velo_segments(hits: dict[str, np.ndarray], fewest: int) -> VeloSegments
     Parameters
     ----------
     hits : dict of (m,) arrays
-        Columns of `parkf.tables.HITS`, any detectors, any number of events.
+        Columns of `parkf.io.tables.HITS`, any detectors, any number of events.
     fewest : int
         At least 3.
     """

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.layout import HEADER
+from parkf.model.layout import HEADER
 from parkf.training.magnet_table.form import F64
 from parkf.training.magnet_table.rays import Rays
 from parkf.training.magnet_table.table import MagnetTable

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
-from parkf.errors import ParkfError
+from parkf.io.errors import ParkfError
 from parkf.training.magnet_table.form import BINS_Y, F64
 from parkf.training.magnet_table.sums import BINS, DISTANCES
 

@@ -1,6 +1,6 @@
 """The magnet table's form in NumPy: header, grid with six-point interpolation, and what is linear in it.
 
-Formulas, orders and degrees come from :mod:`parkf.steps.magnet`, as the kernel's do; only the choice of the
+Formulas, orders and degrees come from :mod:`parkf.model.steps.magnet`, as the kernel's do; only the choice of the
 six bins is implemented again here; ``tests/training`` compares it with the kernel's.
 """
 
@@ -13,11 +13,11 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from parkf.errors import ParkfError
-from parkf.layout import BINS, HEADER
-from parkf.steps import magnet
-from parkf.steps.magnet import TableForm, table_form
-from parkf.steps.symbols import STATE, h
+from parkf.io.errors import ParkfError
+from parkf.model.layout import BINS, HEADER
+from parkf.model.steps import magnet
+from parkf.model.steps.magnet import TableForm, table_form
+from parkf.model.steps.symbols import STATE, h
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -35,7 +35,7 @@ XF_MAX = 3000.0  # mm
 
 @dataclass(frozen=True, eq=False)
 class Header:
-    """The 19 numbers of a table's header, in the order of :data:`parkf.layout.HEADER`, and its form.
+    """The 19 numbers of a table's header, in the order of :data:`parkf.model.layout.HEADER`, and its form.
 
     Attributes
     ----------

@@ -14,8 +14,8 @@ from scipy.special import ndtri
 
 from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
+from parkf.detector.transport import propagate
 from parkf.training.magnet_table.form import F64, bend_before, slopes_gained
-from parkf.transport import propagate
 
 # FLAT_SHARE of the rays are uniform in slopes to a little past the grid's edge; the others are uniform in
 # pseudorapidity, as tracks are.

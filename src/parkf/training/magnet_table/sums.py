@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from parkf.steps import magnet
+from parkf.model.steps import magnet
 from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64, I64
 
 BINS = BINS_X * BINS_Y

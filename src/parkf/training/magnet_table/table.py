@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
-from parkf.arrays import load_arrays
-from parkf.errors import ParkfError
-from parkf.files import replacing
-from parkf.layout import HEADER, TABLE_SHAPE
-from parkf.steps.magnet import TableForm
+from parkf.io.errors import ParkfError
+from parkf.io.files import replacing
+from parkf.io.npz import load_arrays
+from parkf.model.layout import HEADER, TABLE_SHAPE
+from parkf.model.steps.magnet import TableForm
 from parkf.training.magnet_table.form import F64, Header
 
 
@@ -27,7 +27,7 @@ class MagnetTable:
     coefficients : (60, 50, 80) float32
         The global blob.
     closed_with : str
-        SHA-256 of the constant blob that it was closed with (:mod:`parkf.closure`); empty where rays alone
+        SHA-256 of the constant blob that it was closed with (:mod:`parkf.training.closure`); empty where rays alone
         made it.
     """
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from parkf.choices import FormsName
 from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
-from parkf.layout import TABLE_SHAPE
-from parkf.steps import FORMS
+from parkf.io.option_types import FormsName
+from parkf.model.layout import TABLE_SHAPE
+from parkf.model.steps import FORMS
 from parkf.training.magnet_table.accuracy import table_accuracy
 from parkf.training.magnet_table.band import Precision
 from parkf.training.magnet_table.form import (

@@ -1,0 +1,68 @@
+"""``parkf params export``, ``import`` and ``header``."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from parkf.cli.commands.params.common import NO_ANSWER, RegistryFolder, Set, exit_on_error, registry_in
+from parkf.io.errors import ParkfError
+
+
+def export(
+    name: Set,
+    to: Annotated[
+        Path, typer.Argument(help="Folder of params.json and params_UTT_v0.tab, or the Parquet file.")
+    ],
+    format_: Annotated[
+        Literal["trigger", "parquet"],
+        typer.Option("--format", help="For the trigger (production's forms), or a row for every number."),
+    ] = "trigger",
+    registry: RegistryFolder = None,
+) -> None:
+    """Write a set as the trigger reads it, or as a table of all its numbers."""
+    from parkf.params.exchange import export_parquet, export_trigger
+    from parkf.params.parameter_set import load
+
+    with exit_on_error(NO_ANSWER):
+        {"trigger": export_trigger, "parquet": export_parquet}[format_](
+            load(registry_in(registry).find(name)), to
+        )
+    print(f"exported to {to}")
+
+
+def import_(
+    source: Annotated[
+        Path, typer.Argument(help="Folder with the trigger's files, or with the older text files.")
+    ],
+    output: Annotated[Path, typer.Argument(help="Folder of the new set.")],
+    rest: Annotated[str | None, typer.Option(help="Set for what the files lack: version or folder.")] = None,
+    registry: RegistryFolder = None,
+) -> None:
+    """Make a set of the trigger's params.json and params_UTT_v0.tab, or of its older text files."""
+    from parkf.params.exchange import import_text_files, import_trigger
+    from parkf.params.exchange.text_files import FILES, usage
+    from parkf.params.parameter_set import load
+
+    with exit_on_error(NO_ANSWER):
+        other = None if rest is None else load(registry_in(registry).find(rest))
+        if not (source / FILES[0].name).is_file():
+            import_trigger(source, rest=other).save(output)
+        elif other is None:
+            raise ParkfError(
+                f"{source}: older text files lack the magnet table and more; name a set with --rest"
+            )
+        else:
+            import_text_files(source, rest=other).save(output)
+            print("\n".join(usage()))
+    print(f"imported to {output}")
+
+
+def header(output: Annotated[Path, typer.Argument(help="The header to write.")]) -> None:
+    """Write one C++17 header that loads sets and fits tracks, without parkf."""
+    from parkf.fit.consumer import cpp_header
+    from parkf.io.files import replacing
+
+    with replacing(output) as temporary:
+        temporary.write_text(cpp_header())
+    print(f"written {output}")

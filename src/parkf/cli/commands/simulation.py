@@ -1,0 +1,169 @@
+"""Commands that make samples: field, collisions, hits, track candidates."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parkf.cli.commands.options import (
+    AlignmentFile,
+    FieldFile,
+    GeometryFile,
+    Polarity,
+    Seed,
+    Threads,
+    aligned,
+    finite,
+)
+from parkf.io.option_types import Interpolation, Outside, Segments, Signal
+
+app = typer.Typer()
+
+
+@app.command()
+def field(
+    source: Path,
+    output: Path,
+    spacing: Annotated[float, typer.Option(help="Grid spacing [mm], for analytic sources.")] = 100.0,
+    outside: Annotated[Outside, typer.Option(help="Look-up outside the map.")] = "error",
+    interpolation: Annotated[Interpolation, typer.Option(help="Between the nodes.")] = "linear",
+) -> None:
+    """Evaluate an analytic dipole (.json) onto a grid, or check and copy a user's grid (.npz)."""
+    from parkf.detector.field import make_field_map
+
+    make_field_map(source, spacing=spacing, outside=outside, interpolation=interpolation).save(output)
+
+
+@app.command()
+def generate(
+    output: Path,
+    geometry: GeometryFile,
+    events: Annotated[int, typer.Option(min=1, help="Bunch crossings.")],
+    seed: Seed,
+    pile_up: Annotated[
+        float, typer.Option(min=0, max=200, callback=finite, help="Mean inelastic pp collisions a crossing.")
+    ] = 5.5,
+    first: Annotated[int, typer.Option(min=0, help="Number of the first crossing, a multiple of 25.")] = 0,
+    beside: Annotated[
+        tuple[Path, int] | None,
+        typer.Option(metavar="OUTPUT SEED", help="A second sample of as many, by the same Pythia."),
+    ] = None,
+    threads: Threads = 1,
+) -> None:
+    """Generate pp collisions with Pythia 8."""
+    from parkf.detector.geometry import load_geometry
+    from parkf.simulation.generate.collisions import generate as run
+
+    beam = load_geometry(geometry).beam
+    for path, own_seed in [(output, seed), *([] if beside is None else [beside])]:
+        print(f"generate: {events} events from {first} on, seed {own_seed}", file=sys.stderr)
+        run(path, beam=beam, events=events, seed=own_seed, pile_up=pile_up, first=first, workers=threads)
+
+
+@app.command("generate-signal")
+def generate_signal(
+    output: Path,
+    signal: Annotated[Signal, typer.Option(help="J/psi to two muons, or D0 to K pi.")],
+    geometry: GeometryFile,
+    collisions: Annotated[int, typer.Option(min=1, help="One in eight gives a pair of tracks.")],
+    seed: Seed,
+    first: Annotated[int, typer.Option(min=0, help="Number of the first collision, a multiple of 500.")] = 0,
+    threads: Threads = 1,
+) -> None:
+    """Generate the two tracks of a mass peak with Pythia 8."""
+    from parkf.detector.geometry import load_geometry
+    from parkf.simulation.generate.signal import generate_signal as run
+
+    beam = load_geometry(geometry).beam
+    pairs = run(output, signal=signal, beam=beam, number=collisions, seed=seed, first=first, workers=threads)
+    print(f"generate-signal: {pairs} pairs, seed {seed}", file=sys.stderr)
+
+
+@app.command()
+def simulate(
+    particles: Path,
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    polarity: Polarity,
+    seed: Seed,
+    states: Annotated[Path | None, typer.Option(help="True states to write.")] = None,
+    hits: Annotated[Path | None, typer.Option(help="Hits to write.")] = None,
+    fates: Annotated[Path | None, typer.Option(help="How hard each scattered, to write.")] = None,
+    hits_before: Annotated[
+        int | None, typer.Option(min=0, help="Hits and fates of crossings below this number alone.")
+    ] = None,
+    crowded: Annotated[
+        bool, typer.Option("--crowded", help="Hits with the tails, overlaps and density of LHCb's.")
+    ] = False,
+    threads: Threads = 1,
+) -> None:
+    """Carry particles through field and material to true states, and to hits."""
+    from parkf.detector.field import FieldMap
+    from parkf.simulation.response.simulate import simulate as run
+
+    print(f"simulate: seed {seed}", file=sys.stderr)
+    run(
+        particles,
+        states,
+        hits,
+        fates,
+        geometry=aligned(geometry, alignment),
+        field=FieldMap.load(field),
+        polarity=polarity,
+        seed=seed,
+        hits_before=hits_before,
+        crowded=crowded,
+        threads=threads,
+    )
+
+
+@app.command()
+def misalign(
+    hits: Path,
+    output: Path,
+    scifi_module: Annotated[
+        float, typer.Option(min=0, max=5, callback=finite, help="Width of the modules' shifts in x [mm].")
+    ],
+    scifi_mat: Annotated[
+        float, typer.Option(min=0, max=5, callback=finite, help="Width of the mats' own shifts [mm].")
+    ],
+    seed: Seed,
+) -> None:
+    """Displace SciFi mats without telling the reconstruction."""
+    from parkf.simulation.response.misalignment import misalign_scifi
+
+    misalign_scifi(hits, output, module=scifi_module, mat=scifi_mat, seed=seed)
+
+
+@app.command()
+def candidates(
+    hits: Path,
+    output: Path,
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    polarity: Polarity,
+    segments: Annotated[
+        Segments, typer.Option(help="Of VELO and SciFi: found from hits alone, or of particles, by truth.")
+    ] = "truth",
+    matched: Annotated[
+        bool, typer.Option("--matched", help="No search: what each particle left behind, by truth.")
+    ] = False,
+    threads: Threads = 1,
+) -> None:
+    """Find track candidates in hits, as the trigger's pattern recognition hands them over."""
+    from parkf.detector.field import FieldMap
+    from parkf.simulation.pattern import find_candidates
+
+    find_candidates(
+        hits,
+        output,
+        geometry=aligned(geometry, alignment),
+        field=FieldMap.load(field),
+        polarity=polarity,
+        workers=threads,
+        segments=segments,
+        matched=matched,
+    )

@@ -1,0 +1,227 @@
+"""Commands that make a parameter set out of true states."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parkf.cli.commands.options import AlignmentFile, FieldFile, GeometryFile, Seed, Threads, mapping
+from parkf.io.errors import ParkfError
+from parkf.io.option_types import FormsName
+
+app = typer.Typer()
+
+
+@app.command("check-dataset")
+def check_dataset(
+    step: str,
+    dataset: Path,
+    copy_to: Annotated[Path | None, typer.Option(help="Copy it here when it passes.")] = None,
+) -> None:
+    """Check a step dataset of your own: units, ranges, NaN, polarity, duplicates, coverage."""
+    from parkf.io.files import copy
+    from parkf.training.datasets.checks import check_dataset as run
+
+    run(dataset, step)
+    if copy_to is not None:
+        copy(dataset, copy_to)
+
+
+@app.command()
+def kernel(
+    compiling: Annotated[bool, typer.Option("--compile", help="Compile it again where it is not.")] = False,
+) -> None:
+    """Check that the installed kernel was compiled from today's formulas and those of published layouts."""
+    from parkf.workflow.installation import kernel_is_current
+
+    if kernel_is_current():
+        return
+    if not compiling:
+        raise ParkfError(
+            "the compiled kernel is older than the formulas in parkf.model.steps; run `make build`"
+        )
+    from parkf.workflow.running.kernel import compile_kernel
+
+    compile_kernel()
+
+
+@app.command("train-table")
+def train_table(
+    output: Path,
+    accuracy: Path,
+    geometry: GeometryFile,
+    field: FieldFile,
+    rays: Annotated[int, typer.Option(min=1000, help="Rays through the magnet to fit.")],
+    seed: Seed,
+    forms: Annotated[FormsName, typer.Option(help="Set of forms.")] = "improved",
+    threads: Threads = 1,
+) -> None:
+    """Train the 240,000 numbers of the magnet table and measure them on independent rays."""
+    from parkf.detector.field import FieldMap
+    from parkf.detector.geometry import load_geometry
+    from parkf.io.files import write_sealed
+    from parkf.training.magnet_table.train import train_table as run
+
+    print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
+    nominal = load_geometry(geometry)
+    table, measured = run(
+        FieldMap.load(field),
+        z_in=nominal.z_in,
+        z_out=nominal.z_out,
+        beam=nominal.beam,
+        forms=forms,
+        rays=rays,
+        seed=seed,
+        threads=threads,
+    )
+    table.save(output)
+    write_sealed(accuracy, measured)
+
+
+@app.command()
+def train(
+    step: str,
+    dataset: Path,
+    output: Path,
+    forms: Annotated[FormsName, typer.Option(help="Set of forms.")] = "improved",
+    table: Annotated[Path | None, typer.Option(help="Magnet table, for UTTF.")] = None,
+    start_from: Annotated[
+        Path | None,
+        typer.Option(help="A neighbour's fits/<step>.json, or the folder of its run or set, to start from."),
+    ] = None,
+    part: Annotated[
+        str | None, typer.Option(help="Fit these parameter sets alone, 2-of-5 for one; then `join-fits`.")
+    ] = None,
+    threads: Threads = 1,
+) -> None:
+    """Fit p, then the scattering, of one step."""
+    from parkf.training.parts import Part
+    from parkf.training.train import train_part, train_step
+
+    near = None
+    if start_from is not None:
+        from parkf.training.parameters_of_neighbour import neighbour
+
+        near = neighbour(start_from, step, forms)
+    if part is None:
+        whole = train_step(dataset, step, forms=forms, table=table, neighbour=near, workers=threads)
+        whole.save(output)
+    else:
+        sets = Part.parse(part)
+        one = train_part(dataset, step, sets, forms=forms, table=table, neighbour=near, workers=threads)
+        one.save(output)
+
+
+@app.command("join-fits")
+def join_fits(
+    parts: Annotated[list[Path], typer.Argument(help="What `train --part` wrote, every part of a step.")],
+    output: Path,
+    dataset: Annotated[Path, typer.Option(help="What they were fitted to.")],
+) -> None:
+    """Put the parts of a step's training together."""
+    from parkf.training.parts import PartResult, join_parts
+
+    join_parts([PartResult.load(part) for part in parts], dataset).save(output)
+
+
+@app.command()
+def assemble(
+    folder: Path,
+    fits: Annotated[Path, typer.Option(help="Folder of the fits of all steps.")],
+    table: Annotated[Path, typer.Option(help="Magnet table.")],
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
+    seed: Seed,
+    configuration: Annotated[
+        str | None, typer.Option(help="Keys of the run's configuration, as JSON, for the manifest.")
+    ] = None,
+    inputs: Annotated[
+        str | None, typer.Option(help="Further fingerprints of what went in, as JSON, for the manifest.")
+    ] = None,
+    validity: Annotated[
+        str | None, typer.Option(help="Data that the set is for, as in the configuration, as JSON.")
+    ] = None,
+    closure: Annotated[
+        Path | None, typer.Option(help="Folder with the closed table and what went into it.")
+    ] = None,
+    seeds: Annotated[str | None, typer.Option(help="Further seeds, as JSON, for the manifest.")] = None,
+    score: Annotated[Path | None, typer.Option(help="Ghost score, by `train-score`.")] = None,
+) -> None:
+    """Put fits, table and layers together into a parameter set."""
+    from parkf.io.files import read_json
+    from parkf.params.validity import validity_of
+    from parkf.training.assembly import assemble as run
+
+    closed_with = {} if closure is None else read_json(closure / "closure.json")["inputs"]
+    run(
+        fits,
+        table,
+        closed=None if closure is None else closure / "table.npz",
+        geometry=geometry,
+        alignment=alignment,
+        field=field,
+        seed=seed,
+        configuration=None if configuration is None else mapping("--configuration", configuration),
+        inputs={**closed_with, **mapping("--inputs", inputs)},
+        seeds=mapping("--seeds", seeds),
+        validity=None if validity is None else validity_of(mapping("--validity", validity)),
+        score=score,
+    ).save(folder)
+
+
+@app.command("train-score")
+def train_score(
+    parameters: Annotated[Path, typer.Argument(metavar="SET", help="A set's folder.")],
+    output: Path,
+    particles: Annotated[str, typer.Option(help="Files of particles, separated by blanks.")],
+    candidates: Annotated[str, typer.Option(help="Files of their candidates, in the same order.")],
+    seed: Seed,
+    threads: Threads = 1,
+) -> None:
+    """Train the ghost score of a parameter set on candidates of the training sample."""
+    from parkf.params.parameter_set import load
+    from parkf.training.ghost_score.train import TrainingFiles
+    from parkf.training.ghost_score.train import train_score as run
+
+    names = zip(particles.split(), candidates.split(), strict=True)
+    files = [TrainingFiles(Path(one), Path(other)) for one, other in names]
+    score = run(load(parameters), files, seed=seed, threads=threads)
+    print(
+        f"train-score: {score.genuine} genuine candidates, {score.ghosts} ghosts, seed {seed}",
+        file=sys.stderr,
+    )
+    score.save(output)
+
+
+@app.command()
+def accuracy(
+    parameters: Annotated[Path, typer.Argument(metavar="SET", help="Set of a run: results/<run>/set.")],
+    output: Annotated[Path | None, typer.Option(help="Write accuracy.json here, too.")] = None,
+    beside: Annotated[
+        Path | None, typer.Option(help="accuracy.json of other forms, to print in the same table.")
+    ] = None,
+) -> None:
+    """Compare every step and the table of a run's set with Runge-Kutta, in momentum bins."""
+    from parkf.detector.field import FieldMap
+    from parkf.io.files import read_json, write_sealed
+    from parkf.params.parameter_set import load
+    from parkf.training.accuracy import measure_accuracy
+    from parkf.training.accuracy_table import accuracy_table
+    from parkf.training.assembly import CLOSED_TABLE, check_made_of
+
+    run = parameters.parent
+    fits, table = run / "fits", run / "table/table.npz"
+    if not fits.is_dir():
+        raise ParkfError(f"{parameters}: no fits in {run}; expected the set of a run, results/<run>/set")
+    # The steps are measured with the table that they were fitted with; the table's own figures are those of
+    # the set's table.
+    used = run / "closure/table.npz" if CLOSED_TABLE in load(parameters).manifest.inputs else table
+    blobs = check_made_of(parameters, fits, used)
+    measured = measure_accuracy(
+        fits, run / "datasets", table, used.with_name("accuracy.json"), FieldMap.load(run / "field.npz")
+    )
+    if output is not None:
+        write_sealed(output, {**measured, "set": blobs.fingerprints()})
+    print(accuracy_table(measured, read_json(beside) if beside else None))

@@ -1,7 +1,0 @@
-"""Clusters: what a job needs there, and what becomes of one that a scheduler ended."""
-
-from parkf.cluster.costs import COSTS_FILE, Cost, Costs, load_costs
-from parkf.cluster.executors import name_endings
-from parkf.cluster.needs import needs
-
-__all__ = ["COSTS_FILE", "Cost", "Costs", "load_costs", "name_endings", "needs"]

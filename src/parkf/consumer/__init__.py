@@ -1,5 +1,0 @@
-"""For fitters elsewhere: one C++17 header, without dependencies, that loads a set and runs the kernel."""
-
-from parkf.consumer.header import cpp_header
-
-__all__ = ["cpp_header"]

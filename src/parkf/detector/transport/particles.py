@@ -1,0 +1,127 @@
+"""Particles through field and material, to true states at every plane."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf import _transport
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Geometry
+from parkf.detector.transport.surfaces import compiled_detector
+from parkf.io.errors import ParkfError
+
+PROPERTIES = ("charge", "mass", "x", "y", "z", "px", "py", "pz", "z_end")
+STEP_TOLERANCE = 1e-3  # mm; well below every resolution
+LEAST_MOMENTUM = 100.0  # MeV; slower particles reach no further plane
+STEEPEST = 1.0  # slope; steeper particles are far outside every acceptance
+FEWEST_VELO_MODULES = 3  # fewest modules that a long track crosses
+_BEHIND_VELO = 10.0  # mm; a margin for leaning modules, possible since the next plane is far behind
+
+
+def track_through(
+    field: FieldMap,
+    polarity: int,
+    geometry: Geometry,
+    particles: Mapping[str, Any],
+    *,
+    seed: int,
+    long_only: bool = False,
+    threads: int | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Follow charged particles downstream, from where they are produced until they stop or leave.
+
+    Scattering has the core of Highland's formula and the tail of Fruehwirth and Liendl; energy loss is
+    Bethe's with Landau's fluctuations. Electrons lose no energy by radiation here. A state at a plane lies in
+    the middle of the plane's material. The outcome depends on seed, event and particle number alone.
+
+    Parameters
+    ----------
+    field : FieldMap
+    polarity : int
+        +1 MagUp, -1 MagDown.
+    geometry : Geometry
+        Planes, active areas and material, aligned as they shall be.
+    particles : mapping of name to (n,) array
+        event, particle (integers), charge in elementary charges, mass in MeV, production point x, y, z in mm,
+        momentum px, py, pz in MeV, and `z_end` in mm, where it decays or interacts (infinite if it does
+        neither): it leaves no state behind it. A data frame will do.
+    seed : int
+        From 0 to 2**64 - 1.
+    long_only : bool
+        Only particles that may become long tracks leave states: with active crossings of at least
+        `FEWEST_VELO_MODULES` VELO modules and of the last SciFi layer. Others are not carried on.
+    threads : int or None
+        None: as many as there are cores.
+
+    Returns
+    -------
+    dict of str to (m,) array
+        Columns of ``parkf.io.tables.STATES`` but for the polarity, sorted by event, particle and z, and
+        `hardest`: the largest scattering of one layer so far, as space angle over the width that Highland's
+        formula gives for one projection. VELO modules appear only where they are hit; the other planes
+        always, `active` saying whether inside the sensitive area.
+
+    Raises
+    ------
+    ParkfError
+        On a seed out of range, a missing column, columns of unlike length, values that are not finite, a
+        mass that is not positive, or (event, particle) twice.
+    """
+    if not 0 <= seed < 2**64:
+        raise ParkfError(f"track_through: seed {seed}, expected 0 to 2**64 - 1")
+    event, number, properties = _checked(particles)
+    order = np.lexsort((number, event))
+    event, number, properties = event[order], number[order], np.ascontiguousarray(properties[order])
+    twice = np.flatnonzero((np.diff(event) == 0) & (np.diff(number) == 0))
+    if len(twice):
+        raise ParkfError(f"track_through: event {event[twice[0]]}, particle {number[twice[0]]} occurs twice")
+    return dict(
+        _transport.track_through(
+            field.for_polarity(polarity),
+            compiled_detector(geometry),
+            event,
+            number,
+            properties,
+            seed=seed,
+            tolerance=STEP_TOLERANCE,
+            least_momentum=LEAST_MOMENTUM,
+            steepest=STEEPEST,
+            fewest_planes=FEWEST_VELO_MODULES if long_only else 0,
+            velo_end=float(geometry.planes()[VELO_PLANES, 0].max()) + _BEHIND_VELO,
+            last_plane=SCIFI_PLANES[-1] if long_only else -1,
+            threads=threads or os.cpu_count() or 1,
+        )
+    )
+
+
+def _checked(
+    particles: Mapping[str, Any],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Particle numbers and properties as contiguous arrays, (n,), (n,) and (n, 9)."""
+    missing = [name for name in ("event", "particle", *PROPERTIES) if name not in particles]
+    if missing:
+        raise ParkfError(f"track_through: particles without {', '.join(missing)}")
+    for name in ("event", "particle"):
+        if np.asarray(particles[name]).dtype.kind not in "iu":
+            raise ParkfError(
+                f"track_through: '{name}' holds {np.asarray(particles[name]).dtype}, expected integers"
+            )
+    event = np.ascontiguousarray(particles["event"], dtype=np.int32)
+    number = np.ascontiguousarray(particles["particle"], dtype=np.int32)
+    columns = [np.asarray(particles[name], dtype=np.float64) for name in PROPERTIES]
+    for name, shape in zip(
+        ("particle", *PROPERTIES), (number.shape, *(c.shape for c in columns)), strict=True
+    ):
+        if shape != event.shape or len(shape) != 1:
+            raise ParkfError(f"track_through: '{name}' has shape {shape}, 'event' has {event.shape}")
+    for name, column in zip(PROPERTIES, columns, strict=True):
+        bad = np.isnan(column) if name == "z_end" else ~np.isfinite(column)
+        if name == "mass":
+            bad |= ~(column > 0.0)
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise ParkfError(f"track_through: '{name}' of row {row} is {column[row]}")
+    return event, number, np.column_stack(columns)

@@ -1,0 +1,94 @@
+"""Runge-Kutta propagation of track states through a field map, without material."""
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parkf import _transport
+from parkf.detector.field import FieldMap
+from parkf.io.errors import ParkfError
+
+
+@dataclass(frozen=True)
+class Propagated:
+    """Where states ended.
+
+    Attributes
+    ----------
+    states : (n, 5) float64
+        (x, y, tx, ty, q/p) in mm, rad, 1/MeV; NaN where not `ok`.
+    z : (n,) float64
+        mm; NaN where not `ok`.
+    ok : (n,) bool
+        The plane was reached; not so when the path leaves a map that ends in an error, or turns back.
+    jacobian : (n, 5, 5) float64 or None
+        Derivatives of the end state, on its plane, with respect to the start state at its z.
+    """
+
+    states: NDArray[np.float64]
+    z: NDArray[np.float64]
+    ok: NDArray[np.bool_]
+    jacobian: NDArray[np.float64] | None
+
+
+def propagate(
+    field: FieldMap,
+    polarity: int,
+    states: NDArray[np.float64],
+    z: ArrayLike,
+    plane: tuple[ArrayLike, ArrayLike, ArrayLike],
+    *,
+    tolerance: float = 1e-4,
+    jacobian: bool = False,
+    threads: int | None = None,
+) -> Propagated:
+    """Carry states to planes, forwards or backwards.
+
+    Fourth-order Runge-Kutta-Nystrom steps with error control (Lund et al., JINST 4 (2009) P04001).
+
+    Parameters
+    ----------
+    field : FieldMap
+    polarity : int
+        +1 MagUp, -1 MagDown.
+    states : (n, 5) float64
+        (x, y, tx, ty, q/p) in mm, rad, 1/MeV.
+    z : float or (n,)
+        Where the states are, mm.
+    plane : (z0, dzdx, dzdy), each float or (n,)
+        Targets: z = z0 + dzdx x + dzdy y, mm.
+    tolerance : float
+        Bound on the estimated local error of one step, mm.
+    jacobian : bool
+        Also return the transport Jacobian, exact for the steps taken.
+    threads : int or None
+        None: as many as there are cores.
+
+    Raises
+    ------
+    ParkfError
+        On shapes that do not fit, another polarity, or a tolerance that is not positive.
+    """
+    start = np.ascontiguousarray(states, dtype=np.float64)
+    if start.ndim != 2 or start.shape[1] != 5:
+        raise ParkfError(f"propagate: states of shape {start.shape}, expected (n, 5)")
+    if not tolerance > 0.0:
+        raise ParkfError(f"propagate: tolerance {tolerance!r}, expected a positive length in mm")
+    count = len(start)
+    try:
+        start_z = np.ascontiguousarray(np.broadcast_to(np.asarray(z, dtype=np.float64), (count,)))
+        columns = [np.broadcast_to(np.asarray(column, dtype=np.float64), (count,)) for column in plane]
+    except ValueError as error:
+        raise ParkfError(
+            f"propagate: z and plane must be numbers or have {count} entries: {error}"
+        ) from error
+    planes = np.ascontiguousarray(np.column_stack(columns))
+    run = _transport.propagate_with_jacobian if jacobian else _transport.propagate
+    ends, end_z, ok, *derivatives = run(
+        field.for_polarity(polarity), start, start_z, planes, tolerance, threads or os.cpu_count() or 1
+    )
+    ends[~ok] = np.nan
+    end_z[~ok] = np.nan
+    return Propagated(ends, end_z, ok, derivatives[0] if jacobian else None)

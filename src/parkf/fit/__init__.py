@@ -1,0 +1,30 @@
+"""The Parameterised Kalman Filter: track candidates in, fitted tracks at the beam line out.
+
+The same C++ runs on CPU and GPU, in float32 and float64. :mod:`parkf.fit.reference` has the fits that it is
+measured against, :mod:`parkf.fit.consumer` the C++ header for fitters elsewhere, :mod:`parkf.fit.truth`
+joins fitted tracks with the particles that they belong to.
+"""
+
+from parkf.fit.fitted import (
+    STATUS,
+    STATUS_BITS,
+    TREATED,
+    Fitted,
+    explain_status,
+    explain_treated,
+    status_names,
+)
+from parkf.fit.fitter import fit, fit_file, fit_file_full
+
+__all__ = [
+    "STATUS",
+    "STATUS_BITS",
+    "TREATED",
+    "Fitted",
+    "explain_status",
+    "explain_treated",
+    "fit",
+    "fit_file",
+    "fit_file_full",
+    "status_names",
+]

@@ -1,0 +1,172 @@
+"""Candidates as the fit takes them: the columns of the table, each a contiguous array."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import DTypeLike, NDArray
+
+from parkf.io.arrow import numbers
+from parkf.io.errors import ParkfError
+from parkf.io.tables import CANDIDATES, SCIFI_LAYERS, UT_LAYERS, VELO_SLOTS
+
+VELO = ("velo_x", "velo_y", "velo_z")
+UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")
+SCIFI = ("scifi_x", "scifi_z", "scifi_dxdy", "scifi_sigma")
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """A batch of n candidates, in one precision.
+
+    Attributes
+    ----------
+    polarity : (n,) float
+        +1 MagUp, -1 MagDown.
+    qop : (n,) float
+        The pattern recognition's q/p in 1/MeV.
+    velo_n : (n,) int32
+        VELO hits of a candidate.
+    velo : 3 arrays (n, 26) float
+        x, y, z in mm, in ascending z.
+    ut : 4 arrays (n, 4) float
+        x at y = 0, z in mm, dx/dy, σ in mm of each layer; NaN where there is no hit.
+    scifi : 4 arrays (n, 12) float
+        The same of SciFi; z at y = 0.
+    nulls : (n,) bool, optional
+        Which candidates came with a null among the numbers of their hits, if any did; it is NaN here.
+    """
+
+    polarity: NDArray[Any]
+    qop: NDArray[Any]
+    velo_n: NDArray[np.int32]
+    velo: tuple[NDArray[Any], ...]
+    ut: tuple[NDArray[Any], ...]
+    scifi: tuple[NDArray[Any], ...]
+    nulls: NDArray[np.bool_] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many candidates there are."""
+        return len(self.qop)
+
+    def rows(self, index: NDArray[Any] | slice) -> "Candidates":
+        """Take some of the candidates: copies by their numbers, views by a slice."""
+        return Candidates(
+            polarity=self.polarity[index],
+            qop=self.qop[index],
+            velo_n=self.velo_n[index],
+            velo=tuple(a[index] for a in self.velo),
+            ut=tuple(a[index] for a in self.ut),
+            scifi=tuple(a[index] for a in self.scifi),
+            nulls=None if self.nulls is None else self.nulls[index],
+        )
+
+
+def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candidates:
+    """Take candidates from rows of the table ``candidates``.
+
+    In float32, hits of a record batch or of a table in one chunk are not copied.
+
+    Parameters
+    ----------
+    table : pyarrow.Table or pyarrow.RecordBatch
+        Columns as in :data:`parkf.io.tables.CANDIDATES`.
+    precision : numpy dtype
+        float32 or float64: the numbers of the fit.
+
+    Raises
+    ------
+    ParkfError
+        When a column is missing, has another type or nulls, or a polarity is neither +1 nor -1. A null in
+        place of a hit's number is for the status of its track.
+    """
+    columns = {name: _column(table, name, kind) for name, kind in CANDIDATES.columns}
+    arrays = {name: numbers(column) for name, column in columns.items()}
+    return replace(from_arrays(arrays, precision), nulls=_nulls(columns.values()))
+
+
+def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Candidates:
+    """Take candidates from arrays by the names of the table ``candidates``; hits as (n, slots).
+
+    C-contiguous arrays of the precision are not copied.
+
+    Raises
+    ------
+    ParkfError
+        When an array has another shape, or a polarity is neither +1 nor -1.
+    """
+    count = len(arrays["qop"])
+    _check_polarity(arrays["polarity"], "candidates", 0)
+
+    def taken(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray[Any]:
+        if arrays[name].shape != shape:
+            raise ParkfError(f"candidates: '{name}' has shape {arrays[name].shape}, expected {shape}")
+        return np.ascontiguousarray(arrays[name], dtype=dtype)
+
+    return Candidates(
+        polarity=taken("polarity", (count,)),
+        qop=taken("qop", (count,)),
+        velo_n=taken("velo_n", (count,), np.int32),
+        velo=tuple(taken(name, (count, VELO_SLOTS)) for name in VELO),
+        ut=tuple(taken(name, (count, UT_LAYERS)) for name in UT),
+        scifi=tuple(taken(name, (count, SCIFI_LAYERS)) for name in SCIFI),
+    )
+
+
+def check_rows(rows: pa.RecordBatch, path: Path, first: int) -> None:
+    """Refuse rows of a file that no fit takes; nulls among a hit's numbers are for the status of its track.
+
+    Parameters
+    ----------
+    rows : pyarrow.RecordBatch
+        Of the table ``candidates``.
+    path : Path
+        Where they are from.
+    first : int
+        Number of the first of them there.
+
+    Raises
+    ------
+    ParkfError
+        At a null, or a polarity that is neither +1 nor -1, with file, column and row.
+    """
+    for name, _ in CANDIDATES.columns:
+        column = rows.column(name)
+        if column.null_count:
+            row = first + column.is_null().index(True).as_py()
+            raise ParkfError(f"{path}: column '{name}', row {row}: null, expected a value")
+    _check_polarity(numbers(rows.column("polarity")), str(path), first)
+
+
+def _check_polarity(polarity: NDArray[Any], where: str, first: int) -> None:
+    wrong = np.flatnonzero(np.abs(polarity) != 1)
+    if len(wrong):
+        row, got = first + wrong[0], polarity[wrong[0]]
+        raise ParkfError(f"{where}: column 'polarity', row {row}: got {got}, expected +1 or -1")
+
+
+def _column(table: pa.Table | pa.RecordBatch, name: str, kind: pa.DataType) -> pa.Array:
+    index = table.schema.get_field_index(name)
+    if index < 0:
+        raise ParkfError(f"candidates: column '{name}' is missing")
+    column = table.column(index)
+    if column.type != kind:
+        raise ParkfError(f"candidates: column '{name}' has type {column.type}, expected {kind}")
+    if column.null_count:
+        raise ParkfError(f"candidates: column '{name}' has {column.null_count} nulls, expected none")
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _nulls(columns: Iterable[pa.Array]) -> NDArray[np.bool_] | None:
+    """Which rows have a null in a list, (n,); None where none has."""
+    found: NDArray[np.bool_] | None = None
+    for column in columns:
+        if isinstance(column, pa.FixedSizeListArray) and (items := column.flatten()).null_count:
+            here = numbers(items.is_null()).reshape(len(column), -1)
+            rows: NDArray[np.bool_] = np.logical_or.reduce(here, axis=1)
+            found = rows if found is None else found | rows
+    return found

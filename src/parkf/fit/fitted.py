@@ -1,0 +1,183 @@
+"""Fitted tracks, and what their status says."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+import parkf._fitter as _fitter
+from parkf.io.arrow import column
+from parkf.io.errors import ParkfError
+from parkf.io.tables import FITTED
+from parkf.params.ghost_score import NAMES
+from parkf.params.manifest import Blobs
+
+NUMBERS = (
+    *("z", "x", "y", "tx", "ty", "qop", "xx", "xtx", "txtx", "yy", "yty", "tyty", "qopqop"),
+    *("chi2_velo", "chi2_ut", "chi2_scifi"),
+)
+INTEGERS = ("ndof_velo", "ndof_ut", "ndof_scifi", "status")
+# Additional rows of a robust fit.
+NUMBERS_BEFORE = ("chi2_velo_before", "chi2_ut_before", "chi2_scifi_before")
+INTEGERS_BEFORE = ("ndof_ut_before", "treated", "scattered")
+
+# What the bits of a status mean, and their names, as the kernel lists them (fit/status.hpp); 0 is a good fit.
+STATUS: Mapping[int, str] = {bit: meaning for bit, _, meaning in _fitter.status}
+STATUS_BITS: Mapping[str, int] = {name: bit for bit, name, _ in _fitter.status}
+
+# Bits of `treated`, what a robust fit did to a track; 0 is the plain fit.
+TREATED: Mapping[int, str] = {
+    1: "its UT hits were taken out",
+    2: "the noise of the step that scattered hardest was enlarged",
+}
+
+
+def explain_treated(treated: int) -> list[str]:
+    """Say in words what a robust fit did to a track."""
+    return [text for bit, text in TREATED.items() if treated & bit]
+
+
+def explain_status(status: int) -> list[str]:
+    """Say in words what the bits of a status mean."""
+    return [text for bit, text in STATUS.items() if status & bit]
+
+
+def status_names(status: int) -> list[str]:
+    """Name the bits of a status."""
+    return [name for name, bit in STATUS_BITS.items() if status & bit]
+
+
+@dataclass(frozen=True)
+class Before:
+    """Additional results of a robust fit; every attribute is (n,).
+
+    chi2_velo_before, chi2_ut_before, chi2_scifi_before and ndof_ut_before: χ² and ndof of the plain fit. Cuts
+    on ghosts need these, because the treatment makes ghosts fit well, too; the other ndof do not change.
+    treated: bits of :data:`TREATED`. scattered: where the step ends whose noise was enlarged, 26 + UT layer
+    or 30 + SciFi layer (30 is the magnet); -1 where none was.
+    """
+
+    chi2_velo_before: NDArray[Any]
+    chi2_ut_before: NDArray[Any]
+    chi2_scifi_before: NDArray[Any]
+    ndof_ut_before: NDArray[np.int32]
+    treated: NDArray[np.int32]
+    scattered: NDArray[np.int32]
+
+
+# Prefix of the keys in a fitted file's metadata that hold the fingerprints of the parameter set.
+_SET = "parkf.set."
+
+
+def set_metadata(blobs: Blobs) -> dict[str, str]:
+    """Give what a file of fitted tracks says about its parameter set."""
+    return {f"{_SET}{name}": sha256 for name, sha256 in blobs.fingerprints().items()}
+
+
+def fitted_with(path: Path) -> dict[str, str] | None:
+    """Give the SHA-256 of both blobs that a file was fitted with; None where no set entered.
+
+    Raises
+    ------
+    ParkfError
+        When this is no file of fitted tracks.
+    """
+    with FITTED.open(path) as file:
+        metadata = {name.decode(): value.decode() for name, value in file.schema_arrow.metadata.items()}
+    found = {name.removeprefix(_SET): value for name, value in metadata.items() if name.startswith(_SET)}
+    return found or None
+
+
+def common_set(paths: Iterable[Path]) -> dict[str, str] | None:
+    """Give the set that all of these files were fitted with; None where none entered any.
+
+    Raises
+    ------
+    ParkfError
+        When they were fitted with different sets.
+    """
+    found: dict[str, str] | None = None
+    first: Path | None = None
+    for path in paths:
+        here = fitted_with(path)
+        if found is not None and here is not None and here != found:
+            raise ParkfError(
+                f"{path}: fitted with another parameter set than {first}; fit all files with one"
+            )
+        if found is None and here is not None:
+            found, first = here, path
+    return found
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Tracks at their closest approach to the beam line; every attribute is (n,).
+
+    z, x, y in mm, tx, ty in rad, qop at production in 1/MeV in the precision of the fit; the covariance's
+    elements xx, xtx, txtx, yy, yty, tyty, qopqop; χ² and ndof of the VELO, UT and SciFi hits, at the q/p of
+    all of them together; status (0: good, else a sum of the bits in :data:`STATUS`). The start from two hits
+    takes four off the VELO's ndof, q/p one off SciFi's, or the UT's where there is no SciFi hit. The full fit
+    counts in the order of its filter: there q/p is paid for by the UT, if it has hits. A robust fit has
+    ``before``; where ghost scores were asked for, ``scores`` are log odds that a track is genuine, (n,) by
+    name.
+    """
+
+    z: NDArray[Any]
+    x: NDArray[Any]
+    y: NDArray[Any]
+    tx: NDArray[Any]
+    ty: NDArray[Any]
+    qop: NDArray[Any]
+    xx: NDArray[Any]
+    xtx: NDArray[Any]
+    txtx: NDArray[Any]
+    yy: NDArray[Any]
+    yty: NDArray[Any]
+    tyty: NDArray[Any]
+    qopqop: NDArray[Any]
+    chi2_velo: NDArray[Any]
+    chi2_ut: NDArray[Any]
+    chi2_scifi: NDArray[Any]
+    ndof_velo: NDArray[np.int32]
+    ndof_ut: NDArray[np.int32]
+    ndof_scifi: NDArray[np.int32]
+    status: NDArray[np.int32]
+    before: Before | None = None
+    scores: Mapping[str, NDArray[Any]] | None = None
+
+    @classmethod
+    def from_kernel(cls, numbers: NDArray[Any], integers: NDArray[np.int32]) -> "Fitted":
+        """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied.
+
+        Those of a robust fit are (19, n) and (7, n), and fill ``before``, too; two more rows are ``scores``.
+        """
+        count, whole = len(NUMBERS), len(INTEGERS)
+        named = dict(zip(NUMBERS, numbers[:count], strict=True))
+        named |= dict(zip(INTEGERS, integers[:whole], strict=True))
+        before = scores = None
+        if len(integers) > whole:
+            more = dict(zip(NUMBERS_BEFORE, numbers[count : count + len(NUMBERS_BEFORE)], strict=True))
+            before = Before(**more, **dict(zip(INTEGERS_BEFORE, integers[whole:], strict=True)))
+            count += len(NUMBERS_BEFORE)
+        if len(numbers) > count:
+            scores = dict(zip(NAMES, numbers[count:], strict=True))
+        return cls(**named, before=before, scores=scores)
+
+    def flagged(self, rows: NDArray[np.bool_] | None, name: str) -> "Fitted":
+        """Give the same tracks with one more bit of the status in these rows, (n,)."""
+        if rows is None:
+            return self
+        bit = np.int32(STATUS_BITS[name])
+        return replace(self, status=self.status | np.where(rows, bit, np.int32(0)))
+
+    def to_arrow(self, event: pa.Array, candidate: pa.Array) -> pa.RecordBatch:
+        """Rows of the table ``fitted`` for the candidates of these numbers; float32 is not copied."""
+        columns = {"event": event, "candidate": candidate}
+        kinds = dict(FITTED.columns)
+        columns |= {name: column(getattr(self, name), kinds[name]) for name in (*NUMBERS, *INTEGERS)}
+        arrays = [columns[name] for name in kinds]
+        return pa.RecordBatch.from_arrays(arrays, schema=FITTED.schema)

@@ -1,0 +1,252 @@
+"""Fit candidates with a parameter set: batches in memory, and whole files."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from parkf.fit import cpu, gpu
+from parkf.fit.candidates import Candidates, check_rows, from_arrow
+from parkf.fit.fitted import Fitted, set_metadata
+from parkf.fit.interval import states_at_rich, without_outliers
+from parkf.fit.source import kernel_of
+from parkf.fit.summary import Summary
+from parkf.io.arrow import column
+from parkf.io.errors import ParkfError
+from parkf.io.option_types import Backend, Precision, Scheme
+from parkf.io.tables import CANDIDATES, FITTED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
+from parkf.io.terminal import progress_bar
+from parkf.params.manifest import Blobs
+from parkf.params.parameter_set import ParameterSet, load
+
+if TYPE_CHECKING:
+    from parkf.detector.field import FieldMap
+    from parkf.detector.geometry import Geometry
+
+# Number of candidates read, fitted and written at a time: 5 MB of float32. It is one row group, so that no
+# second one has to be decoded.
+BATCH = CANDIDATES.rows_in_group
+
+# Fitted tracks, and the additional columns that were asked for, by name.
+Batch = tuple[Fitted, dict[str, NDArray[Any]]]
+
+
+def fit(
+    parameters: ParameterSet,
+    candidates: pa.Table | pa.RecordBatch | Candidates,
+    *,
+    scheme: Scheme = "smoother",
+    precision: Precision = "float32",
+    backend: Backend = "cpu",
+    threads: int | None = None,
+    robust: bool = False,
+    score: bool = False,
+) -> Fitted:
+    """Fit a batch of candidates.
+
+    Parameters
+    ----------
+    parameters : ParameterSet
+        The set to fit with.
+    candidates : pyarrow.Table, pyarrow.RecordBatch or Candidates
+        Rows of the table ``candidates``, or a batch in the kernel's layout, which brings its own precision.
+    scheme : {'smoother', 'forward_backward', 'velo_only'}
+        One forward filter that smooths the state at the first VELO hit and bends where the first SciFi hit
+        says; or the scheme in production, forward and once more backward through the VELO; or, to compare
+        with, VELO hits alone (:mod:`parkf.fit.reference.velo_only`, always on processor cores).
+    precision : {'float32', 'float64'}
+        Numbers that the kernel computes with; `velo_only` takes float64.
+    backend : {'cpu', 'gpu'}
+        Processor cores, or the current GPU through CuPy (:func:`parkf.fit.gpu.fit` says what it copies).
+    threads : int, optional
+        Threads of the CPU back end; as many as cores by default.
+    robust : bool
+        Treat tracks that cause the tails of q/p; for the smoother only. A track with χ²/ndof above 2 in the
+        UT is fitted again without UT hits; this fit is kept if χ² falls by more than 12 plus one for each
+        removed hit. If, by all other measurements, a step behind the VELO scattered by k² = k_x² + k_y² > 14,
+        its noise is multiplied by 1 + k²/(I·Q_tt), with the information I on its kick, and the track is
+        fitted again. The treatment and the χ² before it are in ``before`` of the result.
+    score : bool
+        Give the ghost scores of the set, of the plain fit in either case; the smoother on processor cores.
+
+    Returns
+    -------
+    Fitted
+        One track for each candidate, in arrays of NumPy; of CuPy where the candidates' are.
+
+    Raises
+    ------
+    ParkfError
+        When an option or a column is wrong, this kernel was not built for the set's formulas, or there is no
+        GPU.
+    """
+    for name, got, known in (
+        ("scheme", scheme, ("smoother", "forward_backward", "velo_only")),
+        ("precision", precision, ("float32", "float64")),
+        ("backend", backend, ("cpu", "gpu")),
+    ):
+        if got not in known:
+            raise ParkfError(f"{name} '{got}': expected one of {', '.join(known)}")
+    if scheme != "smoother" and (robust or score):
+        raise ParkfError(f"scheme '{scheme}': robust fits and ghost scores come with the smoother alone")
+    if score and parameters.score is None:
+        raise ParkfError("parameter set: it has no ghost score that this kernel evaluates")
+    kernel_of(parameters.manifest)
+    tracks = candidates if isinstance(candidates, Candidates) else from_arrow(candidates, np.dtype(precision))
+    if scheme == "velo_only":
+        # Imported here only, because the import builds symbolic formulas, which other schemes need not wait
+        # for.
+        from parkf.fit.reference.velo_only import fit_velo_only
+
+        return fit_velo_only(parameters, tracks)
+    smoother = scheme == "smoother"
+    if backend == "gpu" and not score:
+        fitted = gpu.fit(parameters, tracks, smoother=smoother, robust=robust)
+    else:
+        fitted = cpu.fit(parameters, tracks, smoother=smoother, threads=threads, robust=robust, score=score)
+    return fitted.flagged(tracks.nulls, "null_number")
+
+
+def fit_file(
+    parameters: Path,
+    candidates: Path,
+    fitted: Path,
+    *,
+    scheme: Scheme = "smoother",
+    precision: Precision = "float32",
+    backend: Backend = "cpu",
+    threads: int | None = None,
+    outliers: float | None = None,
+    rich_states: bool = False,
+    robust: bool = False,
+    score: bool = False,
+) -> Summary:
+    """Fit a file of candidates, batch by batch, and return what became of them.
+
+    Parameters
+    ----------
+    parameters : Path
+        Folder of a parameter set.
+    candidates, fitted : Path
+        Parquet tables ``candidates`` (read) and ``fitted`` (written).
+    scheme, precision, backend, threads
+        As for :func:`fit`.
+    outliers : float, optional
+        Fit once more without hits whose u² is above this limit
+        (:func:`parkf.fit.interval.without_outliers`) and add the columns ``REMOVED_HITS``.
+    rich_states : bool
+        Add the columns ``RICH_STATES`` (:func:`parkf.fit.interval.states_at_rich`).
+    robust : bool
+        Treat tracks that cause tails (:func:`fit`), and add the columns ``ROBUST``.
+    score : bool
+        Add the columns ``SCORES``, if the set has a ghost score (:func:`fit`).
+
+    Raises
+    ------
+    ParkfError
+        When an input is missing or does not match what is expected of it.
+    """
+    numbers = load(parameters)
+    if scheme != "smoother" and (outliers is not None or rich_states):
+        raise ParkfError(
+            f"scheme '{scheme}': outliers and states at the RICH planes come with the smoother alone"
+        )
+    if robust and (outliers is not None or rich_states):
+        raise ParkfError(
+            "robust: neither outliers nor states at the RICH planes, which would be of another fit"
+        )
+    table = FITTED.with_columns(
+        (REMOVED_HITS if outliers is not None else ())
+        + (RICH_STATES if rich_states else ())
+        + (ROBUST if robust else ())
+        + (SCORES if score else ())
+    )
+
+    def batch(rows: pa.RecordBatch) -> Batch:
+        tracks = from_arrow(rows, np.dtype(precision))
+        more: dict[str, NDArray[Any]] = {}
+
+        def fitted_tracks() -> Fitted:
+            return fit(
+                numbers,
+                tracks,
+                scheme=scheme,
+                precision=precision,
+                backend=backend,
+                threads=threads,
+                robust=robust,
+                score=score,
+            )
+
+        result = fitted_tracks()
+        if result.before is not None:
+            more |= vars(result.before)
+        # The scores are those of the fit with all hits, before outliers are removed below.
+        more |= result.scores or {}
+        if outliers is not None:
+            tracks, more["removed"] = without_outliers(
+                numbers, tracks, result, limit=outliers, threads=threads
+            )
+            result = fitted_tracks() if more["removed"].any() else result
+        if rich_states:
+            more |= states_at_rich(numbers, tracks, threads=threads).columns()
+        return result, more
+
+    return _fit_batches(batch, candidates, fitted, table, made_with=numbers.manifest.blobs)
+
+
+def fit_file_full(
+    candidates: Path, fitted: Path, *, geometry: "Geometry", field: "FieldMap", threads: int | None = None
+) -> Summary:
+    """Fit a file of candidates by Runge–Kutta and every layer, and return what became of them.
+
+    Parameters
+    ----------
+    candidates, fitted : Path
+        Parquet tables ``candidates`` (read) and ``fitted`` (written).
+    geometry, field, threads
+        As for :func:`parkf.fit.reference.full.fit_full`.
+
+    Raises
+    ------
+    ParkfError
+        When the candidates are missing or do not match what is expected of them.
+    """
+    # Imported here only, because a fit with a parameter set needs neither field nor layers.
+    from parkf.fit.reference.full import fit_full
+
+    def batch(rows: pa.RecordBatch) -> Batch:
+        return fit_full(geometry, field, rows, threads=threads), {}
+
+    return _fit_batches(batch, candidates, fitted, FITTED)
+
+
+def _fit_batches(
+    fit_rows: Callable[[pa.RecordBatch], Batch],
+    candidates: Path,
+    fitted: Path,
+    table: Table,
+    *,
+    made_with: Blobs | None = None,
+) -> Summary:
+    summary = Summary()
+    with (
+        CANDIDATES.open(candidates) as file,
+        table.writer(fitted, set_metadata(made_with) if made_with else None) as writer,
+        progress_bar("fit", "tracks", total=file.metadata.num_rows) as bar,
+    ):
+        for rows in file.iter_batches(batch_size=BATCH):
+            check_rows(rows, candidates, summary.count)
+            tracks, more = fit_rows(rows)
+            batch = tracks.to_arrow(rows.column("event"), rows.column("candidate"))
+            others = table.columns[batch.num_columns :]
+            arrays = batch.columns + [column(more[name], kind) for name, kind in others]
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
+            summary.add(tracks)
+            bar.update(rows.num_rows)
+            # Free this batch before the next one is read, so that memory never holds two.
+            del rows, tracks, more, batch, arrays
+    return summary

@@ -1,0 +1,165 @@
+"""The fit on a GPU through CuPy: the same headers, one track a thread."""
+
+from collections import deque
+from functools import lru_cache
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.fit.candidates import Candidates
+from parkf.fit.fitted import INTEGERS, INTEGERS_BEFORE, NUMBERS, NUMBERS_BEFORE, Fitted
+from parkf.fit.source import flattened, kernel_of
+from parkf.io.errors import ParkfError
+from parkf.params.parameter_set import ParameterSet
+
+# One warp. Threads of a block wait for each other, and small blocks leave the least shared memory unused.
+THREADS_PER_BLOCK = 32
+# Multiplications and additions are fused, as in the processor's v3 and v4 builds; results agree to rounding.
+OPTIONS = ("--std=c++17", "--fmad=true", f"-DPARKF_THREADS={THREADS_PER_BLOCK}")
+# Number of tracks of host arrays that are copied together, 120 MB in float32. The next part is copied while
+# this one is fitted.
+PART = 1 << 18
+_STREAMS = 2
+
+
+def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool, robust: bool = False) -> Fitted:
+    """Fit a batch on the current GPU, in the precision of its arrays.
+
+    Candidates of CuPy arrays stay on the GPU, and so do the results, as CuPy arrays. The kernel reads rows of
+    hits where they are; arrays with gaps, or that do not start at a multiple of 16 bytes, are copied first.
+    NumPy arrays are copied there in parts, by two streams in turn, and so are the results on their way back.
+
+    Raises
+    ------
+    ParkfError
+        When CuPy or a GPU is missing.
+    """
+    cupy = _cupy()
+    kernel = Kernel(cupy, parameters, tracks.qop.dtype, smoother=smoother, robust=robust)
+    if isinstance(tracks.qop, cupy.ndarray):
+        return Fitted.from_kernel(*kernel(tracks))
+    numbers, integers = (
+        np.empty((rows, tracks.count), dtype=kind)
+        for rows, kind in zip(kernel.rows, (tracks.qop.dtype, np.int32), strict=True)
+    )
+    streams = [cupy.cuda.Stream() for _ in range(_STREAMS)]
+    under_way: deque[tuple[slice, Any, list[Any]]] = deque()
+
+    def fetch() -> None:
+        rows, stream, results = under_way.popleft()
+        for target, result in zip((numbers, integers), results, strict=True):
+            target[:, rows] = result.get(stream=stream)
+
+    for begin, stream in zip(range(0, tracks.count, PART), cycle(streams), strict=False):
+        rows = slice(begin, begin + PART)
+        if len(under_way) == _STREAMS:
+            fetch()
+        with stream:
+            under_way.append((rows, stream, kernel(tracks.rows(rows))))
+    while under_way:
+        fetch()
+    return Fitted.from_kernel(numbers, integers)
+
+
+def device() -> str:
+    """Name the GPU that fits run on, as its driver calls it.
+
+    Raises
+    ------
+    ParkfError
+        When CuPy or a GPU is missing.
+    """
+    runtime = _cupy().cuda.runtime
+    name: bytes = runtime.getDeviceProperties(runtime.getDevice())["name"]
+    return name.decode()
+
+
+class Kernel:
+    """The compiled kernel with what all tracks share, on the current GPU."""
+
+    def __init__(
+        self,
+        cupy: Any,
+        parameters: ParameterSet,
+        real: np.dtype,
+        *,
+        smoother: bool,
+        robust: bool = False,
+    ) -> None:
+        constants, name = parameters.manifest.constants, real.name
+        blob, forms = parameters.constant.tobytes(), kernel_of(parameters.manifest)
+        device = cupy.cuda.Device().id
+        module = _module(blob, forms, name, device)
+        # The second fits of single tracks are in a separate module, so that the plain fit need not wait for
+        # its compilation.
+        again = _module(blob, forms, name, device, "fit/robust.cu") if robust else None
+        self._again = again and [again.get_function(f) for f in ("choose_robust", "fit_robust")]
+        self.rows = len(NUMBERS), len(INTEGERS)
+        if robust:
+            self.rows = len(NUMBERS + NUMBERS_BEFORE), len(INTEGERS + INTEGERS_BEFORE)
+        self.function = module.get_function("fit_smoother" if smoother else "fit_forward_backward")
+        # Prefer shared memory over cache: hits and coefficients lie in shared memory, and all other data is
+        # read only once.
+        self.function.preferred_shared_memory_carveout = 100
+        self._cupy, self._real = cupy, real.type
+        self._table = cupy.asarray(parameters.table)
+        self._shared = [
+            self._real(constants.velo_sigma**2),
+            *map(self._real, (constants.beam_x, constants.beam_y)),
+        ]
+
+    def __call__(self, tracks: Candidates) -> list[Any]:
+        """Start to fit tracks in the current stream; numbers and integers, rows of tracks, on the GPU."""
+        cupy, count = self._cupy, tracks.count
+        results = [
+            cupy.empty((rows, count), dtype=kind)
+            for rows, kind in zip(self.rows, (self._real, np.int32), strict=True)
+        ]
+        hits = (*tracks.velo, *tracks.ut, *tracks.scifi)
+        arrays = [self._readable(a) for a in (tracks.polarity, tracks.qop, tracks.velo_n, *hits)]
+        if count:
+            blocks = -(-count // THREADS_PER_BLOCK)
+            arguments = (np.int64(count), *arrays, self._table, *self._shared, *results)
+            self.function((blocks,), (THREADS_PER_BLOCK,), arguments)
+            if self._again:
+                choose, fit_again = self._again
+                chosen = cupy.empty(count, dtype=np.bool_)
+                choose((blocks,), (THREADS_PER_BLOCK,), (np.int64(count), *results, chosen))
+                which = cupy.flatnonzero(chosen)
+                if len(which):
+                    few = -(-len(which) // THREADS_PER_BLOCK)
+                    fit_again((few,), (THREADS_PER_BLOCK,), (np.int64(len(which)), which, *arguments))
+        return results
+
+    def _readable(self, array: Any) -> Any:
+        """Make an array contiguous and aligned to 16 bytes, as the kernel reads several numbers at a time."""
+        there = self._cupy.ascontiguousarray(self._cupy.asarray(array))
+        return there if there.data.ptr % 16 == 0 else there.copy()
+
+
+@lru_cache(maxsize=8)
+def _module(blob: bytes, forms: str, precision: str, device: int, file: str = "fit/fit.cu") -> Any:
+    """One compiled module for each constant blob: constant memory belongs to the module."""
+    cupy = _cupy()
+    real = {"float32": "float", "float64": "double"}[precision]
+    module = cupy.RawModule(code=flattened(forms, file), options=(*OPTIONS, f"-DPARKF_REAL={real}"))
+    constants: NDArray[Any] = np.frombuffer(blob, dtype="<f4").astype(precision)
+    target = cupy.ndarray(constants.shape, dtype=constants.dtype, memptr=module.get_global("parkf_constant"))
+    target.set(constants)
+    return module
+
+
+def _cupy() -> Any:
+    try:
+        import cupy
+    except ImportError as error:
+        raise ParkfError(
+            "backend 'gpu': CuPy is missing; install parkf[gpu], or use backend 'cpu'"
+        ) from error
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise ParkfError(f"backend 'gpu': no GPU: {error}; use backend 'cpu'") from error
+    return cupy

@@ -1,0 +1,150 @@
+"""Fitted candidates beside their truth."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from parkf.fit.truth import Files, joined
+from parkf.io.errors import ParkfError
+from parkf.io.tables import FITTED
+from parkf.io.track_columns import Rows, TracksWriter
+
+GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
+STATE = ("x", "y", "tx", "ty", "qop")
+DETECTORS = ("velo", "ut", "scifi")
+VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
+# Largest number of candidates; a larger sample is thinned. It gives widths to 1.4 per mille.
+MOST = 250_000
+_BYTES_OF_A_CANDIDATE = 173
+_ELECTRON = 11
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Candidates with fit and truth, one row each.
+
+    Attributes
+    ----------
+    rows : Rows
+        Columns of the fitted table, number of the file, purity, polarity and numbers of hits (``velo_n``,
+        ``ut_n``, ``scifi_n``), the particle's id and momentum, ``true_z`` of its vertex, ``z_end`` where it
+        decays or interacts, ``hardest``, its largest scattering (of ``parkf.io.tables.FATES``), and
+        ``true_<component>``: its state at the fitted z, on the straight line through its production vertex
+        (units as in the tables; the field is negligible that close to the beam).
+    """
+
+    rows: Rows
+
+    @property
+    def is_track(self) -> npt.NDArray[np.bool_]:
+        """Whether one particle, no electron, of any momentum, made at least 70% of the hits, (n,).
+
+        Particles that decay on their way are left out: their track has two momenta.
+        """
+        return self._is_made & ~np.isfinite(np.asarray(self.rows["z_end"], np.float64))
+
+    @property
+    def is_decayed(self) -> npt.NDArray[np.bool_]:
+        """Whether it would be genuine, had its particle not decayed on its way, (n,)."""
+        hard = np.asarray(self.rows["p_true"]) > 2000.0
+        return self._is_made & np.isfinite(np.asarray(self.rows["z_end"], np.float64)) & hard
+
+    @property
+    def _is_made(self) -> npt.NDArray[np.bool_]:
+        made = np.asarray(self.rows["purity"]) >= GHOST_PURITY
+        return made & np.isfinite(self.rows["p_true"]) & (np.abs(self.rows["pdg_id"]) != _ELECTRON)
+
+    @property
+    def is_genuine(self) -> npt.NDArray[np.bool_]:
+        """Whether one particle, no electron, above 2 GeV, made at least 70% of the hits, (n,)."""
+        return self.is_track & (np.asarray(self.rows["p_true"]) > 2000.0)
+
+    @property
+    def is_ghost(self) -> npt.NDArray[np.bool_]:
+        """Whether a candidate stems from no single particle, (n,)."""
+        return np.asarray(self.rows["purity"]) < GHOST_PURITY
+
+    @property
+    def genuine(self) -> Rows:
+        """Candidates that are genuine."""
+        kept: Rows = self.rows[self.is_genuine]
+        return kept
+
+    @property
+    def decayed(self) -> Rows:
+        """Candidates whose particle decayed on its way: neither genuine nor ghosts."""
+        kept: Rows = self.rows[self.is_decayed]
+        return kept
+
+    @property
+    def ghosts(self) -> Rows:
+        """Candidates that are ghosts."""
+        kept: Rows = self.rows[self.is_ghost]
+        return kept
+
+
+def scratch_bytes(candidates: int) -> int:
+    """Bytes of TMPDIR that a sample of so many candidates takes; a few per cent more where it is thinned."""
+    return _BYTES_OF_A_CANDIDATE * min(candidates, MOST)
+
+
+def load_sample(files: Sequence[Files]) -> Sample:
+    """Join fits and truth of several samples (both polarities, say).
+
+    Of more than :data:`MOST` candidates those of some events are taken, as many as make up that number; which
+    ones depends on the events' numbers alone, so that all fits are measured on the same. Memory holds some
+    events at a time, TMPDIR :func:`scratch_bytes` as long as the sample lives.
+
+    Raises
+    ------
+    ParkfError
+        When candidates and fits are not of the same rows, there are none, or a file is not sorted by event.
+    """
+    count = 0
+    for one in files:
+        for path in one.fitted:
+            with FITTED.open(path) as file:
+                count += file.metadata.num_rows
+    if count == 0:
+        raise ParkfError(f"{' '.join(str(path) for one in files for path in one.fitted)}: no candidates")
+    writer = TracksWriter()
+    for number, one in enumerate(files):
+        for rows in joined(one):
+            kept = drawn(rows["event"]) < MOST / count
+            rows["file"] = np.full(len(kept), number, np.int16)
+            writer.append(rows if kept.all() else {name: values[kept] for name, values in rows.items()})
+    return Sample(writer.tracks())
+
+
+def drawn(event: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+    """Draw a number below one for each event, from the event's number alone (SplitMix64), (n,)."""
+    number = (event.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        number = (number ^ (number >> np.uint64(shift))) * np.uint64(factor)
+    drawn: npt.NDArray[np.float64] = (number ^ (number >> np.uint64(31))) / 2.0**64
+    return drawn
+
+
+def pulls(rows: Rows, component: str, *, finite_only: bool = True) -> npt.NDArray[np.float64]:
+    """Return (fit − truth) / fitted σ of one of x, y, tx, ty, qop; finite entries alone, or of every row."""
+    variance = np.asarray(rows[VARIANCES[component]], np.float64)
+    difference = np.asarray(rows[component], np.float64) - np.asarray(rows[f"true_{component}"], np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pull = difference / np.sqrt(variance)
+    return pull[np.isfinite(pull)] if finite_only else pull
+
+
+def momentum_residual(rows: Rows) -> npt.NDArray[np.float64]:
+    """Return (p − p_true) / p_true of every row."""
+    p_true = np.asarray(rows["p_true"], np.float64)
+    return 1.0 / (np.abs(np.asarray(rows["qop"], np.float64)) * p_true) - 1.0
+
+
+def chi2_per_ndof(rows: Rows, detectors: Sequence[str] = DETECTORS) -> npt.NDArray[np.float64]:
+    """Return χ²/ndof summed over `detectors`; infinite where the fit failed."""
+    chi2 = sum(np.asarray(rows[f"chi2_{name}"], np.float64) for name in detectors)
+    ndof = sum(np.asarray(rows[f"ndof_{name}"], np.float64) for name in detectors)
+    good = (np.asarray(rows["status"]) == 0) & np.isfinite(chi2)
+    return np.where(good, chi2 / np.maximum(ndof, 1.0), np.inf)

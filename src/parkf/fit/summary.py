@@ -1,0 +1,63 @@
+"""What became of a file's tracks, counted batch by batch."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted
+
+HIGH_CHI2 = 5.0
+"""Median χ²/ndof of good tracks above which hits, set or detector do not belong together; it is about 1."""
+
+# Bins of χ²/ndof, even in its logarithm: they give the median to 1.2 % in constant memory, whatever the
+# number of tracks.
+_EDGES = np.geomspace(1e-3, 1e6, 9 * 200 + 1)
+
+
+class Summary:
+    """Tracks of a file: good ones, those with each bit of a status, and the median of χ²/ndof."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.good = 0
+        self.failed: dict[str, int] = dict.fromkeys(STATUS_BITS, 0)
+        self._chi2: NDArray[np.int64] = np.zeros(len(_EDGES) + 1, np.int64)
+
+    def add(self, tracks: Fitted) -> None:
+        """Count a batch."""
+        status = np.asarray(tracks.status)
+        good = status == 0
+        self.count += len(status)
+        self.good += int(good.sum())
+        for name, bit in STATUS_BITS.items():
+            self.failed[name] += int(((status & bit) != 0).sum())
+        ndof = (tracks.ndof_velo + tracks.ndof_ut + tracks.ndof_scifi)[good]
+        chi2 = (tracks.chi2_velo + tracks.chi2_ut + tracks.chi2_scifi)[good]
+        each = chi2[ndof > 0] / ndof[ndof > 0]
+        self._chi2 += np.bincount(np.searchsorted(_EDGES, each), minlength=len(self._chi2))
+
+    @property
+    def median_chi2(self) -> float | None:
+        """Median of χ²/ndof of good tracks, to 1.2 %; None without any that has degrees of freedom."""
+        if not self._chi2.sum():
+            return None
+        below = np.cumsum(self._chi2)
+        return float(_EDGES[min(np.searchsorted(below, 0.5 * below[-1]), len(_EDGES) - 1)])
+
+    def lines(self) -> list[str]:
+        """Summarise in words; anything that users should look into is a warning."""
+        median = self.median_chi2
+        good = f"{self.good} of {self.count} tracks are good"
+        lines = [good if median is None else f"{good}, median χ²/ndof {median:.2f}"]
+        lines += [
+            f"  {count} {name} ({STATUS_BITS[name]}): {STATUS[STATUS_BITS[name]]}"
+            for name, count in self.failed.items()
+            if count
+        ]
+        if median is not None and median > HIGH_CHI2:
+            lines.append(
+                f"warning: the median χ²/ndof is {median:.1f}, expected about 1: are geometry, alignment,"
+                " field and polarity of these hits those of the parameter set?"
+            )
+        elif self.count and not self.good:
+            lines.append("warning: no track is good")
+        return lines

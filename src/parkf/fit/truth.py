@@ -1,0 +1,157 @@
+"""Fitted candidates joined with their truth, some events at a time."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from parkf.io.arrow import numbers
+from parkf.io.errors import ParkfError
+from parkf.io.events import particle_key, tables_by_event
+from parkf.io.tables import CANDIDATES, FATES, FITTED, PARTICLES, ROBUST, SCORES, Table
+
+EVENTS_AT_ONCE = 100
+_FITTED = tuple(name for name, _ in FITTED.columns)
+# Columns of a robust fit that hold χ² and ndof of the plain fit, and their names in a plain fit.
+_BEFORE = {name: name.removesuffix("_before") for name, _ in ROBUST if name.endswith("_before")}
+_FOUND = ("event", "candidate", "particle", "purity", "qop", "polarity", "velo_n")
+_LISTS = ("ut_x", "scifi_x")
+_TRUTH = ("event", "particle", "pdg_id", "charge", "x", "y", "z", "px", "py", "pz", "z_end")
+_SCORES = tuple(name for name, _ in SCORES)
+
+Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of one sample that belong together, each in the order of its events.
+
+    Several files of a kind continue each other. Without fates nothing is known of hard scatters.
+    """
+
+    particles: Sequence[Path]
+    candidates: Sequence[Path]
+    fitted: Sequence[Path]
+    fates: Sequence[Path] = ()
+
+
+def joined(files: Files) -> Iterator[Columns]:
+    """Yield fits and truth, some events at a time; the columns are those of :class:`Sample`'s rows.
+
+    For a robust fit, χ² and ndof are those of the plain fit, because the treatment makes ghosts fit well,
+    too.
+
+    Raises
+    ------
+    ParkfError
+        When candidates and fits are not of the same rows, or a file is not sorted by event.
+    """
+    particles = _Pieces(PARTICLES, files.particles, _TRUTH)
+    fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"))
+    pairs = zip_longest(
+        _pieces(FITTED, files.fitted, (*_FITTED, *_BEFORE, *_SCORES)),
+        _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS)),
+    )
+    for fitted, found in pairs:
+        if not fitted or not found or not _same_rows(fitted, found):
+            names = " ".join(map(str, files.candidates))
+            raise ParkfError(
+                f"{' '.join(map(str, files.fitted))}: its rows are not those of {names}; "
+                "fit this file of candidates again"
+            )
+        rows = _columns(fitted.drop_columns(["candidate"]))
+        rows |= {name: rows.pop(before) for before, name in _BEFORE.items() if before in rows}
+        rows |= {name: _columns(found)[name] for name in ("purity", "polarity", "velo_n")}
+        rows |= {"seed_qop": numbers(found["qop"])}
+        rows |= {f"{name}_n": _hits(found[f"{name}_x"]) for name in ("ut", "scifi")}
+        key = particle_key({name: numbers(found[name]) for name in ("event", "particle")})
+        number = _number(rows["event"])
+        yield rows | _true(rows, key, particles.of(number)) | _hardest(key, fates.of(number))
+
+
+def _pieces(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> Iterator[pa.Table]:
+    return chain.from_iterable(
+        tables_by_event(table, path, events=EVENTS_AT_ONCE, columns=list(columns)) for path in paths
+    )
+
+
+class _Pieces:
+    """Pieces of a table that are asked for in ascending order; some may be missing."""
+
+    def __init__(self, table: Table, paths: Sequence[Path], columns: Sequence[str]) -> None:
+        self._pieces = _pieces(table, paths, columns)
+        self._empty = {name: np.empty(0, kind.to_pandas_dtype()) for name, kind in table.columns}
+        self._next: tuple[int, Columns] | None = None
+
+    def of(self, number: int) -> Columns:
+        """Columns of the piece of this number; empty ones if there is none."""
+        while self._next is None or self._next[0] < number:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return self._empty
+            columns = _columns(piece)
+            self._next = _number(columns["event"]), columns
+        return self._next[1] if self._next[0] == number else self._empty
+
+
+def _number(event: NDArray[Any]) -> int:
+    return int(event[0]) // EVENTS_AT_ONCE
+
+
+def _columns(piece: pa.Table) -> Columns:
+    flat = [name for name in piece.column_names if name not in _LISTS]
+    return {name: numbers(piece.column(name)) for name in flat}
+
+
+def _same_rows(fitted: pa.Table, found: pa.Table) -> bool:
+    return all(fitted[name].equals(found[name]) for name in ("event", "candidate"))
+
+
+def _hits(x: pa.ChunkedArray) -> NDArray[np.int8]:
+    """Count the places of a list that hold a hit, (n,)."""
+    return np.isfinite(numbers(x)).sum(1).astype(np.int8)
+
+
+def _looked_up(
+    key: NDArray[np.int64], table: Mapping[str, NDArray[Any]]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Give rows (n,) of a table by event and particle, and which of them were found."""
+    known = particle_key(table)
+    order = np.argsort(known, kind="stable")
+    place = np.searchsorted(known[order], key)
+    row = order[np.minimum(place, len(known) - 1)] if len(known) else np.zeros(len(key), np.int64)
+    return row, known[row] == key if len(known) else np.zeros(len(key), bool)
+
+
+def _true(rows: Columns, key: NDArray[np.int64], particles: Columns) -> Columns:
+    """Give the particle of each candidate; not a number where none left the most hits."""
+    row, found = _looked_up(key, particles)
+
+    def of(name: str) -> NDArray[np.float64]:
+        values = particles[name][row] if len(particles[name]) else np.zeros(len(key))
+        return np.where(found, values, np.nan)
+
+    x, y, z, px, py, pz = (of(name) for name in ("x", "y", "z", "px", "py", "pz"))
+    p, tx, ty = np.sqrt(px**2 + py**2 + pz**2), px / pz, py / pz
+    return {
+        "pdg_id": np.nan_to_num(of("pdg_id")).astype(np.int32),
+        "p_true": p,
+        "true_tx": tx,
+        "true_ty": ty,
+        "true_x": x + tx * (rows["z"] - z),
+        "true_y": y + ty * (rows["z"] - z),
+        "true_qop": of("charge") / p,
+        "true_z": z,
+        "z_end": of("z_end"),
+    }
+
+
+def _hardest(key: NDArray[np.int64], fates: Columns) -> Columns:
+    row, found = _looked_up(key, fates)
+    values = fates["hardest"][row] if len(fates["hardest"]) else np.zeros(len(key), np.float32)
+    return {"hardest": np.where(found, values, np.float32(np.nan))}

@@ -1,1 +1,0 @@
-"""Import of foreign formats into this project's tables and files: one module for each format."""

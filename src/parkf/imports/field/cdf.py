@@ -1,0 +1,88 @@
+"""LHCb's field maps as text: four files ``….c1.….cdf`` to ``….c4.….cdf``, one a quadrant of x and y.
+
+Lines up to one that begins with ``GEOMETRY:`` are comments; behind that word stand dx dy dz nx ny nz z_offset
+(cm), then nx·ny·nz rows Bx By Bz in Gauss, x fastest. Every file counts |x| and |y| from 0, as if it were
+the first quadrant (x, y > 0); on their way into place the second (x < 0) turns Bx over, the third (both below
+0) Bz, the fourth (y < 0) both.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.imports.field.lattice import Lattice
+from parkf.imports.units import FIELDS, LENGTHS
+from parkf.io.errors import ParkfError
+from parkf.io.files import existing
+
+_TURNED = {1: (1.0, 1.0, 1.0), 2: (-1.0, 1.0, 1.0), 3: (1.0, 1.0, -1.0), 4: (-1.0, 1.0, -1.0)}
+_HEADER = 7
+
+
+def read_cdf(paths: Sequence[Path]) -> Lattice:
+    """Read the four quadrants.
+
+    Raises
+    ------
+    ParkfError
+        When they are not four of one grid, a file says no quadrant in its name, or is cut off.
+    """
+    parts: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    for path in paths:
+        said = re.search(r"(?:^|[._-])c([1-4])(?=[._-])", path.name)
+        if said is None:
+            raise ParkfError(f"{path}: its name says no quadrant, expected .c1. to .c4. in it")
+        number = int(said[1])
+        if number in parts:
+            raise ParkfError(f"{path}: quadrant {number} is there twice")
+        parts[number] = _quadrant(path)
+    if missing := [str(number) for number in _TURNED if number not in parts]:
+        raise ParkfError(f"{paths[0].parent}: quadrant {' and '.join(missing)} of the map is missing")
+    header, _ = parts[1]
+    for number, (other, _) in parts.items():
+        if not np.array_equal(header, other):
+            raise ParkfError(
+                f"{paths[0].parent}: quadrant {number} has grid {other.tolist()}, the first {header.tolist()}"
+            )
+    nx, ny, nz = (int(count) for count in header[3:6])
+    values = np.empty((2 * nx - 1, 2 * ny - 1, nz, 3))
+    # The first quadrant comes last, so that its values are used where quadrants meet.
+    for number in (4, 3, 2, 1):
+        field = parts[number][1] * _TURNED[number]
+        columns = slice(nx - 1, None) if number in (1, 4) else slice(nx - 1, None, -1)
+        rows = slice(ny - 1, None) if number in (1, 2) else slice(ny - 1, None, -1)
+        values[columns, rows] = field
+    spacing = LENGTHS["cm"] * header[:3]
+    origin = np.array([-spacing[0] * (nx - 1), -spacing[1] * (ny - 1), LENGTHS["cm"] * header[6]])
+    return Lattice(origin, spacing, FIELDS["G"] * values)
+
+
+def _quadrant(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Header (7,) as it stands, and field (nx, ny, nz, 3) in Gauss."""
+    text = existing(path).read_text(errors="replace")
+    start = re.search(r"^GEOMETRY:", text, re.M)
+    if start is None:
+        raise ParkfError(f"{path}: no line begins with GEOMETRY:; not a quadrant of a field map")
+    try:
+        numbers = np.array(text[start.end() :].split(), dtype=np.float64)
+    except ValueError as error:
+        raise ParkfError(f"{path}: behind GEOMETRY: {error}") from error
+    header = numbers[:_HEADER]
+    counts = header[3:6]
+    if len(header) < _HEADER or not np.isfinite(header).all() or (counts != np.rint(counts)).any():
+        raise ParkfError(f"{path}: GEOMETRY: {header.tolist()}, expected dx dy dz nx ny nz z_offset")
+    if (counts < 2).any() or (header[:3] <= 0).any():
+        raise ParkfError(
+            f"{path}: GEOMETRY: {header.tolist()}, expected positive spacings and two nodes an axis"
+        )
+    nx, ny, nz = (int(count) for count in counts)
+    field = numbers[_HEADER:]
+    if len(field) != 3 * nx * ny * nz:
+        raise ParkfError(
+            f"{path}: {len(field)} numbers behind the header, expected 3 x {nx} x {ny} x {nz} = "
+            f"{3 * nx * ny * nz}; the file is cut off or of another grid"
+        )
+    return header, field.reshape(nz, ny, nx, 3).transpose(2, 1, 0, 3)

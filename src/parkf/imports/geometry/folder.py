@@ -1,0 +1,208 @@
+"""Files of a geometry that others wrote, taken over: what was read, written, and cannot be said."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from pydantic import ValidationError
+
+from parkf.detector.description import Description
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
+from parkf.imports.geometry.conditions import Condition, read_conditions
+from parkf.imports.geometry.conditions import import_alignment as align_by_conditions
+from parkf.imports.geometry.dumps import FILES, read_beam_line, read_scifi, read_ut, read_velo
+from parkf.imports.geometry.placing import Placed, place, residuals, summary
+from parkf.io.documents.models import load_document
+from parkf.io.errors import ParkfError
+from parkf.io.files import replacing
+from parkf.io.terminal import aligned
+
+_ELEMENTS = {"VELO": "sensors, corners", "UT": "sectors, ends of strips", "SciFi": "mats, ends of fibres"}
+_WIDTH = 110
+
+
+def import_dumps(
+    dumps: Sequence[Path], *, base: Path, geometry: Path, alignment: Path, tag: str | None = None
+) -> str:
+    """Write the geometry and the alignment that Allen's dumps tell of.
+
+    Parameters
+    ----------
+    dumps : sequence of Path
+        A folder with files of the names `FILES`, or such files.
+    base : Path
+        Geometry file; gives what dumps do not have.
+    geometry, alignment : Path
+        Files to write.
+    tag : str, optional
+        Name of both; else that of the dumps' folder.
+
+    Returns
+    -------
+    str
+        What was read, how far elements lie from where the dumps have them, and what neither file says.
+
+    Raises
+    ------
+    ParkfError
+        When there is no dump, one is wrong, or they do not make a detector together.
+    """
+    found = _found(dumps)
+    where = next(iter(found.values())).parent
+    name = tag or where.resolve().name
+    placed = read_dumps(dumps, base=base, tag=name)
+    said = [f"read {', '.join(sorted(path.name for path in found.values()))} of {where}"]
+    missing = [detector for detector in FILES if detector not in found]
+    if missing:
+        said.append(f"without a dump, and as in {base}: {', '.join(missing)}")
+    material = f"material, errors of hits, efficiencies, noise, holes around the beam: those of {base}"
+    z_in, z_out = placed.geometry.z_in, placed.geometry.z_out
+    magnet = f"the magnet is crossed by table from z = {z_in:g} to {z_out:g} mm"
+    said += [material, magnet, _table(placed), *_unsaid(placed)]
+    head = f"Places from Allen's dumps ({', '.join(sorted(found))}); {material}."
+    write_yaml(geometry, placed.description, head)
+    write_yaml(alignment, placed.alignment, f"What {geometry.name} cannot say of Allen's dumps.")
+    return "\n".join([*said, f"wrote {geometry} and {alignment}"])
+
+
+def read_dumps(dumps: Sequence[Path], *, base: Path, tag: str) -> Placed:
+    """Read Allen's dumps, and put what they have into a geometry; see :func:`import_dumps`."""
+    found = _found(dumps)
+    described = load_document(base, Description)
+    try:
+        return place(
+            described,
+            velo=read_velo(found["VELO"]) if "VELO" in found else None,
+            ut=read_ut(found["UT"]) if "UT" in found else None,
+            scifi=read_scifi(found["SciFi"]) if "SciFi" in found else None,
+            beam=read_beam_line(found["beam line"]) if "beam line" in found else None,
+            tag=tag or "dumps",
+        )
+    except ValidationError as error:
+        # The models refuse this detector; their messages are enough.
+        reasons = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        where = next(iter(found.values())).parent
+        raise ParkfError(f"{where}: no detector that can be described: {'; '.join(reasons)}") from error
+
+
+def _found(dumps: Sequence[Path]) -> dict[str, Path]:
+    """Find dumps by detector."""
+    names = {name: detector for detector, name in FILES.items()}
+    files = [
+        file
+        for path in dumps
+        for file in ([path / name for name in names if (path / name).is_file()] if path.is_dir() else [path])
+    ]
+    if not files:
+        raise ParkfError(
+            f"{', '.join(map(str, dumps))}: holds none of Allen's dumps: {', '.join(FILES.values())}"
+        )
+    found: dict[str, Path] = {}
+    for file in files:
+        if file.name not in names:
+            raise ParkfError(f"{file}: what is it? Allen's dumps are named {', '.join(FILES.values())}")
+        if names[file.name] in found:
+            raise ParkfError(f"{file}: a second {file.name}, beside {found[names[file.name]]}")
+        found[names[file.name]] = file
+    return found
+
+
+def _table(placed: Placed) -> str:
+    """How far elements lie from where the dumps have them, with pieces and by planes alone."""
+    planes = Geometry(placed.geometry.description, placed.geometry.frames)
+    rows = []
+    for detector, elements in placed.elements.items():
+        for what, geometry in (("as written", placed.geometry), ("planes alone, in z", planes)):
+            sizes = [f"{size:.3f}" for size in summary(residuals(elements, geometry))]
+            rows.append((detector, f"{len(elements.number)} {_ELEMENTS[detector]}", what, *sizes))
+    return aligned(("detector", "elements", "where", "median/µm", "95 %/µm", "largest/µm"), rows)
+
+
+def _unsaid(placed: Placed) -> list[str]:
+    """Name what neither geometry nor alignment says, with its size."""
+    lines = []
+    if "VELO" in placed.elements:
+        lines.append("not said: VELO pixels of 137.5 µm between chips; all are as good as the others here")
+    if "UT" in placed.elements:
+        lines.append("not said: dz/dy of UT strips, which dumps do not have; the layers' is taken, 0 µm/mm")
+        gaps = _overlap(placed, UT_PLANES)
+        lines.append(f"not said: where UT sectors overlap or leave gaps ({gaps}); layers see everywhere")
+    if "SciFi" in placed.elements:
+        gaps = _overlap(placed, SCIFI_PLANES)
+        lines.append(
+            "not said: gaps of 220 µm between dies and 480 µm between SiPMs; fibres are read all over"
+        )
+        lines.append(f"not said: gaps between SciFi mats ({gaps}); layers see everywhere but in the hole")
+    if placed.beam_z:
+        lines.append(f"not said: z of the luminous region, {1e3 * placed.beam_z:.0f} µm; it is at 0 here")
+    return lines
+
+
+def _overlap(placed: Placed, planes: range) -> str:
+    """Active area of pieces over that of the layers' outline."""
+    ratios = []
+    for plane in planes:
+        pieces = placed.geometry.pieces[plane]
+        corners = pieces.corners()
+        outline = np.prod(np.ptp(corners.reshape(-1, 3)[:, :2], axis=0))
+        ratios.append(float(4.0 * np.prod(pieces.half_sizes, axis=1).sum() / outline))
+    return f"strips cover {100 * min(ratios):.1f} to {100 * max(ratios):.1f} % of the outline"
+
+
+def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Path, tag: str | None) -> str:
+    """Write the alignment that LHCb's conditions tell of.
+
+    Parameters
+    ----------
+    conditions : sequence of Path
+        YAML files; no element occurs twice in them.
+    output : Path
+        Alignment file.
+    geometry : Path
+        Geometry file that they are for.
+    tag : str or None
+        Name of the alignment; else that of the first file.
+
+    Returns
+    -------
+    str
+        What was taken, and the elements that the geometry does not have.
+
+    Raises
+    ------
+    ParkfError
+        When a file is wrong, or nothing of it belongs to the geometry.
+    """
+    read: dict[str, Condition] = {}
+    for path in conditions:
+        for name, condition in read_conditions(path).items():
+            if name in read:
+                raise ParkfError(f"{path}: {name}: occurs in another of the files, too")
+            read[name] = condition
+    placed = load_geometry(geometry)
+    imported = align_by_conditions(read, placed, tag=tag or conditions[0].stem)
+    write_yaml(output, imported.alignment, f"From LHCb's conditions, for geometry {placed.tag}.")
+    moved = sum(len(of) for of in imported.alignment.values() if isinstance(of, dict))
+    said = [f"{len(imported.taken)} of {len(read)} elements taken, {moved} entries in {output}"]
+    if imported.lacking:
+        said.append(f"{len(imported.lacking)} that {geometry} does not have: {', '.join(imported.lacking)}")
+    return "\n".join(said)
+
+
+def write_yaml(path: Path, content: dict[str, Any], head: str) -> None:
+    """Write a file of this project, a line for each innermost mapping."""
+    text = yaml.dump(
+        content,
+        Dumper=_DUMPER,
+        sort_keys=False,
+        default_flow_style=None,
+        width=4 * _WIDTH,
+        allow_unicode=True,
+    )
+    with replacing(path) as temporary:
+        temporary.write_text(f"# {head}\n{text}")
+
+
+_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -1,0 +1,140 @@
+"""CSV of digitised simulation: a folder with hits.csv, particles.csv and vertices.csv.
+
+- hits.csv: evt, det (VELO or VP, UT, FT or SciFi), mc_key, pid, entry_x … exit_z in mm, and energy_MeV,
+  time_ns, path_mm, sensDetID, which are not used. A hit lies midway between where the particle enters and
+  leaves a sensor, on the plane of the geometry that is nearest in z; its σ is the geometry's.
+- particles.csv: evt, mc_key, pid, px, py, pz in MeV, vtx_key of the vertex that it comes from.
+- vertices.csv: evt, vtx_key, x, y, z in mm.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.imports.hits.entries import Entries
+from parkf.io.errors import ParkfError
+from parkf.io.files import existing
+
+_HITS = ("evt", "det", "mc_key", "pid", *(f"{end}_{axis}" for end in ("entry", "exit") for axis in "xyz"))
+_PARTICLES = ("evt", "mc_key", "pid", "px", "py", "pz", "vtx_key")
+_VERTICES = ("evt", "vtx_key", "x", "y", "z")
+_DETECTORS = {
+    "VELO": VELO_PLANES,
+    "VP": VELO_PLANES,
+    "UT": UT_PLANES,
+    "FT": SCIFI_PLANES,
+    "SciFi": SCIFI_PLANES,
+}
+_FAR = 20.0  # mm; no sensor lies further from its plane
+
+
+def read_csv_folder(folder: Path, geometry: Geometry) -> Entries:
+    """Read the three files.
+
+    Raises
+    ------
+    ParkfError
+        When one is missing or lacks a column, a detector is unknown, a hit's particle or a particle's vertex
+        is not there, or a hit lies on no plane.
+    """
+    hits, particles, vertices = (
+        _read(folder / f"{name}.csv", columns)
+        for name, columns in (("hits", _HITS), ("particles", _PARTICLES), ("vertices", _VERTICES))
+    )
+    where = particles.merge(vertices, on=["evt", "vtx_key"], how="left", validate="many_to_one")
+    if where.z.isna().any():
+        row = int(np.argmax(where.z.isna()))
+        raise ParkfError(
+            f"{folder / 'particles.csv'}: row {row}: vertex {where.vtx_key[row]} of event {where.evt[row]} "
+            "is not in vertices.csv"
+        )
+    known = pd.MultiIndex.from_frame(particles[["evt", "mc_key"]])
+    if known.has_duplicates:
+        raise ParkfError(f"{folder / 'particles.csv'}: {known[known.duplicated()][0]} is there twice")
+    owner = known.get_indexer(pd.MultiIndex.from_frame(hits[["evt", "mc_key"]]))
+    if (owner < 0).any():
+        row = int(np.argmax(owner < 0))
+        raise ParkfError(
+            f"{folder / 'hits.csv'}: row {row}: particle {hits.mc_key[row]} of event {hits.evt[row]} is not "
+            "in particles.csv"
+        )
+    of = {
+        "event": particles.evt.to_numpy(),
+        "key": particles.mc_key.to_numpy(),
+        "pid": particles.pid.to_numpy(),
+        "p": np.sqrt(np.asarray(particles.px**2 + particles.py**2 + particles.pz**2)),
+        **{name: particles[name].to_numpy() for name in ("px", "py", "pz")},
+        **{name: np.asarray(where[name]) for name in "xyz"},
+        "matched": np.full(len(particles), -1),
+    }
+    found, ends = _hits(hits, geometry, folder / "hits.csv")
+    return Entries(of, found | {"entry": owner}, ends, measured=False).checked(str(folder))
+
+
+def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    try:
+        rows = pd.read_csv(existing(path), skipinitialspace=True)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise ParkfError(f"{path}: not a CSV file: {error}") from error
+    if missing := [name for name in columns if name not in rows.columns]:
+        raise ParkfError(f"{path}: column '{missing[0]}' is missing; it has {', '.join(rows.columns)}")
+    for name in columns:
+        if name != "det" and rows[name].dtype.kind not in "if":
+            raise ParkfError(f"{path}: column '{name}' holds text, expected numbers")
+        if rows[name].isna().any():
+            raise ParkfError(f"{path}: column '{name}', row {int(np.argmax(rows[name].isna()))}: empty")
+    return rows
+
+
+def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+    middle = {axis: 0.5 * (hits[f"entry_{axis}"] + hits[f"exit_{axis}"]).to_numpy() for axis in "xyz"}
+    planes = geometry.planes()
+    plane = np.full(len(hits), -1)
+    for name, numbers in _DETECTORS.items():
+        rows = np.flatnonzero((hits.det == name).to_numpy())
+        there = planes[numbers.start : numbers.stop]
+        z = there[:, 0] + there[:, 1] * middle["x"][rows, None] + there[:, 2] * middle["y"][rows, None]
+        distance = np.abs(middle["z"][rows, None] - z)
+        plane[rows] = np.where(distance.min(axis=1) < _FAR, distance.argmin(axis=1) + numbers.start, -2)
+    if (plane == -1).any():
+        row = int(np.argmax(plane == -1))
+        raise ParkfError(f"{path}: row {row}: detector '{hits.det[row]}', expected {', '.join(_DETECTORS)}")
+    if (plane == -2).any():
+        row = int(np.argmax(plane == -2))
+        share = 100 * float((plane == -2).mean())
+        raise ParkfError(
+            f"{path}: row {row}: z = {middle['z'][row]:g} mm is no plane of {hits.det[row]} within {_FAR:g} "
+            f"mm; so are {share:.0f} % of the hits: another unit, or another detector than the geometry"
+        )
+    point = plane < VELO_PLANES.stop
+    slopes = np.zeros(len(planes))
+    for number in (*UT_PLANES, *SCIFI_PLANES):
+        slopes[number] = geometry.strip_slope(number)
+    dxdy = slopes[plane]
+    dzdy = np.where(point, 0.0, planes[plane, 2])
+    found = {
+        "plane": plane,
+        "x": np.where(point, middle["x"], middle["x"] - dxdy * middle["y"]),
+        "y": middle["y"],
+        "z": np.where(point, middle["z"], middle["z"] - dzdy * middle["y"]),
+        "dxdy": dxdy,
+        "dzdy": dzdy,
+        "sigma": _sigma(geometry, plane, middle),
+    }
+    return found, np.full((len(hits), 2), np.nan)
+
+
+def _sigma(geometry: Geometry, plane: NDArray[Any], middle: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """σ in mm: the VELO's resolution, pitch/√12 of the UT zone of a hit, the best SciFi cluster's."""
+    sigma = np.full(len(plane), geometry.velo.resolution)
+    strips = (plane >= UT_PLANES.start) & (plane < UT_PLANES.stop)
+    for zone in reversed(geometry.ut.zones):
+        inside = (np.abs(middle["x"]) < zone.half_width) & (np.abs(middle["y"]) < zone.half_height)
+        sigma[strips & inside] = zone.pitch / 12**0.5
+    sigma[strips & (sigma == geometry.velo.resolution)] = geometry.ut.zones[-1].pitch / 12**0.5
+    sigma[plane >= SCIFI_PLANES.start] = geometry.scifi.cluster_errors[0]
+    return sigma

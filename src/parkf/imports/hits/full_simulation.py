@@ -1,0 +1,236 @@
+"""Hits and particles of another simulation, such as LHCb's, converted to this project's tables.
+
+What the two files must hold (mm, MeV; Parquet):
+
+- hits, a row for each hit and particle that made it: `event`, `key` of the particle or -1, `det` (VELO, UT
+  or SciFi), `layer` (VELO module 0-51, UT 0-3, SciFi 0-11), `x`, `y`, `z`, `dxdy`, `dzdy`, `ymin`, `ymax`,
+  `err`. A VELO hit is a point; UT and SciFi hits are lines x + dxdy·y, z + dzdy·y for ymin < y < ymax.
+- tracks: `event`, `key`, `pid`, `charge`, `p`, `eta`, `phi` at the origin `ovtx_x`, `ovtx_y`, `ovtx_z`, and
+  `mother_pid`, -999999 where there is none.
+- tracks may have `mother_key`, the mother's key in the same event. It need not be among the tracks, and where
+  there is none it may be NaN. With it, what charged pions and kaons become behind the UT is treated as in the
+  embedded simulation (`parkf.simulation.response.in_flight`): the mother ends there, and the product's hits are hers.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pythia8mc
+
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
+from parkf.io.checksums import CheckedFile
+from parkf.io.errors import ParkfError
+from parkf.io.files import existing
+from parkf.io.tables import HITS, PARTICLES, Table
+from parkf.simulation.generate.interactions import Z_END
+from parkf.simulation.response.in_flight import BEHIND, KAON, MUON, PION
+
+HIT_COLUMNS = ("event", "key", "det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err")
+TRACK_COLUMNS = (
+    *("event", "key", "pid", "charge", "p", "eta", "phi"),
+    *("ovtx_x", "ovtx_y", "ovtx_z", "mother_pid"),
+)
+PLANES = {"VELO": VELO_PLANES, "UT": UT_PLANES, "SciFi": SCIFI_PLANES}
+
+_GEV = 1000.0
+_NUCLEON = 931.494  # MeV
+_FIRST_NUCLEUS = 1_000_000_000  # PDG ids of nuclei are 10LZZZAAAI
+_UNKNOWN_COLLISION = -1
+_NO_MOTHER = -999999
+_ELECTRON = 11
+# Limits of a hit's columns: name, lower limit, upper limit, and the same in words. The lower limit of sigma
+# is the smallest double above 0.
+_LIMITS = (
+    *((name, -2e4, 2e4, "mm, within ±20000") for name in "xyz"),
+    *((name, -1.0, 1.0, "a slope, within ±1") for name in ("dxdy", "dzdy")),
+    ("sigma", np.nextafter(0.0, 1.0), 100.0, "mm, above 0 and at most 100"),
+)
+# MeV; a smaller median means another unit: particles that reach the tracker have a hundred times as much,
+# most others ten times.
+_LEAST_MEDIAN = 50.0
+
+
+def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) -> None:
+    """Convert hits and particles; a particle's key becomes its number.
+
+    Parameters
+    ----------
+    hits, tracks : Path
+        The files as described above.
+    hits_to, particles_to : Path
+        Tables `parkf.io.tables.HITS` and `PARTICLES`, sorted. A hit of several particles has a row for each,
+        and one for a mother and her product together.
+
+    Raises
+    ------
+    ParkfError
+        When a file or column is missing, a detector or layer is unknown, a number that is needed is not
+        finite, or a hit's particle is not among the tracks.
+    """
+    read_hits, read_tracks = _read(hits, HIT_COLUMNS), _read(tracks, TRACK_COLUMNS, ("mother_key",))
+    known = pd.MultiIndex.from_frame(read_tracks[["event", "key"]])
+    if known.has_duplicates:
+        raise ParkfError(f"{tracks}: (event, key) {known[known.duplicated()][0]} occurs twice")
+    owned = read_hits[read_hits.key >= 0]
+    stray = ~pd.MultiIndex.from_frame(owned[["event", "key"]]).isin(known)
+    if stray.any():
+        row = owned[stray].iloc[0]
+        raise ParkfError(
+            f"{hits}: row {row.name}: particle (event {row.event}, key {row.key}) not in {tracks}"
+        )
+    taken, particles = _hits(read_hits, hits), _particles(read_tracks, tracks)
+    if "mother_key" in read_tracks:
+        product, mother = _decays_behind_ut(read_tracks)
+        np.minimum.at(particles["z_end"], mother, particles["z"][product])
+        taken = _as_mothers(taken, particles, product, mother)
+    _write(HITS, hits_to, taken, ("event", "plane", "x"))
+    _write(PARTICLES, particles_to, particles, ("event", "particle"))
+
+
+def read_hits(path: Path) -> pd.DataFrame:
+    """Read the file of hits, with LHCb's number `sensor` of a hit's piece where it has such a column.
+
+    Raises
+    ------
+    ParkfError
+        As :func:`import_hits`.
+    """
+    hits = _read(path, HIT_COLUMNS, ("sensor",))
+    _hits(hits, path)
+    return hits
+
+
+def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> pd.DataFrame:
+    with CheckedFile(existing(path)) as file:
+        schema = file.schema_arrow
+        if missing := [name for name in columns if name not in schema.names]:
+            raise ParkfError(f"{path}: column '{missing[0]}' is missing; expected {', '.join(columns)}")
+        columns += tuple(name for name in optional if name in schema.names)
+        for name in columns:
+            kind = schema.field(name).type
+            if name != "det" and not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+                raise ParkfError(f"{path}: column '{name}' has type {kind}, expected numbers")
+        frame = file.read(columns=list(columns)).to_pandas()
+    for name in ("event", "key"):
+        if frame[name].isna().any():
+            row = int(np.argmax(frame[name].isna()))
+            raise ParkfError(f"{path}: row {row}: '{name}' is not a finite number")
+    return frame
+
+
+def _hits(hits: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
+    plane = np.full(len(hits), -1)
+    for name, planes in PLANES.items():
+        rows = (hits.det == name) & (hits.layer >= 0) & (hits.layer < len(planes))
+        plane[rows] = hits.layer[rows] + planes.start
+    if (plane < 0).any():
+        row = hits.iloc[np.argmax(plane < 0)]
+        raise ParkfError(f"{path}: row {row.name}: detector '{row.det}', layer {row.layer} is unknown")
+    point = plane < VELO_PLANES.stop
+    columns = {
+        "event": hits.event.to_numpy(),
+        "plane": plane,
+        "particle": hits.key.to_numpy(),
+        "x": hits.x.to_numpy(),
+        "y": np.where(point, hits.y, 0.5 * (hits.ymin + hits.ymax)),
+        "z": hits.z.to_numpy(),
+        "dxdy": np.where(point, 0.0, hits.dxdy),
+        "dzdy": np.where(point, 0.0, hits.dzdy),
+        "sigma": hits.err.to_numpy(),
+    }
+    _require_finite(columns, path)
+    for name, low, high, expected in _LIMITS:
+        bad = (columns[name] < low) | (columns[name] > high)
+        if bad.any():
+            first = int(np.argmax(bad))
+            raise ParkfError(
+                f"{path}: row {first}: '{name}' is {columns[name][first]:g}, expected {expected}"
+            )
+    return columns
+
+
+def _particles(tracks: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
+    p, transverse = tracks.p.to_numpy(), tracks.p.to_numpy() / np.cosh(tracks.eta.to_numpy())
+    columns = {
+        "event": tracks.event.to_numpy(),
+        "particle": tracks.key.to_numpy(),
+        "collision": np.full(len(tracks), _UNKNOWN_COLLISION),
+        "pdg_id": tracks.pid.to_numpy(),
+        "mother": tracks.mother_pid.replace(_NO_MOTHER, 0).to_numpy(),
+        "charge": tracks.charge.to_numpy(),
+        "mass": masses(tracks.pid.to_numpy()),
+        **{name: tracks[f"ovtx_{name}"].to_numpy() for name in "xyz"},
+        "px": transverse * np.cos(tracks.phi.to_numpy()),
+        "py": transverse * np.sin(tracks.phi.to_numpy()),
+        "pz": p * np.tanh(tracks.eta.to_numpy()),
+    }
+    _require_finite(columns, path)
+    middle = float(np.median(p)) if len(p) else np.inf
+    if middle < _LEAST_MEDIAN:
+        raise ParkfError(f"{path}: half of the momenta are below {middle:g}, expected MeV; are they in GeV?")
+    # The file does not say where a particle ends; see `import_hits` for mothers.
+    return columns | {"z_end": np.full(len(tracks), np.inf)}
+
+
+def _decays_behind_ut(tracks: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of what pions and kaons became behind the UT, (m,), and of these pions and kaons, (m,).
+
+    A muon of either is taken, and a charged pion of a kaon if it is the only particle of its vertex but for
+    electrons: where there are more, the kaon struck matter.
+    """
+    own, theirs = (
+        pd.MultiIndex.from_frame(tracks[["event", name]].astype(np.float64)) for name in ("key", "mother_key")
+    )
+    mother = own.get_indexer(theirs)
+    kind, charge, z = np.abs(tracks.pid.to_numpy()), tracks.charge.to_numpy(), tracks.ovtx_z.to_numpy()
+    of = np.where(mother < 0, 0, kind[mother])
+    heavy = tracks[(kind != _ELECTRON) & (charge != 0)]
+    shared = heavy.index[heavy.duplicated(["event", "mother_key", "ovtx_z"], keep=False)]
+    alone = ~tracks.index.isin(shared)
+    to_muon = (kind == MUON) & np.isin(of, (PION, KAON))
+    to_pion = (kind == PION) & (of == KAON) & alone
+    behind = (z > Z_END) & (z < BEHIND)
+    product = np.flatnonzero((to_muon | to_pion) & behind & (charge == charge[mother]))
+    return product, mother[product]
+
+
+def _as_mothers(
+    hits: dict[str, np.ndarray], particles: dict[str, np.ndarray], product: np.ndarray, mother: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Hits of products as those of their mothers; one of both has one row."""
+    first = np.arange(len(particles["particle"]))
+    first[product] = mother
+    first = first[first]  # a kaon's pion may decay, too
+    known, owner = (pd.MultiIndex.from_arrays([of["event"], of["particle"]]) for of in (particles, hits))
+    row = known.get_indexer(owner)
+    renamed = pd.DataFrame(hits)
+    renamed["particle"] = np.where(row < 0, hits["particle"], particles["particle"][first[row]])
+    mothers = np.isin(row, product) | np.isin(row, mother)
+    return {name: renamed[name].to_numpy()[~(mothers & renamed.duplicated())] for name in hits}
+
+
+def masses(pdg_id: np.ndarray) -> np.ndarray:
+    """Masses (n,) in MeV: Pythia's; of nuclei by their number of nucleons."""
+    data = pythia8mc.Pythia("", False).particleData
+    kinds, kind = np.unique(pdg_id, return_inverse=True)
+    masses = [
+        abs(k) // 10 % 1000 * _NUCLEON if abs(k) > _FIRST_NUCLEUS else _GEV * data.m0(k)
+        for k in kinds.tolist()
+    ]
+    return np.array(masses)[kind]
+
+
+def _require_finite(columns: dict[str, np.ndarray], path: Path) -> None:
+    for name, values in columns.items():
+        bad = ~np.isfinite(values.astype(np.float64))
+        if bad.any():
+            raise ParkfError(f"{path}: row {np.argmax(bad)}: '{name}' is not a finite number")
+
+
+def _write(table: Table, path: Path, columns: dict[str, np.ndarray], order: tuple[str, ...]) -> None:
+    rows = np.lexsort([columns[name] for name in reversed(order)])
+    arrays = [pa.array(columns[name][rows]).cast(kind) for name, kind in table.columns]
+    with table.writer(path) as writer:
+        writer.write_table(pa.Table.from_arrays(arrays, schema=table.schema))

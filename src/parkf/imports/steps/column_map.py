@@ -1,0 +1,148 @@
+"""A user's own words on which column of a tuple is what: the YAML file that `parkf import steps` takes.
+
+    steps:
+      T:                                  # a step of the fit; one source, or a list of them
+        - files: tuples/scifi-*.parquet   # .root, .csv or .parquet; relative to this file
+          tree: Steps                     # of a ROOT file
+          where: {status: 1}              # rows that count; a list of values where several do
+          columns:
+            event: evt
+            particle: key
+            polarity: {value: -1}         # one for all rows
+            set: {column: gap}
+            qop: {column: q_over_p, unit: 1/GeV, sign: -1}
+            qop_here: {column: q_over_p_0, unit: 1/GeV, sign: -1}
+            z0: {column: z_from, unit: cm}
+            …                             # x0 y0 tx0 ty0 z1 x1 y1 tx1 ty1; xe ye txe tye, or none of these
+
+A length, a momentum, a q/p and a slope must say their units; they are never guessed. `p_true` or `qop_here`
+gives the momentum at the origin. Without `charge` it is q/p's sign; without `pdg_id` it is 0. Without `xe`,
+`ye`, `txe` and `tye` the origin is carried to the target here, through the field that `parkf import steps`
+is given.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from parkf.detector.description import Finite, Strict
+from parkf.imports.units import LENGTHS, MOMENTA, Q_OVER_P, SLOPES, factor
+from parkf.io.documents.models import load_document
+from parkf.io.errors import ParkfError
+from parkf.io.tables import STEP_DATA
+from parkf.training.datasets.sets import SETS
+
+EXTRAPOLATED = ("xe", "ye", "txe", "tye")
+_NEEDED = tuple(
+    name for name, _ in STEP_DATA.columns if name not in (*EXTRAPOLATED, "charge", "pdg_id", "p_true")
+)
+_KNOWN = (*(name for name, _ in STEP_DATA.columns), "qop_here")
+_LENGTH = ("x0", "y0", "z0", "x1", "y1", "z1", "xe", "ye")
+_SLOPE = ("tx0", "ty0", "tx1", "ty1", "txe", "tye")
+_UNITS = {
+    **dict.fromkeys(_LENGTH, LENGTHS),
+    **dict.fromkeys(_SLOPE, SLOPES),
+    "qop": Q_OVER_P,
+    "qop_here": Q_OVER_P,
+    "p_true": MOMENTA,
+}
+
+
+class Column(Strict):
+    """Where a column of the project's schema is found."""
+
+    column: str | None = None
+    value: Finite | None = None
+    unit: str | None = None
+    sign: Literal[1, -1] = 1
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "Column":
+        if (self.column is None) == (self.value is None):
+            raise ValueError("say either column or value")
+        return self
+
+
+class Source(Strict):
+    """Files of one kind, and what their columns are."""
+
+    files: str
+    tree: str | None = None
+    where: dict[str, Finite | tuple[Finite, ...]] = Field(default_factory=dict)
+    columns: dict[str, str | Column]
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Source":
+        if unknown := [name for name in self.columns if name not in _KNOWN]:
+            raise ValueError(f"columns: no '{unknown[0]}' in a step dataset; it has {', '.join(_KNOWN)}")
+        missing = [name for name in _NEEDED if name not in self.columns]
+        if missing:
+            raise ValueError(f"columns: {', '.join(missing)} missing")
+        if "p_true" not in self.columns and "qop_here" not in self.columns:
+            raise ValueError("columns: neither p_true nor qop_here, the momentum at the origin")
+        there = [name for name in EXTRAPOLATED if name in self.columns]
+        if there and len(there) < len(EXTRAPOLATED):
+            raise ValueError(
+                f"columns: {', '.join(there)} alone; expected all of {', '.join(EXTRAPOLATED)}, or none"
+            )
+        return self
+
+    def scales(self, name: str) -> dict[str, tuple[str | None, float | None, float]]:
+        """Column in the file, or a value, and the factor to this project's unit, of every target.
+
+        Raises
+        ------
+        ParkfError
+            When a unit is not said, or one is said of what has none.
+        """
+        found = {}
+        for target, said in self.columns.items():
+            column = Column(column=said) if isinstance(said, str) else said
+            where = f"{name}: columns.{target}"
+            if target in _UNITS:
+                scale = factor(column.unit, _UNITS[target], where)
+            elif column.unit is None:
+                scale = 1.0
+            else:
+                raise ParkfError(f"{where}: unit '{column.unit}' of a number without unit")
+            found[target] = (column.column, column.value, column.sign * scale)
+        return found
+
+
+class ColumnMap(Strict):
+    """The whole file."""
+
+    steps: Annotated[dict[str, tuple[Source, ...]], Field(min_length=1)]
+
+    @field_validator("steps", mode="before")
+    @classmethod
+    def _listed(cls, said: Any) -> Any:
+        if not isinstance(said, dict):
+            return said
+        return {step: [one] if isinstance(one, dict) else one for step, one in said.items()}
+
+    @model_validator(mode="after")
+    def _known(self) -> "ColumnMap":
+        if unknown := [step for step in self.steps if step not in SETS]:
+            raise ValueError(f"no step '{unknown[0]}'; steps are {', '.join(SETS)}")
+        return self
+
+    def sources(self, step: str) -> tuple[Source, ...]:
+        """Give the sources of a step, in the order of the file."""
+        return self.steps[step]
+
+
+def load_column_map(path: Path) -> ColumnMap:
+    """Read a column map.
+
+    Raises
+    ------
+    ParkfError
+        When the file is missing, is no YAML, or says something that a map does not hold.
+    """
+    found = load_document(path, ColumnMap)
+    for step in found.steps:
+        for source in found.sources(step):
+            source.scales(f"{path}: steps.{step}")
+    return found

@@ -1,0 +1,209 @@
+"""Step datasets of others, taken over in a stream: staged, looked at, then written set by set."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import Geometry
+from parkf.imports.globs import matching
+from parkf.imports.inspection import Inspection
+from parkf.imports.steps.column_map import load_column_map
+from parkf.imports.steps.mapped import mapped_rows
+from parkf.imports.steps.physics import inspect_step
+from parkf.imports.steps.reservoir import Reservoir
+from parkf.imports.steps.tuning import TREES, tuning_rows
+from parkf.imports.steps.tuples import ROWS
+from parkf.io.errors import ParkfError
+from parkf.io.files import UNFINISHED
+from parkf.io.tables import STEP_DATA
+from parkf.training.datasets.by_set import RowsBySet
+from parkf.training.datasets.carry import Rows, with_target
+from parkf.training.datasets.checks import check_dataset
+from parkf.training.datasets.gather import gather_rows
+
+Opened = Callable[[], Iterator[Rows]]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What was taken over of one step.
+
+    Attributes
+    ----------
+    step : str
+    rows, lost : int
+        Written, and left out because Runge-Kutta made here left the map.
+    """
+
+    step: str
+    rows: int
+    lost: int
+
+
+def import_steps(
+    source: str,
+    folder: Path,
+    *,
+    field: FieldMap,
+    polarity: int | None,
+    steps: tuple[str, ...] = (),
+    settle: Callable[[list[Inspection]], None],
+    trust: bool = False,
+    geometry: Geometry | None = None,
+    threads: int | None = None,
+) -> list[Taken]:
+    """Write ``<folder>/<step>.parquet`` of every step that a source has.
+
+    Memory holds some ten thousand rows at a time, however many there are.
+
+    Parameters
+    ----------
+    source : str
+        A column map (.yaml), or a pattern for files of tuning trees (.root).
+    folder : Path
+    field : FieldMap
+        The run's: rows are looked at in it, and carried through it where they come without Runge-Kutta.
+    polarity : int or None
+        +1 MagUp, -1 MagDown: of tuning trees, which do not say it.
+    steps : tuple of str
+        Those wanted; all that the source has, by default.
+    settle : callable
+        Takes the inspections of all steps before anything is written, and raises where it must not be.
+    trust : bool
+        `settle` lets pass what is wrong: everything is read even then.
+    geometry : Geometry, optional
+        The run's: rows are held against its planes.
+    threads : int, optional
+
+    Raises
+    ------
+    ParkfError
+        When files cannot be read, a step wanted is not in the source, rows cannot be trained on, or `settle`
+        says no.
+    """
+    opened = _opened(source, polarity)
+    if missing := [step for step in steps if step not in opened]:
+        raise ParkfError(f"{source}: has nothing of step {missing[0]}; it has {', '.join(opened)}")
+    wanted = {step: opened[step] for step in (steps or opened)}
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".import-", suffix=UNFINISHED, dir=folder) as scratch:
+        stage = _Stage(Path(scratch), field, geometry, threads, trust)
+        staged = {step: stage.take(step, rows) for step, rows in wanted.items()}
+        settle([inspection for _, inspection in staged.values()])
+        for step in staged:
+            stage.check(step, source)
+        for step in staged:
+            gather_rows([stage.path(step)], folder / f"{step}.parquet", step)
+            stage.path(step).unlink()
+    return [taken for taken, _ in staged.values()]
+
+
+def _opened(source: str, polarity: int | None) -> dict[str, Opened]:
+    """How to read each step's rows."""
+    if _is_map(source):
+        if polarity is not None:
+            raise ParkfError(f"{source}: a column map says the polarity itself; leave it out")
+        columns, place = load_column_map(Path(source)), Path(source).parent
+        return {step: lambda step=step: mapped_rows(columns, step, place) for step in columns.steps}  # type: ignore[misc]
+    paths = matching(source)
+    if other := [path for path in paths if path.suffix != ".root"]:
+        raise ParkfError(f"{other[0]}: expected a column map (.yaml) or files of tuning trees (.root)")
+    if polarity is None:
+        raise ParkfError(f"{source}: tuning trees do not say the polarity; say --polarity up or down")
+    return {step: lambda step=step: tuning_rows(paths, step, polarity) for step in TREES}  # type: ignore[misc]
+
+
+def steps_of(source: str) -> tuple[str, ...]:
+    """Name the steps of a source, as :func:`import_steps` takes it."""
+    return tuple(load_column_map(Path(source)).steps) if _is_map(source) else tuple(TREES)
+
+
+def files_of(source: str, step: str) -> list[Path]:
+    """Files that a step comes from, the column map among them."""
+    if not _is_map(source):
+        return matching(source)
+    columns, place = load_column_map(Path(source)), Path(source).parent
+    return [Path(source), *(path for one in columns.sources(step) for path in matching(one.files, place))]
+
+
+def _is_map(source: str) -> bool:
+    return Path(source).suffix in (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Where rows wait, by set, until all of them have been looked at."""
+
+    folder: Path
+    field: FieldMap
+    geometry: Geometry | None
+    threads: int | None
+    trust: bool
+
+    def path(self, step: str) -> Path:
+        return self.folder / f"{step}.parquet"
+
+    def take(self, step: str, opened: Opened) -> tuple[Taken, Inspection]:
+        """Write a step's rows as they come; gives what a sample of them is."""
+        seen, count, lost, begun = Reservoir(), 0, 0, False
+        with STEP_DATA.writer(self.path(step)) as writer:
+            by_set = RowsBySet(writer, step)
+            for rows in _joined(opened()):
+                seen.add(rows)
+                if not begun and seen.full:
+                    # Faults in the first thousand rows are reported before the other hundred million are
+                    # read.
+                    begun = True
+                    early = self._look(seen, step)
+                    if early.verdict == "wrong" and not self.trust:
+                        return Taken(step, 0, 0), early
+                if "xe" not in rows:
+                    rows, gone = with_target(rows, self.field, self.threads)
+                    lost += gone
+                by_set.add({name: _cast(rows[name], name, kind) for name, kind in STEP_DATA.columns})
+                count += len(rows["qop"])
+            by_set.finish()
+        return Taken(step, count, lost), self._look(seen, step)
+
+    def check(self, step: str, source: str) -> None:
+        """Refuse rows that cannot be trained on; rows are counted set by set, as they are to be written."""
+        try:
+            check_dataset(self.path(step), step)
+        except ParkfError as error:
+            raise ParkfError(str(error).replace(str(self.path(step)), f"{source}: step {step}")) from error
+
+    def _look(self, seen: Reservoir, step: str) -> Inspection:
+        name = f"step {step}"
+        return inspect_step(seen.rows, step, self.field, name, geometry=self.geometry, threads=self.threads)
+
+
+def _cast(values: np.ndarray, name: str, kind: pa.DataType) -> np.ndarray:
+    target = np.dtype(kind.to_pandas_dtype())
+    if issubclass(target.type, np.integer) and len(values):
+        bounds = np.iinfo(target.type)
+        if not (bounds.min <= values.min() and values.max() <= bounds.max):
+            raise ParkfError(f"column '{name}' holds {values.max():.0f}, more than {bounds.max}")
+    return values.astype(target)
+
+
+def _joined(pieces: Iterator[Rows]) -> Iterator[Rows]:
+    """Put small pieces together: thousands of files have a few rows each."""
+    waiting: list[Rows] = []
+    count = 0
+    for piece in pieces:
+        waiting.append(piece)
+        count += len(piece["qop"])
+        if count >= ROWS // 2:
+            yield _concatenated(waiting)
+            waiting, count = [], 0
+    if count:
+        yield _concatenated(waiting)
+
+
+def _concatenated(pieces: list[Rows]) -> Rows:
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}

@@ -1,0 +1,127 @@
+"""The tuning trees of LHCb's parameterised Kalman filter, ``ParameterizedKalmanTuning_<run>_<event>.root``.
+
+One file an event. Trees ``V_0``, ``V_1``, ``VUT_0``, ``UT_1`` …, with or without ``predictState`` before the
+name, have the branches `COLUMNS` in mm and 1/MeV. Rows count where `MCstatus` is 1 and the track has four UT
+and twelve SciFi hits. A tree says its parameter set: backward in the VELO is tree 1, forward in the UT trees
+1 to 3 (set tree - 1), backward 5 to 7 (set 10 - tree), forward in the SciFi trees 2 to 23 (set tree - 2, odd
+ones with y <= 0).
+Other trees hold steps that a fit does not use, and there is none of the way from the VELO to the beam.
+
+The branches name no particle: rows of one event with the same true q/p at production are taken for one.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.imports.root_files import flat, open_root, require_branches, tree_names
+from parkf.imports.steps.tuples import finite
+from parkf.io.errors import ParkfError
+
+# Parameter set of each tree that a fit uses.
+TREES: dict[str, dict[int, int]] = {
+    "V": {0: 0, 1: 1},
+    "VUT": {0: 0},
+    "UT": {1: 0, 2: 1, 3: 2, 5: 5, 6: 4, 7: 3},
+    "UTTF": {0: 0},
+    "TFT": {0: 0},
+    "T": {tree: tree - 2 for tree in range(2, 24)},
+}
+_OF_COLUMN = {
+    "x0": "true_x_prev",
+    "y0": "true_y_prev",
+    "tx0": "true_tx_prev",
+    "ty0": "true_ty_prev",
+    "z0": "z_prev",
+    "x1": "true_x",
+    "y1": "true_y",
+    "tx1": "true_tx",
+    "ty1": "true_ty",
+    "z1": "z",
+    "xe": "x_extr",
+    "ye": "y_extr",
+    "txe": "tx_extr",
+    "tye": "ty_extr",
+    "qop": "true_qop",
+    "qop_here": "true_qop_prev",
+}
+_CHOICE = {"MCstatus": 1, "nHitsUT": 4, "nHitsT": 12}
+COLUMNS = (*_OF_COLUMN.values(), *_CHOICE)
+_NAME = re.compile(r"(?:predictState)?([A-Z]+)_(\d+)")
+
+Rows = dict[str, NDArray[np.float64]]
+
+
+def tuning_rows(paths: list[Path], step: str, polarity: int) -> Iterator[Rows]:
+    """Read the rows of a step from many files, one after another.
+
+    Parameters
+    ----------
+    paths : list of Path
+        One an event; the number in its name is the event's, else the file's place in the list.
+    step : str
+        A key of :data:`TREES`.
+    polarity : int
+        +1 MagUp, -1 MagDown; the trees do not say it.
+
+    Yields
+    ------
+    dict of str to (n,) float64
+        Columns of `parkf.io.tables.STEP_DATA`.
+
+    Raises
+    ------
+    ParkfError
+        When a file is damaged, has no tree of a fit, or a tree lacks a branch or holds what is not finite.
+    """
+    for place, path in enumerate(paths):
+        with open_root(path) as file:
+            known = {
+                (said[1], int(said[2])): name
+                for name in tree_names(file)
+                if (said := _NAME.fullmatch(name)) is not None and said[1] in TREES
+            }
+            if not known:
+                raise ParkfError(f"{path}: no tuning tree in it (V_0, VUT_0, UT_1 …)")
+            for number, parameter_set in TREES[step].items():
+                name = known.get((step, number))
+                if name is not None:
+                    rows = _rows(file[name], path)
+                    count = len(rows["qop"])
+                    yield rows | {
+                        "event": np.full(count, float(_event(path, place))),
+                        "polarity": np.full(count, float(polarity)),
+                        "set": np.full(count, float(parameter_set)),
+                        "pdg_id": np.zeros(count),
+                    }
+
+
+def _rows(tree: object, path: Path) -> Rows:
+    require_branches(tree, COLUMNS, path)
+    arrays = flat(tree.arrays(list(COLUMNS), library="np"), tree, path)  # type: ignore[attr-defined]
+    keep = np.ones(len(arrays["z"]), bool)
+    for name, value in _CHOICE.items():
+        keep &= arrays[name] == value
+    rows = {own: finite(arrays[name], path, name, 0)[keep] for own, name in _OF_COLUMN.items()}
+    local = rows.pop("qop_here")
+    if (local == 0.0).any():
+        raise ParkfError(f"{path}: tree '{tree.name}': true_qop_prev is 0")  # type: ignore[attr-defined]
+    return rows | {
+        "p_true": 1.0 / np.abs(local),
+        "charge": np.sign(rows["qop"]),
+        "particle": _particles(rows["qop"]),
+    }
+
+
+def _particles(qop: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers (n,) below 2**31 that equal q/p share, and unequal ones do not but for one in 2**31 pairs."""
+    bits = np.ascontiguousarray(qop).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return (bits >> np.uint64(33)).astype(np.float64)
+
+
+def _event(path: Path, place: int) -> int:
+    said = re.fullmatch(r".*_(\d+)_(\d+)", path.stem)
+    return place if said is None else int(said[2]) % (1 << 31)

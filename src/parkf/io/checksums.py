@@ -1,0 +1,146 @@
+"""Parquet files whose every byte is checked: pages by the format's own checksums, the rest by one of ours.
+
+The format has none for its footer, which says what the pages mean. A sealed file holds one in twelve bytes
+between the last row group and the footer, where no reader looks: other programs read it as any Parquet file.
+"""
+
+import os
+import struct
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from parkf.io.errors import DamagedFileError
+
+KIND = "a Parquet file"
+_MAGIC = b"PKFSEAL1"
+_SEAL = struct.Struct(f"<{len(_MAGIC)}sI")
+# Length of the footer, and the format's name.
+_END = struct.Struct("<I4s")
+_PIECE = 1 << 16
+
+
+class CheckedFile(pq.ParquetFile):
+    """A Parquet file that is checked as it is read; what does not fit is said with the file's name.
+
+    It is decoded on the caller's thread: a job takes as many cores as it was given, and Arrow would take all.
+    Each further thread that decodes keeps memory of its own, too.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    DamagedFileError
+        When the footer is not what was written; by reading methods, when a page is not.
+    """
+
+    def __init__(self, path: Path) -> None:
+        check_seal(path)
+        self._path = path
+        with self._damage_named():
+            # Without pre-buffering, because data read ahead would stay in memory until the file is closed.
+            super().__init__(path, pre_buffer=False, page_checksum_verification=True)
+
+    def read(self, *args: Any, **kwargs: Any) -> pa.Table:
+        """Read all rows."""
+        with self._damage_named():
+            return super().read(*args, use_threads=False, **kwargs)
+
+    def read_row_group(self, *args: Any, **kwargs: Any) -> pa.Table:
+        """Read one row group."""
+        with self._damage_named():
+            return super().read_row_group(*args, use_threads=False, **kwargs)
+
+    def read_row_groups(self, *args: Any, **kwargs: Any) -> pa.Table:
+        """Read several row groups."""
+        with self._damage_named():
+            return super().read_row_groups(*args, use_threads=False, **kwargs)
+
+    def iter_batches(self, *args: Any, **kwargs: Any) -> Iterator[pa.RecordBatch]:
+        """Read rows in pieces."""
+        batches = super().iter_batches(*args, use_threads=False, **kwargs)
+        while True:
+            with self._damage_named():
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
+            # Free this piece before the next one is read, so that memory never holds two.
+            del batch
+
+    @contextmanager
+    def _damage_named(self) -> Iterator[None]:
+        try:
+            yield
+        # A damaged length may also request more memory than there is.
+        except (pa.ArrowException, OSError, MemoryError) as error:
+            raise DamagedFileError(self._path, KIND, str(error).splitlines()[0]) from error
+
+
+def check_pages(path: Path, columns: Collection[str] | None = None) -> None:
+    """Read a Parquet file to its end, one row group in memory at a time.
+
+    Parameters
+    ----------
+    path : Path
+    columns : collection of str, optional
+        Those that nobody else reads; all by default.
+
+    Raises
+    ------
+    DamagedFileError
+        When a page or the footer is not what was written.
+    """
+    with CheckedFile(path) as file:
+        for group in range(file.num_row_groups):
+            file.read_row_group(group, columns=None if columns is None else list(columns))
+
+
+def seal(path: Path) -> None:
+    """Put the footer's checksum into a Parquet file that has just been written."""
+    with path.open("r+b") as file:
+        begin = _begin_of_footer(path, file)
+        file.seek(begin)
+        footer = file.read()
+        file.seek(begin)
+        file.write(_SEAL.pack(_MAGIC, zlib.crc32(footer)) + footer)
+
+
+def check_seal(path: Path) -> None:
+    """Check the footer of a Parquet file, if the file is sealed.
+
+    Raises
+    ------
+    DamagedFileError
+        When the footer is not what was written, or the file does not end as a Parquet file does.
+    """
+    with path.open("rb") as file:
+        begin = _begin_of_footer(path, file)
+        if begin < _SEAL.size:
+            return
+        file.seek(begin - _SEAL.size)
+        magic, checksum = _SEAL.unpack(file.read(_SEAL.size))
+        found = 0
+        while piece := file.read(_PIECE):
+            found = zlib.crc32(piece, found)
+    if magic == _MAGIC and found != checksum:
+        raise DamagedFileError(path, KIND, "its footer does not have the checksum that was written")
+
+
+def _begin_of_footer(path: Path, file: BinaryIO) -> int:
+    size = file.seek(0, os.SEEK_END)
+    if size < _END.size:
+        raise DamagedFileError(path, KIND, f"it has {size} bytes")
+    file.seek(size - _END.size)
+    length, name = _END.unpack(file.read(_END.size))
+    begin = int(size - _END.size - length)
+    if name != b"PAR1" or begin < len(name):
+        raise DamagedFileError(path, KIND, "it does not end as such a file does")
+    return begin

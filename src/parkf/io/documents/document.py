@@ -1,0 +1,101 @@
+"""A document that was read from a file: what it says, and where it says it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from parkf.io.documents import json_text, yaml_text
+from parkf.io.documents.position import DocumentError, Place
+from parkf.io.errors import ParkfError
+from parkf.io.files import existing
+
+LARGEST = 16 << 20
+"""Bytes of a document."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A YAML or JSON file that somebody wrote.
+
+    Attributes
+    ----------
+    path : Path
+    content : Any
+        Mappings, lists, text, numbers, truths and None.
+    within : tuple
+        Where in the file all of it lies.
+    """
+
+    path: Path
+    content: Any
+    _find_lines: Callable[[], Mapping[Place, int]]
+    within: Place = ()
+
+    @cached_property
+    def _lines(self) -> Mapping[Place, int]:
+        return self._find_lines()
+
+    def inside(self, place: Place) -> "Document":
+        """Take a part for a document of its own."""
+        content = self.content
+        for name in place:
+            content = content[name]
+        return Document(self.path, content, lambda: self._lines, (*self.within, *place))
+
+    def line(self, place: Place) -> int | None:
+        """Line of a value, from 1; None where the document does not have it."""
+        return self._lines.get((*self.within, *place))
+
+    def where(self, place: Place) -> str:
+        """Name file and line of a value, or of what it would lie in: ``run3.yaml:12``."""
+        place = (*self.within, *place)
+        while place and place not in self._lines:
+            place = place[:-1]
+        # A mistake of the whole document is not attributed to its first line.
+        return f"{self.path}:{self._lines[place]}" if place else str(self.path)
+
+
+def read_text(path: Path) -> str:
+    """Read a file of text.
+
+    Raises
+    ------
+    ParkfError
+        When it is missing, larger than a document is, or not UTF-8.
+    """
+    size = existing(path).stat().st_size
+    if size > LARGEST:
+        raise ParkfError(
+            f"{path}: {size} bytes, expected a document of at most {LARGEST}; is it another file?"
+        )
+    content = path.read_bytes()
+    try:
+        # Some editors begin a file with a byte order mark.
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ParkfError(
+            f"{path}:{line}: byte 0x{content[error.start]:02x} is no UTF-8; save the file as UTF-8"
+        ) from error
+
+
+def read_document(path: Path) -> Document:
+    """Read a YAML file, or JSON where the name ends in .json.
+
+    Raises
+    ------
+    ParkfError
+        When it is missing or no such file, has a key twice, or a number that is not finite; with the line.
+    """
+    text = read_text(path)
+    kind = "JSON" if path.suffix == ".json" else "YAML"
+    try:
+        if kind == "JSON":
+            return Document(path, json_text.parse(text), lambda: json_text.lines(text))
+        content, lines = yaml_text.parse(text)
+    except DocumentError as problem:
+        where = path if problem.line is None else f"{path}:{problem.line}"
+        raise ParkfError(f"{where}: not a {kind} file that can be read: {problem.what}") from problem
+    return Document(path, content, lambda: lines)

@@ -1,0 +1,188 @@
+"""JSON as text: parsed strictly, and with the line of every value once something is wrong.
+
+The standard library's parser is fast, but does not report lines, keeps the last value of a duplicate key, and
+accepts NaN as a number. Suspicious text is parsed again, value by value.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from parkf.io.documents.position import DEEPEST, INTEGERS, DocumentError, Place, dotted, too_deep, twice
+
+_DECODER = json.JSONDecoder()
+_BLANK = re.compile(r"[ \t\n\r]*")
+_PLAIN = re.compile(r"[^\s,\]}]+")
+# Text without a match has no number that is too large for a double or for 64 bits. A match must begin where a
+# number may, because checksums, which are text, are full of such digits.
+_LARGE = re.compile(r"(?:\A|[\s:,\[])-?(?:\d{19}|\d[\d.]*[eE]\+?\d{3})")
+
+
+def parse(text: str, *, finite: bool = True) -> Any:
+    """Parse JSON.
+
+    Parameters
+    ----------
+    text : str
+    finite : bool
+        Whether numbers beyond double precision, and integers beyond 64 bits, are refused here.
+
+    Raises
+    ------
+    DocumentError
+        When it is no JSON, has a key twice or NaN or infinity for a number, or is nested too deep.
+    """
+    try:
+        content = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except _SuspicionError as suspicion:
+        # Go through the same text value by value, which raises the error with its place.
+        for _ in _values(text):
+            pass
+        raise DocumentError(str(suspicion)) from None
+    except json.JSONDecodeError as error:
+        raise DocumentError(f"{error.msg}, column {error.colno}", error.lineno) from error
+    except RecursionError as error:
+        raise too_deep() from error
+    except ValueError as error:
+        # Python refuses integers of thousands of digits.
+        found = re.search(r"\d{640,}", text)
+        if found is None:
+            raise DocumentError(str(error)) from error
+        what = f"got an integer of {len(found.group())} digits, expected one of 64 bits"
+        raise DocumentError(what, text.count("\n", 0, found.start()) + 1) from error
+    if _depth(content) > DEEPEST:
+        raise too_deep()
+    if finite and _LARGE.search(text):
+        for place, line, value in _values(text):
+            check_number(place, line, value)
+    return content
+
+
+def lines(text: str) -> dict[Place, int]:
+    """Say in which line each value begins, of members their keys; of a text that :func:`parse` takes."""
+    return {place: line for place, line, _ in _values(text)}
+
+
+def check_number(place: Place, line: int | None, value: object) -> None:
+    """Refuse a number that no double, and an integer that no 64 bits hold.
+
+    Raises
+    ------
+    DocumentError
+        Naming the place.
+    """
+    where = f"{dotted(place)}: " if place else ""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise DocumentError(f"{where}got {value}, expected a finite number in double precision", line)
+    if isinstance(value, int) and not INTEGERS[0] <= value <= INTEGERS[1]:
+        digits = len(str(abs(value)))
+        raise DocumentError(f"{where}got an integer of {digits} digits, expected one of 64 bits", line)
+
+
+class _SuspicionError(Exception):
+    """Something that the standard library lets pass."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [key for key, _ in pairs]
+        raise _SuspicionError(f"key '{next(key for key in names if names.count(key) > 1)}' is there twice")
+    return content
+
+
+def _no_constant(name: str) -> None:
+    raise _SuspicionError(f"{name} is no JSON")
+
+
+def _values(text: str) -> Iterator[tuple[Place, int, Any]]:
+    """Go through JSON without recursion: place, line and value of each, None for that of lists and mappings.
+
+    Raises
+    ------
+    DocumentError
+        At a key that is there twice, NaN and infinities, and lists and mappings that lie too deep.
+    """
+    # Stack of open lists and mappings: the place of each, and its keys with their lines, or the next index.
+    open_: list[tuple[Place, dict[str, int] | list[int]]] = []
+    at, line, end = 0, 1, len(text)
+
+    def skip(to: int) -> None:
+        nonlocal at, line
+        line += text.count("\n", at, to)
+        at = to
+
+    while True:
+        skip(_blank_end(text, at))
+        if at >= end:
+            return
+        sign = text[at]
+        if sign in "]}":
+            open_.pop()
+            skip(at + 1)
+            continue
+        if sign == ",":
+            skip(at + 1)
+            continue
+        place: Place = ()
+        begin = line
+        if open_:
+            outer, inside = open_[-1]
+            if isinstance(inside, dict):
+                key, behind = _DECODER.raw_decode(text, at)
+                if key in inside:
+                    raise twice(key, line, inside[key])
+                inside[key] = line
+                place = (*outer, key)
+                skip(_blank_end(text, behind) + 1)
+                skip(_blank_end(text, at))
+                sign = text[at]
+            else:
+                place = (*outer, inside[0])
+                inside[0] += 1
+        if sign in "[{":
+            if len(open_) >= DEEPEST:
+                raise too_deep(line)
+            open_.append((place, {} if sign == "{" else [0]))
+            skip(at + 1)
+            yield place, begin, None
+        elif sign == '"':
+            value, behind = _DECODER.raw_decode(text, at)
+            skip(behind)
+            yield place, begin, value
+        else:
+            word = _PLAIN.match(text, at)
+            if word is None:
+                return
+            yield place, begin, _plain(place, line, word.group())
+            skip(word.end())
+
+
+def _plain(place: Place, line: int, word: str) -> Any:
+    if word in ("NaN", "Infinity", "-Infinity"):
+        raise DocumentError(f"{dotted(place)}: got {word}, expected a finite number", line)
+    try:
+        return json.loads(word)
+    except ValueError:
+        return None
+
+
+def _blank_end(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return at if found is None else found.end()
+
+
+def _depth(content: Any) -> int:
+    deepest, level = 0, [content]
+    while level:
+        level = [inner for outer in level for inner in _inner(outer)]
+        deepest += 1
+    return deepest - 1
+
+
+def _inner(outer: Any) -> list[Any]:
+    if isinstance(outer, dict):
+        return list(outer.values())
+    return outer if isinstance(outer, list) else []

@@ -1,0 +1,127 @@
+"""What is wrong with a value, in words: found, expected, why, and the name that was probably meant."""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import date
+from difflib import get_close_matches
+from typing import Any
+
+from parkf.io.documents.position import Place, dotted
+
+_LONGEST = 60
+_NO_MORE = r"(?!\n)"
+_KINDS = {
+    "object": "a mapping of names to values",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
+
+
+def got(value: Any) -> str:
+    """Show a value that was found."""
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "nothing (null)"}[value]
+    if isinstance(value, str):
+        return f"the text '{_short(value)}'"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}"
+    if isinstance(value, date):
+        return f"a date, {value}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def expected(schema: Mapping[str, Any]) -> str:
+    """Say what a JSON schema asks for: kind, limits, choices, and its description, which says why."""
+    if "enum" in schema or "const" in schema:
+        what = " or ".join(map(str, schema.get("enum", [schema.get("const")])))
+    elif "oneOf" in schema or "anyOf" in schema:
+        kinds = (expected(one) for one in schema.get("oneOf", schema.get("anyOf", ())))
+        what = " or ".join(dict.fromkeys(kinds))
+    else:
+        kinds = schema.get("type", "value")
+        several = [kinds] if isinstance(kinds, str) else kinds
+        what = " or ".join(_KINDS.get(kind, "a value") for kind in several)
+        if limits := _limits(schema):
+            what = f"{what} {limits}"
+    return with_reason(what, schema)
+
+
+def with_reason(what: str, schema: Mapping[str, Any]) -> str:
+    """Add a schema's description, which has unit and reason."""
+    reason = schema.get("description")
+    return f"{what} ({reason})" if reason else what
+
+
+def _limits(schema: Mapping[str, Any]) -> str:
+    words = (
+        ("minimum", "of at least"),
+        ("exclusiveMinimum", "above"),
+        ("maximum", "of at most"),
+        ("exclusiveMaximum", "below"),
+    )
+    limits = [f"{word} {schema[name]:g}" for name, word in words if name in schema]
+    if "pattern" in schema:
+        # Leave out the pattern's end, which excludes the line break that Python allows behind a $.
+        limits.append(f"like {schema['pattern'].removesuffix(_NO_MORE)}")
+    elif schema.get("minLength"):
+        limits.append("that is not empty")
+    return " and ".join(limits)
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """Find the name that was probably meant."""
+    near = get_close_matches(str(name), list(known), n=1, cutoff=0.6)
+    return near[0] if near else None
+
+
+def unknown(name: object, known: Collection[str]) -> str:
+    """Say that there is no such name, and which was probably meant."""
+    near = nearest(name, known)
+    hint = f"did you mean '{near}'?" if near else f"known here: {', '.join(sorted(known)) or 'nothing'}"
+    return f"unknown key '{_short(str(name))}'; {hint}"
+
+
+def without_echoes(mistakes: Iterable[tuple[Place, str]]) -> list[tuple[Place, str]]:
+    """Leave out what only follows from another mistake: a name that was misspelt is missing, too.
+
+    So is one of a list's entries where another one is wrong.
+    """
+    found = list(dict.fromkeys(mistakes))
+    misspelt = [place for place, what in found if what.startswith("unknown key")]
+    inner = {place[:length] for place, _ in found for length in range(len(place))}
+
+    def echoes(place: Place, what: str) -> bool:
+        if what.startswith("missing"):
+            return any(one[:-1] == place[:-1] and nearest(one[-1], [str(place[-1])]) for one in misspelt)
+        return place in inner and (" entries, expected " in what or what.startswith("expected either"))
+
+    return [(place, what) for place, what in found if not echoes(place, what)]
+
+
+def hint(value: Any, kind: object) -> str:
+    """Say what makes a number of text, and the like, where YAML surprises; empty elsewhere."""
+    if isinstance(value, str) and kind in ("integer", "number"):
+        try:
+            number = float(value)
+        except ValueError:
+            return ""
+        return f"; write {number:g}, without quotes" if number == number else ""
+    if kind == "string" and not isinstance(value, str | Mapping | list) and value is not None:
+        return "; write it in quotes"
+    return ""
+
+
+def said(where: str, place: Place, what: str) -> str:
+    """Put file, place and problem into one line."""
+    line = f"{where}: {dotted(place)}: {what}" if place else f"{where}: {what}"
+    # Names come from files: characters such as line breaks are escaped, so that a message stays one line.
+    return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in line)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

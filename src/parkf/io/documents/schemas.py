@@ -1,0 +1,80 @@
+"""Content held against a JSON schema: every mistake with its place, in words."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from parkf.io.documents.messages import expected, got, hint, unknown, with_reason, without_echoes
+from parkf.io.documents.position import Place
+
+_BOUNDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "more than",
+    "maximum": "at most",
+    "exclusiveMaximum": "less than",
+    "minLength": "at least",
+    "maxLength": "at most",
+    "minItems": "at least",
+    "minProperties": "at least",
+}
+
+
+def mistakes(schema: Mapping[str, Any], content: Any) -> list[tuple[Place, str]]:
+    """Find what a schema does not allow.
+
+    Parameters
+    ----------
+    schema : mapping
+        JSON schema; descriptions say unit and reason.
+    content : Any
+        As read from a document.
+
+    Returns
+    -------
+    list of (place, str)
+        Place of each mistake, of a missing or unknown member that of the member; what was found, and what is
+        expected.
+    """
+    errors = Draft202012Validator(schema).iter_errors(content)
+    return without_echoes(told for error in errors for told in _told(error, tuple(error.absolute_path)))
+
+
+def _told(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
+    value: Any = error.instance
+    schema: Any = error.schema
+    asked: Any = error.validator_value
+    match error.validator:
+        case "additionalProperties":
+            known = schema.get("properties", {})
+            for name in value:
+                if name not in known:
+                    yield (*place, str(name)), unknown(name, known)
+        case "required":
+            missing = next(name for name in asked if f"'{name}' is a required" in error.message)
+            member = schema.get("properties", {}).get(missing, {})
+            yield (*place, missing), f"missing; expected {expected(member)}"
+        case "type":
+            yield place, f"got {got(value)}, expected {expected(schema)}{hint(value, asked)}"
+        case "enum" | "const":
+            yield place, f"got {got(value)}, expected {expected(schema)}"
+        case "pattern":
+            yield place, f"got {got(value)}, expected {expected({'type': 'string', **schema})}"
+        case "uniqueItems":
+            yield place, "an entry is there twice; keep one of them"
+        case "contains":
+            yield place, f"expected {expected(asked)} among the entries"
+        case "oneOf" if all("required" in one for one in asked):
+            names = " or ".join(one["required"][0] for one in asked)
+            yield place, f"expected either {names}, one of them"
+        case "oneOf":
+            yield place, f"got {got(value)}, expected {expected(schema)}"
+        case "not":
+            yield place, f"got {got(value)}, which is not for this place"
+        case name if name in _BOUNDS:
+            kind = "letters" if isinstance(value, str) else "entries"
+            found = got(value) if isinstance(value, int | float) else f"{len(value)} {kind}"
+            yield place, f"got {found}, expected {with_reason(f'{_BOUNDS[name]} {asked:g}', schema)}"
+        case _:
+            yield place, error.message

@@ -1,0 +1,130 @@
+"""YAML as text: plain values alone, each key once, and the line of each."""
+
+from typing import Any
+
+import yaml
+
+from parkf.io.documents.json_text import check_number
+from parkf.io.documents.position import DEEPEST, DocumentError, Place, dotted, too_deep, twice
+
+MOST_VALUES = 100_000
+"""Values of a document, where what an alias stands for counts each time."""
+
+_PREFIX = "tag:yaml.org,2002:"
+_SCALARS = {_PREFIX + kind for kind in ("str", "int", "float", "bool", "null", "timestamp")}
+# libyaml's loader is ten times faster; a YAML package built without libyaml only has the other one.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def parse(text: str) -> tuple[Any, dict[Place, int]]:
+    """Parse YAML.
+
+    Returns
+    -------
+    Any
+        Mappings, lists, text, numbers, truths and None.
+    dict of place to int
+        Line of each value, of members their keys.
+
+    Raises
+    ------
+    DocumentError
+        When it is no YAML or several documents, has a key twice, a number that is not finite or beyond 64
+        bits, a tag, or is nested too deep.
+    """
+    try:
+        check_depth(text)
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            return _Builder(loader).build(node)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = " ".join(filter(None, (error.context, error.problem)))
+        raise DocumentError(what, None if mark is None else mark.line + 1) from error
+    except yaml.YAMLError as error:
+        # The file has characters that YAML does not allow.
+        raise DocumentError(" ".join(str(error).split())) from error
+
+
+def check_depth(text: str, loader: Any = _Loader) -> None:
+    """Refuse what is nested too deep; the loader is the one that words what is no YAML.
+
+    Raises
+    ------
+    DocumentError
+        With the line.
+    yaml.YAMLError
+        When it is no YAML.
+    """
+    # The composer recurses in C, and would crash the process on deeply nested text.
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                raise too_deep(event.start_mark.line + 1 if event.start_mark else None)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+class _Builder:
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+        self._lines: dict[Place, int] = {}
+
+    def build(self, node: yaml.Node | None) -> tuple[Any, dict[Place, int]]:
+        content = None if node is None else self._value(node, (), node.start_mark.line + 1)
+        return content, self._lines
+
+    def _value(self, node: yaml.Node, place: Place, line: int) -> Any:
+        self._lines[place] = line
+        if len(self._lines) > MOST_VALUES or len(place) > DEEPEST:
+            raise DocumentError(f"more than {MOST_VALUES} values, or aliases without end", line)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, place)
+        if isinstance(node, yaml.SequenceNode):
+            self._plain(node, {_PREFIX + "seq"})
+            return [
+                self._value(item, (*place, index), item.start_mark.line + 1)
+                for index, item in enumerate(node.value)
+            ]
+        return self._scalar(node, place, line)
+
+    def _mapping(self, node: yaml.MappingNode, place: Place) -> dict[Any, Any]:
+        self._plain(node, {_PREFIX + "map"})
+        content: dict[Any, Any] = {}
+        first: dict[Any, int] = {}
+        for key_node, value in node.value:
+            line = key_node.start_mark.line + 1
+            if key_node.tag == _PREFIX + "merge":
+                raise DocumentError("'<<' is not read; write the keys out", line)
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise DocumentError("a list or mapping for a key, expected a name", line)
+            key = self._scalar(key_node, place, line)
+            if key in first:
+                raise twice(key, line, first[key])
+            first[key] = line
+            content[key] = self._value(value, (*place, key), line)
+        return content
+
+    def _scalar(self, node: yaml.Node, place: Place, line: int) -> Any:
+        self._plain(node, _SCALARS)
+        try:
+            value = self._loader.construct_object(node)
+        except (ValueError, OverflowError) as error:
+            what = f"{len(node.value)} characters" if len(node.value) > 40 else f"'{node.value}'"
+            where = f"{dotted(place)}: " if place else ""
+            raise DocumentError(f"{where}got {what}, expected a number or a date", line) from error
+        check_number(place, line, value)
+        return value
+
+    @staticmethod
+    def _plain(node: yaml.Node, tags: set[str]) -> None:
+        if node.tag not in tags:
+            raise DocumentError(
+                f"tag '{node.tag.replace(_PREFIX, '!!')}', expected plain values without tags",
+                node.start_mark.line + 1,
+            )

@@ -1,0 +1,88 @@
+"""Reading a table sorted by event in pieces that hold whole events."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from parkf.io.arrow import numbers
+from parkf.io.errors import ParkfError
+from parkf.io.tables import Table
+
+_ROWS_AT_ONCE = 1 << 15
+
+
+def read_by_event(
+    table: Table, path: Path, *, events: int, columns: list[str] | None = None
+) -> Iterator[dict[str, NDArray[Any]]]:
+    """Yield the columns of events 0 to `events` - 1, then of the next as many, and so on; no empty pieces.
+
+    Parameters and errors are those of :func:`tables_by_event`.
+    """
+    for piece in tables_by_event(table, path, events=events, columns=columns):
+        arrays = {name: numbers(piece.column(name)) for name in piece.column_names}
+        # Here and below, free a piece before the next one is read, so that memory never holds two.
+        del piece
+        yield arrays
+        del arrays
+
+
+def tables_by_event(
+    table: Table, path: Path, *, events: int, columns: list[str] | None = None
+) -> Iterator[pa.Table]:
+    """Yield such pieces as tables of Arrow's.
+
+    Parameters
+    ----------
+    table : Table
+        One with a column `event`, in ascending order in the file.
+    path : Path
+        The file.
+    events : int
+        Length of a piece in event numbers.
+    columns : list of str, optional
+        All by default; must contain ``event``.
+
+    Raises
+    ------
+    ParkfError
+        When the file is not the table, or not sorted by event.
+    """
+    file = table.open(path)
+    pending: list[pa.RecordBatch] = []
+    last = -1
+    boundary: int | None = None
+    for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
+        event = numbers(batch.column("event"))
+        if len(event) == 0:
+            continue
+        if event[0] < last or np.any(np.diff(event) < 0):
+            raise ParkfError(f"{path}: rows are not sorted by event")
+        last = event[-1]
+        while True:
+            if boundary is None:
+                boundary = (int(event[0]) // events + 1) * events
+            cut = int(np.searchsorted(event, boundary))
+            pending.append(batch.slice(0, cut))
+            if cut == len(event):
+                break
+            piece, pending, boundary = pa.Table.from_batches(pending), [], None
+            batch, event = batch.slice(cut), event[cut:]
+            yield piece
+            del piece
+    if any(len(batch) for batch in pending):
+        yield pa.Table.from_batches(pending)
+
+
+def particle_key(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+    """Give every particle a number that ascends with event and particle.
+
+    Parameters
+    ----------
+    columns : mapping
+        With `event` and `particle`, (n,) int.
+    """
+    return columns["event"].astype(np.int64) << 32 | columns["particle"]

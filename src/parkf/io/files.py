@@ -1,0 +1,188 @@
+"""Files that are never seen half-written, and their fingerprints.
+
+Every writer in parkf goes through :func:`replacing`: it writes to a temporary name beside the target and
+renames at the end, so a reader finds the old file or the new one, never a mixture.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from parkf.io.documents import json_text
+from parkf.io.errors import DamagedFileError, ParkfError
+
+_SEAL, _KIND = "checksum", "sha256:"
+UNFINISHED = ".tmp"
+"""Ends the hidden names of files and folders that are being written."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path` that takes its place when the block succeeds.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write. Its folder is made when missing.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        # Without this, after a power cut the name may exist without the content.
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        # Errors of a full disk seldom name the file, so add its name.
+        if error.filename is None and out_of_space(error):
+            error.filename = str(path)
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def scratch_folder() -> tempfile.TemporaryDirectory[str]:
+    """Make a folder in TMPDIR that goes with this process; if it is killed, with the next run."""
+    return tempfile.TemporaryDirectory(prefix=f"{_scratch_prefix()}{os.getpid()}-")
+
+
+def scratch_folders() -> dict[Path, int]:
+    """Find all that :func:`scratch_folder` has made on this machine, each with the number of its process."""
+    prefix = _scratch_prefix()
+    there = {
+        path: path.name.removeprefix(prefix).partition("-")[0]
+        for path in Path(tempfile.gettempdir()).glob(f"{prefix}*")
+    }
+    return {path: int(number) for path, number in there.items() if number.isdecimal() and path.is_dir()}
+
+
+def _scratch_prefix() -> str:
+    # Several machines may share TMPDIR, and a process has its number on one.
+    return f"parkf-{socket.gethostname()}-"
+
+
+def out_of_space(error: OSError) -> bool:
+    """Whether there was no room for what was written; errors of Arrow have a text alone."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT) or any(
+        "No space left on device" in str(part) for part in error.args
+    )
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether it is what :func:`replacing` yields, or a folder like it, left by a writer that was killed."""
+    return path.name.startswith(".") and path.name.endswith(UNFINISHED)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write `content` as sorted, indented JSON; numbers that are not finite are refused by ``json``."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON as :func:`write_json` does, with its own ``checksum``, for :func:`read_json`."""
+    write_json(path, {**content, _SEAL: _checksum(content)})
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file; what :func:`write_sealed` wrote is checked, and comes without the checksum.
+
+    Raises
+    ------
+    ParkfError
+        When the file is missing.
+    DamagedFileError
+        When it is not JSON, has a key twice, or is not what was written.
+    """
+    try:
+        content = json_text.parse(existing(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DamagedFileError(path, "a JSON file", str(error)) from error
+    # Others may have a key of that name, too.
+    if isinstance(content, dict) and str(content.get(_SEAL)).startswith(_KIND):
+        found = content.pop(_SEAL)
+        if found != _checksum(content):
+            raise DamagedFileError(path, "a JSON file", "the content does not have the checksum that it says")
+    return content
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    # Numbers survive being written and read; how the text is laid out does not matter.
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return f"{_KIND}{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def existing(path: Path) -> Path:
+    """Return `path` if a file lies there.
+
+    Raises
+    ------
+    ParkfError
+        When it does not.
+    """
+    if not path.is_file():
+        raise ParkfError(f"{path}: no such file")
+    return path
+
+
+def sha256(path: Path) -> str:
+    """Fingerprint of a file's bytes, as 64 hexadecimal digits."""
+    with existing(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def require_space(folder: Path, needed: int, what: str) -> None:
+    """Say at once that a disk is too small, where it is known what will be written.
+
+    Parameters
+    ----------
+    folder : Path
+        Which is there.
+    needed : int
+        Bytes.
+    what : str
+        What takes them, and what helps where making room is not all: "the rows of a.parquet (TMPDIR)".
+
+    Raises
+    ------
+    ParkfError
+        With how much is missing.
+    """
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise ParkfError(
+            f"no space left on {folder}: {_size(needed - free)} more are needed; {what} takes {_size(needed)}"
+        )
+
+
+def _size(count: int) -> str:
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} bytes"
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file so that `target` appears complete or not at all.
+
+    Raises
+    ------
+    ParkfError
+        When there is no such file, or no room for another.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    require_space(target.parent, existing(source).stat().st_size, f"the copy of {source}")
+    with replacing(target) as temporary:
+        shutil.copyfile(existing(source), temporary)

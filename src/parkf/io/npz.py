@@ -1,0 +1,77 @@
+"""Archives of NumPy's arrays, ``.npz``, read with their checksums."""
+
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.io.errors import DamagedFileError, ParkfError
+from parkf.io.files import existing
+
+KIND = "an archive of arrays (.npz)"
+# Errors that zipfile and NumPy raise, depending on the damaged byte; a damaged length leads to a MemoryError.
+_UNREADABLE = (
+    *(BadZipFile, zlib.error, ValueError, OSError, EOFError, KeyError),
+    *(NotImplementedError, RuntimeError, MemoryError, SyntaxError, TypeError, OverflowError),
+)
+
+
+def load_arrays(
+    path: Path, names: Collection[str], optional: Collection[str] = (), *, others: bool = False
+) -> dict[str, NDArray[Any]]:
+    """Read arrays of an archive.
+
+    Parameters
+    ----------
+    path : Path
+    names, optional : collection of str
+        Arrays that it must, and that it may hold.
+    others : bool
+        Whether it may hold more, which are not read.
+
+    Returns
+    -------
+    dict of str to array
+
+    Raises
+    ------
+    ParkfError
+        When the file is missing, lacks an array, or has one too many.
+    DamagedFileError
+        When it is no such archive, or the bytes of an array are not those that were written.
+    """
+    there = set(array_names(path))
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in sorted(there & {*names, *optional})}
+    except _UNREADABLE as error:
+        raise DamagedFileError(path, KIND, str(error)) from error
+    if missing := sorted({*names} - there):
+        raise ParkfError(f"{path}: without {', '.join(missing)}; it has {', '.join(sorted(there))}")
+    if not others and (unknown := sorted(there - {*names, *optional})):
+        raise ParkfError(f"{path}: with unknown {', '.join(unknown)}")
+    return arrays
+
+
+def array_names(path: Path) -> list[str]:
+    """Name the arrays of an archive.
+
+    Raises
+    ------
+    ParkfError
+        When the file is missing.
+    DamagedFileError
+        When it is no such archive.
+    """
+    with existing(path).open("rb") as file:
+        if file.read(2) != b"PK":
+            raise DamagedFileError(path, KIND, "it does not begin as such a file does")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return sorted(archive)
+    except _UNREADABLE as error:
+        raise DamagedFileError(path, KIND, str(error)) from error

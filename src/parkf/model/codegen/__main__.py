@@ -1,0 +1,45 @@
+"""Write C++ headers and layouts, a folder for each set of forms that the kernel is built for.
+
+``python -m parkf.model.codegen <published layouts> <folder>``. Without the folder it prints the names of the sets
+of forms. Either stops where today's formulas are not those that were published under their layout's version.
+"""
+
+import sys
+from pathlib import Path
+
+from parkf.io.errors import ParkfError
+from parkf.io.files import replacing, write_sealed
+from parkf.model.codegen.header import by_name_header, kernel_header, list_header
+from parkf.model.layout.built import LAYOUT_FILE
+from parkf.model.steps.frozen import document, kernel_forms
+
+
+def main() -> None:
+    """Do what the command line says."""
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: python -m parkf.model.codegen <published layouts> [<folder>]")
+    try:
+        kernel = kernel_forms(Path(sys.argv[1]))
+        if len(sys.argv) == 2:
+            print(";".join(kernel))
+            return
+        folder = Path(sys.argv[2])
+        _write(folder / "all_forms.hpp", list_header(kernel))
+        for name, forms in kernel.items():
+            _write(folder / name / "steps_generated.hpp", kernel_header(forms, name))
+            _write(folder / name / "steps_by_name.hpp", by_name_header(forms))
+            write_sealed(folder / name / LAYOUT_FILE, document(forms))
+    except ParkfError as error:
+        sys.exit(str(error))
+
+
+def _write(path: Path, text: str) -> None:
+    # What has not changed is not compiled again.
+    if path.is_file() and path.read_text() == text:
+        return
+    with replacing(path) as temporary:
+        temporary.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

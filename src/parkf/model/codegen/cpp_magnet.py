@@ -1,0 +1,234 @@
+"""C++ of the hop through the magnet: header transform, interpolation weights, layout of a bin."""
+
+import sympy as sp
+
+from parkf.model.codegen.cpp_expressions import assignments, text
+from parkf.model.codegen.cpp_transport import SparseJacobian
+from parkf.model.layout.magnet import BINS, HEADER
+from parkf.model.steps import Forms, magnet
+from parkf.model.steps.magnet import TableForm
+from parkf.model.steps.symbols import STATE, h, k, tx, ty
+
+_FACTORS = {"1": "0", "u_x": "x", "u_y": "y"}
+
+
+def magnet_functions(forms: Forms) -> list[str]:
+    """All C++ of the hop through the magnet that derives from formulas."""
+    return [
+        *_jacobian(),
+        *_local_qop(forms.steps["UTTF"].local_qop),
+        *_deviations(),
+        *_place(forms.table),
+        *_weights(),
+        *_slopes(forms.table),
+        *_bin_layout(forms.table),
+    ]
+
+
+def _jacobian() -> list[str]:
+    """Transport through table and corrections: x and y themselves enter the bins only."""
+    pattern = sp.Matrix(5, 5, lambda i, j: int(i == j) if j < 2 or i == 4 else sp.Symbol(f"e{i}{j}"))
+    return ["// The magnet: table and corrections.", *SparseJacobian("Magnet", pattern).functions()]
+
+
+def _local_qop(form: sp.Expr) -> list[str]:
+    targets = {"here": form, "derivative": sp.diff(form, k)}
+    return [
+        "/// q/p after the energy loss before the magnet, and its derivative to q/p at production.",
+        "template <class T, class P>",
+        "KERNEL_FUNCTION void local_qop(const P& p, const T& k, T& here, T& derivative) {",
+        *(f"  {line}" for line in assignments(targets)),
+        "}",
+        "",
+    ]
+
+
+def _deviations() -> list[str]:
+    targets = {
+        "u.f": magnet.F,
+        "u.x": magnet.U_X,
+        "u.y": magnet.U_Y,
+        "u.x_tx": sp.diff(magnet.U_X, STATE[2]),
+        "u.x_h": sp.diff(magnet.U_X, h),
+        "u.y_h": sp.diff(magnet.U_Y, h),
+    }
+    return [
+        "/// What the polynomials depend on; x_tx = ∂x/∂tx = ∂y/∂ty, x_h and y_h are derivatives to h.",
+        "template <class T>",
+        "struct Deviations {",
+        "  T f, x, y, x_tx, x_h, y_h;",
+        "};",
+        "",
+        "template <class T, class P>",
+        "KERNEL_FUNCTION Deviations<T> deviations(const P& header, const T& h, const State<T>& s) {",
+        "  const T x = s.x, y = s.y, tx = s.tx, ty = s.ty;",
+        *(f"  {line}" for line in _header_of(*targets.values())),
+        "  Deviations<T> u;",
+        *(f"  {line}" for line in assignments(targets)),
+        "  return u;",
+        "}",
+        "",
+    ]
+
+
+def _weights() -> list[str]:
+    forms = list(magnet.WEIGHTS.values())
+    targets = {f"w[{i}]": form for i, form in enumerate(forms)}
+    slopes = {
+        f"w_{axis}[{i}]": sp.diff(form, axis) for axis in (magnet.a, magnet.b) for i, form in enumerate(forms)
+    }
+
+    def neighbour(axis: str, steps: list[int]) -> str:
+        values = ", ".join(map(str, steps))
+        body = f"constexpr int steps[6] = {{{values}}}; return steps[n];"
+        return f"KERNEL_FUNCTION int neighbour_{axis}(int n) {{ {body} }}"
+
+    return [
+        "/// Weights of the six bins, in the order of neighbour_x and neighbour_y.",
+        "template <class T>",
+        "KERNEL_FUNCTION void bin_weights(const T& a, const T& b, T* w) {",
+        *(f"  {line}" for line in assignments(targets)),
+        "}",
+        "",
+        "/// Their derivatives.",
+        "template <class T>",
+        "KERNEL_FUNCTION void bin_weight_slopes(const T& a, const T& b, T* w_a, T* w_b) {",
+        *(f"  {line}" for line in assignments(slopes)),
+        "}",
+        "",
+        "/// Steps in bins, in the direction of the offset, from the nearest bin to the n-th that is read.",
+        neighbour("x", [i for i, _ in magnet.WEIGHTS]),
+        neighbour("y", [j for _, j in magnet.WEIGHTS]),
+        "",
+    ]
+
+
+def _header_of(*forms: sp.Expr) -> list[str]:
+    """Statements that read the numbers of the header in some formulas."""
+    used = {str(symbol) for form in forms for symbol in form.free_symbols}
+    return [f"const auto {n} = header[{i}];" for i, n in enumerate(HEADER) if n in used]
+
+
+def _place(form: TableForm) -> list[str]:
+    lever, (scale_x, scale_y) = form.lever, form.scales
+
+    def on_axis(axis: str, scale: sp.Expr) -> str:
+        at = f"s.{axis}" if lever == 0 else f"(s.{axis} + T({text(lever)}) * s.t{axis})"
+        return f"{axis} = {at} * T({text(scale)});"
+
+    return [
+        "/// Where on the grid, -1 to 1 on both axes, a state at z_in finds its bins.",
+        "template <class T>",
+        "KERNEL_FUNCTION void table_place(const Scalar<T>* header, const State<T>& s, T& x, T& y) {",
+        "  using S = Scalar<T>;",
+        *(f"  {line}" for line in _header_of(lever, scale_x, scale_y)),
+        f"  {on_axis('x', scale_x)}",
+        f"  {on_axis('y', scale_y)}",
+        "}",
+        "",
+        "/// How that place changes with the slopes.",
+        "template <class S>",
+        "KERNEL_FUNCTION void table_place_slopes(const S* header, S& x_tx, S& y_ty) {",
+        *(f"  {line}" for line in _header_of(lever * scale_x, lever * scale_y)),
+        f"  x_tx = {text(lever * scale_x)};",
+        f"  y_ty = {text(lever * scale_y)};",
+        "}",
+        "",
+    ]
+
+
+def _slopes(form: TableForm) -> list[str]:
+    """How the slopes take what the polynomials say, and the derivatives with them."""
+    opening = [
+        "/// Slopes behind the bend. `f` holds the derivatives of what they gain, and then their own.",
+        "template <class T>",
+        "KERNEL_FUNCTION void bend(const T& gain_x, const T& gain_y, State<T>& s, JacobianMagnet<T>& f) {",
+    ]
+    opening_x = [
+        "/// tx alone, as if ty went straight, and its derivative to q/p from that of what it gains.",
+        "template <class T>",
+        "KERNEL_FUNCTION void bend_x(const T& gain, const T& gain_k, const State<T>& s, T& out, T& out_k) {",
+    ]
+    if not form.sines:
+        lines = ["s.tx += gain_x;", "s.ty += gain_y;", "f.tx_tx += T(1);", "f.ty_ty += T(1);"]
+        lines_x = ["out = s.tx + gain;", "out_k = gain_k;"]
+        return _function(opening, lines) + _function(opening_x, lines_x)
+    sums = dict(zip("xy", form.summed, strict=True))
+    sums_by_name: dict[str, sp.Expr] = {f"s{a}": sums[a] for a in "xy"}
+    before = sums_by_name | {
+        f"s{a}_t{b}": sp.diff(sums[a], t) for a in "xy" for b, t in zip("xy", (tx, ty), strict=True)
+    }
+    # Back to slopes: t = s/√q with q = 1 − s², which must not come near zero.
+    s, q = dict(zip("xy", sp.symbols("sx sy"), strict=True)), sp.Symbol("q")
+    slope = {a: s[a] / sp.sqrt(q) for a in "xy"}
+    after = {f"t{a}": slope[a] for a in "xy"}
+    after |= {
+        f"t{a}_s{b}": sp.diff(slope[a], s[b])
+        + sp.diff(slope[a], q) * sp.diff(1 - s["x"] ** 2 - s["y"] ** 2, s[b])
+        for a in "xy"
+        for b in "xy"
+    }
+    chain = []
+    for column in ("tx", "ty", "k"):
+        for a in "xy":
+            own = "" if column == "k" else f" + s{a}_{column}"
+            chain.append(f"const T d{a}_{column} = f.t{a}_{column}{own};")
+        chain += [f"f.t{a}_{column} = t{a}_sx * dx_{column} + t{a}_sy * dy_{column};" for a in "xy"]
+    cosine = f"const T q = larger(T(1) - sx * sx - sy * sy, T(Scalar<T>({magnet.SMALLEST_COSINE_SQUARED})));"
+    lines = [
+        "const T tx = s.tx, ty = s.ty;",
+        f"T {', '.join(before)}, {', '.join(name for name in after if '_' in name)};",
+        "{",
+        *(f"  {line}" for line in assignments(before)),
+        "}",
+        "sx += gain_x;",
+        "sy += gain_y;",
+        cosine,
+        "{",
+        *(
+            f"  {line}"
+            for line in assignments({f"s.{n}" if "_" not in n else n: e for n, e in after.items()})
+        ),
+        "}",
+        *chain,
+    ]
+    lines_x = [
+        "const T tx = s.tx, ty = s.ty;",
+        "T sx, sy;",
+        "{",
+        *(f"  {line}" for line in assignments(sums_by_name)),
+        "}",
+        "sx += gain;",
+        cosine,
+        *assignments({"out": after["tx"], "out_k": after["tx_sx"] * sp.Symbol("gain_k")}),
+    ]
+    return _function(opening, lines) + _function(opening_x, lines_x)
+
+
+def _function(opening: list[str], lines: list[str]) -> list[str]:
+    return [*opening, *(f"  {line}" for line in lines), "}", ""]
+
+
+def _bin_layout(form: TableForm) -> list[str]:
+    lines = ["/// Where a bin's polynomials start, and their degrees.", "namespace bin {"]
+    position, places = 0, dict[str, list[str]]()
+    for piece in form.pieces:
+        name = f"u{_FACTORS[piece.factor]}"
+        place = f"  static constexpr int {name} = {position}, {name}_degree = {piece.degree};"
+        places.setdefault(piece.component, []).append(place)
+        position += piece.degree
+    for component, fields in places.items():
+        lines += [f"struct {component} {{", *fields, "};"]
+    signature = [(HEADER.index(name), value) for name, value in form.signature.items()]
+    lines += [
+        "/// Whether slopes have a say in which bins a track finds.",
+        f"constexpr bool by_slopes = {'false' if form.lever == 0 else 'true'};",
+        f"constexpr int count = {position}, nx = {BINS[0]}, ny = {BINS[1]};",
+        "/// Whether a header is of these bins, this grid and these degrees.",
+        "KERNEL_FUNCTION bool is_mine(const float* header) {",
+        f"  return {' && '.join(f'header[{i}] == {value}' for i, value in signature)};",
+        "}",
+        "}  // namespace bin",
+        "",
+    ]
+    return lines

@@ -1,0 +1,178 @@
+"""C++ that multiplies with a step's Jacobian, its zeros and ones left out.
+
+Covariances are those of x, y, tx and ty at given q/p; the Jacobian's last column goes into their total
+derivatives with respect to q/p.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sympy as sp
+
+from parkf.model.codegen.cpp_expressions import text
+
+NAMES = ("x", "y", "tx", "ty", "k")
+K = 4
+ALL = frozenset(range(4))
+LOWER = tuple((i, j) for i in range(4) for j in range(i + 1))
+# As long as no formula and no hit couples them (in the VELO), x, tx and q/p are uncorrelated with y and ty.
+X_PART, Y_PART = frozenset({0, 2}), frozenset({1, 3})
+# Elements of the Jacobian that matter for the errors in a step between two planes: lever arms of the slopes,
+# and the bend in x. The others (bend in y, leaning planes, fields that vary with y) change an error by a few
+# percent of itself. They are neglected in gains and covariances, where they enter squared, but not in the
+# state.
+LEVERS_AND_BEND = frozenset({("x", "tx"), ("x", "k"), ("tx", "tx"), ("tx", "k"), ("y", "ty")})
+
+
+def levers_and_bend(jacobian: sp.Matrix) -> sp.Matrix:
+    """Put the identity's elements where the Jacobian of a step between planes is none of the above."""
+    if jacobian[0, 2] == 0:  # corrections in place
+        return jacobian
+    kept = [[(a, b) in LEVERS_AND_BEND for b in NAMES] for a in NAMES]
+    return sp.Matrix(5, 5, lambda i, j: jacobian[i, j] if kept[i][j] else int(i == j))
+
+
+@dataclass(frozen=True)
+class SparseJacobian:
+    """Which elements of a 5×5 Jacobian are zero, one, or a number to be computed."""
+
+    name: str
+    matrix: sp.Matrix
+
+    @property
+    def fields(self) -> dict[str, sp.Expr]:
+        """The elements that are computed, by name: row_column."""
+        return {
+            f"{NAMES[i]}_{NAMES[j]}": self.matrix[i, j]
+            for i in range(5)
+            for j in range(5)
+            if self.matrix[i, j] not in (0, 1)
+        }
+
+    @property
+    def pattern(self) -> sp.Matrix:
+        """The matrix with symbols f.row_column for the computed elements."""
+        return sp.Matrix(
+            5,
+            5,
+            lambda i, j: (
+                self.matrix[i, j] if self.matrix[i, j] in (0, 1) else sp.Symbol(f"f.{NAMES[i]}_{NAMES[j]}")
+            ),
+        )
+
+    def struct(self) -> list[str]:
+        """C++ type that holds the computed elements."""
+        fields = ", ".join(self.fields)
+        return ["template <class T>", f"struct Jacobian{self.name} {{", f"  T {fields};", "};", ""]
+
+    def transport(self, *, decoupled: bool) -> list[str]:
+        """C++ function C ← F C Fᵀ; `decoupled`: what couples the x and the y part is and stays zero."""
+
+        def coupled(i: int, j: int) -> bool:
+            return not decoupled or ({i, j} <= X_PART or {i, j} <= Y_PART)
+
+        function = "transport_decoupled" if decoupled else "transport"
+        order = self._row_order()
+        body = self._transport_by_rows(order, coupled) if order is not None else self._transport_at_once()
+        return [
+            "template <class T>",
+            f"KERNEL_FUNCTION void {function}(const Jacobian{self.name}<T>& f, Covariance<T>& c) {{",
+            *(f"  {line}" for line in body),
+            "}",
+            "",
+        ]
+
+    def _row_order(self) -> list[int] | None:
+        """Order in which the components may be carried on one after the other; None if there is none.
+
+        A component comes before those that it depends on: it needs them as they were.
+        """
+        left = [i for i in sorted(ALL) if any(self.matrix[i, j] != int(i == j) for j in ALL)]
+        order: list[int] = []
+        while left:
+            free = [i for i in left if all(self.matrix[j, i] == 0 for j in left if j != i)]
+            if not free:
+                return None
+            order += free
+            left = [i for i in left if i not in free]
+        return order
+
+    def _transport_by_rows(self, order: list[int], coupled: Callable[[int, int], bool]) -> list[str]:
+        """One component after the other: fewer multiplications than with the whole matrix."""
+        f = self.pattern
+        lines = []
+        for i in order:
+
+            def carried(j: int, own: str, i: int = i) -> str:
+                others = [m for m in sorted(ALL) if m != i and f[i, m] != 0]
+                terms = [f"{f[i, m]}*c({max(m, j)}, {min(m, j)})" for m in others]
+                own = own if f[i, i] == 1 else f"{f[i, i]}*{own}"
+                return " + ".join([own, *terms])
+
+            lines.append(f"const T carried_{i} = {carried(i, f'c({i}, {i})')};")
+            for j in sorted(ALL):
+                if j != i and coupled(i, j):
+                    element = f"c({max(i, j)}, {min(i, j)})"
+                    lines.append(f"{element} = {carried(j, element)};")
+            lines.append(f"c({i}, {i}) = {carried(i, f'carried_{i}')};")
+        return lines
+
+    def _transport_at_once(self) -> list[str]:
+        """For components that depend on each other in a circle."""
+        f = self.pattern
+        half = f[:K, :K] * sp.Matrix(K, K, lambda i, j: sp.Symbol(f"c{max(i, j)}{min(i, j)}"))
+        named: dict[sp.Symbol, sp.Expr] = {}
+
+        def name(i: int, j: int) -> sp.Expr:
+            if half[i, j].is_Atom:
+                return half[i, j]
+            symbol = sp.Symbol(f"m{i}{j}")
+            named[symbol] = half[i, j]
+            return symbol
+
+        results = {}
+        for i, j in LOWER:
+            form = sum(name(i, m) * f[j, m] for m in ALL if f[j, m] != 0)
+            if form != sp.Symbol(f"c{i}{j}"):
+                results[i, j] = form
+        used = set().union(*(form.free_symbols for form in (*results.values(), *named.values())))
+        elements = [(i, j) for i, j in LOWER if sp.Symbol(f"c{i}{j}") in used]
+        lines = [f"const T c{i}{j} = c({i}, {j});" for i, j in elements]
+        read = set().union(*(form.free_symbols for form in results.values()))
+        lines += [f"const T {symbol} = {text(form)};" for symbol, form in named.items() if symbol in read]
+        return [*lines, *(f"c({i}, {j}) = {text(form)};" for (i, j), form in results.items())]
+
+    def apply(self, part: frozenset[int] = ALL, suffix: str = "") -> list[str]:
+        """C++ function v ← F v for a vector whose elements outside `part` are zero and stay so."""
+        return self._multiply(f"apply{suffix}", part, {})
+
+    def total_derivative(self, part: frozenset[int] = ALL, suffix: str = "") -> list[str]:
+        """C++ function that carries on derivatives by q/p; those outside `part` are zero and stay so."""
+        f = self.pattern
+        return self._multiply(f"total_derivative{suffix}", part, {i: f[i, K] for i in part})
+
+    def _multiply(self, function: str, part: frozenset[int], added: dict[int, sp.Expr]) -> list[str]:
+        f = self.pattern
+        lines = [
+            "template <class T>",
+            f"KERNEL_FUNCTION void {function}(const Jacobian{self.name}<T>& f, T* v) {{",
+        ]
+        results = {}
+        for i in sorted(part):
+            form = sum(f[i, j] * sp.Symbol(f"v{j}") for j in sorted(part)) + added.get(i, 0)
+            if form != sp.Symbol(f"v{i}"):
+                results[i] = form
+        used = set().union(*(form.free_symbols for form in results.values()))
+        lines += [f"  const T v{j} = v[{j}];" for j in sorted(part) if sp.Symbol(f"v{j}") in used]
+        lines += [f"  v[{i}] = {text(form)};" for i, form in results.items()]
+        return [*lines, "}", ""]
+
+    def functions(self) -> list[str]:
+        """Type and functions; the decoupled ones where the step keeps x and y apart."""
+        lines = [*self.struct(), *self.transport(decoupled=False), *self.apply(), *self.total_derivative()]
+        if all(self.matrix[i, j] == 0 == self.matrix[j, i] for i in X_PART for j in Y_PART):
+            lines += self.transport(decoupled=True) + self.apply(X_PART, "_x")
+            lines += self.total_derivative(X_PART, "_x")
+            if any(self.matrix[i, j] != int(i == j) for i in Y_PART for j in Y_PART):
+                lines += self.apply(Y_PART, "_y")
+        return lines

@@ -1,0 +1,76 @@
+"""The layouts that the installed kernel was built with: today's, and those of published sets."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json
+from parkf.io.option_types import FormsName
+from parkf.model.layout.blocks import Block, Column, Layout
+from parkf.model.layout.magnet import Piece
+
+# File beside the generated headers with a layout and its formulas, written by parkf.model.steps.frozen.
+LAYOUT_FILE = "layout.json"
+
+
+def described(layout: Layout) -> dict[str, Any]:
+    """Give a layout as it stands in such a file."""
+    return asdict(layout)
+
+
+def layout_in(content: Mapping[str, Any]) -> Layout:
+    """Read the layout out of such a file's content."""
+    fields = dict(content["layout"])
+    blocks = tuple(
+        Block(block["name"], tuple(block["sets"]), tuple(Column(*column) for column in block["columns"]))
+        for block in fields.pop("blocks")
+    )
+    pieces = tuple(Piece(*piece) for piece in fields.pop("pieces"))
+    found = fields.pop("steps")
+    # JSON files are sorted by name.
+    steps = {block.name: found[block.name] for block in blocks if block.name in found}
+    return Layout(**fields, steps=steps, blocks=blocks, pieces=pieces)
+
+
+def layout_files(forms: FormsName) -> list[Path]:
+    """Files of all layouts of a set of forms that the installed kernel knows, today's first.
+
+    Raises
+    ------
+    ParkfError
+        When the kernel is not installed, or was built before it wrote down its layout.
+    """
+    kernel = find_spec("parkf._fitter")
+    folder = None if kernel is None or kernel.origin is None else Path(kernel.origin).parent / "kernel"
+    today = folder and folder / forms / LAYOUT_FILE
+    if folder is None or today is None or not today.is_file():
+        raise ParkfError("the compiled kernel is missing or has no layout; run `make build`")
+    return [today, *sorted(folder.glob(f"{forms}_*/{LAYOUT_FILE}"))]
+
+
+@cache
+def layouts_of(forms: FormsName) -> dict[int, Layout]:
+    """All layouts of a set of forms that the installed kernel knows, by version, today's first.
+
+    Raises
+    ------
+    ParkfError
+        As by :func:`layout_files`, or when a file is damaged.
+    """
+    found = [layout_in(read_json(path)) for path in layout_files(forms)]
+    return {layout.layout_version: layout for layout in found}
+
+
+def layout_of(forms: FormsName) -> Layout:
+    """Layout of a set of forms today, as of the installed kernel.
+
+    Raises
+    ------
+    ParkfError
+        As by :func:`layouts_of`.
+    """
+    return next(iter(layouts_of(forms).values()))

@@ -1,0 +1,122 @@
+"""Sets of forms: formulas of all steps that belong together, and the layout of the constant blob."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import sympy as sp
+
+from parkf.io.option_types import FormsName
+from parkf.model.layout.blocks import Block, Column, Layout
+from parkf.model.layout.magnet import HEADER, HEADER_TEXT, ODD_HEADER, TABLE_SHAPE
+from parkf.model.steps import beam, corrections, magnet, scifi, ut, velo, velo_to_ut
+from parkf.model.steps.step import Parameter, Step
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """A set of forms, and the layout of the constant blob that follows from it.
+
+    Attributes
+    ----------
+    name : {'improved', 'production'}
+        What configurations and manifests call it.
+    layout_version : int
+        Grows with every change of what a number of the blobs means or where it lies.
+    table : TableForm
+        Of the hop through the magnet.
+    steps : dict of str to Step
+        All steps, in the order of their blocks.
+    """
+
+    name: FormsName
+    layout_version: int
+    table: magnet.TableForm
+    steps: dict[str, Step]
+
+    @cached_property
+    def _blocks(self) -> tuple[Block, ...]:
+        """The constant blob's blocks in their order."""
+        header = tuple(
+            Column(name, "", text, -1 if name in ODD_HEADER else 1)
+            for name, text in zip(HEADER, HEADER_TEXT, strict=True)
+        )
+        layers = ("z at y = 0, mm", "dy/dz", "dx/dy", "σ² by cluster size, mm²")
+        blocks = {name: _of_step(step) for name, step in self.steps.items()}
+        return (
+            *(blocks[name] for name in ("V", "VUT", "UT", "UTTF")),
+            Block("UTT_META", ("header",), header),
+            *(blocks[name] for name in ("TFT", "T")),
+            Block("TLayer", layers, _layers("SciFi", 12)),
+            Block("UTLayer", ("z, mm",), _layers("UT", 4)),
+            blocks["BEAM"],
+        )
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What the numbers are; the installed kernel's is :func:`parkf.model.layout.layout_of`."""
+        return Layout(
+            name=self.name,
+            layout_version=self.layout_version,
+            formulas=self.hash(),
+            steps={name: step.formula_hash() for name, step in self.steps.items()},
+            blocks=self._blocks,
+            pieces=self.table.pieces,
+            signature=self.table.signature,
+        )
+
+    def hash(self) -> str:
+        """Fingerprint of all formulas and of the layout, which a compiled kernel was made from."""
+        layout = [(block.name, block.shape) for block in self._blocks]
+        expressions = [magnet.U_X, magnet.U_Y, magnet.F, *magnet.WEIGHTS.values()]
+        if self.table is not magnet.PRODUCTION:
+            expressions += [*self.table.place, *self.table.summed]
+        magnet_forms = [sp.srepr(expression) for expression in expressions]
+        steps = [step.formula_hash() for step in self.steps.values()]
+        text = repr((self.layout_version, steps, layout, self.table.pieces, magnet_forms))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _of_step(step: Step) -> Block:
+    def column(index: int, parameter: Parameter) -> Column:
+        return Column(f"p{index}", parameter.unit, parameter.text, -1 if parameter.parity < 0 else 1)
+
+    return Block(step.name, step.sets, tuple(column(i, p) for i, p in enumerate(step.parameters)))
+
+
+def _layers(kind: str, count: int) -> tuple[Column, ...]:
+    return tuple(Column(f"layer {i}", "", f"{kind} layer {i}", 1) for i in range(count))
+
+
+def _forms(name: FormsName, table: magnet.TableForm, *steps: Step) -> Forms:
+    """Put a set of forms together. Its layout is that of the newest form in it."""
+    layout_version = max(table.layout, *(step.layout for step in steps))
+    return Forms(name, layout_version, table, {step.name: step for step in steps})
+
+
+FORMS: dict[FormsName, Forms] = {
+    forms.name: forms
+    for forms in (
+        _forms(
+            *("improved", magnet.IMPROVED, velo.IMPROVED, velo_to_ut.IMPROVED, ut.IMPROVED),
+            *(corrections.IMPROVED, *scifi.IMPROVED, beam.IMPROVED),
+        ),
+        _forms(
+            *("production", magnet.PRODUCTION, velo.PRODUCTION, velo_to_ut.PRODUCTION, ut.PRODUCTION),
+            *(corrections.PRODUCTION, *scifi.PRODUCTION, beam.PRODUCTION),
+        ),
+    )
+}
+_MODULES = (velo, velo_to_ut, ut, corrections, scifi, beam)
+# Names of the steps; they are the same in all sets of forms, and so are the datasets.
+STEP_NAMES = tuple(FORMS["improved"].steps)
+assert all(forms.table.coefficients == TABLE_SHAPE[2] for forms in FORMS.values())
+
+
+def file_of(step: Step) -> str:
+    """Name of the file that a step of today is written in."""
+    for module in _MODULES:
+        for form in (module.IMPROVED, module.PRODUCTION):
+            if step in (form if isinstance(form, tuple) else (form,)):
+                return module.__name__.rpartition(".")[2] + ".py"
+    raise KeyError(step.name)

@@ -1,0 +1,280 @@
+"""What a step is: formulas for the state and for the process noise, and the parameters in them."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import sympy as sp
+
+from parkf.model.steps.symbols import (
+    BEFORE,
+    COMPONENTS,
+    STATE,
+    dz,
+    h,
+    k,
+    per_slant,
+    state_derivative,
+    tx,
+    ty,
+    without_local,
+    y,
+    z0,
+    z1,
+)
+
+Kind = Literal["extrapolation", "loss", "noise", "free"]
+NOISE = ("x", "y", "tx", "ty", "rho_x", "rho_y")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number of a step's parameter set.
+
+    Attributes
+    ----------
+    text : str
+        What it does.
+    unit : str
+        Unit of the number as stored, power of ten included.
+    start : float
+        Where a fit starts.
+    kind : {'extrapolation', 'loss', 'noise', 'free'}
+        Fitted in the formulas of the state; the mean energy lost since production, which is measured rather
+        than fitted; fitted in the formulas of the noise; or in none.
+    parity : {+1, -1}
+        Sign that the number takes when h is defined with the opposite sign.
+    """
+
+    text: str
+    unit: str
+    start: float
+    kind: Kind = "extrapolation"
+    parity: int = 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """An extrapolation between two kinds of planes.
+
+    Attributes
+    ----------
+    name : str
+        Block of the parameter set.
+    text : str
+        From where to where.
+    sets : tuple of str
+        Labels of the parameter sets, in the order of their numbers.
+    parameters : tuple of Parameter
+        p0, p1, …
+    outputs : dict of str to sympy.Expr
+        x, y, tx, ty at z1 from the state at z0 (q/p stays).
+    noise : dict of str to sympy.Expr
+        σ of x, y, tx, ty and the correlations rho_x, rho_y of position and slope; empty without noise.
+    surface : dict of Symbol to sympy.Expr
+        z0 and z1 on leaning planes as the kernel needs them; empty when both are fixed.
+    local_qop : sympy.Expr, optional
+        For the hop through the magnet: the q/p, in 1/MeV, that the table is asked with.
+    parts : dict of Symbol to sympy.Expr
+        Names of what the outputs are made of, for reading; a part may name earlier ones.
+    joined : int
+        How many sets of the step's dataset, neighbours in number, make one set here.
+    layout : int
+        Version of the layout that this form came with. That of a set of forms is the largest one of its steps
+        and its table.
+    """
+
+    name: str
+    text: str
+    sets: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    outputs: dict[str, sp.Expr]
+    noise: dict[str, sp.Expr] = field(default_factory=dict)
+    surface: dict[sp.Symbol, sp.Expr] = field(default_factory=dict)
+    local_qop: sp.Expr | None = None
+    parts: dict[sp.Symbol, sp.Expr] = field(default_factory=dict)
+    joined: int = 1
+    layout: int = 1
+
+    @property
+    def symbols(self) -> tuple[sp.Symbol, ...]:
+        """Symbols of the parameters."""
+        return sp.symbols(f"p:{len(self.parameters)}", real=True)
+
+    def indices(self, kind: Kind) -> tuple[int, ...]:
+        """Positions of the parameters of one kind."""
+        return tuple(i for i, parameter in enumerate(self.parameters) if parameter.kind == kind)
+
+    @property
+    def through_magnet(self) -> bool:
+        """Whether the step is the hop by table, whose noise may know where the hop began."""
+        return self.local_qop is not None
+
+    @cached_property
+    def _way(self) -> tuple[sp.Expr, sp.Expr]:
+        """Numerator and denominator of dz = z1 - z0; the latter is not one where the target leans."""
+        way, slant = sp.fraction((z1 - z0).subs(self.surface, simultaneous=True))
+        return sp.collect(way, y), slant
+
+    @property
+    def kernel_parts(self) -> dict[sp.Symbol, sp.Expr]:
+        """What value, Jacobian and noise share in the kernel; a part may name earlier ones."""
+        way, slant = self._way
+        return {dz: way} if slant == 1 else {per_slant: 1 / slant, dz: way * per_slant}
+
+    def _by_parts(self, form: sp.Expr) -> sp.Expr:
+        """Name dz in a formula; z0 and z1 elsewhere are taken from the planes."""
+        return form.subs(z1 - z0, dz).subs(self.surface, simultaneous=True)
+
+    @property
+    def kernel_outputs(self) -> tuple[sp.Expr, ...]:
+        """x, y, tx, ty at the target, by the kernel's parts."""
+        return tuple(without_local(self._by_parts(self.outputs[name])) for name in COMPONENTS)
+
+    def kernel_symbols(self, forms: Iterable[sp.Expr]) -> set[sp.Symbol]:
+        """All that formulas of the kernel are made of, through the parts in them, too."""
+        used: set[sp.Symbol] = set().union(*(form.free_symbols for form in forms))
+        for part in reversed(self.kernel_parts):
+            used |= self.kernel_parts[part].free_symbols if part in used else set()
+        return used
+
+    @property
+    def kernel_inputs(self) -> tuple[sp.Symbol, ...]:
+        """What the kernel hands over besides state and parameters: z0 and z1, or planes."""
+        used = self.kernel_symbols((*self.kernel_outputs, *self.kernel_noise.values()))
+        planes = set().union(*(self.surface.get(z, z).free_symbols for z in (z0, z1)))
+        return tuple(sorted(used & planes - set(STATE), key=str))
+
+    @cached_property
+    def kernel_jacobian(self) -> sp.Matrix:
+        """∂(x, y, tx, ty, k)₁ / ∂(x, y, tx, ty, k)₀, 5×5, by the kernel's parts.
+
+        Targets on leaning planes are included; what the formulas call local is not differentiated.
+        """
+        way, slant = self._way
+
+        def derivative(form: sp.Expr, v: sp.Symbol) -> sp.Expr:
+            of_dz = (sp.diff(way, v) - dz * sp.diff(slant, v)) * per_slant
+            return state_derivative(form, v) + state_derivative(form, dz) * of_dz
+
+        forms = [self._by_parts(self.outputs[name]) for name in COMPONENTS]
+        return sp.Matrix([*([derivative(form, v) for v in (*STATE, k)] for form in forms), [0, 0, 0, 0, 1]])
+
+    @property
+    def kernel_noise(self) -> dict[str, sp.Expr]:
+        """Process noise: its elements xx, xtx, txtx, yy, yty, tyty."""
+        if not self.noise:
+            return {}
+        sigma = {name: self._by_parts(form) for name, form in self.noise.items()}
+        elements = {}
+        for a in ("x", "y"):
+            elements[f"{a}{a}"] = sigma[a] ** 2
+            elements[f"{a}t{a}"] = sigma[f"rho_{a}"] * sigma[a] * sigma[f"t{a}"]
+            elements[f"t{a}t{a}"] = sigma[f"t{a}"] ** 2
+        return elements
+
+    def formula_hash(self) -> str:
+        """Fingerprint of all that a fit of this step depends on: formulas, start values, sets; no texts."""
+        return self._formula_hash
+
+    @cached_property
+    def _formula_hash(self) -> str:
+        forms = [(n, sp.srepr(e)) for part in (self.outputs, self.noise) for n, e in part.items()]
+        surface = [(str(s), sp.srepr(e)) for s, e in self.surface.items()]
+        numbers = [(q.start, q.kind, q.parity) for q in self.parameters]
+        local_qop = None if self.local_qop is None else sp.srepr(self.local_qop)
+        content = repr((self.name, len(self.sets), self.joined, numbers, forms, surface, local_qop))
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def latex(self) -> dict[str, str]:
+        """Formulas for a report: parts, primed state components and the noise, by name."""
+        names = {"x": "x", "y": "y", "tx": "t_x", "ty": "t_y"}
+        symbols = {s: sp.Symbol(names[str(s)]) for s in STATE}
+        symbols |= {z0: sp.Symbol("z_0"), z1: sp.Symbol("z_0") + sp.Symbol(r"\Delta z")}
+        symbols |= {
+            b: sp.Symbol(rf"{names[str(s)]}^\mathrm{{in}}") for b, s in zip(BEFORE, STATE, strict=True)
+        }
+        symbols |= {p: sp.Symbol(f"p_{{{i}}}") for i, p in enumerate(self.symbols)}
+        lines: dict[str, str] = {}
+        known: dict[sp.Expr, sp.Symbol] = {}
+        for symbol, part in self.parts.items():
+            form = without_local(part).xreplace(known)
+            # For computation polynomials are nested; expand them for reading.
+            form = form if form.has(z1) else sp.expand(form)
+            lines[f"part {symbol}"] = f"{symbol} = {sp.latex(form.subs(symbols))}"
+            known[part] = symbol
+        for name, form in self.outputs.items():
+            lines[name] = f"{names[name]}' = {sp.latex(form.xreplace(known).subs(symbols))}"
+        for name, form in self.noise.items():
+            left = rf"\rho_{name[-1]}" if name.startswith("rho") else rf"\sigma_{{{names[name]}}}"
+            lines[f"noise {name}"] = f"{left} = {sp.latex(form.subs(symbols))}"
+        return lines
+
+
+def scattering(
+    position: tuple[sp.Expr, sp.Expr], slope: tuple[sp.Expr, sp.Expr], rho: tuple[sp.Expr, sp.Expr]
+) -> dict[str, sp.Expr]:
+    """Name the σ of (x, y), the σ of (tx, ty) and their correlations."""
+    return dict(zip(NOISE, (*position, *slope, *rho), strict=True))
+
+
+def turned(t: sp.Expr) -> sp.Expr:
+    """Give how far a turn by 1 MeV over the momentum, in material of planes across z, moves the slope t.
+
+    The path in material grows as N = √(1 + tx² + ty²), its scattering angle as the root of it, and the slope
+    answers to a turn with N·√(1 + t²).
+    """
+    return sp.Abs(k) * (1 + tx**2 + ty**2) ** sp.Rational(3, 4) * sp.sqrt(1 + t**2)
+
+
+def after_loss(loss: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Give k and h of a track that has lost `loss` (MeV) since production, to first order in loss/p."""
+    return k * gain(loss), h * gain(loss)
+
+
+def gain(loss: sp.Expr) -> sp.Expr:
+    """Give by what q/p has grown since production, to first order in loss/p."""
+    return 1 + sp.Abs(k) * loss
+
+
+class Numbers:
+    """The parameters of a form, numbered in the order in which it asks for them."""
+
+    def __init__(self) -> None:
+        self.parameters: list[Parameter] = []
+
+    def __call__(
+        self, text: str, unit: str, start: float = 0.0, kind: Kind = "extrapolation", parity: int = 1
+    ) -> sp.Symbol:
+        """Declare the next parameter and give its symbol; arguments as of :class:`Parameter`."""
+        self.parameters.append(Parameter(text, unit, start, kind, parity))
+        return sp.Symbol(f"p{len(self.parameters) - 1}", real=True)
+
+    def scattering(
+        self, angle: float, levers: Sequence[tuple[sp.Expr, str, str, float]], gain: sp.Expr = sp.S.One
+    ) -> dict[str, sp.Expr]:
+        """Declare the numbers of scattering in a step.
+
+        Parameters
+        ----------
+        angle : float
+            Starts the scattering angle times momentum, MeV.
+        levers : sequence of (term, text, unit, start)
+            The width of the position is that of a turn by MeV over the momentum, times a sum of numbers, each
+            by its term.
+        gain : sympy.Expr
+            Production's momentum over the one at the step.
+        """
+        sigma, slope, rho = [], [], []
+        for plane, t in (("x", tx), ("y", ty)):
+            numbers = [
+                self(f"scattering in {plane} {text}", unit, start, "noise") for _, text, unit, start in levers
+            ]
+            lever = sp.Add(*(q * term for q, (term, *_) in zip(numbers, levers, strict=True)))
+            turn = gain * turned(t)
+            sigma.append(lever * turn)
+            slope.append(self(f"scattering angle in {plane} times momentum", "MeV", angle, "noise") * turn)
+            rho.append(self(f"correlation of {plane} and t{plane}", "1", 0.8, "noise"))
+        return scattering((sigma[0], sigma[1]), (slope[0], slope[1]), (rho[0], rho[1]))

@@ -1,0 +1,58 @@
+"""A run's configuration as the manifest keeps it: one entry a key, ``events.training``, its value as JSON."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from parkf.io.errors import ParkfError
+
+_NOISE_SCALE = "training.noise_scale."
+# Name of the closed table of `training.neighbour` among a manifest's inputs.
+NEIGHBOURS_TABLE = "neighbour's closed table"
+
+
+def flat(configuration: Mapping[str, Any]) -> dict[str, str]:
+    """Flatten nested keys with dots; equal configurations give equal text."""
+    entries: dict[str, str] = {}
+    for key, value in configuration.items():
+        if isinstance(value, Mapping):
+            entries |= {f"{key}.{inner}": text for inner, text in flat(value).items()}
+        else:
+            entries[key] = json.dumps(value, ensure_ascii=False)
+    return entries
+
+
+def nested(entries: Mapping[str, str]) -> dict[str, Any]:
+    """Undo :func:`flat`.
+
+    Raises
+    ------
+    ParkfError
+        When a value is no JSON, or a key lies inside another's value.
+    """
+    configuration: dict[str, Any] = {}
+    for key, text in entries.items():
+        *outer, last = key.split(".")
+        place = configuration
+        for name in outer:
+            place = place.setdefault(name, {})
+            if not isinstance(place, dict):
+                raise ParkfError(f"configuration.{key}: lies inside the value of another key")
+        try:
+            place[last] = json.loads(text)
+        except ValueError as error:
+            raise ParkfError(f"configuration.{key}: got {text:.40}, expected JSON") from error
+    return configuration
+
+
+def noise_scale(entries: Mapping[str, str] | None) -> dict[str, float]:
+    """Give by what factor the noise in a set is wider than that of single steps, by kind of step.
+
+    The configuration is that in a manifest. A kind that it does not name has the factor 1, as in sets from
+    before the factors were introduced, and in imported ones.
+    """
+    return {
+        key.removeprefix(_NOISE_SCALE): float(json.loads(text))
+        for key, text in (entries or {}).items()
+        if key.startswith(_NOISE_SCALE)
+    }

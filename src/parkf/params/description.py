@@ -1,0 +1,79 @@
+"""What the manifest says about every number of the constant blob."""
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.model.layout import Block, Layout
+from parkf.params.manifest import BlockDescription, NumberDescription, SetDescription
+
+# Errors by block, set and index.
+Errors = Mapping[tuple[str, int, int], float | None]
+
+_POWER = re.compile(r"(1e-?\d+|10)(?: |(?=/)|$)")
+
+
+def describe(layout: Layout, constant: NDArray[np.float32], errors: Errors) -> list[BlockDescription]:
+    """Describe every number.
+
+    Parameters
+    ----------
+    layout : Layout
+        Names, units and parities.
+    constant : (m,) float32
+        Values, in the order of the blocks.
+    errors : mapping of (block, set, index) to float or None
+        Those that fits determined.
+    """
+    return [_block(block, constant[layout.block_slice(block.name)], errors) for block in layout.blocks]
+
+
+def errors_of(layout: list[BlockDescription]) -> dict[tuple[str, int, int], float | None]:
+    """Errors of a description, for :func:`describe`."""
+    return {
+        (block.name, i, j): number.error
+        for block in layout
+        for i, one in enumerate(block.sets)
+        for j, number in enumerate(one.numbers)
+    }
+
+
+def split_unit(unit: str) -> tuple[float, str]:
+    """Split a unit with a power of ten: '1e2 mm MeV' is 100 and 'mm MeV', '1e-5/mm' is 1e-5 and '1/mm'."""
+    found = _POWER.match(unit)
+    if found is None:
+        return 1.0, unit or "1"
+    rest = unit[found.end() :]
+    return float(found[1]), "1" + rest if not rest or rest.startswith("/") else rest
+
+
+def shortest(value: np.float32) -> float:
+    """Give the float with the shortest text that reads back as this very float32."""
+    return float(str(value))
+
+
+def _block(block: Block, values: NDArray[np.float32], errors: Errors) -> BlockDescription:
+    rows = values.reshape(block.shape)
+    return BlockDescription(
+        name=block.name,
+        sets=[
+            SetDescription(
+                label=label,
+                numbers=[
+                    NumberDescription(
+                        name=name,
+                        text=text,
+                        unit=split_unit(unit)[1],
+                        scale=split_unit(unit)[0],
+                        value=shortest(rows[i, j]),
+                        error=errors.get((block.name, i, j)),
+                        parity=-1 if parity < 0 else 1,
+                    )
+                    for j, (name, unit, text, parity) in enumerate(block.columns)
+                ],
+            )
+            for i, label in enumerate(block.sets)
+        ],
+    )

@@ -1,0 +1,58 @@
+"""A set as a table: one row a number, for whoever wants to look at parameters with their own tools."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from parkf.io.tables import Table
+from parkf.params.parameter_set import ParameterSet
+from parkf.params.slots import table_numbers
+
+NUMBERS = Table(
+    "parameters",
+    1,
+    (
+        ("block", pa.string()),
+        ("set", pa.string()),  # for the magnet table, its bin
+        ("index", pa.int32()),  # within the set
+        ("name", pa.string()),
+        ("unit", pa.string()),  # of value times scale
+        ("scale", pa.float64()),
+        ("value", pa.float32()),  # the blob's number
+        ("error", pa.float64()),  # null where no fit determined it, and for the magnet table
+        ("parity", pa.int8()),  # its sign under h → −h
+    ),
+)
+
+
+def export_parquet(parameters: ParameterSet, path: Path) -> None:
+    """Write all numbers of a set, constants first, in the order of the blobs.
+
+    Parameters
+    ----------
+    parameters : ParameterSet
+        Of any forms.
+    path : Path
+        The file to write; its metadata holds the set's version and fingerprints.
+    """
+    manifest = parameters.manifest
+    constants = [
+        (block.name, one.label, index, n.name, n.unit, n.scale, n.error, n.parity)
+        for block in manifest.layout
+        for one in block.sets
+        for index, n in enumerate(one.numbers)
+    ]
+    # The coefficients multiply powers of f, which is odd in h.
+    pieces = parameters.layout.pieces
+    parity = [-1 if power % 2 else 1 for piece in pieces for power in range(1, piece.degree + 1)]
+    coefficients = [
+        (n.block, n.set, n.index, n.name, n.unit, 1.0, None, parity[n.index]) for n in table_numbers(pieces)
+    ]
+    values = np.concatenate([parameters.constant, parameters.table.ravel()])
+    block, label, index, name, unit, scale, error, sign = zip(*constants, *coefficients, strict=True)
+    columns = (block, label, index, name, unit, scale, values, error, sign)
+    made_with = {f"parkf.set.{name}": sha256 for name, sha256 in manifest.blobs.fingerprints().items()}
+    with NUMBERS.writer(path, {"parkf.version": manifest.version or "", **made_with}) as writer:
+        arrays = [pa.array(column, kind) for column, (_, kind) in zip(columns, NUMBERS.columns, strict=True)]
+        writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=NUMBERS.schema))

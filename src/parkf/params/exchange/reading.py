@@ -1,0 +1,79 @@
+"""Numbers from foreign files: exactly as many as expected, all finite, and none filled in."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.io.documents import json_text
+from parkf.io.errors import ParkfError
+from parkf.io.files import existing
+
+F32 = NDArray[np.float32]
+
+
+def read_object(path: Path, keys: Sequence[str]) -> dict[str, Any]:
+    """Read a JSON object that has these keys, each once, and no other.
+
+    Raises
+    ------
+    ParkfError
+        When the file is missing or not JSON, or a key is missing, unknown or there twice.
+    """
+    try:
+        content = json_text.parse(existing(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ParkfError(f"{path}: not a JSON file: {error}") from error
+    if not isinstance(content, dict):
+        raise ParkfError(f"{path}: expected a JSON object, got {type(content).__name__}")
+    for key in keys:
+        if key not in content:
+            raise ParkfError(f"{path}: block {key} is missing")
+    for key in content:
+        if key not in keys:
+            raise ParkfError(f"{path}: block {key} is unknown, expected {', '.join(keys)}")
+    return content
+
+
+def rectangle(path: Path, name: str, rows: Any, shape: tuple[int, int]) -> F32:
+    """Take a list of rows of numbers as (sets, columns) float32.
+
+    Raises
+    ------
+    ParkfError
+        When there are more or fewer rows or numbers than expected, or one is not a finite float32.
+    """
+    where = f"{path}: block {name}"
+    if not isinstance(rows, list) or len(rows) != shape[0]:
+        got = f"{len(rows)} sets" if isinstance(rows, list) else type(rows).__name__
+        raise ParkfError(f"{where}: {got}, expected {shape[0]} sets")
+    values = np.empty(shape, dtype=np.float32)
+    for i, row in enumerate(rows):
+        if not isinstance(row, list) or len(row) != shape[1]:
+            got = f"{len(row)} values" if isinstance(row, list) else type(row).__name__
+            raise ParkfError(f"{where} set {i}: {got}, expected {shape[1]}")
+        for j, value in enumerate(row):
+            values[i, j] = number(f"{where} set {i} index {j}", value)
+    return values
+
+
+def number(where: str, value: Any) -> np.float32:
+    """Take a JSON number, or the text of one, as float32.
+
+    Raises
+    ------
+    ParkfError
+        When it is not a number, not finite, or beyond float32.
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        with np.errstate(over="ignore"):
+            taken = np.float32(float(value))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ParkfError(f"{where}: got {value!r:.40}, expected a number") from error
+    if not np.isfinite(taken):
+        raise ParkfError(f"{where}: got {value!r:.40}, expected a finite number of float32")
+    return taken

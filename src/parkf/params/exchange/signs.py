@@ -1,0 +1,100 @@
+"""Sign of h that numbers were written for, determined from the bending of positive charges.
+
+Here h = pol·q/p with pol = −1 in MagDown, where By < 0 and positive charges bend to +x: the leading terms in
+h are negative. Numbers that were fitted in MagDown with q/p as it is belong to h' = −pol·q/p; they turn into
+ours when every number that is odd in h changes its sign. A float32 does so exactly.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.io.errors import ParkfError
+from parkf.model.layout import HEADER, Layout, layouts_of
+
+F32 = NDArray[np.float32]
+
+# The layout that the trigger reads, also when production's forms change here.
+TRIGGER = layouts_of("production")[1]
+# Index of the number in each block that bends tx the most, in that layout.
+LEADING = {"VUT": 5, "UT": 4, "TFT": 1, "T": 4}
+_BENDS = slice(HEADER.index("bendx"), HEADER.index("bendy_xy") + 1)
+_ODD = np.array([power % 2 == 1 for piece in TRIGGER.pieces for power in range(1, piece.degree + 1)])
+# Index of the coefficient that multiplies f in the change of tx, in the middle of a bin.
+_LEADING_TABLE = TRIGGER.pieces[0].degree
+
+
+def settle_blocks(where: str, layout: Layout, blocks: Mapping[str, F32]) -> dict[str, F32]:
+    """Bring the blocks of all steps to our sign of h.
+
+    Parameters
+    ----------
+    where : str
+        What errors name.
+    layout : Layout
+        The trigger's, whose columns say how they behave under h → −h.
+    blocks : mapping of str to (sets, columns) float32
+        By name; blocks of no step stay as they are.
+
+    Raises
+    ------
+    ParkfError
+        When blocks, or sets of a block, bend in different directions.
+    """
+    leading = {
+        f"block {name} set {row} index {index}": float(value)
+        for name, index in LEADING.items()
+        for row, value in enumerate(blocks[name][:, index])
+    }
+    up = [place for place, value in leading.items() if value > 0]
+    down = [place for place, value in leading.items() if value <= 0]
+    if up and down:
+        few, many = sorted((up, down), key=len)
+        raise ParkfError(
+            f"{where}: {few[0]}: {leading[few[0]]:g} bends against {many[0]}: {leading[many[0]]:g}; "
+            "expected one sign of h in all blocks"
+        )
+    if down:
+        return dict(blocks)
+    return {name: _flipped(layout, name, values) for name, values in blocks.items()}
+
+
+def settle_table(where: str, header: F32, table: F32) -> tuple[F32, F32]:
+    """Bring the magnet table to our sign of h.
+
+    Parameters
+    ----------
+    where : str
+        What errors name.
+    header : (19,) float32
+        The table's header.
+    table : (60, 50, 80) float32
+        Its coefficients.
+
+    Raises
+    ------
+    ParkfError
+        When half of the bins bend one way, half the other.
+    """
+    share = float((table[..., _LEADING_TABLE] > 0).mean())
+    if 0.1 < share < 0.9:
+        raise ParkfError(
+            f"{where}: tx00[1] is positive in {100 * share:.0f} % of the bins, expected one sign of h in all"
+        )
+    return (header, table) if share <= 0.1 else flipped_table(header, table)
+
+
+def flipped_table(header: F32, table: F32) -> tuple[F32, F32]:
+    """Give the same table for −h: the header's bends and the odd powers of f change sign."""
+    header, table = header.copy(), table.copy()
+    header[_BENDS] *= -1
+    table[..., _ODD] *= -1
+    return header, table
+
+
+def _flipped(layout: Layout, name: str, values: F32) -> F32:
+    if name not in layout.steps:
+        return values
+    parity = np.array([column.parity for column in layout.block(name).columns], dtype=np.float32)
+    return values * parity

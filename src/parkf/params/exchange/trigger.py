@@ -1,0 +1,221 @@
+"""The trigger's two files, ``params.json`` and ``params_UTT_v0.tab``, written and read.
+
+They hold production's blocks but ``BEAM``, which the trigger has in its code. So that a set survives the
+round trip, the exporter puts a third file beside them, ``parkf.json``, with that block and the constants; the
+trigger does not look at it.
+
+Where the trigger's arithmetic differs, the numbers carry it:
+
+* V→UT: it gains −(kick) where the formula of :mod:`parkf.model.steps.velo_to_ut` gains the kick, to first order;
+  p5, p6, p7 change sign. In second order both differ by s″·kick², which no number can carry.
+* UT's sets backward begin at the last gap; ours, at the first. (The trigger does not use them today.)
+* UT: ty' takes the new slope tx', which is of second order in h, too; the numbers stay.
+* The table is multiplied with pol, as all blocks are. Older ones (v5r0) were not: :mod:`.signs` finds out.
+* Slopes of the table are in units of 1e-3.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.io.errors import ParkfError
+from parkf.io.files import existing, replacing, sha256, write_json
+from parkf.model.layout import HEADER, TABLE_SHAPE, Layout
+from parkf.params.description import shortest
+from parkf.params.exchange.reading import number, read_object, rectangle
+from parkf.params.exchange.signs import TRIGGER, settle_blocks, settle_table
+from parkf.params.imported import imported
+from parkf.params.manifest import Constants
+from parkf.params.parameter_set import ParameterSet
+
+F32 = NDArray[np.float32]
+
+JSON_FILE, TABLE_FILE, REST_FILE = "params.json", "params_UTT_v0.tab", "parkf.json"
+# Our blocks by the trigger's names, in its order.
+BLOCKS = {
+    "VParams": "V",
+    "VUTParams": "VUT",
+    "UTParams": "UT",
+    "UTTFParams": "UTTF",
+    "UTT_META": "UTT_META",
+    "TFTParams": "TFT",
+    "TParams": "T",
+    "TLayer": "TLayer",
+    "UTLayer": "UTLayer",
+}
+# UT's backward sets, which the trigger does not use today, begin at the last gap; ours begin at the first.
+UT_ORDER = (0, 1, 2, 5, 4, 3)
+# The kick from VELO to UT, which the trigger applies with the opposite sign.
+_KICK = (5, 6, 7)
+_FIRST_LINE = HEADER.index("nbin_x")
+_WHOLE = tuple(TRIGGER.signature[name] for name in HEADER[_FIRST_LINE:])
+# Of a bin's 80 coefficients: 1e3 for slopes, 1 for positions.
+_UNITS = np.array(
+    [1e3 if piece.component in ("tx", "ty") else 1.0 for piece in TRIGGER.pieces for _ in range(piece.degree)]
+)
+
+
+def export_trigger(parameters: ParameterSet, folder: Path) -> None:
+    """Write a set as the trigger reads it.
+
+    Parameters
+    ----------
+    parameters : ParameterSet
+        A set of production's forms, in layout 1.
+    folder : Path
+        Where ``params.json``, ``params_UTT_v0.tab`` and ``parkf.json`` go.
+
+    Raises
+    ------
+    ParkfError
+        When the set is of other forms: the trigger would compute something else with it.
+    """
+    forms = parameters.manifest.forms
+    if forms != "production":
+        raise ParkfError(
+            f"parameter set: forms '{forms}', expected 'production', which are the trigger's; "
+            "train with `forms: production`"
+        )
+    version = parameters.manifest.layout_version
+    if version != TRIGGER.layout_version:
+        raise ParkfError(
+            f"parameter set: layout {version}, expected {TRIGGER.layout_version}, which the trigger reads"
+        )
+    blocks = {key: parameters.block(name) for key, name in BLOCKS.items()}
+    blocks["VUTParams"] = _reversed_kick(blocks["VUTParams"])
+    blocks["UTParams"] = blocks["UTParams"][list(UT_ORDER)]
+    with replacing(folder / JSON_FILE) as temporary:
+        lines = (f" {json.dumps(key)}: {json.dumps(_rows(values))}" for key, values in blocks.items())
+        temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    with replacing(folder / TABLE_FILE) as temporary, temporary.open("w") as stream:
+        header = [f"{shortest(value):.9g}" for value in parameters.block("UTT_META")[0]]
+        stream.write(" ".join(header[:_FIRST_LINE]) + "\n" + " ".join(header[_FIRST_LINE:]) + "\n")
+        # Nine digits distinguish every float32 from its neighbours, in either unit.
+        scaled = parameters.table.reshape(-1, TABLE_SHAPE[2]).astype(np.float64) * _UNITS
+        np.savetxt(stream, scaled, fmt="%.9g")
+    constants = parameters.manifest.constants.model_dump()
+    write_json(folder / REST_FILE, {**constants, "BEAM": _rows(parameters.block("BEAM"))})
+
+
+def import_trigger(folder: Path, *, rest: ParameterSet | None = None) -> ParameterSet:
+    """Read the trigger's files as a set of production's forms.
+
+    Parameters
+    ----------
+    folder : Path
+        With ``params.json`` and ``params_UTT_v0.tab``.
+    rest : ParameterSet, optional
+        Where the block ``BEAM`` and the constants come from when there is no ``parkf.json`` beside them.
+
+    Raises
+    ------
+    ParkfError
+        When numbers are missing, too many or not finite, the two files' headers differ, the blocks bend in
+        different directions, or there is nothing to complete the set from.
+    """
+    layout = TRIGGER
+    path = folder / JSON_FILE
+    content = read_object(path, list(BLOCKS))
+    blocks = {
+        name: rectangle(path, key, content[key], layout.block(name).shape) for key, name in BLOCKS.items()
+    }
+    blocks["VUT"] = _reversed_kick(blocks["VUT"])
+    blocks["UT"] = blocks["UT"][list(UT_ORDER)]
+    header, table = read_table(folder / TABLE_FILE)
+    _same_header(folder, blocks["UTT_META"][0], header)
+    blocks = settle_blocks(str(path), layout, blocks)
+    header, table = settle_table(str(folder / TABLE_FILE), header, table)
+    blocks["UTT_META"] = header[None]
+    inputs = {name: sha256(folder / name) for name in (JSON_FILE, TABLE_FILE)}
+    blocks["BEAM"], constants, source = _rest(folder, layout, rest)
+    return imported(layout, blocks, table, constants, inputs=inputs | source, source="trigger's params.json")
+
+
+def read_table(path: Path) -> tuple[F32, F32]:
+    """Read header (19,) and coefficients (60, 50, 80) of ``params_UTT_v0.tab``, slopes in rad.
+
+    Raises
+    ------
+    ParkfError
+        When the header is another one, or there are more or fewer numbers than it says.
+    """
+    try:
+        text = existing(path).read_text(encoding="ascii")
+    except UnicodeDecodeError as error:
+        raise ParkfError(f"{path}: not a text file: {error}") from error
+    first, _, after = text.partition("\n")
+    second, _, after = after.partition("\n")
+    numbers: list[np.float32] = []
+    for i, (line, count) in enumerate(((first, _FIRST_LINE), (second, len(HEADER) - _FIRST_LINE))):
+        words = line.split()
+        if len(words) != count:
+            raise ParkfError(f"{path}: header line {i + 1}: {len(words)} values, expected {count}")
+        numbers += [
+            number(f"{path}: header, {n}", w) for n, w in zip(HEADER[len(numbers) :], words, strict=False)
+        ]
+    header = np.array(numbers, dtype=np.float32)
+    for name, got, expected in zip(HEADER[_FIRST_LINE:], header[_FIRST_LINE:], _WHOLE, strict=True):
+        if got != expected:
+            raise ParkfError(f"{path}: header, {name}: got {got:g}, expected {expected}")
+    words = after.split()
+    expected = int(np.prod(TABLE_SHAPE))
+    if len(words) != expected:
+        raise ParkfError(f"{path}: {len(words)} coefficients, expected {expected}")
+    try:
+        table = np.array(words, dtype=np.float64).reshape(TABLE_SHAPE) / _UNITS
+    except ValueError as error:
+        raise ParkfError(f"{path}: {error}, expected numbers") from error
+    with np.errstate(over="ignore"):
+        taken = table.astype(np.float32)
+    for i, j, index in np.argwhere(~np.isfinite(taken))[:1]:
+        word = words[np.ravel_multi_index((i, j, index), TABLE_SHAPE)]
+        raise ParkfError(
+            f"{path}: bin {i},{j} index {index}: got {word:.40}, expected a finite number of float32"
+        )
+    return header, taken
+
+
+def _reversed_kick(vut: F32) -> F32:
+    values = vut.copy()
+    values[:, _KICK] *= -1
+    return values
+
+
+def _rows(values: F32) -> list[list[float]]:
+    return [[shortest(value) for value in row] for row in values]
+
+
+def _same_header(folder: Path, in_json: F32, in_table: F32) -> None:
+    for name, a, b in zip(HEADER, in_json, in_table, strict=True):
+        if a != b:
+            raise ParkfError(
+                f"{folder / TABLE_FILE}: header, {name}: got {b:g}, expected {a:g} of UTT_META in "
+                f"{JSON_FILE}; the two files do not belong together"
+            )
+
+
+def _rest(folder: Path, layout: Layout, rest: ParameterSet | None) -> tuple[F32, Constants, dict[str, str]]:
+    """Block BEAM, the constants, and the fingerprint of where they come from."""
+    path = folder / REST_FILE
+    if path.is_file():
+        content = read_object(path, [*Constants.model_fields, "BEAM"])
+        beam = rectangle(path, "BEAM", content.pop("BEAM"), layout.block("BEAM").shape)
+        constants = {name: _double(f"{path}: {name}", value) for name, value in content.items()}
+        if constants["velo_sigma"] <= 0:
+            raise ParkfError(f"{path}: velo_sigma: got {constants['velo_sigma']}, expected more than 0")
+        return beam, Constants(**constants), {REST_FILE: sha256(path)}
+    if rest is None:
+        raise ParkfError(
+            f"{path}: no such file; the trigger's files lack block BEAM, VELO resolution and beam line: "
+            "name a set to take them from"
+        )
+    manifest = rest.manifest
+    return rest.block("BEAM"), manifest.constants, {"rest": manifest.blobs.constant.sha256}
+
+
+def _double(where: str, value: Any) -> float:
+    number(where, value)
+    return float(value)

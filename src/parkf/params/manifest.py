@@ -1,0 +1,271 @@
+"""The manifest of a parameter set: what it is made of, and how a reader knows that it is whole."""
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from parkf.io.errors import DamagedFileError, ParkfError
+from parkf.io.files import replacing
+from parkf.io.option_types import FormsName
+from parkf.params.schema import first_problem, read_document
+
+# Version of the manifest file itself; what the blobs mean has a version of its own, `layout_version`.
+#
+# 1: until the registry. No set of it was published; it is not read any more.
+# 2: describes every number; state, validity, gates, detector.
+# 3: says how the training can be repeated, and what exactly each gate looked at; readers of 2 pass over that.
+# 4: may have a ghost score, a third file of numbers; readers of 2 pass over that, too.
+# 5: has a checksum of its own; readers of 2 pass over that, too.
+FORMAT_VERSION = 5
+# The oldest format whose readers understand what is written today.
+MINIMUM_READER = 2
+# The oldest format that is read; what it lacks is None.
+OLDEST_FORMAT = 2
+# The oldest format in which the checksum is required.
+CHECKED_FORMAT = 5
+
+# Placeholder for the checksum in the text from which it is computed.
+_NONE = "0" * 64
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+# Year, detector tag, revision: names sort as sets were published.
+Version = Annotated[str, Field(pattern=r"^[0-9]{4}-[a-z0-9][a-z0-9-]{0,40}-r[0-9]{3}$")]
+Time = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+
+
+class _Strict(BaseModel):
+    # No type coercion, no unknown fields: a manifest says exactly what it says.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Blob(_Strict):
+    """A file of little-endian float32 numbers."""
+
+    numbers: int = Field(description="How many numbers the file holds.")
+    sha256: Sha256 = Field(description="SHA-256 of the file's bytes.")
+
+
+class Blobs(_Strict):
+    """The two files of numbers."""
+
+    constant: Blob = Field(description="constant.f32: shared by all tracks.")
+    table: Blob = Field(description="global.f32: the magnet table.")
+
+    def fingerprints(self) -> dict[str, str]:
+        """SHA-256 of both."""
+        return {"constant": self.constant.sha256, "table": self.table.sha256}
+
+
+class ScoreNetwork(_Strict):
+    """A network of the ghost score."""
+
+    name: str = Field(description="Column of the fit's output that it makes.")
+    first: int = Field(
+        ge=0,
+        description="Where its numbers begin: for each hidden unit a weight of every input and an "
+        "offset, then a weight of each hidden unit and an offset.",
+    )
+    inputs: list[str] = Field(description="What it sees of a track.")
+
+
+class GhostScore(_Strict):
+    """How genuine a track looks: log odds by networks with one layer of hidden units, max(0, w·f + b)."""
+
+    version: int = Field(ge=1, description="Of the inputs and of the file's layout.")
+    blob: Blob = Field(description="ghosts.f32: the networks.")
+    hidden: int = Field(ge=1, description="Hidden units of each network.")
+    networks: list[ScoreNetwork]
+    genuine: int = Field(description="Genuine candidates that it was trained on.")
+    ghosts: int = Field(description="Ghosts that it was trained on.")
+
+
+class Constants(_Strict):
+    """Numbers that the fitter needs besides the blobs."""
+
+    velo_sigma: float = Field(gt=0, description="Resolution of a VELO hit in x and in y, mm.")
+    beam_x: float = Field(description="x of the beam line, mm.")
+    beam_y: float = Field(description="y of the beam line, mm.")
+
+
+class FitSummary(_Strict):
+    """How the fit of one parameter set of a step ended."""
+
+    step: str = Field(description="Block of the constant blob.")
+    set: str = Field(description="Set within the block.")
+    rows: int = Field(description="Rows of the dataset that were fitted.")
+    valid: Literal[True] = Field(description="Every minimum is valid; other fits make no parameter set.")
+    edm: float = Field(ge=0, description="Largest estimated distance to the minimum.")
+    ratio_rms: float | None = Field(
+        description="Largest RMS of δ_par/σ_MS of a component; null without scattering."
+    )
+
+
+class NumberDescription(_Strict):
+    """One number of the constant blob."""
+
+    name: str = Field(description="Name within its set.")
+    text: str = Field(description="What it does.")
+    unit: str = Field(description="Unit of value times scale.")
+    scale: float = Field(gt=0, description="Power of ten that the formula multiplies it with.")
+    value: float = Field(description="The blob's number.")
+    error: float | None = Field(description="Its error; null where no fit determined it.")
+    parity: Literal[1, -1] = Field(description="Its sign under h → −h, h = pol·q/p.")
+
+
+class SetDescription(_Strict):
+    """A row of a block."""
+
+    label: str = Field(description="Which gap, direction or side it is for.")
+    numbers: list[NumberDescription]
+
+
+class BlockDescription(_Strict):
+    """A rectangle of the constant blob."""
+
+    name: str = Field(description="Step, or kind of layers.")
+    sets: list[SetDescription]
+
+
+class Validity(_Strict):
+    """Data that the set is for; null: without limit."""
+
+    first_run: int | None = Field(ge=0, description="First run.")
+    last_run: int | None = Field(ge=0, description="Last run, included.")
+    first_time: Time | None = Field(description="From when on, UTC.")
+    last_time: Time | None = Field(description="Until when, UTC.")
+
+
+class Gate(_Strict):
+    """A requirement for publication."""
+
+    what: str = Field(description="What was measured.")
+    measured: str = Field(description="The figure.")
+    bar: str = Field(description="What it is held against.")
+    met: bool = Field(description="Whether it is met.")
+    figure: str | None = Field(default=None, description="File of the run, and where in it the figure is.")
+    value: float | None = Field(default=None, description="The figure; null when it was not measured.")
+    at_least: float | None = Field(default=None, description="Its lower bound.")
+    at_most: float | None = Field(default=None, description="Its upper bound.")
+    reason: str | None = Field(default=None, description="Why it is asked for.")
+
+
+class Manifest(_Strict):
+    """What a parameter set is made of."""
+
+    format_version: int = Field(ge=1, description="Version of this file's format.")
+    minimum_reader: int = Field(ge=1, description="Oldest format whose readers may read this file.")
+    version: Version | None = Field(description="Name in the registry; null before publication.")
+    state: Literal["open", "validated", "published"] = Field(
+        description="A withdrawn set is a published one with a file `withdrawn.json` beside its manifest."
+    )
+    source: str = Field(description="How the numbers came about: trained, or imported from what.")
+    detector: str = Field(description="Tag of the geometry.")
+    validity: Validity
+    forms: FormsName = Field(description="Set of forms: the formulas that the numbers are of.")
+    layout_version: int = Field(description="Version of the blobs' layout and meaning.")
+    code_version: str = Field(description="Version of parkf that made the set.")
+    formulas: Sha256 = Field(
+        description="Fingerprint of all step formulas; a kernel must be made from the same."
+    )
+    blobs: Blobs
+    constants: Constants
+    layout: list[BlockDescription] = Field(description="Every number of the constant blob, in its order.")
+    inputs: dict[str, str] = Field(
+        description="Fingerprints of geometry, alignment, field, datasets and table."
+    )
+    seeds: dict[str, int] = Field(description="Seeds of all random draws.")
+    configuration: dict[str, str] | None = Field(
+        default=None,
+        description="Keys of the run's configuration that decide the training, each with its value as JSON; "
+        "null where the numbers were not trained by a run.",
+    )
+    steps: dict[str, Sha256] = Field(description="Fingerprint of each step's formulas.")
+    fits: list[FitSummary] = Field(description="One entry for each fitted set.")
+    gates: list[Gate] = Field(description="What the set was held against; empty while it is open.")
+    environment: dict[str, str] = Field(
+        description="Python and packages at publication; empty before, so that equal inputs give equal bytes."
+    )
+    supersedes: Version | None = Field(description="Version of the published set that this one replaces.")
+    created: Time | None = Field(description="When it was published, UTC; null before.")
+    ghost_score: GhostScore | None = Field(
+        default=None, description="Null where a set has none; those of formats before 4 do not."
+    )
+    # The checksum belongs to the file and not to its content: manifests of the same content are equal.
+    checksum: Sha256 | None = Field(
+        default=None,
+        exclude=True,
+        description="SHA-256 of this file's bytes with 64 zeros for this text; from format 5.",
+    )
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read and check a manifest.
+
+    Raises
+    ------
+    ParkfError
+        When the file is missing, too large, no JSON, of a format that this reader does not understand, or
+        does not match the schema.
+    DamagedFileError
+        When it is not what was written, by its checksum.
+    """
+    content = read_document(path)
+    format_version, minimum = (_version(content, name) for name in ("format_version", "minimum_reader"))
+    if minimum > FORMAT_VERSION:
+        raise ParkfError(
+            f"{path}: minimum_reader: got {minimum}, expected at most {FORMAT_VERSION}; "
+            "read it with a newer version of parkf"
+        )
+    if 0 < format_version < OLDEST_FORMAT:
+        raise ParkfError(
+            f"{path}: format_version: got {format_version}, expected {OLDEST_FORMAT} or newer; "
+            "make the set again"
+        )
+    _check(path, content, format_version)
+    newer = format_version > FORMAT_VERSION
+    problem = first_problem(json_schema(), content, unknown_fields_pass=newer)
+    if problem is not None:
+        raise ParkfError(f"{path}: {problem}")
+    content.pop("checksum", None)
+    return Manifest.model_validate(content, extra="ignore" if newer else "forbid")
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Write a manifest in today's format; equal manifests give equal bytes."""
+    today = {"format_version": FORMAT_VERSION, "minimum_reader": MINIMUM_READER, "checksum": _NONE}
+    content = manifest.model_dump(mode="json") | today
+    text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    with replacing(path) as temporary:
+        temporary.write_text(text.replace(f'"checksum": "{_NONE}', f'"checksum": "{digest}', 1))
+
+
+def _check(path: Path, content: Any, format_version: int) -> None:
+    checksum = content.get("checksum") if isinstance(content, dict) else None
+    if checksum is None and format_version >= CHECKED_FORMAT:
+        raise ParkfError(f"{path}: checksum: missing field")
+    # The schema refuses values that are not a checksum.
+    if isinstance(checksum, str) and len(checksum.encode()) == len(_NONE):
+        text = path.read_bytes().replace(checksum.encode(), _NONE.encode(), 1)
+        if hashlib.sha256(text).hexdigest() != checksum:
+            what = "the content does not have the checksum that it says"
+            raise DamagedFileError(path, "a manifest", what)
+
+
+@cache
+def json_schema() -> dict[str, Any]:
+    """JSON schema of the manifest, as kept in ``workflow/schemas/manifest.schema.json``."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Manifest.model_json_schema()}
+
+
+def _version(content: Any, name: str) -> int:
+    version = content.get(name) if isinstance(content, dict) else None
+    return version if isinstance(version, int) and not isinstance(version, bool) else 0
+
+
+if __name__ == "__main__":
+    print(json.dumps(json_schema(), indent=1))

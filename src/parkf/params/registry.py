@@ -1,0 +1,304 @@
+"""The registry: a folder with one folder for each published set, which is never changed again.
+
+A set is prepared under a hidden name and renamed when it is whole, so that a reader finds all of it or
+nothing, whenever the publisher dies. Publishers exclude each other with a lock; should a file system not
+honour it, the rename still fails for the second one, since a published folder is not empty.
+
+States: *open* (just made), *validated* (meets its gates), *published* (in a registry), *withdrawn*
+(published, with a file ``withdrawn.json`` that says why; it stays readable, for old results to be repeated).
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+import parkf._fitter as _fitter
+from parkf.io.errors import ParkfError
+from parkf.io.files import copy, existing, read_json, write_json
+from parkf.io.provenance import environment
+from parkf.model.layout.built import layout_files, layout_in
+from parkf.params.manifest import Gate, Manifest, Validity, read_manifest
+from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
+from parkf.params.schema import first_problem, read_document
+from parkf.params.validity import Interval, Series
+
+WITHDRAWN_FILE = "withdrawn.json"
+# The registry of a project, and the one that comes with an installation.
+FOLDER = Path("params")
+SHIPPED = Path(_fitter.__file__).parent / "params"
+_NAME = re.compile(r"(?P<year>[0-9]{4})-(?P<detector>[a-z0-9][a-z0-9-]{0,40})-r(?P<revision>[0-9]{3})")
+_STAGING = ".publishing-"
+
+
+class Withdrawal(BaseModel):
+    """Why a published set must not be used any more."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    reason: str = Field(description="What is wrong with the set.")
+    time: str = Field(description="When it was withdrawn, UTC.")
+
+
+class Registry:
+    """Published sets in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The registry; it is made by the first publication.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def versions(self) -> list[str]:
+        """Names of the published sets, oldest first within a year and detector."""
+        if not self.folder.is_dir():
+            return []
+        return sorted(p.name for p in self.folder.iterdir() if _NAME.fullmatch(p.name) and p.is_dir())
+
+    def path(self, version: str) -> Path:
+        """Folder of a published set.
+
+        Raises
+        ------
+        ParkfError
+            When the name is not one of a version, or there is no such set.
+        """
+        if not _NAME.fullmatch(version):
+            raise ParkfError(
+                f"{self.folder}: version {version!r:.60}, expected a name such as 2026-run3-r001"
+            )
+        path = self.folder / version
+        if not path.is_dir():
+            known = ", ".join(self.versions()) or "none"
+            raise ParkfError(f"{self.folder}: no version {version}; there are: {known}")
+        return path
+
+    def find(self, name: str) -> Path:
+        """Folder of a set by its version, or by its path, which has a slash or a manifest.
+
+        Raises
+        ------
+        ParkfError
+            When there is no such set.
+        """
+        path = Path(name)
+        if "/" in name or (path / MANIFEST_FILE).is_file():
+            existing(path / MANIFEST_FILE)
+            return path
+        return self.path(name)
+
+    def load(self, version: str) -> ParameterSet:
+        """Read a published set.
+
+        Raises
+        ------
+        ParkfError
+            When it is not whole, or calls itself something else.
+        """
+        path = self.path(version)
+        loaded = load(path)
+        if loaded.manifest.version != version or loaded.manifest.state != "published":
+            got = f"{loaded.manifest.state} version {loaded.manifest.version}"
+            raise ParkfError(f"{path / MANIFEST_FILE}: {got}, expected published version {version}")
+        return loaded
+
+    @property
+    def layouts(self) -> Path:
+        """Folder of the layouts that its sets have, with their formulas."""
+        return self.folder / "layouts"
+
+    def publish(
+        self, parameters: Path, *, year: int, gates: Sequence[Gate], validity: Validity | None = None
+    ) -> str:
+        """Publish a set under the next free name.
+
+        Parameters
+        ----------
+        parameters : Path
+            Folder of the set.
+        year : int
+            Of the data that it is for.
+        gates : sequence of Gate
+            What it was held against; all must be met.
+        validity : Validity, optional
+            Data that it is for; as its manifest says by default.
+
+        Returns
+        -------
+        str
+            Its version.
+
+        Raises
+        ------
+        ParkfError
+            When the set is not whole, misses a gate or is published already, when its layout was published
+            with other formulas, when its validity is none or has limits of another kind than the sets it
+            joins, or when another publisher is at work: then try again.
+        """
+        loaded = load(parameters)
+        missed = [f"{g.what}: {g.measured} (bar {g.bar})" for g in gates if not g.met]
+        if missed or not gates:
+            raise ParkfError(
+                f"{parameters}: not published, gates missed: " + ("; ".join(missed) or "none measured")
+            )
+        with self._alone():
+            update = {"gates": list(gates), "validity": validity or loaded.manifest.validity}
+            manifest = self._published(parameters, loaded.manifest.model_copy(update=update), year)
+            published = replace(loaded, manifest=manifest)
+            assert manifest.version is not None
+            self._put(published, manifest.version)
+            return manifest.version
+
+    def withdraw(self, version: str, reason: str) -> None:
+        """Say that a published set must not be used any more; its files stay.
+
+        Raises
+        ------
+        ParkfError
+            When there is no such set, no reason, it is withdrawn already, or a publisher is at work.
+        """
+        target = self.path(version) / WITHDRAWN_FILE
+        if not reason.strip():
+            raise ParkfError(f"{target}: no reason; say what is wrong with the set")
+        with self._alone(), tempfile.TemporaryDirectory(prefix=_STAGING, dir=self.folder) as staging:
+            path = Path(staging) / WITHDRAWN_FILE
+            write_json(path, Withdrawal(reason=reason.strip(), time=_now()).model_dump())
+            _sync(path)
+            try:
+                os.link(path, target)
+            except FileExistsError as error:
+                raise ParkfError(f"{target}: {version} is withdrawn already") from error
+            _sync(target.parent)
+
+    def withdrawal(self, version: str) -> Withdrawal | None:
+        """Why a set was withdrawn, or None.
+
+        Raises
+        ------
+        ParkfError
+            When the file that says so is broken.
+        """
+        path = self.path(version) / WITHDRAWN_FILE
+        if not path.exists():
+            return None
+        content = read_document(path)
+        problem = first_problem(Withdrawal.model_json_schema(), content)
+        if problem is not None:
+            raise ParkfError(f"{path}: {problem}")
+        return Withdrawal.model_validate(content)
+
+    def _published(self, parameters: Path, manifest: Manifest, year: int) -> Manifest:
+        """Name the set; what was published before decides, so nobody else may publish meanwhile."""
+        revision, supersedes = 0, None
+        intervals = {}
+        for version in self.versions():
+            other = read_manifest(self.path(version) / MANIFEST_FILE)
+            if other.blobs == manifest.blobs and other.constants == manifest.constants:
+                raise ParkfError(f"{parameters}: the same numbers are published already, as {version}")
+            found = _NAME.fullmatch(version)
+            assert found is not None
+            if found["detector"] != manifest.detector:
+                continue
+            # Sets of other forms are not superseded, since a fitter of one layout cannot use a set of
+            # another.
+            if other.forms == manifest.forms and self.withdrawal(version) is None:
+                supersedes = version
+                intervals[version] = Interval.of(other.validity)
+            if int(found["year"]) == year:
+                revision = max(revision, int(found["revision"]))
+        name = f"{year:04}-{manifest.detector}-r{revision + 1:03}"
+        if not _NAME.fullmatch(name):
+            raise ParkfError(
+                f"{parameters}: year {year}, detector '{manifest.detector}', revision {revision + 1} make no "
+                "version; expected a name such as 2026-run3-r001"
+            )
+        # Refuse limits with which it would be unclear which of these sets holds.
+        Series(intervals | {name: Interval.of(manifest.validity)}, {})
+        return manifest.model_copy(
+            update={
+                "version": name,
+                "state": "published",
+                "supersedes": supersedes,
+                "created": _now(),
+                "environment": environment(),
+            }
+        )
+
+    def _freeze(self, manifest: Manifest) -> None:
+        """Keep the formulas of a layout that nothing was published in so far."""
+        path = self.layouts / f"{manifest.layout_version}.json"
+        if path.exists():
+            if layout_in(read_json(path)).formulas != manifest.formulas:
+                raise ParkfError(
+                    f"{path}: layout {manifest.layout_version} is published, with other formulas than this "
+                    "set's; give these a version of their own, and train again"
+                )
+            return
+        for own in layout_files(manifest.forms):
+            if layout_in(read_json(own)).formulas == manifest.formulas:
+                copy(own, path)
+                return
+        raise ParkfError(
+            f"parameter set: made for formulas {manifest.formulas[:12]}…, which the installed kernel lacks"
+        )
+
+    def _put(self, parameters: ParameterSet, version: str) -> None:
+        staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=self.folder))
+        try:
+            parameters.save(staging)
+            for path in sorted(staging.iterdir()):
+                path.chmod(0o444)
+                _sync(path)
+            staging.chmod(0o755)
+            _sync(staging)
+            load(staging)
+            self._freeze(parameters.manifest)
+            try:
+                staging.rename(self.folder / version)
+            except OSError as error:
+                raise ParkfError(f"{self.folder}: {version} was published meanwhile; try again") from error
+            _sync(self.folder)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the lock of publishers, and clear away what killed ones left."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise ParkfError(f"{self.folder}: another publisher is at work; try again") from error
+            for left in self.folder.glob(f"{_STAGING}*"):
+                shutil.rmtree(left, ignore_errors=True)
+            yield
+
+
+def readable_registry() -> Registry:
+    """Registry to look sets up in: ``params/`` of this folder, or else the sets that the installation has."""
+    return Registry(FOLDER if FOLDER.is_dir() else SHIPPED)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _sync(path: Path) -> None:
+    """Have the disk hold a file, or a folder's names, before anything says so."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

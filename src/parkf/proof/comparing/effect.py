@@ -1,0 +1,215 @@
+"""Effect of the difference of two sets: the change of predicted states, in units of the scattering.
+
+Tracks of a fixed sample are carried through the detector by the first set, without scattering. At every
+step both sets predict from the same state; their difference is divided by the first set's σ_MS there. The
+sample: from the middle of the beam line, 2 < η < 5, all φ, momenta from 1.5 to 100 GeV, both charges, both
+polarities.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep, numpy_step
+from parkf.model.layout import BINS, HEADER
+from parkf.model.steps.frozen import forms_of
+from parkf.params.parameter_set import ParameterSet
+from parkf.training.magnet_table import MagnetTable
+from parkf.training.magnet_table.form import inside_grid
+from parkf.training.momentum import momentum_bins
+from parkf.training.rows import COMPONENTS, Rows, select
+
+F64 = NDArray[np.float64]
+
+TRACKS = 6000
+VELO_END, VELO_GAP = 700.0, 25.0
+MAP_MOMENTUM = 5000.0  # MeV
+
+
+@dataclass(frozen=True)
+class Change:
+    """RMS of a component's change over σ_MS in a bin of momentum (GeV), and the largest one."""
+
+    step: str
+    component: str
+    p_min: float
+    p_max: float
+    rms: float
+    largest: float
+
+
+def changes(first: ParameterSet, second: ParameterSet) -> list[Change]:
+    """Change of the predicted state from the first set to the second, by step, component and momentum."""
+    return [
+        Change(
+            step=hop.name,
+            component=component,
+            p_min=low,
+            p_max=high,
+            rms=float(np.sqrt(np.mean(ratio[mask] ** 2))),
+            largest=float(np.abs(ratio[mask]).max()),
+        )
+        for hop in _hops(_Predictor(first), _Predictor(second))
+        for component in COMPONENTS
+        for ratio in [hop.difference[component] / hop.sigma[component]]
+        for low, high, mask in momentum_bins(hop.qop)
+        if mask.any()
+    ]
+
+
+def table_map(first: ParameterSet, second: ParameterSet) -> F64:
+    """Change of x at z_out in mm, for positive particles of 5 GeV in MagDown from the origin.
+
+    Returns
+    -------
+    (60, 50) float64
+        By bin of the table: first x/z_in, then y/z_in, ascending.
+    """
+    header = dict(zip(HEADER, first.block("UTT_META")[0].astype(np.float64), strict=True))
+    axes = [(np.arange(bins) + 0.5) * (2 / bins) - 1 for bins in BINS]
+    x, y = (
+        a.ravel() for a in np.meshgrid(axes[0] * header["tx_max"], axes[1] * header["ty_max"], indexing="ij")
+    )
+    h = -1 / MAP_MOMENTUM
+    bend_x = (header["bendx"] + header["bendx_x2"] * x**2 + header["bendx_y2"] * y**2) * h
+    states = np.column_stack(
+        [x * header["z_in"], y * header["z_in"], x + bend_x, y + header["bendy_xy"] * x * y * h]
+    )
+    qop, polarity = np.full(len(x), -h), np.full(len(x), -1.0)
+    ends = [_table(one).extrapolate(states, qop, polarity)[:, 0] for one in (first, second)]
+    change: F64 = (ends[1] - ends[0]).reshape(BINS)
+    return change
+
+
+@dataclass(frozen=True)
+class _Hop:
+    name: str
+    qop: F64
+    difference: dict[str, F64]
+    sigma: dict[str, F64]
+
+
+@dataclass
+class _Predictor:
+    """A set's step functions over rows."""
+
+    parameters: ParameterSet
+    steps: dict[str, NumpyStep] = field(init=False)
+
+    def __post_init__(self) -> None:
+        forms = forms_of(self.parameters.manifest.forms, self.parameters.manifest.formulas)
+        self.steps = {name: numpy_step(step) for name, step in forms.steps.items()}
+
+    def numbers(self, name: str, number: int) -> F64:
+        """Parameters of a set, which is counted as in step datasets."""
+        row = number // self.steps[name].step.joined
+        return self.parameters.block(name)[row].astype(np.float64)
+
+    def predict(self, name: str, number: int, rows: Rows) -> F64:
+        """State at z1, (n, 4)."""
+        return np.column_stack(self.steps[name].predict(self.numbers(name, number), rows))
+
+    def magnet(self, rows: Rows) -> F64:
+        """State at z_out from rows at z_in, (n, 4)."""
+        p = self.numbers("UTTF", 0)
+        local = self.steps["UTTF"].local_qop(p, rows["qop"])
+        ends = _table(self.parameters).extrapolate(_states(rows), local, rows["polarity"])
+        return self.predict("UTTF", 0, _at(rows, ends, rows["z1"], rows["z1"]))
+
+    def sigma(self, name: str, number: int, rows: Rows) -> dict[str, F64]:
+        """σ_MS of each component."""
+        return self.steps[name].noise(self.numbers(name, number), rows)
+
+
+def _hops(a: _Predictor, b: _Predictor) -> Iterator[_Hop]:
+    rows = _sample()
+    for name, number, sign in (("V.forward", 0, 1), ("V.backward", 1, -1)):
+        velo = _at(rows, _states(rows), rows["z0"], rows["z0"] + sign * VELO_GAP)
+        yield _hop(name, "V", number, a, b, velo)
+    ut_z = a.parameters.block("UTLayer")[0].astype(np.float64)
+    rows = _at(rows, _straight(rows, VELO_END), np.full(TRACKS, VELO_END), np.full(TRACKS, ut_z[0]))
+    yield _hop("VUT", "VUT", 0, a, b, rows)
+    rows = _at(rows, a.predict("VUT", 0, rows), rows["z1"], rows["z1"])
+    for gap in range(3):
+        rows = _at(rows, _states(rows), rows["z0"], np.full(TRACKS, ut_z[gap + 1]))
+        yield _hop(f"UT.gap{gap}", "UT", gap, a, b, rows)
+        ends = a.predict("UT", gap, rows)
+        back = _at(rows, ends, rows["z1"], rows["z0"])
+        yield _hop(f"UT.gap{gap} back", "UT", 3 + gap, a, b, back)
+        rows = _at(rows, ends, rows["z1"], rows["z1"])
+    z_in, z_out = a.parameters.block("UTT_META")[0, :2].astype(np.float64)
+    rows = _at(rows, _states(rows), rows["z0"], np.full(TRACKS, z_in))
+    rows = _at(rows, a.predict("UT", 2, rows), rows["z1"], np.full(TRACKS, z_out))
+    rows = select(rows, inside_grid(a.parameters.block("UTT_META")[0], _states(rows)))
+    yield from _behind_the_magnet(a, b, rows)
+
+
+def _behind_the_magnet(a: _Predictor, b: _Predictor, rows: Rows) -> Iterator[_Hop]:
+    ends = a.magnet(rows)
+    there = _at(rows, ends, rows["z1"], rows["z1"]) | dict(zip(BEFORE_COLUMNS, _states(rows).T, strict=True))
+    sigma = a.sigma("UTTF", 0, there)
+    yield _Hop("magnet", rows["qop"], _difference(ends, b.magnet(rows)), sigma)
+    # Particles that leave the detector are no tracks.
+    inside = np.all(np.abs(ends[:, :2]) < [3000.0, 2500.0], axis=1)
+    rows = select({**_at(rows, ends, rows["z1"], rows["z1"]), **sigma}, np.asarray(inside))
+    layers = a.parameters.block("TLayer")[:2].astype(np.float64)
+    sigma = {component: rows.pop(component) for component in (*COMPONENTS, "rho_x", "rho_y")}
+    rows = _to_plane(rows, layers[:, 0])
+    ends = a.predict("TFT", 0, rows)
+    # The scattering of this step is included in that of the one before.
+    yield _Hop("TFT", rows["qop"], _difference(ends, b.predict("TFT", 0, rows)), sigma)
+    for gap in range(11):
+        rows = _to_plane(_at(rows, ends, rows["z1"], rows["z1"]), layers[:, gap + 1])
+        ends = np.empty((len(rows["qop"]), 4))
+        for side, mask in enumerate((rows["y0"] >= 0, rows["y0"] < 0)):
+            part, number = select(rows, mask), 2 * gap + side
+            ends[mask] = a.predict("T", number, part)
+            yield _hop(f"T.gap{gap}{' up' if side == 0 else ' down'}", "T", number, a, b, part)
+
+
+def _hop(label: str, name: str, number: int, a: _Predictor, b: _Predictor, rows: Rows) -> _Hop:
+    difference = _difference(a.predict(name, number, rows), b.predict(name, number, rows))
+    return _Hop(label, rows["qop"], difference, a.sigma(name, number, rows))
+
+
+def _difference(a: F64, b: F64) -> dict[str, F64]:
+    return dict(zip(COMPONENTS, (b - a).T, strict=True))
+
+
+def _sample() -> Rows:
+    """Give rows at VELO hits along the beam line, straight from (0, 0, 0)."""
+    random = np.random.Generator(np.random.Philox(key=[2026, 6]))
+    eta, phi = random.uniform(2, 5, TRACKS), random.uniform(0, 2 * np.pi, TRACKS)
+    slope = 1 / np.sinh(eta)
+    momentum = np.exp(random.uniform(np.log(1500), np.log(100_000), TRACKS))
+    charge, polarity = random.choice([-1.0, 1.0], (2, TRACKS))
+    z = random.uniform(0, VELO_END, TRACKS)
+    tx, ty = slope * np.cos(phi), slope * np.sin(phi)
+    columns = {"qop": charge / momentum, "polarity": polarity, "z0": z, "z1": z}
+    return {**columns, "x0": tx * z, "y0": ty * z, "tx0": tx, "ty0": ty}
+
+
+def _states(rows: Rows) -> F64:
+    return np.column_stack([rows[name] for name in ("x0", "y0", "tx0", "ty0")])
+
+
+def _straight(rows: Rows, z: float) -> F64:
+    return np.column_stack([rows["tx0"] * z, rows["ty0"] * z, rows["tx0"], rows["ty0"]])
+
+
+def _at(rows: Rows, states: F64, z0: F64, z1: F64) -> Rows:
+    x, y, tx, ty = states.T
+    return {**rows, "x0": x, "y0": y, "tx0": tx, "ty0": ty, "z0": z0, "z1": z1}
+
+
+def _to_plane(rows: Rows, layer: F64) -> Rows:
+    """Rows with z1 where the straight line meets a SciFi layer, (z at y = 0, dy/dz)."""
+    plane, lean = layer[0], 1 / layer[1]
+    z1 = rows["z0"] + (plane + lean * rows["y0"] - rows["z0"]) / (1 - lean * rows["ty0"])
+    return {**rows, "z1": z1}
+
+
+def _table(parameters: ParameterSet) -> MagnetTable:
+    return MagnetTable(parameters.block("UTT_META")[0], parameters.table)

@@ -1,0 +1,211 @@
+"""Figures of runs and sets beside each other, with differences in errors and as ratios."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from parkf.params.manifest import Gate
+from parkf.proof.comparing.subject import Subject
+
+_SCORES = {
+    "chi2": "χ²/ndof",
+    "pieces": "three pieces of χ²",
+    "score": "score, without p and η",
+    "score_kinematic": "score, with them",
+}
+_TABLE = {"x": ("mm", 1.0), "y": ("mm", 1.0), "tx": ("mrad", 1e3), "ty": ("mrad", 1e3)}
+_PLUS_MINUS = re.compile(r"± *([0-9.eE+-]+)")
+
+_PLACE = re.compile(r"\(([^()]*)\)[^()]*$")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure.
+
+    Attributes
+    ----------
+    value : float
+    error : float or None
+    place : str
+        Of a figure that is the worst of many, where it is.
+    signed : bool
+        Whether zero is what it should be: then a ratio says nothing.
+    """
+
+    value: float
+    error: float | None = None
+    place: str = ""
+    signed: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure of every subject.
+
+    Attributes
+    ----------
+    group : str
+        ``resolution``, ``bias``, ``pulls``, ``ghosts``, ``accuracy``, ``cost`` or ``gates``.
+    what : str
+        With its unit.
+    measured : sequence of Measured or None
+        One for each subject; None where it does not have the figure.
+    """
+
+    group: str
+    what: str
+    measured: Sequence[Measured | None]
+
+    def in_errors(self, other: int) -> float | None:
+        """Difference of another subject's figure from the first's, over the errors of both as if independent.
+
+        None where there are no errors, and for the worst of many places where these differ.
+        """
+        one, two = self._pair(other)
+        if one is None or two is None or one.error is None or two.error is None:
+            return None
+        error = math.hypot(one.error, two.error)
+        return (two.value - one.value) / error if error > 0 else None
+
+    def ratio(self, other: int) -> float | None:
+        """Another subject's figure over the first's; None for what should be 0, and where places differ."""
+        one, two = self._pair(other)
+        if one is None or two is None or one.signed or one.value == 0:
+            return None
+        return two.value / one.value
+
+    def _pair(self, other: int) -> tuple[Measured | None, Measured | None]:
+        one, two = self.measured[0], self.measured[other]
+        alike = one is None or two is None or one.place == two.place
+        return (one, two) if alike else (None, None)
+
+    @property
+    def same(self) -> bool:
+        """Whether all subjects that have the figure agree to the last digit."""
+        return len({one.value for one in self.measured if one is not None}) <= 1
+
+
+def compare_figures(subjects: Sequence[Subject]) -> list[Row]:
+    """Lay figures out beside each other; those that fewer than two subjects have are left out."""
+    columns = [dict(_figures(subject)) for subject in subjects]
+    keys = dict.fromkeys(key for column in columns for key in column)
+    rows = [Row(group, what, [column.get((group, what)) for column in columns]) for group, what in keys]
+    order = ("resolution", "bias", "pulls", "ghosts", "accuracy", "cost", "gates")
+    kept = [row for row in rows if sum(one is not None for one in row.measured) > 1 or len(subjects) == 1]
+    return sorted(kept, key=lambda row: order.index(row.group))
+
+
+_Named = tuple[tuple[str, str], Measured]
+
+
+def _figures(subject: Subject) -> Iterator[_Named]:
+    if subject.validation is not None:
+        yield from _of_fit(subject.validation["fits"]["parkf"])
+    if subject.accuracy is not None:
+        yield from _accuracy(subject.accuracy)
+    yield from _cost(subject)
+    for gate in subject.gates:
+        if gate.value is not None:
+            percent = gate.bar.partition(",")[0].endswith("%")
+            scale = 100.0 if percent else 1.0
+            yield ("gates", f"{gate.what}{' [%]' if percent else ''}"), _of_gate(gate, scale)
+
+
+def _of_gate(gate: Gate, scale: float) -> Measured:
+    assert gate.value is not None
+    place = _PLACE.search(gate.measured)
+    signed = gate.at_least is not None and gate.at_most is not None and gate.at_least < 0 < gate.at_most
+    return Measured(scale * gate.value, gate_error(gate), "" if place is None else place[1], signed)
+
+
+def gate_error(gate: Gate) -> float | None:
+    """Error of a gate's figure, of the text that a manifest keeps."""
+    found = _PLUS_MINUS.search(gate.measured)
+    return None if found is None else float(found[1])
+
+
+def _of_fit(fit: Mapping[str, Any]) -> Iterator[_Named]:
+    bins = fit["momentum"]
+    for group, quantity, text in (("resolution", "core", "core of δp/p"), ("bias", "bias", "bias of δp/p")):
+        for one in bins:
+            value = Measured(100 * one[quantity], 100 * one[f"{quantity}_error"], signed=group == "bias")
+            yield (group, f"{text}, {_range(one)} [%]"), value
+    for component, pull in fit["pulls"].items():
+        for quantity, text in (("mean", "mean"), ("width", "width"), ("width95", "95 % width")):
+            if quantity in pull:
+                name = f"pull of {_name(component)}, {text}"
+                yield (
+                    ("bias" if quantity == "mean" else "pulls", name),
+                    Measured(pull[quantity], pull[f"{quantity}_error"], signed=quantity == "mean"),
+                )
+    for one in bins:
+        pull = one["pulls"]["qop"]
+        yield ("pulls", f"pull of q/p, width, {_range(one)}"), Measured(pull["width"], pull["width_error"])
+    if "scores" in fit:
+        for name, one in fit["scores"].items():
+            point = one["working_point"]
+            what = f"ghosts kept at 91 % by {_SCORES.get(name, name)} [%]"
+            yield ("ghosts", what), Measured(100 * point["ghost"], 100 * point["ghost_error"])
+    else:
+        yield (
+            ("ghosts", f"ghosts kept at 91 % by {_SCORES['chi2']} [%]"),
+            Measured(100 * fit["working_point"]["ghost"]),
+        )
+
+
+def _accuracy(accuracy: Mapping[str, Any]) -> Iterator[_Named]:
+    worst: dict[str, float] = {}
+    for label, components in accuracy["steps"].items():
+        step = label.partition(".")[0]
+        ratios = [row["ratio_rms"] for rows in components.values() for row in rows if row["p_min"] >= 3]
+        found = max((ratio for ratio in ratios if ratio is not None), default=None)
+        if found is not None:
+            worst[step] = max(worst.get(step, 0.0), found)
+    for step, value in worst.items():
+        yield ("accuracy", f"largest δ_par/σ_MS of step {step}, from 3 GeV"), Measured(value)
+    for row in accuracy["table"]["fiducial"]:
+        unit, scale = _TABLE[row["component"]]
+        if row["component"] in ("x", "tx"):
+            yield (
+                ("accuracy", f"magnet table, 68 % of |δ{row['component']}|, {_range(row)} [{unit}]"),
+                Measured(scale * row["q68"]),
+            )
+
+
+def _cost(subject: Subject) -> Iterator[_Named]:
+    if subject.stages is not None:
+        yield ("cost", "processor time of the run [s]"), Measured(subject.stages["total_cpu_s"])
+        yield ("cost", "largest memory of a job [MB]"), Measured(subject.stages["peak_mb"])
+        longest = sorted(subject.stages["stages"].items(), key=lambda item: -item[1]["cpu_s"])
+        for name, stage in longest[:5]:
+            yield ("cost", f"processor time of {name} [s]"), Measured(stage["cpu_s"])
+    if subject.throughput is not None:
+        for rate in subject.throughput["rates"]:
+            if rate["threads"] == 1:
+                what = f"tracks fitted a second and thread, {rate['precision']} [10⁶]"
+                yield ("cost", what), Measured(1e-6 * rate["tracks_per_s"])
+
+
+def _range(row: Mapping[str, Any]) -> str:
+    return f"{row['p_min']:g}–{row['p_max']:g} GeV"
+
+
+def _name(component: str) -> str:
+    return "q/p" if component == "qop" else component
+
+
+def figure(one: Measured | None) -> str:
+    """Write a figure with its error."""
+    if one is None:
+        return "–"
+    if one.error:
+        digits = max(0, min(6, 1 - _magnitude(one.error)))
+        return f"{one.value:.{digits}f} ± {one.error:.{digits}f}"
+    return f"{one.value:.4g}"
+
+
+def _magnitude(value: float) -> int:
+    return int(f"{value:e}".partition("e")[2])

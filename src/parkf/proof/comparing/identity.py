@@ -1,0 +1,75 @@
+"""What a run is: when, where, from which code and from which files it was made."""
+
+import platform
+import socket
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import version as installed
+from pathlib import Path
+from typing import Any
+
+from parkf import __version__
+from parkf.io.floating_point import linear_algebra
+from parkf.io.provenance import PACKAGES
+from parkf.params.manifest import Manifest
+from parkf.proof.comparing.documents import FILES, file_name, find_document, tag
+
+# Of a run's folder.
+IDENTITY_FILE = "run.json"
+
+
+def identify(run: Path, manifest: Manifest) -> dict[str, Any]:
+    """Say what a run is.
+
+    Parameters
+    ----------
+    run : Path
+        Its folder.
+    manifest : Manifest
+        Of its set.
+
+    Returns
+    -------
+    dict
+        ``run``, ``reported`` (time, UTC), ``host``, ``machine``, ``commit`` (of the folder that parkf is
+        started in; with ``-dirty`` where files differ from it; None without git), ``versions`` and
+        ``files.<kind>.{path, sha256, tag}``.
+    """
+    return {
+        "run": run.absolute().name,
+        "reported": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "host": socket.gethostname(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "commit": _commit(),
+        "versions": {
+            "parkf": __version__,
+            "python": platform.python_version(),
+            **{name: installed(name) for name in PACKAGES},
+            "linear algebra": linear_algebra(),
+        },
+        "files": {kind: _file(kind, run, manifest) for kind in FILES},
+    }
+
+
+def _file(kind: str, run: Path, manifest: Manifest) -> dict[str, str | None]:
+    fingerprint = manifest.inputs.get(kind)
+    document = find_document(kind, fingerprint, file_name(kind, manifest.configuration), [run])
+    return {
+        "path": file_name(kind, manifest.configuration),
+        "sha256": fingerprint,
+        "tag": None if document is None else tag(kind, document),
+    }
+
+
+def _commit() -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=20,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

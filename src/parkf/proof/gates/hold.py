@@ -1,0 +1,204 @@
+"""Holds the figures of a run against the thresholds; a figure that was not measured misses its gate."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json
+from parkf.params.manifest import Blobs, Gate
+from parkf.params.parameter_set import load
+from parkf.proof.gates.path import Found, find
+from parkf.proof.gates.thresholds import FILES, OPTIONAL, Threshold, Thresholds, split_figure
+
+
+def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
+    """Hold a set's figures against the thresholds for its forms.
+
+    Parameters
+    ----------
+    parameters : Path
+        Folder of the set; ``validation.json`` and ``accuracy.json`` of its run lie beside the folder, and
+        ``lhcb.json``, if the run fitted LHCb's own hits; otherwise their gates are left out.
+    thresholds : Thresholds
+
+    Returns
+    -------
+    list of Gate
+        In the file's order. Of several figures the one that is furthest from being met.
+
+    Raises
+    ------
+    ParkfError
+        When set or figures are missing or broken, or the figures are those of another set.
+    """
+    manifest = load(parameters).manifest
+    run = parameters.absolute().parent
+    there = [name for name in FILES if name != OPTIONAL or (run / f"{name}.json").exists()]
+    documents = {name: read_json(run / f"{name}.json") for name in there}
+    for name, document in documents.items():
+        _of_this_set(run / f"{name}.json", document, manifest.blobs)
+    return [
+        _held(one, documents)
+        for one in thresholds.gates
+        if one.forms in (None, manifest.forms) and split_figure(one.figure)[0] in documents
+    ]
+
+
+def _of_this_set(path: Path, document: Any, blobs: Blobs) -> None:
+    """Refuse figures that were measured with other blobs, or do not say with which."""
+    measured = document.get("set") if isinstance(document, dict) else None
+    for name, sha256 in blobs.fingerprints().items():
+        got = measured.get(name) if isinstance(measured, dict) else None
+        if got is None:
+            raise ParkfError(f"{path}: does not say which set was measured; run the validation again")
+        if got != sha256:
+            raise ParkfError(
+                f"{path}: set.{name}: got {str(got)[:12]}…, expected {sha256[:12]}… of this set; "
+                "the figures are those of another: run the validation again"
+            )
+
+
+def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
+    file, _ = split_figure(threshold.figure)
+    figures = _find(documents, threshold.figure)
+    if threshold.over is not None:
+        figures = _ratios(figures, _find(documents, threshold.over))
+        if not threshold.errors:
+            # Most ratios are of fits of the same tracks, whose true error is far smaller.
+            figures = [replace(found, error=None) for found in figures]
+    bounded = _bounded(threshold, figures)
+    if not bounded:
+        return Gate(
+            what=threshold.gate,
+            measured="not measured",
+            bar=_bar(threshold),
+            met=False,
+            figure=threshold.figure,
+            value=None,
+            at_least=threshold.at_least,
+            at_most=threshold.at_most,
+            reason=threshold.reason,
+        )
+    worst = min(bounded, key=_Bounded.room)
+    found, few = worst.found, len(bounded) < threshold.count
+    return Gate(
+        what=threshold.gate,
+        measured=_shown(threshold, worst, with_place=len(bounded) > 1)
+        + (f"; {len(bounded)} of {threshold.count} measured" if few else ""),
+        bar=_bar(threshold, worst),
+        met=worst.room() >= 0 and not few,
+        figure=f"{file}.json: {found.path}",
+        value=found.value if math.isfinite(found.value) else None,
+        at_least=worst.least,
+        at_most=worst.most,
+        reason=threshold.reason,
+    )
+
+
+def _find(documents: Mapping[str, Any], figure: str) -> list[Found]:
+    file, path = split_figure(figure)
+    return list(find(documents[file], path))
+
+
+def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
+    """Divide figures one by one, or all by the only one below; none where they do not pair.
+
+    Errors are those of independent figures, where both are known.
+    """
+    if len(below) == 1 and not below[0].place:
+        below = below * len(above)
+    elif [found.place for found in above] != [found.place for found in below]:
+        return []
+    if any(found.value == 0 for found in below):
+        return []
+    return [
+        Found(a.path, a.place, a.value / b.value, _error_of_ratio(a, b))
+        for a, b in zip(above, below, strict=True)
+    ]
+
+
+def _error_of_ratio(above: Found, below: Found) -> float | None:
+    if above.error is None or below.error is None:
+        return None
+    return math.hypot(above.error, above.value / below.value * below.error) / abs(below.value)
+
+
+@dataclass(frozen=True)
+class _Bounded:
+    """A figure with its own bounds, None where there is none."""
+
+    found: Found
+    least: float | None
+    most: float | None
+    unit: float = 1.0  # of the room: bounds of different size are compared relative to themselves
+
+    def at(self, value: float) -> "_Bounded":
+        """Give the same bounds with another value."""
+        return replace(self, found=replace(self.found, value=value))
+
+    def room(self) -> float:
+        """How far inside its bounds the figure is; negative beyond them, and for what is no number."""
+        value = self.found.value
+        if not math.isfinite(value):
+            return -math.inf
+        below = math.inf if self.least is None else value - self.least
+        above = math.inf if self.most is None else self.most - value
+        return min(below, above) / self.unit
+
+
+def _bounded(threshold: Threshold, figures: list[Found]) -> list[_Bounded]:
+    """Give figures their bounds, which give way by so many of their errors; none where they do not pair."""
+    gives = [
+        threshold.errors * (found.error if found.error is not None and math.isfinite(found.error) else 0.0)
+        for found in figures
+    ]
+    if threshold.at_most_each is not None:
+        if len(figures) != len(threshold.at_most_each):
+            return []
+        return [
+            _Bounded(found, None, bound + give, bound)
+            for found, bound, give in zip(figures, threshold.at_most_each, gives, strict=True)
+        ]
+    least, most = threshold.at_least, threshold.at_most
+    return [
+        _Bounded(found, None if least is None else least - give, None if most is None else most + give)
+        for found, give in zip(figures, gives, strict=True)
+    ]
+
+
+def _shown(threshold: Threshold, bounded: _Bounded, *, with_place: bool) -> str:
+    scale, unit = _unit(threshold)
+    found = bounded.found
+    if found.error is not None and math.isfinite(found.error) and found.error > 0:
+        # Two digits of the error, and as many of the figure.
+        digits = max(0, 1 - math.floor(math.log10(scale * found.error)))
+        text = f"{scale * found.value:.{digits}f} ± {scale * found.error:.{digits}f}"
+    else:
+        # As few digits as leave the rounded figure on the same side of its bounds.
+        texts = [f"{scale * found.value:.{digits}g}" for digits in range(3, 18)]
+        inside = bounded.room() >= 0
+        text = next((t for t in texts if (bounded.at(float(t) / scale).room() >= 0) == inside), texts[-1])
+    return f"{text}{unit}" + (f" ({found.place})" if with_place and found.place else "")
+
+
+def _bar(threshold: Threshold, bounded: _Bounded | None = None) -> str:
+    scale, unit = _unit(threshold)
+    bounds = [None if b is None else f"{scale * b:.6g}" for b in (threshold.at_least, threshold.at_most)]
+    errors = f", give or take {threshold.errors:g} errors" if threshold.errors else ""
+    if threshold.at_most_each is not None:
+        if bounded is not None:
+            return f"≤ {scale * bounded.unit:.6g}{unit} there{errors}"
+        first, last = (
+            f"{scale * bound:.6g}" for bound in (threshold.at_most_each[0], threshold.at_most_each[-1])
+        )
+        return f"≤ {first} … {last}{unit}{errors}"
+    if None not in bounds:
+        return f"{bounds[0]} to {bounds[1]}{unit}{errors}"
+    return (f"≥ {bounds[0]}" if bounds[1] is None else f"≤ {bounds[1]}") + unit + errors
+
+
+def _unit(threshold: Threshold) -> tuple[float, str]:
+    return (100.0, " %") if threshold.unit == "%" else (1.0, f" {threshold.unit}" if threshold.unit else "")

@@ -1,0 +1,112 @@
+"""The file of thresholds, ``workflow/config/gates.yaml``: every gate with its figure, bound and reason."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from parkf.io.documents.models import load_document
+from parkf.io.option_types import FormsName
+from parkf.proof.gates.path import find
+
+GATES_FILE = Path("workflow/config/gates.yaml")
+# Files of a run, by the word that begins a figure.
+FILES = ("validation", "accuracy", "lhcb")
+# Only runs that fit LHCb's own hits have this file, and only they are held to its gates.
+OPTIONAL = "lhcb"
+
+Figure = Annotated[str, Field(pattern=rf"^({'|'.join(FILES)})\.json: [^ ].*$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Threshold(_Strict):
+    """One gate."""
+
+    gate: str = Field(min_length=1, description="What is held against a bound, for people.")
+    figure: Figure = Field(
+        description="File of the run, and path in it; of several matches each is held against the bound."
+    )
+    over: Figure | None = Field(
+        default=None, description="Figures, as many as in `figure`, that they are divided by."
+    )
+    count: int = Field(default=1, ge=1, description="How many figures there must be.")
+    at_least: float | None = Field(default=None, description="Lower bound, included.")
+    at_most: float | None = Field(default=None, description="Upper bound, included.")
+    at_most_each: list[Annotated[float, Field(gt=0)]] | None = Field(
+        default=None,
+        min_length=1,
+        description="Upper bounds, included, as many as there are figures, in the file's order of them.",
+    )
+    errors: float = Field(
+        default=0.0,
+        ge=0,
+        le=5,
+        description="How many of a figure's own standard errors the bounds give way by; of a ratio, as if "
+        "both figures were independent.",
+    )
+    unit: str = Field(
+        default="", description="Of figure and bounds; '%': both are fractions, shown as percentages."
+    )
+    forms: FormsName | None = Field(default=None, description="Only for this set of forms.")
+    reason: str = Field(min_length=1, description="Why this figure, and why this bound.")
+
+    @model_validator(mode="after")
+    def _sensible(self) -> "Threshold":
+        if self.at_least is None and self.at_most is None and self.at_most_each is None:
+            raise ValueError("at_least or at_most is missing")
+        if self.at_most_each is not None:
+            if self.at_most is not None or self.at_least is not None:
+                raise ValueError("at_most_each stands alone, without at_most and at_least")
+            if self.count not in (1, len(self.at_most_each)):
+                raise ValueError(f"count {self.count} of {len(self.at_most_each)} bounds")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
+        for figure in (self.figure, self.over):
+            if figure is not None:
+                list(find({}, split_figure(figure)[1]))
+        return self
+
+
+class Thresholds(_Strict):
+    """All gates of a run; a set is published only when it meets every one."""
+
+    gates: list[Threshold] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _named_once(self) -> "Thresholds":
+        for number, one in enumerate(self.gates):
+            # Of one name there may be a gate for each set of forms, or one for all of them.
+            others = [other for other in self.gates[:number] if other.gate == one.gate]
+            if any(None in (one.forms, other.forms) or one.forms == other.forms for other in others):
+                raise ValueError(f"gate '{one.gate}' is there twice")
+        return self
+
+
+def split_figure(figure: str) -> tuple[str, str]:
+    """Give the file's name without ending, and the path in it."""
+    file, _, path = figure.partition(".json: ")
+    return file, path
+
+
+def load_thresholds(path: Path) -> Thresholds:
+    """Read the file of thresholds.
+
+    Raises
+    ------
+    ParkfError
+        When it is missing, or says something that a gate cannot be; with one line for each mistake.
+    """
+    return load_document(path, Thresholds)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON schema of the file, as kept in ``workflow/schemas/gates.schema.json``."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Thresholds.model_json_schema()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(json_schema(), indent=1))

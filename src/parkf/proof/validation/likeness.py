@@ -1,0 +1,275 @@
+"""Figures that characterise a simulated sample for the reconstruction, to compare it with another one."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.fit.sample import GHOST_PURITY
+from parkf.io.errors import ParkfError
+from parkf.io.tables import CANDIDATES, HITS, PARTICLES
+from parkf.proof.validation.local_fits import Residuals, fit_locally
+
+ETA = (2.0, 5.0)
+P_MIN = 2.0  # GeV
+P_STIFF = 10.0  # GeV; above it, hit errors are larger than the displacement by scattering
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+PLANES = {"velo": VELO_PLANES, "ut": UT_PLANES, "scifi": SCIFI_PLANES}
+# mm; a hit further from its track does not count for the resolution
+LARGE = {"velo": 0.1, "ut": 0.3, "scifi": 0.5}
+# Particles that come from within this of the beam line, in mm, count as prompt.
+PROMPT_RADIUS = 0.5
+
+Figure = tuple[float, float]  # value and statistical error
+
+_EDGES = {
+    "p": np.geomspace(2.0, 100.0, 19),
+    "eta": np.linspace(*ETA, 13),
+    "velo": np.arange(-0.5, 27.0),
+    "ut": np.arange(-0.5, 5.0),
+    "scifi": np.arange(-0.5, 13.0),
+    "velo_residual": np.linspace(-60, 60, 16),  # LHCb's clusters lie on half pixels
+    "ut_residual": np.linspace(-200, 200, 41),
+    "scifi_residual": np.linspace(-500, 500, 41),
+}
+_ENOUGH = 50
+_FEWEST_SCIFI = 10
+_FEWEST_VELO, _FEWEST_SEGMENT = 3, 9  # fewest modules, and SciFi layers, that a search requires of a segment
+_ELECTRON = 11
+
+
+@dataclass(frozen=True)
+class Files:
+    """Tables of one sample: hits and particles, candidates by truth and by search."""
+
+    hits: Path
+    particles: Path
+    matched: Path
+    found: Path
+
+
+def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity: int) -> dict[str, Any]:
+    """Describe events, long tracks (p > 2 GeV, 2 < η < 5, no electrons) and candidates.
+
+    Parameters
+    ----------
+    files : Files
+    geometry, field
+        Of the sample, as it is believed to be.
+    polarity : int
+        +1 MagUp, -1 MagDown.
+
+    Returns
+    -------
+    dict
+        ``events``, ``tracks`` (counts), ``quantiles.{p, eta}`` (GeV) at `QUANTILES`,
+        ``histograms.{p, eta, velo, ut, scifi, velo_residual, ut_residual, scifi_residual}`` (shares with
+        errors; numbers of modules or layers; micrometres), and ``figures.<name>.{value, error}``:
+
+        - of an event: ``long_tracks`` of any momentum, ``<detector>_hits`` (for each long track),
+          ``<detector>_noise`` (share of hits without a particle), ``<velo, scifi>_only`` (particles with a
+          segment there alone, for each long track), ``candidates`` of the search, ``ghosts`` (their share);
+        - of prompt particles: ``reconstructible`` (share with enough hits), ``vertex_spread`` (mm along z);
+        - of tracks: ``displaced`` (share that is not prompt), ``velo_modules`` (mean), ``ut_none``,
+          ``ut_all``, ``scifi_<10, 11, 12>`` (shares), ``<detector>_several`` (share of a track's layers with
+          more than one of its hits);
+        - of stiff tracks: ``<detector>_{width, pull, large}`` (micrometres; over the hits' errors; share
+          beyond `LARGE`), ``kick`` (GeV), ``bending`` (over the field map's);
+        - of soft ones: ``ut_offset``, ``ut_turn``, widths of what scattering before the UT does (MeV).
+
+    Raises
+    ------
+    ParkfError
+        When a file is no such table, or there are fewer than 50 stiff tracks (above 10 GeV) or soft ones.
+    """
+    particles = with_momenta(PARTICLES.open(files.particles).read().to_pandas())
+    hits = HITS.open(files.hits).read(["event", "plane", "particle", "x", "y"]).to_pandas()
+    matched = CANDIDATES.open(files.matched).read().to_pandas()
+    found = CANDIDATES.open(files.found).read(["event", "purity"]).to_pandas()
+
+    everything = matched[["event", "particle"]].merge(particles, on=["event", "particle"])
+    tracks = matched.merge(particles[particles.accepted], on=["event", "particle"])
+    layers = {name: _layers(tracks, name) for name in PLANES}
+    complete = tracks[(layers["ut"] == len(UT_PLANES)) & (layers["scifi"] >= _FEWEST_SCIFI)]
+    stiff, soft = complete[complete.p > P_STIFF], complete[complete.p < P_STIFF]
+    if min(len(stiff), len(soft)) < _ENOUGH:
+        raise ParkfError(
+            f"{files.matched}: {len(stiff)} tracks above and {len(soft)} below 10 GeV, "
+            f"expected at least {_ENOUGH} of each"
+        )
+    local, scattered = (
+        fit_locally(
+            part,
+            (part.charge / (1000.0 * part.p)).to_numpy(np.float64),
+            geometry=geometry,
+            field=field,
+            polarity=polarity,
+            velo_sigma=geometry.velo.resolution,
+        )
+        for part in (stiff, soft)
+    )
+    residuals = {name: getattr(local, name) for name in PLANES}
+    of_tracks = {"p": tracks.p.to_numpy(), "eta": tracks.eta.to_numpy(), **layers}
+    off = {f"{name}_residual": 1000.0 * one.distance for name, one in residuals.items()}
+    figures = (
+        _of_events(hits, everything, found)
+        | _of_segments(hits, particles, everything)
+        | _of_prompt(particles[particles.accepted & (particles.radius < PROMPT_RADIUS)], matched)
+        | _of_tracks(hits, tracks, layers)
+        | {name: figure for detector, one in residuals.items() for name, figure in _of_hits(one, detector)}
+        | {"kick": _median(local.kick / 1000.0), "bending": _median(local.bending)}
+        | {"ut_offset": _spread(scattered.offset), "ut_turn": _spread(scattered.turn)}
+    )
+    return {
+        "events": hits.event.nunique(),
+        "tracks": len(tracks),
+        "quantiles": {name: np.quantile(tracks[name], QUANTILES).tolist() for name in ("p", "eta")},
+        "histograms": {name: _histogram(values, _EDGES[name]) for name, values in (of_tracks | off).items()},
+        "figures": {name: {"value": value, "error": error} for name, (value, error) in figures.items()},
+    }
+
+
+def with_momenta(particles: pd.DataFrame) -> pd.DataFrame:
+    """Give momenta (GeV), η, place of origin along and off the beam line (mm), and which are looked at."""
+    p = np.sqrt(particles.px**2 + particles.py**2 + particles.pz**2)
+    eta = np.arctanh(particles.pz / p)
+    accepted = (p > 1000.0 * P_MIN) & (eta > ETA[0]) & (eta < ETA[1]) & (particles.charge != 0)
+    return particles[["event", "particle", "pdg_id", "charge"]].assign(
+        p=p / 1000.0,
+        eta=eta,
+        z=particles.z,
+        radius=np.hypot(particles.x, particles.y),
+        accepted=accepted & (particles.pdg_id.abs() != _ELECTRON),
+    )
+
+
+def _layers(tracks: pd.DataFrame, detector: str) -> npt.NDArray[np.int64]:
+    if detector == "velo":
+        return tracks.velo_n.to_numpy(np.int64)
+    return np.array([np.isfinite(hits).sum() for hits in tracks[f"{detector}_x"]], np.int64)
+
+
+def hits_of(hits: pd.DataFrame, detector: str) -> pd.DataFrame:
+    """Rows of a table with a column ``plane`` that are of one detector."""
+    planes = PLANES[detector]
+    return hits[(hits.plane >= planes.start) & (hits.plane < planes.stop)]
+
+
+def mean_of(values: npt.ArrayLike) -> Figure:
+    """Mean and its statistical error."""
+    several = np.asarray(values, np.float64)
+    return float(several.mean()), float(several.std(ddof=1) / len(several) ** 0.5)
+
+
+def share_of(which: npt.ArrayLike) -> Figure:
+    """Share of true values, and its binomial error, at least 1/n, since zero among few is not certain."""
+    chosen = np.asarray(which, bool)
+    share, number = float(chosen.mean()), len(chosen)
+    return share, max((share * (1 - share) / number) ** 0.5, 1 / number)
+
+
+def _width(values: npt.NDArray[np.float64], independent: float) -> Figure:
+    """Half width of the central 68%, and its error for a Gaussian with that many independent values."""
+    low, high = np.quantile(values, (0.1587, 0.8413))
+    return float(high - low) / 2, float(0.96 * (high - low) / 2 / independent**0.5)
+
+
+def _median(values: npt.NDArray[np.float64]) -> Figure:
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)), 1.2533 * _width(finite, len(finite))[0] / len(finite) ** 0.5
+
+
+def _spread(values: npt.NDArray[np.float64]) -> Figure:
+    finite = values[np.isfinite(values)]
+    return _width(finite, len(finite))
+
+
+def _of_events(hits: pd.DataFrame, tracks: pd.DataFrame, found: pd.DataFrame) -> dict[str, Figure]:
+    events = pd.Index(hits.event.unique())
+
+    def per_event(rows: pd.DataFrame) -> Figure:
+        return mean_of(rows.groupby("event").size().reindex(events, fill_value=0))
+
+    figures: dict[str, Figure] = {"long_tracks": per_event(tracks), "candidates": per_event(found)}
+    for name in PLANES:
+        # A hit of several particles has a row for each.
+        distinct = hits_of(hits, name).drop_duplicates(["event", "plane", "x", "y"])
+        figures[f"{name}_hits"] = _ratio(distinct, tracks, events)
+        figures[f"{name}_noise"] = share_of(distinct.particle < 0)
+    return figures | {"ghosts": share_of(found.purity < GHOST_PURITY)}
+
+
+def _of_segments(hits: pd.DataFrame, particles: pd.DataFrame, tracks: pd.DataFrame) -> dict[str, Figure]:
+    """Particles that leave a segment in the VELO, forward, or in the SciFi and none in the other."""
+    owned = hits[hits.particle >= 0]
+    enough = {}
+    for name, fewest in (("velo", _FEWEST_VELO), ("scifi", _FEWEST_SEGMENT)):
+        layers = hits_of(owned, name).groupby(["event", "particle"]).plane.nunique()
+        enough[name] = layers[layers >= fewest].index
+    forward = pd.MultiIndex.from_frame(particles.loc[particles.eta > 0, ["event", "particle"]])
+    only = {
+        "velo_only": enough["velo"].intersection(forward).difference(enough["scifi"]),
+        "scifi_only": enough["scifi"].difference(enough["velo"]),
+    }
+    events = pd.Index(hits.event.unique())
+    return {name: _ratio(index.to_frame(index=False), tracks, events) for name, index in only.items()}
+
+
+def _ratio(rows: pd.DataFrame, tracks: pd.DataFrame, events: pd.Index) -> Figure:
+    """Rows a track, and its error from how events differ."""
+    above, below = (
+        f.groupby("event").size().reindex(events, fill_value=0).to_numpy() for f in (rows, tracks)
+    )
+    ratio = float(above.sum() / below.sum())
+    scatter = (above - ratio * below).std(ddof=1)
+    return ratio, float(scatter / below.mean() / len(events) ** 0.5)
+
+
+def _of_prompt(prompt: pd.DataFrame, matched: pd.DataFrame) -> dict[str, Figure]:
+    reached = pd.MultiIndex.from_frame(prompt[["event", "particle"]]).isin(
+        pd.MultiIndex.from_frame(matched[["event", "particle"]])
+    )
+    # All particles of one collision have the same z, except for a few from decays in flight.
+    z = prompt[["event", "z"]].round(2).drop_duplicates().z.to_numpy()
+    spread = float(z.std())
+    return {"reconstructible": share_of(reached), "vertex_spread": (spread, spread / (2 * len(z)) ** 0.5)}
+
+
+def _of_tracks(
+    hits: pd.DataFrame, tracks: pd.DataFrame, layers: dict[str, npt.NDArray[np.int64]]
+) -> dict[str, Figure]:
+    own = hits.merge(tracks[["event", "particle"]], on=["event", "particle"])
+    several = {
+        f"{name}_several": share_of(hits_of(own, name).groupby(["event", "particle", "plane"]).size() > 1)
+        for name in PLANES
+    }
+    return several | {
+        "displaced": share_of(tracks.radius >= PROMPT_RADIUS),
+        "velo_modules": mean_of(layers["velo"]),
+        "ut_none": share_of(layers["ut"] == 0),
+        "ut_all": share_of(layers["ut"] == len(UT_PLANES)),
+        **{f"scifi_{number}": share_of(layers["scifi"] == number) for number in (12, 11, 10)},
+    }
+
+
+def _of_hits(residuals: Residuals, detector: str) -> list[tuple[str, Figure]]:
+    return [
+        (f"{detector}_width", _width(1000.0 * residuals.distance, residuals.freedom)),
+        (f"{detector}_pull", _width(residuals.distance / residuals.sigma, residuals.freedom)),
+        (f"{detector}_large", share_of(np.abs(residuals.distance) > LARGE[detector])),
+    ]
+
+
+def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> dict[str, list[float]]:
+    """Shares of all `values`, and statistical errors of these."""
+    content, _ = np.histogram(values, edges)
+    return {
+        "edges": edges.tolist(),
+        "content": (content / len(values)).tolist(),
+        "error": (np.sqrt(content) / len(values)).tolist(),
+    }

@@ -1,0 +1,42 @@
+"""What waits for what in a run: the graph of its rules, as Snakemake knows it when it starts."""
+
+from pathlib import Path
+from typing import Any
+
+from parkf.io.files import write_sealed
+
+# Name of the file in a run's folder.
+GRAPH_FILE = "graph.json"
+# A rule without work of its own, which only requests the files of the others.
+_TARGET = "all"
+# The last rule of a whole run.
+_LAST = "report"
+
+
+def write_graph(dag: Any, run: Path, prefix: str = "") -> None:
+    """Write ``rules.<rule> = {jobs, needs}``: how many jobs a rule has, and the rules whose files they read.
+
+    A run for less than the report, such as one that publishes, leaves the graph of the whole run as it is.
+
+    Parameters
+    ----------
+    dag : snakemake.dag.DAG
+        Jobs that have already run are in it, too.
+    run : Path
+        Folder of the run.
+    prefix : str
+        What the names of the run's rules begin with, and are written without; others are left out.
+    """
+    rules: dict[str, dict[str, Any]] = {}
+    for job in dag.jobs:
+        name = job.rule.name
+        if name.startswith(prefix) and name != prefix + _TARGET:
+            rule = rules.setdefault(name.removeprefix(prefix), {"jobs": 0, "needs": set()})
+            rule["jobs"] += 1
+            needed = (one.rule.name for one in dag.dependencies[job])
+            rule["needs"] |= {one.removeprefix(prefix) for one in needed if one.startswith(prefix)}
+    if _LAST not in rules and (run / GRAPH_FILE).exists():
+        return
+    for name, rule in rules.items():
+        rule["needs"] = sorted(rule["needs"] - {name})
+    write_sealed(run / GRAPH_FILE, {"rules": rules})

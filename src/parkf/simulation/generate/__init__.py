@@ -1,0 +1,1 @@
+"""Collisions, signals and particle guns: particles at their origin."""

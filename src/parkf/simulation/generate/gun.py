@@ -1,0 +1,61 @@
+"""A particle gun: single particles with flat slopes and log-uniform momenta, for tests and studies."""
+
+import numpy as np
+
+from parkf.io.tables import PARTICLES
+from parkf.simulation.random_numbers import Stream, keyed_generator
+
+PION = 211
+PION_MASS = 139.57039
+
+
+def shoot(
+    *,
+    events: int,
+    per_event: int,
+    seed: int,
+    p_range: tuple[float, float] = (1500.0, 100_000.0),
+    slope_max: tuple[float, float] = (0.25, 0.2),
+) -> dict[str, np.ndarray]:
+    """Pions of both charges from the origin.
+
+    Parameters
+    ----------
+    events, per_event : int
+        Events, and particles in each.
+    seed : int
+        Same seed, same particles, however many events.
+    p_range : (low, high)
+        MeV; log p is uniform between them.
+    slope_max : (tx, ty)
+        Slopes are uniform up to these, in rad.
+
+    Returns
+    -------
+    dict of (events · per_event,) arrays
+        Columns of `parkf.io.tables.PARTICLES`.
+    """
+    drawn = [keyed_generator(seed, event, Stream.GUN).random((per_event, 4)) for event in range(events)]
+    u = np.concatenate(drawn)
+    p = p_range[0] * (p_range[1] / p_range[0]) ** u[:, 0]
+    tx, ty = (limit * (2 * u[:, axis] - 1) for axis, limit in ((1, slope_max[0]), (2, slope_max[1])))
+    charge = np.where(u[:, 3] < 0.5, 1, -1)
+    pz = p / np.sqrt(1 + tx**2 + ty**2)
+    zero = np.zeros(len(u))
+    columns = {
+        "event": np.repeat(np.arange(events), per_event),
+        "particle": np.tile(np.arange(per_event), events),
+        "collision": zero,
+        "pdg_id": charge * PION,
+        "mother": zero,
+        "charge": charge,
+        "mass": np.full(len(u), PION_MASS),
+        "x": zero,
+        "y": zero,
+        "z": zero,
+        "px": tx * pz,
+        "py": ty * pz,
+        "pz": pz,
+        "z_end": np.full(len(u), np.inf),
+    }
+    return {name: columns[name].astype(kind.to_pandas_dtype()) for name, kind in PARTICLES.columns}

@@ -1,0 +1,95 @@
+"""Pythia 8, ready to make collisions.
+
+To initialise soft collisions takes 6 s, nearly all of it for cross sections of multiparton interactions,
+which depend on nothing but the settings. They come from a file that lies beside this module, whose name has
+Pythia's version and a fingerprint of the settings; where there is none for the settings, they are calculated.
+The file is written by ``python -m parkf.simulation.generate.pythia``.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pythia8mc
+
+from parkf.io.errors import ParkfError
+from parkf.io.files import replacing
+
+PYTHIA_SETTINGS = (
+    "Print:quiet = on",
+    "Beams:idA = 2212",
+    "Beams:idB = 2212",
+    "Beams:eCM = 13600.",
+    # Decays are limited to the volume before the magnet, because Pythia's particles fly straight. Sizes in
+    # mm.
+    "ParticleDecays:limitCylinder = on",
+    "ParticleDecays:xyMax = 700.",
+    "ParticleDecays:zMax = 2700.",
+    "211:mayDecay = on",
+    "321:mayDecay = on",
+    "Random:setSeed = on",
+    "Random:seed = 1",
+)
+"""What all collisions have in common."""
+
+SOFT_COLLISIONS = ("SoftQCD:inelastic = on",)
+
+MAX_SEED = 900_000_000
+"""Pythia takes seeds up to this."""
+
+
+@cache
+def initialised(settings: tuple[str, ...]) -> Any:
+    """Give a Pythia with some settings beside the common ones; the same one each time.
+
+    Only forks of this process draw from it, so that it stays as new.
+
+    Raises
+    ------
+    ParkfError
+        When Pythia refuses a setting, or cannot be initialised.
+    """
+    kept = cross_sections(settings)
+    return _initialised(settings, _LOADED, kept) if kept.exists() else _initialised(settings)
+
+
+def cross_sections(settings: Sequence[str]) -> Path:
+    """Where cross sections for some settings beside the common ones lie, if they are kept."""
+    version = pythia8mc.Pythia("", False).parm("Pythia:versionNumber")
+    digest = hashlib.sha256("\n".join((*PYTHIA_SETTINGS, *settings)).encode()).hexdigest()
+    return Path(__file__).with_name(f"pythia-{version:.3f}-{digest[:12]}.dat")
+
+
+def write_cross_sections(path: Path, settings: Sequence[str]) -> None:
+    """Calculate cross sections and keep them.
+
+    Raises
+    ------
+    ParkfError
+        As :func:`initialised`.
+    """
+    with replacing(path) as temporary:
+        _initialised(settings, _KEPT, temporary)
+
+
+# What Pythia does with the file, by its own numbers.
+_KEPT, _LOADED = 1, 2
+
+
+def _initialised(settings: Sequence[str], use: int = 0, file: Path | None = None) -> Any:
+    pythia = pythia8mc.Pythia("", False)
+    for setting in (*PYTHIA_SETTINGS, *settings):
+        if not pythia.readString(setting):
+            raise ParkfError(f"Pythia refuses the setting '{setting}'")
+    # Not as text, in which a path could not have blanks.
+    pythia.settings.mode("MultipartonInteractions:reuseInit", use)
+    pythia.settings.word("MultipartonInteractions:initFile", str(file or ""))
+    if not pythia.init():
+        raise ParkfError("Pythia could not be initialised; its messages are above")
+    return pythia
+
+
+if __name__ == "__main__":
+    write_cross_sections(cross_sections(SOFT_COLLISIONS), SOFT_COLLISIONS)

@@ -1,0 +1,1 @@
+"""What the detector makes of particles: true states, hits, decays in flight."""

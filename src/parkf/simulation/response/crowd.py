@@ -1,0 +1,214 @@
+"""Features of LHCb's hits: tails of the errors, clusters of several particles, hits of soft particles.
+
+The numbers are from ten events of LHCb's full simulation (74 long tracks an event): densities of hits, and
+how far hits of tracks above 3 GeV lie from fits within their own detector.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.simulation.groups import ragged
+
+Columns = dict[str, NDArray[Any]]
+
+JITTER = 20.0
+"""mm; of a stranger's place about a real hit's."""
+
+BEAM_SPREAD = 60.0
+"""mm along the beam; of where its direction points back to."""
+
+SHORTEST_WAY, STEEPEST = 20.0, 0.6
+"""mm and slope: limits of a stranger's direction."""
+
+LARGE_CLUSTER, LARGE_EXTENT = 4, 0.20
+"""SciFi clusters of hits further apart than so many mm have at least the error of that size class."""
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Model of one detector: hits of particles that are not simulated, and errors of its clusters.
+
+    Attributes
+    ----------
+    stubs : float
+        Short straight pieces of tracks (electrons of a few MeV, most of them), for each hit of a particle.
+    length : float
+        Mean number of layers of a stub, before the limit `longest`.
+    longest : int
+        Largest number of layers of a stub: anything longer is a particle, and is simulated.
+    spread : float
+        Largest stretch of their places from the beam, over the hits that they are modelled on, less one.
+    turn : float
+        rad; width of their slopes about the direction from the beam.
+    singles : float
+        Hits of one layer alone, for each hit of a particle.
+    merged : float
+        mm; hits of several particles that are closer than this are one cluster.
+    tails : tuple of (float, float, float)
+        Largest error to which an entry applies (mm), share of these clusters in the tail, and width of the
+        tail (mm).
+    """
+
+    stubs: float
+    length: float
+    longest: int
+    spread: float
+    turn: float
+    singles: float
+    merged: float
+    tails: tuple[tuple[float, float, float], ...]
+
+
+VELO = Crowd(0.10, 1.6, 2, 0.2, 0.05, 0.02, 0.06, ((1.0, 0.003, 0.08),))
+UT = Crowd(0.75, 2.2, 4, 3.0, 0.15, 0.08, 0.12, ())
+SCIFI = Crowd(0.32, 4.0, 8, 3.0, 0.4, 0.2, 0.30, ((0.10, 0.016, 0.30), (0.20, 0.25, 0.50)))
+
+DETECTORS = ((VELO_PLANES, 2, VELO), (UT_PLANES, 1, UT), (SCIFI_PLANES, 1, SCIFI))
+"""Planes, the step from one to the next on the same side of the beam, and what is there besides."""
+
+
+def erring(sigma: NDArray[Any], crowd: Crowd, choice: NDArray[Any]) -> NDArray[Any]:
+    """Give the width from which each cluster's error is drawn: mostly `sigma`, in the tails a larger one.
+
+    Parameters
+    ----------
+    sigma : (n,) float64
+        mm; width of the core.
+    crowd : Crowd
+        Of their detector.
+    choice : (n,) float64
+        Uniform between 0 and 1.
+    """
+    width, rest = sigma.copy(), np.ones(len(sigma), bool)
+    for largest, share, tail in crowd.tails:
+        of = rest & (sigma <= largest)
+        width[of & (choice < share)] = tail
+        rest &= ~of
+    return width
+
+
+@dataclass(frozen=True)
+class Crossings:
+    """Crossings of layers that belong to no simulated particle.
+
+    Attributes
+    ----------
+    plane : (n,) int
+    x, y : (n,) float64
+        mm.
+    """
+
+    plane: NDArray[Any]
+    x: NDArray[Any]
+    y: NDArray[Any]
+
+
+def strangers(
+    plane: NDArray[Any], x: NDArray[Any], y: NDArray[Any], geometry: Geometry, random: np.random.Generator
+) -> list[Crossings]:
+    """Draw crossings of one event that belong to no particle, in proportion to the particles' crossings.
+
+    They lie where real hits are, turned by 180° about the beam and moved by about `JITTER`.
+
+    Parameters
+    ----------
+    plane, x, y : (n,) arrays
+        Crossings of particles.
+    geometry : Geometry
+        Places of the planes.
+    random : Generator
+    """
+    z = geometry.planes()[:, 0]
+    found = []
+    for planes, step, crowd in DETECTORS:
+        inside = np.flatnonzero((plane >= planes.start) & (plane < planes.stop))
+        for rate, length in ((crowd.stubs, crowd.length), (crowd.singles, 1.0)):
+            count = random.poisson(rate * len(inside))
+            model = inside[random.integers(0, len(inside), count)] if count else inside[:0]
+            jitter = JITTER * random.standard_normal((2, count))
+            stretch = 1.0 + crowd.spread * random.random(count)
+            start = np.stack([jitter[0] - stretch * x[model], jitter[1] - stretch * y[model]])
+            way = z[plane[model]] - BEAM_SPREAD * random.standard_normal(count)
+            way = np.where(np.abs(way) < SHORTEST_WAY, SHORTEST_WAY, way)
+            slopes = np.clip(start / way, -STEEPEST, STEEPEST) + crowd.turn * random.standard_normal(
+                (2, count)
+            )
+            layers = np.minimum(random.geometric(1.0 / length, count), crowd.longest)
+            # A stub may begin before the hit that it is modelled on.
+            before = (layers * random.random(count)).astype(int)
+            stub, place = ragged(-before, layers - before)
+            at = plane[model][stub] + step * place
+            kept = (at >= planes.start) & (at < planes.stop)
+            stub, at = stub[kept], at[kept]
+            reached = start[:, stub] + slopes[:, stub] * (z[at] - z[plane[model][stub]])
+            seen = np.flatnonzero(_sees(at, reached, geometry))
+            found.append(Crossings(at[seen], *reached[:, seen]))
+    return found
+
+
+def _sees(plane: NDArray[Any], place: NDArray[Any], geometry: Geometry) -> NDArray[Any]:
+    """Whether there are strips or fibres at a crossing; VELO sensors are assumed wherever hits are."""
+    x, y = np.abs(place)
+    seen = np.ones(len(plane), bool)
+    for planes, part in ((UT_PLANES, geometry.ut), (SCIFI_PLANES, geometry.scifi)):
+        for index, layer in zip(planes, part.layers, strict=True):
+            inside = (x < layer.half_width) & (y < layer.half_height)
+            inside &= (x > part.hole.half_width) | (y > part.hole.half_height)
+            seen &= (plane != index) | inside
+    return seen
+
+
+def merge(hits: Columns, geometry: Geometry) -> Columns:
+    """Merge hits too close for separate clusters; each particle keeps a row, at the common place.
+
+    Parameters
+    ----------
+    hits : dict of (n,) arrays
+        Columns of `parkf.io.tables.HITS`, in any order.
+    geometry : Geometry
+        Gives the error of a large SciFi cluster.
+
+    Returns
+    -------
+    dict of (m,) arrays
+        Sorted by event, plane and x; a cluster of particles has no row for what is nobody's.
+    """
+    if not len(hits["x"]):
+        return hits
+    reach = np.zeros(SCIFI_PLANES.stop)
+    for planes, _, crowd in DETECTORS:
+        reach[planes] = crowd.merged
+    # Strips of one row, fibres of one half.
+    row = np.where(hits["plane"] < VELO_PLANES.stop, 0.0, hits["y"])
+    order = np.lexsort((hits["particle"], hits["x"], row, hits["plane"], hits["event"]))
+    hits, row = {name: values[order] for name, values in hits.items()}, row[order]
+    pixel, fibre = hits["plane"] < VELO_PLANES.stop, hits["plane"] >= SCIFI_PLANES.start
+    near = np.diff(hits["x"]) < reach[hits["plane"]][1:]
+    for values in (hits["event"], hits["plane"], row):
+        near &= values[1:] == values[:-1]
+    near &= ~pixel[1:] | (np.abs(np.diff(hits["y"])) < VELO.merged)
+    near = np.concatenate([[False], near])
+    first = np.flatnonzero(~near)
+    size, cluster = np.diff(first, append=len(near)), np.cumsum(~near) - 1
+    several = (size > 1)[cluster]
+
+    extent = np.maximum.reduceat(hits["x"], first) - np.minimum.reduceat(hits["x"], first)
+    error = np.maximum.reduceat(hits["sigma"], first)
+    large = np.maximum(error, geometry.scifi.hit_errors[LARGE_CLUSTER])
+    error = np.where(fibre[first] & (extent > LARGE_EXTENT), large, error)
+    hits["sigma"] = np.where(several, error[cluster], hits["sigma"])
+    hits["z"] = np.where(several, hits["z"][first][cluster], hits["z"])
+    for name in ("x", "y"):
+        mean = np.add.reduceat(hits[name], first) / size
+        hits[name] = np.where(several, mean[cluster], hits[name])
+
+    owned = np.logical_or.reduceat(hits["particle"] >= 0, first)[cluster]
+    repeated = near & np.concatenate([[False], np.diff(hits["particle"]) == 0])
+    kept = np.flatnonzero(~several | (owned & (hits["particle"] >= 0) & ~repeated) | (~owned & ~near))
+    hits = {name: values[kept] for name, values in hits.items()}
+    order = np.lexsort((hits["particle"], hits["y"], hits["x"], hits["plane"], hits["event"]))
+    return {name: values[order] for name, values in hits.items()}

@@ -1,0 +1,74 @@
+"""Hits of a detector that is not where the reconstruction believes it to be."""
+
+from pathlib import Path
+
+import numpy as np
+
+from parkf.detector.geometry import SCIFI_PLANES
+from parkf.io.arrow import table
+from parkf.io.events import read_by_event
+from parkf.io.tables import HITS
+from parkf.io.terminal import progress_bar
+from parkf.simulation.random_numbers import Stream, keyed_generator
+
+MAT_WIDTH = 132.3
+"""mm; a SciFi module is four mats wide."""
+
+_MATS_PER_MODULE = 4
+_MODULES = 16  # across a layer; an upper bound
+_HALVES = 2  # above and below the beam
+_EVENTS_PER_PIECE = 100
+
+
+def scifi_shifts(*, module: float, mat: float, seed: int) -> np.ndarray:
+    """Draw how far every mat lies from where it is believed to be: its module's shift and its own.
+
+    Parameters
+    ----------
+    module, mat : float
+        Widths of the normal distributions, mm.
+    seed : int
+
+    Returns
+    -------
+    (12, 2, 64) float64
+        mm in x, by layer, half (below, above the beam), and mat from −x on.
+    """
+    random = keyed_generator(seed, 0, Stream.MISALIGNMENT)
+    shape = (len(SCIFI_PLANES), _HALVES, _MODULES)
+    modules = module * random.standard_normal(shape)
+    mats = mat * random.standard_normal((*shape, _MATS_PER_MODULE))
+    return (modules[..., None] + mats).reshape(*shape[:2], -1)
+
+
+def misalign_scifi(hits: Path, path: Path, *, module: float, mat: float, seed: int) -> None:
+    """Shift SciFi hits as if the mats were displaced without the reconstruction knowing; other hits stay.
+
+    Parameters
+    ----------
+    hits, path : Path
+        Tables `parkf.io.tables.HITS`, read and written.
+    module, mat, seed
+        As for :func:`scifi_shifts`.
+
+    Raises
+    ------
+    ParkfError
+        When the hits cannot be read.
+    """
+    shifts = scifi_shifts(module=module, mat=mat, seed=seed)
+    with HITS.writer(path) as writer, progress_bar("misalign", "events") as bar:
+        for columns in read_by_event(HITS, hits, events=_EVENTS_PER_PIECE):
+            writer.write_table(table(_shifted(columns, shifts), HITS.schema))
+            bar.update(_EVENTS_PER_PIECE)
+
+
+def _shifted(columns: dict[str, np.ndarray], shifts: np.ndarray) -> dict[str, np.ndarray]:
+    scifi = np.flatnonzero(columns["plane"] >= SCIFI_PLANES.start)
+    x = columns["x"].copy()
+    mat = np.floor(x[scifi] / MAT_WIDTH).astype(int) + shifts.shape[2] // 2
+    half = (columns["y"][scifi] > 0).astype(int)
+    # A mat displaced by +dx is crossed at an x smaller by dx in its own coordinates.
+    x[scifi] -= shifts[columns["plane"][scifi] - SCIFI_PLANES.start, half, mat]
+    order = np.lexsort((x, columns["plane"], columns["event"]))
+    return {name: (columns | {"x": x})[name][order] for name in columns}

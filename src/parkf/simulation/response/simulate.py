@@ -1,0 +1,153 @@
+"""Transport through the detector: true states for training, hits for pattern recognition, and fates."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import Geometry
+from parkf.detector.transport import track_through
+from parkf.io.arrow import table
+from parkf.io.errors import ParkfError
+from parkf.io.events import particle_key, read_by_event
+from parkf.io.tables import FATES, HITS, PARTICLES, STATES
+from parkf.io.terminal import progress_bar
+from parkf.io.workers import default_workers
+from parkf.simulation.long_tracks import long_like, select_particles, usable_states
+from parkf.simulation.response.hits import respond
+from parkf.simulation.response.in_flight import mothers_of, placed
+
+EVENTS_PER_PIECE = 25
+
+
+def simulate(
+    particles_path: Path,
+    states_path: Path | None,
+    hits_path: Path | None,
+    fates_path: Path | None = None,
+    *,
+    geometry: Geometry,
+    field: FieldMap,
+    polarity: int,
+    seed: int,
+    hits_before: int | None = None,
+    crowded: bool = False,
+    threads: int | None = None,
+) -> None:
+    """Carry particles through field and material.
+
+    Parameters
+    ----------
+    particles_path : Path
+        Table `parkf.io.tables.PARTICLES`, sorted by event and particle.
+    states_path : Path or None
+        Where the true states of possible long tracks go (`parkf.io.tables.STATES`): what
+        :mod:`parkf.simulation.long_tracks` selects.
+    hits_path : Path or None
+        Where the hits of all particles go (`parkf.io.tables.HITS`).
+    fates_path : Path, optional
+        Where the hardest scattering of each particle goes (`parkf.io.tables.FATES`).
+    geometry, field
+        The detector as it is.
+    polarity : int
+        +1 MagUp, -1 MagDown.
+    seed : int
+        Same seed, same bytes, for any number of threads.
+    hits_before : int, optional
+        Hits and fates are those of crossings below this number alone, a multiple of
+        :data:`EVENTS_PER_PIECE`; of all by default. The states do not depend on it.
+    crowded : bool
+        Whether hits have the tails, the overlaps and the density of LHCb's (`parkf.simulation.response.crowd`).
+    threads : int, optional
+        All cores by default.
+
+    Raises
+    ------
+    ParkfError
+        When no output is asked for, `hits_before` is no such multiple, or the particles cannot be read.
+    """
+    if states_path is hits_path is fates_path is None:
+        raise ParkfError("nothing to simulate: give a file for the true states, the hits or the fates")
+    if (hits_before or 0) % EVENTS_PER_PIECE:
+        raise ParkfError(f"hits-before: got {hits_before}, expected a multiple of {EVENTS_PER_PIECE}")
+    threads = threads or default_workers()
+    with ExitStack() as stack:
+        states_writer = None if states_path is None else stack.enter_context(STATES.writer(states_path))
+        hits_writer = None if hits_path is None else stack.enter_context(HITS.writer(hits_path))
+        fates_writer = None if fates_path is None else stack.enter_context(FATES.writer(fates_path))
+        bar = stack.enter_context(progress_bar("transport", "events"))
+        for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
+            # Where only states are wanted, particles that leave none need not be carried through the
+            # detector.
+            states_alone = hits_path is fates_path is None or (
+                hits_before is not None and particles["event"][0] >= hits_before
+            )
+            if states_alone and states_path is None:
+                break
+            if states_alone:
+                chosen = select_particles(particles)
+                particles = {name: values[chosen] for name, values in particles.items()}
+            mothers = mothers_of(particles)
+            first = {name: values[mothers < 0] for name, values in particles.items()}
+            states = track_through(
+                field, polarity, geometry, first, seed=seed, long_only=states_alone, threads=threads
+            )
+            if states_writer is not None:
+                written = _worth_training(states, particles)
+                written["polarity"] = np.full(len(written["z"]), polarity, np.int8)
+                states_writer.write_table(table(written, STATES.schema))
+            if not states_alone:
+                states = _with_products(states, particles, mothers, geometry, field, polarity, seed, threads)
+            if hits_writer is not None and not states_alone:
+                hits = respond(states, geometry=geometry, seed=seed, crowded=crowded)
+                hits_writer.write_table(table(hits, HITS.schema))
+            if fates_writer is not None and not states_alone:
+                fates_writer.write_table(table(_fates(states), FATES.schema))
+            bar.update(EVENTS_PER_PIECE)
+
+
+def _with_products(
+    states: dict[str, NDArray[Any]],
+    particles: dict[str, NDArray[Any]],
+    mothers: NDArray[np.int64],
+    geometry: Geometry,
+    field: FieldMap,
+    polarity: int,
+    seed: int,
+    threads: int,
+) -> dict[str, NDArray[Any]]:
+    """Add the true states of products of decays behind the UT, as if their mothers went on.
+
+    LHCb's comparisons of tracks with the truth count hits of such a product as its mother's (Allen's
+    TrackChecker, Rec's PrTrackAssociator): a track of both is no ghost.
+    """
+    if not (mothers >= 0).any():
+        return states
+    products = placed(particles, mothers, states, field=field, polarity=polarity)
+    later = track_through(field, polarity, geometry, products, seed=seed, threads=threads)
+    product = np.searchsorted(particle_key(particles), particle_key(later))
+    later["particle"] = particles["particle"][mothers[product]]
+    states = {name: np.concatenate([values, later[name]]) for name, values in states.items()}
+    # Products begin behind the last states of their mothers, and are in the order of z already.
+    order = np.argsort(particle_key(states), kind="stable")
+    return {name: values[order] for name, values in states.items()}
+
+
+def _fates(states: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """How hard each particle scattered up to the last plane that it reached."""
+    last = np.flatnonzero(np.diff(particle_key(states), append=-1) != 0)
+    return {name: states[name][last].astype(kind.to_pandas_dtype()) for name, kind in FATES.columns}
+
+
+def _worth_training(
+    states: dict[str, NDArray[Any]], particles: dict[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """States that steps can be trained on: those of possible long tracks, where a step may begin or end."""
+    row = np.searchsorted(particle_key(particles), particle_key(states))
+    chosen = select_particles(particles)
+    chosen &= long_like(states["plane"], states["active"], row, len(chosen))
+    kept = np.flatnonzero(chosen[row] & usable_states(states))
+    return {name: states[name][kept] for name in STATES.schema.names if name != "polarity"}

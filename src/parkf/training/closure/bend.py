@@ -1,0 +1,122 @@
+"""Fit of the change of the table's bend of tx from fitted tracks: polynomials in place and momentum."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import chebyshev, legendre
+from numpy.typing import NDArray
+
+from parkf.model.layout import BINS, TABLE_SHAPE
+from parkf.training.magnet_table import MagnetTable
+from parkf.training.magnet_table.form import Header, places, polynomials
+from parkf.training.magnet_table.solve import monomials
+
+F64 = NDArray[np.float64]
+
+# Highest order in X and Y together. Odd orders are included, because a detector need not be symmetric.
+ORDER = 6
+# Prior of the change: zero with a standard deviation of this fraction of the bend, everywhere on the grid and
+# at any momentum, with the weight of this many tracks. Where there are no tracks, it keeps the polynomials
+# from growing from pass to pass.
+BELIEF, BELIEVERS = 0.01, 20_000
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the table's central polynomials of tx.
+
+    Attributes
+    ----------
+    coefficients : (terms, degree) float64
+        Coefficients of Legendre polynomials in X and Y, in the order of :func:`orders`, times f·T_n(f).
+    covariance : (terms·degree, terms·degree) float64
+        Of them.
+    """
+
+    coefficients: F64
+    covariance: F64
+
+    def of_bins(self) -> F64:
+        """Coefficients of f, f², … in each bin, (60, 50, degree)."""
+        x, y = ((2 * np.arange(bins) + 1) / bins - 1 for bins in BINS)
+        by_bin = _places(*(grid.ravel() for grid in np.meshgrid(x, y, indexing="ij")))
+        return monomials(by_bin @ self.coefficients).reshape(*BINS, -1)
+
+    def added_to(self, table: MagnetTable) -> MagnetTable:
+        """Return the table with this change."""
+        return with_central_tx(table, self.of_bins())
+
+
+class ChangeFit:
+    """Sums the normal equations of a change over tracks; memory does not grow with their number.
+
+    Parameters
+    ----------
+    header : Header
+        Of the table.
+    degree : int
+        Of its central polynomial of tx.
+    """
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+        _, place = polynomials(header.form, "tx")[0]
+        self._degree = place.stop - place.start
+        count = len(orders()) * self._degree
+        self._normal, self._right = np.zeros((count, count)), np.zeros(count)
+
+    def basis(self, states: F64, qop: F64, bend: F64) -> F64:
+        """Give the relative change of the bend per unit of each coefficient, (n, terms·degree).
+
+        Parameters
+        ----------
+        states : (n, 4) float64
+            At z_in.
+        qop : (n,) float64
+            h there, 1/MeV.
+        bend : (n,) float64
+            What the table adds to tx now.
+        """
+        f = qop * self._header["p_min"]
+        by_place = _places(*(np.clip(place, -1, 1) for place in places(self._header, states)))
+        by_momentum = f[:, None] * chebyshev.chebvander(f, self._degree - 1) / bend[:, None]
+        return np.asarray((by_place[:, :, None] * by_momentum[:, None, :]).reshape(len(f), -1))
+
+    def add(self, basis: F64, wanted: F64, weight: F64) -> None:
+        """Add tracks: `wanted` relative increase of the bend (n,), and weights 1/σ² (n,)."""
+        weighted = basis * weight[:, None]
+        self._normal += weighted.T @ basis
+        self._right += weighted.T @ wanted
+
+    def solve(self, belief: F64) -> Change:
+        """Solve for the change.
+
+        Parameters
+        ----------
+        belief : (n, terms·degree) float64
+            Points at which the prior holds: :meth:`basis` of states spread evenly over the grid and over
+            momenta.
+        """
+        normal = self._normal + belief.T @ belief * (BELIEVERS / len(belief) / BELIEF**2)
+        scale = 1 / np.sqrt(np.diag(normal))
+        covariance = scale[:, None] * np.linalg.inv(normal * np.outer(scale, scale)) * scale
+        return Change((covariance @ self._right).reshape(-1, self._degree), covariance)
+
+
+def orders() -> list[tuple[int, int]]:
+    """Orders in X and Y of the terms."""
+    return [(i, j) for i in range(ORDER + 1) for j in range(ORDER + 1 - i)]
+
+
+def with_central_tx(table: MagnetTable, added: F64) -> MagnetTable:
+    """Return a table with this addition to its central polynomials of tx, (60, 50, degree)."""
+    _, place = polynomials(table.form, "tx")[0]
+    coefficients = table.coefficients.astype(np.float64)
+    coefficients[:, :, place] += added
+    return MagnetTable(table.header, coefficients.reshape(TABLE_SHAPE).astype(np.float32))
+
+
+def _places(x: F64, y: F64) -> F64:
+    """Legendre polynomials of a place, (n, terms)."""
+    by_x, by_y = legendre.legvander(x, ORDER), legendre.legvander(y, ORDER)
+    return np.stack([by_x[:, i] * by_y[:, j] for i, j in orders()], axis=1)

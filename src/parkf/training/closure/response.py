@@ -1,0 +1,106 @@
+"""Response of the fitted q/p to the hits behind the magnet, measured on the fit itself."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.fit import fit
+from parkf.fit.candidates import Candidates
+from parkf.model.layout import HEADER
+from parkf.params.parameter_set import ParameterSet
+from parkf.training.closure.sample import Tracks
+
+F64 = NDArray[np.float64]
+# Shift of the hits, mm: far below the error of a hit, far above rounding in float64.
+SHIFT = 1e-3
+# Edges of the bins in p, MeV, in each of which the response is taken to be constant, and the fewest tracks
+# that determine it in a bin.
+EDGES = np.geomspace(1400.0, 120e3, 13)
+FEWEST = 50
+
+
+@dataclass(frozen=True)
+class Response:
+    """Derivatives of the fitted q/p by the SciFi's layers, by momentum.
+
+    Attributes
+    ----------
+    p : (bins,) float64
+        Middles of the momentum bins, MeV.
+    share : (bins, 12) float64
+        By how much the table's tx at z_out has to grow, for a hit in each layer that is a mm farther out than
+        the forms have it, so that q/p stays: rad/mm.
+    gain : (bins,) float64
+        By how much q/p falls, relatively, when the table's bend of tx is relatively larger by one: near one
+        where the fit measures the bend by the slope behind it alone.
+    """
+
+    p: F64
+    share: F64
+    gain: F64
+
+    def shares_at(self, p: F64) -> F64:
+        """Share of each layer (n, 12) at momenta (n,) in MeV."""
+        return np.stack([np.interp(np.log(p), np.log(self.p), column) for column in self.share.T], axis=1)
+
+    def gain_at(self, p: F64) -> F64:
+        """Gain (n,) at momenta (n,) in MeV."""
+        return np.asarray(np.interp(np.log(p), np.log(self.p), self.gain))
+
+
+def measure_response(parameters: ParameterSet, tracks: Tracks, bend: F64, threads: int) -> Response:
+    """Fit tracks once more with each SciFi layer moved.
+
+    Parameters
+    ----------
+    parameters : ParameterSet
+        The set.
+    tracks : Tracks
+        n tracks; only those with a hit in every layer are used, and some thousands of them are enough.
+    bend : (n,) float64
+        What the table adds to their tx, over q/p at production, MeV.
+    threads : int
+        Cores; the result does not depend on it.
+    """
+    candidates = tracks.candidates
+    before = fit(parameters, candidates, precision="float64", threads=threads).qop
+    moves = np.stack(
+        [
+            (fit(parameters, _moved(candidates, layer), precision="float64", threads=threads).qop - before)
+            / SHIFT
+            for layer in range(candidates.scifi[0].shape[1])
+        ],
+        axis=1,
+    )
+    z_out = float(parameters.block("UTT_META")[0, HEADER.index("z_out")])
+    way = parameters.block("TLayer")[0].astype(np.float64) - z_out
+    # Derivative of q/p by a slope behind the magnet, which moves the hits of all layers together.
+    together = moves @ way
+    whole = np.isfinite(candidates.scifi[0]).all(axis=1) & np.isfinite(moves).all(axis=1)
+    p = 1 / np.abs(tracks.true_qop)
+    bins = np.searchsorted(EDGES, p) - 1
+    middles, shares, gains = [], [], []
+    for number in range(len(EDGES) - 1):
+        chosen = whole & (bins == number)
+        if chosen.sum() >= FEWEST:
+            middles.append(np.sqrt(EDGES[number] * EDGES[number + 1]))
+            share = moves[chosen] / together[chosen, None]
+            share = np.median(share, axis=0)
+            # Medians of the layers' shares do not add up to one exactly, so they are normalised.
+            shares.append(share / (share @ way))
+            gains.append(float(np.median(together[chosen] * bend[chosen])))
+    return Response(np.array(middles), np.array(shares), np.array(gains))
+
+
+def _moved(candidates: Candidates, layer: int) -> Candidates:
+    x = candidates.scifi[0].copy()
+    x[:, layer] += SHIFT
+    return Candidates(
+        candidates.polarity,
+        candidates.qop,
+        candidates.velo_n,
+        candidates.velo,
+        candidates.ut,
+        (x, *candidates.scifi[1:]),
+    )

@@ -1,0 +1,197 @@
+"""Sample for the closure: tracks spread evenly over the magnet table, simulated, and fitted in full."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.detector.description import Beam
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import SCIFI_PLANES, Z_IN, Geometry
+from parkf.detector.transport import track_through
+from parkf.fit.candidates import Candidates, from_arrays
+from parkf.fit.reference.full import fit_full
+from parkf.io.arrow import numbers, table
+from parkf.io.events import particle_key
+from parkf.io.tables import CLOSURE_TRACKS
+from parkf.io.terminal import progress_bar
+from parkf.simulation.pattern.candidates import matched_candidates_of
+from parkf.simulation.pattern.magnet import fit_magnet_model
+from parkf.simulation.pattern.windows import Windows
+from parkf.simulation.random_numbers import Stream, keyed_generator
+from parkf.simulation.response.hits import respond
+
+# Number of particles in an event, and of events that are simulated at a time.
+PER_EVENT, EVENTS = 100, 100
+MOMENTA = (1400.0, 120e3)  # MeV; log p is uniform between them
+# For FLAT_SHARE of the tracks the slopes are uniform to a little past the grid's edges, since soft tracks
+# bend before they reach it; for the rest the pseudorapidity is uniform, as in collisions.
+SLOPES, FLAT_SHARE, ETA = (0.48, 0.37), 0.7, (1.9, 5.1)
+# Share, PDG id and mass in MeV of the charged particles of pp collisions that live long enough.
+SPECIES = ((0.80, 211, 139.57039), (0.13, 321, 493.677), (0.07, 2212, 938.27209))
+# Number of rows of a sample that are in memory at a time.
+ROWS = 1 << 14
+
+
+def simulate_sample(
+    path: Path,
+    *,
+    tracks: int,
+    seed: int,
+    polarity: int,
+    geometry: Geometry,
+    field: FieldMap,
+    threads: int,
+) -> int:
+    """Make a sample, and return how many tracks it has.
+
+    Parameters
+    ----------
+    path : Path
+        Table ``parkf.io.tables.CLOSURE_TRACKS``.
+    tracks : int
+        Particles to start, in whole events of a hundred; half of them leave a track.
+    seed : int
+        Same seed, same bytes.
+    polarity : int
+        +1 MagUp, -1 MagDown.
+    geometry, field
+        The detector, for simulation and full fit alike.
+    threads : int
+        Cores; the sample does not depend on it.
+    """
+    magnet, windows = fit_magnet_model(field, geometry), Windows()
+    events = -(-tracks // PER_EVENT)
+    count = 0
+    with (
+        CLOSURE_TRACKS.writer(path) as writer,
+        progress_bar("closure tracks", "tracks") as bar,
+    ):
+        for first in range(0, events, EVENTS):
+            particles = _shoot(range(first, min(first + EVENTS, events)), seed, geometry.beam)
+            states = track_through(
+                field, polarity, geometry, particles, seed=seed, long_only=True, threads=threads
+            )
+            hits = respond(states, geometry=geometry, seed=seed)
+            columns = matched_candidates_of(hits, magnet=magnet, polarity=polarity, windows=windows)
+            columns |= _truth(columns, states, particles)
+            columns = {name: values[columns["purity"] == 1] for name, values in columns.items()}
+            full = fit_full(geometry, field, from_arrays(columns, np.float64), threads=threads)
+            columns |= {"full_qop": full.qop, "full_status": full.status}
+            writer.write_table(table(columns, CLOSURE_TRACKS.schema))
+            count += len(columns["event"])
+            bar.update(EVENTS * PER_EVENT)
+    return count
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Some rows of a sample.
+
+    Attributes
+    ----------
+    candidates : Candidates
+        n candidates in float64.
+    state : (n, 4) float64
+        True x, y in mm, tx, ty at z_in.
+    slopes : (n, 2) float64
+        True tx, ty at production.
+    true_qop, full_qop : (n,) float64
+        q/p at production, true and as the full fit has it, in 1/MeV.
+    loss : (n, 12) float64
+        Momentum lost since production at the SciFi layers, MeV; NaN where a layer was not reached.
+    """
+
+    candidates: Candidates
+    state: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    true_qop: NDArray[np.float64]
+    full_qop: NDArray[np.float64]
+    loss: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.true_qop)
+
+    def rows(self, index: NDArray[Any] | slice) -> "Tracks":
+        """Take some of the rows."""
+        return Tracks(
+            self.candidates.rows(index),
+            *(column[index] for column in (self.state, self.slopes, self.true_qop, self.full_qop, self.loss)),
+        )
+
+
+def read_sample(paths: list[Path]) -> Iterator[Tracks]:
+    """Yield the tracks of all files whose full fit is good, one batch after another.
+
+    Raises
+    ------
+    ParkfError
+        When a file is missing, or is no such table.
+    """
+    for path in paths:
+        file = CLOSURE_TRACKS.open(path)
+        for batch in file.iter_batches(batch_size=ROWS):
+            columns = {name: numbers(batch.column(name)) for name in batch.schema.names}
+            good = (columns["full_status"] == 0) & np.isfinite(columns["tx_in"])
+            columns = {name: values[good] for name, values in columns.items()}
+            yield Tracks(
+                from_arrays(columns, np.float64),
+                np.column_stack([columns[f"{name}_in"] for name in ("x", "y", "tx", "ty")]),
+                np.column_stack([columns["true_tx"], columns["true_ty"]]),
+                columns["true_qop"],
+                columns["full_qop"],
+                columns["loss"].astype(np.float64),
+            )
+
+
+def _shoot(events: range, seed: int, beam: Beam) -> dict[str, NDArray[Any]]:
+    """Particles of some events, as columns of ``parkf.io.tables.PARTICLES``."""
+    draws = [keyed_generator(seed, event, Stream.CLOSURE) for event in events]
+    place = np.concatenate([random.random((PER_EVENT, 6)) for random in draws])
+    vertex = np.concatenate([random.standard_normal((PER_EVENT, 3)) for random in draws])
+    p = MOMENTA[0] * (MOMENTA[1] / MOMENTA[0]) ** place[:, 0]
+    polar, azimuth = 1 / np.sinh(ETA[0] + (ETA[1] - ETA[0]) * place[:, 1]), 2 * np.pi * place[:, 2]
+    flat = place[:, 5] < FLAT_SHARE
+    tx = np.where(flat, (2 * place[:, 1] - 1) * SLOPES[0], polar * np.cos(azimuth))
+    ty = np.where(flat, (2 * place[:, 2] - 1) * SLOPES[1], polar * np.sin(azimuth))
+    kind = np.searchsorted(np.cumsum([share for share, _, _ in SPECIES]), place[:, 3], "right")
+    kind = np.minimum(kind, len(SPECIES) - 1)
+    charge = np.where(place[:, 4] < 0.5, 1, -1)
+    pz = p / np.sqrt(1 + tx**2 + ty**2)
+    return {
+        "event": np.repeat(np.arange(events.start, events.stop, dtype=np.int32), PER_EVENT),
+        "particle": np.tile(np.arange(PER_EVENT, dtype=np.int32), len(events)),
+        "charge": charge,
+        "mass": np.array([mass for _, _, mass in SPECIES])[kind],
+        "x": beam.x + beam.sigma_x * vertex[:, 0],
+        "y": beam.y + beam.sigma_y * vertex[:, 1],
+        "z": beam.sigma_z * vertex[:, 2],
+        "px": tx * pz,
+        "py": ty * pz,
+        "pz": pz,
+        "z_end": np.full(len(p), np.inf),
+    }
+
+
+def _truth(
+    columns: dict[str, NDArray[Any]], states: dict[str, NDArray[Any]], particles: dict[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """Give true state at z_in, q/p, and momentum lost up to the SciFi layers, of each candidate."""
+    key, known = particle_key(columns), particle_key(particles)
+    row = np.searchsorted(known, key)
+    p = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)[row]
+    place = np.searchsorted(known, particle_key(states))
+    at = np.full((len(known), SCIFI_PLANES.stop), -1)
+    at[place, states["plane"]] = np.arange(len(place))
+    begin = at[row, Z_IN]
+    reached = at[row][:, SCIFI_PLANES]
+    lost = np.where(reached >= 0, p[:, None] - states["p"][reached], np.nan)
+    return {
+        **{f"{c}_in": np.where(begin >= 0, states[c][begin], np.nan) for c in ("x", "y", "tx", "ty")},
+        **{f"true_t{c}": (particles[f"p{c}"] / particles["pz"])[row] for c in ("x", "y")},
+        "true_qop": particles["charge"][row] / p,
+        "loss": lost.astype(np.float32),
+    }

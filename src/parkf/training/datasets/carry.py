@@ -1,0 +1,47 @@
+"""The Runge-Kutta target of rows that come without one: the true origin carried through the user's field."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.detector.field import FieldMap
+from parkf.detector.transport import propagate
+
+COMPONENTS = ("x", "y", "tx", "ty")
+Rows = dict[str, NDArray[np.float64]]
+
+
+def carried(
+    rows: Rows, field: FieldMap, threads: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Carry origins to the z of their targets, with the local momentum and without material.
+
+    Parameters
+    ----------
+    rows : dict of (n,) float64
+        x0, y0, tx0, ty0, z0, z1 in mm and slopes, p_true in MeV, charge, polarity.
+    field : FieldMap
+    threads : int, optional
+        All cores by default; the result does not depend on it.
+
+    Returns
+    -------
+    states : (n, 4) float64
+        x, y, tx, ty at z1; NaN where not arrived.
+    arrived : (n,) bool
+    """
+    start = np.column_stack([*(rows[f"{name}0"] for name in COMPONENTS), rows["charge"] / rows["p_true"]])
+    states, arrived = np.full((len(start), 4), np.nan), np.zeros(len(start), bool)
+    for polarity in (-1, 1):
+        own = np.flatnonzero(rows["polarity"] == polarity)
+        if len(own):
+            plane = (rows["z1"][own], 0.0, 0.0)
+            moved = propagate(field, polarity, start[own], rows["z0"][own], plane, threads=threads)
+            states[own], arrived[own] = moved.states[:, :4], moved.ok
+    return states, arrived
+
+
+def with_target(rows: Rows, field: FieldMap, threads: int | None = None) -> tuple[Rows, int]:
+    """Add xe, ye, txe, tye to rows; gives the rows that arrived, and how many did not."""
+    states, arrived = carried(rows, field, threads)
+    full = rows | {f"{name}e": states[:, number] for number, name in enumerate(COMPONENTS)}
+    return {name: values[arrived] for name, values in full.items()}, int((~arrived).sum())

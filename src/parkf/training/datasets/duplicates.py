@@ -1,0 +1,115 @@
+"""Search for duplicate rows of a step dataset, with only a part of the rows in memory.
+
+Rows are distributed over scratch files by a hash of their key. Duplicates are then in the same file, and each
+file fits into memory.
+"""
+
+from itertools import pairwise
+from pathlib import Path
+from tempfile import gettempdir
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from parkf.io.files import require_space, scratch_folder
+from parkf.io.tables import STEP_DATA
+
+KEY = ("event", "particle", "polarity", "set", "z0", "z1")
+# Mean number of rows in a scratch file, and number of rows that are distributed at a time.
+ROWS_OF_FILE = 1 << 17
+_ENTRY = np.dtype(
+    [(name, kind.to_pandas_dtype()) for name, kind in STEP_DATA.columns if name in KEY] + [("row", np.int64)]
+)
+
+
+def scratch_bytes(rows: int) -> int:
+    """Bytes of TMPDIR that the search among so many rows takes."""
+    return rows * _ENTRY.itemsize
+
+
+class Duplicates:
+    """The keys of a dataset's rows, in scratch files under TMPDIR while the block lasts.
+
+    Parameters
+    ----------
+    rows : int
+        How many there will be.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self._count = max(1, -(-rows // ROWS_OF_FILE))
+        what = "the search for rows that are there twice, in TMPDIR,"
+        require_space(Path(gettempdir()), scratch_bytes(rows), what)
+        self._folder = scratch_folder()
+        self._waiting: list[NDArray[Any]] = []
+
+    def __enter__(self) -> "Duplicates":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._folder.cleanup()
+
+    def add(self, columns: dict[str, NDArray[Any]], begin: int) -> None:
+        """Add rows, (n,) each column, of which the first is the `begin`-th of the dataset."""
+        entries = np.empty(len(columns["event"]), _ENTRY)
+        for name in KEY:
+            entries[name] = columns[name]
+        entries["row"] = np.arange(begin, begin + len(entries))
+        self._waiting.append(entries)
+        if sum(map(len, self._waiting)) >= ROWS_OF_FILE:
+            self._deal()
+
+    def first(self) -> tuple[int, int] | None:
+        """Give two rows that are the same, the earlier one first; None where there are none."""
+        self._deal()
+        for file in range(self._count):
+            if self._path(file).is_file():
+                pair = _equal(np.fromfile(self._path(file), _ENTRY))
+                if pair is not None:
+                    return pair
+        return None
+
+    def _deal(self) -> None:
+        """Write what waits to the files."""
+        entries = np.concatenate([np.empty(0, _ENTRY), *self._waiting])
+        self._waiting = []
+        number = _hash(entries) % np.uint64(self._count)
+        order = np.argsort(number, kind="stable")
+        ends = np.searchsorted(number[order], np.arange(self._count + 1, dtype=np.uint64))
+        for file, (first, last) in enumerate(pairwise(ends)):
+            if first < last:
+                with self._path(file).open("ab") as stream:
+                    entries[order[first:last]].tofile(stream)
+
+    def _path(self, file: int) -> Path:
+        return Path(self._folder.name) / str(file)
+
+
+def _hash(entries: NDArray[Any]) -> NDArray[np.uint64]:
+    hashes = np.zeros(len(entries), np.uint64)
+    for name in KEY:
+        # Minus zero equals zero but has other bits; adding zero makes both the same.
+        column = entries[name] + entries[name].dtype.type(0)
+        hashes = np.uint64(0x9E3779B97F4A7C15) * (hashes ^ pd.util.hash_array(column))
+    return hashes ^ (hashes >> np.uint64(32))
+
+
+def _equal(entries: NDArray[Any]) -> tuple[int, int] | None:
+    """Give two rows with equal keys; they are searched among equal hashes, which unequal keys may share."""
+    hashes = _hash(entries)
+    order = np.argsort(hashes, kind="stable")
+    met = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
+    chosen = entries[order[np.union1d(met, met + 1)]]
+    chosen = chosen[np.lexsort([chosen["row"], *(chosen[name] for name in KEY)])]
+    same = np.ones(max(len(chosen) - 1, 0), bool)
+    for name in KEY:
+        same &= chosen[name][1:] == chosen[name][:-1]
+    if not same.any():
+        return None
+    first = int(np.argmax(same))
+    return int(chosen["row"][first]), int(chosen["row"][first + 1])

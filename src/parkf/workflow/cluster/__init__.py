@@ -1,0 +1,7 @@
+"""Clusters: what a job needs there, and what becomes of one that a scheduler ended."""
+
+from parkf.workflow.cluster.costs import COSTS_FILE, Cost, Costs, load_costs
+from parkf.workflow.cluster.executors import name_endings
+from parkf.workflow.cluster.needs import needs
+
+__all__ = ["COSTS_FILE", "Cost", "Costs", "load_costs", "name_endings", "needs"]

@@ -1,0 +1,79 @@
+"""What each stage costs, measured, from one file: ``workflow/costs.yaml``."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from parkf.io.documents.models import load_document
+
+COSTS_FILE = Path("workflow/costs.yaml")
+EFFICIENCY = 0.85
+"""Share of a core's work that each of several threads does."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Cost(_Strict):
+    """One stage: a part for each job, and a part for each unit of its size."""
+
+    unit: str = Field(description="What the stage's size is counted in: event, track, row, ray, collision.")
+    job_s: float = Field(ge=0, description="Processor seconds of a job of size 0.")
+    unit_ms: float = Field(ge=0, description="Processor milliseconds a unit.")
+    alone_ms: float = Field(default=0.0, ge=0, description="Of unit_ms, what one core does alone.")
+    job_mb: float = Field(gt=0, description="Peak memory of a job of size 0, MB.")
+    unit_kb: float = Field(default=0.0, ge=0, description="Peak memory a unit, kB; 0 if it does not grow.")
+    disk_kb: float = Field(default=0.0, ge=0, description="What it writes, scratch included, kB a unit.")
+
+    def cpu_s(self, size: float) -> float:
+        """Processor seconds of a job with `size` units."""
+        return self.job_s + 1e-3 * self.unit_ms * size
+
+    def alone_s(self, size: float) -> float:
+        """Seconds of a job with `size` units in which one core works, however many it has."""
+        return 1e-3 * self.alone_ms * size
+
+    def wall_s(self, size: float, threads: int) -> float:
+        """Seconds that a job with `size` units takes on so many cores."""
+        if threads == 1:
+            return self.cpu_s(size)
+        alone = self.alone_s(size)
+        return alone + (self.cpu_s(size) - alone) / (EFFICIENCY * threads)
+
+    def memory_mb(self, size: float) -> float:
+        """Peak memory of a job with `size` units, MB."""
+        return self.job_mb + 1e-3 * self.unit_kb * size
+
+    def written_mb(self, size: float) -> float:
+        """Files that a job with `size` units writes, MB."""
+        return 1e-3 * self.disk_kb * size
+
+
+class Margins(_Strict):
+    """What is asked for beyond what was measured."""
+
+    snakemake_mb: float = Field(gt=0, description="Memory of the Snakemake processes around a job, MB.")
+    snakemake_s: float = Field(gt=0, description="Time from a job's start to that of its command, s.")
+    memory: float = Field(ge=1, description="Factor on memory.")
+    time: float = Field(ge=1, description="Factor on time, for slower nodes and busy file systems.")
+    minutes: int = Field(ge=1, description="The least time to ask for.")
+
+
+class Costs(_Strict):
+    """Costs of all stages that have some, by rule."""
+
+    origin: str = Field(min_length=1, description="Machine, commit and command of the figures.")
+    margins: Margins
+    stages: dict[str, Cost]
+
+
+def load_costs(path: Path) -> Costs:
+    """Read the file of costs.
+
+    Raises
+    ------
+    ParkfError
+        When it is missing, or says something that there is not.
+    """
+    return load_document(path, Costs)

@@ -1,0 +1,130 @@
+"""Configurations in layers: what a file extends lies below what it says itself."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from parkf.io.documents.document import Document, read_document
+from parkf.io.documents.messages import got, nearest
+from parkf.io.errors import ParkfError
+
+EXTENDS = "extends"
+# Keys that are not inherited: a run's name is that of its folder, and differs between configurations.
+_OWN = (EXTENDS, "run")
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay one nested mapping over another; lists and single values are replaced."""
+    result = dict(below)
+    for key, value in above.items():
+        inner = result.get(key)
+        if isinstance(inner, Mapping) and isinstance(value, Mapping):
+            value = merged(inner, value)
+        result[key] = value
+    return result
+
+
+def laid(layers: Iterable[Document]) -> dict[str, Any]:
+    """Lay the contents of documents over each other, the last one on top; none says what it extends."""
+    content: dict[str, Any] = {}
+    for layer in layers:
+        content = merged(content, layer.content)
+    content.pop(EXTENDS, None)
+    return content
+
+
+def read_layers(path: Path) -> list[Document]:
+    """Read a configuration, and those below it.
+
+    ``extends: default`` puts ``default.yaml`` of the same folder below a file, but for the name of its run.
+
+    Parameters
+    ----------
+    path : Path
+        Of a YAML file.
+
+    Returns
+    -------
+    list of Document
+        The lowest first, the file itself last.
+
+    Raises
+    ------
+    ParkfError
+        When one of them cannot be read or is no mapping, extends what there is not, or itself in a circle.
+    """
+    layers = [_mapping(path)]
+    while (name := layers[0].content.get(EXTENDS)) is not None:
+        above = layers[0]
+        where = f"{above.where((EXTENDS,))}: {EXTENDS}"
+        below = _named(name, above.path.parent, where)
+        names = [layer.path.stem for layer in reversed(layers)]
+        if below.stem in names:
+            chain = ", which extends ".join([*names[names.index(below.stem) :], below.stem])
+            raise ParkfError(f"{where}: a circle: {chain}")
+        document = _mapping(below)
+        layers.insert(0, document)
+    top = layers[-1]
+    return [*(_without_own(layer) for layer in layers[:-1]), top]
+
+
+def extended(config: Mapping[str, Any], files: Iterable[Path]) -> tuple[dict[str, Any], list[Document]]:
+    """Lay a configuration that was read from files over all that these extend.
+
+    Parameters
+    ----------
+    config : mapping
+        Of the files, the last one on top, and of what was given on the command line.
+    files : iterable of Path
+
+    Returns
+    -------
+    dict
+        The whole configuration.
+    list of Document
+        What it was made of, the lowest first.
+    """
+    chains = [read_layers(file) for file in files]
+    below = [layer for chain in chains for layer in chain[:-1]]
+    tops = [chain[-1] for chain in chains]
+    whole = merged(laid(below), config)
+    if any(top.content.get(EXTENDS) == whole.get(EXTENDS) for top in tops):
+        whole.pop(EXTENDS, None)
+    return whole, [*below, *tops]
+
+
+def _mapping(path: Path) -> Document:
+    document = read_document(path)
+    if not isinstance(document.content, dict):
+        what = got(document.content)
+        raise ParkfError(f"{path}: got {what}, expected the keys of a configuration, or extends: default")
+    return document
+
+
+def _named(name: object, folder: Path, where: str) -> Path:
+    if not isinstance(name, str):
+        raise ParkfError(f"{where}: got {got(name)}, expected the name of a configuration beside it")
+    path = folder / f"{name}.yaml"
+    # A name must not lead to another folder.
+    if path.parent != folder or not path.is_file():
+        there = configurations(folder)
+        near = nearest(name, there)
+        hint = f"did you mean {near}?" if near else f"there are {', '.join(there) or 'none'}"
+        raise ParkfError(f"{where}: {name}: no such configuration in {folder}; {hint}")
+    return path
+
+
+def configurations(folder: Path) -> list[str]:
+    """Name the configurations of runs that lie in a folder."""
+    return sorted(file.stem for file in folder.glob("*.yaml") if _is_config(file))
+
+
+def _is_config(file: Path) -> bool:
+    return file.is_file() and any(
+        line.startswith("run:") for line in file.read_text(errors="replace").splitlines()
+    )
+
+
+def _without_own(layer: Document) -> Document:
+    return replace(layer, content={key: value for key, value in layer.content.items() if key not in _OWN})

@@ -1,0 +1,218 @@
+"""What members of a family share: products of the workflow, by fingerprints of all that decides them.
+
+The first member with a fingerprint makes the product; others link to it. The code is the same for all.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from parkf.detector.geometry import load_geometry
+from parkf.io.errors import ParkfError
+from parkf.io.files import sha256
+from parkf.workflow.family.members import Member
+from parkf.workflow.run import field_fingerprint
+
+Config = Mapping[str, Any]
+# Values that decide a product, by name.
+Deciding = Callable[[Config, Path], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Product:
+    """Files that a run makes and another may use as its own.
+
+    Attributes
+    ----------
+    files : str
+        In the run's folder; with the wildcard ``{file}`` where there are several.
+    deciding : callable
+        Of a configuration, and of the folder that its paths are relative to.
+    """
+
+    files: str
+    deciding: Deciding
+
+
+@lru_cache(maxsize=64)
+def _frame(geometry: Path, _content: str) -> tuple[dict[str, Any], list[float]]:
+    """Where the beams meet, and the planes before and behind the magnet; read once for each content."""
+    found = load_geometry(geometry)
+    return found.beam.model_dump(), [found.z_in, found.z_out]
+
+
+def _beam_and_planes(config: Config, folder: Path) -> tuple[dict[str, Any], list[float]]:
+    geometry = folder / config["detector"]["geometry"]
+    return _frame(geometry, sha256(geometry))
+
+
+def _field(config: Config, folder: Path) -> dict[str, Any]:
+    return config["field"] | {"source": field_fingerprint(config["field"], folder)}
+
+
+def _collisions(kind: str) -> Deciding:
+    """Take collisions of a kind: of the detector, they depend only on where the beams meet."""
+
+    def deciding(config: Config, folder: Path) -> dict[str, Any]:
+        number = config["signals"] if kind in _SIGNALS else [config["events"][n] for n in (kind, "pile_up")]
+        beam, _ = _beam_and_planes(config, folder)
+        return {"kind": kind, "beam": beam, "seed": config["seed"], "number": number}
+
+    return deciding
+
+
+def _passage(kind: str, *, hit: bool) -> Deciding:
+    """Take what is made of collisions in the detector, without a parameter set: states, hits, candidates.
+
+    `hit` says whether hits enter, and how they are made and searched.
+    """
+
+    def deciding(config: Config, folder: Path) -> dict[str, Any]:
+        misaligned = kind == "misaligned"
+        return {
+            **{name: sha256(folder / path) for name, path in config["detector"].items()},
+            "field": _field(config, folder),
+            "collisions": _collisions("validation" if misaligned else kind)(config, folder),
+            "misalignment": config["misalignment"] if misaligned else None,
+            "pattern": config["pattern"] if hit else None,
+        }
+
+    return deciding
+
+
+def _datasets(config: Config, folder: Path) -> dict[str, Any]:
+    training = config["training"]
+    if training["datasets"] != "simulate":
+        return {"datasets": training["datasets"]}
+    rest = {"max_rows": training["max_rows"], "polarities": sorted(config["polarities"])}
+    return _passage("training", hit=False)(config, folder) | rest
+
+
+def _table(config: Config, folder: Path) -> dict[str, Any]:
+    """Take rays from the beam to a plane before the magnet and on to one behind it: no layer counts."""
+    beam, planes = _beam_and_planes(config, folder)
+    return {
+        "field": _field(config, folder),
+        "planes": planes,
+        "beam": beam,
+        "rays": config["training"]["rays"],
+        "seed": config["seed"],
+        "forms": config["forms"],
+    }
+
+
+def _fits(config: Config, folder: Path) -> dict[str, Any]:
+    return {
+        "datasets": _datasets(config, folder),
+        "table": _table(config, folder),
+        "forms": config["forms"],
+        "start_from": config["training"]["start_from"],
+    }
+
+
+def _closure_tracks(config: Config, folder: Path) -> dict[str, Any]:
+    """Take tracks of a gun through the detector, and their full fits: no parameter enters."""
+    closure = config["training"]["closure"]
+    passage = {name: sha256(folder / path) for name, path in config["detector"].items()}
+    tracks = None if closure is None else closure["tracks"]
+    return {**passage, "field": _field(config, folder), "seed": config["seed"], "tracks": tracks}
+
+
+def _closed(config: Config, folder: Path) -> dict[str, Any]:
+    """Take the table that was closed on the fit: all fits and their noise count."""
+    training = config["training"]
+    return {
+        "fits": _fits(config, folder),
+        "tracks": _closure_tracks(config, folder),
+        "polarities": sorted(config["polarities"]),
+        "closure": training["closure"],
+        "neighbour": training.get("neighbour"),
+        "noise_scale": training["noise_scale"],
+    }
+
+
+def _throughput(config: Config, folder: Path) -> dict[str, Any]:
+    """Take how fast the fit is, a figure of the machine: whose tracks they are hardly counts."""
+    return {
+        "forms": config["forms"],
+        "polarities": sorted(config["polarities"]),
+        "collisions": _collisions("validation")(config, folder),
+    }
+
+
+_SIGNALS = ("jpsi", "d0")
+_SEEN = ("validation", "misaligned", *_SIGNALS)
+# In the order in which they are made.
+PRODUCTS: dict[str, Product] = {
+    "field": Product("field.npz", _field),
+    **{
+        f"{kind} collisions": Product(f"particles/{kind}_{{file}}.parquet", _collisions(kind))
+        for kind in ("training", "validation", *_SIGNALS)
+    },
+    "table": Product("table/{file}", _table),
+    "training candidates": Product("candidates/training_{file}.parquet", _passage("training", hit=True)),
+    "states": Product("states/training_{file}.parquet", _passage("training", hit=False)),
+    "fates": Product("fates/validation_{file}.parquet", _passage("validation", hit=False)),
+    **{
+        f"{kind} {what}": Product(f"{folder}/{kind}_{{file}}.parquet", _passage(kind, hit=True))
+        for kind in _SEEN
+        for what, folder in (("hits", "hits"), ("candidates", "candidates"), ("full fits", "fitted/full"))
+    },
+    "datasets": Product("datasets/{file}.parquet", _datasets),
+    "fits": Product("fits/{file}.json", _fits),
+    "closure tracks": Product("closure-tracks/{file}.parquet", _closure_tracks),
+    "closed table": Product("closure/{file}", _closed),
+    "throughput": Product("throughput.json", _throughput),
+}
+
+
+def shared_key(config: Config, product: str, folder: Path) -> str:
+    """Fingerprint of all that decides a product: runs with the same one may share it.
+
+    Parameters
+    ----------
+    config : mapping
+        A run's configuration, checked.
+    product : str
+        Of :data:`PRODUCTS`.
+    folder : Path
+        That its paths are relative to.
+
+    Raises
+    ------
+    ParkfError
+        When there is no such product, or an input is missing or broken.
+    """
+    if product not in PRODUCTS:
+        raise ParkfError(f"product '{product}' does not exist, expected one of {', '.join(PRODUCTS)}")
+    deciding = {"product": product} | PRODUCTS[product].deciding(config, folder)
+    return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()
+
+
+def sources(members: Iterable[Member], folder: Path) -> dict[str, dict[str, str]]:
+    """Say whose products each member uses.
+
+    Parameters
+    ----------
+    members : iterable of Member
+        Of a family.
+    folder : Path
+        That paths in configurations are relative to.
+
+    Returns
+    -------
+    dict of str to dict of str to str
+        By name of the member and product, the name of the member that makes it.
+    """
+    makers: dict[str, str] = {}
+    return {
+        member.name: {
+            product: makers.setdefault(shared_key(member.config, product, folder), member.name)
+            for product in PRODUCTS
+        }
+        for member in members
+    }

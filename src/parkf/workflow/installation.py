@@ -1,0 +1,175 @@
+"""What is installed here, what fits run on, and what is missing for which task.
+
+What each task needs is read from the package's own metadata, and so is never out of step with it.
+"""
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+
+import psutil
+from packaging.requirements import Requirement
+
+import parkf._fitter as _fitter
+from parkf import __version__
+
+# Tasks by the extra of the package that brings what they need; "" is the package itself.
+TASKS: Mapping[str, str] = {
+    "": "train, validate, publish and fit",
+    "gpu": "fit on a GPU",
+    "slurm": "run on a Slurm cluster",
+    "htcondor": "run on an HTCondor pool",
+    "scratch": "copy files to the node that a job runs on",
+    "acts": "compare the propagation with ACTS",
+    "dev": "change formulas or code, and test",
+}
+_COMPILERS = ("c++", "g++", "clang++")
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package that a task needs.
+
+    Attributes
+    ----------
+    name : str
+    asked : str
+        Versions that will do, as in ``>=2.0``; empty where any does.
+    found : str or None
+        The installed version.
+    """
+
+    name: str
+    asked: str
+    found: str | None
+    good: bool
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to do with parkf, and the packages that it needs."""
+
+    extra: str
+    what: str
+    packages: tuple[Package, ...]
+
+    @property
+    def missing(self) -> tuple[Package, ...]:
+        """Packages that are not installed, or in a version that does not do."""
+        return tuple(one for one in self.packages if not one.good)
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Everything that ``parkf doctor`` says.
+
+    Attributes
+    ----------
+    versions : dict of str to str
+        Of parkf, Python and the operating system.
+    builds : tuple of str
+        Instruction sets of the compiled kernel that this processor runs, the one that fits take first.
+    cores : int
+        That this process may use.
+    memory_gb, free_gb : float
+        Of this machine (GB, 10⁹ bytes): all, and what is free.
+    gpu : str
+        Name of the GPU, or why there is none to fit on.
+    compiler, nvcc : str or None
+        First line of what the compiler says of its version; None where there is none.
+    current : bool
+        Whether the kernel was compiled from the formulas of the installed package.
+    tasks : tuple of Task
+    """
+
+    versions: dict[str, str]
+    builds: tuple[str, ...]
+    current: bool
+    cores: int
+    memory_gb: float
+    free_gb: float
+    gpu: str
+    compiler: str | None
+    nvcc: str | None
+    tasks: tuple[Task, ...]
+
+
+def examine() -> Installation:
+    """Look at this installation and the machine that it is on."""
+    from parkf.fit.backend import chosen
+
+    memory = psutil.virtual_memory()
+    where, device = chosen("auto")
+    compiler = found_compiler()
+    return Installation(
+        versions={"parkf": __version__, "python": platform.python_version(), "system": platform.platform()},
+        builds=tuple(_fitter.builds()),
+        current=kernel_is_current(),
+        cores=cores(),
+        memory_gb=round(memory.total / 1e9, 1),
+        free_gb=round(memory.available / 1e9, 1),
+        gpu=device if where == "gpu" else device.removeprefix("processor cores (").removesuffix(")"),
+        compiler=compiler and _says(compiler),
+        nvcc=_says("nvcc") if shutil.which("nvcc") else None,
+        tasks=tuple(Task(extra, what, _packages(extra)) for extra, what in TASKS.items()),
+    )
+
+
+def kernel_is_current() -> bool:
+    """Whether the installed kernel was compiled from today's formulas and those of published layouts.
+
+    Raises
+    ------
+    ParkfError
+        When formulas of a published layout have changed: there is no kernel for both.
+    """
+    from parkf.model.steps.frozen import kernel_forms
+    from parkf.params.registry import SHIPPED, Registry
+
+    wanted = kernel_forms(Registry(SHIPPED).layouts)
+    return {name: forms.hash() for name, forms in wanted.items()}.items() <= _fitter.formulas.items()
+
+
+def found_compiler() -> str | None:
+    """Name a C++ compiler that is installed; None where there is none."""
+    return next((name for name in (os.environ.get("CXX", ""), *_COMPILERS) if shutil.which(name)), None)
+
+
+def cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _says(program: str) -> str:
+    """Give the line of a compiler's --version that names the version."""
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    lines = [line for line in said.splitlines() if line.strip()]
+    return next((line for line in lines if "release" in line), lines[0] if lines else program)
+
+
+def _packages(extra: str) -> tuple[Package, ...]:
+    """List the packages of an extra that are not of the package itself, too."""
+    found = []
+    for requirement in map(Requirement, requires("parkf") or ()):
+        marker = requirement.marker
+        with_package, with_extra = (
+            marker is None or marker.evaluate({"extra": name}) for name in ("", extra)
+        )
+        if with_extra and with_package == (not extra) and requirement.name != "parkf":
+            found.append(_package(requirement))
+    return tuple(found)
+
+
+def _package(requirement: Requirement) -> Package:
+    try:
+        installed = version(requirement.name)
+    except PackageNotFoundError:
+        return Package(requirement.name, str(requirement.specifier), None, good=False)
+    good = requirement.specifier.contains(installed, prereleases=True)
+    return Package(requirement.name, str(requirement.specifier), installed, good)

@@ -1,0 +1,80 @@
+"""Files of a run that a job found damaged: marked by the job, removed by the run, made again."""
+
+import json
+import os
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+from parkf.io.errors import DamagedFileError
+
+_SUFFIX = ".damaged"
+_RECORDS = Path(".snakemake/metadata")
+# Records of longer names lie in separate folders and are not looked up; such files are named, and stay.
+_LONGEST = 254
+
+
+def mark(error: DamagedFileError) -> None:
+    """Leave a mark beside a damaged file that a run has made, so that the run finds it.
+
+    Beside other files nothing is left, and nowhere where it cannot be written.
+    """
+    path = error.path
+    try:
+        if not _made_here(_from_here(path)):
+            return
+        path.with_name(f".{path.name}{_SUFFIX}").write_text(f"{error}\n")
+    except OSError:
+        # The error message is enough for the user; the mark only serves the run.
+        return
+
+
+def remove_damaged(folder: Path) -> dict[Path, str]:
+    """Remove the marked files that the run has made itself, and all marks.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run, relative to where Snakemake runs: it keeps a record of each file that it has made there.
+        Others stay.
+
+    Returns
+    -------
+    dict of Path to str
+        What was removed, and in words what was wrong and which rule had made it.
+    """
+    removed = {}
+    for sign in sorted(folder.rglob(f".*{_SUFFIX}")):
+        marked = sign.with_name(sign.name.removeprefix(".").removesuffix(_SUFFIX))
+        # In a family the file may be a link to the product of another member.
+        path = _from_here(marked)
+        if path.is_file() and _made_here(path):
+            why = sign.read_text(errors="replace").strip()
+            removed[path] = f"{why}\n{path}: made by {_maker(path)}: removed, to be made again"
+            path.unlink()
+        sign.unlink()
+    return removed
+
+
+def _from_here(path: Path) -> Path:
+    return Path(os.path.relpath(path.resolve(), Path.cwd().resolve()))
+
+
+def _made_here(path: Path) -> bool:
+    return _record(path) is not None
+
+
+def _maker(path: Path) -> str:
+    """Name the rule of this run that has made a file."""
+    record = _record(path)
+    try:
+        rule = None if record is None else json.loads(record.read_text()).get("rule")
+    except ValueError:
+        # The record may be damaged as well.
+        rule = None
+    return f"rule {rule} of this run" if rule else "this run"
+
+
+def _record(path: Path) -> Path | None:
+    name = urlsafe_b64encode(str(path).encode()).decode()
+    record = _RECORDS / name
+    return record if len(name) <= _LONGEST and record.is_file() else None

@@ -1,0 +1,67 @@
+"""What a run that was killed leaves behind: its jobs, and files that they had not finished."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from parkf.io.files import is_unfinished, scratch_folders
+
+VARIABLE = "PARKF_RUN"
+"""Names the run's folder in the environment of all its jobs."""
+_PATIENCE_S = 10.0
+
+
+def end_orphans(folder: Path) -> list[int]:
+    """End what still works for a run that nobody leads any more.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run, whose lock the caller holds.
+
+    Returns
+    -------
+    list of int
+        Numbers of the processes.
+    """
+    orphans = list(_jobs(folder))
+    for process in orphans:
+        _quietly(process.terminate)
+    _, alive = psutil.wait_procs(orphans, timeout=_PATIENCE_S)
+    for process in alive:
+        _quietly(process.kill)
+    psutil.wait_procs(alive, timeout=_PATIENCE_S)
+    return [process.pid for process in orphans]
+
+
+def remove_unfinished(folder: Path) -> list[Path]:
+    """Remove what writers that are no more had begun, below a run's folder and in TMPDIR; gives the names."""
+    unfinished = [path for path in folder.rglob(".*") if is_unfinished(path)]
+    unfinished += [path for path, number in scratch_folders().items() if not psutil.pid_exists(number)]
+    for path in unfinished:
+        if path.is_dir():
+            # Folders of another user cannot be removed, and stay.
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    return unfinished
+
+
+def _jobs(folder: Path) -> Iterator[psutil.Process]:
+    own = {psutil.Process().pid, *(process.pid for process in psutil.Process().parents())}
+    for process in psutil.process_iter():
+        try:
+            if process.pid not in own and process.environ().get(VARIABLE) == str(folder.resolve()):
+                yield process
+        except (psutil.Error, OSError):
+            # Others' processes keep their environment to themselves.
+            continue
+
+
+def _quietly(action: Callable[[], None]) -> None:
+    # The process may have ended by itself.
+    with suppress(psutil.NoSuchProcess):
+        action()

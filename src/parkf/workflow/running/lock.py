@@ -1,0 +1,65 @@
+"""One run at a time in a folder: a lock that dies with who holds it."""
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+from parkf.io.errors import ParkfError
+
+LOCK = ".lock"
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[tuple[int, str | None]]:
+    """Hold the lock of a run's folder.
+
+    It is the system's own lock on a file, which is released with the last process that has the file open,
+    however that ended. The content of the file is for people only.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there.
+
+    Yields
+    ------
+    int
+        The open file: a child that inherits it holds the lock, too.
+    str or None
+        Who held it before without giving it back; None where all ended well.
+
+    Raises
+    ------
+    ParkfError
+        When a live process holds it, with its number, host, and since when.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            who = _said(file) or "somebody"
+            raise ParkfError(
+                f"{folder}: {who} is at work here; wait until that run has ended, or stop it"
+            ) from error
+        before = _said(file)
+        _say(file, f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%F %T} UTC")
+        yield file.fileno(), before
+        _say(file, "")
+
+
+def _said(file: TextIO) -> str | None:
+    file.seek(0)
+    return file.read().strip() or None
+
+
+def _say(file: TextIO, text: str) -> None:
+    file.seek(0)
+    file.truncate()
+    file.write(text)
+    file.flush()

@@ -1,0 +1,82 @@
+"""What Snakemake would run, from its own dry run."""
+
+import io
+import warnings
+from collections.abc import Iterable, Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from parkf.io.errors import ParkfError
+
+with warnings.catch_warnings():
+    # Ignore warnings from installed plugins that are not used.
+    warnings.simplefilter("ignore")
+    from snakemake.api import SnakemakeApi
+    from snakemake.settings.enums import RerunTrigger
+    from snakemake.settings.types import (
+        ConfigSettings,
+        DAGSettings,
+        OutputSettings,
+        Quietness,
+        ResourceSettings,
+    )
+
+
+def plan(
+    snakefile: Path,
+    config: Path,
+    folder: Path,
+    resources: Mapping[str, Any],
+    rerun_triggers: Iterable[str] = (),
+) -> Any:
+    """Let Snakemake plan a run.
+
+    Parameters
+    ----------
+    snakefile, config : Path
+        Workflow and configuration.
+    folder : Path
+        Where the run takes place.
+    resources : mapping of str to Any
+        As Snakemake's settings have them: cores, chunks.
+    rerun_triggers : iterable of str
+        What makes a job run again, as a profile names it; Snakemake's own choice where there are none.
+
+    Returns
+    -------
+    snakemake.dag.DAG
+        Jobs, what each of them waits for, which would run and why.
+
+    Raises
+    ------
+    ParkfError
+        When there is no plan, with what Snakemake said.
+    """
+    triggers = frozenset(RerunTrigger.parse_choices_set(list(rerun_triggers)))
+    said = io.StringIO()
+    # A dry run lists its jobs even when told to be quiet, so catch its output.
+    with (
+        redirect_stderr(said),
+        redirect_stdout(said),
+        SnakemakeApi(OutputSettings(dryrun=True, quiet={Quietness.ALL})) as api,
+    ):
+        workflow = api.workflow(
+            ResourceSettings(**resources),
+            ConfigSettings(configfiles=[config]),
+            snakefile=snakefile,
+            workdir=folder,
+        )
+        settings = DAGSettings(rerun_triggers=triggers) if triggers else DAGSettings()
+        try:
+            workflow.dag(settings).execute_workflow(executor="dryrun")
+        except Exception as error:
+            raise ParkfError(f"no plan of the run: {error}") from error
+        # Snakemake's interface prints a plan but does not return it.
+        return workflow._workflow.dag
+
+
+def in_order(dag: Any) -> list[Any]:
+    """Give all jobs of a plan, each behind those that it waits for; the target itself is none."""
+    levels = (sorted(level, key=lambda job: (job.rule.name, str(job.output))) for level in dag.toposorted())
+    return [job for level in levels for job in level if not job.is_norun]

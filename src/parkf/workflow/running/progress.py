@@ -1,0 +1,240 @@
+"""How far a run is: Snakemake tells who leads it, who shows it on a terminal.
+
+Snakemake's process writes a line of JSON into a pipe whenever a job begins or ends (:class:`Teller`); the
+process that leads the run reads them, and draws (:class:`Shower`).
+"""
+
+import json
+import logging
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Column
+from rich.text import Text
+
+from parkf.workflow.cluster import Costs
+from parkf.workflow.cluster.schedule import Job, replay, seconds_of
+
+VARIABLE = "PARKF_PROGRESS"
+"""Names the open end of the pipe, a number, in the environment of Snakemake."""
+# Time between two jobs that Snakemake and the start of a command take, s.
+BETWEEN = 0.5
+# Share of a run after which the machine's speed is known.
+_KNOWN = 0.05
+_SLOWEST = 20.0
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a run stands.
+
+    Attributes
+    ----------
+    done, total : int
+        Jobs.
+    share : float
+        Of the run's time that is behind it, by what its jobs cost.
+    elapsed_s, left_s : float
+    running : dict of str to int
+        Jobs at work, by rule.
+    """
+
+    done: int
+    total: int
+    share: float
+    elapsed_s: float
+    left_s: float
+    running: Mapping[str, int]
+
+
+class Forecast:
+    """Follows the jobs of a run, and says how long the rest takes.
+
+    Parameters
+    ----------
+    jobs : mapping of int to Job
+        By Snakemake's number, each behind those that it waits for.
+    after : mapping of int to sequence of int
+        What a job waits for.
+    cores : int
+    now : callable
+        A clock, s.
+    """
+
+    def __init__(
+        self,
+        jobs: Mapping[int, Job],
+        after: Mapping[int, Sequence[int]],
+        cores: int,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._jobs, self._after, self._cores, self._now = dict(jobs), after, cores, now
+        self._total = len(jobs)
+        self._running: set[int] = set()
+        self._begin = now()
+        self._whole_s = self._rest_s()
+
+    def begins(self, numbers: Iterable[int]) -> None:
+        """Note jobs that are started."""
+        self._running |= self._jobs.keys() & set(numbers)
+
+    def ends(self, number: int) -> None:
+        """Note a job that has ended."""
+        self._jobs.pop(number, None)
+        self._running.discard(number)
+
+    def state(self) -> State:
+        """Give where the run stands: the rest by what it costs, at the pace of what is behind."""
+        rest_s, elapsed_s = self._rest_s(), self._now() - self._begin
+        share = 1 - rest_s / self._whole_s if self._whole_s else 1.0
+        pace = elapsed_s / (share * self._whole_s) if share > _KNOWN else 1.0
+        running = Counter(self._jobs[number].rule for number in sorted(self._running))
+        return State(
+            done=self._total - len(self._jobs),
+            total=self._total,
+            share=share,
+            elapsed_s=elapsed_s,
+            left_s=min(pace, _SLOWEST) * rest_s,
+            running=dict(running),
+        )
+
+    def _rest_s(self) -> float:
+        place = {number: position for position, number in enumerate(self._jobs)}
+        jobs = [
+            replace(job, after=tuple(place[before] for before in self._after[number] if before in place))
+            for number, job in self._jobs.items()
+        ]
+        return replay(jobs, self._cores, BETWEEN)
+
+
+class Teller(logging.Handler):
+    """Tells of the jobs that Snakemake's log speaks of; what goes wrong here is no fault of the run."""
+
+    def __init__(self, forecast: Forecast, pipe: TextIO) -> None:
+        super().__init__()
+        self._forecast, self._pipe = forecast, pipe
+        self._tell(asdict(forecast.state()))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tell, if the record says that jobs begin, that one ends, or warns."""
+        event = str(getattr(record, "event", None))
+        if event == "job_started":
+            self._forecast.begins(getattr(record, "jobs", None) or ())
+        elif event == "job_finished":
+            self._forecast.ends(getattr(record, "job_id", -1))
+        elif record.levelno == logging.WARNING:
+            self._tell({"said": record.getMessage()})
+            return
+        else:
+            return
+        self._tell(asdict(self._forecast.state()))
+
+    def _tell(self, content: Mapping[str, Any]) -> None:
+        try:
+            print(json.dumps(content), file=self._pipe, flush=True)
+        except OSError:
+            # The process at the other end of the pipe has ended.
+            return
+
+
+def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> None:
+    """Tell who leads this run how far it is, if anybody does.
+
+    Parameters
+    ----------
+    dag : snakemake.dag.DAG
+    cores : int or None
+        None on a cluster: as many as jobs want.
+    costs : Costs
+        Of the jobs.
+    logger : Logger
+        Snakemake's.
+    """
+    pipe = os.environ.get(VARIABLE)
+    if not pipe:
+        return
+    # In the order in which they can run.
+    running = [job for level in dag.toposorted() for job in level if dag.needrun(job) and not job.is_norun]
+    jobs = {job.jobid: Job(job.rule.name, seconds_of(costs, job), job.threads, 0, ()) for job in running}
+    after = {job.jobid: [before.jobid for before in dag.dependencies[job]] for job in running}
+    wide = sum(job.threads for job in running)
+    forecast = Forecast(jobs, after, cores or max(1, wide))
+    logger.addHandler(Teller(forecast, os.fdopen(int(pipe), "w")))
+
+
+class _Left(ProgressColumn):
+    """Rate and time left, as the jobs' costs say; not by the jobs' number, which differ a hundredfold."""
+
+    def render(self, task: Task) -> Text:
+        state: State | None = task.fields["state"]
+        if state is None:
+            return Text("looking what there is to do")
+        left_s = max(0.0, state.left_s - (time.monotonic() - task.fields["told"]))
+        rate = (
+            f", {60 * state.done / state.elapsed_s:.0f} a minute"
+            if state.done and state.elapsed_s > 1
+            else ""
+        )
+        return Text(f"{state.done} of {state.total} jobs{rate}, {duration(left_s)} left")
+
+
+class Shower:
+    """Draws how far a run is, in one line that is gone at the end.
+
+    Parameters
+    ----------
+    what : str
+        The run.
+    console : Console
+        Of the terminal.
+    """
+
+    def __init__(self, what: str, console: Console) -> None:
+        self._what = what
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=12),
+            _Left(table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[at]}", table_column=Column(no_wrap=True)),
+        )
+        self._progress = Progress(*columns, console=console, transient=True)
+        self._task = self._progress.add_task(what, total=1.0, state=None, told=0.0, at="")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def read(self, pipe: TextIO) -> None:
+        """Draw what is told until nobody tells any more."""
+        for line in pipe:
+            content = json.loads(line)
+            if "said" in content:
+                self._progress.console.print(content["said"], markup=False, highlight=False)
+                continue
+            state = State(**content)
+            at = ", ".join(f"{count} {rule}" if count > 1 else rule for rule, count in state.running.items())
+            told = time.monotonic()
+            self._progress.update(self._task, completed=state.share, state=state, told=told, at=at)
+
+
+def duration(seconds: float) -> str:
+    """Say a time roughly, as it is known."""
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"about {minutes // 60} h {minutes % 60} min"
+    return f"about {minutes} min {rest} s" if minutes else f"about {rest} s"

@@ -1,0 +1,79 @@
+"""The command line of Snakemake that leads a run: where the rules and the profile lie, what jobs run on."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from parkf.io.errors import ParkfError
+from parkf.io.project import PROJECT, found
+from parkf.workflow.installation import cores as usable_cores
+
+_PROFILES = "workflow/profiles"
+
+
+def command(
+    configuration: Path,
+    targets: Sequence[str] = (),
+    *,
+    rules: str = "Snakefile",
+    profile: str = "local",
+    cores: int | None = None,
+    scratch: Path | None = None,
+    dry_run: bool = False,
+) -> list[str]:
+    """Put together what to call Snakemake with, for a run in the working folder.
+
+    Parameters
+    ----------
+    configuration : Path
+        Of a run or a family.
+    targets : sequence of str
+        Rules or files to make; none for all of the run.
+    rules : str
+        ``Snakefile``, or that of families; the working folder's own where it has one.
+    profile : str
+        Folder of ``workflow/profiles``, in the working folder or of the project: where jobs run.
+    cores : int, optional
+        Of this machine; all that this process may use by default. On a cluster, whose scheduler counts cores
+        itself, those for what is too small to submit.
+    scratch : Path, optional
+        A folder that each machine has of its own: jobs copy what they read there, and what they write back.
+    dry_run : bool
+        Whether to say what would run, and run nothing.
+
+    Raises
+    ------
+    ParkfError
+        When there is no such profile.
+    """
+    place = found(f"{_PROFILES}/{profile}")
+    executor = _executor(place)
+    words = [
+        *(sys.executable, "-m", "snakemake", "--nolock", "--rerun-incomplete"),
+        *("--snakefile", str(found(rules)), "--workflow-profile", str(place)),
+        *("--local-cores" if executor else "--cores", str(cores or usable_cores())),
+        *("--configfile", str(configuration)),
+    ]
+    if scratch is not None:
+        words += ["--default-storage-provider", "fs", "--local-storage-prefix", str(scratch)]
+        words += ["--shared-fs-usage", "persistence", "sources", "source-cache", "software-deployment"]
+    if dry_run:
+        words.append("--dry-run")
+    # Without the separator, targets would be taken for configuration files.
+    return [*words, "--", *targets] if targets else words
+
+
+def _executor(profile: Path) -> str | None:
+    """Name what submits the jobs of a profile; None where they run here."""
+    file = profile / "profile.yaml"
+    if not file.is_file():
+        folders = {
+            path.parent.name
+            for root in (Path(), PROJECT)
+            for path in (root / _PROFILES).glob("*/profile.yaml")
+        }
+        raise ParkfError(f"{profile}: no such profile; there are {', '.join(sorted(folders))}")
+    content = yaml.safe_load(file.read_text())
+    return content.get("executor") if isinstance(content, dict) else None

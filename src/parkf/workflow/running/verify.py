@@ -1,0 +1,66 @@
+"""Every file of a run, or of a registry of published sets, held against its checksums."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from parkf.io.checksums import check_pages
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json
+from parkf.io.npz import array_names, load_arrays
+from parkf.params.parameter_set import MANIFEST_FILE, load
+
+
+def verify(folder: Path) -> tuple[int, list[str]]:
+    """Read all files below a folder to their ends.
+
+    Parameters
+    ----------
+    folder : Path
+        Of a run or a registry. Tables, archives, JSON and parameter sets are read; pages and logs hold no
+        numbers that anything reads.
+
+    Returns
+    -------
+    int
+        Files that were read.
+    list of str
+        What is wrong with which.
+
+    Raises
+    ------
+    ParkfError
+        When there is no such folder, or nothing in it to read.
+    """
+    if not folder.is_dir():
+        raise ParkfError(f"{folder}: no such folder")
+    count, problems = 0, []
+    for path in _files(folder):
+        count += 1
+        try:
+            _READERS[path.suffix](path)
+        except ParkfError as error:
+            problems.append(str(error))
+    if not count:
+        raise ParkfError(f"{folder}: nothing to verify; expected results/<run>, or a registry of sets")
+    return count, problems
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in _READERS and path.is_file() and not path.name.startswith("."):
+            yield path
+
+
+def _archive(path: Path) -> None:
+    load_arrays(path, array_names(path))
+
+
+def _json(path: Path) -> None:
+    if path.name == MANIFEST_FILE:
+        # The manifest holds the checksums of the blobs beside it, which are checked with it.
+        load(path.parent)
+    else:
+        read_json(path)
+
+
+_READERS = {".parquet": check_pages, ".npz": _archive, ".json": _json}

@@ -1,0 +1,132 @@
+"""What users see of the command line before anything runs: help pages, examples, questions and answers."""
+
+import json
+import re
+import shlex
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import parkf
+from parkf.cli.commands.panels import STAGE_COMMANDS, STAGES, VERBS
+from parkf.cli.main import app
+from parkf.report import column_reference as columns
+from parkf.workflow import installation
+
+WIDE = {"COLUMNS": "200", "TERM": "dumb"}
+
+
+def _commands(group, context, words=()):
+    """Yield every command below a group: its words and itself."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield (*words, name), command
+        if hasattr(command, "list_commands"):
+            yield from _commands(command, context, (*words, name))
+
+
+@pytest.fixture(scope="module")
+def commands():
+    group = get_command(app)
+    return dict(_commands(group, group.context_class(group)))
+
+
+def _run(*words, env=WIDE):
+    return CliRunner().invoke(app, words, env=env)
+
+
+def test_every_command_has_a_place_and_every_place_a_command(commands):
+    placed = {name for examples in VERBS.values() for name in examples} | set(STAGE_COMMANDS)
+    # A new command: say in parkf/cli/commands/panels.py where help shows it, and give an example.
+    assert {" ".join(words) for words in commands} == placed
+
+
+def test_the_first_page_shows_verbs_in_groups_and_stages_at_the_end():
+    page = _run("--help").stdout
+    titles = [title.strip() for title in re.findall(r"╭─ (.+?) ─+╮", page)]
+    assert titles == ["Options", *VERBS, STAGES]
+
+
+def test_every_page_of_help_shows_what_it_should(commands):
+    examples = {name: line for panel in VERBS.values() for name, line in panel.items()}
+    for words, command in commands.items():
+        done = _run(*words, "--help")
+        assert done.exit_code == 0, (words, done.output)
+        shown = re.sub(r"[\s│]+", " ", done.stdout)
+        for thing in (command, *command.params):
+            for bracket in re.findall(r"\[[^\]]*\]", (thing.help or "").replace("\\", "")):
+                assert bracket in shown, (words, bracket)
+        if " ".join(words) in examples:
+            assert f"Example: {examples[' '.join(words)]}" in shown, (words, shown)
+
+
+def test_units_in_brackets_are_shown():
+    assert "Grid spacing [mm]" in _run("field", "--help").stdout
+
+
+def test_examples_are_lines_that_the_commands_take(commands):
+    for examples in VERBS.values():
+        for line in examples.values():
+            program, *words = shlex.split(line)
+            assert program == "parkf"
+            if words[-1] == "--help":
+                continue
+            name = next(tuple(words[:n]) for n in (2, 1) if tuple(words[:n]) in commands)
+            # Reads the line as the command would, and raises where it would complain; nothing runs.
+            commands[name].make_context(" ".join(name), words[len(name) :])
+
+
+def test_version():
+    done = _run("--version")
+    assert (done.exit_code, done.stdout) == (0, f"parkf {parkf.__version__}\n")
+
+
+def test_doctor_names_what_a_task_lacks(monkeypatch):
+    versions = {"numpy": "1.26.0"}
+
+    def version(name):
+        if name == "snakemake-executor-plugin-slurm":
+            raise installation.PackageNotFoundError
+        return versions.get(name) or real(name)
+
+    real = installation.version
+    monkeypatch.setattr(installation, "version", version)
+    done = _run("doctor", "--json")
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)
+    tasks = {task["extra"]: task for task in found["tasks"]}
+    missing = {extra: [p["name"] for p in t["packages"] if not p["good"]] for extra, t in tasks.items()}
+    assert missing[""] == ["numpy"]
+    assert missing["slurm"] == ["snakemake-executor-plugin-slurm"]
+    assert not tasks[""]["ready"]
+    assert found["builds"][-1] == "plain"
+    assert found["cores"] >= 1
+    assert 0 < found["free_gb"] <= found["memory_gb"]
+    text = _run("doctor").stdout
+    assert re.search(
+        r"run on a Slurm cluster +lacks snakemake-executor-plugin-slurm +pip install 'parkf\[slurm\]'", text
+    )
+
+
+def test_schema_has_words_for_every_column():
+    for table in columns.TABLES:
+        found = columns.described(table)
+        always = [one.name for one in found if not one.option]
+        assert always == [name for name, _ in table.columns]
+        assert all(one.meaning for one in found)
+    # Nothing is described that is in no table.
+    for name, words in columns._OF_ONE_TABLE.items():
+        named = {one.name for one in columns.described(columns.table_named(name))}
+        assert words.keys() <= named, name
+
+
+def test_schema_prints_units_and_meanings():
+    shown = _run("schema", "candidates").stdout
+    assert re.search(r"^velo_x +float32\[26\] +mm +x of the VELO hits", shown, re.MULTILINE)
+    content = json.loads(_run("schema", "fitted", "--json").stdout)
+    by_name = {one["name"]: one for one in content["columns"]}
+    assert by_name["qopqop"]["unit"] == "1/MeV²"
+    assert by_name["score"]["option"] == "--score"
+    done = _run("schema", "nosuch")
+    assert "no table 'nosuch'" in str(done.exception)

@@ -1,0 +1,43 @@
+"""A command that gets no more memory says so in one line, as of everything else that it lacks."""
+
+import multiprocessing
+import os
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ..bad_input.case import ROOT, ran
+
+MORE = 64 << 20
+FIELD = ("field", ROOT / "data/field/dipole.json", "field.npz", "--spacing", "20")
+SAID = "error: no more memory; give the command more of it, or fewer threads (--threads 1)"
+
+
+def test_numpy_s_own_error_is_caught(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("parkf.detector.field.evaluate_on_grid", lambda *_, **__: np.empty(1 << 50))
+    assert ran(FIELD) == (1, f"{SAID}\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not limit a process's memory")
+def test_a_limit_of_the_system_is_told(tmp_path: Path) -> None:
+    """In a child, since a limit holds for a whole process; the map takes 600 MB, the child gets 64."""
+
+    def limited(answer) -> None:
+        os.chdir(tmp_path)
+        held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (held + MORE, held + MORE))
+        answer.send(ran(FIELD))
+
+    mine, other = multiprocessing.Pipe()
+    child = multiprocessing.get_context("fork").Process(target=limited, args=(other,))
+    child.start()
+    assert mine.poll(60)
+    code, said = mine.recv()
+    child.join()
+    assert (code, said.splitlines()[-1]) == (1, SAID)
+    assert "Traceback" not in said
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,113 @@
+"""The detector scatters and slows as LHCb's does, step by step of the Kalman filter."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, Z_OUT, Geometry
+from parkf.detector.transport import propagate, track_through
+
+COUNT = 20000
+
+
+@pytest.fixture(scope="module")
+def beam() -> pd.DataFrame:
+    rng = np.random.default_rng(2)
+    p = np.exp(rng.uniform(np.log(3000.0), np.log(50000.0), COUNT))
+    theta = 2 * np.arctan(np.exp(-rng.uniform(2.0, 5.0, COUNT)))
+    phi = rng.uniform(0.0, 2 * np.pi, COUNT)
+    return pd.DataFrame(
+        {
+            "event": 0,
+            "particle": np.arange(COUNT),
+            "charge": rng.choice([-1.0, 1.0], COUNT),
+            "mass": 139.57,
+            "x": 0.0,
+            "y": 0.0,
+            "z": rng.normal(0.0, 45.0, COUNT),
+            "px": p * np.sin(theta) * np.cos(phi),
+            "py": p * np.sin(theta) * np.sin(phi),
+            "pz": p * np.cos(theta),
+            "z_end": np.inf,
+            "p": p,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def states(field: FieldMap, geometry: Geometry, beam: pd.DataFrame) -> pd.DataFrame:
+    states = pd.DataFrame(track_through(field, -1, geometry, beam, seed=3))
+    return states[states.active]
+
+
+def _steps(states: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Pairs of states at the ends of a step."""
+    velo = states[states.plane.isin(VELO_PLANES)]
+    if name == "V":
+        hit = velo.groupby("particle").cumcount()
+        return velo.assign(hit=hit).merge(
+            velo.assign(hit=hit - 1), on=["particle", "hit"], suffixes=("0", "1")
+        )
+    first, last = {
+        "VUT": (velo.groupby("particle").tail(1), UT_PLANES[0]),
+        "UT": (UT_PLANES[1], UT_PLANES[2]),
+        "UTTF": (Z_IN, Z_OUT),
+        "T.gap1": (SCIFI_PLANES[1], SCIFI_PLANES[2]),
+        "T.gap3": (SCIFI_PLANES[3], SCIFI_PLANES[4]),
+    }[name]
+    origin = first if isinstance(first, pd.DataFrame) else states[states.plane == first]
+    return origin.merge(states[states.plane == last], on="particle", suffixes=("0", "1"))
+
+
+def _core(values: pd.Series) -> float:
+    """Width of a normal distribution with this one's content within two widths."""
+    width = np.quantile(abs(values), 0.68)
+    for _ in range(30):
+        width = values[abs(values) < 2 * width].std() / 0.87963
+    return float(width)
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("V", 1.17, 1.27),
+        ("VUT", 5.2, 5.6),
+        ("UT", 1.15, 1.25),
+        ("UTTF", 2.65, 2.95),
+        ("T.gap1", 1.2, 1.5),
+        ("T.gap3", 1.3, 1.55),
+    ],
+)
+def test_scattering_per_step(
+    field: FieldMap,
+    geometry: Geometry,
+    beam: pd.DataFrame,
+    states: pd.DataFrame,
+    name: str,
+    low: float,
+    high: float,
+) -> None:
+    """Core width of a slope against Runge-Kutta from the origin, times p, in MeV."""
+    steps = _steps(states, name)
+    p = beam.p.to_numpy()[steps.particle]
+    qop = beam.charge.to_numpy()[steps.particle] / steps.p0
+    start = np.column_stack([steps.x0, steps.y0, steps.tx0, steps.ty0, qop])
+    ends = propagate(field, -1, start, steps.z0, tuple(geometry.planes()[steps.plane1].T))
+    widths = [
+        _core((steps[f"t{c}1"] - ends.states[:, i])[ends.ok] * p[ends.ok]) for c, i in (("x", 2), ("y", 3))
+    ]
+    assert low < np.mean(widths) < high
+
+
+def test_mean_loss_before_the_magnet(beam: pd.DataFrame, states: pd.DataFrame) -> None:
+    at = states[states.plane == Z_IN]
+    p = beam.p.to_numpy()[at.particle]
+    few = (p > 3000.0) & (p < 6000.0)
+    assert 16.0 < (p - at.p)[few].mean() < 19.0
+
+
+def test_a_track_leaves_enough_hits(states: pd.DataFrame) -> None:
+    hits = states[states.plane.isin(VELO_PLANES)].groupby("particle").size()
+    assert (hits >= 3).mean() > 0.97
+    assert 8.0 < hits.mean() < 11.0

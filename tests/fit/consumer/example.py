@@ -1,0 +1,34 @@
+"""The C++ example, built and run as its users do."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+ARCHITECTURES = {"plain": "", "v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4"}
+
+
+def run(*command, cwd=None):
+    """Run a command that must succeed; give what it says."""
+    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def build(folder, header, build):
+    """Compile it with CMake for one of the kernel's builds; give the program."""
+    run(
+        *("cmake", "-S", EXAMPLES / "cpp", "-B", folder / "build"),
+        *(f"-DPARKF_HEADER_DIR={header}", f"-DPARKF_ARCH={ARCHITECTURES[build]}", "-DCMAKE_CXX_COMPILER=g++"),
+    )
+    run("cmake", "--build", folder / "build")
+    return folder / "build/fit"
+
+
+def fit(program, parameters, candidates, fitted):
+    """Fit a Parquet file of candidates to another one; give what the program says."""
+    folder, tracks = fitted.parent, EXAMPLES / "cpp/tracks.py"
+    run(sys.executable, tracks, "write", candidates, "tracks.bin", cwd=folder)
+    said = run(program, parameters, "tracks.bin", "fitted.bin", 2, cwd=folder)
+    run(sys.executable, tracks, "read", "fitted.bin", candidates, fitted, cwd=folder)
+    return said

@@ -1,0 +1,200 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from kalman_toy import generate
+
+from parkf.fit import fit, fit_file, fitter
+from parkf.fit.candidates import from_arrow
+from parkf.fit.fitted import common_set, fitted_with, set_metadata
+from parkf.fit.interval import states_at_rich, without_outliers
+from parkf.io.errors import ParkfError
+from parkf.io.files import sha256
+from parkf.io.join import gather
+from parkf.io.tables import CANDIDATES, FITTED, RICH_PLANES
+from parkf.proof.validation import throughput
+
+
+def rows(toy):
+    """The toy's candidates as rows of the table."""
+    n = len(toy.arrays["qop"])
+    arrays = toy.arrays | {
+        "event": np.arange(n) // 10,
+        "candidate": np.arange(n) % 10,
+        "particle": np.arange(n),
+        "purity": np.ones(n),
+    }
+
+    def column(name, kind):
+        if pa.types.is_fixed_size_list(kind):
+            values = pa.array(arrays[name].astype(np.float32).ravel())
+            return pa.FixedSizeListArray.from_arrays(values, kind.list_size)
+        return pa.array(arrays[name]).cast(kind)
+
+    return pa.table([column(name, kind) for name, kind in CANDIDATES.columns], schema=CANDIDATES.schema)
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return generate(1000, 6000.0, seed=21)
+
+
+@pytest.fixture
+def files(toy, tmp_path, monkeypatch):
+    """A file of candidates; the parameter set is the toy's whatever the folder."""
+    monkeypatch.setattr(fitter, "load", lambda folder: toy.parameters)
+    monkeypatch.setattr(fitter, "BATCH", 300)
+    with CANDIDATES.writer(tmp_path / "candidates.parquet") as writer:
+        writer.write_table(rows(toy))
+    return SimpleNamespace(
+        set=tmp_path, candidates=tmp_path / "candidates.parquet", fitted=tmp_path / "fitted.parquet"
+    )
+
+
+def test_a_file_is_fitted_as_its_rows_are(toy, files):
+    assert fit_file(files.set, files.candidates, files.fitted, threads=2).count == 1000
+    table = FITTED.open(files.fitted).read()
+    expected = fit(toy.parameters, rows(toy))
+    for name in ("z", "x", "qop", "xx", "chi2_scifi"):
+        np.testing.assert_array_equal(table.column(name).to_numpy(), getattr(expected, name))
+    np.testing.assert_array_equal(table.column("event").to_numpy(), np.arange(1000) // 10)
+    np.testing.assert_array_equal(table.column("candidate").to_numpy(), np.arange(1000) % 10)
+
+
+def test_chunks_that_are_fitted_apart_give_the_same_bytes(toy, files, tmp_path):
+    fit_file(files.set, files.candidates, files.fitted)
+    parts = []
+    for begin, end in ((0, 410), (410, 1000)):
+        with CANDIDATES.writer(tmp_path / "chunk.parquet") as writer:
+            writer.write_table(rows(toy).slice(begin, end - begin))
+        parts.append(tmp_path / f"{begin}.parquet")
+        fit_file(files.set, tmp_path / "chunk.parquet", parts[-1])
+    gather(parts, tmp_path / "gathered.parquet")
+    assert sha256(tmp_path / "gathered.parquet") == sha256(files.fitted)
+
+
+def test_a_fitted_file_says_with_which_set(toy, files, tmp_path):
+    fit_file(files.set, files.candidates, files.fitted)
+    assert fitted_with(files.fitted) == toy.parameters.manifest.blobs.fingerprints()
+    with FITTED.writer(tmp_path / "without.parquet") as writer:
+        writer.write_table(FITTED.open(files.fitted).read().replace_schema_metadata(FITTED.schema.metadata))
+    assert fitted_with(tmp_path / "without.parquet") is None
+    both = (tmp_path / "without.parquet", files.fitted)
+    assert common_set(both) == fitted_with(files.fitted)
+    other = toy.parameters.manifest.blobs.model_copy(
+        update={"table": toy.parameters.manifest.blobs.table.model_copy(update={"sha256": "1" * 64})}
+    )
+    with FITTED.writer(tmp_path / "other.parquet", set_metadata(other)) as writer:
+        writer.write_table(FITTED.open(files.fitted).read())
+    again = tmp_path / "again.parquet"
+    again.write_bytes(files.fitted.read_bytes())
+    # The first of the files with a set is named, whatever follows it.
+    with pytest.raises(
+        ParkfError, match=r"other\.parquet: fitted with another parameter set than .*/fitted\."
+    ):
+        common_set((*both, again, tmp_path / "other.parquet"))
+
+
+def test_outliers_and_rich_states_are_columns_of_their_own(toy, files):
+    bad = {name: a.copy() for name, a in toy.arrays.items()}
+    bad["scifi_x"][500, 6] += 5
+    with CANDIDATES.writer(files.candidates) as writer:
+        writer.write_table(rows(SimpleNamespace(arrays=bad)))
+    fit_file(files.set, files.candidates, files.fitted, outliers=16.0, rich_states=True)
+    table = FITTED.open(files.fitted).read()
+    removed = table.column("removed").to_numpy()
+    assert removed[500] == 1 << 36
+    assert np.count_nonzero(removed) < 10
+    given = from_arrow(rows(SimpleNamespace(arrays=bad)), "float32")
+    tracks, _ = without_outliers(toy.parameters, given, fit(toy.parameters, given))
+    states = states_at_rich(toy.parameters, tracks)
+    for i, z in enumerate(RICH_PLANES):
+        got = table.column(f"state_{z}").combine_chunks().flatten().to_numpy().reshape(-1, 4)
+        np.testing.assert_array_equal(got, states.state[:, i])
+    # The rest of the track is as if the hit had never been there.
+    clean = fit(toy.parameters, rows(toy))
+    assert abs(table.column("qop")[500].as_py() - clean.qop[500]) < np.sqrt(clean.qopqop[500])
+
+
+@pytest.mark.parametrize("asked", [{"outliers": 16.0}, {"rich_states": True}])
+def test_only_the_smoother_knows_every_plane(files, asked):
+    with pytest.raises(ParkfError, match="scheme 'forward_backward': outliers and states"):
+        fit_file(files.set, files.candidates, files.fitted, scheme="forward_backward", **asked)
+    assert not files.fitted.exists()
+
+
+def test_memory_does_not_grow_with_the_file(toy, files, monkeypatch):
+    """Two hundred batches take no more than a few: what is kept of one is a row of results."""
+    tracks = rows(toy).slice(0, 300)
+    with CANDIDATES.writer(files.candidates) as writer:
+        for _ in range(200):
+            writer.write_table(tracks)
+    used = []
+    write = fitter.fit
+
+    def fit_and_look(*arguments, **options):
+        used.append(pa.total_allocated_bytes())
+        return write(*arguments, **options)
+
+    monkeypatch.setattr(fitter, "fit", fit_and_look)
+    assert fit_file(files.set, files.candidates, files.fitted).count == 60000
+    assert len(used) == 200
+    assert max(used[100:]) < 1.5 * max(used[:20])
+
+
+def test_sliced_batches_keep_their_rows(toy):
+    part = from_arrow(rows(toy).slice(17, 40), np.dtype("float32"))
+    np.testing.assert_array_equal(part.velo[0], toy.arrays["velo_x"][17:57].astype(np.float32))
+
+
+def test_an_empty_file_gives_an_empty_file(toy, files):
+    with CANDIDATES.writer(files.candidates) as writer:
+        writer.write_table(rows(toy).slice(0, 0))
+    assert fit_file(files.set, files.candidates, files.fitted).count == 0
+    assert FITTED.open(files.fitted).metadata.num_rows == 0
+
+
+def test_bad_rows_leave_nothing_behind(toy, files):
+    table = rows(toy)
+    polarity = table.column("polarity").to_numpy().copy()
+    polarity[700] = 0
+    index = table.schema.get_field_index("polarity")
+    with CANDIDATES.writer(files.candidates) as writer:
+        writer.write_table(table.set_column(index, table.schema.field(index), pa.array(polarity)))
+    with pytest.raises(ParkfError, match=r"'polarity', row 700: got 0, expected \+1 or -1"):
+        fit_file(files.set, files.candidates, files.fitted)
+    assert sorted(p.name for p in files.set.iterdir()) == ["candidates.parquet"]
+
+
+def test_missing_columns_nulls_and_other_types_are_refused(toy):
+    table = rows(toy)
+    with pytest.raises(ParkfError, match="column 'ut_x' is missing"):
+        fit(toy.parameters, table.drop_columns(["ut_x"]))
+    index = table.schema.get_field_index("qop")
+    with pytest.raises(ParkfError, match=r"column 'qop' has type double, expected float"):
+        fit(toy.parameters, table.set_column(index, "qop", pa.array(toy.arrays["qop"])))
+    holes = pa.array([None] * 1000, type=pa.float32())
+    with pytest.raises(ParkfError, match=r"column 'qop' has 1000 nulls"):
+        fit(toy.parameters, table.set_column(index, "qop", holes))
+
+
+def test_another_table_is_refused(files, tmp_path):
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
+    with pytest.raises(ParkfError, match="expected 'candidates 1'"):
+        fit_file(files.set, tmp_path / "other.parquet", files.fitted)
+    assert not files.fitted.exists()
+
+
+def test_throughput_is_measured_in_both_precisions_on_one_thread_and_several(toy, files, monkeypatch):
+    monkeypatch.setattr(throughput, "load", lambda folder: toy.parameters)
+    monkeypatch.setattr(throughput, "SHORTEST", 0.0)
+    found = throughput.measure_throughput(files.set, [files.candidates] * 2, threads=2)
+    assert found["tracks"] == 2000
+    assert found["device"]
+    kinds = [(rate["precision"], rate["threads"]) for rate in found["rates"]]
+    assert kinds == [("float32", 1), ("float32", 2), ("float64", 1), ("float64", 2)]
+    assert all(0 < rate["slowest"] <= rate["tracks_per_s"] <= rate["fastest"] for rate in found["rates"])
+    alone = throughput.measure_throughput(files.set, [files.candidates], threads=1)
+    assert [rate["threads"] for rate in alone["rates"]] == [1, 1]

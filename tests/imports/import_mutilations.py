@@ -1,0 +1,505 @@
+"""Maps, tuples and hits that somebody damaged, took for others, or wrote in other units and signs.
+
+`python tests/imports/import_mutilations.py` writes what each is told to docs/imports/fields_steps_hits.md,
+which a test holds against what happens.
+"""
+
+import re
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import field_writers
+import hit_sample
+import numpy as np
+import step_writers
+from step_sample import field_map, sample
+
+from parkf.detector.field import DipoleSources, evaluate_on_grid
+from parkf.detector.geometry import load_geometry
+from parkf.imports.field import Declared, read_field
+from parkf.imports.field.physics import inspect_field
+from parkf.imports.hits.take import Run, take_entries
+from parkf.imports.inspection import worst
+from parkf.imports.steps.take import import_steps
+from parkf.io.errors import ParkfError
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "docs/imports/fields_steps_hits.md"
+HEAD = """# Fields, step datasets and hits: what a mistake is told
+
+Every row is a file that was damaged or mistaken on purpose, given to `parkf import field`, `steps` or `hits`.
+What is wrong is refused, what is doubtful goes on with a word. A test makes this page
+(`tests/imports/import_mutilations.py`). Folders are left out, and of several findings one is shown.
+
+| door | what was done | verdict | message |
+|---|---|---|---|
+"""
+STEPS = {"UTTF": 400, "T": 120, "UT": 150}
+ENDS = "01e"
+XY = tuple(axis + end for axis in "xy" for end in ENDS)
+SLOPES = tuple(f"t{axis}{end}" for axis in "xy" for end in ENDS)
+
+
+class SeenError(Exception):
+    """Ends an import when physics has spoken."""
+
+
+def _told(inspections):
+    """Verdict and message of what was found."""
+    found = [finding for one in inspections for finding in one.findings]
+    found.sort(key=lambda finding: finding.verdict != "wrong")
+    if not found:
+        return "ok", ""
+    verdict = "refused" if found[0].verdict == "wrong" else "doubtful"
+    return verdict, f"{found[0].what} ({found[0].evidence})"
+
+
+def _attempt(action):
+    try:
+        return _told(action())
+    except ParkfError as error:
+        return "refused", str(error).splitlines()[0]
+
+
+def _cut(path, share=0.6):
+    content = Path(path).read_bytes()
+    Path(path).write_bytes(content[: int(share * len(content))])
+
+
+def _replaced(path, old, new):
+    path = Path(path)
+    path.write_text(path.read_text().replace(old, new, 1))
+
+
+def _repeat(path):
+    lines = Path(path).read_text().splitlines()
+    Path(path).write_text("\n".join([*lines, lines[5], ""]))
+
+
+def _fields():
+    """Name, format, the map's change, the file's change and what is declared."""
+    same = lambda corner, spacing, field: (corner, spacing, field)  # noqa: E731
+    keep = lambda path: None  # noqa: E731
+
+    def values(change):
+        return lambda corner, spacing, field: (corner, spacing, change(field))
+
+    def moved(axis, by):
+        return lambda corner, spacing, field: (corner + by * np.eye(3)[axis], spacing, field)
+
+    def spoilt(field):
+        field[3, 4, 5, 1] = np.nan
+        return field
+
+    def emptied(field):
+        field[: len(field) // 2] = 0.0
+        return field
+
+    text = Declared("cm", "kG")
+    yield "allen", "10 times as strong", values(lambda b: 10 * b), keep, Declared()
+    yield "allen", "tesla, where Gaudi's unit is meant", values(lambda b: 1000 * b), keep, Declared()
+    yield "allen", "a map of MagUp that nobody calls one", values(lambda b: -b), keep, Declared()
+    yield "allen", "declared to be MagUp's, and is MagDown's", same, keep, Declared(polarity=1)
+    yield "allen", "y counted downwards", values(lambda b: b * [-1, 1, -1]), keep, Declared()
+    yield "allen", "Bz with the other sign", values(lambda b: b * [1, 1, -1]), keep, Declared()
+    yield "allen", "read backwards in z", values(lambda b: b[:, :, ::-1] * [-1, 1, -1]), keep, Declared()
+    yield "allen", "Bx and By exchanged", values(lambda b: b[..., [1, 0, 2]]), keep, Declared()
+    yield "allen", "shifted by a metre in z", moved(2, 1000.0), keep, Declared()
+    yield "allen", "shifted by a metre in x", moved(0, 1000.0), keep, Declared()
+    yield "allen", "5 % too strong", values(lambda b: 1.05 * b), keep, Declared()
+    yield "allen", "lengths in cm", lambda c, s, b: (0.1 * c, 0.1 * s, b), keep, Declared()
+    half = lambda c, s, b: (c * [0, 1, 1], s, b[len(b) // 2 :])  # noqa: E731
+    yield "allen", "the half of x > 0 alone", half, keep, Declared()
+    yield "allen", "zeros for x < 0", values(emptied), keep, Declared()
+    yield (
+        "allen",
+        "noise of 100 mT",
+        values(lambda b: b + np.random.default_rng(1).normal(0, 0.1, b.shape)),
+        keep,
+        Declared(),
+    )
+    yield "allen", "a NaN", values(spoilt), keep, Declared()
+    yield "allen", "cut off", same, _cut, Declared()
+    yield "allen", "cut off within the header", same, lambda path: _cut(path, 1e-4), Declared()
+    yield "allen", "a text file", same, lambda path: Path(path).write_text("no map\n" * 20), Declared()
+    yield "allen", "a unit declared that it has itself", same, keep, Declared("mm", "T")
+    yield "text", "no unit said", same, keep, Declared()
+    yield "text", "kG declared to be T", same, keep, Declared("cm", "T")
+    yield "text", "cm declared to be mm", same, keep, Declared("mm", "kG")
+    yield "text", "an unknown unit", same, keep, Declared("inch", "kG")
+    yield "text", "cut off within a row", same, _cut, text
+    yield (
+        "text",
+        "a word among the numbers",
+        same,
+        lambda path: _replaced(path, "\n", "\nhere it begins\n"),
+        text,
+    )
+    octant = lambda c, s, b: (0 * c, s, b[len(b) // 2 :, b.shape[1] // 2 :, 1:])  # noqa: E731
+    yield "text", "a dipole's octant, unfolded as ACTS does", octant, keep, Declared("cm", "kG", "octant")
+    yield "csv", "a column missing", same, lambda path: _replaced(path, "Bz [G]", "B3 [G]"), Declared()
+    yield "csv", "a unit declared that is not the file's", same, keep, Declared("mm", "G")
+    yield (
+        "csv",
+        "a node twice",
+        same,
+        _repeat,
+        Declared(),
+    )
+    yield (
+        "cdf",
+        "one quadrant missing",
+        same,
+        lambda path: next(Path(path).parent.glob("*c3*")).unlink(),
+        Declared(),
+    )
+    yield (
+        "cdf",
+        "a quadrant cut off",
+        same,
+        lambda path: _cut(next(Path(path).parent.glob("*c2*"))),
+        Declared(),
+    )
+    yield (
+        "cdf",
+        "no header",
+        same,
+        lambda path: _replaced(next(Path(path).parent.glob("*c1*")), "GEOMETRY:", "grid"),
+        Declared(),
+    )
+    yield "root", "cut off", same, _cut, Declared("mm", "T")
+    yield "root", "the tree of another name", same, keep, Declared("mm", "T", tree="map")
+
+
+def fields(folder):
+    """Rows of the table for maps of the dipole."""
+    dipole = DipoleSources.load(ROOT / "data/field/dipole.json")
+    made = evaluate_on_grid(dipole, spacing=500.0, y_max=3000.0, z_max=9500.0)
+    for number, (kind, what, change, spoil, declared) in enumerate(_fields()):
+        place = folder / f"field{number}"
+        place.mkdir()
+        part = change(made.origin.copy(), made.spacing.copy(), made.values.astype(np.float64))
+        if kind in ("text", "csv", "cdf", "root"):
+            # Small files for what is wrong before physics is asked, where it does not need the whole.
+            whole = "declared" in what or "octant" in what
+            part = part if whole else (part[0], part[1], part[2][4:13, 3:10, 8:12])
+            if kind == "cdf":
+                part = (np.array([-1000.0, -1000.0, 3000.0]), part[1], part[2][2:7, 1:6])
+        source = getattr(field_writers, f"write_{kind}")(place, *part)
+        spoil(source)
+        yield (
+            f"field, {kind}",
+            what,
+            *_attempt(
+                lambda source=source, declared=declared: [
+                    inspect_field(read_field(source, declared), dipole, "map")
+                ]
+            ),
+        )
+
+
+def _times(names, factor):
+    return lambda rows: {name: factor * rows[name] for name in names if name in rows}
+
+
+def _stronger(share):
+    def change(rows):
+        dz, found = rows["z1"] - rows["z0"], {}
+        for end in "1e":
+            for axis in "xy":
+                straight = rows[f"{axis}0"] + rows[f"t{axis}0"] * dz
+                found[f"{axis}{end}"] = rows[f"{axis}{end}"] + share * (rows[f"{axis}e"] - straight)
+                bend = rows[f"t{axis}e"] - rows[f"t{axis}0"]
+                found[f"t{axis}{end}"] = rows[f"t{axis}{end}"] + share * bend
+        return found
+
+    return change
+
+
+def _exchanged(*pairs):
+    both = [*pairs, *((b, a) for a, b in pairs)]
+    return lambda rows: {a: rows[b] for a, b in both}
+
+
+def _one(name, value):
+    def change(rows):
+        values = rows[name].astype(float).copy()
+        values[7] = value
+        return {name: values}
+
+    return change
+
+
+def _rows():
+    """Step, what was done, and the columns that changed."""
+    yield "UTTF", "momenta in GeV", _times(["p_true"], 1e-3)
+    yield "UTTF", "q/p in 1/GeV", _times(["qop"], 1e3)
+    yield "UTTF", "polarity turned", _times(["polarity"], -1)
+    yield "UTTF", "sign of q/p turned", _times(["qop", "charge"], -1)
+    yield "UTTF", "the sign of q/p without the charge's", _times(["qop"], -1)
+    yield "UTTF", "all lengths in cm", _times([*XY, "z0", "z1"], 0.1)
+    yield "T", "all lengths in m", _times([*XY, "z0", "z1"], 1e-3)
+    yield "T", "z in cm", _times(["z0", "z1"], 0.1)
+    yield "UTTF", "x and y in cm", _times(XY, 0.1)
+    yield "UTTF", "x and y of the target in cm", _times(["x1", "y1", "xe", "ye"], 0.1)
+    yield "T", "slopes in mrad", _times(SLOPES, 1e3)
+    yield (
+        "UTTF",
+        "cm, and the polarity turned",
+        lambda r: _times([*XY, "z0", "z1"], 0.1)(r) | _times(["polarity"], -1)(r),
+    )
+    yield (
+        "UTTF",
+        "x and y exchanged",
+        _exchanged(*((f"{t}x{e}", f"{t}y{e}") for t in ("", "t") for e in ENDS)),
+    )
+    yield "UTTF", "tx and ty exchanged", _exchanged(*((f"tx{e}", f"ty{e}") for e in ENDS))
+    yield (
+        "T",
+        "origin and target exchanged",
+        _exchanged(*((f"{n}0", f"{n}1") for n in ("x", "y", "tx", "ty", "z"))),
+    )
+    yield "T", "y with the other sign", _times([n for n in (*XY, *SLOPES) if "y" in n], -1)
+    yield "T", "z1 of the plane at y = 0", lambda r: {"z1": r["z1"] - 0.003601 * r["y1"]}
+    yield "T", "z1 off by 5 mm", lambda r: {"z1": r["z1"] + 5.0}
+    yield "UTTF", "a field 0.1 % stronger", _stronger(0.001)
+    yield "UTTF", "a field 3 % weaker", _stronger(-0.03)
+    yield (
+        "UTTF",
+        "Runge-Kutta without a field",
+        lambda r: {
+            "xe": r["x0"] + r["tx0"] * (r["z1"] - r["z0"]),
+            "ye": r["y0"] + r["ty0"] * (r["z1"] - r["z0"]),
+            "txe": r["tx0"],
+            "tye": r["ty0"],
+        },
+    )
+    ends = ("x", "y", "tx", "ty")
+    yield "UTTF", "Runge-Kutta in truth's columns", lambda r: {f"{n}1": r[f"{n}e"] for n in ends}
+    yield "UTTF", "truth in Runge-Kutta's columns", lambda r: {f"{n}e": r[f"{n}1"] for n in ends}
+    yield "T", "truth 0.3 mm beside", lambda r: {"x1": r["x1"] + 0.3}
+    yield (
+        "UTTF",
+        "the origin's rows shuffled",
+        lambda r: {f"{n}0": np.random.default_rng(1).permutation(r[f"{n}0"]) for n in ends},
+    )
+    yield (
+        "UTTF",
+        "the half of x > 0 alone",
+        lambda r: {name: values[r["x0"] > 0] for name, values in r.items()},
+    )
+    yield "UT", "forward sets for backward ones", lambda r: {"set": (r["set"] + 3) % 6}
+    yield "T", "gaps numbered the other way", lambda r: {"set": 20 - r["set"] + 2 * (r["set"] % 2)}
+    yield "T", "SciFi 300 mm further", lambda r: {"z0": r["z0"] + 300.0, "z1": r["z1"] + 300.0}
+    yield (
+        "UTTF",
+        "a set that is not there",
+        lambda r: {"set": r["set"] + 1},
+    )
+    yield "UTTF", "a NaN", _one("x1", np.nan)
+    yield "UTTF", "a momentum of 0", _one("p_true", 0.0)
+    yield "UTTF", "polarity 0", _one("polarity", 0.0)
+    yield "UTTF", "every row twice", lambda r: {name: np.repeat(values, 2) for name, values in r.items()}
+    yield "UTTF", "sixty rows", lambda r: {name: values[:60] for name, values in r.items()}
+
+
+def _files():
+    """What was done to the map's words, or to the file."""
+    yield (
+        "a column that is not there",
+        lambda source, path: source["columns"].update(x0={"column": "X", "unit": "mm"}),
+    )
+    yield "a unit left out", lambda source, path: source["columns"]["x0"].pop("unit")
+    yield "an unknown unit", lambda source, path: source["columns"]["x0"].update(unit="inch")
+    yield "a number of one column left out", lambda source, path: source["columns"].pop("tx1")
+    yield "xe without ye", lambda source, path: source["columns"].pop("ye")
+    yield "a misspelt name", lambda source, path: source["columns"].update(xx={"column": "x0", "unit": "mm"})
+    yield "a selection that nothing passes", lambda source, path: source.update(where={"set": 99})
+    yield "no such file", lambda source, path: source.update(files="nothing-*.parquet")
+    yield "cut off", lambda source, path: _cut(path)
+    yield "a text file", lambda source, path: path.write_text("no tuple")
+
+
+def steps(folder):
+    """Rows of the table for tuples."""
+    field, geometry = field_map(), load_geometry(ROOT / "data/geometry/run3.yaml")
+    made = {step: sample(step, rows, field) for step, rows in STEPS.items()}
+    units = {"qop": "1/MeV", "p_true": "MeV"} | {f"{axis}{end}": "mm" for axis in "xyz" for end in ENDS}
+    units |= dict.fromkeys(SLOPES, "1")
+
+    def told(source, polarity=None, steps=()):
+        seen = []
+
+        def settle(inspections):
+            seen.extend(inspections)
+            if worst(inspections) == "wrong":
+                raise SeenError
+
+        with suppress(SeenError):
+            import_steps(
+                str(source),
+                folder / "out",
+                field=field,
+                polarity=polarity,
+                steps=steps,
+                settle=settle,
+                geometry=geometry,
+                threads=1,
+            )
+        return seen
+
+    def written(step, rows, change):
+        rows = {name: values.astype(float) for name, values in rows.items()}
+        path = folder / f"{step}.parquet"
+        step_writers.write_parquet(path, rows)
+
+        def plain(source):
+            source["columns"] = {
+                name: {"column": name} | ({"unit": units[name]} if name in units else {}) for name in rows
+            }
+            change(source, path)
+
+        return step_writers.column_map(folder, "{step}.parquet", (step,), change=plain)
+
+    def attempted(step, rows, change=lambda source, path: None):
+        # Whoever writes the map reads it too: what it says is checked at once.
+        return _attempt(lambda: told(written(step, rows, change)))
+
+    for step, what, change in _rows():
+        yield f"steps, {step}", what, *attempted(step, made[step] | change(made[step]))
+    for what, change in _files():
+        yield "steps, column map", what, *attempted("UTTF", made["UTTF"], change)
+    for number, (what, polarity, change) in enumerate(
+        (
+            ("the polarity not said", None, lambda tree: tree),
+            ("the other polarity said", 1, lambda tree: tree),
+            ("a branch missing", -1, lambda tree: {k: v for k, v in tree.items() if k != "true_qop_prev"}),
+            ("no track with four UT hits", -1, lambda tree: tree | {"nHitsUT": 0 * tree["nHitsUT"]}),
+            ("a NaN", -1, lambda tree: tree | {"z": np.nan * tree["z"]}),
+        )
+    ):
+        place = folder / f"tuning{number}"
+        place.mkdir()
+        source = step_writers.write_tuning(place, {"UTTF": made["UTTF"]}, -1, change=change)
+        yield (
+            "steps, tuning trees",
+            what,
+            *_attempt(lambda source=source, polarity=polarity: told(source, polarity, ("UTTF",))),
+        )
+    for path in place.glob("*.root"):
+        _cut(path, 0.3)
+    yield "steps, tuning trees", "cut off", *_attempt(lambda: told(source, -1, ("UTTF",)))
+
+
+def _spoilt(values, number=5, value=np.nan):
+    values = np.array(values, dtype=float)
+    values[number] = value
+    return values
+
+
+def _trees():
+    """What was done to a tree of particles, and the branches that changed; None takes one out."""
+    yield "momenta in GeV", lambda t: {name: 1e-3 * t[name] for name in ("p", "px", "py", "pz")}
+    yield "charges turned", lambda t: {"pid": -t["pid"]}
+    yield (
+        "x running the other way",
+        lambda t: {name: -t[name] for name in ("Velo_x", "UT_xAtYEq0", "FT_x", "UT_dxDy", "FT_dxdy")},
+    )
+    yield "stereo angles turned over", lambda t: {name: -t[name] for name in ("UT_dxDy", "FT_dxdy")}
+    yield "σ where weights are meant", lambda t: {name: t[name] ** -0.5 for name in ("UT_weight", "FT_w")}
+    yield "weights of 0", lambda t: {"FT_w": 0 * t["FT_w"]}
+    yield "SciFi 300 mm further", lambda t: {"FT_z": t["FT_z"] + 300.0}
+    yield "SciFi's x in cm", lambda t: {"FT_x": 0.1 * t["FT_x"]}
+    yield "one SciFi layer 0.5 mm beside", lambda t: {"FT_x": t["FT_x"] + 0.5 * (np.arange(12) == 4)}
+    yield "SciFi layers counted backwards", lambda t: {"FT_hitPlaneCode": 11 - t["FT_hitPlaneCode"]}
+    yield "a thirteenth SciFi layer", lambda t: {"FT_hitPlaneCode": t["FT_hitPlaneCode"] + 1}
+    yield "a NaN", lambda t: {"FT_x": _spoilt(t["FT_x"])}
+    yield "a NaN for a momentum", lambda t: {"px": _spoilt(t["px"])}
+    yield "vectors of unlike lengths", lambda t: {"FT_dxdy": t["FT_dxdy"][:, :-1]}
+    yield "a branch missing", lambda t: {"FT_z": None}
+    yield (
+        "SciFi's vectors empty",
+        lambda t: {name: t[name][:, :0] for name in t if name.startswith("FT_")},
+    )
+    yield "the half of x > 0 alone", lambda t: {name: values[t["px"] > 0] for name, values in t.items()}
+    yield "no entry", lambda t: {name: values[:0] for name, values in t.items()}
+
+
+def _csvs():
+    yield (
+        "lengths in cm",
+        lambda t: t["hits"].update(
+            {n: 0.1 * t["hits"][n] for n in t["hits"] if n.startswith(("entry", "exit"))}
+        ),
+    )
+    yield "a particle missing", lambda t: t.update(particles={n: v[1:] for n, v in t["particles"].items()})
+    yield "vertices missing", lambda t: t.update(vertices={n: v[:3] for n, v in t["vertices"].items()})
+    yield "a column missing", lambda t: t["hits"].pop("exit_z")
+    yield (
+        "an unknown detector",
+        lambda t: t["hits"].update(det=np.where(t["hits"]["det"] == "UT", "TT", t["hits"]["det"])),
+    )
+    yield (
+        "momenta in GeV",
+        lambda t: t["particles"].update({n: 1e-3 * t["particles"][n] for n in ("px", "py", "pz")}),
+    )
+    yield (
+        "a word among the numbers",
+        lambda t: t["hits"].update(entry_x=np.array(["far"] * len(t["hits"]["evt"]))),
+    )
+
+
+def hits(folder):
+    """Rows of the table for hits."""
+    field, geometry = field_map(), load_geometry(ROOT / "data/geometry/run3.yaml")
+    made = hit_sample.tracks(geometry, field, count=120)
+
+    def told(source, polarity=-1):
+        seen = []
+        paths = {f"{name}_to": folder / f"{name}.parquet" for name in ("hits", "particles")}
+
+        def settle(inspections):
+            seen.extend(inspections)
+            raise SeenError
+
+        with suppress(SeenError):
+            take_entries(source, Run(field, polarity, geometry), settle=settle, **paths)
+        return seen
+
+    sound = hit_sample.write_tree(folder / "sound.root", hit_sample.tree_of(made))
+    yield "hits, tree", "the other polarity said", *_attempt(lambda: told(sound, 1))
+    for number, (what, change) in enumerate(_trees()):
+        tree = hit_sample.tree_of(made)
+        tree = {name: values for name, values in (tree | change(tree)).items() if values is not None}
+        path = hit_sample.write_tree(folder / f"hits{number}.root", tree)
+        yield "hits, tree", what, *_attempt(lambda path=path: told(path))
+    _cut(sound)
+    yield "hits, tree", "cut off", *_attempt(lambda: told(sound))
+    for number, (what, change) in enumerate(_csvs()):
+        tables = hit_sample.csv_of(made)
+        change(tables)
+        path = hit_sample.write_csv(folder / f"csv{number}", tables)
+        yield "hits, CSV", what, *_attempt(lambda path=path: told(path))
+
+
+def page():
+    """The table, of what happens now."""
+    lines = []
+    with tempfile.TemporaryDirectory() as name:
+        for rows in (fields, steps, hits):
+            place = Path(name) / rows.__name__
+            place.mkdir()
+            for door, what, verdict, message in rows(place):
+                # Folders are this machine's.
+                clean = re.sub(r"/\S*/", "", message).replace("|", "\\|")
+                lines.append(f"| {door} | {what} | {verdict} | {clean} |")
+    return HEAD + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--print"]:
+        print(page())
+    else:
+        TABLE.write_text(page())

@@ -1,0 +1,70 @@
+"""Maps come back from every format as they were, and a map that is wrong is told what it is."""
+
+from pathlib import Path
+
+import field_writers
+import numpy as np
+import pytest
+
+from parkf.detector.dipole import DipoleSources
+from parkf.detector.field import FieldMap
+from parkf.imports.field import Declared, read_field
+from parkf.io.errors import ParkfError
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Corner, spacing (mm) and field (T) of a small map of the dipole, symmetric about the axis."""
+    corner, spacing = np.array([-400.0, -300.0, 2000.0]), np.array([200.0, 150.0, 500.0])
+    places = np.stack(
+        np.meshgrid(*(corner[a] + spacing[a] * np.arange(n) for a, n in enumerate((5, 5, 7))), indexing="ij"),
+        -1,
+    )
+    field = DipoleSources.load(ROOT / "data/field/dipole.json").field(places.reshape(-1, 3))
+    return corner, spacing, field.reshape(places.shape)
+
+
+@pytest.mark.parametrize(
+    ("kind", "declared", "digits"),
+    [
+        ("cdf", Declared(), 1e-8),
+        ("allen", Declared(), 3e-7),
+        ("text", Declared("cm", "kG"), 1e-8),
+        ("csv", Declared(), 1e-8),
+        ("root", Declared("mm", "T"), 1e-12),
+    ],
+)
+@pytest.mark.parametrize("polarity", [-1, 1])
+def test_every_format_comes_back(tmp_path, small, kind, declared, digits, polarity):
+    corner, spacing, field = small
+    source = getattr(field_writers, f"write_{kind}")(tmp_path, corner, spacing, -polarity * field)
+    taken = read_field(source, Declared(declared.length, declared.field, polarity=polarity))
+    np.testing.assert_allclose(taken.origin, corner, atol=1e-9)
+    np.testing.assert_allclose(taken.spacing, spacing, rtol=1e-9)
+    expected = field.astype(np.float32)
+    np.testing.assert_allclose(taken.values, expected, atol=(digits + 6e-8) * abs(field).max())
+
+
+def test_parts_are_unfolded_by_the_rules_of_their_formats(tmp_path, small):
+    corner, spacing, field = small
+    part = (np.array([0.0, 0.0, corner[2]]), spacing, field[2:, 2:])
+    whole = read_field(field_writers.write_csv(tmp_path, *part), Declared(symmetry="quadrant"))
+    np.testing.assert_allclose(whole.values, field.astype(np.float32), atol=1e-7)
+    np.testing.assert_allclose(whole.origin, corner)
+    # ACTS: the field at (|x|, |y|, |z|).
+    eighth = (np.zeros(3), spacing, field[2:, 2:])
+    octant = read_field(field_writers.write_csv(tmp_path, *eighth), Declared(symmetry="octant"))
+    assert octant.values.shape == (5, 5, 13, 3)
+    np.testing.assert_allclose(octant.origin, [-400, -300, -3000])
+    for flip in (np.s_[::-1], np.s_[:, ::-1], np.s_[:, :, ::-1]):
+        np.testing.assert_array_equal(octant.values, octant.values[flip])
+    with pytest.raises(ParkfError, match="x begins at -400 mm, expected 0"):
+        read_field(field_writers.write_csv(tmp_path, *small), Declared(symmetry="octant"))
+
+
+def test_what_is_taken_over_is_a_map(tmp_path, small):
+    source = field_writers.write_csv(tmp_path, *small)
+    read_field(source, interpolation="cubic", outside="zero").save(tmp_path / "map.npz")
+    assert FieldMap.load(tmp_path / "map.npz").interpolation == "cubic"

@@ -1,0 +1,121 @@
+"""Hits come back from trees and CSV of others, and LHCb's downstream tracks are what is said of them."""
+
+from pathlib import Path
+
+import hit_sample
+import numpy as np
+import pytest
+from step_sample import field_map
+
+from parkf.detector.geometry import UT_PLANES
+from parkf.imports.hits.columns import slots
+from parkf.imports.hits.detectors_tree import read_tree
+from parkf.imports.hits.take import Run, take_entries
+from parkf.io.errors import ParkfError
+from parkf.io.tables import CANDIDATES, HITS, PARTICLES
+
+ROOT = Path(__file__).parents[2]
+DOWNSTREAM = ROOT / "../shared/data/lhcb_formats/downstream/hits_detectors.root"
+
+
+@pytest.fixture(scope="module")
+def field():
+    return field_map()
+
+
+@pytest.fixture(scope="module")
+def sample(geometry, field):
+    return hit_sample.tracks(geometry, field)
+
+
+def _take(source, geometry, field, tmp_path, polarity=-1, tracks=False):
+    seen = []
+    paths = {name: tmp_path / f"{name}.parquet" for name in ("hits", "particles", "candidates")}
+    wanted = (
+        {"candidates_to": paths["candidates"]}
+        if tracks
+        else {f"{n}_to": paths[n] for n in ("hits", "particles")}
+    )
+    take_entries(source, Run(field, polarity, geometry), settle=seen.extend, **wanted)
+    return seen, paths
+
+
+@pytest.mark.parametrize("kind", ["tree", "csv"])
+def test_particles_and_hits_come_back(tmp_path, geometry, field, sample, kind):
+    if kind == "tree":
+        source = hit_sample.write_tree(tmp_path / "hits.root", hit_sample.tree_of(sample))
+    else:
+        source = hit_sample.write_csv(tmp_path / "csv", hit_sample.csv_of(sample))
+    (seen,), paths = _take(source, geometry, field, tmp_path)
+    assert seen.verdict == "ok"
+    figures = {figure.name: figure.value for figure in seen.figures}
+    assert figures["bend over the field's, median"] == pytest.approx(1.0, abs=0.003)
+    assert figures["share that bends to its charge's side"] > 0.99
+    particles = PARTICLES.open(paths["particles"]).read().to_pandas()
+    np.testing.assert_allclose(particles.px, sample["px"], rtol=1e-12)
+    assert (particles.charge == np.sign(sample["pid"])).all()
+    assert particles.mass.to_numpy() == pytest.approx(139.57, abs=0.01)
+    hits = HITS.open(paths["hits"]).read().to_pandas()
+    hits = hits.sort_values(["event", "particle", "plane"])
+    x = (
+        sample["x"]
+        if kind == "tree"
+        else sample["crossing"][:, :, 0] - sample["slope"] * sample["crossing"][:, :, 1]
+    )
+    np.testing.assert_allclose(hits.x, x.ravel(), atol=1e-9)
+    np.testing.assert_allclose(hits.z, sample["z"].ravel(), atol=1e-8)
+    assert (hits.plane == np.tile(hit_sample.PLANES, len(x))).all()
+
+
+@pytest.mark.parametrize("polarity", [-1, 1])
+def test_reconstructed_tracks_become_candidates(tmp_path, geometry, field, polarity):
+    sample = hit_sample.tracks(geometry, field, polarity)
+    branches = hit_sample.tree_of(sample) | {"pid": np.zeros(len(sample["p"]), int)}
+    branches = {name: values for name, values in branches.items() if not name.startswith("Velo")}
+    source = hit_sample.write_tree(tmp_path / "hits.root", branches)
+    (seen,), paths = _take(source, geometry, field, tmp_path, polarity, tracks=True)
+    assert seen.verdict == "ok"
+    rows = CANDIDATES.open(paths["candidates"]).read().to_pandas()
+    assert (np.sign(rows.qop) == np.sign(sample["pid"])).mean() > 0.99
+    np.testing.assert_allclose(rows.qop.abs(), 1 / sample["p"], rtol=1e-6)
+    assert (rows.velo_n == 0).all()
+    np.testing.assert_allclose(np.stack(rows.scifi_x), sample["x"][:, -12:], rtol=1e-6, atol=1e-4)
+
+
+def test_of_two_hits_in_a_layer_the_one_on_the_line_is_taken(tmp_path, geometry, sample):
+    branches = hit_sample.tree_of(sample)
+    doubled = [name for name in branches if name.startswith("UT_") and branches[name].shape[1]]
+    for name in doubled:
+        branches[name] = np.concatenate([branches[name][:, 2:3], branches[name]], axis=1)
+    branches["UT_xAtYEq0"] = branches["UT_xAtYEq0"].copy()
+    branches["UT_xAtYEq0"][:, 0] += 0.8
+    entries = read_tree(hit_sample.write_tree(tmp_path / "hits.root", branches), geometry)
+    taken = slots(entries)
+    part = [hit_sample.PLANES.index(plane) for plane in UT_PLANES]
+    right = np.abs(taken["ut_x"] - sample["x"][:, part]) < 1e-6
+    assert right[:, [0, 1, 3]].all()
+    assert right[:, 2].mean() > 0.95
+
+
+@pytest.mark.skipif(not DOWNSTREAM.is_file(), reason="LHCb's downstream tracks are not here")
+def test_downstream_tracks_of_lhcb(tmp_path, geometry, field):
+    seen, paths = _take(DOWNSTREAM, geometry, field, tmp_path, tracks=True)
+    by_name = [{figure.name: figure.value for figure in one.figures} for one in seen]
+    matched, unmatched = by_name
+    assert (matched["particles or tracks"], unmatched["particles or tracks"]) == (2442, 1296)
+    assert matched["p · Δtx, median"] == pytest.approx(1.27, abs=0.02)
+    assert matched["SciFi residuals, 68 %"] < 100 < unmatched["SciFi residuals, 68 %"]
+    assert matched["SciFi hits of each"] > unmatched["SciFi hits of each"] > 11
+    rows = CANDIDATES.open(paths["candidates"]).read().to_pandas()
+    assert len(rows) == 3738
+    assert set(rows.purity) == {0.0, 1.0}
+    # Those that no particle made are measured beside the others, without a verdict.
+    assert [one.table().splitlines()[-1] for one in seen] == [
+        "verdict: doubtful",
+        "not judged: no particle made these tracks",
+    ]
+
+
+def test_hits_go_to_one_kind_of_table(tmp_path, geometry, field):
+    with pytest.raises(ParkfError, match="say --hits and --particles for particles, or --candidates"):
+        take_entries(tmp_path, Run(field, -1, geometry), settle=lambda seen: None)

@@ -1,0 +1,79 @@
+import errno
+import re
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parkf.cli.messages import explained
+from parkf.io.errors import ParkfError
+from parkf.io.files import copy, read_json, replacing, sha256, write_json
+
+
+def test_a_copy_that_has_no_room_says_how_much_is_missing(tmp_path, monkeypatch):
+    (tmp_path / "a").write_bytes(bytes(2_500_000))
+    usage = SimpleNamespace(free=1_000_000)
+    monkeypatch.setattr("parkf.io.files.shutil.disk_usage", lambda folder: usage)
+    with pytest.raises(
+        ParkfError, match=r"no space left on .*: 1\.5 MB more are needed; the copy of .* takes 2\.5 MB"
+    ):
+        copy(tmp_path / "a", tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_failing_writer_leaves_the_old_file_and_nothing_else(tmp_path):
+    target = tmp_path / "numbers.json"
+    write_json(target, [1, 2])
+    with pytest.raises(RuntimeError), replacing(target) as temporary:
+        temporary.write_text("[1,")
+        raise RuntimeError("killed half-way")
+    assert read_json(target) == [1, 2]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_number_that_is_not_finite_is_refused_before_anything_is_replaced(tmp_path):
+    target = tmp_path / "numbers.json"
+    with pytest.raises(ValueError, match="Out of range float"):
+        write_json(target, {"chi2": float("nan")})
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False)))
+def test_json_comes_back_bit_for_bit(tmp_path_factory, content):
+    target = tmp_path_factory.mktemp("json") / "content.json"
+    write_json(target, content)
+    assert read_json(target) == content
+
+
+def test_missing_and_broken_files_are_named(tmp_path):
+    with pytest.raises(ParkfError, match=r"absent\.json: no such file"):
+        read_json(tmp_path / "absent.json")
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    with pytest.raises(ParkfError, match=r"broken\.json: not a JSON file"):
+        read_json(broken)
+    with pytest.raises(ParkfError, match="no such file"):
+        copy(tmp_path / "absent", tmp_path / "target")
+    assert not (tmp_path / "target").exists()
+
+
+def test_fingerprint_is_sha256(tmp_path):
+    (tmp_path / "abc").write_bytes(b"abc")
+    # FIPS 180-2, example B.1.
+    assert sha256(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+@pytest.mark.parametrize(
+    "full", [OSError(errno.ENOSPC, "No space left on device"), OSError("[Errno 28] No space left on device")]
+)
+def test_a_full_disk_is_named_with_the_file(tmp_path, full):
+    """Writers say that there is no room, and not where; Arrow's have no number either."""
+    with pytest.raises(OSError, match=r"table\.parquet") as caught, replacing(tmp_path / "table.parquet"):
+        raise full
+    assert re.fullmatch(
+        rf"{tmp_path}/table\.parquet: no space left on {tmp_path}: [\d.]+ MB are free; "
+        "make room, and start again",
+        explained(caught.value),
+    )
+    assert list(tmp_path.iterdir()) == []

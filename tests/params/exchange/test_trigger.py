@@ -1,0 +1,254 @@
+"""The trigger's two files: exact both ways, refused when not whole, and the trigger's own arithmetic."""
+
+import json
+
+import numpy as np
+import pytest
+
+from parkf.io.errors import ParkfError
+from parkf.model.codegen.numpy_step import numpy_step
+from parkf.model.steps import FORMS
+from parkf.params.comparison import compare
+from parkf.params.exchange import export_trigger, import_trigger
+from parkf.params.exchange.signs import flipped_table, settle_table
+from parkf.params.exchange.trigger import read_table
+from parkf.params.parameter_set import ParameterSet
+
+STEPS = FORMS["production"].steps
+
+
+@pytest.fixture
+def files(parameters, tmp_path):
+    export_trigger(parameters, tmp_path)
+    return tmp_path
+
+
+def edit(path, change):
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def test_a_set_survives_the_round_trip_to_the_bit(parameters, files, tmp_path):
+    back = import_trigger(files)
+    assert back.constant.tobytes() == parameters.constant.tobytes()
+    assert back.table.tobytes() == parameters.table.tobytes()
+    assert back.manifest.constants == parameters.manifest.constants
+    assert compare(parameters, back).identical
+    export_trigger(back, tmp_path / "again")
+    for name in ("params.json", "params_UTT_v0.tab", "parkf.json"):
+        assert (tmp_path / "again" / name).read_bytes() == (files / name).read_bytes()
+
+
+def test_the_files_are_the_trigger_s(parameters, files):
+    content = json.loads((files / "params.json").read_text())
+    shapes = {key: (len(rows), len(rows[0])) for key, rows in content.items()}
+    assert shapes == {
+        "VParams": (2, 6),
+        "VUTParams": (1, 15),
+        "UTParams": (6, 12),
+        "UTTFParams": (1, 20),
+        "UTT_META": (1, 19),
+        "TFTParams": (1, 4),
+        "TParams": (22, 12),
+        "TLayer": (4, 12),
+        "UTLayer": (1, 4),
+    }
+    assert content["TParams"][3][4] == pytest.approx(parameters.block("T")[3, 4], abs=1e-6)
+    # The kick goes the other way, and backward sets of UT begin at the last gap.
+    assert content["VUTParams"][0][5] == pytest.approx(-parameters.block("VUT")[0, 5])
+    assert content["UTParams"][3][0] == pytest.approx(parameters.block("UT")[5, 0])
+    lines = (files / "params_UTT_v0.tab").read_text().splitlines()
+    assert lines[0] == "2665 7826 1500 -29.5 -35 310 -140 0.3 0.25 2500 0.005"
+    assert lines[1] == "60 50 1 1 7 9 5 7"
+    first = np.array(lines[2].split(), dtype=float)
+    assert len(lines) == 2 + 3000
+    assert first[0] == pytest.approx(parameters.table[0, 0, 0])
+    # Slopes, of x and of y, are in 1e-3.
+    layout = FORMS["production"].layout
+    slopes = np.concatenate([np.full(one.degree, one.component in ("tx", "ty")) for one in layout.pieces])
+    assert first == pytest.approx(np.where(slopes, 1e3, 1.0) * parameters.table[0, 0])
+
+
+def test_a_table_for_the_other_sign_of_h_is_turned(parameters, files, tmp_path):
+    """The public tables of before 2025 belong to h' = −pol·q/p: bendx +29.5."""
+    header, table = flipped_table(parameters.block("UTT_META")[0], parameters.table)
+    assert header[3] == 29.5
+    old = ParameterSet(parameters.constant.copy(), table, parameters.manifest)
+    old.block("UTT_META")[0] = header
+    export_trigger(old, tmp_path / "old")
+    back = import_trigger(tmp_path / "old")
+    assert back.table.tobytes() == parameters.table.tobytes()
+    assert back.constant.tobytes() == parameters.constant.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("positive", "turned"), [(0, False), (300, False), (301, None), (1500, None), (2699, None), (2700, True)]
+)
+def test_a_tenth_of_the_bins_may_bend_the_other_way(parameters, positive, turned):
+    header, table = parameters.block("UTT_META")[0], parameters.table.copy()
+    kick = table[..., 9].copy()
+    assert (kick < 0).all()
+    kick.flat[:positive] *= -1
+    table[..., 9] = kick
+    if turned is None:
+        with pytest.raises(ParkfError, match=rf"there: tx00\[1\] is positive in {positive / 30:.0f} % of"):
+            settle_table("there", header, table)
+        return
+    other_header, other = settle_table("there", header, table)
+    np.testing.assert_array_equal(other[..., 9], -kick if turned else kick)
+    # Of the header, the four numbers of the mean kick turn, too.
+    bends = [29.5, 35, -310, 140] if turned else [-29.5, -35, 310, -140]
+    np.testing.assert_array_equal(other_header[3:7], np.float32(bends))
+    np.testing.assert_array_equal(np.delete(other_header, slice(3, 7)), np.delete(header, slice(3, 7)))
+
+
+def test_blocks_for_the_other_sign_of_h_are_turned(parameters, files):
+    def turn(content):
+        for key, name in (("VParams", "V"), ("VUTParams", "VUT"), ("UTParams", "UT"), ("UTTFParams", "UTTF")):
+            _turn(content[key], STEPS[name])
+        for key, name in (("TFTParams", "TFT"), ("TParams", "T")):
+            _turn(content[key], STEPS[name])
+
+    edit(files / "params.json", turn)
+    assert import_trigger(files).constant.tobytes() == parameters.constant.tobytes()
+
+
+def _turn(rows, step):
+    for row in rows:
+        row[:] = [value * p.parity for value, p in zip(row, step.parameters, strict=True)]
+
+
+def test_what_the_trigger_lacks_comes_from_a_named_set(parameters, files):
+    (files / "parkf.json").unlink()
+    with pytest.raises(ParkfError, match=r"parkf\.json: no such file; .* lack block BEAM"):
+        import_trigger(files)
+    assert import_trigger(files, rest=parameters).constant.tobytes() == parameters.constant.tobytes()
+
+
+def test_only_production_s_forms_are_exported(parameters, tmp_path):
+    manifest = parameters.manifest.model_copy(update={"forms": "improved"})
+    with pytest.raises(ParkfError, match="forms 'improved', expected 'production'"):
+        export_trigger(ParameterSet(parameters.constant, parameters.table, manifest), tmp_path)
+
+
+BAD_JSON = {
+    "short row": (lambda c: c["UTTFParams"][0].pop(), r"block UTTFParams set 0: 19 values, expected 20"),
+    "long row": (lambda c: c["TParams"][7].append(0), r"block TParams set 7: 13 values, expected 12"),
+    "missing row": (lambda c: c["TParams"].pop(), r"block TParams: 21 sets, expected 22"),
+    "missing block": (lambda c: c.pop("TLayer"), r"block TLayer is missing"),
+    "other block": (lambda c: c.update(VParams_MagDown=[]), r"block VParams_MagDown is unknown"),
+    "text": (
+        lambda c: c["VParams"][1].__setitem__(2, "1.5x"),
+        r"VParams set 1 index 2: got '1.5x', expected a n",
+    ),
+    "true": (lambda c: c["VParams"][1].__setitem__(2, True), r"set 1 index 2: got True, expected a number"),
+    "too large": (lambda c: c["VParams"][1].__setitem__(2, 1e39), r"got 1e\+39, expected a finite number"),
+    "not a row": (lambda c: c["VParams"].__setitem__(1, 3), r"block VParams set 1: int, expected 6"),
+    "other header": (
+        lambda c: c["UTT_META"][0].__setitem__(3, 1),
+        r"bendx: got -29.5, expected 1 of UTT_META",
+    ),
+    "bends against": (
+        lambda c: c["TParams"][4].__setitem__(4, 0.5),
+        r"block T set 4 index 4: 0.5 bends against .*expected one sign of h",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_JSON)
+def test_bad_json_is_refused(files, name):
+    change, message = BAD_JSON[name]
+    edit(files / "params.json", change)
+    with pytest.raises(ParkfError, match=message):
+        import_trigger(files)
+
+
+def test_a_block_that_is_there_twice_is_refused(files):
+    path = files / "params.json"
+    path.write_text(path.read_text().replace("{", '{"VParams": [],', 1))
+    with pytest.raises(ParkfError, match=r"params\.json: not a JSON file: key 'VParams' is there twice"):
+        import_trigger(files)
+
+
+BAD_TABLE = {
+    "cut": (lambda t: t[:-200], r"\d+ coefficients, expected 240000"),
+    "longer": (lambda t: t + "1\n", r"240001 coefficients, expected 240000"),
+    "short header": (lambda t: t.replace(" 0.005\n", "\n", 1), r"header line 1: 10 values, expected 11"),
+    "other bins": (lambda t: t.replace("60 50", "60 51", 1), r"header, nbin_y: got 51, expected 50"),
+    "other degrees": (lambda t: t.replace("7 9 5 7", "7 9 5 5", 1), r"header, deg_y2: got 5, expected 7"),
+    "NaN": (lambda t: _word(t, 5, "nan"), r"bin 0,0 index 5: got nan, expected a finite number"),
+    "garbage": (lambda t: _word(t, 5, "0,5"), r"'0,5', expected numbers"),
+    "no text": (lambda t: "\x00é", r"not a text file"),
+    "empty": (lambda t: "", r"header line 1: 0 values, expected 11"),
+}
+
+
+def _word(text, number, word):
+    first, second, line, rest = text.split("\n", 3)
+    words = line.split()
+    words[number] = word
+    return "\n".join([first, second, " ".join(words), rest])
+
+
+@pytest.mark.parametrize("name", BAD_TABLE)
+def test_a_bad_table_is_refused(files, name):
+    change, message = BAD_TABLE[name]
+    path = files / "params_UTT_v0.tab"
+    path.write_text(change(path.read_text()))
+    with pytest.raises(ParkfError, match=message):
+        read_table(path)
+
+
+# The trigger's arithmetic, written down from the reference and used here only.
+
+
+def trigger_vut(p, r):
+    """V→UT: 2·tx − sgn(tx)·|s'|·√((1+ty'²)/(1−s'²))."""
+    h = r["polarity"] * r["qop"]
+    tx, ty = r["tx0"], r["ty0"]
+    ty1 = ty + p[0] * h * tx * np.copysign(1, r["y0"])
+    s1 = tx / np.sqrt(1 + tx**2 + ty**2) + h * (10 * p[5] + 1e-2 * p[6] * r["z0"] + 1e2 * p[7] * ty**2)
+    return 2 * tx - np.sign(tx) * np.abs(s1) * np.sqrt((1 + ty1**2) / (1 - s1**2))
+
+
+def trigger_ut_ty(p, r, tx1):
+    """UT: the vertical kick takes the new slope."""
+    return r["ty0"] + p[7] * r["polarity"] * r["qop"] * tx1 * np.copysign(1, r["y0"])
+
+
+def sample(momentum, z0, z1):
+    random = np.random.default_rng(5)
+    n = 4000
+    slope, phi = 1 / np.sinh(random.uniform(2, 5, n)), random.uniform(0, 2 * np.pi, n)
+    tx, ty = slope * np.cos(phi), slope * np.sin(phi)
+    qop = random.choice([-1, 1], n) / momentum
+    columns = {"tx0": tx, "ty0": ty, "x0": tx * z0, "y0": ty * z0, "qop": qop}
+    polarity = random.choice([-1.0, 1.0], n)
+    return columns | {"polarity": polarity, "z0": np.full(n, z0), "z1": np.full(n, z1)}
+
+
+# Largest |difference| over the scattering that second order leaves, by momentum: falls as 1/p.
+@pytest.mark.parametrize(("momentum", "bar"), [(1500.0, 0.20), (5000.0, 0.06), (50_000.0, 0.006)])
+def test_the_exported_kick_is_the_set_s_but_for_second_order(files, parameters, momentum, bar):
+    p = np.array(json.loads((files / "params.json").read_text())["VUTParams"][0])
+    rows = sample(momentum, 700.0, 2327.5)
+    ours = numpy_step(STEPS["VUT"])
+    numbers = parameters.block("VUT")[0].astype(float)
+    tx = ours.predict(numbers, rows)[2]
+    sigma = ours.noise(numbers, rows)["tx"]
+    # Where the trigger folds (the kick exceeds the slope) its state is no approximation any more.
+    kept = np.abs(rows["tx0"]) > 1.2 * np.abs(tx - rows["tx0"])
+    assert kept.mean() > 0.4
+    assert np.abs((trigger_vut(p, rows) - tx) / sigma)[kept].max() < bar
+
+
+@pytest.mark.parametrize(("momentum", "bar"), [(1500.0, 0.05), (50_000.0, 0.002)])
+def test_the_vertical_kick_differs_in_second_order_only(parameters, momentum, bar):
+    p = parameters.block("UT")[1].astype(float)
+    p[7] = -5.0  # as trained: the long gap
+    rows = sample(momentum, 2372.5, 2597.5)
+    ours = numpy_step(STEPS["UT"])
+    _, _, tx, ty = ours.predict(p, rows)
+    difference = (trigger_ut_ty(p, rows, tx) - ty) / ours.noise(p, rows)["ty"]
+    assert np.abs(difference).max() < bar

@@ -1,0 +1,259 @@
+"""`parkf params` as its users call it: what it prints, what it exits with, and a set's way through it all."""
+
+import json
+import shutil
+
+import bad_sets
+import numpy as np
+import pytest
+from kalman_toy import generate
+from typer.testing import CliRunner
+
+from parkf.cli.main import app
+from parkf.fit import fit
+from parkf.model.steps import FORMS
+from parkf.params import load
+from parkf.params.exchange.parquet import NUMBERS
+from parkf.params.exchange.signs import flipped_table
+from parkf.params.imported import imported
+from parkf.params.manifest import Constants
+
+YEAR = "2026-run3-r001"
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return generate(10_000, 6000.0, seed=11, forms="production")
+
+
+@pytest.fixture(scope="module")
+def run(toy, tmp_path_factory):
+    """A run's folder: a set that fits the toy's tracks, and figures that meet the gates."""
+    folder = tmp_path_factory.mktemp("run")
+    layout = FORMS["production"].layout
+    blocks = {
+        b.name: toy.parameters.constant[layout.block_slice(b.name)].reshape(b.shape) for b in layout.blocks
+    }
+    constants = Constants(velo_sigma=0.0125, beam_x=0.02, beam_y=-0.03)
+    made = imported(layout, blocks, toy.parameters.table, constants, inputs={}, source="toy")
+    object.__setattr__(made, "manifest", made.manifest.model_copy(update={"detector": "run3"}))
+    made.save(folder / "set")
+    figures(folder, ghosts=0.25)
+    (folder / "gates.yaml").write_text(GATES)
+    return folder
+
+
+GATES = """
+gates:
+  - {gate: ghosts, figure: "validation.json: ghost", at_most: 0.4, unit: "%", reason: Asked for.}
+  - {gate: table, figure: "accuracy.json: table", at_most: 0.1, unit: mm, reason: As good as others.}
+"""
+
+
+def figures(folder, *, ghosts, of=None):
+    measured = {
+        "ghost": ghosts,
+        "table": 0.05,
+        "set": of or load(folder / "set").manifest.blobs.fingerprints(),
+    }
+    for name in ("validation", "accuracy"):
+        (folder / f"{name}.json").write_text(json.dumps(measured))
+
+
+@pytest.fixture
+def params(run, tmp_path):
+    """Call `parkf params …` with a registry and gates of its own; give exit code and output."""
+
+    def call(*arguments):
+        options = ["--registry", str(tmp_path / "params")]
+        if arguments[0] in ("publish", "validate"):
+            options += ["--gates", str(run / "gates.yaml")]
+        done = CliRunner().invoke(app, ["params", *map(str, arguments), *options])
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.exit_code, done.output
+
+    return call
+
+
+def test_publish_list_export_import_diff(run, params, tmp_path, toy):
+    """A set goes out and comes back: identical numbers, and 10,000 tracks fitted identically."""
+    assert params("publish", run / "set", "--year", 2026) == (0, f"published {tmp_path / 'params' / YEAR}\n")
+    code, text = params("list", "--json")
+    assert code == 0
+    assert [(row["version"], row["state"], row["forms"]) for row in json.loads(text)] == [
+        (YEAR, "published", "production")
+    ]
+    assert params("export", YEAR, tmp_path / "trigger")[0] == 0
+    assert params("import", tmp_path / "trigger", tmp_path / "back")[0] == 0
+    assert params("diff", YEAR, tmp_path / "back") == (0, "identical\n")
+    code, text = params("diff", YEAR, tmp_path / "back", "--json")
+    assert json.loads(text)["identical"] is True
+
+    tracks = toy.candidates("float32")
+    before, after = (fit(load(path), tracks) for path in (run / "set", tmp_path / "back"))
+    for name in (
+        "z",
+        "x",
+        "y",
+        "tx",
+        "ty",
+        "qop",
+        "xx",
+        "qopqop",
+        "chi2_velo",
+        "chi2_ut",
+        "chi2_scifi",
+        "status",
+    ):
+        np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
+    assert len(before.x) == 10_000
+    assert (before.status == 0).mean() > 0.95
+
+
+def test_diff_says_what_changed_and_what_it_means(run, params, tmp_path):
+    other = load(run / "set")
+    blocks = {b.name: other.block(b.name).copy() for b in other.layout.blocks}
+    blocks["T"][6, 4] *= 1.01
+    table = other.table * np.float32(1.001)
+    changed = imported(other.layout, blocks, table, other.manifest.constants, inputs={}, source="test")
+    changed.save(tmp_path / "other")
+    code, text = params("diff", run / "set", tmp_path / "other")
+    assert code == 1
+    assert "1 numbers differ" in text
+    assert "T.gap3 up" in text
+    code, text = params("diff", run / "set", tmp_path / "other", "--json")
+    assert code == 1
+    content = json.loads(text)
+    assert [(d["block"], d["set"], d["index"]) for d in content["differences"]] == [("T", "gap 3, y ≥ 0", 4)]
+    rms = {(c["step"], c["component"], c["p_min"]): c["rms"] for c in content["states"]}
+    assert content["other_formulas"] == []
+    step = -0.02 * 0.01 * 472  # change of p4·0.1·dz, the gap's length in mm, over σ_t·p
+    assert rms["T.gap3 up", "tx", 50.0] == pytest.approx(abs(step) / 1.35, rel=0.02)
+    assert rms["T.gap3 down", "tx", 50.0] == 0
+    # 0.1 % of a kick of 0.8·1500/5000 over 2626 mm
+    assert np.median(content["table_map_mm"]) == pytest.approx(0.8 * 0.3 * 2626 * 1e-3, rel=0.3)
+
+
+def test_numbers_of_other_formulas_are_not_compared(run, params, tmp_path):
+    """The same name means something else then: differences in errors would mislead."""
+    shutil.copytree(run / "set", tmp_path / "older")
+    bad_sets.edit(lambda manifest: manifest["steps"].update(T="0" * 64))(tmp_path / "older")
+    code, text = params("diff", run / "set", tmp_path / "older")
+    assert code == 1
+    assert "other formulas, whose numbers do not compare: T\n" in text
+    assert "0 numbers differ:" in text
+
+
+def test_show(run, params):
+    code, text = params("show", run / "set", "--numbers")
+    assert code == 0
+    assert "production, layout 1" in text
+    assert len([line for line in text.splitlines() if line.startswith("T ")]) == 22 * 12
+    content = json.loads(params("show", run / "set", "--json")[1])
+    number = content["layout"][1]["sets"][0]["numbers"][5]
+    assert (number["name"], number["unit"], number["scale"], number["parity"]) == ("p5", "MeV", 10.0, -1)
+
+
+def test_validate(run, params, tmp_path):
+    code, text = params("validate", run / "set")
+    assert code == 0
+    assert text.endswith("validated\n")
+    shutil.copytree(run, tmp_path / "run")
+    figures(tmp_path / "run", ghosts=0.5)
+    code, text = params("validate", tmp_path / "run/set", "--json")
+    assert code == 1
+    missed = [gate["what"] for gate in json.loads(text)["gates"] if not gate["met"]]
+    assert missed == ["ghosts"]
+    code, text = params("publish", tmp_path / "run/set")
+    assert code == 1
+    assert "gates missed: ghosts: 50 % (bar ≤ 40 %)" in text
+    (tmp_path / "run/validation.json").unlink()
+    assert params("publish", tmp_path / "run/set")[0] == 1
+    (tmp_path / "run/set/global.f32").write_bytes(b"")
+    code, text = params("validate", tmp_path / "run/set")
+    assert code == 1
+    assert "global.f32: 0 bytes, expected 960000" in text
+
+
+def test_withdraw(run, params):
+    params("publish", run / "set", "--year", 2026)
+    assert params("withdraw", YEAR, "--reason", "wrong field")[0] == 0
+    assert params("withdraw", YEAR, "--reason", "wrong field")[0] == 1
+    assert json.loads(params("list", "--json")[1])[0]["state"] == "withdrawn"
+    assert "withdrawn: wrong field" in params("show", YEAR)[1]
+    assert params("validate", YEAR)[0] == 1
+
+
+def test_a_broken_set_is_listed_as_such(run, params, tmp_path):
+    params("publish", run / "set", "--year", 2026)
+    blob = tmp_path / "params" / YEAR / "constant.f32"
+    blob.chmod(0o644)
+    blob.write_bytes(b"")
+    code, text = params("list")
+    assert code == 1
+    assert "broken" in text
+    assert "constant.f32: 0 bytes" in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "2026-run3-r009"),
+        ("show", "../.."),
+        ("diff", "2026-run3-r009", "2026-run3-r008"),
+        ("export", "/nowhere", "x"),
+        ("import", "/nowhere", "x"),
+        ("show",),
+        ("frobnicate",),
+    ],
+)
+def test_no_answer_is_two(params, arguments):
+    assert params(*arguments)[0] == 2
+
+
+def test_the_manifest_records_gates_with_figures(run, params):
+    params("publish", run / "set", "--year", 2026)
+    gates = json.loads(params("show", YEAR, "--json")[1])["gates"]
+    assert gates[0] == {
+        "what": "ghosts",
+        "measured": "25 %",
+        "bar": "≤ 40 %",
+        "met": True,
+        "figure": "validation.json: ghost",
+        "value": 0.25,
+        "at_least": None,
+        "at_most": 0.4,
+        "reason": "Asked for.",
+    }
+    assert len(gates) == 2
+    # What was measured at publication counts from then on.
+    assert params("validate", YEAR)[0] == 0
+
+
+def test_figures_of_another_set_are_no_reason_to_publish(run, params, tmp_path):
+    shutil.copytree(run, tmp_path / "run")
+    figures(tmp_path / "run", ghosts=0.1, of={"constant": "0" * 64, "table": "1" * 64})
+    code, text = params("publish", tmp_path / "run/set")
+    assert code == 1
+    assert "validation.json: set.constant: got 000000000000…, expected" in text
+    assert "the figures are those of another" in text
+    assert params("list") == (0, f"{tmp_path / 'params'}: no published sets\n")
+
+
+def test_export_parquet(run, params, tmp_path):
+    """One row a number, in the order of the blobs."""
+    assert params("export", run / "set", tmp_path / "set.parquet", "--format", "parquet")[0] == 0
+    with NUMBERS.open(tmp_path / "set.parquet") as file:
+        rows = file.read().to_pandas()
+    loaded = load(run / "set")
+    values = np.concatenate([loaded.constant, loaded.table.ravel()])
+    np.testing.assert_array_equal(rows["value"], values)
+    kick = rows[(rows.block == "VUT") & (rows["index"] == 5)].iloc[0]
+    assert (kick["name"], kick.unit, kick.scale, kick.parity) == ("p5", "MeV", 10.0, -1)
+    table = rows[rows.block == "UTT"]
+    assert (table.set.iloc[0], table.set.iloc[-1]) == ("bin 0,0", "bin 59,49")
+    # Turned to the other sign of h, the table is the one with these parities.
+    header, flipped = flipped_table(loaded.block("UTT_META")[0], loaded.table)
+    np.testing.assert_array_equal(flipped.ravel(), table["value"] * table.parity)
+    meta = rows[rows.block == "UTT_META"]
+    np.testing.assert_array_equal(header, meta["value"] * meta.parity)

@@ -1,0 +1,109 @@
+"""Whatever lies in the files: a reader gives a whole set, or says what is wrong."""
+
+import json
+
+import bad_sets
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from parkf.io.errors import ParkfError
+from parkf.params import load
+from parkf.params.exchange import import_trigger
+from parkf.params.exchange.trigger import export_trigger
+from parkf.params.schema import read_document
+
+reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+PIECES = [b"{", b"}", b"[", b",", b'"', b"null", b"1e999", b"NaN", b"\\ud800", b"\xff", b"-", b"9" * 30]
+
+
+@st.composite
+def spoiled(draw, text: bytes) -> bytes:
+    """A text with a few pieces inserted, replaced or dropped."""
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(text)))
+        piece = draw(st.sampled_from(PIECES) | st.binary(max_size=4))
+        text = text[:at] + piece + text[at + draw(st.integers(0, 200)) :]
+    return text
+
+
+def paths(content, place=()):
+    """Places of everything in a document, outermost first, of each list its first only."""
+    yield place
+    inner = (
+        content.items()
+        if isinstance(content, dict)
+        else enumerate(content[:1])
+        if isinstance(content, list)
+        else ()
+    )
+    for key, value in inner:
+        yield from paths(value, (*place, key))
+
+
+@reuse
+@given(st.data())
+def test_manifests_with_spoiled_text(tmp_path, parameters, data):
+    parameters.save(tmp_path)
+    manifest = tmp_path / "manifest.json"
+    # Half of them as a disk would spoil them, half as somebody who writes manifests.
+    content = data.draw(spoiled(manifest.read_bytes()))
+    manifest.write_bytes(bad_sets.renewed(content) if data.draw(st.booleans()) else content)
+    _whole_or_refused(tmp_path, parameters)
+
+
+@reuse
+@given(st.data())
+def test_manifests_with_something_else_somewhere(tmp_path, parameters, data):
+    parameters.save(tmp_path)
+    manifest = tmp_path / "manifest.json"
+    content = json.loads(manifest.read_text())
+    *outer, last = data.draw(st.sampled_from(list(paths(content))[1:]))
+    target = content
+    for key in outer:
+        target = target[key]
+    target[last] = data.draw(JSON)
+    manifest.write_bytes(bad_sets.renewed(json.dumps(content).encode()))
+    _whole_or_refused(tmp_path, parameters)
+
+
+def _whole_or_refused(folder, parameters):
+    try:
+        loaded = load(folder)
+    except ParkfError as error:
+        assert str(error).startswith(str(folder))  # noqa: PT017
+    else:
+        assert loaded.constant.tobytes() == parameters.constant.tobytes()
+
+
+@reuse
+@given(st.binary(max_size=200))
+def test_documents(tmp_path, content):
+    path = tmp_path / "document.json"
+    path.write_bytes(content)
+    try:
+        read_document(path)
+    except ParkfError as error:
+        assert "not a JSON file" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("name", ["params.json", "parkf.json"])
+@settings(reuse, max_examples=20)
+@given(st.data())
+def test_the_trigger_s_files_with_spoiled_text(tmp_path, dipole, name, data):
+    if not (tmp_path / "kept").exists():
+        export_trigger(dipole, tmp_path / "kept")
+        export_trigger(dipole, tmp_path / "spoiled")
+    content = data.draw(spoiled((tmp_path / "kept" / name).read_bytes()))
+    (tmp_path / "spoiled" / name).write_bytes(content)
+    try:
+        import_trigger(tmp_path / "spoiled")
+    except ParkfError as error:
+        assert str(error).startswith(str(tmp_path))  # noqa: PT017
+    finally:
+        (tmp_path / "spoiled" / name).write_bytes((tmp_path / "kept" / name).read_bytes())

@@ -1,0 +1,166 @@
+"""`parkf params for` and `validity`, on a registry whose sets follow each other."""
+
+import json
+
+import bad_sets
+import pytest
+from typer.testing import CliRunner
+
+from parkf.cli.main import app
+from parkf.io.errors import ParkfError
+from parkf.params.best_for import series_of
+from parkf.params.manifest import Gate
+from parkf.params.parameter_set import ParameterSet
+from parkf.params.registry import Registry
+from parkf.params.validity import validity_of
+
+GATES = [Gate(what="ghosts", measured="25 %", bar="40 %", met=True)]
+R1, R2, R3 = (f"2026-run3-r00{i}" for i in (1, 2, 3))
+
+
+@pytest.fixture
+def sets(tmp_path):
+    return Registry(tmp_path / "params")
+
+
+@pytest.fixture
+def publish(parameters, sets, tmp_path):
+    """Publish a set that differs from others in the beam line, for these limits."""
+
+    def call(number, *, detector="run3", **limits):
+        constants = parameters.manifest.constants.model_copy(update={"beam_x": float(number)})
+        manifest = parameters.manifest.model_copy(update={"constants": constants, "detector": detector})
+        folder = tmp_path / f"set{number}"
+        ParameterSet(parameters.constant, parameters.table, manifest).save(folder)
+        return sets.publish(folder, year=2026, gates=GATES, validity=validity_of(limits))
+
+    return call
+
+
+@pytest.fixture
+def params(sets):
+    def call(*arguments):
+        done = CliRunner().invoke(app, ["params", *map(str, arguments), "--registry", str(sets.folder)])
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.exit_code, done.output
+
+    return call
+
+
+def holds(params, data, *options):
+    code, text = params("for", data, "--json", *options)
+    return code, [row["set"] for row in json.loads(text)]
+
+
+def test_the_newest_set_for_a_run_holds(publish, params, sets):
+    publish(1, first_run=100)
+    publish(2, first_run=200)
+    assert [holds(params, run) for run in (99, 100, 199, 200, 10**6)] == [
+        (1, [None]),
+        (0, [R1]),
+        (0, [R1]),
+        (0, [R2]),
+        (0, [R2]),
+    ]
+    code, text = params("validity")
+    assert code == 0
+    assert text.splitlines() == [
+        "run3, production",
+        f"  {R1} holds for runs 100 to 199",
+        f"  {R2} holds for runs from 200 on",
+        f"  overlap: {R1}, {R2} are for runs from 200 on; the newest holds",
+    ]
+    # A withdrawn set does not count: the one before holds again.
+    sets.withdraw(R2, "wrong field")
+    assert holds(params, 200) == (0, [R1])
+
+
+def test_times(publish, params):
+    publish(1, first_time="2026-05-01T00:00Z", last_time="2026-05-03T11:59:59Z")
+    publish(2, first_time="2026-05-03T12:00Z")
+    assert holds(params, "2026-05-03T14:00+02:00") == (0, [R2])
+    assert holds(params, "2026-05-03T11:59:59.5Z") == (0, [R1])
+    assert params("validity")[0] == 0
+    code, text = params("for", 300_000)
+    assert code == 2
+    assert "run3, production: limited in times; ask with a time, got run 300000" in text
+
+
+def test_a_gap_is_named(publish, params):
+    publish(1, first_run=1, last_run=9)
+    publish(2, first_run=20, last_run=29)
+    assert holds(params, 15) == (1, [None])
+    code, text = params("validity")
+    assert code == 1
+    assert "  gap: no set is for runs 10 to 19\n" in text
+    content = json.loads(params("validity", "--json")[1])
+    assert content[0]["gaps"] == [{"first": 10, "last": 19, "data": "runs 10 to 19"}]
+
+
+def test_sets_of_two_registries_brought_together_may_be_unclear(publish, params, sets):
+    """Both superseded the first one, and know nothing of each other."""
+    publish(1)
+    publish(2, first_run=10)
+    publish(3, last_run=12)
+    path = sets.path(R3) / "manifest.json"
+    path.chmod(0o644)
+    assert json.loads(path.read_text())["supersedes"] == R2
+    bad_sets.edit(lambda manifest: manifest.update(supersedes=R1))(path.parent)
+    code, text = params("for", 11)
+    assert code == 2
+    assert f"{R2} and {R3} are both for run 11, and neither superseded the other; withdraw one" in text
+    assert holds(params, 9) == (0, [R3])
+    assert holds(params, 13) == (0, [R2])
+    code, text = params("validity")
+    assert code == 1
+    assert f"  OVERLAP: {R2} and {R3} are for runs 10 to 12, and neither superseded the other" in text
+
+
+def test_detectors_and_forms_stand_side_by_side(publish, params, better, sets, tmp_path):
+    publish(1)
+    publish(2, detector="velo-open", first_time="2026-05-03T12:00Z")
+    manifest = better.manifest.model_copy(update={"detector": "run3"})
+    ParameterSet(better.constant, better.table, manifest).save(tmp_path / "better")
+    sets.publish(tmp_path / "better", year=2026, gates=GATES)
+    now = "2026-06-01T00:00Z"
+    assert holds(params, now) == (0, [R1, R2, "2026-velo-open-r001"])
+    assert holds(params, now, "--detector", "velo-open") == (0, ["2026-velo-open-r001"])
+    assert holds(params, now, "--detector", "run3", "--forms", "improved") == (0, [R2])
+    assert holds(params, now, "--detector", "run2") == (1, [])
+    assert set(series_of(sets, detector="run3")) == {("run3", "production"), ("run3", "improved")}
+    assert set(series_of(sets, forms="production")) == {("run3", "production"), ("velo-open", "production")}
+    sets.withdraw("2026-velo-open-r001", "wrong field")
+    assert set(series_of(sets, forms="production")) == {("run3", "production")}
+
+
+def test_publication_refuses_what_would_leave_it_open(publish):
+    publish(1, first_run=10)
+    with pytest.raises(ParkfError, match=f"limited {R1} in runs and {R2} in times"):
+        publish(2, first_time="2026-05-03T12:00Z")
+    publish(3, last_run=5)
+
+
+def test_publish_takes_limits(parameters, sets, tmp_path, monkeypatch):
+    """From the command line, and refuses those that make no interval before anything else."""
+    for limits in (["--first-run", "5", "--last-run", "4"], ["--first-time", "tomorrow"]):
+        done = CliRunner().invoke(app, ["params", "publish", str(tmp_path), *limits])
+        assert done.exit_code == 2
+        assert "ends before it begins" in done.output or "expected a run number" in done.output
+
+
+@pytest.mark.parametrize("data", ["tomorrow", "2026-05-03T12:00"])
+def test_a_question_that_is_none(publish, params, data):
+    publish(1)
+    assert params("for", data)[0] == 2
+
+
+def test_an_empty_registry_has_no_answer_for_any_run(params):
+    code, text = params("for", 5)
+    assert code == 1
+    assert "no published sets" in text
+
+
+def test_the_shipped_registry_is_clear():
+    done = CliRunner().invoke(app, ["params", "validity", "--json"])
+    assert done.exit_code == 0
+    assert all(one["gaps"] == one["unclear"] == [] for one in json.loads(done.output))

@@ -1,0 +1,74 @@
+"""The layout of parkf.md: 466 and 240,000 numbers, each one named once."""
+
+from collections import Counter
+
+import pytest
+
+from parkf.io.errors import ParkfError
+from parkf.model.layout import built, layout_of
+from parkf.model.steps import FORMS
+from parkf.params.slots import constant_numbers, table_numbers
+
+PRODUCTION = FORMS["production"]
+
+# Block, shape: the table of the reference, in the order of the constant blob.
+REFERENCE = {
+    "V": (2, 6),
+    "VUT": (1, 15),
+    "UT": (6, 12),
+    "UTTF": (1, 20),
+    "UTT_META": (1, 19),
+    "TFT": (1, 4),
+    "T": (22, 12),
+    "TLayer": (4, 12),
+    "UTLayer": (1, 4),
+    "BEAM": (2, 4),
+}
+
+
+def test_blocks_are_those_of_the_trigger():
+    assert [(b.name, b.shape) for b in PRODUCTION.layout.blocks] == list(REFERENCE.items())
+
+
+def test_blocks_tile_the_constant_blob():
+    stop = 0
+    for name, (rows, columns) in REFERENCE.items():
+        place = PRODUCTION.layout.block_slice(name)
+        assert place.start == stop
+        assert place.stop - place.start == rows * columns
+        stop = place.stop
+    assert stop == 466
+
+
+def test_every_number_is_named_once():
+    constant, table = list(constant_numbers(PRODUCTION.layout)), list(table_numbers(PRODUCTION.table.pieces))
+    assert (len(constant), len(table)) == (466, 240_000)
+    places = Counter((n.block, n.set, n.index) for n in [*constant, *table])
+    assert set(places.values()) == {1}
+    assert all(n.text for n in [*constant, *table])
+
+
+def test_table_numbers_follow_the_order_of_a_bin():
+    names = [n.name for _, n in zip(range(80), table_numbers(PRODUCTION.table.pieces), strict=False)]
+    # x00 tx00 x10 x01 tx10 tx01 y00 ty00 y10 y01 ty10 ty01, as in the trigger's text file
+    heads = list(dict.fromkeys(name.split("[")[0] for name in names))
+    assert heads == ["x00", "tx00", "x10", "x01", "tx10", "tx01", "y00", "ty00", "y10", "y01", "ty10", "ty01"]
+    assert names[:2] == ["x00[1]", "x00[2]"]
+    assert Counter(name.split("[")[0] for name in names)["x00"] == 9
+
+
+def test_unknown_block():
+    with pytest.raises(KeyError, match="UTX"):
+        PRODUCTION.layout.block("UTX")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_kernel_was_built_with_the_layout_of_the_formulas(name):
+    assert layout_of(name) == FORMS[name].layout
+
+
+def test_a_kernel_without_a_layout_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(built, "LAYOUT_FILE", "missing.json")
+    built.layouts_of.cache_clear()
+    with pytest.raises(ParkfError, match="make build"):
+        layout_of("improved")

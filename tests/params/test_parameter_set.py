@@ -1,0 +1,104 @@
+"""Parameter sets survive a round trip, and what is not whole is refused by name."""
+
+import re
+
+import bad_sets
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from parkf.io.errors import ParkfError
+from parkf.params import load
+from parkf.params.parameter_set import with_blobs
+
+_reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=10)
+
+
+@_reuse
+@given(
+    arrays(
+        np.float32,
+        466,
+        elements=st.floats(width=32, allow_nan=False, allow_infinity=False),
+        fill=None,
+    )
+)
+def test_round_trip(tmp_path, parameters, constant):
+    saved = with_blobs(parameters.manifest, constant, parameters.table)
+    saved.save(tmp_path / "set")
+    loaded = load(tmp_path / "set")
+    assert loaded.constant.tobytes() == constant.tobytes()
+    assert loaded.table.tobytes() == saved.table.tobytes()
+    assert loaded.manifest == saved.manifest
+
+
+def test_equal_sets_give_equal_bytes(tmp_path, parameters):
+    for name in ("one", "two"):
+        parameters.save(tmp_path / name)
+    for file in ("constant.f32", "global.f32", "manifest.json"):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_blobs_are_little_endian_and_exactly_as_long(tmp_path, parameters):
+    parameters.save(tmp_path)
+    blob = (tmp_path / "constant.f32").read_bytes()
+    assert len(blob) == 4 * 466
+    assert np.array_equal(np.frombuffer(blob, "<f4"), parameters.constant)
+    assert (tmp_path / "global.f32").stat().st_size == 4 * 240_000
+
+
+def test_block_is_a_rectangle(parameters):
+    assert parameters.block("T").shape == (22, 12)
+    assert parameters.block("V")[1, 0] == parameters.constant[6]
+
+
+@pytest.mark.parametrize("name", bad_sets.CASES)
+def test_bad_set_is_refused(tmp_path, parameters, name):
+    spoil, reason = bad_sets.CASES[name]
+    parameters.save(tmp_path)
+    spoil(tmp_path)
+    with pytest.raises(ParkfError, match="^" + re.escape(f"{tmp_path}/{reason}")):
+        load(tmp_path)
+
+
+def test_a_newer_format_that_older_readers_may_read(tmp_path, parameters):
+    parameters.save(tmp_path)
+    bad_sets.edit(lambda c: c.update(format_version=6, news={"a": 1}))(tmp_path)
+    assert load(tmp_path).constant.tobytes() == parameters.constant.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("position", "message"),
+    [
+        (0, "block V set 0 index 0: got nan"),
+        (465, "block BEAM set 1 index 3: got nan"),
+        (30, "block UT set 0 index 3: got nan"),
+    ],
+)
+def test_number_that_is_none_is_named(parameters, position, message):
+    constant = parameters.constant.copy()
+    constant[position] = np.nan
+    with pytest.raises(ParkfError, match=message):
+        with_blobs(parameters.manifest, constant, parameters.table)
+
+
+def test_nan_in_the_table_is_named(parameters):
+    table = parameters.table.copy()
+    table[3, 7, 11] = np.inf
+    with pytest.raises(ParkfError, match="bin 3,7 index 11: got inf"):
+        with_blobs(parameters.manifest, parameters.constant, table)
+
+
+def test_a_save_that_fails_leaves_no_manifest(tmp_path, parameters, monkeypatch):
+    parameters.save(tmp_path)
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("parkf.params.parameter_set.write_manifest", fail)
+    with pytest.raises(OSError, match="disk full"):
+        parameters.save(tmp_path)
+    with pytest.raises(ParkfError, match="no such file"):
+        load(tmp_path)

@@ -1,0 +1,205 @@
+"""A training can be repeated where inputs and formulas are the same; else it is said what is not."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from parkf.io.errors import ParkfError
+from parkf.io.files import sha256
+from parkf.model.steps import STEP_NAMES
+from parkf.params.configuration import flat, nested
+from parkf.params.parameter_set import ParameterSet, with_blobs
+from parkf.workflow import reproduce as module
+from parkf.workflow.config_files import laid, read_layers
+from parkf.workflow.reproduce import compare_bytes, replay
+from parkf.workflow.run import Run, field_fingerprint
+
+ROOT = Path(__file__).parents[2]
+CONFIG = laid(read_layers(ROOT / "workflow/config/smoke.yaml")) | {"forms": "production"}
+INPUTS = {
+    "geometry": "data/geometry/run3.yaml",
+    "alignment": "data/geometry/alignment_nominal.yaml",
+    "field source": "data/field/dipole.json",
+}
+
+
+@pytest.fixture
+def trained(parameters) -> ParameterSet:
+    """A set that says it was trained in this checkout."""
+    update = {
+        "configuration": flat(Run(CONFIG).training),
+        "inputs": {name: sha256(ROOT / path) for name, path in INPUTS.items()},
+    }
+    manifest = parameters.manifest.model_copy(update=update)
+    return ParameterSet(parameters.constant, parameters.table, manifest)
+
+
+def changed(parameters, **update):
+    manifest = parameters.manifest.model_copy(update=update)
+    return ParameterSet(parameters.constant, parameters.table, manifest)
+
+
+def test_a_configuration_goes_flat_and_back():
+    kept = Run(CONFIG).training
+    assert nested(flat(kept)) == kept
+    assert flat(kept)["events.training"] == "80"
+    assert kept.keys().isdisjoint({"run", "fits", "signals"})
+    assert "validation" not in kept["events"]
+    with pytest.raises(ParkfError, match=r"configuration\.a\.b: lies inside"):
+        nested({"a": "1", "a.b": "2"})
+    with pytest.raises(ParkfError, match=r"configuration\.a: got \{, expected JSON"):
+        nested({"a": "{"})
+
+
+def test_the_same_inputs_are_run_with_the_same_configuration(trained, tmp_path, monkeypatch):
+    def run(config, project, work, cores):
+        assert Run(config).training == Run(CONFIG).training
+        assert (project, cores) == (ROOT, 2)
+        trained.save(work / "results/reproduced/set")
+
+    monkeypatch.setattr(module, "_run", run)
+    found = replay(trained, ROOT, tmp_path, 2)
+    assert found.identical
+    assert not found.inputs
+    assert not found.environment
+
+
+def test_a_set_from_before_the_noise_scale_is_made_without(trained, tmp_path, monkeypatch):
+    kept = {k: v for k, v in trained.manifest.configuration.items() if "noise_scale" not in k}
+    assert len(kept) == len(trained.manifest.configuration) - 8
+
+    def run(config, project, work, cores):
+        assert set(config["training"]["noise_scale"].values()) == {1.0}
+        trained.save(work / "results/reproduced/set")
+
+    monkeypatch.setattr(module, "_run", run)
+    assert replay(changed(trained, configuration=kept), ROOT, tmp_path, 1).identical
+
+
+def test_another_start_is_named(trained, tmp_path):
+    """A fit that started from elsewhere has other last bits."""
+    entries = trained.manifest.configuration | {"training.start_from": '"params/2026-run3-like-2-r003"'}
+    start = ROOT / "params/2026-run3-like-2-r003/manifest.json"
+    inputs = trained.manifest.inputs | {f"start {name}": sha256(start) for name in STEP_NAMES}
+    with pytest.raises(ParkfError) as failure:
+        replay(
+            changed(trained, configuration=entries, inputs=inputs | {"start T": "0" * 64}), ROOT, tmp_path, 1
+        )
+    lines = [line for line in str(failure.value).splitlines() if "start" in line]
+    assert len(lines) == 1
+    assert "expected 000000000000… of the start T of the set" in lines[0]
+
+
+def test_files_of_others_are_read_where_they_lie(trained, tmp_path, monkeypatch):
+    """A field of four quadrants and a map of tuples' columns are a pattern, and a file that names others."""
+    project, work = tmp_path / "project", tmp_path / "work"
+    for name in ("Snakefile", "data", "workflow"):
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).symlink_to(ROOT / name)
+    (project / "mine").mkdir()
+    for quadrant in "1234":
+        (project / f"mine/field.c{quadrant}.cdf").write_text(quadrant)
+    for name in ("größen.yaml", "v.parquet"):
+        (project / "mine" / name).write_text("steps: {V: {files: v.parquet, columns: {}}}\n")
+    there = {"field.source": '"mine/field.c*.cdf"', "training.datasets": '"mine/größen.yaml"'}
+    print_of_four = field_fingerprint({"source": "mine/field.c*.cdf"}, project)
+    of_others = changed(
+        trained,
+        configuration=trained.manifest.configuration | there,
+        inputs=trained.manifest.inputs | {"field source": print_of_four},
+    )
+
+    def snakemake(command, **_):
+        config = yaml.safe_load((work / "config.yaml").read_text())
+        assert config["field"]["source"] == str(project / "mine/field.c*.cdf")
+        assert config["training"]["datasets"] == str(project / "mine/größen.yaml")
+        # Whoever opens the file reads the name.
+        assert "größen.yaml" in (work / "config.yaml").read_text()
+        assert (work / config["detector"]["geometry"]).is_file()
+        trained.save(work / "results/reproduced/set")
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(module.subprocess, "run", snakemake)
+    assert replay(of_others, project, work, 1).identical
+    (project / "mine/field.c3.cdf").write_text("of another magnet")
+    with pytest.raises(ParkfError, match=rf"c\*\.cdf: sha256 \w+…, expected {print_of_four[:12]}"):
+        replay(of_others, project, work, 1)
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_another_input_is_named(trained, tmp_path, name):
+    other = changed(trained, inputs=trained.manifest.inputs | {name: "0" * 64})
+    message = rf"{INPUTS[name]}: sha256 \w+…, expected 000000000000… of the {name} of the set"
+    with pytest.raises(ParkfError, match=message):
+        replay(other, ROOT, tmp_path, 1)
+    lacking = changed(trained, inputs={k: v for k, v in trained.manifest.inputs.items() if k != name})
+    with pytest.raises(ParkfError, match=f"the manifest has no fingerprint of the {name}"):
+        replay(lacking, ROOT, tmp_path, 1)
+
+
+def test_other_obstacles_are_named(trained, tmp_path):
+    config = trained.manifest.configuration
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for name in STEP_NAMES:
+        (mine / f"{name}.parquet").touch()
+    for update, message in (
+        ({"configuration": None}, "the set is 'test': its manifest has no configuration"),
+        (
+            {"steps": trained.manifest.steps | {"T": "0" * 64}},
+            "step T: its formulas are not those of the set",
+        ),
+        (
+            {"configuration": config | {"field.spacing": "7"}},
+            "config: field.spacing: got 7, expected at least",
+        ),
+        (
+            {"configuration": config | {"field.source": '"x.json"'}},
+            "config: field.source: x.json: no such file",
+        ),
+        (
+            {"configuration": config | {"training.datasets": '"mine"'}},
+            r"training\.datasets: mine/V\.parquet: no such file",
+        ),
+        (
+            {"configuration": config | {"training.datasets": json.dumps(str(mine))}},
+            r"mine/V\.parquet: the manifest has no",
+        ),
+    ):
+        with pytest.raises(ParkfError, match=message):
+            replay(changed(trained, **update), ROOT, tmp_path, 1)
+    with pytest.raises(ParkfError, match="no such file"):
+        replay(trained, tmp_path, tmp_path, 1)
+
+
+def test_what_differs_is_named(trained):
+    layout = trained.manifest.layout
+    number = layout[2].sets[1].numbers[4]
+    sized = number.model_copy(update={"error": 0.01})
+    layout[2].sets[1].numbers[4] = sized
+    constant, table = trained.constant.copy(), trained.table.copy()
+    constant[trained.layout.offsets["UT"] + 12 + 4] += np.float32(0.03)
+    table[7, 9, [20, 50]] += 1
+    table[8, 0, 79] += 1
+    other = with_blobs(trained.manifest, constant, table)
+    found = compare_bytes(trained, changed(other, inputs={**other.manifest.inputs, "table": "1"}))
+    assert not found.identical
+    (difference,) = found.comparison.differences
+    assert (difference.block, difference.index, difference.name) == ("UT", 4, number.name)
+    assert difference.pull == pytest.approx(0.03 / (0.01 * np.sqrt(2)), rel=1e-4)
+    assert (found.bins, found.comparison.table) == (2, 3)
+    assert [(c.bin_x, c.bin_y, c.index) for c in found.coefficients] == [(7, 9, 20), (8, 0, 79)]
+    assert found.coefficients[0].second == pytest.approx(found.coefficients[0].first + 1, rel=1e-6)
+    assert found.inputs == ["table"]
+
+
+def test_another_environment_is_named(trained):
+    other = changed(trained, environment={"python": "3.9.1", "numpy": np.__version__, "nothing": "1"})
+    python, nothing = compare_bytes(other, trained).environment
+    assert python.startswith("python 3.1")
+    assert python.endswith("the set was published with 3.9.1")
+    assert nothing == "nothing not installed, the set was published with 1"

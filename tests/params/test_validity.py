@@ -1,0 +1,162 @@
+"""Which set holds: interval logic against counting run by run."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parkf.io.errors import ParkfError
+from parkf.params.manifest import Validity
+from parkf.params.validity import Interval, Moment, Series, joined, validity_of
+
+RUNS = range(12)
+limits = st.none() | st.integers(1, 10)
+intervals = st.builds(
+    lambda first, last: (
+        Interval("run", *sorted((first, last))) if None not in (first, last) else Interval("run", first, last)
+    ),
+    limits,
+    limits,
+)
+
+
+@st.composite
+def several(draw):
+    """Sets r0, r1, …, each with what it superseded among the earlier ones, and some withdrawn."""
+    count = draw(st.integers(0, 6))
+    names = [f"r{i}" for i in range(count)]
+    supersedes = {name: draw(st.sampled_from([None, *names[:i]])) for i, name in enumerate(names)}
+    counting = {name: draw(intervals) for name in names if draw(st.booleans())}
+    return Series(counting, supersedes), counting, supersedes
+
+
+def holding(run, counting, supersedes):
+    """By definition: those for this run that no other one of them replaced."""
+    for_it = [name for name, interval in counting.items() if interval.holds(run)]
+    replaced = set()
+    for name in for_it:
+        older = supersedes[name]
+        while older:
+            replaced.add(older)
+            older = supersedes[older]
+    return tuple(for_it), tuple(name for name in for_it if name not in replaced)
+
+
+@given(several())
+def test_every_run_has_the_sets_that_it_should(made):
+    series, counting, supersedes = made
+    for run in RUNS:
+        found = series.at(Moment("run", run))
+        assert (found.versions, found.holding) == holding(run, counting, supersedes)
+        # Somebody holds wherever anybody does.
+        assert bool(found.versions) == bool(found.holding)
+
+
+@given(several())
+def test_stretches_cut_all_runs_once_and_agree_with_each_run(made):
+    series, *_ = made
+    for pieces in (series.stretches(), joined(series.stretches())):
+        assert pieces[0].interval.first is None
+        assert pieces[-1].interval.last is None
+        for one, next_ in pairwise(pieces):
+            assert one.interval.last + 1 == next_.interval.first
+        for run in RUNS:
+            (piece,) = [piece for piece in pieces if piece.interval.holds(run)]
+            assert piece.holding == series.at(Moment("run", run)).holding
+
+
+@given(several())
+def test_gaps_and_overlaps_are_where_runs_have_none_or_several(made):
+    series, counting, supersedes = made
+    count = {run: len(holding(run, counting, supersedes)[0]) for run in RUNS}
+    covered = [run for run in RUNS if count[run]]
+    for run in RUNS:
+        in_gap = any(gap.holds(run) for gap in series.gaps())
+        assert in_gap == (not count[run] and bool(covered) and min(covered) < run < max(covered))
+        assert any(one.interval.holds(run) for one in series.overlaps()) == (count[run] > 1)
+
+
+@given(st.integers(0, 253_402_300_799))
+def test_a_time_is_read_as_it_is_written(second):
+    assert Moment.parse(str(Moment("time", second))) == Moment("time", second)
+
+
+@given(st.integers(0, 999_999_999_999))
+def test_so_is_a_run(run):
+    assert Moment.parse(str(Moment("run", run))) == Moment("run", run)
+
+
+def test_times_have_zones():
+    noon = Moment.parse("2026-05-03T12:00Z")
+    assert Moment.parse("2026-05-03T14:00:00.9+02:00") == noon
+    assert str(noon) == "2026-05-03T12:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("tomorrow", "'tomorrow': expected a run number"),
+        ("-3", "expected a run number"),
+        ("2026-05-03T12:00", "a time without its zone"),
+        ("2026-13-03T12:00Z", "expected a run number"),
+        ("", "expected a run number"),
+    ],
+)
+def test_what_is_neither_run_nor_time_is_refused(text, message):
+    with pytest.raises(ParkfError, match=message):
+        Moment.parse(text)
+
+
+def test_limits_are_included():
+    interval = Interval.of(validity_of({"first_run": 100, "last_run": 200}))
+    assert [interval.holds(run) for run in (99, 100, 200, 201)] == [False, True, True, False]
+
+
+def test_limits_as_somebody_gives_them_become_those_of_a_manifest():
+    given = validity_of({"first_time": "2026-05-03T14:00+02:00"})
+    assert given == Validity(first_run=None, last_run=None, first_time="2026-05-03T12:00:00Z", last_time=None)
+    assert str(Interval.of(given)) == "times from 2026-05-03T12:00:00Z on"
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"first_run": 2, "last_run": 1}, "runs 2 to 1 ends before it begins"),
+        ({"first_time": "2026-05-03T12:00Z", "last_time": "2026-05-03T11:59Z"}, "ends before it begins"),
+        ({"first_run": 2, "last_time": "2026-05-03T12:00Z"}, "limited in runs and in times"),
+        ({"first_time": "300000"}, "first_time: got 300000, expected a time"),
+    ],
+)
+def test_limits_that_make_no_interval_are_refused(limits, message):
+    with pytest.raises(ParkfError, match=message):
+        validity_of(limits)
+
+
+def test_a_manifest_with_a_time_that_is_none_is_named():
+    written = Validity(first_run=None, last_run=None, first_time="2026-13-41T00:00:00Z", last_time=None)
+    with pytest.raises(ParkfError, match="2026-13-41T00:00:00Z is no time"):
+        Interval.of(written)
+
+
+def test_the_last_second_that_can_be_written_is_followed_by_none():
+    series = Series({"r1": Interval.of(validity_of({"last_time": "9999-12-31T23:59:59Z"}))}, {"r1": None})
+    assert [str(one.interval) for one in series.stretches()] == ["all data"]
+    assert series.gaps() == []
+
+
+def test_runs_and_times_do_not_mix():
+    run, time = Interval("run", 3, None), Interval("time", 3, None)
+    with pytest.raises(ParkfError, match="limited r1 in runs and r2 in times"):
+        Series({"r1": run, "r2": time}, {})
+    with pytest.raises(ParkfError, match="limited in runs; ask with a run, got time 1970-01-01T00:00:05Z"):
+        Series({"r1": run}, {}).at(Moment("time", 5))
+    # A set without limits goes with either.
+    always = Series({"r1": run, "r2": Interval(None, None, None)}, {"r1": None, "r2": "r1"})
+    assert always.at(Moment("run", 5)).holding == ("r2",)
+
+
+def test_supersession_goes_through_sets_that_do_not_count_any_more():
+    runs = Interval("run", 1, None)
+    series = Series({"r1": runs, "r3": runs}, {"r1": None, "r2": "r1", "r3": "r2"})
+    assert series.at(Moment("run", 5)).holding == ("r3",)

@@ -1,0 +1,218 @@
+"""Runs and sets beside each other: causes in words, and figures in errors and as ratios."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from parkf.cli.main import app
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json, sha256, write_json
+from parkf.model.layout import TABLE_SHAPE, layout_of
+from parkf.params.configuration import flat
+from parkf.params.imported import imported
+from parkf.params.manifest import Constants, Gate
+from parkf.params.parameter_set import ParameterSet, load
+from parkf.params.registry import Registry
+from parkf.proof.comparing import compare_subjects, load_subject
+from parkf.proof.comparing.documents import keep_documents, publish_documents
+from parkf.proof.comparing.figures import gate_error
+from parkf.proof.comparing.inputs import displacements
+from parkf.proof.gates import load_thresholds
+
+ALIGNMENT = {"tag": "nominal", "velo_halves": {}, "velo_modules": {}, "ut_layers": {}, "scifi_layers": {}}
+GATES = """
+gates:
+  - gate: ghosts
+    figure: "validation.json: fits/parkf/working_point/ghost"
+    at_most: 0.3
+    unit: "%"
+    reason: Few.
+"""
+BINS = ((3.0, 5.0), (5.0, 10.0), (10.0, 20.0))
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gates.yaml").write_text(GATES)
+    (tmp_path / "geometry.yaml").write_text(
+        yaml.safe_dump({"tag": "toy", "ut": {"layers": [{"z": 1.0}, {"z": 2.0}]}})
+    )
+    (tmp_path / "alignment.yaml").write_text(yaml.safe_dump(ALIGNMENT))
+    return tmp_path
+
+
+@pytest.fixture
+def run(project):
+    """Write what a finished run has, as far as comparisons read it."""
+    layout, random = layout_of("production"), np.random.default_rng(5)
+    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in layout.blocks}
+    table = random.normal(size=TABLE_SHAPE).astype(np.float32)
+    constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)
+
+    def make(
+        name, *, geometry="geometry.yaml", alignment="alignment.yaml", core=0.004, consequence="1", **config
+    ):
+        made = imported(layout, blocks, table, constants, inputs={}, source="test")
+        keys = {
+            "seed": 1,
+            "detector": {"geometry": geometry, "alignment": alignment},
+            "events": config or {"n": 1},
+        }
+        inputs = {
+            **{kind: sha256(project / path) for kind, path in keys["detector"].items()},
+            "dataset T": consequence * 64,
+            "code": "abc",
+        }
+        update = {"configuration": flat(keys), "inputs": inputs}
+        folder = project / "results" / name
+        ParameterSet(made.constant, made.table, made.manifest.model_copy(update=update)).save(folder / "set")
+        pull = {"mean": 0.0, "width": 1.0, "width95": 1.1}
+        pull |= {f"{key}_error": 0.01 for key in pull}
+        bins = [
+            {"p_min": low, "p_max": high, "core": core, "core_error": 1e-4, "bias": 1e-5, "bias_error": 1e-5}
+            | {"pulls": {"qop": pull}}
+            for low, high in BINS
+        ]
+        point = {"ghost": 0.2, "genuine": 0.91}
+        pulls = dict.fromkeys(("x", "y", "tx", "ty", "qop"), pull)
+        roc = [{"genuine": share, "ghost": share**2, "cut": share} for share in (0.0, 0.5, 1.0)]
+        fit = {"momentum": bins, "pulls": pulls, "working_point": point, "roc": roc}
+        blobs = load(folder / "set").manifest.blobs.fingerprints()
+        write_json(folder / "validation.json", {"fits": {"parkf": fit}, "set": blobs})
+        steps = {"T.gap3": {"x": [{"p_min": 3.0, "ratio_rms": 0.4}]}}
+        write_json(folder / "accuracy.json", {"steps": steps, "table": {"fiducial": []}, "set": blobs})
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def compared(project):
+    def compare(*names):
+        thresholds, registry = load_thresholds(project / "gates.yaml"), Registry(project / "params")
+        return compare_subjects([load_subject(str(name), thresholds, registry) for name in names])
+
+    return compare
+
+
+def test_a_run_is_the_same_as_itself(run, compared):
+    folder = run("one")
+    found = compared(folder, folder)
+    assert found.sentence(1) == "the same"
+    assert found.content()["same"] is True
+    assert all(row.same for row in found.rows)
+
+
+@pytest.mark.parametrize(
+    ("element", "said"),
+    [
+        ({"scifi_layers": {3: {"x": 0.2}}}, "alignment: SciFi layer 3 +0.2 mm in x"),
+        ({"velo_halves": {"left": {"rz": -1e-4}}}, "alignment: VELO left half −0.1 mrad about z"),
+        ({"velo_modules": {12: {"z": 0.05}}}, "alignment: VELO module 12 +0.05 mm in z"),
+        ({"ut_layers": {0: {"y": -0.3}}}, "alignment: UT layer 0 −0.3 mm in y"),
+    ],
+)
+def test_one_constant_of_the_alignment_is_named_and_nothing_else(project, run, compared, element, said):
+    first = run("one")
+    # Another name, another tag, other datasets: consequences or labels.
+    (project / "moved.yaml").write_text(yaml.safe_dump(ALIGNMENT | {"tag": "moved"} | element))
+    second = run("two", alignment="moved.yaml", consequence="2", core=0.005)
+    found = compared(first, second)
+    assert [str(one) for one in found.inputs[0]] == [said]
+
+
+def test_what_else_can_differ(project, run, compared):
+    first = run("one", n=1000)
+    (project / "other.yaml").write_text(
+        yaml.safe_dump({"tag": "toy", "ut": {"layers": [{"z": 1.0}, {"z": 2.5}]}})
+    )
+    second = run("two", geometry="other.yaml", n=2000, m=3)
+    assert [str(one) for one in compared(first, second).inputs[0]] == [
+        "geometry: ut.layers.1.z 2.0 → 2.5",
+        "configuration: events.n 1000 → 2000",
+        "configuration: one does not have events.m 3",
+    ]
+    third = run("three", n=1000, consequence="3")
+    differing = str(compared(first, third).inputs[0][0])
+    assert "dataset T differ, though nothing that they are made from does" in differing
+
+
+def test_inputs_are_found_after_the_file_has_changed(project, run, compared):
+    first = run("one")
+    manifest = load(first / "set").manifest
+    keep_documents(first, manifest, {"alignment": project / "alignment.yaml"})
+    (project / "alignment.yaml").write_text(yaml.safe_dump(ALIGNMENT | {"scifi_layers": {1: {"x": 0.1}}}))
+    second = run("two")
+    assert [d.text for d in compared(first, second).inputs[0]] == ["SciFi layer 1 +0.1 mm in x"]
+    with pytest.raises(ParkfError, match="has changed since the set was made"):
+        keep_documents(first, manifest, {"alignment": project / "alignment.yaml"})
+    # The registry keeps them, too.
+    publish_documents(first, manifest, project / "params")
+    shutil.rmtree(first / "inputs")
+    assert [d.text for d in compared(first, second).inputs[0]] == ["SciFi layer 1 +0.1 mm in x"]
+    shutil.rmtree(project / "params")
+    assert "another file" in compared(first, second).inputs[0][0].text
+    assert "not at hand" in compared(first, second).inputs[0][0].text
+
+
+def test_displacements_are_sorted_as_people_count():
+    two = {"velo_modules": {"10": {"x": 0.1}, "9": {"x": 0.2}}}
+    assert displacements({}, two) == ["VELO module 9 +0.2 mm in x", "VELO module 10 +0.1 mm in x"]
+    assert displacements(two, two) == []
+
+
+def test_figures_stand_in_errors_and_as_ratios(run, compared):
+    rows = {row.what: row for row in compared(run("one"), run("two", core=0.0044)).rows}
+    core = rows["core of δp/p, 5–10 GeV [%]"]
+    assert core.in_errors(1) == pytest.approx(4e-4 / (1e-4 * 2**0.5))
+    assert core.ratio(1) == pytest.approx(1.1)
+    # A bias goes through zero: its ratio says nothing.
+    assert rows["bias of δp/p, 5–10 GeV [%]"].ratio(1) is None
+    assert rows["ghosts [%]"].measured[0].value == pytest.approx(20.0)
+
+
+def test_a_set_borrows_figures_from_a_run_that_measured_it(run, compared):
+    first, second = run("one"), run("two", core=0.005)
+    fit = read_json(second / "validation.json")["fits"]["parkf"]
+    blobs = load(second / "set").manifest.blobs.fingerprints()
+    assert "resolution" not in {row.group for row in compared(first, second / "set").rows}
+    write_json(first / "beside.json", {"version": None, "set": blobs, "fit": fit})
+    found = compared(first, second / "set")
+    assert found.subjects[1].borrowed == "one"
+    assert next(row for row in found.rows if row.group == "resolution").ratio(1) == pytest.approx(1.25)
+
+
+def test_the_error_of_a_gate_is_read_from_its_text():
+    gate = Gate(what="a", measured="1.0049 ± 0.0033 (20–50 GeV)", bar="≤ 2", met=True)
+    assert gate_error(gate) == 0.0033
+    assert gate_error(gate.model_copy(update={"measured": "1.34"})) is None
+
+
+def test_the_command_says_it_on_a_console_in_json_and_on_a_page(project, run):
+    (project / "moved.yaml").write_text(yaml.safe_dump(ALIGNMENT | {"scifi_layers": {3: {"x": 0.2}}}))
+    one, two = run("one"), run("two", alignment="moved.yaml", core=0.005)
+    common = ["compare", str(one), str(two), "--gates", "gates.yaml"]
+    printed = CliRunner().invoke(app, [*common, "--page", "page.html"])
+    assert printed.exit_code == 0, printed.output
+    assert "alignment: SciFi layer 3 +0.2 mm in x" in printed.output
+    assert "0.400 ± 0.010  0.500 ± 0.010  +7.1  1.250" in printed.output
+    page = (project / "page.html").read_text()
+    assert "SciFi layer 3 +0.2 mm in x" in page
+    assert (project / "page-figures/page-verdict.csv").read_text().count("\n") > 10
+    content = json.loads(CliRunner().invoke(app, [*common, "--json"]).output)
+    assert content["differences"][0]["inputs"] == [
+        {"what": "alignment", "text": "SciFi layer 3 +0.2 mm in x"}
+    ]
+    assert (
+        CliRunner()
+        .invoke(app, ["compare", str(one), str(one), "--gates", "gates.yaml"])
+        .output.endswith("the same\n")
+    )
+    refused = CliRunner().invoke(app, ["compare", str(one), "--gates", "gates.yaml"])
+    assert isinstance(refused.exception, ParkfError)
+    assert "expected two runs or sets" in str(refused.exception)

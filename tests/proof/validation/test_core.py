@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import norm, truncnorm
+
+from parkf.proof.validation.core import _moments, fit_core
+
+
+def test_clean_gaussian_is_found_within_its_errors():
+    rng = np.random.default_rng(11)
+    core = fit_core(rng.normal(3.0, 0.25, 40_000))
+    assert abs(core.mean - 3.0) < 4 * core.mean_error
+    assert abs(core.width - 0.25) < 4 * core.width_error
+    # Truncation at two widths costs precision: about 1.7 times the error of the full sample's RMS.
+    assert core.width_error == pytest.approx(0.25 / np.sqrt(2 * 40_000) * 1.9, rel=0.25)
+
+
+def test_pulls_of_the_fitted_width_have_width_one():
+    rng = np.random.default_rng(12)
+    cores = [fit_core(rng.normal(0.0, 1.0, 400)) for _ in range(200)]
+    pulls = [(core.width - 1) / core.width_error for core in cores]
+    assert 0.85 < np.std(pulls) < 1.2
+    assert abs(np.mean(pulls)) < 0.3
+
+
+def test_far_tails_do_not_widen_the_core():
+    rng = np.random.default_rng(13)
+    values = np.concatenate([rng.normal(0, 1e-3, 50_000), rng.uniform(-1, 1, 2_500)])
+    assert fit_core(values).width == pytest.approx(1e-3, rel=0.02)
+
+
+@pytest.mark.parametrize(("seed", "count", "low", "high"), [(5, 800, -0.2, 2.0), (4, 1600, 0.0, 1.0)])
+def test_a_background_on_one_side_does_not_draw_the_core_away(seed, count, low, high):
+    rng = np.random.default_rng(seed)
+    core = fit_core(np.concatenate([rng.normal(0, 1e-3, 2000), rng.uniform(low, high, count)]))
+    assert abs(core.mean) < 3 * core.mean_error
+    assert core.width == pytest.approx(1e-3, rel=0.05)
+
+
+def test_the_range_follows_a_mean_that_moves_while_the_width_stays():
+    rng = np.random.default_rng(466273)
+    core = fit_core(np.concatenate([rng.normal(0, 1, 1000), rng.uniform(0, 10, 1000)]))
+    # The background fills the core's one side.
+    assert 0 < core.mean < 0.5
+    assert 1.0 < core.width < 1.5
+
+
+def test_moments_are_those_of_a_truncated_gaussian():
+    mean, width = 0.5, 0.7
+    expected = truncnorm((-2 - mean) / width, (2 - mean) / width, mean, width)
+    assert _moments(mean, width) == pytest.approx([expected.moment(order) for order in (1, 2, 3, 4)])
+
+
+@pytest.mark.parametrize("values", [np.zeros(3), np.full(100, np.nan)])
+def test_refuses_what_it_cannot_fit(values):
+    with pytest.raises(ValueError, match="at least 20 finite"):
+        fit_core(values)
+
+
+def test_the_likelihood_is_largest_at_what_was_found():
+    """Against a plain numerical search, and errors against its curvature."""
+    rng = np.random.default_rng(14)
+    values = np.concatenate([rng.normal(1.0, 0.3, 900), rng.normal(1.2, 1.5, 100)])
+    core = fit_core(values)
+    inside = values[np.abs(values - core.mean) < 2 * core.width]
+    edges = core.mean + 2 * core.width * np.array([-1, 1])
+
+    def nll(at):
+        shape = norm(*at)
+        return -(shape.logpdf(inside) - np.log(np.diff(shape.cdf(edges)))).sum()
+
+    best = minimize(nll, (1.05, 0.35), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9}).x
+    # The range follows the fit until it moves by less than a thousandth of the width.
+    assert core.mean == pytest.approx(best[0], abs=2e-3 * core.width)
+    assert core.width == pytest.approx(best[1], abs=2e-3 * core.width)
+    step = 1e-3
+    curvature = [
+        [
+            sum(
+                a
+                * b
+                * nll(
+                    (
+                        best[0] + step * (a * (i == 0) + b * (j == 0)),
+                        best[1] + step * (a * (i == 1) + b * (j == 1)),
+                    )
+                )
+                for a in (-1, 1)
+                for b in (-1, 1)
+            )
+            / (4 * step**2)
+            for j in range(2)
+        ]
+        for i in range(2)
+    ]
+    errors = np.sqrt(np.diag(np.linalg.inv(curvature)))
+    assert [core.mean_error, core.width_error] == pytest.approx(errors, rel=0.02)

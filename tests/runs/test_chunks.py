@@ -1,0 +1,39 @@
+"""Chunks of samples are jobs of their own, and change no byte of what comes out."""
+
+import json
+
+from parkf.io.files import sha256
+from parkf.model.steps import FORMS
+
+STEPS = FORMS["improved"].steps
+
+
+def test_datasets_have_the_same_bytes(finished, project):
+    """And with them all that is trained on them."""
+    targets = [f"results/smoke/datasets/{step}.parquet" for step in STEPS]
+    done = project.snakemake("--cores", "2", "--set-scatter", "training=2", "--", *targets)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
+    chunks = project.folder / "results/smoke/states/training_up"
+    assert sorted(path.name for path in chunks.iterdir()) == ["1-of-2.parquet", "2-of-2.parquet"]
+    for target in targets:
+        assert sha256(project.folder / target) == sha256(finished.folder / target), target
+
+
+def test_every_stage_from_generation_to_fits_is_cut(project):
+    config = project.folder / "workflow/config/smoke.yaml"
+    own = {"events": {"validation": 150}, "signals": {"collisions": 1000}, "misalignment": {"scifi_mat": 0.1}}
+    config.rename(config.with_name("small.yaml"))
+    config.write_text(json.dumps({"extends": "small", "run": "smoke", "polarities": ["up"]} | own))
+    # More than there are blocks: no chunk is empty.
+    jobs = project.would_run("--set-scatter", "training=9", "validation=3", "signals=2")
+    assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 2 * 2)
+    assert (jobs["simulate_training"], jobs["draw"], jobs["rows"]) == (2, 2, 2)
+    assert (jobs["simulate_validation"], jobs["misalign"], jobs["simulate_signal"]) == (3, 3, 4)
+    # Those of the training train the ghost score, and are fitted by nothing else.
+    assert jobs["candidates"] == 2 + 3 + 3 + 4
+    assert jobs["fit_full"] == 3 + 3 + 4
+    fits = [jobs[f"{purpose}_fit"] for purpose in ("validation", "misaligned", "jpsi", "d0")]
+    assert fits == [3, 3, 2, 2]  # all fits of a chunk are one job
+    # Once for each sample: candidates, five fits; particles of three, fates and float64 of one.
+    assert jobs["gather"] == 4 * (1 + 5) + 3 + 2
+    assert "gather" not in project.would_run()

@@ -1,0 +1,172 @@
+import copy
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from parkf.io.errors import ParkfError
+from parkf.io.provenance import code_hash
+from parkf.workflow.config_files import laid, read_layers
+from parkf.workflow.run import Run, load_config
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = ROOT / "workflow/schemas/config.schema.json"
+DUMPS = ROOT / "../shared/data/lhcb_formats/allen_geometry"
+CONFIGS = sorted(set((ROOT / "workflow/config").glob("*.yaml")) - {ROOT / "workflow/config/gates.yaml"})
+
+
+@pytest.fixture
+def config():
+    return yaml.safe_load((ROOT / "workflow/config/default.yaml").read_text())
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_shipped_configs_pass_and_are_named_after_their_file(path):
+    if path.stem == "lhcb" and not DUMPS.is_dir():
+        pytest.skip("LHCb's dumps are not here")
+    assert Run(load_config(laid(read_layers(path)), SCHEMA, ROOT)).name == path.stem
+
+
+def test_the_paper_runs_ten_thousand_events_a_polarity():
+    run = Run(load_config(laid(read_layers(ROOT / "workflow/config/paper.yaml")), SCHEMA, ROOT))
+    assert [run.events(sample) for sample in run.samples("training")] == [10_000, 10_000]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda c: c["events"].update(trainnig=5),
+            r"config: events\.trainnig: unknown key .* mean 'training'",
+        ),
+        (lambda c: c.pop("seed"), "config: seed: missing; expected a whole number"),
+        (
+            lambda c: c["events"].update(training=0),
+            r"config: events\.training: got 0, expected at least 1 \(crossings",
+        ),
+        (
+            lambda c: c["detector"].update(alignment="no.yaml"),
+            r"detector\.alignment: no\.yaml: no such file",
+        ),
+        (lambda c: c.update(polarities=[]), "config: polarities"),
+    ],
+)
+def test_every_mistake_is_named(config, change, message):
+    broken = copy.deepcopy(config)
+    change(broken)
+    with pytest.raises(ParkfError, match=message):
+        load_config(broken, SCHEMA, ROOT)
+
+
+def test_lhcbs_files_stand_where_the_projects_own_do(config, tmp_path):
+    """A folder of dumps, LHCb's conditions: the run says what it imports and where to."""
+    for path in ("dumps/velo_geometry.bin", "dumps/ut_geometry.bin", "own.yaml", "base.yaml", "field.json"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("tag: x")
+    (tmp_path / "lhcb.yaml").write_text("VPLeft: !alignment {position: [0, 0, 0]}")
+    made = "results/default/detector"
+    dumps = ("dumps/velo_geometry.bin", "dumps/ut_geometry.bin")
+    config["field"]["source"] = "field.json"
+    for geometry, alignment, expected in (
+        ("dumps", "dumps", (f"{made}/geometry.yaml", f"{made}/alignment_of_dumps.yaml", dumps, None)),
+        ("dumps", "own.yaml", (f"{made}/geometry.yaml", "own.yaml", dumps, None)),
+        ("own.yaml", "lhcb.yaml", ("own.yaml", f"{made}/alignment_of_conditions.yaml", (), "lhcb.yaml")),
+        ("own.yaml", "own.yaml", ("own.yaml", "own.yaml", (), None)),
+    ):
+        config["detector"] = {"geometry": geometry, "alignment": alignment, "base": "base.yaml"}
+        places = Run(load_config(config, SCHEMA, tmp_path)).detector(tmp_path)
+        assert (places.geometry, places.alignment, places.dumps, places.conditions) == expected
+    for detector, message in (
+        ({"geometry": "dumps", "alignment": "dumps"}, r"detector\.base: nothing: no such file; dumps need"),
+        ({"geometry": "dumps", "alignment": "no", "base": "base.yaml"}, r"goes by the name of their folder"),
+        (
+            {"geometry": "gone", "alignment": "gone", "base": "base.yaml"},
+            r"detector\.geometry: gone: no such file, and no folder; put Allen's velo_geometry.bin, .* there",
+        ),
+    ):
+        config["detector"] = detector
+        with pytest.raises(ParkfError, match=message) as caught:
+            load_config(config, SCHEMA, tmp_path)
+        assert len(str(caught.value).splitlines()) == 1
+
+
+def test_samples_never_share_a_seed(config):
+    purposes = ("training", "validation", "jpsi", "d0", "closure")
+    everything = config | {"signals": {"collisions": 1}}
+    everything["training"] |= {"closure": {"tracks": 1000, "rays": 10000, "passes": 1}}
+    seeds = []
+    for seed in (0, 1, 2, 3, 4, 999_999_999, 1_000_000_000):
+        run = Run(everything | {"seed": seed})
+        seeds += [run.seed(sample) for purpose in purposes for sample in run.samples(purpose)]
+    assert len(seeds) == 70
+    assert len(set(seeds)) == 70
+
+
+def test_another_simulation_is_looked_at_where_it_is(config, tmp_path):
+    assert Run(config).likeness(tmp_path) is None
+    files = {"hits": "hits.parquet", "tracks": "tracks.parquet"}
+    run = Run(config | {"likeness": files | {"polarity": "down"}})
+    for name in files.values():
+        assert run.likeness(tmp_path) is None
+        (tmp_path / name).touch()
+    assert run.likeness(tmp_path) == "down"
+
+
+def test_code_hash_sees_a_change_and_refuses_a_name_that_is_gone(tmp_path):
+    (tmp_path / "steps").mkdir()
+    source = tmp_path / "steps/ut.py"
+    source.write_text("a = 1\n")
+    before = code_hash([tmp_path / "steps"])
+    assert code_hash([tmp_path / "steps"]) == before
+    source.write_text("a = 2\n")
+    assert code_hash([tmp_path / "steps"]) != before
+    with pytest.raises(ParkfError, match="no such source"):
+        code_hash([tmp_path / "gone.py"])
+
+
+def test_samples_are_cut_as_widely_as_asked(config):
+    whole = Run(config)
+    assert whole.chunks("training_up") == {"training_up": range(1000)}
+    run = Run(config | {"signals": {"collisions": 1500}}, {"training": 3, "validation": 50, "signals": 9})
+    assert run.chunks("training_up") == {
+        "training_up/1-of-3": range(300),
+        "training_up/2-of-3": range(300, 650),
+        "training_up/3-of-3": range(650, 1000),
+    }
+    assert run.chunk("d0_down/2-of-3") == range(500, 1000)
+    # A misaligned detector sees the particles of the other; what others made is not cut.
+    assert list(run.ranges("misaligned_up")) == list(run.ranges("validation_up"))
+    assert len(run.chunks("validation_down")) == 6  # of fifty crossings
+    assert list(run.chunks("matched-validation_up")) == ["matched-validation_up"]
+    assert run.seed("training_down/2-of-3") == whole.seed("training_down")
+    assert run.polarity("training_down/2-of-3") == -1
+    # The ghost score is trained on the first 500 crossings of each polarity.
+    assert whole.scored("training_up") == 500
+    assert [run.scored(chunk) for chunk in run.chunks("training_up")] == [300, 200, 0]
+
+
+def test_names_of_chunks_are_told_from_others(config):
+    run = Run(config, {"training": 3})
+    for pattern, fits, fails in (
+        (run.pattern("training"), "training_up/2-of-3", "training_up"),
+        (run.pattern("training"), "training_down/3-of-3", "training_up/2-of-4"),
+        (run.pattern("validation", "lhcb"), "validation_up", "validation_up/1-of-1"),
+        (run.split_samples("training", "validation"), "training_up", "validation_up"),
+    ):
+        assert re.fullmatch(pattern, fits)
+        assert not re.fullmatch(pattern, fails)
+    # Without collisions there are no signals.
+    assert not re.fullmatch(run.pattern("jpsi"), "")
+
+
+def test_fits_on_a_gpu_want_cupy_before_anything_runs(config, monkeypatch):
+    config["fits"]["backend"] = "gpu"
+    monkeypatch.setattr("parkf.workflow.run.find_spec", lambda name: None)
+    with pytest.raises(
+        ParkfError, match=r"config: fits\.backend: gpu: CuPy is missing; install parkf\[gpu\]"
+    ):
+        load_config(config, SCHEMA, ROOT)
+    for backend in ("cpu", "auto"):
+        config["fits"]["backend"] = backend
+        load_config(config, SCHEMA, ROOT)

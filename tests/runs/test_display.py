@@ -1,0 +1,71 @@
+"""An event of a run as it is drawn: whose hits they are, and where paths of fit and truth run."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from parkf.cli.main import app
+from parkf.io.errors import ParkfError
+from parkf.report.event import PLANES, load_event
+
+
+@pytest.fixture(scope="module")
+def run(finished):
+    return finished.folder / "results/smoke"
+
+
+@pytest.fixture(scope="module")
+def event(run):
+    return load_event(run)
+
+
+def at(path, z):
+    """Place (x, y) of a path at each z, mm."""
+    return np.column_stack([np.interp(z, PLANES, path[:, axis], left=np.nan) for axis in (0, 1)])
+
+
+def test_a_hit_is_of_the_particle_that_made_it(event):
+    assert len(event.tracks) > 5
+    for track in event.tracks:
+        assert len(track.own) == len(track.velo) + len(track.strips)
+    # Candidates count in the same way; noise that two of them share may differ by a hit.
+    wrong = [abs(track.own.mean() - track.purity) for track in event.tracks if not track.ghost]
+    assert np.median(wrong) < 0.02, wrong
+
+
+def test_paths_pass_their_hits(event):
+    """A quarter of a radiation length scatters by 13.6 MeV/p/2, over 7.5 m 50 mm GeV/p; the bend is 3,600."""
+    for track in event.tracks:
+        if track.ghost or not track.good or abs(track.p) < 3:
+            continue
+        own = track.own[len(track.velo) :]
+        strips = track.strips[own]
+        for path in (track.truth, track.fit):
+            place = at(path, strips[:, 1])
+            away = strips[:, 0] + strips[:, 2] * place[:, 1] - place[:, 0]
+            assert np.nanmax(np.abs(away)) < 4 * 50 / abs(track.p), (track.number, track.p)
+        velo = track.velo[track.own[: len(track.velo)]]
+        away = np.abs(at(track.fit, velo[:, 2]) - velo[:, :2])
+        # A decay's VELO hits may all be its mother's.
+        assert np.nanmax(away, initial=0.0) < 1 + 3 / abs(track.p), (track.number, track.p)
+
+
+def test_fit_and_truth_agree_in_momentum_and_charge(event):
+    for track in event.tracks:
+        if track.good and not track.ghost and abs(track.p) > 3:
+            true = track.truth[np.isfinite(track.truth[:, 4]), 4][0]
+            assert 1e-3 / true == pytest.approx(track.p, rel=0.1)
+
+
+def test_the_command_draws_the_event_that_it_is_asked_for(run, event, tmp_path):
+    page = tmp_path / "page.html"
+    number = event.tracks[1].number
+    arguments = ["display", str(run), str(page), "--event", str(event.number), "--track", str(number)]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert f'id="track-{number}"' in page.read_text()
+    assert (tmp_path / f"page-figures/page-track-{number}.svg").exists()
+    for more, message in ((["--track", "9999"], "no track 9999"), (["--sample", "none_up"], "no such file")):
+        refused = CliRunner().invoke(app, [*arguments, *more])
+        assert isinstance(refused.exception, ParkfError)
+        assert message in str(refused.exception)

@@ -1,0 +1,66 @@
+"""What the tutorial and the how-tos tell to type works, in the order in which it is shown there."""
+
+import re
+import shlex
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from typer.testing import CliRunner
+
+from parkf.cli.main import app
+from parkf.workflow.run import read_config
+
+from .cluster.documented import checkout, shell
+from .conftest import ROOT, Project
+from .documentation.blocks import DOCS, blocks, without_comment
+
+PAGES = [DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
+
+
+@pytest.fixture
+def folder(finished, tmp_path):
+    """A checkout with the finished run under the names that pages give it."""
+    folder = checkout(Project(tmp_path))
+    (folder / "examples").symlink_to(ROOT / "examples")
+    (folder / "results").mkdir()
+    for name in ("default", "tutorial"):
+        (folder / "results" / name).symlink_to(finished.folder / "results/smoke")
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_blocks_run(page, folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    for block in blocks(page):
+        if block.is_program:
+            exec(compile(block.text, page.name, "exec"), {})
+        elif block.language == "bash":
+            for line in map(without_comment, block.lines()):
+                _run(line, folder)
+
+
+def test_the_notebook_runs(folder):
+    notebook = nbformat.read(DOCS / "notebooks/event.ipynb", as_version=4)
+    drawn = [_figures(cell) for cell in notebook.cells]
+    assert sum(drawn) >= 3
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()
+    assert [_figures(cell) for cell in notebook.cells] == drawn
+
+
+def _figures(cell):
+    return sum("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
+
+
+def _run(line, folder):
+    if line.startswith("parkf "):
+        done = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert done.exit_code == 0, (line, done.output, done.exception)
+    elif line.startswith("make "):
+        # Which job it would start is for other tests; that the configuration can run is for this one.
+        shell(f"{line} --dry-run VENV=.venv", folder)
+        for name in re.findall(r"RUN=(\S+)", line):
+            path = folder / f"workflow/config/{name}.yaml"
+            assert read_config(path, folder / "workflow/schemas/config.schema.json", folder)["run"] == name
+    else:
+        shell(line, folder)

@@ -1,0 +1,132 @@
+"""Text of a configuration on its way to a shell: no part of a name runs there."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from snakemake.utils import format as rendered
+
+from parkf.io.errors import ParkfError
+from parkf.model.steps import FORMS
+from parkf.workflow.config_files import laid, read_layers
+from parkf.workflow.family import load_family
+from parkf.workflow.run import load_config
+
+from .conftest import ROOT
+
+SCHEMAS = ROOT / "workflow/schemas"
+# Whatever of these runs leaves a file behind; it takes a shell alone, without any program.
+PLANT = ": >canary"
+FRAGMENTS = (
+    *(f"{sign} {PLANT}" for sign in (";", "&&", "||", "|", "&", ";;", "|&", "!")),
+    *(">canary", ">>canary", "2>canary", "<>canary", "&>canary", ">|canary"),
+    *(f"$({PLANT})", f"`{PLANT}`", f"<({PLANT})", f">({PLANT})", f"$[a[$({PLANT})]]", f"$((a[`{PLANT}`]))"),
+    *(f"'; {PLANT}; '", f'"; {PLANT}; "', f"'$({PLANT})'", f'"$({PLANT})"', f"\\'; {PLANT}; \\'"),
+    *(f"\\`{PLANT}\\`", f"$'; {PLANT}", f"({PLANT})", f"#; {PLANT}", f"$IFS; {PLANT}"),
+    *("*", "?[a-z]", "~root", "-n --help", "%s%n", "=x", "$HOME", "!!", "é µ 磁", "\\"),
+)
+# Where a run's configuration may have them.
+SLOTS = 6
+NOT_NAMES = ("a{b}", "{input:q}", f"${{x:-$({PLANT})}}", "a\nb", "a\x00b", "a\x1b[31m", "", "a\u0007", "a\n")
+# Stands for every program: says what it was given, a line each.
+SHELL = r"""parkf() { printf '%s\n' "$@"; }; PATH=; """
+
+
+def ran(command: str, folder: Path) -> list[str]:
+    """Have a shell take a command apart, where there is no program to run; gives the arguments."""
+    for place in ("results/smoke/logs/datasets", "results/smoke/closure", "results/smoke/report"):
+        (folder / place).mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        ["/bin/bash", "-c", SHELL + command], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("name", FRAGMENTS)
+def test_a_quoted_name_arrives_whole(name: str, tmp_path: Path) -> None:
+    path = f"data/x{name}y.yaml"
+    command = rendered("parkf {input:q} --option {path:q} 2> log", input=[path], path=path)
+    assert ran(command, tmp_path) == [path, "--option", path]
+    assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["log"]
+
+
+def test_no_rule_runs_a_part_of_a_name(project) -> None:
+    names = ["".join(FRAGMENTS[slot::SLOTS]) for slot in range(SLOTS)]
+    geometry, alignment, source, start, hits, tracks = names
+    folder = project.folder
+    config = laid(read_layers(folder / "workflow/config/smoke.yaml"))
+    given = {
+        f"data/{geometry}.yaml": folder / "data/geometry/run3.yaml",
+        f"data/{alignment}.yaml": folder / "data/geometry/alignment_nominal.yaml",
+        f"data/{source}.json": folder / "data/field/dipole.json",
+    }
+    for name, file in given.items():
+        (folder / name).write_bytes(file.read_bytes())
+    paths = list(given)
+    config["detector"] = {"geometry": paths[0], "alignment": paths[1]}
+    config["field"]["source"] = paths[2]
+    config["likeness"] = {"hits": f"data/{hits}", "tracks": f"data/{tracks}", "polarity": "up"}
+    for name in (hits, tracks):
+        (folder / "data" / name).touch()
+    config["training"]["start_from"] = f"data/{start}"
+    for step in FORMS["production"].steps:
+        (folder / "data" / start / "fits").mkdir(parents=True, exist_ok=True)
+        (folder / "data" / start / "fits" / f"{step}.json").touch()
+    (folder / "nasty.yaml").write_text(yaml.safe_dump(config, allow_unicode=True))
+    done = project.snakemake(
+        *("--cores", "1", "--dry-run", "--printshellcmds", "--configfile", str(folder / "nasty.yaml"))
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-3000:]
+    commands = [
+        line.partition("Shell command: ")[2] for line in said.splitlines() if "Shell command: " in line
+    ]
+    assert len(commands) > 50
+    arguments = [one for command in commands for one in ran(command, folder)]
+    whole = {*paths, f"data/{hits}", f"data/{tracks}", f"data/{start}/fits/V.json"}
+    assert whole <= set(arguments)
+    assert not list(folder.rglob("*canary"))
+
+
+@pytest.mark.parametrize("name", NOT_NAMES, ids=repr)
+def test_what_is_no_name_is_refused_for_each_path(name: str) -> None:
+    config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
+    places = (("detector", "geometry"), ("detector", "alignment"), ("field", "source"))
+    for section, key in (*places, ("training", "datasets"), ("training", "start_from")):
+        broken = config | {section: config[section] | {key: name}}
+        with pytest.raises(ParkfError, match=rf"config: {section}\.{key}: got the text"):
+            load_config(broken, SCHEMAS / "config.schema.json", ROOT)
+
+
+@pytest.mark.parametrize("name", [*FRAGMENTS, *NOT_NAMES, "a b", "../a", "a/b", ".a"], ids=repr)
+def test_names_of_runs_and_members_are_plain(name: str) -> None:
+    config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
+    with pytest.raises(ParkfError, match="config: run: got"):
+        load_config(config | {"run": name}, SCHEMAS / "config.schema.json", ROOT)
+    family = {"family": "fam", "base": "workflow/config/smoke.yaml", "conditions": {"a": {}}}
+    for broken in (family | {"family": name}, family | {"conditions": {name: {}}}):
+        with pytest.raises(ParkfError, match=r"family: (family|conditions): got"):
+            load_family(broken, SCHEMAS, ROOT)
+
+
+@pytest.mark.parametrize("name", ["x; touch canary", "$(touch canary)", "a b", "it's"])
+def test_make_quotes_what_it_is_given(name: str, tmp_path: Path) -> None:
+    # make takes a single $ for a variable of its own.
+    given = name.replace("$", "$$")
+    command = [
+        "make",
+        "-n",
+        "-C",
+        str(ROOT),
+        "-o",
+        ".venv/.installed",
+        "run",
+        f"RUN={given}",
+        f"SCRATCH={given}",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines() if ".venv/bin/parkf" in line]
+    arguments = [one for line in lines for one in ran(line.replace(".venv/bin/parkf", "parkf"), tmp_path)]
+    assert arguments[arguments.index("--scratch") + 1 :] == [name, "--", name]
+    assert not (ROOT / "canary").exists()

@@ -1,0 +1,37 @@
+"""One parameter set serves both polarities: each alone gives the same."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from parkf.model.steps import FORMS
+from parkf.training.rows import read_batches, select
+from parkf.training.train import train_rows
+
+
+def _covariance(minimum):
+    errors = np.array(minimum.errors)
+    return np.outer(errors, errors) * minimum.correlation
+
+
+@pytest.mark.parametrize("step", ["V", "VUT", "UT"])
+def test_magup_and_magdown_give_the_same_p_within_errors(finished, step):
+    """By χ² of each fit, since its parameters are correlated: two that go together differ together."""
+    batches = list(read_batches(finished.folder / f"results/smoke/datasets/{step}.parquet"))
+    up, down = (
+        train_rows([select(rows, rows["polarity"] == pol) for rows in batches], FORMS["improved"].steps[step])
+        for pol in (1, -1)
+    )
+    probabilities = []
+    for one, other in zip(up, down, strict=True):
+        for a, b in zip(one.minima, other.minima, strict=True):
+            assert a.names == b.names
+            known = np.array(a.errors) * np.array(b.errors) > 0
+            difference = (np.array(a.values) - b.values)[known]
+            covariance = (_covariance(a) + _covariance(b))[np.ix_(known, known)]
+            value = difference @ np.linalg.solve(covariance, difference)
+            probabilities.append(chi2.sf(value, known.sum()))
+            print(f"step {step}, {one.label}, {a.target} ({a.kind}): χ² {value:.1f} of {known.sum()}")
+    # Some dozen fits, of rows that they share in part.
+    assert min(probabilities) > 1e-4
+    assert np.median(probabilities) > 0.02

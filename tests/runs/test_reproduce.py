@@ -1,0 +1,98 @@
+"""A published set can be trained again from its manifest, on any number of cores; and it is said when not."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from parkf.params import load
+from parkf.params.parameter_set import with_blobs
+
+from .conftest import ROOT
+
+GATES = """
+gates:
+  - {gate: ghosts, figure: "validation.json: fits/parkf/working_point/ghost", at_most: 0.6, reason: Few.}
+"""
+FILES = ("constant.f32", "global.f32", "ghosts.f32", "manifest.json")
+
+
+def params(project, *arguments):
+    """Call `parkf params …` in the project; give exit code, and what it says, Snakemake's words last."""
+    done = subprocess.run(
+        [sys.executable, "-m", "parkf.cli.main", "params", *map(str, arguments)],
+        cwd=project.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def checkout(finished):
+    """The finished project as a checkout, its set published."""
+    for name in ("Snakefile", "src"):
+        (finished.folder / name).symlink_to(ROOT / name)
+    (finished.folder / "gates.yaml").write_text(GATES)
+    code, text = params(finished, "publish", "results/smoke/set", "--gates", "gates.yaml", "--year", 2026)
+    assert (code, text) == (0, "published params/2026-run3-like-2-r001\n")
+    return finished
+
+
+def reproduce(checkout, version):
+    return params(checkout, "reproduce", version, "--work", "again", "--cores", 1)
+
+
+def test_same_bytes_on_one_core(checkout):
+    code, text = reproduce(checkout, "2026-run3-like-2-r001")
+    assert code == 0, text[-5000:]
+    assert text.startswith("params/2026-run3-like-2-r001: identical, byte for byte\n")
+    for name in FILES:
+        one, two = (
+            checkout.folder / f"{run}/set/{name}" for run in ("results/smoke", "again/results/reproduced")
+        )
+        assert one.read_bytes() == two.read_bytes(), f"{name} depends on the number of cores"
+    assert np.isfinite(load(checkout.folder / "again/results/reproduced/set").constant).all()
+
+
+def test_a_changed_alignment_is_named(checkout):
+    alignment = checkout.folder / "data/geometry/alignment_nominal.yaml"
+    text = alignment.read_text()
+    try:
+        alignment.write_text(text.replace("scifi_layers: {}", "scifi_layers: {3: {x: 0.1}}"))
+        code, said = reproduce(checkout, "2026-run3-like-2-r001")
+    finally:
+        alignment.write_text(text)
+    assert code == 2
+    assert "the training cannot be repeated here" in said
+    assert "data/geometry/alignment_nominal.yaml: sha256 " in said
+    assert "of the alignment of the set" in said
+
+
+def test_other_numbers_are_named(checkout):
+    """A set that somebody has laid hands on before it was published."""
+    trained = load(checkout.folder / "results/smoke/set")
+    constant, table = trained.constant.copy(), trained.table.copy()
+    number = trained.manifest.layout[2].sets[1].numbers[4]
+    constant[trained.layout.offsets["UT"] + trained.layout.block("UT").shape[1] + 4] += np.float32(
+        3 * number.error
+    )
+    table[30, 25, 0] *= 2
+    other = checkout.folder / "results/other"
+    changed = with_blobs(trained.manifest, constant, table)
+    changed.save(other / "set")
+    blobs = changed.manifest.blobs.fingerprints()
+    for name in ("validation", "accuracy"):
+        figures = {"fits": {"parkf": {"working_point": {"ghost": 0.2}}}, "set": blobs}
+        (other / f"{name}.json").write_text(str(figures).replace("'", '"'))
+    code, text = params(checkout, "publish", other / "set", "--gates", "gates.yaml", "--year", 2026)
+    assert code == 0, text
+    code, text = reproduce(checkout, "2026-run3-like-2-r002")
+    assert code == 1, text[-5000:]
+    assert "params/2026-run3-like-2-r002: NOT identical" in text
+    (row,) = [line.split() for line in text.splitlines() if line.startswith("UT ")]
+    assert row[-4] == number.name
+    assert float(row[-1]) == pytest.approx(-3 / np.sqrt(2), rel=1e-2)
+    assert "1 numbers of global.f32 differ, in 1 bins" in text

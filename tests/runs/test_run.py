@@ -1,0 +1,123 @@
+"""The whole chain on the smoke configuration: what it leaves, and what a change makes run again."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from parkf import _transport
+from parkf.io.files import read_json
+from parkf.params import load
+from parkf.proof.gates import GATES_FILE, hold, load_thresholds
+
+from .conftest import ROOT
+
+
+def test_leaves_a_set_numbers_and_report(finished):
+    results = finished.folder / "results/smoke"
+    parameters = load(results / "set")
+    assert parameters.constant.shape == (parameters.layout.constant_count,)
+    assert parameters.table.size == 240_000
+    validation = read_json(results / "validation.json")
+    assert validation["counts"]["genuine"] > 500
+    # Few tracks, but the same physics: the fit must already be sound.
+    for component in ("x", "y", "tx", "ty"):
+        assert 0.8 < validation["fits"]["parkf"]["pulls"][component]["width"] < 1.2
+    stages = read_json(results / "stages.json")["stages"]
+    assert {"table", "datasets", "train-UTTF", "validate"} <= stages.keys()
+    # When its jobs ran, and what waits for what: jobs of the set had ended when it was assembled.
+    begin = min(begin for begin, _ in stages["assemble"]["spans"])
+    rules = read_json(results / "graph.json")["rules"]
+    assert {"train", "table"} <= set(rules["assemble"]["needs"])
+    trained = [span for name, stage in stages.items() if name.startswith("train-") for span in stage["spans"]]
+    assert len(trained) >= rules["train"]["jobs"] == 7
+    assert all(end <= begin + 0.01 for _, end in trained)
+    rates = read_json(results / "throughput.json")["rates"]
+    assert {rate["precision"] for rate in rates} == {"float32", "float64"}
+    assert all(rate["tracks_per_s"] > 1000 for rate in rates)
+    assert "<svg" in (results / "report/index.html").read_text()
+    hidden = {path.name for path in results.rglob(".*") if path.is_file()}
+    assert hidden <= {".snakemake_timestamp"}, (
+        "half-written files"
+    )  # Snakemake's mark in a folder that it made
+
+
+def test_every_gate_finds_its_figure(finished):
+    gates = hold(finished.folder / "results/smoke/set", load_thresholds(ROOT / GATES_FILE))
+    # No cell of direction, charge and momentum has a hundred of the few tracks there.
+    assert [gate.what for gate in gates if gate.value is None and "cells" not in gate.figure] == []
+
+
+def test_nothing_to_do_afterwards(finished):
+    assert finished.would_run() == {}
+
+
+def test_sets_of_a_step_are_shared_out(project):
+    """Steps of two sets and more are trained in as many jobs as asked for, or as they have sets."""
+    done = project.snakemake("--cores", "1", "--dry-run", "--set-scatter", "sets=4")
+    assert done.returncode == 0, done.stderr
+    jobs = dict(re.findall(r"^(train\w*|join_fits) +(\d+)$", done.stdout + done.stderr, re.M))
+    # V and BEAM have two sets each, UT has six, T eleven.
+    assert jobs == {"train": "3", "train_part": "12", "join_fits": "4", "train_score": "1"}
+
+
+def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
+    alignment = finished.folder / "data/geometry/alignment_nominal.yaml"
+    text = alignment.read_text()
+    assert "scifi_layers: {}" in text
+    shutil.copy2(alignment, tmp_path / "nominal.yaml")
+    try:
+        alignment.write_text(text.replace("scifi_layers: {}", "scifi_layers: {3: {x: 0.1}}"))
+        jobs = finished.would_run()
+    finally:
+        shutil.copy2(tmp_path / "nominal.yaml", alignment)
+    # Collisions, field and magnet table know nothing of the alignment.
+    assert jobs.keys().isdisjoint({"generate", "field", "table"})
+    # One pass of each sample gives all that it is for.
+    assert (jobs["simulate_training"], jobs["simulate_validation"]) == (2, 2)
+    assert (jobs["draw"], jobs["thresholds"], jobs["rows"], jobs["datasets"]) == (2, 1, 2, 1)
+    assert jobs["train"] == 7
+    # The closure has its own tracks, in the same detector.
+    assert (jobs["closure_tracks"], jobs["close"]) == (2, 1)
+
+
+def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
+    source = tmp_path / "src"
+    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    # Inputs are looked at before anything runs, with the kernel that was built here.
+    for built in Path(_transport.__file__).parent.glob("*.so"):
+        (source / "parkf" / built.name).symlink_to(built)
+    for name in ("Snakefile", "workflow"):
+        origin = ROOT / name
+        (shutil.copytree if origin.is_dir() else shutil.copy2)(origin, tmp_path / name)
+    assert finished.would_run(source=source) == {}
+    velo = source / "parkf/model/steps/velo_to_ut.py"
+    changed = velo.read_text().replace('(sp.Integer(10), "1"', '(sp.Integer(11), "1"')
+    assert changed != velo.read_text()
+    velo.write_text(changed)
+    jobs = finished.would_run(source=source)
+    assert jobs["train"] == 1
+    simulation = {"generate", "simulate_training", "simulate_validation", "draw", "rows", "datasets"}
+    assert jobs.keys().isdisjoint({*simulation, "candidates", "table", "field"})
+    assert {"assemble", "validation_fit", "validate", "report"} <= jobs.keys()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("training: 80", "trainings: 80", "unknown key 'trainings'; did you mean 'training'?"),
+        (
+            "run: smoke",
+            "run: smoke\nfield: {source: none.json}",
+            "smoke.yaml:4: field.source: none.json: no such",
+        ),
+    ],
+)
+def test_a_bad_config_stops_at_once(project, old, new, message):
+    config = project.folder / "workflow/config/smoke.yaml"
+    config.write_text(config.read_text().replace(old, new))
+    done = project.snakemake("--cores", "1")
+    assert done.returncode != 0
+    assert message in done.stdout + done.stderr
+    assert not (project.folder / "results").exists()

@@ -1,0 +1,51 @@
+"""The rooms of the package: few, described, with imports that run downwards, and drawn as they are."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.house import ROOT, drawing, survey
+
+HOUSE = survey()
+
+
+def test_rooms_keep_the_contract_of_imports() -> None:
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_few_rooms_on_few_floors() -> None:
+    assert len(HOUSE.lines) <= 14
+    assert len(HOUSE.floors()) <= 10
+
+
+def test_no_import_runs_upwards_or_in_a_circle() -> None:
+    assert HOUSE.upwards == []
+    assert HOUSE.circles == []
+
+
+def test_every_room_states_its_purpose_and_its_promise() -> None:
+    for room, purpose in HOUSE.purpose.items():
+        source = (ROOT / "src/parkf" / room / "__init__.py").read_text()
+        docstring = ast.get_docstring(ast.parse(source)) or ""
+        assert purpose.endswith("."), room
+        assert len(docstring.split()) >= 15, f"{room}: what does it promise?"
+
+
+def test_only_rooms_lie_at_the_top() -> None:
+    top = {path.name for path in (ROOT / "src/parkf").glob("*.py")}
+    assert top == {"__init__.py"}
+
+
+def test_the_drawing_in_the_documentation_is_current() -> None:
+    assert (ROOT / "docs/explanation/house.svg").read_text() == drawing(HOUSE)
+
+
+def test_it_prints_what_it_measures() -> None:
+    command = [sys.executable, str(Path("tools/house.py"))]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert f"{len(HOUSE.lines)} rooms, {len(HOUSE.floors())} floors" in printed
+    assert "0 imports upwards" in printed
+    assert "0 circles" in printed

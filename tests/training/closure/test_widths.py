@@ -1,0 +1,39 @@
+"""Core and width of values by momentum, whatever their tails."""
+
+import numpy as np
+import pytest
+
+from parkf.training.closure.maps import bias_cells
+from parkf.training.closure.widths import Widths
+
+SEED = 9
+
+
+def test_core_by_momentum_is_blind_to_tails():
+    random = np.random.default_rng(SEED)
+    p = 1500 * (60.0 ** random.uniform(size=200_000))
+    centre, width = 1e-3 * np.log(p / 1e4), 2e-3 * np.sqrt(1e4 / p)
+    tail = random.uniform(size=len(p)) < 0.02
+    values = centre + width * random.normal(size=len(p)) + np.where(tail, 0.05, 0.0)
+    found = Widths()
+    for rows in np.array_split(np.arange(len(p)), 3):
+        found.add(p[rows], values[rows])
+    at = np.array([2e3, 1e4, 5e4])
+    mean, half = found.core(at)
+    np.testing.assert_allclose(mean, 1e-3 * np.log(at / 1e4), atol=1.5e-4)
+    np.testing.assert_allclose(half, 2e-3 * np.sqrt(1e4 / at), rtol=0.06)
+
+
+def test_cells_have_their_bias():
+    random = np.random.default_rng(SEED)
+    slopes = random.uniform(-0.25, 0.25, (100_000, 2))
+    p = 2000 * (40.0 ** random.uniform(size=len(slopes)))
+    up = slopes[:, 1] > 0
+    values = np.where(up, 2e-3, -1e-3) + 3e-3 * random.normal(size=len(p))
+    cells = bias_cells(slopes, p, values)
+    assert sum(cell["n"] for cell in cells) > 50_000
+    for cell in cells:
+        expected = 2e-3 if cell["phi_min"] >= -1e-9 else -1e-3
+        assert abs(cell["bias"] - expected) < 5 * cell["bias_error"]
+    pulls = [(c["bias"] - (2e-3 if c["phi_min"] >= -1e-9 else -1e-3)) / c["bias_error"] for c in cells]
+    assert np.std(pulls) == pytest.approx(1, abs=0.15)

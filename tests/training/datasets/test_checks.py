@@ -1,0 +1,168 @@
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from parkf.io.errors import ParkfError
+from parkf.io.tables import STEP_DATA
+from parkf.training.datasets.checks import check_dataset
+
+
+def _dataset(rows=400):
+    random = np.random.default_rng(1)
+    charge = random.choice([-1, 1], rows)
+    p = random.uniform(2e3, 5e4, rows)
+    columns = {
+        "event": np.arange(rows) // 10,
+        "particle": np.arange(rows) % 10,
+        "pdg_id": 211 * charge,
+        "charge": charge,
+        "polarity": random.choice([-1, 1], rows),
+        "set": np.zeros(rows),
+        "qop": charge / p,
+        "z0": np.full(rows, 700.0),
+        "z1": np.full(rows, 2327.5),
+        "p_true": p - 3.0,
+    }
+    for name in ("x", "y"):
+        for place in "01e":
+            columns[name + place] = random.uniform(-100, 100, rows)
+    for name in ("tx", "ty"):
+        for place in "01e":
+            columns[name + place] = random.uniform(-0.2, 0.2, rows)
+    return columns
+
+
+def _write(path, columns):
+    arrays = {name: columns[name].astype(kind.to_pandas_dtype()) for name, kind in STEP_DATA.columns}
+    with replace(STEP_DATA, rows_in_group=150).writer(path) as writer:
+        writer.write_table(pa.table(arrays, schema=STEP_DATA.schema))
+    return path
+
+
+def test_a_sound_dataset_passes(tmp_path):
+    assert check_dataset(_write(tmp_path / "VUT.parquet", _dataset()), "VUT") == 400
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [
+        ("xe", np.nan, "finite"),
+        ("tx1", np.inf, "finite"),
+        ("tx0", 45.0, "slope"),
+        ("y1", 2e4, "mm"),
+        ("z1", 5e5, "mm"),
+        ("polarity", 0, "MagUp"),
+        ("set", 1, "a set of step VUT, 0 to 0"),
+        ("charge", 0, "not 0"),
+        ("p_true", 12.0, "MeV"),
+        ("qop", 0.1, "MeV"),
+    ],
+)
+def test_one_bad_value_is_named_with_file_column_and_row(tmp_path, column, value, expected):
+    columns = _dataset()
+    columns["charge"][317] = 1
+    columns["qop"][317] = abs(columns["qop"][317])
+    columns[column][317] = value
+    path = _write(tmp_path / "VUT.parquet", columns)
+    with pytest.raises(ParkfError) as caught:
+        check_dataset(path, "VUT")
+    message = str(caught.value)
+    assert str(path) in message
+    assert "row 317" in message
+    assert column in message
+    assert expected in message
+
+
+def test_momenta_in_gev_are_refused(tmp_path):
+    columns = _dataset()
+    columns["p_true"] /= 1e3
+    columns["qop"] *= 1e3
+    with pytest.raises(ParkfError, match=r"column 'p_true', row 0: .* MeV"):
+        check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
+
+
+def test_the_sign_of_the_charge_counts(tmp_path):
+    columns = _dataset()
+    columns["qop"][5] *= -1
+    with pytest.raises(ParkfError, match=r"column 'qop', row 5: .*charge's sign"):
+        check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
+
+
+def test_a_duplicate_names_both_rows(tmp_path):
+    columns = _dataset()
+    for name in ("event", "particle", "polarity"):
+        columns[name][333] = columns[name][20]
+    with pytest.raises(ParkfError, match="rows 20 and 333"):
+        check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
+
+
+@pytest.mark.parametrize("rows_of_file", [7, 1 << 20])
+def test_duplicates_meet_in_whichever_scratch_file(tmp_path, monkeypatch, rows_of_file):
+    monkeypatch.setattr("parkf.training.datasets.duplicates.ROWS_OF_FILE", rows_of_file)
+    columns = _dataset()
+    assert check_dataset(_write(tmp_path / "sound.parquet", columns), "VUT") == 400
+    for name in ("event", "particle", "polarity"):
+        columns[name][333] = columns[name][20]
+    with pytest.raises(ParkfError, match="rows 20 and 333"):
+        check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
+
+
+def test_equal_hashes_alone_are_no_duplicate(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "parkf.training.datasets.duplicates._hash", lambda rows: np.zeros(len(rows), np.uint64)
+    )
+    columns = _dataset()
+    assert check_dataset(_write(tmp_path / "sound.parquet", columns), "VUT") == 400
+    columns["z0"][[5, 6]] = 0.0, -0.0
+    for name in ("event", "particle", "polarity"):
+        columns[name][6] = columns[name][5]
+    with pytest.raises(ParkfError, match="rows 5 and 6"):
+        check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
+
+
+def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("parkf.training.datasets.duplicates.ROWS_OF_FILE", 2000)
+    monkeypatch.setattr("parkf.training.datasets.checks._BATCH", 2000)
+    peaks = []
+    for rows in (10_000, 80_000):
+        path = _write(tmp_path / f"{rows}.parquet", _dataset(rows))
+        tracemalloc.start()
+        check_dataset(path, "VUT")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+def test_a_set_without_rows_is_refused(tmp_path):
+    with pytest.raises(ParkfError, match="set 1 of step UT has 0 rows"):
+        check_dataset(_write(tmp_path / "UT.parquet", _dataset()), "UT")
+
+
+def test_a_null_is_refused(tmp_path):
+    columns = {
+        name: pa.array(_dataset()[name].astype(kind.to_pandas_dtype())) for name, kind in STEP_DATA.columns
+    }
+    values = columns["y0"].to_pylist()
+    values[7] = None
+    columns["y0"] = pa.array(values, pa.float64())
+    path = tmp_path / "VUT.parquet"
+    with STEP_DATA.writer(path) as writer:
+        writer.write_table(pa.table(columns, schema=STEP_DATA.schema))
+    with pytest.raises(ParkfError, match="column 'y0', row 7: null"):
+        check_dataset(path, "VUT")
+
+
+def test_an_unknown_step_is_refused(tmp_path):
+    with pytest.raises(ParkfError, match="no step 'MAGNET'"):
+        check_dataset(tmp_path / "x.parquet", "MAGNET")
+
+
+def test_the_sets_are_those_of_the_step_functions():
+    from parkf.model.steps import FORMS
+    from parkf.training.datasets.sets import SETS
+
+    for forms in FORMS.values():
+        assert {name: step.joined * len(step.sets) for name, step in forms.steps.items()} == SETS

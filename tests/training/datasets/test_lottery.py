@@ -1,0 +1,70 @@
+"""Thinning by thresholds that stream: exactly what all numbers at once give."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json, write_json
+from parkf.training.datasets.lottery import Smallest
+from parkf.training.datasets.sets import SETS, rows_of_set
+from parkf.training.datasets.thresholds import ALL, find_thresholds, load_thresholds
+
+NUMBERS = st.integers(0, 2**64 - 1) | st.integers(0, 50) | st.integers(2**63, 2**63 + 50)
+
+
+def write_draws(path, drawn, max_rows):
+    """What a chunk writes that drew the same numbers for every set."""
+    arrays = {}
+    for step, count in SETS.items():
+        for index in range(count):
+            smallest = Smallest(rows_of_set(step, max_rows) + 1)
+            for part in np.array_split(np.array(drawn, np.uint64), 3):
+                smallest.add(part)
+            arrays[f"{step}-{index}"] = smallest.ascending()
+    np.savez(path, max_rows=max_rows, **arrays)
+    return path
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(chunks=st.lists(st.lists(NUMBERS, max_size=60), min_size=1, max_size=4), max_rows=st.integers(22, 150))
+def test_thresholds_are_the_exact_ones(tmp_path, chunks, max_rows):
+    draws = [write_draws(tmp_path / f"{i}.npz", drawn, max_rows) for i, drawn in enumerate(chunks)]
+    find_thresholds(draws, tmp_path / "thresholds.json", max_rows=max_rows)
+    found = load_thresholds(tmp_path / "thresholds.json")
+    everything = np.sort(np.array([number for drawn in chunks for number in drawn], np.uint64))
+    for step, count in SETS.items():
+        share = rows_of_set(step, max_rows)
+        expected = everything[share - 1] if len(everything) > share else np.uint64(ALL)
+        assert (found[step] == expected).all()
+        assert len(found[step]) == count
+
+
+@given(parts=st.lists(st.lists(NUMBERS, max_size=30), max_size=8), most=st.integers(1, 40))
+def test_a_chunk_keeps_its_smallest_numbers(parts, most):
+    smallest = Smallest(most)
+    for part in parts:
+        smallest.add(np.array(part, np.uint64))
+    expected = sorted(number for part in parts for number in part)[:most]
+    assert smallest.ascending().tolist() == expected
+
+
+def test_draws_for_another_number_of_rows_are_refused(tmp_path):
+    draws = [write_draws(tmp_path / "draws.npz", [1, 2, 3], 100)]
+    with pytest.raises(ParkfError, match=r"draws\.npz: drawn for 100 rows a dataset, expected 200"):
+        find_thresholds(draws, tmp_path / "thresholds.json", max_rows=200)
+    (tmp_path / "text.npz").write_text("no archive")
+    with pytest.raises(ParkfError, match=r"text\.npz: not an archive of arrays"):
+        find_thresholds([tmp_path / "text.npz"], tmp_path / "thresholds.json", max_rows=100)
+    assert not (tmp_path / "thresholds.json").exists()
+
+
+def test_thresholds_that_lack_a_set_are_refused(tmp_path):
+    path = tmp_path / "thresholds.json"
+    find_thresholds([write_draws(tmp_path / "draws.npz", [1], 100)], path, max_rows=100)
+    content = read_json(path)
+    content["thresholds"]["UT"].pop()
+    write_json(path, content)
+    with pytest.raises(ParkfError, match="5 thresholds of step UT, expected 6"):
+        load_thresholds(path)

@@ -1,0 +1,48 @@
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from parkf.io.errors import ParkfError
+from parkf.workflow.cluster import COSTS_FILE, load_costs, needs
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def costs(tmp_path):
+    file = tmp_path / "costs.yaml"
+    file.write_text(
+        "origin: a test\n"
+        "margins: {snakemake_mb: 400, snakemake_s: 20, memory: 1.5, time: 3, minutes: 10}\n"
+        "stages: {states: {unit: event, job_s: 10, unit_ms: 100, job_mb: 200, unit_kb: 100, disk_kb: 50}}\n"
+    )
+    return load_costs(file)
+
+
+def test_what_a_job_asks_for_grows_with_its_size_and_doubles_with_each_attempt(costs):
+    asked = needs(costs, "states", lambda wildcards: wildcards.events)
+    small, large = SimpleNamespace(events=100), SimpleNamespace(events=10_000)
+    assert asked["mem_mb"](small, attempt=1) == 400 + 1.5 * (200 + 10)
+    assert asked["mem_mb"](large, attempt=1) == 400 + 1.5 * (200 + 1000)
+    assert asked["mem_mb"](large, attempt=3) == 4 * asked["mem_mb"](large, attempt=1)
+    assert asked["runtime"](small, attempt=1) == 10
+    assert asked["runtime"](large, attempt=1) == 52  # 3 x (20 + 10 + 1000) s
+    assert asked["runtime"](large, attempt=2) == 104
+    assert asked["disk_mb"](large, attempt=1) == 100 + 1.5 * 500
+    # The same for HTCondor, which counts seconds.
+    assert asked["htcondor_request_mem_mb"](large, attempt=2) == asked["mem_mb"](large, attempt=2)
+    assert asked["allowed_execute_duration"](large, attempt=1) == 52 * 60
+
+
+def test_a_stage_without_a_cost_and_an_unknown_key_are_named(costs, tmp_path):
+    with pytest.raises(ParkfError, match="no stage 'stats'; there are states"):
+        needs(costs, "stats", 1)
+    file = tmp_path / "costs.yaml"
+    file.write_text(file.read_text().replace("unit_kb", "unit_mb"))
+    with pytest.raises(ParkfError, match=r"stages\.states\.unit_mb"):
+        load_costs(file)
+
+
+def test_the_projects_own_costs_load():
+    assert {"generate", "candidates", "table", "train"} <= load_costs(ROOT / COSTS_FILE).stages.keys()

@@ -1,0 +1,46 @@
+"""Replaying jobs on paper: cases whose answer is plain."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[3]))
+from benchmarks.replay import Job, critical_path, replay, stops_scaling
+
+# One that all wait for, eight of 10 s, one that waits for all.
+FAN = [
+    Job("first", 5.0, 1, 100, ()),
+    *(Job("middle", 10.0, 1, 100, (0,)) for _ in range(8)),
+    Job("last", 1.0, 1, 100, tuple(range(1, 9))),
+]
+
+
+@pytest.mark.parametrize(("cores", "seconds"), [(1, 86), (2, 46), (3, 36), (8, 16), (100, 16)])
+def test_wall_time_without_a_queue(cores, seconds):
+    assert replay(FAN, cores, latency=0.0) == seconds
+
+
+def test_each_step_of_the_chain_waits_in_the_queue():
+    assert replay(FAN, 100, latency=2.0) == 16 + 3 * 2
+    assert critical_path(FAN, 2.0) == {"first": 5.0, "queue": 6.0, "middle": 10.0, "last": 1.0}
+    # Jobs of one layer wait side by side: on one core the queue is paid for by the chain alone.
+    assert replay(FAN, 1, latency=2.0) == 86 + 3 * 2
+
+
+def test_the_longest_chain_goes_first():
+    jobs = [Job("short", 4.0, 1, 100, ()), Job("long", 4.0, 1, 100, ()), Job("end", 4.0, 1, 100, (1,))]
+    assert replay(jobs, 1, latency=0.0) == 12
+    assert replay(jobs, 2, latency=0.0) == 8
+
+
+def test_threads_take_as_many_cores_and_fewer_take_longer():
+    assert replay([Job("wide", 3.0, 4, 100, ())] * 2, 4, latency=0.0) == 6
+    assert replay([Job("wide", 3.0, 4, 100, ())], 2, latency=0.0) == 6
+    # Of 3 s, one core works for 2 whatever the others do.
+    assert replay([Job("wide", 3.0, 4, 100, (), alone=2.0)], 2, latency=0.0) == 4
+
+
+def test_it_stops_scaling_where_half_of_the_cores_idle():
+    # 86 core seconds: 16 s on 8 cores keep 67 % at work, on 16 cores half of that.
+    assert stops_scaling(FAN, latency=0.0) == 16

@@ -1,0 +1,122 @@
+"""A family is its base, once for each combination, with what that one has of its own."""
+
+from math import prod
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parkf.io.errors import ParkfError
+from parkf.workflow.config_files import merged
+from parkf.workflow.family import load_family
+from parkf.workflow.family.members import expand, leaves
+
+ROOT = Path(__file__).parents[3]
+SCHEMAS = ROOT / "workflow/schemas"
+SHIPPED = sorted((ROOT / "workflow/config/families").glob("*.yaml"))
+BASE = {"seed": 1, "detector": {"geometry": "g", "alignment": "a"}, "field": {"source": "f", "spacing": 100}}
+names = st.text("abc", min_size=1, max_size=3)
+parts = st.fixed_dictionaries(
+    {},
+    optional={
+        "seed": st.integers(),
+        "detector": st.fixed_dictionaries({}, optional={"geometry": names, "alignment": names}),
+        "field": st.fixed_dictionaries({}, optional={"source": names, "spacing": st.integers()}),
+    },
+)
+
+
+@given(st.dictionaries(names, parts, min_size=1, max_size=5))
+def test_a_member_is_the_base_but_for_its_own(conditions):
+    members = expand("fam", BASE, [conditions])
+    assert [member.name for member in members] == list(conditions)
+    for member in members:
+        found, base = dict(leaves(member.config)), dict(leaves(BASE))
+        assert found.pop("run") == f"fam.{member.name}"
+        assert found.keys() >= base.keys()
+        own = {key: value for key, value in member.own.items() if value != {}}
+        assert found == base | own
+        assert dict(leaves(conditions[member.name])) == member.own
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_a_matrix_has_every_combination_once(sizes):
+    axes = [{f"v{value}": {f"key{axis}": value} for value in range(size)} for axis, size in enumerate(sizes)]
+    members = expand("fam", {}, axes)
+    combinations = [tuple(member.config[f"key{axis}"] for axis in range(len(sizes))) for member in members]
+    assert len(set(combinations)) == len(members) == len({member.name for member in members})
+    assert combinations == sorted(combinations)
+    assert len(members) == prod(sizes)
+
+
+@given(parts, parts)
+def test_merging_keeps_what_only_one_has_and_changes_neither(below, above):
+    before = (dict(leaves(below)), dict(leaves(above)))
+    found = dict(leaves(merged(below, above)))
+    for key, value in before[1].items():
+        assert found.get(key, value) == value
+    assert (dict(leaves(below)), dict(leaves(above))) == before
+    assert merged({}, above) == above
+
+
+def test_axes_do_not_set_the_same_key():
+    axes = [{"a": {"field": {"spacing": 50}}}, {"b": {"field": {"spacing": 60}}}]
+    with pytest.raises(ParkfError, match=r"two axes set field\.spacing"):
+        expand("fam", BASE, axes)
+
+
+def test_members_have_names_of_their_own():
+    axes = [{"a": {}, "a_b": {}}, {"b_c": {}, "c": {}}]
+    with pytest.raises(ParkfError, match="two members are called a_b_c"):
+        expand("fam", BASE, axes)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_families_pass_and_are_named_after_their_file(path):
+    family = load_family(yaml.safe_load(path.read_text()), SCHEMAS, ROOT)
+    assert family.name == path.stem
+    assert len(family.members) > 1
+
+
+@pytest.fixture
+def config():
+    return {
+        "family": "fam",
+        "base": "workflow/config/smoke.yaml",
+        "conditions": {"one": {}, "two": {"seed": 5}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.update(famly=1), "family: famly: unknown key 'famly'; did you mean 'family'"),
+        (lambda c: c.update(matrix=[{"a": {}}]), "family: expected either matrix or conditions"),
+        (lambda c: c.pop("conditions"), "family: expected either matrix or conditions"),
+        (lambda c: c.update(family="a.b"), r"family: family: got the text 'a\.b', expected text like"),
+        (
+            lambda c: c["conditions"].update({"Three-4": {}}),
+            "conditions: got the text 'Three-4', exp",
+        ),
+        (lambda c: c["conditions"]["two"].update(run="x"), "family: conditions"),
+        (
+            lambda c: c["conditions"]["two"].update(sead=5),
+            "config: sead: unknown key 'sead'; did you mean 'seed'",
+        ),
+        (
+            lambda c: c["conditions"]["two"].update(detector={"alignment": "no.yaml"}),
+            r"member two: config: detector\.alignment: no\.yaml: no such file",
+        ),
+        (
+            lambda c: c["conditions"]["two"].update(validity={"first_run": 2, "last_run": 1}),
+            "member two: config: validity: runs 2 to 1 ends before it begins",
+        ),
+        (lambda c: c.update(base="none.yaml"), r"none\.yaml: no such file"),
+    ],
+)
+def test_every_mistake_is_named(config, change, message):
+    change(config)
+    with pytest.raises(ParkfError, match=message):
+        load_family(config, SCHEMAS, ROOT)

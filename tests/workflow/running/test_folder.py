@@ -1,0 +1,118 @@
+"""A working folder is made once, its files are its own, and a run in it is that of a checkout."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from parkf.cli.main import app
+from parkf.io.errors import ParkfError
+from parkf.io.project import PROJECT, found, source
+from parkf.workflow.run import read_config
+from parkf.workflow.running.folder import make_folder
+from parkf.workflow.running.snakemake import command
+
+PARKF = Path(sys.executable).with_name("parkf")
+SMOKE = Path("workflow/config/smoke.yaml")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    make_folder(tmp_path / "x")
+    monkeypatch.chdir(tmp_path / "x")
+    return tmp_path / "x"
+
+
+def test_files_that_are_there_stay_as_they_are(folder):
+    own = folder / "data/geometry/alignment_nominal.yaml"
+    own.write_text("tag: mine\n")
+    (folder / "data/field/dipole.json").unlink()
+    made, there = make_folder(folder)
+    assert made == [folder / "data/field/dipole.json"]
+    assert own in there
+    assert own.read_text() == "tag: mine\n"
+
+
+def test_it_has_all_that_its_configurations_name(folder):
+    schema = found("workflow/schemas/config.schema.json")
+    assert not schema.is_relative_to(folder)
+    for name in ("default", "improved", "paper", "smoke"):
+        assert read_config(Path(f"workflow/config/{name}.yaml"), schema, Path())["run"] == name
+    done = CliRunner().invoke(app, ["check", str(SMOKE)])
+    assert done.exit_code == 0, done.output
+
+
+def test_a_run_in_it_is_that_of_the_project(folder):
+    done = subprocess.run(
+        [PARKF, "run", "smoke", "--dry-run", "--cores", "1"], capture_output=True, text=True, check=False
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    jobs = dict(line.split() for line in said.splitlines() if len(line.split()) == 2)
+    assert {name: jobs.get(name) for name in ("run", "table", "train", "assemble", "report")} == {
+        **{"run": "1", "table": "1", "train": "7", "assemble": "1", "report": "1"}
+    }
+    assert not (folder / "results").exists()
+
+
+def test_a_run_without_a_configuration_says_which_there_are(folder):
+    done = subprocess.run([PARKF, "run", "somke"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "did you mean smoke?" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_profiles_and_rules_are_the_folders_own_where_it_has_them(folder):
+    words = command(SMOKE, cores=3)
+    assert words[words.index("--snakefile") + 1] == "Snakefile"
+    assert words[words.index("--workflow-profile") + 1] == str(PROJECT / "workflow/profiles/local")
+    assert words[words.index("--cores") + 1] == "3"
+    # Where a scheduler counts cores, there is no number of them.
+    ours = folder / "workflow/profiles/ours"
+    shutil.copytree(PROJECT / "workflow/profiles/slurm", ours)
+    words = command(SMOKE, ["publish"], profile="ours", scratch=Path("/scratch/me"))
+    assert words[words.index("--workflow-profile") + 1] == "workflow/profiles/ours"
+    assert "--local-cores" in words
+    assert "--cores" not in words
+    assert words[words.index("--local-storage-prefix") + 1] == "/scratch/me"
+    assert words[-2:] == ["--", "publish"]
+    with pytest.raises(ParkfError, match=r"nosuch: no such profile; there are htcondor, local, ours, slurm"):
+        command(SMOKE, profile="nosuch")
+
+
+def test_the_package_finds_its_project_in_a_checkout_and_in_a_wheel(tmp_path):
+    assert (PROJECT / "Snakefile").is_file()
+    for part in ("parkf/model/steps", "kernel/fit", "parkf/io/project.py"):
+        assert source(part) == PROJECT / "src" / part
+    installed = tmp_path / "site-packages/parkf"
+    (installed / "io").mkdir(parents=True)
+    file = shutil.copy(source("parkf/io/project.py"), installed / "io")
+    spec = importlib.util.spec_from_file_location("installed", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PROJECT == installed / "shipped"
+    assert module.source("parkf/model/steps") == installed / "model/steps"
+    assert module.source("kernel/fit") == installed / "shipped/src/kernel/fit"
+
+
+@pytest.mark.parametrize(
+    ("checkout", "said"),
+    [
+        (True, "there is no C++ compiler to compile them with; install one"),
+        (False, "undo the change, or make it in a checkout"),
+    ],
+)
+def test_what_changed_formulas_lack_is_one_line(checkout, said, monkeypatch):
+    monkeypatch.setattr("parkf.workflow.installation.kernel_is_current", lambda: False)
+    monkeypatch.setattr("parkf.workflow.running.kernel.IS_CHECKOUT", checkout)
+    monkeypatch.setenv("PATH", os.devnull)
+    monkeypatch.delenv("CXX", raising=False)
+    done = CliRunner().invoke(app, ["kernel", "--compile"])
+    assert isinstance(done.exception, ParkfError)
+    assert said in str(done.exception)
+    assert len(str(done.exception).splitlines()) == 1

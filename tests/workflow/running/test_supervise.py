@@ -1,0 +1,261 @@
+"""Runs that are killed, or whose files are damaged, end well when they are started again."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from parkf.io.files import scratch_folder
+from parkf.workflow.running.leftovers import VARIABLE, remove_unfinished
+from parkf.workflow.running.supervise import supervise
+
+PARKF = Path(sys.executable).with_name("parkf")
+SNAKEFILE = """
+rule all:
+    input: "results/run/second.json"
+
+rule first:
+    output: "results/run/first.json"
+    shell: "echo first >> made; {python} {write} {output}"
+
+rule second:
+    input: "results/run/first.json"
+    output: "results/run/second.json"
+    shell:
+        "echo second >> made;"
+        " if [ -e slow ]; then touch results/run/.second.json.abc.tmp; fi;"
+        " {python} {wait};"
+        " {python} {read} {input} && cp {input} {output}"
+"""
+# A shell would go on after an interrupt that meets it between two commands.
+WAIT = """
+import time
+from pathlib import Path
+while Path("slow").exists():
+    time.sleep(0.1)
+"""
+WRITE = """
+import sys
+from pathlib import Path
+from parkf.io.files import write_sealed
+write_sealed(Path(sys.argv[1]), {"value": 1.5})
+"""
+# As the command line does: what is wrong is said, and a damaged file is marked.
+READ = """
+import sys
+from pathlib import Path
+from parkf.cli.messages import explained
+from parkf.io.files import read_json
+try:
+    read_json(Path(sys.argv[1]))
+except Exception as error:
+    sys.exit(explained(error))
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A folder with a workflow of two jobs; the second waits as long as there is a file `slow`."""
+    for name, text in (("wait", WAIT), ("write", WRITE), ("read", READ)):
+        (tmp_path / f"{name}.py").write_text(text)
+    text = SNAKEFILE.replace("{python}", sys.executable)
+    for name in ("wait", "write", "read"):
+        text = text.replace(f"{{{name}}}", str(tmp_path / f"{name}.py"))
+    (tmp_path / "Snakefile").write_text(text)
+    return tmp_path
+
+
+def start(project):
+    snakemake = [sys.executable, "-m", "snakemake", "--nolock", "--rerun-incomplete", "--cores", "1"]
+    # No pipe: jobs that outlive the run would hold it open.
+    with (project / "said").open("w") as said:
+        run = subprocess.Popen(
+            [PARKF, "supervise", "results/run", "--", *snakemake],
+            cwd=project,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+            # Whoever runs the tests in the background may have all of them ignore it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+    run.said = project / "said"
+    return run
+
+
+def end(run):
+    """Exit code, and what was said."""
+    return run.wait(60), run.said.read_text()
+
+
+def made(project):
+    return (project / "made").read_text().split()
+
+
+def wait_for(project, *jobs):
+    until = time.monotonic() + 30
+    while not (project / "made").exists() or made(project) != [*jobs]:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def jobs_of(project):
+    folder = str(project / "results/run")
+    return [p for p in psutil.process_iter() if _environment(p).get(VARIABLE) == folder]
+
+
+def _environment(process):
+    try:
+        return process.environ()
+    except psutil.Error:
+        return {}
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_run_goes_on(project, sign):
+    (project / "slow").touch()
+    run = start(project)
+    wait_for(project, "first", "second")
+    os.killpg(run.pid, sign)
+    assert end(run)[0] != 0
+    (project / "slow").unlink()
+    code, said = end(start(project))
+    assert code == 0, said
+    assert ("was ended before its run was" in said) == (sign == signal.SIGKILL)
+    assert made(project) == ["first", "second", "second"]
+    assert not list(project.rglob("*.tmp"))
+    assert (project / "results/run/second.json").read_bytes() == (
+        project / "results/run/first.json"
+    ).read_bytes()
+
+
+STUCK = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: None)
+open("made", "w").write("stuck\\n")
+while True:
+    time.sleep(1)
+"""
+
+
+def test_a_workflow_that_does_not_end_when_told_is_killed(tmp_path):
+    """Snakemake's handler of a signal waits for a lock that the interrupted code may hold."""
+    with (tmp_path / "said").open("w") as said:
+        run = subprocess.Popen(
+            [PARKF, "supervise", "results/run", "--", sys.executable, "-c", STUCK],
+            cwd=tmp_path,
+            stdout=said,
+            stderr=said,
+        )
+    wait_for(tmp_path, "stuck")
+    run.terminate()
+    assert run.wait(60) == 128 + signal.SIGKILL
+    assert "told to end" in (tmp_path / "said").read_text()
+
+
+def test_jobs_of_a_dead_workflow_are_ended_first(project):
+    (project / "slow").touch()
+    run = start(project)
+    wait_for(project, "first", "second")
+    (workflow,) = psutil.Process(run.pid).children()
+    jobs = workflow.children(recursive=True)
+    workflow.kill()
+    assert end(run)[0] == 128 + signal.SIGKILL
+    assert any(job.is_running() for job in jobs)
+    (project / "slow").unlink()
+    assert end(start(project))[0] == 0
+    assert not jobs_of(project)
+
+
+def test_a_live_run_is_protected_and_named(project):
+    (project / "slow").touch()
+    run = start(project)
+    wait_for(project, "first", "second")
+    code, said = end(start(project))
+    assert code == 1
+    assert f"process {run.pid} on " in said
+    assert "at work here" in said
+    (project / "slow").unlink()
+    assert end(run)[0] == 0
+
+
+def test_a_run_whose_leader_alone_was_killed_is_protected_too(project):
+    (project / "slow").touch()
+    run = start(project)
+    wait_for(project, "first", "second")
+    (workflow,) = psutil.Process(run.pid).children()
+    run.kill()
+    assert end(start(project))[0] == 1
+    (project / "slow").unlink()
+    workflow.wait(30)
+    assert end(start(project))[0] == 0
+    assert made(project) == ["first", "second"]
+
+
+@pytest.mark.parametrize("damage", [b"", b'{"value": 2.5}', b'{"value": 2.5, "checksum": "sha256:0"}'])
+def test_a_damaged_intermediate_is_made_again(project, damage):
+    assert end(start(project))[0] == 0
+    first = project / "results/run/first.json"
+    good, times = first.read_bytes(), first.stat()
+    first.write_bytes(damage)
+    os.utime(first, ns=(times.st_atime_ns, times.st_mtime_ns))
+    (project / "results/run/second.json").unlink()
+    code, said = end(start(project))
+    assert code == 0, said
+    if b"checksum" in damage or not damage:
+        assert "first.json: not a JSON file as it was written" in said
+        assert "results/run/first.json: made by rule first of this run: removed, to be made again" in said
+        assert first.read_bytes() == good
+
+
+def test_a_full_disk_is_named_where_a_job_could_not_say_so(tmp_path, monkeypatch, capsys):
+    """A job's last line goes to a log on the same disk."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
+    before = [signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        assert supervise(tmp_path / "run", ["false"]) == 1
+        assert f"error: {tmp_path}/run: no space left, 0.0 MB are free" in capsys.readouterr().err
+        assert supervise(tmp_path / "run", ["true"]) == 0
+        assert "no space" not in capsys.readouterr().err
+    finally:
+        for sign, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(sign, handler)
+
+
+def test_what_killed_writers_had_begun_goes(tmp_path, monkeypatch):
+    """Files and folders of the run, and scratch in TMPDIR of processes that are no more on this machine."""
+    run, scratch = tmp_path / "run", tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    with scratch_folder() as mine:
+        host = Path(mine).name.rpartition(f"-{os.getpid()}-")[0]
+        dead = [scratch / f"{host}-{child.pid}-abc", run / "hits/.import-abc.tmp"]
+        kept = [Path(mine), *(scratch / name for name in (f"parkf-another-{child.pid}-abc", f"{host}-x-abc"))]
+        for path in (*dead, *kept):
+            path.mkdir(parents=True, exist_ok=True)
+            (path / "rows").touch()
+        half = run / "hits/.up.parquet.abc.tmp"
+        half.touch()
+        assert set(remove_unfinished(run)) == {dead[1], half}
+        child.communicate(b"\n")
+        assert remove_unfinished(run) == dead[:1]
+        assert not any(path.exists() for path in (*dead, half))
+        assert all((path / "rows").exists() for path in kept)
+
+
+def test_a_damaged_input_of_the_user_stays(project):
+    first = project / "results/run/first.json"
+    first.parent.mkdir(parents=True)
+    first.write_text("{")
+    text = (project / "Snakefile").read_text()
+    (project / "Snakefile").write_text(text.replace('output: "results/run/first.json"', 'output: "other"'))
+    assert end(start(project))[0] == 1
+    assert first.read_text() == "{"
+    assert not list(project.rglob("*.damaged"))

@@ -1,0 +1,138 @@
+"""Intermediates that are damaged behind the run's back, and read again by the next stage."""
+
+import os
+import random
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.faults.cases import Case, Journal
+from tools.faults.project import Ended, Project
+
+from parkf.workflow.running.verify import verify
+
+# Each kind of intermediate, with what a cheap job makes of it.
+READ_BY = {
+    "field.npz": "fitted/full/validation_up.parquet",
+    "particles/training_up.parquet": "rows/draws/training_up.npz",
+    "particles/validation_up.parquet": "validation.json",
+    "particles/jpsi_up.parquet": "validation.json",
+    "states/training_up.parquet": "rows/draws/training_up.npz",
+    "hits/validation_up.parquet": "candidates/validation_up.parquet",
+    "fates/validation_up.parquet": "validation.json",
+    "candidates/validation_up.parquet": "fitted/parkf/validation_up.parquet",
+    "candidates/training_up.parquet": "score.json",
+    "rows/draws/training_up.npz": "rows/thresholds.json",
+    "rows/thresholds.json": "rows/training_up/UT.parquet",
+    "rows/training_up/UT.parquet": "datasets/UT.parquet",
+    "datasets/BEAM.parquet": "fits/BEAM.json",
+    "fits/T.json": "draft/manifest.json",
+    "table/table.npz": "fits/UTTF.json",
+    "table/accuracy.json": "accuracy.json",
+    "closure-tracks/closure_up.parquet": "closure/table.npz",
+    "closure/table.npz": "draft/manifest.json",
+    "closure/closure.json": "draft/manifest.json",
+    "closure/accuracy.json": "accuracy.json",
+    "draft/constant.f32": "score.json",
+    "draft/global.f32": "score.json",
+    "draft/manifest.json": "score.json",
+    "score.json": "set/manifest.json",
+    "set/constant.f32": "fitted/parkf/validation_up.parquet",
+    "set/global.f32": "fitted/parkf/validation_up.parquet",
+    "set/ghosts.f32": "fitted/parkf/validation_up.parquet",
+    "set/manifest.json": "fitted/parkf/validation_up.parquet",
+    "fitted/parkf/validation_up.parquet": "validation.json",
+    "fitted/full/validation_up.parquet": "validation.json",
+    "validation.json": "report/index.html",
+    "accuracy.json": "report/index.html",
+}
+# By turns, in which every kind of file comes once; three of five flip a bit: what is hardest to notice.
+_HOW = ("flip", "truncate", "empty", "flip", "flip")
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What happens to a file: a bit flips, its end is lost, or all of it; its times stay, or are new."""
+
+    number: int
+    how: str
+    path: str
+    old_times: bool
+    at: float  # where, as a share of its length
+    in_run: bool  # whether the whole run is to go on, or its next job alone is to say what is wrong
+
+    @property
+    def name(self) -> str:
+        """Give it a name of its own."""
+        read = "run" if self.in_run else "next job"
+        return f"{self.number}: {self.path}, {'old' if self.old_times else 'new'} times, {read}"
+
+    def do(self, path: Path) -> str:
+        """Damage the file; say where."""
+        content, times = bytearray(path.read_bytes()), path.stat()
+        place = min(int(self.at * len(content)), len(content) - 1)
+        if self.how == "flip":
+            content[place] ^= 1 << self.number % 8
+        else:
+            del content[0 if self.how == "empty" else place :]
+        # A copy's files may be links.
+        path.unlink()
+        path.write_bytes(content)
+        if self.old_times:
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        return f"byte {place}"
+
+
+def plan(seed: int, count: int) -> Iterator[Damage]:
+    """Go through kinds of files, of damage and of times in turn; places are random."""
+    draw = random.Random(seed)
+    paths = list(READ_BY)
+    for number in range(count):
+        turn, kind = divmod(number, len(paths))
+        yield Damage(
+            number=number,
+            how=_HOW[turn % len(_HOW)],
+            path=paths[kind],
+            old_times=(number + turn) % 2 == 0,
+            at=draw.random(),
+            # Each kind of file once, in the first turns.
+            in_run=turn == kind % 3,
+        )
+
+
+def damage(finished: Project, scratch: Path, cases: Iterator[Damage], journal: Journal) -> Iterator[None]:
+    """Damage a file of a finished run, have it read, and look at what came of both; stops after each."""
+    undisturbed = finished.files()
+    for case in cases:
+        if case.name in journal:
+            continue
+        project = finished.copy(scratch)
+        target = READ_BY[case.path]
+        where = case.do(project.results / case.path)
+        (project.results / target).unlink()
+        ended = project.run(target) if case.in_run else project.repeat(target)
+        journal.add(Case(case.how, case.name, *_outcome(project, undisturbed, case, where, ended)))
+        yield
+
+
+def _outcome(
+    project: Project, undisturbed: Mapping[str, bytes], case: Damage, where: str, ended: Ended
+) -> tuple[str, bool]:
+    files, target, code = project.files(), READ_BY[case.path], ended.code
+    file_right = files.get(case.path) == undisturbed[case.path]
+    # Pages show figures of the moment.
+    target_right = target not in undisturbed or files.get(target) == undisturbed[target]
+    if code == 0 and target_right and file_right:
+        found = "found, removed and made again" if ended.lines("made again") else "made again"
+        return f"{where}: {found}", True
+    if code == 0 and target_right:
+        known = any(case.path in problem for problem in verify(project.results)[1])
+        told = "parkf verify names it" if known else "and parkf verify does NOT name it"
+        return f"{where}: not read by {target}, which is the undisturbed one; {told}", known
+    name = re.escape(Path(case.path).name)
+    # A run has to make an intermediate of its own again; a job alone says so.
+    if code != 0 and not case.in_run and ended.clear and ended.lines(rf"^error: .*{name}"):
+        return f"{where}: {ended.lines('^error: ')}", True
+    right = "right" if target_right else "WRONG"
+    return f"{where}: code {code}, {target} {right}: {ended.lines('rror')}", False

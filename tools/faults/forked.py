@@ -1,0 +1,169 @@
+"""Runs that begin with all modules loaded: a run starts some 300 times here, and loads for two seconds.
+
+The commands are forked from this process instead of started by their names. What they do is theirs, their
+processes, groups and signals are the same, and so are the jobs, which the workflow starts by itself.
+"""
+
+import io
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from multiprocessing.context import ForkProcess
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+_MODULES = (
+    *(
+        "snakemake.api",
+        "snakemake.cli",
+        "snakemake_executor_plugin_slurm",
+        "snakemake_executor_plugin_htcondor",
+    ),
+    *(
+        "parkf.cli.main",
+        "parkf.workflow.running.supervise",
+        "parkf.workflow.inputs",
+        "parkf.model.steps",
+        "parkf.training.train",
+    ),
+    *(
+        "parkf.fit.fitter",
+        "parkf.training.assembly",
+        "parkf.training.closure.close",
+        "parkf.proof.validation.validate",
+    ),
+    *(
+        "parkf.training.datasets.builder",
+        "parkf.simulation.response.simulate",
+        "parkf.training.ghost_score.train",
+        "parkf.report.pages",
+    ),
+)
+
+
+def load() -> None:
+    """Load what Snakemake, the Snakefile, its leader and jobs load, as far as it is installed."""
+    for name in _MODULES:
+        with suppress(ImportError):
+            import_module(name)
+
+
+class Forked:
+    """A child that is a function, led as :class:`subprocess.Popen` leads a program.
+
+    Parameters
+    ----------
+    work : callable
+        Ends as a program ends: by :class:`SystemExit`, or at its end.
+    """
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        self._process: ForkProcess = multiprocessing.get_context("fork").Process(
+            target=_as_program, args=(work,)
+        )
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid: int = self._process.pid
+
+    def poll(self) -> int | None:
+        """Give the exit code; None while it works."""
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the exit code."""
+        self._process.join(timeout)
+        code = self._process.exitcode
+        if code is None:
+            raise TimeoutError(f"process {self.pid} works for more than {timeout} s")
+        return code
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """End it."""
+        self._process.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.wait()
+
+
+def led(folder: Path, results: str, snakemake: Sequence[str], said: str) -> Forked:
+    """Start ``parkf supervise RESULTS -- snakemake …`` in a folder, and in a process group of its own.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it runs.
+    results : str
+        Of the run, relative to it.
+    snakemake : sequence of str
+        Arguments.
+    said : str
+        File there that takes what is printed.
+    """
+    return commanded(folder, ["supervise", results, "--", *snakemake], said)
+
+
+def commanded(folder: Path, arguments: Sequence[str], said: str) -> Forked:
+    """Start a command of parkf in a folder, and in a process group of its own; see :func:`led`."""
+
+    def work() -> None:
+        os.setsid()
+        os.chdir(folder)
+        file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        for stream in (1, 2):
+            os.dup2(file, stream)
+        os.close(file)
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
+        from parkf.cli import main as cli
+        from parkf.workflow.running import supervise
+
+        supervise.subprocess = _Subprocess  # type: ignore[attr-defined]
+        sys.argv = ["parkf", *arguments]
+        cli.main()
+
+    return Forked(work)
+
+
+class _Subprocess:
+    """Stands for the module where a leader starts Snakemake."""
+
+    @staticmethod
+    def Popen(arguments: Sequence[str], pass_fds: Sequence[int], env: Mapping[str, str]) -> Forked:  # noqa: N802
+        """Start Snakemake; a fork keeps the open files by itself."""
+
+        def work() -> None:
+            from snakemake import cli
+
+            os.environ.update(env)
+            # No fork keeps them where another program is started.
+            for number in pass_fds:
+                os.set_inheritable(number, True)
+            sys.argv = ["snakemake", *arguments]
+            cli.main(list(arguments))
+
+        return Forked(work)
+
+
+def _as_program(work: Callable[[], Any]) -> None:
+    # What a program begins with, whatever this process was started by.
+    for sign, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        signal.signal(sign, handler)
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(os.fdopen(number, "wb", 0, closefd=False), write_through=True) for number in (1, 2)
+    )
+    work()

@@ -1,0 +1,216 @@
+"""Deliberate mistakes in the code, and whether a test notices.
+
+Run: python -m tools.mutants --json FILE [--count 420] [--areas steps kernel …] [--again [FILE …]]
+
+One operator or number is changed at a time, drawn at random from all that there are, as many in each area;
+then those tests run that reach the changed line, the quickest first, until one fails. Which reach it is found
+out once, with a tracer, and kept in build/. A Python module is changed in the memory of a forked process. Of
+the kernel, a copy of the headers is changed and compiled, and the extension module made of it takes the place
+of the installed one in such a process. A change of nothing is tried in each area, and must survive.
+
+The file keeps each mutant: the benchmark goes on where it was stopped. What is no longer drawn, because code
+has changed, is dropped. `--again` judges those anew that survived, all or in the files named, with the slow
+tests, too. `survivors[]` have a `reason`, written by hand and kept; what begins with "equivalent" is.
+"""
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+# Forked processes must not share the threads of a library.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+
+from tools.mutants.headers import NoMutantError, header_mutants
+from tools.mutants.judges import KernelJudge, ModuleJudge
+from tools.mutants.modules import SOURCE, mutants_of
+from tools.mutants.mutant import ROOT, Mutant
+
+AREAS = ("steps", "codegen", "training", "parameters", "kalman", "validation", "kernel")
+# What tests import beside the package, imported once and not by every child.
+OTHERS = (
+    *(
+        "numpy",
+        "scipy.stats",
+        "scipy.optimize",
+        "sympy",
+        "pandas",
+        "pyarrow.parquet",
+        "pytest",
+        "yaml",
+        "pydantic",
+    ),
+    *(
+        "typer.testing",
+        "iminuit",
+        "jinja2",
+        "jsonschema",
+        "matplotlib.pyplot",
+        "rich.console",
+        "packaging.version",
+    ),
+    *("psutil", "awkward", "uproot", "threadpoolctl"),
+)
+
+
+def import_others() -> None:
+    for name in OTHERS:
+        importlib.import_module(name)
+
+
+def drawn(area: str, seed: int) -> list[Mutant]:
+    """Give all mutants of an area in an order drawn at random, which stays when code elsewhere changes."""
+
+    def place(mutant: Mutant) -> bytes:
+        return hashlib.sha256(f"{seed}|{mutant.key}".encode()).digest()
+
+    if area == "kernel":
+        return sorted(header_mutants(), key=place)
+    files = sorted((SOURCE / "parkf" / area).rglob("*.py"))
+    return sorted((mutant for path in files for mutant in mutants_of(path)), key=place)
+
+
+class Outcome:
+    """The file: what was tried, and the reasons written into it by hand."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        before = json.loads(path.read_text()) if path.exists() else {}
+        self._path, self._seed = path, seed
+        self.tried: dict[str, dict[str, Any]] = {one["key"]: one for one in before.get("tried", [])}
+        self.nothing: dict[str, str] = before.get("no_mutants", {})
+        self._reasons = {one["key"]: one["reason"] for one in before.get("survivors", [])}
+
+    def keep(self, area: str, drawn_now: set[str]) -> None:
+        """Drop what was drawn from an area's code as it once was."""
+        self.tried = {key: one for key, one in self.tried.items() if one["area"] != area or key in drawn_now}
+        self.write()
+
+    def write(self) -> None:
+        """Write it."""
+        survivors = [one for one in self.tried.values() if not one["killed_by"]]
+        areas = {
+            area: {
+                "mutants": sum(one["area"] == area for one in self.tried.values()),
+                "killed": sum(one["area"] == area and bool(one["killed_by"]) for one in self.tried.values()),
+            }
+            for area in dict.fromkeys(one["area"] for one in self.tried.values())
+        }
+        whole = {
+            "seed": self._seed,
+            "mutants": len(self.tried),
+            "killed": len(self.tried) - len(survivors),
+            "equivalent": sum(self._reason(one).startswith("equivalent") for one in survivors),
+            "areas": areas,
+            "survivors": [
+                {key: one[key] for key in ("key", "area", "file", "line", "before", "after")}
+                | {"reason": self._reason(one)}
+                for one in survivors
+            ],
+            "tried": list(self.tried.values()),
+            "no_mutants": self.nothing,
+        }
+        temporary = self._path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+        temporary.replace(self._path)
+
+    def _reason(self, one: dict[str, Any]) -> str:
+        return str(self._reasons.get(one["key"], ""))
+
+
+def in_session(work: Callable[[], None]) -> None:
+    """Do something in a forked process of its own, which may import what this one must not."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException as error:
+            print(repr(error), flush=True)
+            os._exit(1)
+        os._exit(0)
+    try:
+        if os.waitpid(child, 0)[1]:
+            raise SystemExit("stopped")
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGTERM)
+        raise
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, required=True, help="takes the outcome; what is in it is kept")
+    parser.add_argument("--count", type=int, default=420, help="mutants in all areas together")
+    parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--areas", nargs="+", choices=AREAS, default=list(AREAS))
+    parser.add_argument(
+        "--again",
+        nargs="*",
+        metavar="FILE",
+        help="judge survivors anew, with slow tests, too: all, or those in these files",
+    )
+    parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants", help="keeps what tests reach")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+    import_others()
+    outcome = Outcome(options.json, options.seed)
+    share = -(-options.count // len(AREAS))
+
+    def wanted(mutant: Mutant) -> bool:
+        known = outcome.tried.get(mutant.key)
+        if options.again is None or known is None:
+            return options.again is None and known is None
+        return not known["killed_by"] and (not options.again or mutant.file in options.again)
+
+    def chosen(area: str) -> Iterator[Mutant]:
+        """Give what there is to judge, as long as the area wants more."""
+        there: set[str] = set()
+        for mutant in drawn(area, options.seed):
+            if len(there) == share:
+                break
+            if mutant.key in outcome.nothing:
+                continue
+            if wanted(mutant):
+                yield mutant
+            # What the compiler refuses is known only now.
+            if mutant.key not in outcome.nothing:
+                there.add(mutant.key)
+        outcome.keep(area, there)
+
+    def verdict(area: str, mutant: Mutant, by: str) -> None:
+        outcome.tried[mutant.key] = {"key": mutant.key, "area": area, **asdict(mutant), "killed_by": by}
+        outcome.write()
+        change = f"{mutant.file}:{mutant.line} {mutant.before} → {mutant.after}"
+        print(f"{time.strftime('%H:%M:%S')} {'killed  ' if by else 'SURVIVED'} {change} {by}", flush=True)
+
+    modules = ModuleJudge(options.folder, patient=options.again is not None)
+    late = options.folder / "late.json"
+    for area in options.areas:
+        if area == "kernel":
+            kernel = KernelJudge(options.folder)
+            for mutant in chosen(area):
+                try:
+                    verdict(area, mutant, kernel.killer(mutant))
+                except NoMutantError as reason:
+                    outcome.nothing[mutant.key] = str(reason)
+        elif todo := list(chosen(area)):
+            in_session(lambda area=area, todo=todo: modules.judge(area, todo, verdict, late))
+            outcome = Outcome(options.json, options.seed)
+            for place, tests in json.loads(late.read_text()).items():
+                mutant = todo[int(place)]
+                verdict(area, mutant, modules.killer(area, mutant, tests))
+    killed = sum(bool(one["killed_by"]) for one in outcome.tried.values())
+    print(f"{killed} of {len(outcome.tried)} killed; {options.json}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Work in a forked process, which a change can bring down, keep forever or fill with memory."""
+
+import hashlib
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from tools.mutants.mutant import ROOT
+
+# Of a child: processor time and time, s; memory, bytes.
+PROCESSOR_S, PATIENCE_S = 90, 900
+MEMORY = 12 << 30
+
+
+def in_child(work: Callable[[], int], processor_s: int = PROCESSOR_S) -> tuple[int, str]:
+    """Run something in a forked process: exit code, negative where a signal ended it, and what it printed."""
+    with tempfile.TemporaryFile() as said:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.setsid()
+                os.dup2(said.fileno(), 1)
+                os.dup2(said.fileno(), 2)
+                resource.setrlimit(resource.RLIMIT_CPU, (processor_s, processor_s))
+                resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+                code = int(work())
+            except BaseException as error:
+                print(repr(error))
+            finally:
+                sys.stdout.flush()
+                os._exit(code & 0xFF)
+        until = time.monotonic() + PATIENCE_S + processor_s
+        try:
+            done = 0
+            while not done and time.monotonic() < until:
+                done, status = os.waitpid(child, os.WNOHANG)
+                time.sleep(0.02)
+        finally:
+            # Whatever it has started, too; and when this process is told to stop.
+            with suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+            if not done:
+                status = os.waitpid(child, 0)[1]
+        code = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        return code, said.read().decode(errors="replace")
+
+
+def failed_in(said: str) -> list[str]:
+    """Give the tests that pytest says have failed."""
+    lines = (line for line in said.splitlines() if line.startswith(("FAILED ", "ERROR ")))
+    return [line.split(" ", 1)[1].split(" - ")[0] for line in lines]
+
+
+def digest_of(paths: list[Path]) -> str:
+    """Give a name to what files hold."""
+    whole = hashlib.sha256()
+    for path in sorted(paths):
+        whole.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return whole.hexdigest()[:16]

@@ -1,0 +1,264 @@
+"""Who notices a change."""
+
+import importlib
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from typing import Any
+
+from tools.mutants.child import PROCESSOR_S, digest_of, failed_in, in_child
+from tools.mutants.headers import KERNEL, Extensions, NoMutantError, SubstituteExtensions
+from tools.mutants.modules import Substitute, change_in_place
+from tools.mutants.mutant import ROOT, Mutant
+from tools.mutants.reach import Reach, Tracer
+from tools.mutants.session import Failures, pytest_main, run_items, with_tests
+
+# Formulas and generated code are compiled into the kernel. Held against one compiled from other formulas,
+# every change would be noticed for the wrong reason: it is compiled from what they become.
+_COMPILED_IN = {"steps", "codegen"}
+_SINGLE_STEP_TESTS = ("tests/model/codegen/test_kernel_steps.py", "tests/fit/test_magnet.py")
+# Tests of an area are in the folder of its name, but for these.
+_TESTS = {"codegen": "steps"}
+# Processor time of the tests of a mutant, s, as measured without it; a survivor costs all of it.
+TESTS_S = 20.0
+# Tests of what an extension module does; not those that compile the headers themselves.
+KERNEL_TESTS = {
+    "_fitter": (
+        "tests/model/codegen/test_kernel_steps.py",
+        "tests/training/ghost_score/test_score.py",
+        *(
+            f"tests/fit/test_{name}.py"
+            for name in ("fit", "status", "interval", "magnet", "patterns", "robust", "velo_only", "file")
+        ),
+    ),
+    "_full_fit": ("tests/fit/test_full.py",),
+    "_transport": (
+        *(f"tests/detector/transport/test_{name}.py" for name in ("runge_kutta", "particles", "material")),
+        "tests/detector/test_field.py",
+        "tests/simulation/test_detector_response.py",
+    ),
+    "_pattern": ("tests/simulation/test_pattern.py", "tests/simulation/test_found.py"),
+}
+
+
+Verdict = Callable[[str, Mutant, str], None]
+
+
+def _enough(tests: list[str], seconds: dict[str, float]) -> list[str]:
+    """Give the quickest of tests, as many as there is time for."""
+    chosen, spent = [], 0.0
+    for test in sorted(tests, key=lambda test: seconds[test]):
+        spent += seconds[test]
+        if spent > TESTS_S and chosen:
+            break
+        chosen.append(test)
+    return chosen
+
+
+def _killer(finders: Callable[[], list[MetaPathFinder]], tests: list[str], folder: Path) -> str:
+    """Give the test that fails with something else imported; empty where none does."""
+    if not tests:
+        return ""
+
+    def work() -> int:
+        sys.meta_path[:0] = finders()
+        return pytest_main(["-x", *tests], [], folder)
+
+    code, said = in_child(work)
+    if code == 0:
+        return ""
+    if code < 0:
+        return f"no end within {PROCESSOR_S} s, or a crash: signal {-code}"
+    # A case of a test that is named after what has changed may be gone: 4 and 5.
+    if code not in (1, 2, 3, 4, 5):
+        raise SystemExit(f"tests could not be run:\n{said}")
+    return [*failed_in(said), *said.strip().splitlines()[-1:], f"exit code {code}"][0]
+
+
+def _killer_of(mutant: Mutant | None, items: list[Any]) -> str:
+    """Give the test that fails with a function changed, in a session that has collected all tests."""
+    if not items:
+        return ""
+
+    def work() -> int:
+        failures = Failures()
+        items[0].config.pluginmanager.register(failures)
+        if mutant:
+            change_in_place(mutant)
+        run_items(items, stop=lambda: bool(failures.tests))
+        print("".join(f"\nFAILED {test}" for test in failures.tests))
+        return len(failures.tests)
+
+    code, said = in_child(work)
+    if code < 0:
+        return f"no end within {PROCESSOR_S} s, or a crash: signal {-code}"
+    return [*failed_in(said), *said.strip().splitlines()[-1:], f"exit code {code}"][0] if code else ""
+
+
+def _expect_nothing(by: str, mutant: Mutant) -> None:
+    if by:
+        raise SystemExit(f"{by} notices a change of nothing in {mutant.file}")
+
+
+class ModuleJudge:
+    """Of changes in Python modules.
+
+    What changes the inside of a function is judged by processes forked from one that has collected all tests.
+    A change that importing would notice needs a process that has not imported the package.
+
+    Parameters
+    ----------
+    folder : Path
+    patient : bool
+        Whether tests that are marked as slow run, too.
+    """
+
+    def __init__(self, folder: Path, *, patient: bool) -> None:
+        self._folder = folder
+        self._patient = patient
+        self._checked: set[str] = set()
+
+    def judge(self, area: str, mutants: list[Mutant], verdict: Verdict, late: Path) -> None:
+        """Judge what can be judged in a process that has collected the tests; leave the rest to `late`.
+
+        Parameters
+        ----------
+        area : str
+        mutants : list of Mutant
+        verdict : function of area, mutant, and the test that notices
+        late : Path
+            Takes what is left: places in `mutants`, and the tests to run.
+        """
+        tracer = Tracer()
+
+        def work(items: list[Any]) -> None:
+            reach = Reach(self._folder, items, tracer.end())
+            cases: dict[str, list[Any]] = {}
+            for item in items:
+                cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+            left = {}
+            for place, mutant in enumerate(mutants):
+                tests = reach.of(mutant.file, mutant.line)
+                if not self._patient:
+                    tests = _enough(tests, reach.seconds)
+                if area in _COMPILED_IN or f"{mutant.file}:{mutant.line}" in reach.imported:
+                    left[place] = tests
+                    continue
+                chosen = [item for test in tests for item in cases[test]]
+                if area not in self._checked:
+                    _expect_nothing(_killer_of(None, chosen), mutant)
+                    self._checked.add(area)
+                verdict(area, mutant, _killer_of(mutant, chosen))
+            late.write_text(json.dumps(left))
+
+        tracer.begin()
+        with_tests(work, _TESTS.get(area, area), self._folder, slow=self._patient)
+
+    def killer(self, area: str, mutant: Mutant, tests: list[str]) -> str:
+        """Give the test that notices a change in what is imported; empty where none does."""
+        if area not in self._checked:
+            _expect_nothing(_killer(lambda: [Substitute(mutant.file)], tests, self._folder), mutant)
+            self._checked.add(area)
+        by = _killer(lambda: [Substitute(mutant.file, mutant)], tests, self._folder)
+        if not by and area in _COMPILED_IN:
+            by = self._compiled_in(mutant)
+        return by
+
+    def _compiled_in(self, mutant: Mutant) -> str:
+        """Give who notices in the kernel's single steps, compiled from what a changed module generates."""
+        generated = self._folder / "generated"
+
+        def generate() -> int:
+            sys.meta_path.insert(0, Substitute(mutant.file, mutant))
+            # Formulas of published layouts have been compiled before: the changed ones are.
+            sys.argv = ["parkf.model.codegen", str(self._folder / "no layouts"), str(generated)]
+            importlib.import_module("parkf.model.codegen.__main__").main()
+            return 0
+
+        shutil.rmtree(generated, ignore_errors=True)
+        if in_child(generate)[0]:
+            return "python -m parkf.model.codegen"
+        extensions = Extensions(self._folder)
+        headers = [path.relative_to(generated) for path in generated.rglob("*.hpp")]
+        if all(
+            (generated / path).read_bytes() == (extensions.generated / path).read_bytes() for path in headers
+        ):
+            return ""
+        try:
+            changed = extensions.with_generated(generated)
+        except NoMutantError:
+            return "the compiler"
+        return _killer(
+            lambda: [Substitute(mutant.file, mutant), SubstituteExtensions(changed)],
+            list(_SINGLE_STEP_TESTS),
+            self._folder,
+        )
+
+
+class _Stopwatch:
+    """A plugin of pytest: the processor time of tests, and which fail."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note a failure."""
+        if report.failed:
+            self.failed.add(report.nodeid.split("[")[0])
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Begin with a test."""
+        self._began = time.process_time()
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Add up its cases."""
+        test = nodeid.split("[")[0]
+        self.seconds[test] = self.seconds.get(test, 0.0) + time.process_time() - self._began
+
+
+class KernelJudge:
+    """Of changes in the kernel's headers."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._extensions: Extensions | None = None
+        self._seconds: dict[str, dict[str, float]] = {}
+
+    def killer(self, mutant: Mutant) -> str:
+        """Give the test that notices; empty where none does."""
+        self._extensions = self._extensions or Extensions(self._folder)
+        header = mutant.file.removeprefix("kernel/")
+        changed = self._extensions.with_change(mutant)
+        for module in changed:
+            if module not in self._seconds:
+                unchanged = self._extensions.with_change(None, header)
+                self._seconds[module] = self._measured(module, unchanged[module])
+            tests = _enough(list(self._seconds[module]), self._seconds[module])
+            only = {module: changed[module]}
+            if by := _killer(lambda only=only: [SubstituteExtensions(only)], tests, self._folder):  # type: ignore[misc]
+                return by
+        return ""
+
+    def _measured(self, module: str, path: Path) -> dict[str, float]:
+        """Give the tests that an unchanged module passes, and their seconds."""
+        tests = [ROOT / name for name in KERNEL_TESTS[module]]
+        kept = self._folder / f"seconds-{module}-{digest_of([*tests, *KERNEL.rglob('*.*pp')])}.json"
+        if not kept.exists():
+
+            def work() -> int:
+                sys.meta_path.insert(0, SubstituteExtensions({module: path}))
+                watch = _Stopwatch()
+                pytest_main(["-m", "not slow", *map(str, tests)], [watch], self._folder)
+                good = {test: s for test, s in watch.seconds.items() if test not in watch.failed}
+                kept.write_text(json.dumps({"seconds": good, "failed": sorted(watch.failed)}))
+                return 0
+
+            code, said = in_child(work, processor_s=1800)
+            if code:
+                raise SystemExit(f"tests of {module} cannot be run:\n{said[-4000:]}")
+        return dict(json.loads(kept.read_text())["seconds"])

@@ -1,0 +1,176 @@
+"""Which lines of the package each test reaches, and how long it takes."""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tools.mutants.child import digest_of, in_child
+from tools.mutants.modules import SOURCE
+from tools.mutants.mutant import ROOT
+from tools.mutants.session import run_items
+
+# So often a function is followed line by line in a test.
+MOST_CALLS = 200
+# s of a file's tests, while they are followed.
+_FILE_S = 1800
+
+
+class Tracer:
+    """A plugin of pytest."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, list[str]] = {}
+        self.of_fixtures: dict[str, set[str]] = {}
+        self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
+        self._root = str(SOURCE) + os.sep
+
+    def begin(self) -> None:
+        """Follow what is run from now on."""
+        self._here: set[tuple[str, int]] = set()
+        self._calls: Counter[Any] = Counter()
+        threading.settrace(self._trace)
+        sys.settrace(self._trace)
+
+    def end(self) -> list[str]:
+        """Give the lines reached since."""
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+        return sorted(self._named(self._here))
+
+    def _named(self, places: set[tuple[str, int]]) -> set[str]:
+        return {f"{path.removeprefix(self._root)}:{line}" for path, line in places}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
+        """Keep apart what setting up a fixture reaches: it happens once, for all tests that use it."""
+        before, calls = self._here, self._calls
+        self._here, self._calls = set(), Counter()
+        try:
+            return (yield)
+        finally:
+            self.of_fixtures.setdefault(fixturedef.argname, set()).update(self._named(self._here))
+            self._here, self._calls = before | self._here, calls
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note a test that fails without any change."""
+        if report.failed:
+            self.failed.add(report.nodeid)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Begin with a test."""
+        self.seconds[nodeid] = time.process_time()
+        self.begin()
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Keep what it has reached."""
+        self.lines[nodeid] = self.end()
+        self.seconds[nodeid] = time.process_time() - self.seconds[nodeid]
+
+    def _trace(self, frame: Any, event: str, argument: Any) -> Any:
+        code = frame.f_code
+        if not code.co_filename.startswith(self._root):
+            return None
+        self._calls[code] += 1
+        if self._calls[code] > MOST_CALLS:
+            return None
+        self._here.add((code.co_filename, frame.f_lineno))
+        return self._line
+
+    def _line(self, frame: Any, event: str, argument: Any) -> Any:
+        self._here.add((frame.f_code.co_filename, frame.f_lineno))
+        return self._line
+
+
+class Reach:
+    """What all tests reach.
+
+    Parameters
+    ----------
+    folder : Path
+        Keeps what the tests of a file reach, as long as that file and all that they reach stay as they are.
+    items : list of pytest items
+        All tests.
+    imported : list of str
+        Lines that importing the tests has reached, as file:line.
+    """
+
+    def __init__(self, folder: Path, items: list[Any], imported: list[str]) -> None:
+        self.tests: dict[str, set[str]] = {}
+        self.seconds: dict[str, float] = {}
+        self.imported = set(imported)
+        files: dict[Path, list[Any]] = {}
+        for item in items:
+            files.setdefault(item.path, []).append(item)
+        for path, there in files.items():
+            name = "-".join(path.relative_to(ROOT).with_suffix("").parts)
+            kept = folder / f"{name}-{digest_of([path, Path(__file__)])}.json"
+            found = json.loads(kept.read_text()) if kept.exists() else {}
+            # Slow tests may have been left out before, or may be now.
+            names = {item.nodeid for item in there}
+            known = found and names <= found["seconds"].keys()
+            if not known or found["sources"] != _sources(found["lines"]):
+                _follow(there, kept)
+                found = json.loads(kept.read_text())
+            for case in sorted(names & found["lines"].keys()):
+                lines = found["lines"][case]
+                # Cases may be named after what is changed: a test is run with all of its cases.
+                test = case.split("[")[0]
+                self.seconds[test] = self.seconds.get(test, 0.0) + found["seconds"][case]
+                for line in lines:
+                    self.tests.setdefault(line, set()).add(test)
+
+    def of(self, mutant_file: str, line: int) -> list[str]:
+        """Give the tests to run for a line, the quickest first.
+
+        Those that reach it. What importing reaches, a formula or a number of a module, can make a difference
+        to all that reach the module; to all tests of the area where none reaches anything else in it.
+        """
+        where = f"{mutant_file}:{line}"
+        tests = set(self.tests.get(where, ()))
+        if where in self.imported:
+            for there, some in self.tests.items():
+                if there.startswith(f"{mutant_file}:"):
+                    tests |= some
+            tests = tests or set(self.seconds)
+        return sorted(tests, key=lambda test: self.seconds[test])
+
+
+def _sources(lines: dict[str, list[str]]) -> dict[str, str]:
+    """Give digests of the files whose lines are reached."""
+    files = sorted({line.rsplit(":", 1)[0] for there in lines.values() for line in there})
+    return {file: digest_of([SOURCE / file]) if (SOURCE / file).exists() else "" for file in files}
+
+
+def _of(fixtures: list[str], lines: dict[str, set[str]]) -> set[str]:
+    return set().union(*(lines.get(name, ()) for name in fixtures))
+
+
+def _follow(items: list[Any], kept: Path) -> None:
+    def work() -> int:
+        tracer = Tracer()
+        items[0].config.pluginmanager.register(tracer)
+        run_items(items)
+        # What fails without a change tells nothing of one.
+        lines = {
+            item.nodeid: sorted({*tracer.lines[item.nodeid], *_of(item.fixturenames, tracer.of_fixtures)})
+            for item in items
+            if item.nodeid not in tracer.failed
+        }
+        found = {"sources": _sources(lines), "lines": lines, "seconds": tracer.seconds}
+        kept.write_text(json.dumps(found))
+        return 0
+
+    began = time.monotonic()
+    code, said = in_child(work, processor_s=_FILE_S)
+    if code:
+        kept.unlink(missing_ok=True)
+        raise SystemExit(f"{items[0].path} cannot be run:\n{said[-4000:]}")
+    print(f"{kept.stem.rsplit('-', 1)[0]}: {len(items)} tests, {time.monotonic() - began:.0f} s", flush=True)

@@ -1,0 +1,68 @@
+"""A session of pytest that has collected all tests, from which processes fork that run some of them."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tools.mutants.mutant import ROOT
+
+# Without those that compile, start processes, or compare with what was compiled or published: these notice
+# any change of a formula, and not that it is wrong.
+LEFT_OUT = ("sanitizer", "gpu.py", "kernel", "fuzz", "memory", "commands", "frozen")
+
+
+def pytest_main(arguments: list[str], plugins: list[Any], folder: Path) -> int:
+    """Run pytest in this process; temporary files go to `folder`."""
+    import pytest
+
+    os.chdir(ROOT)
+    options = ["-q", "-s", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    options.append(f"--basetemp={folder / 'tmp'}")
+    return int(pytest.main([*options, *arguments], plugins=plugins))
+
+
+def run_items(items: list[Any], stop: Callable[[], bool] = lambda: False) -> None:
+    """Run collected tests, until one says to stop."""
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if stop():
+            break
+
+
+class Failures:
+    """A plugin of pytest: the tests that have failed."""
+
+    def __init__(self) -> None:
+        self.tests: list[str] = []
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note a failure."""
+        if report.failed:
+            self.tests.append(report.nodeid)
+
+
+class _Instead:
+    """A plugin of pytest: does something else than running the tests."""
+
+    def __init__(self, work: Callable[[list[Any]], None]) -> None:
+        self._work = work
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Do it."""
+        self._work(session.items)
+        return True
+
+
+def with_tests(work: Callable[[list[Any]], None], area: str, folder: Path, *, slow: bool) -> None:
+    """Collect the tests of an area, with or without those that are marked as slow, and do something."""
+    files = (
+        path
+        for path in sorted((ROOT / "tests" / area).rglob("test_*.py"))
+        if not any(word in path.name for word in LEFT_OUT)
+    )
+    marked = [] if slow else ["-m", "not slow"]
+    code = pytest_main([*marked, *map(str, files)], [_Instead(work)], folder)
+    # 5: none was run, here.
+    if code not in (0, 5):
+        raise SystemExit(f"tests cannot be collected: pytest ends with {code}")
