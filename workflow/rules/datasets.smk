@@ -133,7 +133,7 @@ if IMPORTED:
         params:
             source=RUN.import_steps,
             told=f"{RESULTS}/logs/import-steps",
-            code=code("parkf/imports/steps", "parkf/imports/inspection", "parkf/training/datasets", "parkf/detector/transport", *TRANSPORT_KERNEL),
+            code=code("parkf/imports/steps", "parkf/imports", "parkf/training/datasets", "parkf/detector/transport", *TRANSPORT_KERNEL),
         conda:
             ENVIRONMENT
         log:
