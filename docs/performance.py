@@ -1,0 +1,112 @@
+"""Writes how good the newest published sets are: six headline figures, two plots, and all of their gates.
+
+Called by docs/generate.py. The numbers come from the manifests in params/ and from benchmarks/results/.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt
+
+ROOT = Path(__file__).parents[1]
+FORMS = {"production": "the trigger's forms", "improved": "better forms"}
+_COLOURS = {"production": "#2b7bd9", "improved": "#d9482b"}
+HEADLINES = (
+    "core of δp/p, 5–50 GeV",
+    "core of δp/p over the full fit's, 3–100 GeV",
+    "bias of δp/p, 3–100 GeV",
+    "pull widths of q/p from 3 to 100 GeV",
+    "ghosts kept at 91 % genuine efficiency",
+    "tracks lost from 1.5 GeV",
+)
+_SCORES = {"chi2": "χ²/ndof", "score": "ghost score", "score_kinematic": "ghost score\nwith p and η"}
+_SCORE_BARS = {"score": 8.0, "score_kinematic": 5.0}
+
+
+def newest() -> dict[str, dict[str, Any]]:
+    """Return the newest published manifest of each set of forms."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted((ROOT / "params").glob("*/manifest.json")):
+        manifest = json.loads(path.read_text())
+        if manifest.get("gates"):
+            found[manifest["forms"]] = manifest
+    return {forms: found[forms] for forms in FORMS}
+
+
+def gate_rows(wanted: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
+    """List gates, or those wanted, as rows of a table: figure, measured for each set of forms, bar."""
+    sets = [{gate["what"]: gate for gate in one["gates"]} for one in newest().values()]
+    for what in wanted or sets[-1]:
+        gates = [of.get(what) for of in sets]
+        bar = next(gate["bar"] for gate in gates if gate)
+        yield (what, *(_marked(gate) if gate else "—" for gate in gates), bar)
+
+
+def _marked(gate: dict[str, Any]) -> str:
+    return str(gate["measured"]) if gate["met"] else f"**missed:** {gate['measured']}"
+
+
+def speed() -> dict[str, Any]:
+    """Return the figures of the fitter's benchmark."""
+    return dict(json.loads((ROOT / "benchmarks/results/fitter.json").read_text()))
+
+
+def table_plot() -> str:
+    """Draw the misfit of the magnet table by momentum, with its bars."""
+    figure, axes = plt.subplots(figsize=(7, 3.4))
+    for forms, manifest in newest().items():
+        gates = [
+            gate for gate in manifest["gates"] if gate["what"].startswith("magnet table, 68 % of |δx|, ")
+        ]
+        gates = [gate for gate in gates if gate["what"].endswith(" GeV")]
+        labels = [gate["what"].rpartition(", ")[2] for gate in gates]
+        values = [1000 * gate["value"] for gate in gates]
+        axes.plot(labels, values, "o-", color=_COLOURS[forms], label=FORMS[forms])
+    axes.plot(labels, [1000 * gate["at_most"] for gate in gates], "k_", markersize=26, label="asked for")
+    axes.set(yscale="log", ylabel="68 % of |δx| behind the magnet / µm", xlabel="momentum")
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def ghost_plot() -> str:
+    """Draw the ghosts kept by each discriminant, on embedded hits and on LHCb's."""
+    results = json.loads((ROOT / "benchmarks/results/ghosts.json").read_text())
+    figure, axes = plt.subplots(figsize=(7, 3.4))
+    for shift, sample, name in (
+        (-0.12, "embedded", "embedded simulation"),
+        (0.12, "lhcb", "LHCb's simulation"),
+    ):
+        kept = [results[sample][score]["all"] for score in _SCORES]
+        axes.errorbar(
+            [number + shift for number in range(len(kept))],
+            [one["kept"] for one in kept],
+            yerr=[one["error"] for one in kept],
+            fmt="o",
+            color=_COLOURS["production" if sample == "embedded" else "improved"],
+            label=name,
+        )
+    for number, score in enumerate(_SCORES):
+        if score in _SCORE_BARS:
+            axes.hlines(
+                _SCORE_BARS[score], number - 0.3, number + 0.3, color="k", label="asked for" * (number == 1)
+            )
+    axes.set(
+        xticks=range(len(_SCORES)), xticklabels=_SCORES.values(), ylabel="ghosts kept / %", ylim=(0, None)
+    )
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def _svg(figure: Any) -> str:
+    """Return a figure as SVG text, the same bytes each time."""
+    file = StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "parkf", "svg.fonttype": "none"}):
+        figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
