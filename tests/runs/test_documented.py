@@ -40,8 +40,17 @@ def test_blocks_run(page, folder, monkeypatch, capsys):
                 _run(line, folder)
 
 
-def test_the_notebook_runs(folder):
-    notebook = nbformat.read(DOCS / "notebooks/event.ipynb", as_version=4)
+def test_the_page_of_python_runs(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    names = {}
+    for block in blocks(DOCS / "reference/python/index.md"):
+        exec(compile(block.text, "index.md", "exec"), names)
+    assert (folder / "event.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("name", ["start", "event"])
+def test_the_notebooks_run(name, folder):
+    notebook = nbformat.read(DOCS / f"notebooks/{name}.ipynb", as_version=4)
     drawn = [_figures(cell) for cell in notebook.cells]
     assert sum(drawn) >= 3
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()

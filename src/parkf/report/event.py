@@ -92,6 +92,16 @@ class Event:
     tracks: Sequence[Track]
 
 
+def hit_distances(track: Track) -> tuple[F64, F64]:
+    """Return z and the distance of a track's hits from its fitted path in x, each (n,), in mm."""
+    z = np.concatenate([track.velo[:, 2], track.strips[:, 1]])
+    x, y = (np.interp(z, PLANES, track.fit[:, axis], left=np.nan) for axis in (0, 1))
+    # A strip's x is that at y = 0; its slope gives the x at the height of the track.
+    slopes = np.concatenate([np.zeros(len(track.velo)), track.strips[:, 2]])
+    measured = np.concatenate([track.velo[:, 0], track.strips[:, 0]])
+    return z, measured + slopes * y - x
+
+
 def load_event(
     run: Path, *, sample: str | None = None, number: int | None = None, fit: str = "parkf"
 ) -> Event:

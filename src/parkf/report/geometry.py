@@ -44,6 +44,11 @@ def draw(geometry: Geometry, path: Path) -> None:
     """
     if path.suffix not in _CANVASES:
         raise ParkfError(f"{path}: expected a name that ends with {' or '.join(_CANVASES)}")
+    _save(geometry_figure(geometry), path)
+
+
+def geometry_figure(geometry: Geometry) -> Figure:
+    """Draw a geometry as a figure of Matplotlib: the side view, the material, every plane from the front."""
     page = Figure(figsize=(18.0, 19.0), dpi=_DPI)
     grid = page.add_gridspec(
         5, _COLUMNS, height_ratios=(1.2, 1.0, 1, 1, 1), hspace=0.32, wspace=0.32, left=0.045, right=0.985,
@@ -57,7 +62,7 @@ def draw(geometry: Geometry, path: Path) -> None:
     _planes(
         [page.add_subplot(grid[2 + index // _COLUMNS, index % _COLUMNS]) for index in range(18)], geometry
     )
-    _save(page, path)
+    return page
 
 
 def draw_parts(geometry: Geometry, path: Path) -> list[str]:

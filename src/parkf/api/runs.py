@@ -1,0 +1,109 @@
+"""Finished runs: their figures as a table, their set, their events."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from parkf.api.parameters import Parameters, load
+from parkf.io.errors import ParkfError
+from parkf.io.project import found
+from parkf.params.registry import FOLDER, SHIPPED, Registry
+from parkf.proof.comparing.figures import compare_figures
+from parkf.proof.comparing.subject import load_subject
+from parkf.proof.gates import GATES_FILE, load_thresholds
+from parkf.report.event import Event, load_event
+
+
+def run(which: str | Path = "default") -> "Run":
+    """Open a finished run.
+
+    Parameters
+    ----------
+    which : str or Path
+        Name of a run in ``results/``, or its folder.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ParkfError
+        When there is no such run, or it has not ended.
+    """
+    for folder in (Path(which), Path("results") / which):
+        if (folder / "validation.json").is_file():
+            return Run(folder)
+    there = sorted(path.parent.name for path in Path("results").glob("*/validation.json"))
+    raise ParkfError(f"{which}: no finished run; there are {', '.join(there) or 'none'} in results/")
+
+
+class Run:
+    """A finished run.
+
+    Parameters
+    ----------
+    folder : Path
+        ``results/<run>``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        registry = Registry(FOLDER if FOLDER.is_dir() else SHIPPED)
+        self._subject = load_subject(str(folder), load_thresholds(found(GATES_FILE)), registry)
+
+    def __repr__(self) -> str:
+        met = sum(gate.met for gate in self._subject.gates)
+        return f"<Run {self.folder.name}: {met} of {len(self._subject.gates)} gates met>"
+
+    @property
+    def parameters(self) -> Parameters:
+        """The set that the run trained."""
+        return load(self.folder)
+
+    @property
+    def figures(self) -> pd.DataFrame:
+        """The run's figures, one a row: group, what, value, error. Units are in the text of each figure."""
+        rows = []
+        for row in compare_figures([self._subject]):
+            (measured,) = row.measured
+            if measured is not None:
+                rows.append((row.group, row.what, measured.value, measured.error))
+        return pd.DataFrame(rows, columns=["group", "what", "value", "error"])
+
+    @property
+    def gates(self) -> pd.DataFrame:
+        """The gates of today, held against the run: what, value, measured, bar, met, reason."""
+        columns = ["what", "value", "measured", "bar", "met", "reason"]
+        return pd.DataFrame([gate.model_dump() for gate in self._subject.gates], columns=columns)
+
+    def event(self, number: int | None = None, *, sample: str | None = None) -> Event:
+        """Read one event with its hits, its tracks and the truth, for :func:`parkf.draw`.
+
+        Parameters
+        ----------
+        number : int, optional
+            The first event with a track by default.
+        sample : str, optional
+            Such as ``validation_up``; the first validation sample by default.
+
+        Raises
+        ------
+        ParkfError
+            When the run has no such event.
+        """
+        return load_event(self.folder, sample=sample, number=number)
+
+    def table(self, name: str) -> Any:
+        """Read one of the run's Parquet tables as pandas table, such as ``fitted/parkf/validation_up``.
+
+        Raises
+        ------
+        ParkfError
+            When the run has no such table.
+        """
+        path = self.folder / f"{name}.parquet"
+        if not path.is_file():
+            raise ParkfError(f"{path}: no such table; docs/reference/files.md lists them")
+        return pd.read_parquet(path)

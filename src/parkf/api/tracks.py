@@ -1,0 +1,116 @@
+"""Fitted tracks as a table with units, for Arrow, pandas, NumPy and whatever reads their protocols."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from parkf.fit.fitted import explain_status
+from parkf.io.errors import ParkfError
+from parkf.io.tables import FITTED
+from parkf.report.column_reference import described
+
+_UNITS = {column.name: column.unit for column in described(FITTED)}
+
+
+class Tracks:
+    """Fitted tracks, one row for each candidate, at the point closest to the beam line.
+
+    Columns are those of the table ``fitted``: z, x, y in mm, tx, ty, qop in 1/MeV, the elements of the
+    covariance, χ² and ndof of each detector, and a status, which is 0 for a good fit. Unit and meaning of
+    each column are in :attr:`units` and in ``parkf schema fitted``. A `Tracks` is accepted by whatever reads
+    Arrow's PyCapsule interface or the dataframe protocol, such as Polars, DuckDB or pandas.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        fields = [field.with_metadata({"unit": _UNITS.get(field.name, "")}) for field in table.schema]
+        self._table = table.cast(pa.schema(fields, metadata=table.schema.metadata))
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def __repr__(self) -> str:
+        good = int(np.count_nonzero(self["status"] == 0))
+        return f"<Tracks: {len(self)}, of which {good} are good; columns {', '.join(self.columns)}>"
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._table.schema.names)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Unit of each column; empty for pure numbers."""
+        return {name: _UNITS.get(name, "") for name in self.columns}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return a column as a NumPy array, ``(n,)``, read-only.
+
+        Raises
+        ------
+        ParkfError
+            When there is no such column.
+        """
+        if name not in self.columns:
+            raise ParkfError(f"tracks: no column {name!r}; columns are {', '.join(self.columns)}")
+        values: NDArray[Any] = self._table.column(name).combine_chunks().to_numpy(zero_copy_only=False)
+        values.flags.writeable = False
+        return values
+
+    @property
+    def p(self) -> NDArray[Any]:
+        """Momentum at production in MeV, ``(n,)``; infinite where q/p is 0."""
+        with np.errstate(divide="ignore"):
+            return np.abs(1 / self["qop"])
+
+    def states(self) -> NDArray[Any]:
+        """Return the states, ``(n, 5)``: x, y in mm, tx, ty, q/p in 1/MeV, each at its own z."""
+        return np.column_stack([self[name] for name in ("x", "y", "tx", "ty", "qop")])
+
+    def covariances(self) -> NDArray[Any]:
+        """Return the covariances of the states, ``(n, 5, 5)``; x and y are not correlated in this fit."""
+        matrix = np.zeros((len(self), 5, 5), dtype=self["xx"].dtype)
+        for name, (row, column) in {
+            **{"xx": (0, 0), "xtx": (0, 2), "txtx": (2, 2)},
+            **{"yy": (1, 1), "yty": (1, 3), "tyty": (3, 3), "qopqop": (4, 4)},
+        }.items():
+            matrix[:, row, column] = matrix[:, column, row] = self[name]
+        return matrix
+
+    def problems(self, row: int) -> list[str]:
+        """Explain the status of one track; an empty list for a good fit."""
+        return explain_status(int(self["status"][row]))
+
+    def to_arrow(self) -> pa.Table:
+        """Return the Arrow table; units are in the metadata of its fields."""
+        return self._table
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas table; units are in ``attrs["units"]``."""
+        frame = self._table.to_pandas()
+        frame.attrs["units"] = self.units
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Export by Arrow's PyCapsule interface."""
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
+        """Export by the dataframe interchange protocol."""
+        return self._table.__dataframe__(nan_as_null, allow_copy)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the states, ``(n, 5)``."""
+        states = self.states()
+        return states if dtype is None else states.astype(dtype)
+
+    def _repr_html_(self) -> str:
+        head = self.to_pandas().head(10)
+        head.columns = [f"{name} [{unit}]" if (unit := _UNITS.get(name)) else name for name in head.columns]
+        return f"{head.to_html()}<p>{len(self)} tracks</p>"
