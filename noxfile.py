@@ -53,6 +53,12 @@ def docs(session: nox.Session) -> None:
     session.run("mkdocs", "build", "--strict", *session.posargs)
 
 
+def first_tracks() -> str:
+    """Return the lines of docs/how-to/install.md that fit the first tracks with a wheel alone."""
+    page = Path("docs/how-to/install.md").read_text()
+    return page.partition("python - <<'END'\n")[2].partition("END\n")[0]
+
+
 @nox.session(python=PYTHONS, default=False)
 def wheel(session: nox.Session) -> None:
     """Build a wheel, and another from the source distribution: the same bytes? Run where no compiler is."""
@@ -78,6 +84,7 @@ def wheel(session: nox.Session) -> None:
         (programs / name).symlink_to(shutil.which(name) or session.error(f"needs {name}"))
     path = f"{session.bin}:{programs}"
     session.chdir(made)
+    session.run("python", "-c", first_tracks(), env={"PATH": path})
     session.run("parkf", "init", "x", env={"PATH": path})
     session.chdir("x")
     session.run("parkf", "run", "smoke", env={"PATH": path})
