@@ -71,7 +71,7 @@ const Forms& forms_of(const float* header) {
 struct GiveBack {
   void operator()(void* memory) const { ResultMemory::give_back(memory); }
 };
-/// Numbers that Python takes over, not set to anything.
+/// Uninitialised numbers that Python owns.
 template <class S>
 using Results = std::unique_ptr<S[], GiveBack>;
 

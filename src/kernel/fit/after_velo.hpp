@@ -8,7 +8,7 @@ namespace parkf::kalman::PARKF_FORMS {
 /// Numbers of such a fit that are not always zero.
 constexpr int after_velo_numbers = 42;
 
-/// Gives each to `visit`, in one order, but for the two integers.
+/// Calls `visit` with each of them in a fixed order, except the two integers.
 template <class T, class Visit>
 KERNEL_FUNCTION void each_after_velo(Filter<T>& fit, FirstState<T>& first, T& z_first, const Visit& visit) {
   State<T>& s = fit.state;

@@ -34,8 +34,8 @@ KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const T& p
   const T z = track.z + dz;
   const Noise<T> q = noise_BEAM<T>(p, track.qop, track.z, z, s);
   JacobianV<T> f;
-  // The step takes the field where it is nearer to the beam spot. That is right over the 30 mm between hits; over
-  // half a metre the bend of steep tracks would be a quarter too small, so that the field in the middle is taken.
+  // The step evaluates the field at its end closer to the beam spot. That is right over the 30 mm between hits; over
+  // half a metre the bend of steep tracks would be a quarter too small, so the field in the middle is used.
   const T half = T(Scalar<T>(0.5)) * magnitude(dz);
   step_V<T>(detector.constant + layout::V + layout::V_columns, pol, track.z + half, z + half, s, f);
   track.x = s.x;

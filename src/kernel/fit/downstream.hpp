@@ -2,7 +2,7 @@
 // The forward filter behind the VELO: UT, magnet, SciFi. Besides filtering, each scheme does something of its own with
 // a step's Jacobian, with a hit and with a new q/p: its `Memory` has step(jacobian), hit(innovation, slope, p, the
 // parabola of the detector's hits so far) and move(change). It also decides which noise is added, scattering(slot,
-// noise), and which UT hits are taken, ut_hit(measured).
+// noise), and which UT hits are used, ut_hit(measured).
 
 #include "fit/ahead.hpp"
 #include "fit/magnet.hpp"
@@ -155,7 +155,7 @@ KERNEL_FUNCTION T towards(const FirstHit<T>& hit, const Filter<T>& fit, const Be
 /// the wrong sign needs it twice or more, since the bend is not linear in q/p over that range.
 constexpr int newton_rounds = 3;
 
-/// From z_in through the magnet to z_out. Newton: the bend is evaluated at the q/p that the first SciFi hit gives.
+/// From z_in through the magnet to z_out. One Newton step: the bend is evaluated at the q/p of the first SciFi hit.
 template <bool Newton, class T, class Memory, class Kept>
 KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                     const T& pol, MagnetCoefficients<T, Kept>& m, Filter<T>& fit, Memory& memory) {

@@ -21,7 +21,7 @@ template <class T>
 struct Interval {
   T worst;  // u² of x or y, of all other hits
   PlaneState<T> planes[rich_planes];
-  Integer<T> worst_slot;  // VELO slots, then UT and SciFi layers; -1: none can be told
+  Integer<T> worst_slot;  // VELO slots, then UT and SciFi layers; -1: none can be found
 };
 
 /// Backward over `record`, whose q/p is the fit's, known to `qop_variance`.

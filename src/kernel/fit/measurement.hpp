@@ -1,8 +1,8 @@
 #pragma once
 // Updates with one measured coordinate, in the form that never subtracts nearly equal numbers: the measured row
-// of the covariance is multiplied with R/S instead of having K·S·Kᵀ taken off.
+// of the covariance is multiplied with R/S instead of subtracting K·S·Kᵀ.
 //
-// All updates are at given q/p; what hits say of q/p itself is in the derivatives by q/p and in the parabola.
+// All updates are at given q/p; what hits measure of q/p itself is in the derivatives by q/p and in the parabola.
 
 #include "fit/parabola.hpp"
 #include "fit/state.hpp"
@@ -39,7 +39,7 @@ struct FirstState {
   }
 };
 
-/// What a measurement says. A track without this measurement has weight 0 and shrink 1: nothing changes.
+/// A measurement. A track without this measurement has weight 0 and shrink 1: nothing changes.
 template <class T>
 struct Innovation {
   T pull;    // residual / S
@@ -47,7 +47,7 @@ struct Innovation {
   T shrink;  // R / S
   T by_k;    // by how much the pull falls for 1/MeV
 
-  /// Adds to the parabola what a coordinate whose derivative by q/p is `slope` says of q/p.
+  /// Adds to the parabola what a coordinate with the derivative `slope` by q/p measures of q/p.
   KERNEL_FUNCTION void tell(const T& slope, Parabola<T>& hits) {
     by_k = slope * weight;
     hits.pull += slope * pull;

@@ -21,7 +21,7 @@ struct Levers {
   }
 };
 
-/// A measured coordinate: covariance of the state with it, and what it said.
+/// A measured coordinate: the covariance of the state with it, and its residual.
 template <class T>
 struct Measured {
   T p[4], pull, by_k, weight;

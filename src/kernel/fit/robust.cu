@@ -12,7 +12,7 @@ namespace forms = parkf::kalman::PARKF_FORMS;
 
 __constant__ Real parkf_constant[forms::layout::count];
 
-/// A fitted track from (quantity, track) arrays; what they say besides is in the rows behind.
+/// A fitted track from (quantity, track) arrays; rows behind it hold the results of the robust fit.
 __device__ __forceinline__ parkf::kalman::Fitted<Real> read_fitted(long count, long i, const Real* numbers,
                                                                    const int* integers) {
   Real n[parkf::kalman::fitted_numbers];
@@ -23,7 +23,7 @@ __device__ __forceinline__ parkf::kalman::Fitted<Real> read_fitted(long count, l
           n[10], n[11], n[12], n[13], n[14], n[15], m[0], m[1], m[2], m[3]};
 }
 
-/// Keep the χ² and ndof of the plain fit, and say which tracks may be treated.
+/// Keep the χ² and ndof of the plain fit, and mark the tracks that may be treated.
 extern "C" __global__ void choose_robust(long count, Real* numbers, int* integers, bool* chosen) {
   const long i = static_cast<long>(blockIdx.x) * PARKF_THREADS + static_cast<long>(threadIdx.x);
   if (i >= count) return;

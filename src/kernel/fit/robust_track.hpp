@@ -8,7 +8,7 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Replaces `track`, the plain fit, where another is better; `done` and `slot` as robust_layout.hpp says.
+/// Replaces `track`, the plain fit, where another fit is better; `done` and `slot` are those of robust_layout.hpp.
 template <class S>
 KERNEL_FUNCTION void fit_robust(const Candidates<S>& tracks, long i, const Detector<S>& detector, Fitted<S>& track,
                                 int& done, int& slot) {

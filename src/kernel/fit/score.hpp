@@ -1,6 +1,6 @@
 #pragma once
 // How genuine a track looks. One score uses its fit: pieces of χ², where along the track they come from, how many hits
-// there are. The other uses momentum and direction as well, which say what kind of ghosts there are rather than how
+// there are. The other uses momentum and direction as well, which depend on the kinds of ghosts in the sample rather than on how
 // well this track fits.
 
 #include "fit/score_layout.hpp"
@@ -113,7 +113,7 @@ KERNEL_FUNCTION void scores(const float* weights, const T* f, T* result) {
   result[1] = all.log_odds();
 }
 
-/// Fit as fit_smoother does, and give what the networks see, (features).
+/// Fit as fit_smoother does, and return the inputs of the networks, (features).
 template <class T, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_with_features(const Candidates<Scalar<T>>& tracks, long i,
                                             const Detector<Scalar<T>>& detector, MagnetCoefficients<T, Kept>& m,

@@ -2,7 +2,7 @@
 // The default scheme: one forward filter that carries the state at the first VELO hit along. Every measurement
 // enters once, there is no backward pass, and the bend is evaluated where the first SciFi hit puts q/p.
 //
-// State, covariance and first state are kept at one q/p, with their derivatives by it; what hits tell of q/p is a
+// State, covariance and first state are kept at one q/p, with their derivatives by it; what hits measure of q/p is a
 // parabola beside them. Where the best q/p has moved, all of it is moved along: after the first SciFi hit, and at the
 // end. So every step is evaluated at one q/p, and the covariance has one row and one column less.
 //

@@ -7,19 +7,19 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Relative width of the pattern recognition's q/p, taken wide: 30%. This prior fixes q/p where no hit measures it.
+/// Relative width of the pattern recognition's q/p, chosen wide: 30%. This prior fixes q/p where no hit measures it.
 constexpr double seed_width = 0.3;
 
 /// Steps that scatter are numbered by the slot where they end: VELO slots, then UT and SciFi layers; the one to the
 /// first SciFi layer is the magnet.
 constexpr int ut_slots = velo_slots, scifi_slots = ut_slots + ut_layers, all_slots = scifi_slots + scifi_layers;
 
-/// What a scheme's memory says of noise and hits where they are taken as they are.
+/// Memory of a scheme that changes neither noise nor hits.
 template <class T>
 struct AsTheyAre {
   KERNEL_FUNCTION Noise<T> scattering(int, const Noise<T>& q) { return q; }
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured; }
-  /// Whether a UT layer is to be gone into where these tracks have a hit that is taken.
+  /// Whether the filter visits a UT layer in which some of these tracks have a hit that is used.
   KERNEL_FUNCTION bool looks_at(const Mask<T>&) { return true; }
 };
 
@@ -156,7 +156,7 @@ KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long 
 }
 
 /// Filter all VELO hits; the fit ends at the last one. The scheme's `memory` has begin(slot of the second hit, first
-/// state), scattering(slot, noise), which gives the noise to add, and velo(slot, jacobian, innovation of x, of y, p).
+/// state), scattering(slot, noise), which returns the noise to add, and velo(slot, jacobian, innovation of x, of y, p).
 template <class T, class Memory>
 KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                   const T& pol, Filter<T>& fit, FirstState<T>& first, T& z_first, Memory& memory) {

@@ -10,10 +10,10 @@
 
 namespace parkf::full_fit {
 
-constexpr double pion = 139.57039;    // MeV; every track is taken for one
+constexpr double pion = 139.57039;    // MeV; every track is fitted as one
 constexpr double tolerance = 1e-3;    // mm; of a Runge-Kutta step
-constexpr double seed_width = 0.3;    // relative, of the first q/p: as wide as the parameterised fit takes it
-constexpr double start_width[4] = {10.0, 10.0, 0.3, 0.3};  // mm and rad; far wider than what two VELO hits say
+constexpr double seed_width = 0.3;    // relative, of the first q/p: as wide as in the parameterised fit
+constexpr double start_width[4] = {10.0, 10.0, 0.3, 0.3};  // mm and rad; far wider than two VELO hits determine
 constexpr double forget = 1e4;        // how much the forward filter's covariance is blown up to begin backward
 // The precision that the first filter assumes for itself: a relative error of q/p, and errors of directions in radians
 // over q/p in 1/MeV.
@@ -102,20 +102,20 @@ class Filter {
     for (T& element : result_.estimate.covariance) element = element * forget;
   }
 
-  /// Behind the VELO: how well its hits give the direction.
+  /// Behind the VELO: how well its hits determine the direction.
   KERNEL_FUNCTION void learn_of_velo() {
     const auto& e = result_.estimate;
     in_velo_ = root(T(0.5 * (e.c(TX, TX) + e.c(TY, TY))));
   }
 
-  /// Behind the last layer: how well all hits give q/p, and with it the angle of the bend.
+  /// Behind the last layer: how well all hits determine q/p, and with it the angle of the bend.
   KERNEL_FUNCTION void learn_of_bend() {
     const auto& e = result_.estimate;
     error_ = root(e.c(QOP, QOP)) / magnitude(e.state[QOP]);
     behind_ = error_ * magnitude(T(e.state[TX] - slopes_[0]));
   }
 
-  /// Go to a layer, through one half of it, take its hit, and go through the other.
+  /// Go to a layer and through one half of it, filter its hit, and go through the other half.
   KERNEL_FUNCTION void visit(int number, bool forward) {
     const int behind_velo = number - tracks_.velo_count;
     const bool pixels = behind_velo < 0;

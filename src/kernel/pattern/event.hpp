@@ -1,5 +1,5 @@
 #pragma once
-// Hits of one event, as the searches take them: columns of the table of hits, and where each plane's begin.
+// Hits of one event for the searches: columns of the table of hits, and where the hits of each plane begin.
 
 #include <cstddef>
 #include <vector>

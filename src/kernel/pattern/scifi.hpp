@@ -248,7 +248,7 @@ class SciFiSearch {
     return one.count > 3 ? sum / (one.count - 3) : 0.0;
   }
 
-  /// Take the stereo hits that lie best on a line in y; whether there are enough.
+  /// Collect the stereo hits that lie best on a line in y; returns whether there are enough.
   bool cross(Candidate& one) const {
     static thread_local std::array<std::vector<Crossing>, stereo_layers.size()> crossings;
     int seen = 0;
@@ -392,7 +392,7 @@ class SciFiSearch {
   }
 
   static constexpr double scale = 1e-3;    // of z, to keep the sums alike
-  static constexpr double stereo = 0.087;  // dx/dy where no hit tells it
+  static constexpr double stereo = 0.087;  // dx/dy where no hit measures it
 };
 
 }  // namespace parkf::pattern

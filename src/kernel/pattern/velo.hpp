@@ -117,7 +117,7 @@ class VeloSearch {
     return (dx * dx + dy * dy) / (allowed * allowed);
   }
 
-  /// Give each open segment its nearest hit of a pair.
+  /// Add the nearest hit of a pair to each open segment.
   void follow(int pair) {
     const auto& hits = pairs[static_cast<std::size_t>(pair)];
     std::vector<Segment> still;
@@ -190,7 +190,7 @@ class VeloSearch {
     return (dx * dx + dy * dy) / variance;
   }
 
-  /// All that are long enough; those of three hits where no other has taken one of these.
+  /// All segments that are long enough. One of three hits counts only if no other segment uses a hit of it.
   void give(Rows& found) {
     if (w.fewest < static_cast<int>(sure)) {
       std::vector<std::pair<double, std::size_t>> order;

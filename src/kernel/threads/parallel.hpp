@@ -1,5 +1,5 @@
 #pragma once
-// Work divided among threads in blocks, taken as threads become free. Each block writes its own results. The first
+// Work divided among threads in blocks, started as threads become free. Each block writes its own results. The first
 // blocks are long, as rows are read ahead within a block only; the last are short, so that all threads end together.
 
 #include <algorithm>

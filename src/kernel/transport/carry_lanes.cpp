@@ -1,5 +1,5 @@
 // Compiled once for every instruction set, which PARKF_BUILD names. Nothing with external linkage but the Carrier may
-// come out of this file: the linker would take it for other machines, too.
+// come out of this file: the linker would use it on other machines, too.
 
 #include "numbers/build_names.hpp"
 #include "transport/field_lanes.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 // Ways from states to planes, several at a time: each in a lane of its own, with a step length of its own. A lane that
-// has arrived takes the next leg at once, so that none waits for another.
+// has arrived starts the next leg at once, so that none waits for another.
 
 #include <vector>
 
@@ -19,7 +19,7 @@ class Legs {
   /// The first leg of a lane; false when there is no more work.
   virtual bool begin(int lane, Leg& leg) = 0;
 
-  /// The leg of a lane has ended, on its plane if `there`; give the next one. False when there is no more work.
+  /// Ends the leg of a lane, on its plane if `there`, and starts the next one. False when there is no more work.
   virtual bool next(int lane, bool there, Leg& leg) = 0;
 
  protected:
@@ -32,7 +32,7 @@ struct Carrier {
   void (*carry)(const FieldGrid& grid, double tolerance, Legs& legs);
 };
 
-/// Carriers that this machine can run, the fastest first; all give the same bits.
+/// Carriers that this machine can run, the fastest first; all compute the same bits.
 std::vector<const Carrier*> carriers();
 
 }  // namespace parkf::transport

@@ -1,6 +1,6 @@
 #pragma once
 // A particle's path through the field together with the derivatives of its end by its start, for one particle or
-// several in lanes: the steps of runge_kutta.hpp, differentiated as they are taken (Bugge and Myrheim, Nucl.
+// several in lanes: the steps of runge_kutta.hpp, differentiated along the way (Bugge and Myrheim, Nucl.
 // Instrum. Meth. 179 (1981) 365).
 
 #include "numbers/lanes.hpp"
@@ -91,7 +91,7 @@ KERNEL_FUNCTION void try_step(const FieldGrid& grid, const T& turn, const State<
   step.error = h * h * (magnitude(T(k1.x - k2.x - k3.x + k4.x)) + magnitude(T(k1.y - k2.y - k3.y + k4.y)));
 }
 
-/// Carry derivatives along a step, where it was taken.
+/// Carry derivatives along a step, in the lanes that made it.
 template <class T>
 KERNEL_FUNCTION void follow(const CurvatureChange<T> (&k)[4], const T& h, const Mask<T>& taken, Jacobian<T>& jacobian) {
   const T half = 0.5 * h;
@@ -147,7 +147,7 @@ KERNEL_FUNCTION Mask<T> land(const FieldGrid& grid, const T& turn, const Planes<
   return inside;
 }
 
-/// Carry states to planes, forwards or backwards, each lane in steps of its own, and give their derivatives.
+/// Carry states to planes, forwards or backwards, each lane in steps of its own, and return their derivatives.
 ///
 /// Of the lanes `which`, those come back that arrive; the others leave the map (unless the field counts as zero
 /// there), turn back, or need absurdly many steps. Derivatives are those on the plane by the start at its z. Steps
@@ -190,7 +190,7 @@ static Mask<T> propagate_with_jacobian(const FieldGrid& grid, const T& turn, con
     going = going & (bad | flat) & !(bad & tiny);
 
     const T factor = 0.9 * root(root(T(tolerance / larger(step.error, T(1e-30)))));
-    // A step cut short by a cell or the goal says little about the next one: only then keep the older proposal.
+    // The length of a step that a cell or the goal cuts short is no guide for the next one: keep the older proposal.
     const T advised = length * smaller(factor, T(5.0));
     const T next = select(shortened & !rejected, larger(proposal, advised), advised);
     proposal = select(good, next, proposal);

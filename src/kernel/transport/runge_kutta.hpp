@@ -146,7 +146,7 @@ bool propagate(const FieldGrid& grid, const Plane& plane, double tolerance, Stat
     }
     state = next;
     if (!(std::abs(value(state.tx)) < steepest_path && std::abs(value(state.ty)) < steepest_path)) return false;
-    // A step cut short by a cell or the goal says little about the next one: only then keep the older proposal.
+    // The length of a step that a cell or the goal cuts short is no guide for the next one: keep the older proposal.
     const double advised = length * std::min(0.9 * std::sqrt(std::sqrt(tolerance / std::max(error, 1e-30))), 5.0);
     proposal = shortened && !rejected ? std::max(proposal, advised) : advised;
   }
