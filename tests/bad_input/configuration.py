@@ -101,6 +101,9 @@ CASES = [
     changed(
         "exponent that YAML takes for text", "pile_up: 5.5", "pile_up: 1e1", "got the text '1e1'", "write 10"
     ),
+    changed("base sixty", "seed: 2026", "seed: 1:30", "seed: got 1:30, which YAML reads as 90", "in quotes"),
+    changed("octal", "seed: 2026", "seed: 0777", "seed: got 0777, which YAML reads as 511", "decimal number"),
+    changed("seed with a point", "seed: 2026", "seed: 5.0", "got 5, expected a whole", "write 5, without a"),
     changed("truth for a number", "pile_up: 5.5", "pile_up: yes", "pile_up: got true, expected a number"),
     changed("number for a name", "run: default", "run: 5", "run: got 5, expected text", "write it in quotes"),
     changed("'no' for a name", "run: default", "run: no", "run: got false, expected text", "in quotes"),
@@ -246,5 +249,11 @@ CASES += [
         "bounds cross", "{gate: a, figure: 'validation.json: x', at_most: 1, at_least: 2, reason: r}", "above"
     ),
     _gate("no such file", "{gate: a, figure: 'x.json: x', at_most: 1, reason: r}", "gates.0.figure"),
+    _gate(
+        "count with a point",
+        "{gate: a, figure: 'validation.json: x', at_most: 1, count: 2.0, reason: r}",
+        "count: got 2, expected a whole number",
+        "write 2, without a decimal point",
+    ),
     _gate("bound of text", "{gate: a, figure: 'validation.json: x', at_most: '1', reason: r}", "text '1'"),
 ]

@@ -11,7 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parkf.io.tables import CANDIDATES, HITS, STEP_DATA, UT_LAYERS, Table
+from parkf.io.planes import UT_LAYERS
+from parkf.io.tables import CANDIDATES, HITS, STEP_DATA, Table
 
 from .case import ROOT, SET, Case, file
 

@@ -13,7 +13,8 @@ from parkf.fit.interval import states_at_rich, without_outliers
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.io.join import gather
-from parkf.io.tables import CANDIDATES, FITTED, RICH_PLANES
+from parkf.io.planes import RICH_PLANES
+from parkf.io.tables import CANDIDATES, FITTED
 from parkf.proof.validation import throughput
 
 

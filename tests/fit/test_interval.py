@@ -9,7 +9,7 @@ from kalman_toy import generate
 
 from parkf.fit import cpu, fit
 from parkf.fit.interval import states_at_rich, without_outliers
-from parkf.io.tables import RICH_PLANES
+from parkf.io.planes import RICH_PLANES
 from parkf.model.steps import FORMS
 
 CHI2 = ("chi2_velo", "chi2_ut", "chi2_scifi")

@@ -20,7 +20,8 @@ from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import load_geometry
 from parkf.imports.field import Declared, read_field
 from parkf.imports.field.physics import inspect_field
-from parkf.imports.hits.take import Run, take_entries
+from parkf.imports.hits.physics import Run
+from parkf.imports.hits.take import take_entries
 from parkf.imports.inspection import worst
 from parkf.imports.steps.take import import_steps
 from parkf.io.errors import ParkfError

@@ -8,9 +8,10 @@ import pytest
 from step_sample import field_map
 
 from parkf.detector.geometry import UT_PLANES
-from parkf.imports.hits.columns import slots
 from parkf.imports.hits.detectors_tree import read_tree
-from parkf.imports.hits.take import Run, take_entries
+from parkf.imports.hits.entries import slots
+from parkf.imports.hits.physics import Run
+from parkf.imports.hits.take import take_entries
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 

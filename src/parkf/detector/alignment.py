@@ -1,5 +1,7 @@
-"""Where modules and layers really are, relative to the geometry file."""
+"""Real positions of modules, layers and pieces, relative to the geometry file; rigid motions of them."""
 
+from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -7,17 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from parkf.detector.description import (
-    SCIFI_LAYERS,
-    SCIFI_MATS,
-    UT_LAYERS,
-    UT_SECTORS,
-    VELO_MODULES,
-    VELO_SENSORS,
-    Finite,
-    Strict,
-)
+from parkf.detector.description import Finite, Strict
 from parkf.io.documents.models import load_document
+from parkf.io.planes import SCIFI_LAYERS, SCIFI_MATS, UT_LAYERS, UT_SECTORS, VELO_MODULES, VELO_SENSORS
+
+Floats = NDArray[np.float64]
 
 # Limits: an open VELO half is 29 mm from its closed position; a rotation of 0.1 moves the edge of a layer by
 # 30 cm.
@@ -30,7 +26,7 @@ Angle = Annotated[
 
 
 class Displacement(Strict):
-    """Shifts in mm and rotations in rad, about the element's centre; rx is done first, then ry, then rz."""
+    """Shifts in mm and rotations in rad about the element's centre: rx first, then ry, then rz."""
 
     x: Shift = 0.0
     y: Shift = 0.0
@@ -40,12 +36,12 @@ class Displacement(Strict):
     rz: Angle = 0.0
 
     @property
-    def shift(self) -> NDArray[np.float64]:
+    def shift(self) -> Floats:
         """(3,) mm."""
         return np.array([self.x, self.y, self.z])
 
     @property
-    def rotation(self) -> NDArray[np.float64]:
+    def rotation(self) -> Floats:
         """(3, 3) right-handed rotation matrix."""
         (cx, cy, cz), (sx, sy, sz) = np.cos([self.rx, self.ry, self.rz]), np.sin([self.rx, self.ry, self.rz])
         about_x = np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
@@ -53,8 +49,14 @@ class Displacement(Strict):
         about_z = np.array([[cz, -sz, 0], [sz, cz, 0], [0, 0, 1]])
         return np.asarray(about_z @ about_y @ about_x)
 
+    def rounded(self, shift: int, angle: int) -> dict[str, float]:
+        """Numbers that are not 0, rounded to these digits of mm and of rad."""
+        numbers = self.model_dump().items()
+        digits = {name: round(value, angle if name.startswith("r") else shift) for name, value in numbers}
+        return {name: value for name, value in digits.items() if value}
+
     @classmethod
-    def of(cls, rotation: NDArray[np.float64], shift: NDArray[np.float64]) -> Self:
+    def of(cls, rotation: Floats, shift: Floats) -> Self:
         """Displacement with this (3, 3) rotation matrix and (3,) shift in mm."""
         about_y = -np.arcsin(np.clip(rotation[2, 0], -1.0, 1.0))
         about_x = np.arctan2(rotation[2, 1], rotation[2, 2])
@@ -77,6 +79,63 @@ class Alignment(Strict):
     velo_sensors: dict[Annotated[int, Field(ge=0, lt=VELO_SENSORS)], Displacement] = Field({})
     ut_sectors: dict[Annotated[int, Field(ge=0, lt=UT_SECTORS)], Displacement] = Field({})
     scifi_mats: dict[Annotated[int, Field(ge=0, lt=SCIFI_MATS)], Displacement] = Field({})
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Moves a point to ``rotation @ point + offset``.
+
+    Attributes
+    ----------
+    rotation : (3, 3) float64
+    offset : (3,) float64
+        mm.
+    """
+
+    rotation: Floats
+    offset: Floats
+
+    @classmethod
+    def still(cls) -> Self:
+        """Motion that moves nothing."""
+        return cls(np.eye(3), np.zeros(3))
+
+    @classmethod
+    def of(cls, displacement: Displacement, centre: Floats) -> Self:
+        """Motion of an element with this centre (3,), mm."""
+        rotation = displacement.rotation
+        return cls(rotation, centre + displacement.shift - rotation @ centre)
+
+    @classmethod
+    def between(cls, before: Floats, after: Floats) -> Self:
+        """Motion that moves points (n, 3) closest to others, by least squares (W. Kabsch, 1976)."""
+        centre, moved = before.mean(axis=0), after.mean(axis=0)
+        left, _, right = np.linalg.svd((after - moved).T @ (before - centre))
+        mirror = np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right))])
+        rotation = left @ mirror @ right
+        return cls(rotation, moved - rotation @ centre)
+
+    def __call__(self, points: Floats) -> Floats:
+        """Move points (..., 3), mm."""
+        return points @ self.rotation.T + self.offset
+
+    def after(self, first: "Motion") -> "Motion":
+        """Motion of `first`, then of this one."""
+        return Motion(self.rotation @ first.rotation, self(first.offset))
+
+    @property
+    def inverse(self) -> "Motion":
+        """The motion back."""
+        return Motion(self.rotation.T, -self.rotation.T @ self.offset)
+
+    def about(self, centre: Floats) -> Displacement:
+        """Displacement of an element with this centre (3,), mm, that is this motion."""
+        return Displacement.of(self.rotation, self(centre) - centre)
+
+
+def chained(motions: list[Motion]) -> Motion:
+    """One motion for several, the last of the list first: children move before their parents."""
+    return reduce(Motion.after, motions, Motion.still())
 
 
 def load_alignment(path: Path) -> Alignment:

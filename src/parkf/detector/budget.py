@@ -1,4 +1,4 @@
-"""The material that straight lines from the origin meet, in radiation lengths."""
+"""Material on straight lines from the origin, in radiation lengths."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Layer:
     part : str
         VELO, UT, SciFi, or the name of a tube or slab.
     z : float
-        Where it stands on the beam's axis, of tubes where the lines meet it first; mm.
+        Position on the beam's axis, of tubes where the lines meet them first; mm.
     x0 : (...) float64
         Radiation lengths, one a line; 0 where a line passes by.
     """
@@ -32,18 +32,9 @@ class Layer:
 
 
 def budget(geometry: Geometry, eta: Floats, phi: Floats) -> list[Layer]:
-    """Sum up the material in front of the end of the SciFi, as the simulation has it.
+    """Layers of material up to the end of the SciFi, as in the simulation, in ascending z.
 
-    Parameters
-    ----------
-    geometry : Geometry
-    eta, phi : float64 arrays of like shape
-        Directions of lines from (0, 0, 0): pseudorapidity, and angle in rad.
-
-    Returns
-    -------
-    list of Layer
-        In ascending z.
+    Lines from (0, 0, 0) have pseudorapidity `eta` and angle `phi` in rad, arrays of one shape.
     """
     transverse = 1.0 / np.sinh(eta)
     tx, ty = transverse * np.cos(phi), transverse * np.sin(phi)

@@ -1,4 +1,4 @@
-"""What a geometry file may say: strict models, each field with its unit; unknown keys are refused."""
+"""Content of a geometry file: strict models, each field with its unit; unknown keys are refused."""
 
 import itertools
 import json
@@ -7,6 +7,8 @@ from collections import Counter
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from parkf.io.planes import SCIFI_LAYERS, SCIFI_MATS, UT_LAYERS, UT_SECTORS, VELO_MODULES
 
 # Limits far outside of what any tracker has, yet close enough to notice a wrong unit or a misplaced decimal
 # point.
@@ -20,19 +22,9 @@ NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False, strict=True)]
 Finite = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
 
-VELO_MODULES = 52
-UT_LAYERS = 4
-SCIFI_LAYERS = 12
-
 TWELVE = "steps between layers, candidates and the kernel are made for twelve"
 FOUR = "steps between layers, candidates and the kernel are made for four"
 """Why there are as many layers as there are."""
-
-SENSORS_PER_MODULE = 4
-VELO_SENSORS = VELO_MODULES * SENSORS_PER_MODULE
-UT_SECTORS = 1048
-SCIFI_MATS = 128 * SCIFI_LAYERS
-"""Numbers of the pieces as LHCb counts them; of the mats' only two in three are taken."""
 
 
 class Strict(BaseModel):
@@ -69,7 +61,7 @@ class DensityEffect(Strict):
 
 
 class Material(Strict):
-    """What decides scattering and energy loss."""
+    """Properties that determine scattering and energy loss."""
 
     atomic_number: Annotated[Positive, Field(le=120)]
     density: Positive = Field(le=25, description="g/cm3; osmium has 22.6")
@@ -141,7 +133,7 @@ class Velo(Strict):
 class Piece(Strict):
     """A part of a layer mounted by itself, a UT sector or a SciFi mat: centre and half sizes in mm."""
 
-    number: int = Field(ge=0, description="as LHCb counts them")
+    number: int = Field(strict=True, ge=0, description="as LHCb counts them")
     x: Finite
     y: Finite
     z: Finite = Field(default=0.0, description="mm, from the layer's plane at this y")

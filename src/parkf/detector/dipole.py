@@ -16,14 +16,14 @@ Charge = Annotated[Finite, Field(ge=-100, le=100, description="T m2; those of LH
 
 
 class Aperture(Strict):
-    """Half sizes (at z = 0 in mm, growth per z) of the pyramid in which the field is meant."""
+    """Half sizes (at z = 0 in mm, growth per z) of the pyramid in which the field is valid."""
 
     x: tuple[Finite, Finite]
     y: tuple[Finite, Finite]
 
 
 class SourceFile(Strict):
-    """What a file of sources may say."""
+    """Content of a file of sources."""
 
     about: str
     form: str
@@ -40,8 +40,6 @@ class DipoleSources:
     ----------
     charges : (n, 4) float64
         x, y, z in mm and charge in T m² (MagDown).
-    aperture : Aperture
-        Where the field is meant to be used.
     """
 
     charges: NDArray[np.float64]
@@ -54,23 +52,15 @@ class DipoleSources:
         Raises
         ------
         ParkfError
-            When the file is missing, not JSON, or says something else than sources.
+            When the file is missing, not JSON, or has other content than sources.
         """
         content = load_document(path, SourceFile)
         return cls(np.array(content.charges), content.aperture)
 
     def field(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Field for MagDown.
+        """Field (n, 3) in T at points (n, 3) in mm, for MagDown.
 
-        Parameters
-        ----------
-        points : (n, 3) float64
-            mm. Beyond the aperture the field is that of the nearest point (in x and in y) within.
-
-        Returns
-        -------
-        (n, 3) float64
-            T.
+        Beyond the aperture the field is that of the nearest point (in x and in y) within.
         """
         inside = np.array(points, dtype=np.float64)
         for axis, (size, growth) in enumerate((self.aperture.x, self.aperture.y)):

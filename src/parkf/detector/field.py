@@ -1,9 +1,8 @@
 """Magnetic field maps on a uniform grid, stored for MagDown.
 
 A map file is a NumPy ``.npz`` with three arrays: ``origin`` (3,) and ``spacing`` (3,) in mm, and ``values``
-(nx, ny, nz, 3), the field (Bx, By, Bz) in T with By < 0 on the axis. MagUp is the same map with its sign
-turned. Two more say how it is looked up, where the defaults do not fit: ``interpolation`` and ``outside``, as
-for :class:`FieldMap`.
+(nx, ny, nz, 3), the field (Bx, By, Bz) in T with By < 0 on the axis. MagUp is the same map with the opposite
+sign. It may have ``interpolation`` and ``outside``, as for :class:`FieldMap`, where the defaults do not fit.
 """
 
 import hashlib
@@ -33,6 +32,8 @@ SMALLEST_SPACING, LARGEST_SPACING = 10.0, 1000.0
 """mm, between nodes."""
 FURTHEST = 1e5
 """mm, of a map's first node."""
+DIPOLE_X, DIPOLE_Y = (-1.0, 1.0, 1.0), (-1.0, 1.0, -1.0)
+"""Signs of a dipole's (Bx, By, Bz) at -x and at -y: By is even in x and y, Bx odd in both, Bz odd in y."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,33 @@ class FieldMap:
     outside: Outside = "error"
 
     def __post_init__(self) -> None:
-        problem = _problem(self.origin, self.spacing, self.values, self.interpolation, self.outside)
-        if problem:
+        if problem := self._problem():
             raise ParkfError(f"field map: {problem}")
+
+    def _problem(self) -> str | None:
+        """Describe what is wrong with the map; None if nothing is."""
+        origin, spacing, values = self.origin, self.spacing, self.values
+        if self.interpolation not in get_args(Interpolation):
+            return (
+                f"interpolation '{self.interpolation}', expected one of {', '.join(get_args(Interpolation))}"
+            )
+        if self.outside not in get_args(Outside):
+            return f"outside '{self.outside}', expected one of {', '.join(get_args(Outside))}"
+        if origin.shape != (3,) or spacing.shape != (3,):
+            return f"origin and spacing of shapes {origin.shape} and {spacing.shape}, expected (3,) and (3,)"
+        if values.ndim != 4 or values.shape[3] != 3 or min(values.shape[:3]) < 2:
+            return f"values of shape {values.shape}, expected (nx, ny, nz, 3) with at least two nodes an axis"
+        if not np.isfinite(origin).all() or not (np.isfinite(spacing) & (spacing > 0.0)).all():
+            return (
+                f"origin {origin.tolist()}, spacing {spacing.tolist()}, expected finite and positive spacing"
+            )
+        if not np.isfinite(values).all():
+            node = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
+            return f"values{node} is not finite"
+        if values.max() > STRONGEST or values.min() < -STRONGEST:
+            node = [int(i) for i in np.unravel_index(np.abs(values).argmax(), values.shape)]
+            return f"values{node} is {values[tuple(node)]:.3g}, expected T, within {STRONGEST:g}"
+        return None
 
     @classmethod
     def load(cls, path: Path) -> "FieldMap":
@@ -69,8 +94,7 @@ class FieldMap:
         Raises
         ------
         ParkfError
-            When the file is missing, is no ``.npz``, lacks an array, or holds a shape or a value that is no
-            map.
+            When the file is missing, is no ``.npz``, lacks an array, or has a shape or a value of no map.
         """
         arrays = load_arrays(path, ("origin", "spacing", "values"), ("interpolation", "outside"))
         for name in ("origin", "spacing", "values"):
@@ -82,10 +106,17 @@ class FieldMap:
         values = np.ascontiguousarray(arrays["values"], dtype=np.float32)
         interpolation = str(arrays.get("interpolation", "linear"))
         outside = str(arrays.get("outside", "error"))
-        problem = _problem(origin, spacing, values, interpolation, outside) or _too_wide(origin, spacing)
-        if problem:
-            raise ParkfError(f"{path}: field map: {problem}")
-        return cls(origin, spacing, values, interpolation, outside)  # type: ignore[arg-type]  # just checked
+        try:
+            field = cls(origin, spacing, values, interpolation, outside)  # type: ignore[arg-type]  # checks them
+        except ParkfError as error:
+            raise ParkfError(f"{path}: {error}") from error
+        # A grid too large for a magnet of LHCb's size has its lengths in another unit.
+        if (spacing > LARGEST_SPACING).any() or (np.abs(origin) > FURTHEST).any():
+            raise ParkfError(
+                f"{path}: field map: origin {origin.tolist()}, spacing {spacing.tolist()} mm, expected an "
+                f"origin within {FURTHEST:g} mm and a spacing of at most {LARGEST_SPACING:g} mm"
+            )
+        return field
 
     def save(self, path: Path) -> None:
         """Write a map file; the same map gives the same bytes."""
@@ -117,7 +148,7 @@ class FieldMap:
         return coefficients.astype(np.float32)
 
     def for_polarity(self, polarity: int) -> _transport.Field:
-        """Handle for the compiled core: the map as it is for MagDown (-1), turned for MagUp (+1).
+        """Handle for the compiled core: the map for MagDown (-1), with the opposite sign for MagUp (+1).
 
         Raises
         ------
@@ -136,19 +167,7 @@ class FieldMap:
         )
 
     def at(self, points: NDArray[np.float64], polarity: int = -1) -> NDArray[np.float64]:
-        """Interpolated field.
-
-        Parameters
-        ----------
-        points : (n, 3) float64
-            mm.
-        polarity : int
-            +1 MagUp, -1 MagDown.
-
-        Returns
-        -------
-        (n, 3) float64
-            T.
+        """Interpolated field (n, 3) in T at points (n, 3) in mm, for MagUp (+1) or MagDown (-1).
 
         Raises
         ------
@@ -195,8 +214,8 @@ def evaluate_on_grid(
     z = np.arange(z_min, z_max + 0.5 * spacing, spacing)
     points = np.stack(np.meshgrid(x, y, z, indexing="ij"), axis=-1)
     quarter = sources.field(points.reshape(-1, 3)).reshape(points.shape)
-    half = np.concatenate([quarter[:0:-1] * (-1.0, 1.0, 1.0), quarter])
-    full = np.concatenate([half[:, :0:-1] * (-1.0, 1.0, -1.0), half], axis=1)
+    half = np.concatenate([quarter[:0:-1] * DIPOLE_X, quarter])
+    full = np.concatenate([half[:, :0:-1] * DIPOLE_Y, half], axis=1)
     return FieldMap(
         np.array([-x[-1], -y[-1], z[0]]),
         np.full(3, spacing),
@@ -209,7 +228,7 @@ def evaluate_on_grid(
 def make_field_map(
     source: Path, *, spacing: float, interpolation: Interpolation, outside: Outside
 ) -> FieldMap:
-    """Evaluate the sources in a ``.json`` file onto a grid, or read a ``.npz`` map; look-up as given.
+    """Evaluate the sources in a ``.json`` file on a grid, or read a ``.npz`` map.
 
     Raises
     ------
@@ -252,43 +271,6 @@ def read_source(source: Path) -> FieldMap | DipoleSources:
         raise ParkfError(f"{source}: expected sources (.json) or a map (.npz)")
     _require_bend(source, on_axis)
     return field
-
-
-def _problem(
-    origin: NDArray[np.float64],
-    spacing: NDArray[np.float64],
-    values: NDArray[np.float32],
-    interpolation: str,
-    outside: str,
-) -> str | None:
-    """Say what is wrong with a map, if anything is."""
-    if interpolation not in get_args(Interpolation):
-        return f"interpolation '{interpolation}', expected one of {', '.join(get_args(Interpolation))}"
-    if outside not in get_args(Outside):
-        return f"outside '{outside}', expected one of {', '.join(get_args(Outside))}"
-    if origin.shape != (3,) or spacing.shape != (3,):
-        return f"origin and spacing of shapes {origin.shape} and {spacing.shape}, expected (3,) and (3,)"
-    if values.ndim != 4 or values.shape[3] != 3 or min(values.shape[:3]) < 2:
-        return f"values of shape {values.shape}, expected (nx, ny, nz, 3) with at least two nodes an axis"
-    if not np.isfinite(origin).all() or not (np.isfinite(spacing) & (spacing > 0.0)).all():
-        return f"origin {origin.tolist()}, spacing {spacing.tolist()}, expected finite and positive spacing"
-    if not np.isfinite(values).all():
-        node = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
-        return f"values{node} is not finite"
-    if values.max() > STRONGEST or values.min() < -STRONGEST:
-        node = [int(i) for i in np.unravel_index(np.abs(values).argmax(), values.shape)]
-        return f"values{node} is {values[tuple(node)]:.3g}, expected T, within {STRONGEST:g}"
-    return None
-
-
-def _too_wide(origin: NDArray[np.float64], spacing: NDArray[np.float64]) -> str | None:
-    """Name a grid too large for a magnet of LHCb's size: its lengths are in another unit."""
-    if (spacing <= LARGEST_SPACING).all() and (np.abs(origin) <= FURTHEST).all():
-        return None
-    return (
-        f"origin {origin.tolist()}, spacing {spacing.tolist()} mm, expected an origin within "
-        f"{FURTHEST:g} mm and a spacing of at most {LARGEST_SPACING:g} mm"
-    )
 
 
 def _require_bend(source: Path, on_axis: NDArray[np.float32]) -> None:

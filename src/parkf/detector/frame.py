@@ -57,19 +57,9 @@ class Frame:
         return x, y, z
 
     def lines(self, across: Floats, dxdy: float) -> tuple[Floats, Floats, Floats, Floats]:
-        """Put strips into space.
+        """Lines in space (x + dxdy y, y, z + dzdy y), mm, of strips: x, z, dxdy and dzdy like `across`.
 
-        Parameters
-        ----------
-        across : array of float64
-            Coordinate u of the strips at v = 0, mm.
-        dxdy : float
-            Their slope du/dv in the element's own coordinates.
-
-        Returns
-        -------
-        x, z, dxdy, dzdy : arrays like `across`
-            The lines (x + dxdy y, y, z + dzdy y), mm.
+        Strips have u `across` (mm) at v = 0, and the slope du/dv `dxdy` in the element's own coordinates.
         """
         x, y, z = self.points(across, np.zeros_like(across))
         along = self.axis_v + dxdy * self.axis_u

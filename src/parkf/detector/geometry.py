@@ -1,4 +1,4 @@
-"""The detector that particles and hits see: a description, with every plane where the alignment puts it.
+"""The detector of particles and hits: a description, with every plane at its aligned position.
 
 Planes carry fixed numbers: 0-51 VELO modules in ascending z, 52-55 UT layers, 56 and 57 the planes before and
 behind the magnet, 58-69 SciFi layers.
@@ -16,22 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.alignment import Alignment, Displacement
-from parkf.detector.description import (
-    SCIFI_LAYERS,
-    SENSORS_PER_MODULE,
-    UT_LAYERS,
-    VELO_MODULES,
-    Beam,
-    Description,
-    SciFi,
-    StripLayer,
-    Ut,
-    Velo,
-)
+from parkf.detector.description import Beam, Description, SciFi, StripLayer, Ut, Velo
 from parkf.detector.frame import Frame
 from parkf.detector.pieces import Pieces
 from parkf.io.documents.models import load_document
 from parkf.io.errors import ParkfError
+from parkf.io.planes import SCIFI_LAYERS, SENSORS_PER_MODULE, UT_LAYERS, VELO_MODULES
 
 VELO_PLANES = range(0, VELO_MODULES)
 UT_PLANES = range(VELO_PLANES.stop, VELO_PLANES.stop + UT_LAYERS)
@@ -39,6 +29,7 @@ Z_IN = UT_PLANES.stop
 Z_OUT = Z_IN + 1
 SCIFI_PLANES = range(Z_OUT + 1, Z_OUT + 1 + SCIFI_LAYERS)
 PLANES = SCIFI_PLANES.stop
+_SIDES = ("left", "right")
 
 
 @dataclass(frozen=True)
@@ -50,9 +41,9 @@ class Geometry:
     description : Description
         Sizes, resolutions, efficiencies and materials.
     frames : tuple of Frame, 70
-        Where each plane is.
+        Position of each plane.
     pieces : mapping of int to Pieces
-        What planes are made of, by their number, where that is known and may be off the plane.
+        Pieces of planes by the plane's number, where they are known and may be off the plane.
     """
 
     description: Description
@@ -109,7 +100,7 @@ class Geometry:
         return self.scifi.layers[plane - SCIFI_PLANES.start].dxdy
 
     def align(self, alignment: Alignment) -> "Geometry":
-        """Move every named element away from where it is now.
+        """Displace every element of the alignment from its position.
 
         Raises
         ------
@@ -155,16 +146,9 @@ class Geometry:
         ParkfError
             With the two planes and their z.
         """
-        sides = [
-            [plane for plane, (_, on) in enumerate(self.velo.modules) if on == side]
-            for side in ("left", "right")
-        ]
-        for name, planes in (
-            ("VELO", sides[0]),
-            ("VELO", sides[1]),
-            ("UT", UT_PLANES),
-            ("SciFi", SCIFI_PLANES),
-        ):
+        sides = [[plane for plane in VELO_PLANES if self.velo.modules[plane][1] == side] for side in _SIDES]
+        detectors = (*(("VELO", side) for side in sides), ("UT", UT_PLANES), ("SciFi", SCIFI_PLANES))
+        for name, planes in detectors:
             for before, after in itertools.pairwise(planes):
                 z0, z1 = (float(self.frames[plane].origin[2]) for plane in (before, after))
                 if z0 >= z1:
@@ -180,7 +164,7 @@ class Geometry:
         return np.array([0.0, 0.0, np.mean([z for z, _ in self.velo.modules])])
 
     def fingerprint(self) -> str:
-        """SHA-256 of all that the description says and of where the planes are, 64 hexadecimal digits."""
+        """SHA-256 of the description and of the positions of planes and pieces, 64 hexadecimal digits."""
         # Keys that a file does not set are left out, so that files from before a key was introduced keep
         # their fingerprint.
         said = self.description.model_dump(mode="json", exclude_unset=True)
@@ -192,7 +176,7 @@ class Geometry:
 
 
 def load_geometry(path: Path) -> Geometry:
-    """Read a geometry file; every plane stands at its nominal place.
+    """Read a geometry file; every plane stands at its nominal position.
 
     Raises
     ------
@@ -204,7 +188,7 @@ def load_geometry(path: Path) -> Geometry:
 
 
 def geometry_of(description: Description) -> Geometry:
-    """Put every plane, and all pieces of it, to their nominal places."""
+    """Geometry with every plane and its pieces at their nominal positions."""
     frames = [
         *(Frame.upright(z) for z, _ in description.velo.modules),
         *(Frame.upright(layer.z) for layer in description.ut.layers),
@@ -225,7 +209,7 @@ def geometry_of(description: Description) -> Geometry:
 
 
 def _sensors(description: Description, plane: int) -> Pieces:
-    """Sensors of a VELO module where the description has them."""
+    """Sensors of a VELO module at their nominal positions."""
     z, side = description.velo.modules[plane]
     sensors = (description.velo.left if side == "left" else description.velo.right).sensors
     angle = np.radians([sensor.angle for sensor in sensors])
@@ -241,7 +225,7 @@ def _sensors(description: Description, plane: int) -> Pieces:
 
 
 def _strips(layer: StripLayer, lean: float) -> Pieces:
-    """Sectors or mats of a layer that leans by dz/dy, where the description has them."""
+    """Sectors or mats of a layer that leans by dz/dy, at their nominal positions."""
     count = len(layer.pieces)
     along = np.array([layer.dxdy, 1.0, lean]) / np.sqrt(1.0 + layer.dxdy**2 + lean**2)
     across = np.array([1.0, 0.0, 0.0]) - along[0] * along

@@ -1,4 +1,4 @@
-"""What a plane is made of, each piece where it really is: VELO sensors, UT sectors, SciFi mats."""
+"""Pieces of planes at their real positions: VELO sensors, UT sectors, SciFi mats."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,7 +42,7 @@ class Pieces:
         return Frame(self.origin[index], self.axis_u[index], self.axis_v[index])
 
     def with_frames(self, frames: list[Frame]) -> "Pieces":
-        """Give the same pieces at other places."""
+        """Return the same pieces at other positions."""
         origin, axis_u, axis_v = (
             np.array([getattr(frame, name) for frame in frames]) for name in ("origin", "axis_u", "axis_v")
         )
@@ -81,7 +81,7 @@ class Pieces:
         return cKDTree(self.origin[:, :2] / scale), scale
 
     def at(self, x: Floats, y: Floats) -> Ints:
-        """Index (m,) of the piece that contains a point (m,), mm, or else of the one that misses it least."""
+        """Index (m,) of the piece that contains a point (m,), mm, or else of the nearest one."""
         tree, scale = self._tree
         count = min(_NEAREST, len(self.numbers))
         _, near = tree.query(np.column_stack([x, y]) / scale, k=np.arange(1, count + 1))
@@ -103,25 +103,16 @@ class Pieces:
         return x, y, z
 
     def lines(self, index: Ints, u: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Put strips at u (m,) into space as :meth:`parkf.detector.frame.Frame.lines`: x, z, dx/dy, dz/dy."""
+        """Lines of strips at u (m,), as :meth:`parkf.detector.frame.Frame.lines`: x, z, dx/dy, dz/dy."""
         x, y, z = self.points(index, u, np.zeros_like(u))
         along = self.axis_v[index]
         slope_x, slope_z = along[:, 0] / along[:, 1], along[:, 2] / along[:, 1]
         return x - slope_x * y, z - slope_z * y, slope_x, slope_z
 
     def reached(self, index: Ints, states: tuple[Floats, ...]) -> tuple[Floats, Floats]:
-        """Carry straight lines to pieces.
+        """Points x, y (m,), mm, where straight lines cross pieces.
 
-        Parameters
-        ----------
-        index : (m,) int
-        states : tuple of five (m,) arrays
-            (x, y, z, tx, ty): a point in mm, close to the piece, and slopes.
-
-        Returns
-        -------
-        x, y : (m,) float64
-            Where they cross it, mm.
+        The states are five arrays (m,), x, y, z, tx, ty: a point in mm, close to the piece, and slopes.
         """
         x, y, z, tx, ty = states
         z0, dzdx, dzdy = self._planes[index].T

@@ -1,12 +1,13 @@
-"""Summary of a geometry in a few lines, and warnings about values that are hardly intended."""
+"""Summary of a geometry, and warnings about values that are possible but hardly intended."""
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from parkf.detector.budget import budget
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.io.planes import STEREO
 
-# whether each layer of a station is stereo, as the search for segments assumes
-_STEREO = (False, True, True, False)
 _LEAST_STEREO, _MOST_STRAIGHT = 0.02, 0.002
 _ETA = (2.2, 4.8)
 _MATERIAL = (0.1, 1.0)  # radiation lengths up to the end of the SciFi; LHCb's are 0.4 to 0.6
@@ -17,7 +18,7 @@ _TILT = 0.02  # largest difference from the lean of the layer
 
 
 def describe(geometry: Geometry) -> str:
-    """Say where the detectors stand and how much material there is."""
+    """Summarize the positions of the detectors and the material."""
     planes = geometry.planes()
     lines = [f"geometry {geometry.tag}"]
     for name, of, slopes in (
@@ -45,37 +46,44 @@ def _total(geometry: Geometry) -> np.ndarray:
 
 
 def doubts(geometry: Geometry) -> list[str]:
-    """Name values that are hardly intended; impossible ones have been refused before."""
-    found = []
+    """List values that are hardly intended; impossible ones have been refused before."""
+    return [*_of_velo(geometry), *_of_layers(geometry), *_of_material(geometry)]
+
+
+def _of_velo(geometry: Geometry) -> Iterator[str]:
     for name, side, sign in (("left", geometry.velo.left, +1), ("right", geometry.velo.right, -1)):
-        places = np.array([[sensor.x, sensor.y] for sensor in side.sensors])
-        if sign * places[:, 0].mean() <= 0:
-            found.append(f"velo.{name}: its sensors are at the other half's x")
-        far = np.hypot(*places.T)
+        positions = np.array([[sensor.x, sensor.y] for sensor in side.sensors])
+        if sign * positions[:, 0].mean() <= 0:
+            yield f"velo.{name}: its sensors are at the other half's x"
+        far = np.hypot(*positions.T)
         if far.min() < _CLOSEST or far.max() > _FARTHEST:
-            found.append(f"velo.{name}: sensors {far.min():.1f} to {far.max():.1f} mm from the beam; in mm?")
+            yield f"velo.{name}: sensors {far.min():.1f} to {far.max():.1f} mm from the beam; in mm?"
+
+
+def _of_layers(geometry: Geometry) -> Iterator[str]:
     for name, part in (("ut", geometry.ut), ("scifi", geometry.scifi)):
         for index, layer in enumerate(part.layers):
-            where, stereo = f"{name}.layers.{index}", _STEREO[index % len(_STEREO)]
+            where, stereo = f"{name}.layers.{index}", STEREO[index % len(STEREO)]
             if stereo and abs(layer.dxdy) < _LEAST_STEREO:
-                found.append(f"{where}: dx/dy {layer.dxdy:g}, where a stereo layer is expected")
+                yield f"{where}: dx/dy {layer.dxdy:g}, where a stereo layer is expected"
             if not stereo and abs(layer.dxdy) > _MOST_STRAIGHT:
-                found.append(f"{where}: dx/dy {layer.dxdy:g}, where a layer that measures x is expected")
+                yield f"{where}: dx/dy {layer.dxdy:g}, where a layer that measures x is expected"
             if layer.half_width < _ACCEPTANCE * layer.z:
-                found.append(f"{where}: sees slopes up to {layer.half_width / layer.z:.2f} in x alone")
+                yield f"{where}: sees slopes up to {layer.half_width / layer.z:.2f} in x alone"
             apart = max((abs(piece.z) for piece in layer.pieces), default=0.0)
             if apart > _STAGGER:
-                found.append(f"{where}: a piece stands {apart:.1f} mm off the layer")
-        pairs = [layer.dxdy for index, layer in enumerate(part.layers) if _STEREO[index % len(_STEREO)]]
+                yield f"{where}: a piece stands {apart:.1f} mm off the layer"
+        pairs = [layer.dxdy for index, layer in enumerate(part.layers) if STEREO[index % len(STEREO)]]
         if min(pairs) * max(pairs) > 0:
-            found.append(f"{name}: stereo layers all lean to one side")
+            yield f"{name}: stereo layers all lean to one side"
     for plane, (_, dzdx, dzdy) in enumerate(geometry.planes()):
         lean = geometry.scifi.dzdy if plane in SCIFI_PLANES else 0.0
         if np.hypot(dzdx, dzdy - lean) > _TILT:
-            found.append(f"plane {plane}: tilted by {1e3 * np.hypot(dzdx, dzdy - lean):.1f} mrad")
+            yield f"plane {plane}: tilted by {1e3 * np.hypot(dzdx, dzdy - lean):.1f} mrad"
+
+
+def _of_material(geometry: Geometry) -> Iterator[str]:
     total = _total(geometry)
     if total.min() < _MATERIAL[0] or total.max() > _MATERIAL[1]:
-        found.append(
-            f"material: {100 * total.min():.0f} to {100 * total.max():.0f} % of X0 up to the end of the SciFi"
-        )
-    return found
+        low, high = 100 * total.min(), 100 * total.max()
+        yield f"material: {low:.0f} to {high:.0f} % of X0 up to the end of the SciFi"

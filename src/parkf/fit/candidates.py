@@ -11,7 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
-from parkf.io.tables import CANDIDATES, SCIFI_LAYERS, UT_LAYERS, VELO_SLOTS
+from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
+from parkf.io.tables import CANDIDATES, VELO_SLOTS
 
 VELO = ("velo_x", "velo_y", "velo_z")
 UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")

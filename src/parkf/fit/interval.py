@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from parkf.fit import cpu
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import STATUS_BITS, Fitted
-from parkf.io.tables import RICH_PLANES, UT_LAYERS, VELO_SLOTS
+from parkf.io.planes import RICH_PLANES, UT_LAYERS
+from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
 OUTLIER = 16.0
@@ -25,7 +26,7 @@ FEWEST_VELO_HITS = 3
 
 @dataclass(frozen=True)
 class PlaneStates:
-    """States at the RICH planes, in the order of :data:`parkf.io.tables.RICH_PLANES`.
+    """States at the RICH planes, in the order of :data:`parkf.io.planes.RICH_PLANES`.
 
     Attributes
     ----------

@@ -1,8 +1,12 @@
-"""What an inspection of imported files has found, as a table, as JSON, and as a verdict."""
+"""The result of an inspection of imported data: figures, findings and a verdict, as a table and as JSON."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
 from parkf.io.terminal import aligned
@@ -13,15 +17,14 @@ _ORDER: tuple[Verdict, ...] = ("ok", "doubtful", "wrong")
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number.
+    """A measured number.
 
     Attributes
     ----------
-    name, unit : str
     value : float or None
         None where it cannot be measured.
     expected : str
-        Beside it in the table: what it should be.
+        The value that is expected, shown beside it in the table.
     """
 
     name: str
@@ -32,16 +35,16 @@ class Figure:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as it should be.
+    """A deviation from what is expected.
 
     Attributes
     ----------
     verdict : {"doubtful", "wrong"}
         A doubtful finding is reported, and the import goes on; a wrong one is refused.
     what : str
-        "polarity turned".
+        The fault, such as "polarity turned".
     evidence : str
-        The numbers that say so.
+        The numbers that show it.
     """
 
     verdict: Verdict
@@ -52,16 +55,23 @@ class Finding:
         return f"{self.verdict}: {self.what} ({self.evidence})"
 
 
+def judged(size: float, bounds: tuple[float, float], what: str, evidence: str) -> list[Finding]:
+    """Judge a deviation: doubtful above the first bound, wrong above the second, no finding below both."""
+    if not size > bounds[0]:
+        return []
+    return [Finding("wrong" if size > bounds[1] else "doubtful", what, evidence)]
+
+
 @dataclass(frozen=True)
 class Inspection:
-    """Figures and findings of one thing that came in.
+    """Figures and findings of one file or step.
 
     Attributes
     ----------
     subject : str
-        What was looked at: a file, or a step.
+        Name of the file or step.
     exempt : str
-        Why there is no verdict; empty where there is one.
+        The reason why there is no verdict; empty where there is one.
     """
 
     subject: str
@@ -76,16 +86,15 @@ class Inspection:
 
     def table(self) -> str:
         """Figures, findings and verdict, for a terminal."""
-        rows = [(f.name, _text(f.value), f.unit, f.expected) for f in self.figures]
-        lines = (
-            [self.subject, aligned(("what", "here", "unit", "expected"), rows)] if rows else [self.subject]
-        )
-        lines += [str(finding) for finding in self.findings]
+        rows = [
+            (f.name, "" if f.value is None else f"{f.value:.4g}", f.unit, f.expected) for f in self.figures
+        ]
+        table = [aligned(("what", "here", "unit", "expected"), rows)] if rows else []
         end = f"not judged: {self.exempt}" if self.exempt else f"verdict: {self.verdict}"
-        return "\n".join([*lines, end])
+        return "\n".join([self.subject, *table, *map(str, self.findings), end])
 
     def as_json(self) -> dict[str, Any]:
-        """Give the same for programs."""
+        """Return the content of `table`, for programs."""
         return {
             "subject": self.subject,
             "verdict": self.verdict,
@@ -96,7 +105,7 @@ class Inspection:
 
 
 def worst(inspections: Iterable[Inspection]) -> Verdict:
-    """Give the worst verdict of several inspections."""
+    """Worst verdict of several inspections."""
     return max((inspection.verdict for inspection in inspections), key=_ORDER.index, default="ok")
 
 
@@ -108,17 +117,33 @@ def require_sound(inspections: Iterable[Inspection], *, trust: bool) -> None:
     ParkfError
         With every finding of that verdict.
     """
-    if trust:
-        return
     wrong = [
         f"{inspection.subject}: {finding.what} ({finding.evidence})"
         for inspection in inspections
         for finding in inspection.findings
         if finding.verdict == "wrong"
     ]
-    if wrong:
+    if wrong and not trust:
         raise ParkfError("\n".join([*wrong, "nothing was written; if this is as it should be, say --trust"]))
 
 
-def _text(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+def width68(values: NDArray[np.float64]) -> float:
+    """68 % distance from zero, which is σ of a Gaussian about zero."""
+    return float(np.quantile(np.abs(values), 0.6827)) if len(values) else float("nan")
+
+
+def power_of_ten(ratio: float) -> int:
+    """Power of ten that a ratio is within a third of; 0 if none is: 9.8 gives 1, 0.97 and 4 give 0.
+
+    A power other than 0 reveals a wrong unit, in spite of smaller deviations.
+    """
+    if not ratio > 0.0:
+        return 0
+    nearest = round(math.log10(ratio))
+    return nearest if 0.75 < ratio / 10.0**nearest < 4 / 3 else 0
+
+
+def times(ratio: float) -> str:
+    """Text of a ratio: "1000 times" of "1000 times too strong"."""
+    power = power_of_ten(ratio)
+    return f"{10 ** abs(power)} times" if power else f"{max(ratio, 1 / ratio):.3g} times"

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
@@ -19,7 +18,7 @@ def open_root(path: Path) -> Iterator[Any]:
     Raises
     ------
     ParkfError
-        When it is missing, is no ROOT file, or breaks off; also where that shows within the block.
+        When it is missing, is no ROOT file, or is cut off; also when that shows within the block.
     """
     import uproot
 
@@ -32,17 +31,18 @@ def open_root(path: Path) -> Iterator[Any]:
         # For damaged bytes uproot raises a dozen types of errors, assertions among them.
         if isinstance(error, (KeyboardInterrupt, MemoryError)):
             raise
-        raise ParkfError(f"{path}: not a ROOT file as it was written: {_in_short(error)}") from error
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise ParkfError(f"{path}: not a ROOT file as it was written: {reason}") from error
 
 
 @contextmanager
 def open_tree(path: Path, name: str | None = None) -> Iterator[Any]:
-    """Open a tree of a file; without a name the only one that there is.
+    """Open a tree of a file; the only one where no name is given.
 
     Raises
     ------
     ParkfError
-        As :func:`open_root`; and when there is no such tree, or which one is meant is not said.
+        As :func:`open_root`; and when there is no such tree, or several but no name.
     """
     with open_root(path) as file:
         trees = tree_names(file)
@@ -77,47 +77,29 @@ def require_branches(tree: Any, names: Iterable[str], path: Path) -> None:
         )
 
 
-def read_branches(tree: Any, names: Iterable[str], path: Path) -> dict[str, NDArray[np.float64]]:
-    """Read branches of one number an entry, whole, as float64.
+def read_branches(tree: Any, names: Iterable[str], path: Path) -> dict[str, NDArray[Any]]:
+    """Read branches of one number an entry, whole.
 
     Raises
     ------
     ParkfError
-        When a branch is missing, or holds something else.
+        When a branch is missing, or holds lists or text.
     """
     names = list(names)
     require_branches(tree, names, path)
-    return flat(tree.arrays(names, library="np"), tree, path)
+    return _flat(tree.arrays(names, library="np"), tree, path)
 
 
 def steps(tree: Any, names: Iterable[str], path: Path, rows: int) -> Iterator[dict[str, NDArray[Any]]]:
-    """Read branches of one number an entry, so many rows at a time.
-
-    Raises
-    ------
-    ParkfError
-        When a branch is missing, or holds something else.
-    """
+    """Read branches as :func:`read_branches`, `rows` rows at a time."""
     names = list(names)
     require_branches(tree, names, path)
     for arrays in tree.iterate(names, step_size=rows, library="np"):
-        yield flat(arrays, tree, path)
+        yield _flat(arrays, tree, path)
 
 
-def flat(arrays: dict[str, NDArray[Any]], tree: Any, path: Path) -> dict[str, NDArray[Any]]:
-    """Refuse branches that hold lists or text.
-
-    Raises
-    ------
-    ParkfError
-        With the first such branch.
-    """
+def _flat(arrays: dict[str, NDArray[Any]], tree: Any, path: Path) -> dict[str, NDArray[Any]]:
     for name, values in arrays.items():
         if values.dtype.kind not in "biuf" or values.ndim != 1:
             raise ParkfError(f"{path}: tree '{tree.name}', branch '{name}': expected one number an entry")
     return arrays
-
-
-def _in_short(error: Exception) -> str:
-    words = str(error).split()
-    return " ".join(words)[:120] if words else type(error).__name__

@@ -1,4 +1,4 @@
-"""Units that foreign files use, and what a number in them is in this project's: mm, MeV, 1/MeV, T, slopes."""
+"""Units and polarities of foreign files, converted to this project's: mm, MeV, 1/MeV, T, slopes, +1 or -1."""
 
 from collections.abc import Mapping
 
@@ -10,27 +10,41 @@ Q_OVER_P = {"1/MeV": 1.0, "1/GeV": 1e-3}
 SLOPES = {"1": 1.0, "mrad": 1e-3}
 # Gaudi's unit of magnetic flux density: one tesla is the number 0.001.
 FIELDS = {"T": 1.0, "kG": 0.1, "G": 1e-4, "Gaudi": 1000.0}
+_SIGNS = {"up": 1, "down": -1}
 
 
 def factor(unit: str | None, units: Mapping[str, float], what: str) -> float:
-    """Give what to multiply a number by to have it in this project's unit.
+    """Return the factor that converts a number to this project's unit.
 
     Parameters
     ----------
     unit : str or None
-        None where nobody has said it.
+        None where it is not declared.
     units : mapping of str to float
         The units that such a number may have.
     what : str
-        Of what, for the message: "field.csv: column 'By'".
+        The quantity, for messages: "field.csv: column 'By'".
 
     Raises
     ------
     ParkfError
-        When the unit is not said, or is unknown: it is never guessed.
+        When the unit is not declared, or is unknown: it is never guessed.
     """
     if unit is None:
         raise ParkfError(f"{what}: its unit is said nowhere; say one of {', '.join(units)}")
     if unit not in units:
         raise ParkfError(f"{what}: unit '{unit}', expected one of {', '.join(units)}")
     return units[unit]
+
+
+def sign_of(polarity: str) -> int:
+    """+1 of "up" (MagUp), -1 of "down" (MagDown).
+
+    Raises
+    ------
+    ParkfError
+        When it is neither.
+    """
+    if polarity not in _SIGNS:
+        raise ParkfError(f"polarity '{polarity}', expected up (MagUp) or down (MagDown)")
+    return _SIGNS[polarity]

@@ -5,6 +5,7 @@ renames at the end, so a reader finds the old file or the new one, never a mixtu
 """
 
 import errno
+import glob
 import hashlib
 import json
 import os
@@ -51,6 +52,31 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def matching(pattern: str | Path, folder: Path | None = None) -> list[Path]:
+    """Files that a pattern matches, sorted by name; a plain path is its own pattern.
+
+    Parameters
+    ----------
+    pattern : str or Path
+        ``*``, ``?``, ``[…]``, and ``**`` for folders at any depth.
+    folder : Path, optional
+        Relative patterns start here; in the working folder by default.
+
+    Raises
+    ------
+    ParkfError
+        When it matches no file.
+    """
+    whole = Path(pattern) if folder is None else folder / pattern
+    if whole.is_file():
+        return [whole]
+    found = sorted(Path(name) for name in glob.glob(str(whole), recursive=True))  # noqa: PTH207  # absolute patterns
+    files = [path for path in found if path.is_file()]
+    if not files:
+        raise ParkfError(f"{whole}: no such file, and none that matches")
+    return files
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory[str]:

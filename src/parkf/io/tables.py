@@ -20,10 +20,9 @@ from parkf.io.arrow import column
 from parkf.io.checksums import CheckedFile, seal
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, replacing
+from parkf.io.planes import RICH_PLANES, SCIFI_LAYERS, UT_LAYERS, VELO_MODULES
 
-VELO_SLOTS = 26
-UT_LAYERS = 4
-SCIFI_LAYERS = 12
+VELO_SLOTS = VELO_MODULES // 2  # a track crosses one half of the VELO
 
 
 def _hits(slots: int) -> pa.DataType:
@@ -297,9 +296,6 @@ STEP_DATA = Table(
         ("p_true", pa.float64()),  # momentum at the origin
     ),
 )
-
-# z in mm where the fit can give states for the RICH detectors; the compiled kernel knows them, too.
-RICH_PLANES = (990, 2165, 9450, 11900)
 
 FITTED = Table(
     "fitted",

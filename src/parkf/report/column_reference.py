@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
 from parkf.io.errors import ParkfError
+from parkf.io.planes import RICH_PLANES
 from parkf.io.tables import (
     CANDIDATES,
     CLOSURE_TRACKS,
@@ -18,7 +19,6 @@ from parkf.io.tables import (
     HITS,
     PARTICLES,
     REMOVED_HITS,
-    RICH_PLANES,
     RICH_STATES,
     ROBUST,
     SCORES,

@@ -117,7 +117,7 @@ def _field(declared: Mapping[str, Any], source: Path) -> FieldMap | DipoleSource
     if not is_foreign_field(source.name):
         return read_source(source)
     from parkf.imports.field import Declared, read_field
-    from parkf.imports.polarity import sign_of
+    from parkf.imports.units import sign_of
 
     said = Declared(
         length=declared.get("length"),

@@ -16,7 +16,7 @@ from parkf.io.documents.messages import said
 from parkf.io.documents.position import Place
 from parkf.io.documents.schemas import mistakes
 from parkf.io.errors import ParkfError
-from parkf.io.files import sha256
+from parkf.io.files import matching, sha256
 from parkf.training.ghost_score import CROSSINGS
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
 from parkf.workflow.config_files import EXTENDS, configurations, laid, read_layers
@@ -210,8 +210,6 @@ def is_imported(datasets: str) -> bool:
 
 def _files(pattern: str, folder: Path) -> list[str]:
     """Name the files of a pattern; none where there are none."""
-    from parkf.imports.globs import matching
-
     try:
         return [str(path) for path in matching(pattern, folder)]
     except ParkfError:
@@ -228,8 +226,6 @@ def field_fingerprint(config: Mapping[str, Any], folder: Path) -> str:
     folder : Path
         That its paths are relative to.
     """
-    from parkf.imports.globs import matching
-
     prints = [sha256(path) for path in matching(config["source"], folder)]
     return prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
 

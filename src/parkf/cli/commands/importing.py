@@ -74,7 +74,7 @@ def import_field(
     from parkf.detector.dipole import DipoleSources
     from parkf.imports.field import Declared, read_field
     from parkf.imports.field.physics import inspect_field
-    from parkf.imports.polarity import sign_of
+    from parkf.imports.units import sign_of
 
     declared = Declared(length, unit, symmetry, sign_of(polarity), tree)
     taken = read_field(source, declared, interpolation=interpolation, outside=outside)
@@ -102,8 +102,8 @@ def import_steps(
 ) -> None:
     """Take over step datasets: LHCb's tuning trees, or any columns by a map."""
     from parkf.detector.field import FieldMap
-    from parkf.imports.polarity import sign_of
     from parkf.imports.steps.take import import_steps as run
+    from parkf.imports.units import sign_of
 
     for taken in run(
         source,
@@ -142,8 +142,9 @@ def import_hits(
 ) -> None:
     """Take over hits and particles, or reconstructed tracks, of others; LHCb's for one."""
     from parkf.detector.field import FieldMap
-    from parkf.imports.hits.take import Run, take_entries, take_tables
-    from parkf.imports.polarity import sign_of
+    from parkf.imports.hits.physics import Run
+    from parkf.imports.hits.take import take_entries, take_tables
+    from parkf.imports.units import sign_of
     from parkf.io.errors import ParkfError
 
     def settled(inspections: "Sequence[Inspection]") -> None:

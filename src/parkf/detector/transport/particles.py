@@ -1,4 +1,4 @@
-"""Particles through field and material, to true states at every plane."""
+"""Transport of particles through field and material, to true states at every plane."""
 
 import os
 from collections.abc import Mapping
@@ -43,16 +43,16 @@ def track_through(
     polarity : int
         +1 MagUp, -1 MagDown.
     geometry : Geometry
-        Planes, active areas and material, aligned as they shall be.
+        Planes, active areas and material, aligned.
     particles : mapping of name to (n,) array
         event, particle (integers), charge in elementary charges, mass in MeV, production point x, y, z in mm,
         momentum px, py, pz in MeV, and `z_end` in mm, where it decays or interacts (infinite if it does
-        neither): it leaves no state behind it. A data frame will do.
+        neither): there is no state behind it. It may be a data frame.
     seed : int
         From 0 to 2**64 - 1.
     long_only : bool
-        Only particles that may become long tracks leave states: with active crossings of at least
-        `FEWEST_VELO_MODULES` VELO modules and of the last SciFi layer. Others are not carried on.
+        Only particles that may become long tracks have states: with active crossings of at least
+        `FEWEST_VELO_MODULES` VELO modules and of the last SciFi layer. Others are abandoned on the way.
     threads : int or None
         None: as many as there are cores.
 
@@ -105,10 +105,9 @@ def _checked(
     if missing:
         raise ParkfError(f"track_through: particles without {', '.join(missing)}")
     for name in ("event", "particle"):
-        if np.asarray(particles[name]).dtype.kind not in "iu":
-            raise ParkfError(
-                f"track_through: '{name}' holds {np.asarray(particles[name]).dtype}, expected integers"
-            )
+        kind = np.asarray(particles[name]).dtype
+        if kind.kind not in "iu":
+            raise ParkfError(f"track_through: '{name}' holds {kind}, expected integers")
     event = np.ascontiguousarray(particles["event"], dtype=np.int32)
     number = np.ascontiguousarray(particles["particle"], dtype=np.int32)
     columns = [np.asarray(particles[name], dtype=np.float64) for name in PROPERTIES]

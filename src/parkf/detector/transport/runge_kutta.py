@@ -13,7 +13,7 @@ from parkf.io.errors import ParkfError
 
 @dataclass(frozen=True)
 class Propagated:
-    """Where states ended.
+    """States at their targets.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ def propagate(
     states : (n, 5) float64
         (x, y, tx, ty, q/p) in mm, rad, 1/MeV.
     z : float or (n,)
-        Where the states are, mm.
+        Of the states, mm.
     plane : (z0, dzdx, dzdy), each float or (n,)
         Targets: z = z0 + dzdx x + dzdy y, mm.
     tolerance : float

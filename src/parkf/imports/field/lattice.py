@@ -1,34 +1,28 @@
-"""A field on points in any order, put on the grid that they are the nodes of; halves put together."""
+"""A field on a uniform grid, from points in any order, and from a part of it by symmetry."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.detector.field import DIPOLE_X, DIPOLE_Y
 from parkf.io.errors import ParkfError
 
-# Symmetry by which a part of a map gives the whole. none: the map is whole. octant: x, y, z >= 0, unfolded as
-# in ACTS, with the same field at |x|, |y|, |z|. quadrant: x, y >= 0 of a dipole.
-Symmetry = Literal["none", "octant", "quadrant"]
-# Signs of a dipole's (Bx, By, Bz) at -x, and at -y, over those at x and y: By is even, Bx odd, Bz odd in y.
-DIPOLE_X = (-1.0, 1.0, 1.0)
-DIPOLE_Y = (-1.0, 1.0, -1.0)
 _SAME = (1.0, 1.0, 1.0)
+# Symmetries by which a part of a map determines the whole: the axes to mirror, and the signs of the field
+# there. none: the map is whole. octant: x, y, z >= 0, unfolded as in ACTS, with the same field at |x|, |y|,
+# |z|. quadrant: x, y >= 0 of a dipole.
+SYMMETRIES = {
+    "none": (),
+    "octant": ((0, _SAME), (1, _SAME), (2, _SAME)),
+    "quadrant": ((0, DIPOLE_X), (1, DIPOLE_Y)),
+}
 _UNEVEN = 1e-3  # of a spacing; largest deviation of a node from the grid, from rounding in text and float32
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """A field on a uniform grid, as a file gives it.
-
-    Attributes
-    ----------
-    origin, spacing : (3,) float64
-        mm.
-    values : (nx, ny, nz, 3) float64
-        T.
-    """
+    """A field on a uniform grid: origin and spacing (3,) in mm, values (nx, ny, nz, 3) in T."""
 
     origin: NDArray[np.float64]
     spacing: NDArray[np.float64]
@@ -36,16 +30,7 @@ class Lattice:
 
 
 def lattice_of_points(points: NDArray[np.float64], field: NDArray[np.float64], name: str) -> Lattice:
-    """Put points on their grid.
-
-    Parameters
-    ----------
-    points : (n, 3) float64
-        mm, in any order.
-    field : (n, 3) float64
-        T.
-    name : str
-        The file, for messages.
+    """Find the grid of points (n, 3) in mm, in any order, with the field (n, 3) in T of the file `name`.
 
     Raises
     ------
@@ -87,21 +72,16 @@ def lattice_of_points(points: NDArray[np.float64], field: NDArray[np.float64], n
 
 
 def unfold(lattice: Lattice, symmetry: str, name: str) -> Lattice:
-    """Make the whole map of an octant or a quadrant.
+    """Build the whole map from an octant or a quadrant.
 
     Raises
     ------
     ParkfError
         When there is no such symmetry, or the part does not begin at 0 on an axis that is mirrored.
     """
-    if symmetry not in get_args(Symmetry):
-        raise ParkfError(f"{name}: symmetry '{symmetry}', expected one of {', '.join(get_args(Symmetry))}")
-    mirrors = {
-        "none": (),
-        "octant": ((0, _SAME), (1, _SAME), (2, _SAME)),
-        "quadrant": ((0, DIPOLE_X), (1, DIPOLE_Y)),
-    }[symmetry]
-    for axis, signs in mirrors:
+    if symmetry not in SYMMETRIES:
+        raise ParkfError(f"{name}: symmetry '{symmetry}', expected one of {', '.join(SYMMETRIES)}")
+    for axis, signs in SYMMETRIES[symmetry]:
         lattice = _mirrored(lattice, axis, signs, name)
     return lattice
 
@@ -119,11 +99,8 @@ def _mirrored(lattice: Lattice, axis: int, signs: tuple[float, float, float], na
 
 
 def _distinct(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sorted numbers; those that differ by rounding alone are one."""
+    """Sorted numbers, without those that differ from another by rounding only."""
     found = np.unique(numbers)
-    steps = np.diff(found)
-    if not len(steps):
-        return found
     # Differences by rounding are far smaller than the smallest spacing of a grid.
-    apart = np.concatenate([[True], steps > 1e-6 * max(1.0, float(np.abs(found).max()))])
+    apart = np.diff(found, prepend=-np.inf) > 1e-6 * max(1.0, float(np.abs(found).max()))
     return np.asarray(found[apart])

@@ -1,4 +1,4 @@
-"""Divergence and curl of a field map, beside what a grid of its spacing cannot know."""
+"""Divergence and curl of a field map, and their errors on a grid of its spacing."""
 
 from dataclasses import dataclass
 
@@ -17,11 +17,9 @@ class Maxwell:
     divergence, curl : float
         Of |∇·B| and |∇×B|.
     divergence_noise, curl_noise : float
-        Of the error of the differences that they are made of.
+        Of the error of the finite differences.
     gradient : float
-        Of the largest of the nine derivatives: what divergence and curl are to be small against.
-    nodes : int
-        How many were looked at.
+        Of the largest of the nine derivatives, which divergence and curl are compared with.
     """
 
     divergence: float
@@ -29,25 +27,14 @@ class Maxwell:
     divergence_noise: float
     curl_noise: float
     gradient: float
-    nodes: int
 
 
 def maxwell(field: FieldMap, inside: NDArray[np.bool_]) -> Maxwell | None:
     """Measure divergence and curl by central differences over one spacing.
 
-    Differences over twice the spacing err four times as much, so that a third of what the two differ by
-    is the error of the first (Richardson).
-
-    Parameters
-    ----------
-    field : FieldMap
-    inside : (nx, ny, nz) bool
-        Nodes at which the field is meant to be one.
-
-    Returns
-    -------
-    Maxwell or None
-        None where fewer than a hundred nodes have two neighbours inside on each side.
+    Differences over twice the spacing err four times as much, so a third of the distance between the two is
+    the error of the first (Richardson). The nodes `inside` (nx, ny, nz) are used. The result is None where
+    fewer than a hundred of them have two neighbours inside on each side.
     """
     if min(field.values.shape[:3]) < 5:
         return None
@@ -71,7 +58,6 @@ def maxwell(field: FieldMap, inside: NDArray[np.bool_]) -> Maxwell | None:
         divergence_noise=_most(_divergence(near - far) / 3),
         curl_noise=_most(_curl(near - far) / 3),
         gradient=_most(np.abs(near).max(axis=(1, 2))),
-        nodes=len(near),
     )
 
 

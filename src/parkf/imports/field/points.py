@@ -1,10 +1,11 @@
 """Fields as lists of points: ACTS's text and ROOT tree, and CSV; nodes of a grid in any order.
 
 Text has six numbers a row, x y z Bx By Bz; lines that begin with % or # are comments. A ROOT tree has
-branches of these names. CSV names its columns so, and may say their units behind: ``x [cm]``, ``By [G]``.
+branches of these names. CSV has columns of these names, possibly with their units: ``x [cm]``, ``By [G]``.
 """
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,19 +20,36 @@ from parkf.io.files import existing
 COLUMNS = ("x", "y", "z", "Bx", "By", "Bz")
 
 
-def read_text(path: Path, length: str | None, field: str | None) -> Lattice:
-    """Read rows of six numbers, separated by blanks.
+@dataclass(frozen=True)
+class Declared:
+    """Properties of a map that users declare, since its format does not contain them.
 
-    Parameters
+    Attributes
     ----------
-    path : Path
     length, field : str or None
-        Units; the format says none.
+        Units: keys of `parkf.imports.units.LENGTHS` and `FIELDS`. None where the format has them.
+    symmetry : str
+        A key of `parkf.imports.field.lattice.SYMMETRIES`.
+    polarity : int
+        Polarity of the map: +1 MagUp, -1 MagDown.
+    tree : str or None
+        Name of the tree in a ROOT file.
+    """
+
+    length: str | None = None
+    field: str | None = None
+    symmetry: str = "none"
+    polarity: int = -1
+    tree: str | None = None
+
+
+def read_text(path: Path, declared: Declared) -> Lattice:
+    """Read rows of six numbers, separated by blanks; the units must be declared.
 
     Raises
     ------
     ParkfError
-        When a unit is not said, or rows are not six numbers each.
+        When a unit is not declared, or rows are not six numbers each.
     """
     rows = []
     with existing(path).open(errors="replace") as file:
@@ -46,55 +64,47 @@ def read_text(path: Path, length: str | None, field: str | None) -> Lattice:
             if len(row) != len(COLUMNS):
                 raise ParkfError(f"{path}: line {number}: {len(row)} numbers, expected x y z Bx By Bz")
             rows.append(row)
-    if not rows:
-        raise ParkfError(f"{path}: no row of numbers")
-    return _lattice(np.array(rows), path, dict.fromkeys(COLUMNS), length, field)
+    return _lattice(np.array(rows), path, {}, declared)
 
 
-def read_csv(path: Path, length: str | None, field: str | None) -> Lattice:
-    """Read a CSV file whose first line names x, y, z, Bx, By, Bz; parameters and errors as of `read_text`."""
+def read_csv(path: Path, declared: Declared) -> Lattice:
+    """Read a CSV file whose first line names x, y, z, Bx, By, Bz; errors as of `read_text`."""
     with existing(path).open(errors="replace") as file:
         header = [name.strip() for name in file.readline().split(",")]
         named = {}
         for index, name in enumerate(header):
-            said = re.fullmatch(r"(\w+)\s*(?:\[(.+)\])?", name)
-            if said is not None and said[1] in COLUMNS:
-                named[said[1]] = (index, said[2])
+            parts = re.fullmatch(r"(\w+)\s*(?:\[(.+)\])?", name)
+            if parts is not None and parts[1] in COLUMNS:
+                named[parts[1]] = (index, parts[2])
         if missing := [name for name in COLUMNS if name not in named]:
             raise ParkfError(f"{path}: column '{missing[0]}' is missing; it has {', '.join(header)}")
         try:
             numbers = np.loadtxt(file, delimiter=",", ndmin=2)
         except ValueError as error:
             raise ParkfError(f"{path}: {error}") from error
-    if not len(numbers):
-        raise ParkfError(f"{path}: no row of numbers")
-    values = numbers[:, [named[name][0] for name in COLUMNS]]
-    return _lattice(values, path, {name: unit for name, (_, unit) in named.items()}, length, field)
+    rows = numbers[:, [named[name][0] for name in COLUMNS]] if len(numbers) else numbers
+    return _lattice(rows, path, {name: unit for name, (_, unit) in named.items()}, declared)
 
 
-def read_root(path: Path, length: str | None, field: str | None, tree: str | None) -> Lattice:
-    """Read a tree with branches x, y, z, Bx, By, Bz; parameters and errors as of `read_text`.
-
-    `tree` may be None where the file has one alone.
-    """
-    with open_tree(path, tree) as opened:
+def read_root(path: Path, declared: Declared) -> Lattice:
+    """Read a tree with branches x, y, z, Bx, By, Bz; errors as of `read_text`."""
+    with open_tree(path, declared.tree) as opened:
         arrays = read_branches(opened, COLUMNS, path)
-    return _lattice(
-        np.column_stack([arrays[name] for name in COLUMNS]), path, dict.fromkeys(COLUMNS), length, field
-    )
+    return _lattice(np.column_stack([arrays[name] for name in COLUMNS]), path, {}, declared)
 
 
 def _lattice(
-    rows: NDArray[np.float64], path: Path, said: dict[str, str | None], length: str | None, field: str | None
+    rows: NDArray[np.float64], path: Path, in_file: dict[str, str | None], declared: Declared
 ) -> Lattice:
+    """Convert rows of `COLUMNS`; `in_file` are the units that the file has."""
+    if not len(rows):
+        raise ParkfError(f"{path}: no row of numbers")
     factors = []
     for name in COLUMNS:
-        declared, units = (length, LENGTHS) if name in "xyz" else (field, FIELDS)
-        in_file = said.get(name)
-        if in_file is not None and declared is not None and in_file != declared:
-            raise ParkfError(
-                f"{path}: column '{name}' says [{in_file}], and it was declared to be {declared}"
-            )
-        factors.append(factor(in_file or declared, units, f"{path}: column '{name}'"))
+        asked, units = (declared.length, LENGTHS) if name in "xyz" else (declared.field, FIELDS)
+        unit = in_file.get(name)
+        if unit is not None and asked is not None and unit != asked:
+            raise ParkfError(f"{path}: column '{name}' says [{unit}], and it was declared to be {asked}")
+        factors.append(factor(unit or asked, units, f"{path}: column '{name}'"))
     rows = rows * factors
     return lattice_of_points(rows[:, :3], rows[:, 3:], str(path))

@@ -1,48 +1,24 @@
 """Reading of field maps in all formats."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from parkf.detector.field import STRONGEST, FieldMap
-from parkf.imports.bending import times
-from parkf.imports.field.allen import read_allen
-from parkf.imports.field.cdf import read_cdf
 from parkf.imports.field.lattice import Lattice, unfold
-from parkf.imports.field.points import read_csv, read_root, read_text
-from parkf.imports.globs import matching
+from parkf.imports.field.lhcb import read_allen, read_cdf
+from parkf.imports.field.points import Declared, read_csv, read_root, read_text
+from parkf.imports.inspection import times
 from parkf.io.errors import ParkfError
+from parkf.io.files import matching
 from parkf.io.option_types import Interpolation, Outside
 
-# Formats by the ending of a file's name.
-FORMATS = {".cdf": "cdf", ".bin": "allen", ".txt": "text", ".xyz": "text", ".csv": "csv", ".root": "root"}
+_WITH_UNITS = (".cdf", ".bin")
+_POINTS = {".txt": read_text, ".xyz": read_text, ".csv": read_csv, ".root": read_root}
+FORMATS = (*_WITH_UNITS, *_POINTS)
+"""Endings of the files' names."""
 _PEAK = 1.04  # T, on the axis
-_WITH_UNITS = ("cdf", "allen")
-
-
-@dataclass(frozen=True)
-class Declared:
-    """What a user says about a map, since its format does not.
-
-    Attributes
-    ----------
-    length, field : str or None
-        Units: keys of `parkf.imports.units.LENGTHS` and `FIELDS`. None where the format says them.
-    symmetry : str
-        Of `parkf.imports.field.lattice.Symmetry`.
-    polarity : int
-        +1 MagUp, -1 MagDown: that the map was made for.
-    tree : str or None
-        Of a ROOT file.
-    """
-
-    length: str | None = None
-    field: str | None = None
-    symmetry: str = "none"
-    polarity: int = -1
-    tree: str | None = None
 
 
 def read_field(
@@ -52,7 +28,7 @@ def read_field(
     interpolation: Interpolation = "linear",
     outside: Outside = "error",
 ) -> FieldMap:
-    """Read a map in a format of LHCb's, ACTS's, or as CSV; it comes out as it is for MagDown.
+    """Read a map in a format of LHCb's, ACTS's, or as CSV, and convert it to MagDown.
 
     Parameters
     ----------
@@ -65,15 +41,14 @@ def read_field(
     Raises
     ------
     ParkfError
-        When files are missing, damaged or of no known format, a unit is not said, or one is said that the
-        format says itself.
+        When files are missing, damaged or of no known format, a unit is not declared, or one is declared that
+        the format has itself.
     """
     declared = Declared() if declared is None else declared
     paths = matching(source)
-    kind = FORMATS.get(paths[0].suffix)
-    if kind is None:
+    if paths[0].suffix not in FORMATS:
         raise ParkfError(f"{paths[0]}: unknown format, expected a name that ends in {', '.join(FORMATS)}")
-    lattice = unfold(_lattice(kind, paths, declared), declared.symmetry, str(paths[0]))
+    lattice = unfold(_lattice(paths, declared), declared.symmetry, str(paths[0]))
     if declared.polarity not in (-1, 1):
         raise ParkfError(f"{source}: polarity {declared.polarity!r}, expected +1 (MagUp) or -1 (MagDown)")
     _require_tesla(lattice, source)
@@ -82,13 +57,11 @@ def read_field(
 
 
 def _require_tesla(lattice: Lattice, source: str) -> None:
-    """Say of a field that no map can hold how much too strong it is."""
+    """Refuse a field that no map can hold; the message has its ratio to LHCb's."""
     if np.abs(lattice.values).max() <= STRONGEST:
         return
-    middle = [int(n) for n in np.clip(np.rint(-lattice.origin / lattice.spacing), 0, None)[:2]]
-    column = lattice.values[
-        min(middle[0], len(lattice.values) - 1), min(middle[1], lattice.values.shape[1] - 1)
-    ]
+    middle = np.clip(np.rint(-lattice.origin / lattice.spacing), 0, np.array(lattice.values.shape[:3]) - 1)
+    column = lattice.values[int(middle[0]), int(middle[1])]
     ratio = float(np.abs(column).max()) / _PEAK
     raise ParkfError(
         f"{source}: the field is {times(ratio)} too strong; the unit is another one than said (near the axis "
@@ -96,16 +69,12 @@ def _require_tesla(lattice: Lattice, source: str) -> None:
     )
 
 
-def _lattice(kind: str, paths: Sequence[Path], declared: Declared) -> Lattice:
-    if kind in _WITH_UNITS and (declared.length or declared.field):
-        raise ParkfError(f"{paths[0]}: this format has units of its own; say none")
-    if kind == "cdf":
+def _lattice(paths: Sequence[Path], declared: Declared) -> Lattice:
+    path = paths[0]
+    if path.suffix in _WITH_UNITS and (declared.length or declared.field):
+        raise ParkfError(f"{path}: this format has units of its own; say none")
+    if path.suffix == ".cdf":
         return read_cdf(paths)
     if len(paths) > 1:
-        raise ParkfError(f"{len(paths)} files, {paths[0]} first, expected one")
-    path, units = paths[0], (declared.length, declared.field)
-    if kind == "allen":
-        return read_allen(path)
-    if kind == "text":
-        return read_text(path, *units)
-    return read_csv(path, *units) if kind == "csv" else read_root(path, *units, declared.tree)
+        raise ParkfError(f"{len(paths)} files, {path} first, expected one")
+    return read_allen(path) if path.suffix == ".bin" else _POINTS[path.suffix](path, declared)

@@ -1,9 +1,9 @@
 """Alignment as LHCb's conditions hold it: ``name: !alignment {position: [x, y, z], rotation: [a, b, c]}``.
 
-Elements are named by path. Numbers may carry a unit, ``0.12*mm`` or ``-0.3*mrad``; without one they are in
-mm and rad. An element is turned about its own centre, moved by ``pivot`` where there is one, along LHCb's x,
-y and z, a first; and what is mounted on it moves with it. Elements of which this project's alignment knows
-only the parts (the SciFi, a station, a module) move these; what the geometry does not have is named.
+The name is the element's path. Numbers may have a unit, ``0.12*mm`` or ``-0.3*mrad``; without one they are in
+mm and rad. An element rotates about its own centre, moved by ``pivot`` where there is one, about LHCb's x, y
+and z in this order. The elements mounted on it move with it. This project's alignment has no entries for the
+SciFi, a station or a module: these move their parts. Elements that the geometry does not have are reported.
 """
 
 import math
@@ -18,20 +18,18 @@ import yaml
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from parkf.detector.alignment import Alignment, Displacement
-from parkf.detector.description import SENSORS_PER_MODULE
+from parkf.detector.alignment import Alignment, Displacement, Motion, chained
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
-from parkf.detector.motion import Motion, chained
-from parkf.imports.geometry.placing import UT_FIRST_SECTOR
 from parkf.io.documents.document import read_text
 from parkf.io.documents.position import DocumentError
 from parkf.io.documents.yaml_text import check_depth
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
+from parkf.io.planes import MATS_PER_LAYER, SENSORS_PER_MODULE, UT_FIRST_SECTOR
 
 Floats = NDArray[np.float64]
 Element = tuple[str | int | None, ...]
-"""The detector, then a part of it and a part of that, down to what is named; None for what is not."""
+"""Detector, a part of it, a part of that, down to the named one; None for levels that are not named."""
 
 _LENGTHS = {"nm": 1e-6, "um": 1e-3, "micrometer": 1e-3, "mm": 1.0, "cm": 10.0, "m": 1000.0}
 _ANGLES = {"urad": 1e-6, "mrad": 1e-3, "rad": 1.0, "deg": math.pi / 180.0, "degree": math.pi / 180.0}
@@ -43,7 +41,7 @@ _DIGITS = 12  # of mm and rad
 _UT = ("UTaX", "UTaU", "UTbV", "UTbX")
 _SCIFI = ("X1", "U", "V", "X2")
 _ABOVE = re.compile(r"^(?:/?(?:world|LHCb|BeforeMagnetRegion|AfterMagnetRegion|T)/)+")
-"""What paths may begin with, and nobody aligns."""
+"""Beginnings of paths that nobody aligns."""
 _VELO_PATH = re.compile(
     r"(?:VP(?:System)?/)?(?:VP(?:System)?|(?:VP(Left|Right)/?)?(?:Module(\d+)(?:WithSupport)?)?"
     r"(?:/Module\d+)?(?:/(?:Ladder|Sensor)_?(\d))?)"
@@ -56,17 +54,7 @@ _FT_PATH = re.compile(
 
 @dataclass(frozen=True)
 class Imported:
-    """The outcome.
-
-    Attributes
-    ----------
-    alignment : dict
-        Content of the alignment file.
-    taken : list of str
-        Elements that moved something.
-    lacking : list of str
-        Elements that the geometry does not have.
-    """
+    """Content of the alignment file; names of the elements used, and of those that the geometry lacks."""
 
     alignment: dict[str, Any]
     taken: list[str]
@@ -94,8 +82,8 @@ def read_conditions(path: Path) -> dict[str, Condition]:
     Raises
     ------
     ParkfError
-        When it is missing or no such file, with the line of what is wrong: another tag, a number that is
-        none, an angle where a length should be, three numbers that are not three, an element twice.
+        When it is missing or no YAML; with the line of another tag, text for a number, an angle where a
+        length should be, more or less than three numbers, or an element that is there twice.
     """
     try:
         text = read_text(path)
@@ -148,7 +136,7 @@ def _number(node: yaml.Node, name: str, where: str) -> float:
 
 
 def element_of(name: str) -> Element | None:
-    """Say which element a path names; None where it names none that is known here."""
+    """Return the element that a path names; None where it is unknown here."""
     path = _ABOVE.sub("", name)
     if match := _FT_PATH.fullmatch(path):
         station, layer, half, quarter, module, mat = match.groups()
@@ -174,16 +162,7 @@ def element_of(name: str) -> Element | None:
 
 
 def import_alignment(conditions: Mapping[str, Condition], geometry: Geometry, *, tag: str) -> Imported:
-    """Turn conditions into this project's alignment.
-
-    Parameters
-    ----------
-    conditions : mapping of str to Condition
-        From :func:`read_conditions`.
-    geometry : Geometry
-        Its elements, where they stand without an alignment.
-    tag : str
-        Name of the alignment.
+    """Convert conditions to this project's alignment of that tag, for a geometry without an alignment.
 
     Raises
     ------
@@ -209,15 +188,14 @@ def import_alignment(conditions: Mapping[str, Condition], geometry: Geometry, *,
         motions = [of[element][1] for element in chain if element in of]
         if motions:
             try:
-                numbers = chained(motions).about(centres[chain[-1]]).model_dump()
+                displacement = chained(motions).about(centres[chain[-1]])
             except ValidationError as error:
                 reason = "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())
                 raise ParkfError(
                     f"alignment: {target} {key}: too much with its parents': {reason}"
                 ) from error
-            said = {name: round(value, _DIGITS) for name, value in numbers.items()}
-            said = {name: value for name, value in said.items() if value}
-            document[target] |= {key: said} if said else {}
+            numbers = displacement.rounded(_DIGITS, _DIGITS)
+            document[target] |= {key: numbers} if numbers else {}
     return Imported(document, [name for name, _ in of.values()], lacking)
 
 
@@ -240,7 +218,7 @@ def _centres(geometry: Geometry) -> dict[Element, Floats]:
 
 
 def _targets(geometry: Geometry) -> Iterator[tuple[str, int | str, list[Element]]]:
-    """Yield entries of an alignment file: where they belong, and what moves them, the largest first."""
+    """Yield entries of an alignment file: section, key, and the elements that move it, the largest first."""
     whole: Element = ("VELO", None, None)
     for side in ("left", "right"):
         yield "velo_halves", side, [whole, ("VELO", side, None)]
@@ -270,12 +248,12 @@ def _above(layer: int) -> list[Element]:
 
 
 def _chain_of_piece(number: int, plane: int) -> list[Element]:
-    """Give what moves a piece below its module or layer, the largest first, itself last."""
+    """Elements that move a piece below its module or layer, the largest first, itself last."""
     if plane in VELO_PLANES:
         return [("VELO", *divmod(number, SENSORS_PER_MODULE))]
     if plane in UT_PLANES:
         return [("UT", plane - UT_PLANES.start, number - _first_sector(number))]
-    layer, rest = divmod(number, 128)
+    layer, rest = divmod(number, MATS_PER_LAYER)
     quarter, rest = divmod(rest, 32)
     module, mat = divmod(rest, 4)
     top: Element = ("FT", layer // 4 + 1, layer % 4, quarter % 2)
@@ -291,14 +269,7 @@ def _first_sector(number: int) -> int:
 
 
 def export_alignment(alignment: Alignment, path: Path) -> None:
-    """Write an alignment as LHCb's conditions, in mm and mrad.
-
-    Parameters
-    ----------
-    alignment : Alignment
-    path : Path
-        YAML file.
-    """
+    """Write an alignment as LHCb's conditions, a YAML file in mm and mrad."""
     lines = [f"# Alignment {alignment.tag}; mm and mrad about the elements' centres, along LHCb's axes."]
     for target, of in alignment:
         for key, displacement in () if target == "tag" else sorted(of.items()):

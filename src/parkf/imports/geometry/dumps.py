@@ -1,7 +1,7 @@
 """The geometry dumps that Allen reads: packed little-endian numbers without names.
 
-A dump does not say what it contains. All that can be checked of its numbers is therefore checked here:
-counts, length, finite numbers, and places where such a detector can be.
+A dump does not name its content. Everything that can be checked of its numbers is therefore checked here:
+counts, length, finite numbers, and positions where such a detector can be.
 """
 
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.detector.description import (
+from parkf.detector.description import TWELVE
+from parkf.io.errors import ParkfError
+from parkf.io.files import existing
+from parkf.io.planes import (
     SCIFI_LAYERS,
     SCIFI_MATS,
     SENSORS_PER_MODULE,
-    TWELVE,
     UT_SECTORS,
     VELO_MODULES,
     VELO_SENSORS,
 )
-from parkf.io.errors import ParkfError
-from parkf.io.files import existing
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ _VERSIONS_OF_FIRST_CHANNELS, _VERSIONS_OF_LINKS = (0, 2), (1, 3)
 
 @dataclass(frozen=True)
 class VeloDump:
-    """What ``velo_geometry.bin`` says, mm.
+    """Content of ``velo_geometry.bin``, mm.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class VeloDump:
 
 @dataclass(frozen=True)
 class UtDump:
-    """What ``ut_geometry.bin`` says, all arrays (1048,), mm.
+    """Content of ``ut_geometry.bin``, all arrays (1048,), mm.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class UtDump:
 
 @dataclass(frozen=True)
 class SciFiDump:
-    """What ``scifi_geometry.bin`` says of the mats that there are, all arrays (n,) or (n, 3), mm.
+    """Content of ``scifi_geometry.bin`` for the mats that exist, all arrays (n,) or (n, 3), mm.
 
     Attributes
     ----------
@@ -122,42 +122,40 @@ class SciFiDump:
 
 @dataclass(frozen=True)
 class BeamDump:
-    """What ``beamline.bin`` says, mm.
+    """Content of ``beamline.bin``, mm.
 
     Attributes
     ----------
     position : (3,) float64
     spread : (6,) float64 or None
-        Covariance xx, xy, yy, xz, yz, zz, where the writer gives it.
+        Covariance xx, xy, yy, xz, yz, zz, where the dump has it.
     """
 
     position: Floats
     spread: Floats | None
 
 
-class _Words:
-    """Takes numbers from a dump, one array after another."""
+class _Reader:
+    """Reads numbers from a dump, one array after another."""
 
     def __init__(self, path: Path, detector: str) -> None:
         self.path, self.detector = path, detector
         self.content = existing(path).read_bytes()
-        self.place = 0
+        self.position = 0
         if not self.content:
             raise ParkfError(f"{path}: is empty, expected {detector}'s dump")
 
     @property
     def left(self) -> int:
-        return len(self.content) - self.place
+        return len(self.content) - self.position
 
     def take(self, kind: np.dtype, count: int, what: str) -> NDArray[Any]:
         size = count * kind.itemsize
         if size > self.left:
-            raise ParkfError(
-                f"{self.path}: ends within {what}: {len(self.content)} bytes,"
-                f" at least {self.place + size} expected"
-            )
-        values = np.frombuffer(self.content, kind, count, self.place)
-        self.place += size
+            least = f"{len(self.content)} bytes, at least {self.position + size} expected"
+            raise ParkfError(f"{self.path}: ends within {what}: {least}")
+        values = np.frombuffer(self.content, kind, count, self.position)
+        self.position += size
         return values
 
     def floats(self, count: int, what: str) -> Floats:
@@ -185,14 +183,14 @@ class _Words:
             raise ParkfError(f"{self.path}: {self.left} bytes more than {self.detector}'s dump has")
 
     def require(self, fits: NDArray[np.bool_], what: str, values: Floats) -> None:
-        """Refuse numbers that no such detector has."""
+        """Refuse numbers that no such detector has: those that do not fit."""
         bad = np.flatnonzero(~fits)
         if len(bad):
             raise ParkfError(f"{self.path}: {what}; number {bad[0]} is {values[bad[0]]:g}")
 
 
 def _recognised(content: bytes) -> str:
-    """Say whose dump this is by its first words, "" where they do not tell."""
+    """Detector of a dump by its first numbers; "" where they do not show it."""
     words = np.frombuffer(content[: 8 * (len(content) // 8)], _U32, min(len(content) // 8 * 2, 5))
     if len(words) >= 2 and tuple(words[:2]) == (VELO_MODULES, 0):
         return "VELO"
@@ -209,132 +207,120 @@ def read_velo(path: Path) -> VeloDump:
     Raises
     ------
     ParkfError
-        When it is missing, cut, another's, or holds what no VELO has.
+        When it is missing, cut off, another detector's, or has numbers that no VELO has.
     """
-    words = _Words(path, "VELO")
-    z = words.floats(words.count(_U64, VELO_MODULES, "modules"), "z of the modules")
-    x = words.floats(words.count(_U64, _COLUMNS, "pixel columns"), "x of the pixel columns")
-    pitch = words.floats(words.count(_U64, _COLUMNS, "pixel widths"), "the pixels' widths")
-    sensors = words.count(_U64, VELO_SENSORS, "sensors")
-    numbers = words.count(_U64, 12, "numbers a sensor")
-    rows = words.floats(sensors * numbers, "the sensors' places").reshape(sensors, numbers)
-    if words.left == _U32.itemsize:
-        words.take(_U32, 1, "the mask")
-    words.finish()
+    dump = _Reader(path, "VELO")
+    z = dump.floats(dump.count(_U64, VELO_MODULES, "modules"), "z of the modules")
+    x = dump.floats(dump.count(_U64, _COLUMNS, "pixel columns"), "x of the pixel columns")
+    pitch = dump.floats(dump.count(_U64, _COLUMNS, "pixel widths"), "the pixels' widths")
+    sensors = dump.count(_U64, VELO_SENSORS, "sensors")
+    numbers = dump.count(_U64, 12, "numbers a sensor")
+    rows = dump.floats(sensors * numbers, "the sensors' places").reshape(sensors, numbers)
+    if dump.left == _U32.itemsize:
+        dump.take(_U32, 1, "the mask")
+    dump.finish()
     rotation, translation = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:]
-    words.require(np.diff(z, prepend=-np.inf) > 0, "z of the modules must ascend", z)
+    dump.require(np.diff(z, prepend=-np.inf) > 0, "z of the modules must ascend", z)
     span = np.full(1, z[-1] - z[0])
-    words.require((span > 300) & (span < 3000), "modules must span 300 to 3000 mm in z", span)
-    words.require((pitch > 0.01) & (pitch < 1.0), "pixels must be 0.01 to 1 mm wide", pitch)
-    words.require(np.diff(x, prepend=-np.inf) > 0, "x of the pixel columns must ascend", x)
+    dump.require((span > 300) & (span < 3000), "modules must span 300 to 3000 mm in z", span)
+    dump.require((pitch > 0.01) & (pitch < 1.0), "pixels must be 0.01 to 1 mm wide", pitch)
+    dump.require(np.diff(x, prepend=-np.inf) > 0, "x of the pixel columns must ascend", x)
     square = np.abs(rotation @ np.transpose(rotation, (0, 2, 1)) - np.eye(3)).max((1, 2))
-    words.require(square < _ORTHOGONAL, "the sensors' rotations must be rotations", square)
+    dump.require(square < _ORTHOGONAL, "the sensors' rotations must be rotations", square)
     away = np.abs(translation[:, 2] - np.repeat(z, SENSORS_PER_MODULE))
-    words.require(away < 10.0, "sensors must lie within 10 mm of their module in z", away)
+    dump.require(away < 10.0, "sensors must lie within 10 mm of their module in z", away)
     far = np.hypot(translation[:, 0], translation[:, 1])
-    words.require((far > 1.0) & (far < 200.0), "sensors must lie 1 to 200 mm from the beam", far)
+    dump.require((far > 1.0) & (far < 200.0), "sensors must lie 1 to 200 mm from the beam", far)
     return VeloDump(
         z, float(x[-1] + 0.5 * pitch[-1]), float(256 * pitch.min()), rotation.copy(), translation.copy()
     )
 
 
 def read_ut(path: Path) -> UtDump:
-    """Read ``ut_geometry.bin``, of versions 0 and 1.
-
-    Raises
-    ------
-    ParkfError
-        As for :func:`read_velo`.
-    """
-    words = _Words(path, "UT")
-    head = int(words.take(_U32, 1, "the number of sectors")[0])
-    version, words.place = head >> 16, 0
+    """Read ``ut_geometry.bin``, of versions 0 and 1; errors as of :func:`read_velo`."""
+    dump = _Reader(path, "UT")
+    head = int(dump.take(_U32, 1, "the number of sectors")[0])
+    version, dump.position = head >> 16, 0
     if head & 0xFFFF == UT_SECTORS and version > 1:
         raise ParkfError(f"{path}: version {version}, expected 0 or 1")
     known = head & 0xFFFF == UT_SECTORS
-    sectors = words.count(_U32, head if known else UT_SECTORS, "sectors") & 0xFFFF
-    words.take(_U32, sectors, "the first strips")
+    sectors = dump.count(_U32, head if known else UT_SECTORS, "sectors") & 0xFFFF
+    dump.take(_U32, sectors, "the first strips")
     names = ("pitch", "dy", "dxdi", "dydi", "dzdi", "x0", "y0", "z0", "cos")
-    of = {name: words.floats(sectors, f"{name} of the sectors") for name in names}
-    # The step from strip to strip is perpendicular to the strips, which gives their slope.
+    of = {name: dump.floats(sectors, f"{name} of the sectors") for name in names}
+    # The step from strip to strip is perpendicular to the strips, and so determines their slope.
     step, turn = of["dxdi"], of["dydi"]
     straight = np.abs(turn) < 1e-9 * np.abs(step)
     safe = np.where(straight, 1.0, turn)
     root = np.sqrt(np.maximum(step**2 - 4.0 * safe**2, 0.0))
     dxdy = np.where(straight, 0.0, (-step + np.sign(step) * root) / (2.0 * safe))
     if version == 1:
-        dxdy = words.floats(sectors, "dx/dy of the sectors")
-    words.finish()
+        dxdy = dump.floats(sectors, "dx/dy of the sectors")
+    dump.finish()
     z = np.abs(of["z0"])  # a negative one marks strips that are counted the other way
-    words.require((of["pitch"] > 0.01) & (of["pitch"] < 1.0), "pitches must be 0.01 to 1 mm", of["pitch"])
-    words.require((z > 1000) & (z < 5000), "sectors must lie 1000 to 5000 mm behind the origin", z)
-    words.require((of["dy"] > 5) & (of["dy"] < 300), "strips must be 5 to 300 mm long", of["dy"])
+    dump.require((of["pitch"] > 0.01) & (of["pitch"] < 1.0), "pitches must be 0.01 to 1 mm", of["pitch"])
+    dump.require((z > 1000) & (z < 5000), "sectors must lie 1000 to 5000 mm behind the origin", z)
+    dump.require((of["dy"] > 5) & (of["dy"] < 300), "strips must be 5 to 300 mm long", of["dy"])
     far = np.maximum(np.abs(of["x0"]), np.abs(of["y0"]))
-    words.require(far < 2000, "strips must begin within 2000 mm of the beam", far)
+    dump.require(far < 2000, "strips must begin within 2000 mm of the beam", far)
     apart = np.abs(step) / of["pitch"]
-    words.require(np.abs(apart - 1.0) < 0.1, "strips must be a pitch apart", apart)
-    words.require(np.abs(dxdy) < 0.5, "strips must be within 0.5 of the vertical", dxdy)
+    dump.require(np.abs(apart - 1.0) < 0.1, "strips must be a pitch apart", apart)
+    dump.require(np.abs(dxdy) < 0.5, "strips must be within 0.5 of the vertical", dxdy)
     kept = {name: of[name] for name in names if name not in ("z0", "cos")}
     return UtDump(**kept, z0=z, dxdy=dxdy)
 
 
 def read_scifi(path: Path) -> SciFiDump:
-    """Read ``scifi_geometry.bin``, with the banks as older and newer writers give them.
-
-    Raises
-    ------
-    ParkfError
-        As for :func:`read_velo`.
-    """
-    words = _Words(path, "SciFi")
-    words.count(_U32, 3, "stations")
-    words.count(_U32, 4, "layers a station")
-    words.count(_U32, SCIFI_LAYERS, "layers", TWELVE)
-    words.count(_U32, 4, "quarters a layer")
-    quarters = words.count(_U32, _QUARTERS, "quarters")
-    modules = words.take(_U32, quarters, "the modules of the quarters")
-    words.require(modules <= 8, "quarters must have up to 8 modules", modules.astype(np.float64))
-    words.count(_U32, 4, "mats a module")
-    mats = words.count(_U32, 4 * int(modules.sum()), "mats")
-    _skip_banks(words)
-    most = words.count(_U32, SCIFI_MATS, "numbers for mats")
+    """Read ``scifi_geometry.bin``, with banks of older and newer writers; errors as of :func:`read_velo`."""
+    dump = _Reader(path, "SciFi")
+    dump.count(_U32, 3, "stations")
+    dump.count(_U32, 4, "layers a station")
+    dump.count(_U32, SCIFI_LAYERS, "layers", TWELVE)
+    dump.count(_U32, 4, "quarters a layer")
+    quarters = dump.count(_U32, _QUARTERS, "quarters")
+    modules = dump.take(_U32, quarters, "the modules of the quarters")
+    dump.require(modules <= 8, "quarters must have up to 8 modules", modules.astype(np.float64))
+    dump.count(_U32, 4, "mats a module")
+    mats = dump.count(_U32, 4 * int(modules.sum()), "mats")
+    _skip_banks(dump)
+    most = dump.count(_U32, SCIFI_MATS, "numbers for mats")
     names = (
         *("mirror x", "mirror y", "mirror z", "across x", "across y", "across z"),
         *("u_begin", "half_pitch", "die_gap", "sipm_pitch", "dxdy", "dzdy", "dy"),
     )
-    of = {name: words.floats(most, f"{name} of the mats") for name in names}
-    words.finish()
+    of = {name: dump.floats(most, f"{name} of the mats") for name in names}
+    dump.finish()
     number = np.flatnonzero(of["sipm_pitch"] != _NO_MAT)
     if len(number) != mats:
         raise ParkfError(f"{path}: {len(number)} mats have a place, expected {mats}")
     expected = np.concatenate([32 * q + np.arange(4 * n) for q, n in enumerate(modules.tolist())])
-    words.require(number == expected, "mats must be numbered by quarter and module", number.astype(float))
+    dump.require(number == expected, "mats must be numbered by quarter and module", number.astype(float))
     rows = {name: values[number] for name, values in of.items()}
     mirror = np.column_stack([rows[f"mirror {axis}"] for axis in "xyz"])
     across = np.column_stack([rows[f"across {axis}"] for axis in "xyz"])
     length = np.linalg.norm(across, axis=1)
-    words.require(np.abs(length - 1) < _ORTHOGONAL, "directions across fibres must be of length 1", length)
+    dump.require(np.abs(length - 1) < _ORTHOGONAL, "directions across fibres must be of length 1", length)
     z = mirror[:, 2]
-    words.require((z > 5000) & (z < 12000), "mats must lie 5000 to 12000 mm behind the origin", z)
+    dump.require((z > 5000) & (z < 12000), "mats must lie 5000 to 12000 mm behind the origin", z)
     far = np.abs(mirror[:, :2]).max(axis=1)
-    words.require(far < 5000, "mirrors must be within 5000 mm of the beam", far)
+    dump.require(far < 5000, "mirrors must be within 5000 mm of the beam", far)
     for name, least, most in (("u_begin", -200, 0), ("die_gap", 0, 2), ("sipm_pitch", 5, 100)):
         fits = (rows[name] >= least) & (rows[name] <= most)
-        words.require(fits, f"{name} must be {least} to {most} mm", rows[name])
-    words.require(np.abs(rows["dzdy"]) < 0.1, "fibres must be within 0.1 of the vertical in z", rows["dzdy"])
-    words.require(np.abs(rows["dxdy"]) < 0.5, "fibres must be within 0.5 of the vertical in x", rows["dxdy"])
+        dump.require(fits, f"{name} must be {least} to {most} mm", rows[name])
+    dump.require(np.abs(rows["dzdy"]) < 0.1, "fibres must be within 0.1 of the vertical in z", rows["dzdy"])
+    dump.require(np.abs(rows["dxdy"]) < 0.5, "fibres must be within 0.5 of the vertical in x", rows["dxdy"])
     half = rows["half_pitch"]
-    words.require((half > 0.01) & (half < 1.0), "half a channel must be 0.01 to 1 mm wide", half)
+    dump.require((half > 0.01) & (half < 1.0), "half a channel must be 0.01 to 1 mm wide", half)
     dy = rows["dy"]
-    words.require((np.abs(dy) > 100) & (np.abs(dy) < 5000), "fibres must be 100 to 5000 mm long", dy)
+    dump.require((np.abs(dy) > 100) & (np.abs(dy) < 5000), "fibres must be 100 to 5000 mm long", dy)
     lengths = {name: rows[name] for name in names[6:]}
     return SciFiDump(number=number, mirror=mirror, across=across, **lengths)
 
 
-def _skip_banks(words: _Words) -> None:
-    """Pass over what the read-out needs: no more than a length that has to fit."""
-    banks = int(words.take(_U32, 1, "the number of banks")[0])
-    ahead = np.frombuffer(words.content, _U32, words.left // _U32.itemsize, words.place)
+def _skip_banks(dump: _Reader) -> None:
+    """Skip the banks of the read-out: the next number after them must be that of the mats."""
+    banks = int(dump.take(_U32, 1, "the number of banks")[0])
+    ahead = np.frombuffer(dump.content, _U32, dump.left // _U32.itemsize, dump.position)
     version = int(ahead[0]) if len(ahead) else 0
     lengths = [banks]  # length in dumps from before there were versions
     if version in _VERSIONS_OF_FIRST_CHANNELS:
@@ -343,30 +329,24 @@ def _skip_banks(words: _Words) -> None:
         lengths.append(1 + banks * (1 + _LINKS))
     for length in lengths:
         if length < len(ahead) and ahead[length] == SCIFI_MATS:
-            words.take(_U32, length, "the banks")
+            dump.take(_U32, length, "the banks")
             return
     raise ParkfError(
-        f"{words.path}: {SCIFI_MATS} numbers for mats are expected behind {banks} banks, and not there"
+        f"{dump.path}: {SCIFI_MATS} numbers for mats are expected behind {banks} banks, and not there"
     )
 
 
 def read_beam_line(path: Path) -> BeamDump:
-    """Read ``beamline.bin``: x and y alone, or a version, a position and its spread.
-
-    Raises
-    ------
-    ParkfError
-        As for :func:`read_velo`.
-    """
-    words = _Words(path, "the beam line")
-    if len(words.content) == 2 * _F32.itemsize:
-        position, spread = np.append(words.floats(2, "x and y"), 0.0), None
-    elif len(words.content) == 10 * _F32.itemsize:
-        version = int(words.take(_U32, 1, "the version")[0])
+    """Read ``beamline.bin``: x and y, or version, position and spread; errors as of :func:`read_velo`."""
+    dump = _Reader(path, "the beam line")
+    if len(dump.content) == 2 * _F32.itemsize:
+        position, spread = np.append(dump.floats(2, "x and y"), 0.0), None
+    elif len(dump.content) == 10 * _F32.itemsize:
+        version = int(dump.take(_U32, 1, "the version")[0])
         if not 0 < version < 100:
             raise ParkfError(f"{path}: version {version}, expected a small number")
-        position, spread = words.floats(3, "the position"), words.floats(6, "the spread")
+        position, spread = dump.floats(3, "the position"), dump.floats(6, "the spread")
     else:
-        raise ParkfError(f"{path}: {len(words.content)} bytes, expected 8, or 40 of newer writers")
-    words.require(np.abs(position) < [10, 10, 500], "the beam must be within 10 mm of z's axis", position)
+        raise ParkfError(f"{path}: {len(dump.content)} bytes, expected 8, or 40 of newer writers")
+    dump.require(np.abs(position) < [10, 10, 500], "the beam must be within 10 mm of z's axis", position)
     return BeamDump(position, spread)

@@ -1,4 +1,4 @@
-"""Files of a geometry that others wrote, taken over: what was read, written, and cannot be said."""
+"""Import of geometries: reads dumps and conditions, writes files, and reports what these cannot hold."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,20 +20,21 @@ from parkf.io.files import replacing
 from parkf.io.terminal import aligned
 
 _ELEMENTS = {"VELO": "sensors, corners", "UT": "sectors, ends of strips", "SciFi": "mats, ends of fibres"}
-_WIDTH = 110
+_WIDTH = 440
+_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def import_dumps(
     dumps: Sequence[Path], *, base: Path, geometry: Path, alignment: Path, tag: str | None = None
 ) -> str:
-    """Write the geometry and the alignment that Allen's dumps tell of.
+    """Write the geometry and the alignment of Allen's dumps.
 
     Parameters
     ----------
     dumps : sequence of Path
         A folder with files of the names `FILES`, or such files.
     base : Path
-        Geometry file; gives what dumps do not have.
+        Geometry file, the source of everything that dumps do not have.
     geometry, alignment : Path
         Files to write.
     tag : str, optional
@@ -42,7 +43,7 @@ def import_dumps(
     Returns
     -------
     str
-        What was read, how far elements lie from where the dumps have them, and what neither file says.
+        A report: files read, distances of elements from the dumps', and what neither file holds.
 
     Raises
     ------
@@ -68,18 +69,15 @@ def import_dumps(
 
 
 def read_dumps(dumps: Sequence[Path], *, base: Path, tag: str) -> Placed:
-    """Read Allen's dumps, and put what they have into a geometry; see :func:`import_dumps`."""
+    """Read Allen's dumps into a geometry; see :func:`import_dumps`."""
     found = _found(dumps)
     described = load_document(base, Description)
+    velo = read_velo(found["VELO"]) if "VELO" in found else None
+    ut = read_ut(found["UT"]) if "UT" in found else None
+    scifi = read_scifi(found["SciFi"]) if "SciFi" in found else None
+    beam = read_beam_line(found["beam line"]) if "beam line" in found else None
     try:
-        return place(
-            described,
-            velo=read_velo(found["VELO"]) if "VELO" in found else None,
-            ut=read_ut(found["UT"]) if "UT" in found else None,
-            scifi=read_scifi(found["SciFi"]) if "SciFi" in found else None,
-            beam=read_beam_line(found["beam line"]) if "beam line" in found else None,
-            tag=tag or "dumps",
-        )
+        return place(described, velo=velo, ut=ut, scifi=scifi, beam=beam, tag=tag or "dumps")
     except ValidationError as error:
         # The models refuse this detector; their messages are enough.
         reasons = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
@@ -110,7 +108,7 @@ def _found(dumps: Sequence[Path]) -> dict[str, Path]:
 
 
 def _table(placed: Placed) -> str:
-    """How far elements lie from where the dumps have them, with pieces and by planes alone."""
+    """Distances of elements from the dumps', with pieces and by planes alone."""
     planes = Geometry(placed.geometry.description, placed.geometry.frames)
     rows = []
     for detector, elements in placed.elements.items():
@@ -121,7 +119,7 @@ def _table(placed: Placed) -> str:
 
 
 def _unsaid(placed: Placed) -> list[str]:
-    """Name what neither geometry nor alignment says, with its size."""
+    """List what neither geometry nor alignment holds, with its size."""
     lines = []
     if "VELO" in placed.elements:
         lines.append("not said: VELO pixels of 137.5 µm between chips; all are as good as the others here")
@@ -152,23 +150,20 @@ def _overlap(placed: Placed, planes: range) -> str:
 
 
 def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Path, tag: str | None) -> str:
-    """Write the alignment that LHCb's conditions tell of.
+    """Write the alignment file of LHCb's conditions, for a geometry file.
 
     Parameters
     ----------
     conditions : sequence of Path
         YAML files; no element occurs twice in them.
-    output : Path
-        Alignment file.
-    geometry : Path
-        Geometry file that they are for.
+    output, geometry : Path
     tag : str or None
         Name of the alignment; else that of the first file.
 
     Returns
     -------
     str
-        What was taken, and the elements that the geometry does not have.
+        A report: elements used, and those that the geometry does not have.
 
     Raises
     ------
@@ -192,17 +187,8 @@ def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Pat
 
 
 def write_yaml(path: Path, content: dict[str, Any], head: str) -> None:
-    """Write a file of this project, a line for each innermost mapping."""
-    text = yaml.dump(
-        content,
-        Dumper=_DUMPER,
-        sort_keys=False,
-        default_flow_style=None,
-        width=4 * _WIDTH,
-        allow_unicode=True,
-    )
+    """Write a YAML file of this project, a line for each innermost mapping."""
+    style: Any = {"sort_keys": False, "default_flow_style": None, "width": _WIDTH, "allow_unicode": True}
+    text = yaml.dump(content, Dumper=_DUMPER, **style)
     with replacing(path) as temporary:
         temporary.write_text(f"# {head}\n{text}")
-
-
-_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -1,7 +1,7 @@
 """A geometry and an alignment that put every sensor, strip and fibre where Allen's dumps have them.
 
-The geometry file says where modules, layers and their pieces stand; the alignment on top of it says what the
-file cannot: how modules of one half differ from each other, and how pieces are turned. What neither says is
+The geometry file has the positions of modules, layers and their pieces. The alignment has what the file
+cannot hold: how modules of one half differ from each other, and how pieces are turned. What neither holds is
 measured.
 """
 
@@ -12,25 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.detector.alignment import Alignment, Displacement
+from parkf.detector.alignment import Alignment, Displacement, Motion
 from parkf.detector.description import Description
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry, geometry_of
-from parkf.detector.motion import Motion
 from parkf.detector.pieces import Pieces
 from parkf.imports.geometry.dumps import BeamDump, SciFiDump, UtDump, VeloDump
+from parkf.io.planes import MATS_PER_LAYER, SENSORS_PER_MODULE, UT_FIRST_SECTOR
 
 Floats = NDArray[np.float64]
 
-UT_FIRST_SECTOR = (0, 248, 496, 772, 1048)
-"""Of each layer, and how many there are."""
-
-_SENSORS = 4  # sensors of a module
-_MATS = 128  # mat numbers reserved for a layer
 _NEGLIGIBLE = 1e-3
 """mm: displacements that move no corner as far are not written; dumps have the SciFi's z to half of it."""
 _LEAST_TILT = 3e-7  # rad; a micrometre at the edge of the SciFi
 _BEHIND_UT = 22.5  # mm; distance of the plane before the magnet from the UT
 _DIGITS = 6  # digits of mm and degrees in files
+_ANGLE_DIGITS = 9  # of rad
 _PIECE = ("x", "y", "z", "half_width", "half_height")
 
 
@@ -72,20 +68,14 @@ class Elements:
 
 @dataclass(frozen=True)
 class Placed:
-    """The outcome.
+    """Contents of the geometry file and of the alignment file, and the geometry of both.
 
     Attributes
     ----------
-    description : dict
-        Content of the geometry file.
-    alignment : dict
-        Content of the alignment file.
-    geometry : Geometry
-        Both, as this project reads them.
     elements : mapping of str to Elements
-        Where the dumps have what they have, by detector.
+        The dumps' elements by detector.
     beam_z : float
-        z of the luminous region, mm, which a geometry takes to be 0.
+        z of the luminous region, mm, which a geometry assumes to be 0.
     """
 
     description: dict[str, Any]
@@ -101,11 +91,11 @@ def velo_elements(dump: VeloDump) -> Elements:
     local = corner * [dump.length, dump.width, 0.0]
     corners = np.einsum("nij,cj->nci", dump.rotation, local) + dump.translation[:, None]
     number = np.arange(len(corners))
-    return Elements(number, VELO_PLANES.start + number // _SENSORS, corners)
+    return Elements(number, VELO_PLANES.start + number // SENSORS_PER_MODULE, corners)
 
 
 def ut_elements(dump: UtDump) -> Elements:
-    """Sectors of the UT; dumps know nothing of dz/dy, which is 0 here."""
+    """Sectors of the UT; dumps do not contain dz/dy, which is 0 here."""
     number = np.arange(len(dump.pitch))
     plane = UT_PLANES.start + np.searchsorted(UT_FIRST_SECTOR, number, "right") - 1
     # Sectors have 512 strips, and 1024 where these are half as wide.
@@ -128,7 +118,7 @@ def scifi_elements(dump: SciFiDump) -> Elements:
     along = np.column_stack([dump.dxdy, np.ones(len(first)), dump.dzdy]) * dump.dy[:, None]
     for index, (u, end) in enumerate(((first, 0), (last, 0), (last, 1), (first, 1))):
         corners[:, index] = dump.mirror + u[:, None] * dump.across + end * along
-    plane = SCIFI_PLANES.start + dump.number // _MATS
+    plane = SCIFI_PLANES.start + dump.number // MATS_PER_LAYER
     return Elements(dump.number, plane, _from_left(_from_below(corners)))
 
 
@@ -153,17 +143,9 @@ def place(
     beam: BeamDump | None,
     tag: str,
 ) -> Placed:
-    """Put what dumps tell of into a geometry; what they do not tell of stays as in `base`.
+    """Put the content of dumps into a geometry of that tag; everything else stays as in `base`.
 
     Material, errors, efficiencies, noise and holes are always those of `base`.
-
-    Parameters
-    ----------
-    base : Description
-    velo, ut, scifi, beam
-        Dumps; None where there is none.
-    tag : str
-        Name of geometry and alignment.
     """
     content = base.model_dump(mode="json", exclude_unset=True) | {"tag": tag}
     moved: dict[str, dict[Any, Displacement]] = {name: {} for name in Alignment.model_fields if name != "tag"}
@@ -199,7 +181,7 @@ def place(
             motion = Motion.of(tilt, nominal.frames[plane].origin)
             moved[parts] |= _turns(nominal.pieces[plane], motion, elements[detector])
     document = {"tag": tag} | {
-        name: {key: _said(displacement) for key, displacement in sorted(of.items())}
+        name: {key: displacement.rounded(_DIGITS, _ANGLE_DIGITS) for key, displacement in sorted(of.items())}
         for name, of in moved.items()
     }
     geometry = nominal.align(Alignment.model_validate(document))
@@ -209,15 +191,6 @@ def place(
 
 def _rounded(value: float) -> float:
     return round(float(value), _DIGITS) + 0.0
-
-
-def _said(displacement: Displacement) -> dict[str, float]:
-    """Numbers of a displacement that are not 0, to nanometres and 1e-9 rad."""
-    numbers = {
-        name: round(value, 9 if name.startswith("r") else _DIGITS)
-        for name, value in displacement.model_dump().items()
-    }
-    return {name: value for name, value in numbers.items() if value}
 
 
 def _beam(beam: BeamDump) -> dict[str, float]:
@@ -239,8 +212,9 @@ def _magnet(content: dict[str, Any]) -> dict[str, float]:
 
 def _velo(dump: VeloDump, elements: Elements) -> dict[str, Any]:
     """Modules and sensors: what the modules of one side have in common."""
-    offset = elements.centres.reshape(-1, _SENSORS, 3) - np.array([0, 0, 1]) * dump.module_z[:, None, None]
-    edge = elements.across.reshape(-1, _SENSORS, 3)
+    shape = (-1, SENSORS_PER_MODULE, 3)
+    offset = elements.centres.reshape(shape) - np.array([0, 0, 1]) * dump.module_z[:, None, None]
+    edge = elements.across.reshape(shape)
     left = offset[..., 0].mean(axis=1) > 0
     content: dict[str, Any] = {"sensor": {"length": _rounded(dump.length), "width": _rounded(dump.width)}}
     for name, of in (("right", ~left), ("left", left)):
@@ -259,7 +233,7 @@ def _velo(dump: VeloDump, elements: Elements) -> dict[str, Any]:
 def _velo_moves(
     nominal: Geometry, elements: Elements
 ) -> tuple[dict[int, Displacement], dict[int, Displacement]]:
-    """How modules, and sensors in them, lie off what their side has in common."""
+    """Displacements of modules, and of sensors in them, from what their side has in common."""
     modules: dict[int, Displacement] = {}
     sensors: dict[int, Displacement] = {}
     for plane in VELO_PLANES:
@@ -291,10 +265,10 @@ def _moves(motion: Motion, points: Floats) -> bool:
 def _layers(
     elements: Elements, planes: range, *, lean: float
 ) -> tuple[list[dict[str, Any]], dict[int, Displacement]]:
-    """Layers with their pieces, and how the layers are tilted.
+    """Layers with their pieces, and the tilts of the layers.
 
-    A layer stands in the middle of its foremost and its hindmost piece, and has the slope of most of them and
-    their tilt: that of pieces, since where they stand is staggered.
+    A layer stands in the middle of its foremost and its hindmost piece. It has the median slope and tilt of
+    its pieces; their positions do not show the tilt, because they are staggered.
     """
     layers, tilts = [], {}
     for plane in planes:
@@ -345,22 +319,19 @@ def _tilt(across: Floats, along: Floats, lean: float) -> Displacement:
 
 
 def _turns(pieces: Pieces, motion: Motion, elements: Elements) -> dict[int, Displacement]:
-    """How pieces are turned and displaced on their layer, whose own motion comes on top."""
+    """Displacements of pieces on their layer, whose own motion comes on top."""
     turned = {}
     corners = pieces.corners()
-    places = motion.inverse(elements.corners[np.searchsorted(elements.number, pieces.numbers)])
+    dumped = motion.inverse(elements.corners[np.searchsorted(elements.number, pieces.numbers)])
     for index, number in enumerate(pieces.numbers.tolist()):
-        own = Motion.between(corners[index], places[index])
+        own = Motion.between(corners[index], dumped[index])
         if _moves(own, corners[index]):
             turned[number] = own.about(pieces.origin[index])
     return turned
 
 
 def residuals(elements: Elements, geometry: Geometry) -> Floats:
-    """(n, 4) mm: how far corners of elements lie from where a geometry has them.
-
-    Planes that have no pieces there are asked for the point of the plane with the same x and y.
-    """
+    """Distances (n, 4) of elements' corners from a geometry's pieces, mm; else, in z, from its planes."""
     away = np.empty(elements.corners.shape[:2])
     for plane in np.unique(elements.plane).tolist():
         rows = np.flatnonzero(elements.plane == plane)
@@ -377,6 +348,6 @@ def residuals(elements: Elements, geometry: Geometry) -> Floats:
 
 
 def summary(away: Floats) -> tuple[float, float, float]:
-    """Median, 95 % and largest of the elements' worst corners, µm."""
+    """Median, 95 % quantile and largest of the elements' worst corners, µm."""
     worst = 1e3 * away.max(axis=1)
     return float(np.median(worst)), float(np.quantile(worst, 0.95)), float(worst.max())

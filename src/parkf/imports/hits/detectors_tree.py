@@ -1,9 +1,9 @@
-"""Trees `Hits_detectors`: an entry a particle or a track, vectors for its hits.
+"""Trees `Hits_detectors`: an entry is a particle or a track, with vectors of its hits.
 
-Branches that a file may lack, or have empty: z of UT hits, which is then the plane's; yMin and yMax of UT
-hits, for which yBegin and yEnd stand in; dz/dy of SciFi hits, which is the geometry's; every branch of a
-detector that made no hits. An entry whose vectors of one detector have unlike lengths is an error. Weights
-are 1/σ².
+A file may lack some branches, or have them empty: z of UT hits, which is then the plane's; yMin and yMax of
+UT hits, which are replaced by yBegin and yEnd; every branch of a detector without hits. dz/dy of SciFi hits
+is the geometry's. An entry whose vectors of one detector have different lengths is an error. Weights are
+1/σ².
 """
 
 from collections.abc import Iterator
@@ -33,18 +33,12 @@ _Piece = tuple[_Columns, _Columns, NDArray[Any]]
 
 
 def read_tree(path: Path, geometry: Geometry) -> Entries:
-    """Read a file.
-
-    Parameters
-    ----------
-    path : Path
-    geometry : Geometry
-        Gives what the branches leave out: z of UT planes, lean of SciFi planes, σ of VELO hits.
+    """Read a file; z of UT planes, dz/dy of SciFi planes and σ of VELO hits are the geometry's.
 
     Raises
     ------
     ParkfError
-        When the file is damaged, lacks a branch that nothing stands in for, or vectors do not fit together.
+        When the file is damaged, lacks a branch that nothing replaces, or has vectors of different lengths.
     """
     pieces = list(_pieces(path, geometry))
     if not pieces:
@@ -53,11 +47,9 @@ def read_tree(path: Path, geometry: Geometry) -> Entries:
     for of, piece, _ in pieces:
         hits.append(piece | {"entry": piece["entry"] + begin})
         begin += len(of["event"])
-    return Entries(
-        {name: np.concatenate([of[name] for of, _, _ in pieces]) for name in PROPERTIES},
-        {name: np.concatenate([piece[name] for piece in hits]) for name in HIT_COLUMNS},
-        np.concatenate([ends for _, _, ends in pieces]),
-    ).checked(str(path))
+    properties = {name: np.concatenate([of[name] for of, _, _ in pieces]) for name in PROPERTIES}
+    columns = {name: np.concatenate([piece[name] for piece in hits]) for name in HIT_COLUMNS}
+    return Entries(properties, columns, np.concatenate([ends for _, _, ends in pieces])).checked(str(path))
 
 
 def _pieces(path: Path, geometry: Geometry) -> Iterator[_Piece]:
@@ -87,15 +79,14 @@ def _piece(arrays: Any, detectors: list[str], geometry: Geometry, path: Path) ->
     for name in detectors:
         branches = _DETECTORS[name]
         lengths = {branch: ak.to_numpy(ak.num(arrays[branch])) for branch in branches}
+        first, expected = branches[0], lengths[branches[0]]
         for branch, length in lengths.items():
-            if (length != lengths[branches[0]]).any():
-                entry = int(np.argmax(length != lengths[branches[0]]))
-                raise ParkfError(
-                    f"{path}: entry {entry}: {branch} has {length[entry]} numbers, {branches[0]} "
-                    f"{lengths[branches[0]][entry]}"
-                )
+            if (length != expected).any():
+                entry = int(np.argmax(length != expected))
+                numbers = f"{branch} has {length[entry]} numbers, {first} {expected[entry]}"
+                raise ParkfError(f"{path}: entry {entry}: {numbers}")
         flat = {branch: ak.to_numpy(ak.flatten(arrays[branch])).astype(np.float64) for branch in branches}
-        owner = np.repeat(np.arange(count), lengths[branches[0]])
+        owner = np.repeat(np.arange(count), expected)
         for branch in ("UT_zAtYEq0", "UT_yMin", "UT_yMax"):
             if name == "UT" and branch in arrays.fields:
                 values = ak.to_numpy(ak.flatten(arrays[branch])).astype(np.float64)
@@ -104,11 +95,8 @@ def _piece(arrays: Any, detectors: list[str], geometry: Geometry, path: Path) ->
         hits, span = {"Velo": _velo, "UT": _ut, "FT": _scifi}[name](flat, geometry, path)
         parts.append(hits | {"entry": owner})
         ends.append(span)
-    return (
-        of,
-        {name: np.concatenate([part[name] for part in parts]) for name in HIT_COLUMNS},
-        np.concatenate(ends),
-    )
+    hits = {name: np.concatenate([part[name] for part in parts]) for name in HIT_COLUMNS}
+    return of, hits, np.concatenate(ends)
 
 
 def _velo(flat: _Columns, geometry: Geometry, path: Path) -> tuple[_Columns, NDArray[Any]]:

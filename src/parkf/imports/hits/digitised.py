@@ -1,8 +1,8 @@
 """CSV of digitised simulation: a folder with hits.csv, particles.csv and vertices.csv.
 
-- hits.csv: evt, det (VELO or VP, UT, FT or SciFi), mc_key, pid, entry_x … exit_z in mm, and energy_MeV,
-  time_ns, path_mm, sensDetID, which are not used. A hit lies midway between where the particle enters and
-  leaves a sensor, on the plane of the geometry that is nearest in z; its σ is the geometry's.
+- hits.csv: evt, det (VELO or VP, UT, FT or SciFi), mc_key, pid, entry_x … exit_z in mm. The columns
+  energy_MeV, time_ns, path_mm and sensDetID are not used. A hit lies midway between entry and exit, on the
+  plane of the geometry that is nearest in z; its σ is the geometry's.
 - particles.csv: evt, mc_key, pid, px, py, pz in MeV, vtx_key of the vertex that it comes from.
 - vertices.csv: evt, vtx_key, x, y, z in mm.
 """
@@ -48,20 +48,16 @@ def read_csv_folder(folder: Path, geometry: Geometry) -> Entries:
     where = particles.merge(vertices, on=["evt", "vtx_key"], how="left", validate="many_to_one")
     if where.z.isna().any():
         row = int(np.argmax(where.z.isna()))
-        raise ParkfError(
-            f"{folder / 'particles.csv'}: row {row}: vertex {where.vtx_key[row]} of event {where.evt[row]} "
-            "is not in vertices.csv"
-        )
+        vertex = f"vertex {where.vtx_key[row]} of event {where.evt[row]}"
+        raise ParkfError(f"{folder / 'particles.csv'}: row {row}: {vertex} is not in vertices.csv")
     known = pd.MultiIndex.from_frame(particles[["evt", "mc_key"]])
     if known.has_duplicates:
         raise ParkfError(f"{folder / 'particles.csv'}: {known[known.duplicated()][0]} is there twice")
     owner = known.get_indexer(pd.MultiIndex.from_frame(hits[["evt", "mc_key"]]))
     if (owner < 0).any():
         row = int(np.argmax(owner < 0))
-        raise ParkfError(
-            f"{folder / 'hits.csv'}: row {row}: particle {hits.mc_key[row]} of event {hits.evt[row]} is not "
-            "in particles.csv"
-        )
+        particle = f"particle {hits.mc_key[row]} of event {hits.evt[row]}"
+        raise ParkfError(f"{folder / 'hits.csv'}: row {row}: {particle} is not in particles.csv")
     of = {
         "event": particles.evt.to_numpy(),
         "key": particles.mc_key.to_numpy(),
@@ -132,9 +128,9 @@ def _sigma(geometry: Geometry, plane: NDArray[Any], middle: dict[str, NDArray[An
     """σ in mm: the VELO's resolution, pitch/√12 of the UT zone of a hit, the best SciFi cluster's."""
     sigma = np.full(len(plane), geometry.velo.resolution)
     strips = (plane >= UT_PLANES.start) & (plane < UT_PLANES.stop)
+    sigma[strips] = geometry.ut.zones[-1].sigma
     for zone in reversed(geometry.ut.zones):
         inside = (np.abs(middle["x"]) < zone.half_width) & (np.abs(middle["y"]) < zone.half_height)
-        sigma[strips & inside] = zone.pitch / 12**0.5
-    sigma[strips & (sigma == geometry.velo.resolution)] = geometry.ut.zones[-1].pitch / 12**0.5
+        sigma[strips & inside] = zone.sigma
     sigma[plane >= SCIFI_PLANES.start] = geometry.scifi.cluster_errors[0]
     return sigma

@@ -1,15 +1,16 @@
 """Hits and particles of another simulation, such as LHCb's, converted to this project's tables.
 
-What the two files must hold (mm, MeV; Parquet):
+The two Parquet files must hold, in mm and MeV:
 
 - hits, a row for each hit and particle that made it: `event`, `key` of the particle or -1, `det` (VELO, UT
   or SciFi), `layer` (VELO module 0-51, UT 0-3, SciFi 0-11), `x`, `y`, `z`, `dxdy`, `dzdy`, `ymin`, `ymax`,
   `err`. A VELO hit is a point; UT and SciFi hits are lines x + dxdy·y, z + dzdy·y for ymin < y < ymax.
 - tracks: `event`, `key`, `pid`, `charge`, `p`, `eta`, `phi` at the origin `ovtx_x`, `ovtx_y`, `ovtx_z`, and
   `mother_pid`, -999999 where there is none.
-- tracks may have `mother_key`, the mother's key in the same event. It need not be among the tracks, and where
-  there is none it may be NaN. With it, what charged pions and kaons become behind the UT is treated as in the
-  embedded simulation (`parkf.simulation.response.in_flight`): the mother ends there, and the product's hits are hers.
+- tracks may have `mother_key`, the mother's key in the same event, or NaN where there is none. The mother
+  need not be among the tracks. With `mother_key`, decays of charged pions and kaons behind the UT are treated
+  as in the embedded simulation (`parkf.simulation.response.in_flight`): the mother ends there, and the product's hits
+  are hers.
 """
 
 from pathlib import Path
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pythia8mc
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
+from parkf.io.arrow import table as arrow_table
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing
@@ -40,28 +42,23 @@ _FIRST_NUCLEUS = 1_000_000_000  # PDG ids of nuclei are 10LZZZAAAI
 _UNKNOWN_COLLISION = -1
 _NO_MOTHER = -999999
 _ELECTRON = 11
-# Limits of a hit's columns: name, lower limit, upper limit, and the same in words. The lower limit of sigma
+# Limits of a hit's columns: name, lower limit, upper limit, and text for messages. The lower limit of sigma
 # is the smallest double above 0.
 _LIMITS = (
     *((name, -2e4, 2e4, "mm, within ±20000") for name in "xyz"),
     *((name, -1.0, 1.0, "a slope, within ±1") for name in ("dxdy", "dzdy")),
     ("sigma", np.nextafter(0.0, 1.0), 100.0, "mm, above 0 and at most 100"),
 )
-# MeV; a smaller median means another unit: particles that reach the tracker have a hundred times as much,
-# most others ten times.
+# MeV; a smaller median means another unit: most particles have ten times as much, those that reach the
+# tracker a hundred times.
 _LEAST_MEDIAN = 50.0
 
 
 def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) -> None:
     """Convert hits and particles; a particle's key becomes its number.
 
-    Parameters
-    ----------
-    hits, tracks : Path
-        The files as described above.
-    hits_to, particles_to : Path
-        Tables `parkf.io.tables.HITS` and `PARTICLES`, sorted. A hit of several particles has a row for each,
-        and one for a mother and her product together.
+    The results are sorted tables `parkf.io.tables.HITS` and `PARTICLES`. A hit of several particles has a row
+    for each of them, but one row for a mother and her product together.
 
     Raises
     ------
@@ -80,13 +77,13 @@ def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) 
         raise ParkfError(
             f"{hits}: row {row.name}: particle (event {row.event}, key {row.key}) not in {tracks}"
         )
-    taken, particles = _hits(read_hits, hits), _particles(read_tracks, tracks)
+    converted, particles = _hits(read_hits, hits), _particles(read_tracks, tracks)
     if "mother_key" in read_tracks:
         product, mother = _decays_behind_ut(read_tracks)
         np.minimum.at(particles["z_end"], mother, particles["z"][product])
-        taken = _as_mothers(taken, particles, product, mother)
-    _write(HITS, hits_to, taken, ("event", "plane", "x"))
-    _write(PARTICLES, particles_to, particles, ("event", "particle"))
+        converted = _as_mothers(converted, particles, product, mother)
+    write_sorted(HITS, hits_to, converted, ("event", "plane", "x"))
+    write_sorted(PARTICLES, particles_to, particles, ("event", "particle"))
 
 
 def read_hits(path: Path) -> pd.DataFrame:
@@ -175,10 +172,10 @@ def _particles(tracks: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
 
 
 def _decays_behind_ut(tracks: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of what pions and kaons became behind the UT, (m,), and of these pions and kaons, (m,).
+    """Rows of the products of pions and kaons that decayed behind the UT, (m,), and of their mothers, (m,).
 
-    A muon of either is taken, and a charged pion of a kaon if it is the only particle of its vertex but for
-    electrons: where there are more, the kaon struck matter.
+    A muon of either counts. A charged pion of a kaon counts if electrons are the only other particles of its
+    vertex: where there are more, the kaon struck matter.
     """
     own, theirs = (
         pd.MultiIndex.from_frame(tracks[["event", name]].astype(np.float64)) for name in ("key", "mother_key")
@@ -199,7 +196,7 @@ def _decays_behind_ut(tracks: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def _as_mothers(
     hits: dict[str, np.ndarray], particles: dict[str, np.ndarray], product: np.ndarray, mother: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Hits of products as those of their mothers; one of both has one row."""
+    """Assign hits of products to their mothers; a hit of both has one row."""
     first = np.arange(len(particles["particle"]))
     first[product] = mother
     first = first[first]  # a kaon's pion may decay, too
@@ -209,6 +206,13 @@ def _as_mothers(
     renamed["particle"] = np.where(row < 0, hits["particle"], particles["particle"][first[row]])
     mothers = np.isin(row, product) | np.isin(row, mother)
     return {name: renamed[name].to_numpy()[~(mothers & renamed.duplicated())] for name in hits}
+
+
+def charges(pdg_id: np.ndarray) -> np.ndarray:
+    """Charges (n,) in elementary charges: Pythia's."""
+    data = pythia8mc.Pythia("", False).particleData
+    kinds, kind = np.unique(pdg_id, return_inverse=True)
+    return np.array([data.charge(int(each)) for each in kinds])[kind]
 
 
 def masses(pdg_id: np.ndarray) -> np.ndarray:
@@ -229,8 +233,10 @@ def _require_finite(columns: dict[str, np.ndarray], path: Path) -> None:
             raise ParkfError(f"{path}: row {np.argmax(bad)}: '{name}' is not a finite number")
 
 
-def _write(table: Table, path: Path, columns: dict[str, np.ndarray], order: tuple[str, ...]) -> None:
+def write_sorted(table: Table, path: Path, columns: dict[str, np.ndarray], order: tuple[str, ...]) -> None:
+    """Write columns as a table, with rows sorted by the columns of `order`, the first one slowest."""
     rows = np.lexsort([columns[name] for name in reversed(order)])
-    arrays = [pa.array(columns[name][rows]).cast(kind) for name, kind in table.columns]
     with table.writer(path) as writer:
-        writer.write_table(pa.Table.from_arrays(arrays, schema=table.schema))
+        writer.write_table(
+            arrow_table({name: columns[name][rows] for name, _ in table.columns}, table.schema)
+        )

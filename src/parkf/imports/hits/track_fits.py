@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+Z_UT = 2485.0
+"""mm; the values of a fit in the UT are those at this z, of one in the SciFi those at `Z_SCIFI`."""
+Z_SCIFI = 8600.0
+
 
 @dataclass(frozen=True)
 class Fits:
@@ -21,7 +25,7 @@ class Fits:
     residuals : (n, m) float64
         Hit minus fit, mm; NaN without a hit.
     pulls : (n, m) float64
-        Those over σ, larger by what the fit takes up: of width 1 where σ is right.
+        Residuals over σ, scaled for the degrees of freedom of the fit: of width 1 where σ is right.
     chi2 : (n,) float64
     """
 
@@ -31,19 +35,12 @@ class Fits:
     chi2: Array
 
     def of(self, rows: NDArray[Any]) -> "Fits":
-        """Take some of the tracks."""
+        """Select some of the tracks."""
         return Fits(self.values[rows], self.residuals[rows], self.pulls[rows], self.chi2[rows])
 
 
 def fit(design: Array, measured: Array, sigma: Array) -> Fits:
-    """Fit measured = design · values.
-
-    Parameters
-    ----------
-    design : (n, m, k) float64
-    measured, sigma : (n, m) float64
-        mm; NaN where there is no hit.
-    """
+    """Fit measured (n, m) = design (n, m, k) · values, with errors sigma (n, m) in mm; NaN without a hit."""
     there = np.isfinite(measured) & np.isfinite(sigma)
     weight = np.where(there, 1.0 / np.where(there, sigma, 1.0) ** 2, 0.0)
     design, measured = np.where(there[..., None], design, 0.0), np.where(there, measured, 0.0)
@@ -64,14 +61,10 @@ def fit(design: Array, measured: Array, sigma: Array) -> Fits:
 
 
 def fit_velo(x: Array, y: Array, z: Array, sigma: float) -> tuple[Fits, Fits]:
-    """Fit lines x(z) and y(z) to points (n, m); values are place and slope at z = 0."""
+    """Fit lines x(z) and y(z) to points (n, m); values are position and slope at z = 0."""
     design = np.stack([np.ones_like(z), z], axis=-1)
     errors = np.where(np.isfinite(z), sigma, np.nan)
     return fit(design, x, errors), fit(design, y, errors)
-
-
-Z_UT = 2485.0
-Z_SCIFI = 8600.0
 
 
 def fit_ut(x: Array, z: Array, dxdy: Array, sigma: Array) -> Fits:
@@ -80,10 +73,11 @@ def fit_ut(x: Array, z: Array, dxdy: Array, sigma: Array) -> Fits:
     return fit(np.stack([np.ones_like(x), dz, -dxdy * (1 + dz / Z_UT)], axis=-1), x, sigma)
 
 
-def fit_scifi(x: Array, z: Array, dxdy: Array, dzdy: Array, sigma: Array) -> Fits:
+def fit_scifi(dzdy: Array, x: Array, z: Array, dxdy: Array, sigma: Array) -> Fits:
     """Fit a parabola x(z) and a line y(z) to fibres (n, 12).
 
-    Values are x, tx, half of x'', y, ty at `Z_SCIFI`. Fibres lean: a second pass knows where they are met.
+    Values are x, tx, half of x'', y, ty at `Z_SCIFI`. Fibres lean, so a second pass uses the z at which the
+    first one crosses them.
     """
     dz = z - Z_SCIFI
     for _ in range(2):
@@ -98,7 +92,7 @@ def fit_scifi(x: Array, z: Array, dxdy: Array, dzdy: Array, sigma: Array) -> Fit
 def choose_ut(
     entry: NDArray[Any], layer: NDArray[Any], hits: dict[str, NDArray[Any]], count: int
 ) -> NDArray[np.int64]:
-    """Choose one hit a layer: of all ways to, the one whose line fits best.
+    """Choose one hit a layer: the combination whose line has the smallest χ².
 
     Parameters
     ----------
@@ -107,7 +101,7 @@ def choose_ut(
     hits : dict of (m,) arrays
         x, z, dxdy, sigma.
     count : int
-        Entries.
+        Number of entries.
 
     Returns
     -------
@@ -121,7 +115,7 @@ def choose_ut(
         rows = deep[unclear][:, np.arange(4), list(choice)]
         known = ((rows >= 0) | (deep[unclear][:, :, 0] < 0)).all(axis=1)
         of = {name: np.where(rows >= 0, values[rows].astype(float), np.nan) for name, values in hits.items()}
-        found = fit_ut(of["x"], of["z"], of["dxdy"], of["sigma"]).chi2
+        found = fit_ut(**of).chi2
         better = known & (found < chi2[unclear])
         best[unclear[better]], chi2[unclear[better]] = rows[better], found[better]
     return best
@@ -131,7 +125,7 @@ def grid_of(entry: NDArray[Any], layer: NDArray[Any], count: int, layers: int) -
     """Rows of hits by entry, layer and order, (count, layers, depth); -1 where there is none."""
     cell = entry * layers + layer
     order = np.argsort(cell, kind="stable")
-    place = np.arange(len(cell)) - np.searchsorted(cell[order], cell[order], side="left")
-    grid = np.full((count * layers, int(place.max(initial=0)) + 1), -1)
-    grid[cell[order], place] = order
+    rank = np.arange(len(cell)) - np.searchsorted(cell[order], cell[order], side="left")
+    grid = np.full((count * layers, int(rank.max(initial=0)) + 1), -1)
+    grid[cell[order], rank] = order
     return grid.reshape(count, layers, -1)

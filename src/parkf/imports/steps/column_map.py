@@ -1,4 +1,4 @@
-"""A user's own words on which column of a tuple is what: the YAML file that `parkf import steps` takes.
+"""The column map of `parkf import steps`: a YAML file that names the meaning of a tuple's columns.
 
     steps:
       T:                                  # a step of the fit; one source, or a list of them
@@ -15,23 +15,29 @@
             z0: {column: z_from, unit: cm}
             …                             # x0 y0 tx0 ty0 z1 x1 y1 tx1 ty1; xe ye txe tye, or none of these
 
-A length, a momentum, a q/p and a slope must say their units; they are never guessed. `p_true` or `qop_here`
-gives the momentum at the origin. Without `charge` it is q/p's sign; without `pdg_id` it is 0. Without `xe`,
-`ye`, `txe` and `tye` the origin is carried to the target here, through the field that `parkf import steps`
-is given.
+A length, a momentum, a q/p and a slope need their units; they are never guessed. The momentum at the origin
+is `p_true` or from `qop_here`. Without `charge` it is q/p's sign; without `pdg_id` it is 0. Without `xe`,
+`ye`, `txe` and `tye` Runge-Kutta carries the origin to the target, through the field of `parkf import steps`.
 """
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from parkf.detector.description import Finite, Strict
+from parkf.imports.steps.tuples import finite, read_tuple
 from parkf.imports.units import LENGTHS, MOMENTA, Q_OVER_P, SLOPES, factor
 from parkf.io.documents.models import load_document
 from parkf.io.errors import ParkfError
+from parkf.io.files import matching
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.sets import SETS
+
+Rows = dict[str, NDArray[np.float64]]
 
 EXTRAPOLATED = ("xe", "ye", "txe", "tye")
 _NEEDED = tuple(
@@ -50,7 +56,7 @@ _UNITS = {
 
 
 class Column(Strict):
-    """Where a column of the project's schema is found."""
+    """Source of a column of the project's schema: a column of the file, or one value for all rows."""
 
     column: str | None = None
     value: Finite | None = None
@@ -65,7 +71,7 @@ class Column(Strict):
 
 
 class Source(Strict):
-    """Files of one kind, and what their columns are."""
+    """Files of one kind, and the meaning of their columns."""
 
     files: str
     tree: str | None = None
@@ -89,12 +95,12 @@ class Source(Strict):
         return self
 
     def scales(self, name: str) -> dict[str, tuple[str | None, float | None, float]]:
-        """Column in the file, or a value, and the factor to this project's unit, of every target.
+        """Column in the file or a value, and the factor to this project's unit, of every target.
 
         Raises
         ------
         ParkfError
-            When a unit is not said, or one is said of what has none.
+            When a unit is missing, or declared of a number that has none.
         """
         found = {}
         for target, said in self.columns.items():
@@ -128,10 +134,6 @@ class ColumnMap(Strict):
             raise ValueError(f"no step '{unknown[0]}'; steps are {', '.join(SETS)}")
         return self
 
-    def sources(self, step: str) -> tuple[Source, ...]:
-        """Give the sources of a step, in the order of the file."""
-        return self.steps[step]
-
 
 def load_column_map(path: Path) -> ColumnMap:
     """Read a column map.
@@ -139,10 +141,67 @@ def load_column_map(path: Path) -> ColumnMap:
     Raises
     ------
     ParkfError
-        When the file is missing, is no YAML, or says something that a map does not hold.
+        When the file is missing, is no YAML, or has an entry that a map does not allow.
     """
     found = load_document(path, ColumnMap)
     for step in found.steps:
-        for source in found.sources(step):
+        for source in found.steps[step]:
             source.scales(f"{path}: steps.{step}")
     return found
+
+
+def mapped_rows(columns: ColumnMap, step: str, folder: Path) -> Iterator[Rows]:
+    """Read the rows of a step of the map; names of files are relative to `folder`.
+
+    Yields
+    ------
+    dict of str to (n,) float64
+        Columns of `parkf.io.tables.STEP_DATA` in its units; no extrapolated state where the map names none.
+
+    Raises
+    ------
+    ParkfError
+        When a file is missing or damaged, lacks a column, or holds a number that is not finite.
+    """
+    for source in columns.steps[step]:
+        for path in matching(source.files, folder):
+            begin = 0
+            wanted = source.scales(str(path))
+            names = {name for name, _, _ in wanted.values() if name is not None} | set(source.where)
+            for batch in read_tuple(path, sorted(names), source.tree):
+                count = len(next(iter(batch.values())))
+                keep = np.ones(count, bool)
+                for name, allowed in source.where.items():
+                    keep &= np.isin(batch[name], allowed)
+                yield _complete(_rows(wanted, batch, keep, path, begin))
+                begin += count
+
+
+def _rows(
+    wanted: Mapping[str, tuple[str | None, float | None, float]],
+    batch: Mapping[str, NDArray[Any]],
+    keep: NDArray[np.bool_],
+    path: Path,
+    begin: int,
+) -> Rows:
+    """Targets of the rows to keep; `begin` is the number of the batch's first row in the file."""
+    rows = {}
+    for target, (name, value, scale) in wanted.items():
+        if name is None:
+            rows[target] = np.full(int(keep.sum()), scale * float(value or 0.0))
+        else:
+            rows[target] = scale * finite(batch[name], path, name, begin)[keep]
+    return rows
+
+
+def _complete(rows: Rows) -> Rows:
+    """Add the columns that follow from others."""
+    here = rows.pop("qop_here", None)
+    if here is not None and "p_true" not in rows:
+        if (here == 0.0).any():
+            raise ParkfError(f"columns.qop_here: row {int(np.argmin(np.abs(here)))} of a batch is 0")
+        rows["p_true"] = 1.0 / np.abs(here)
+    if "charge" not in rows:
+        rows["charge"] = np.sign(rows["qop"])
+    rows.setdefault("pdg_id", np.zeros(len(rows["qop"])))
+    return rows

@@ -1,44 +1,80 @@
-"""What can be wrong with a step dataset as a whole: units, signs, columns, and how to see which it is."""
+"""Faults of a step dataset as a whole: units, signs, exchanged columns, other planes than the geometry's."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from parkf.detector.field import FieldMap
-from parkf.imports.bending import power_of_ten
-from parkf.imports.inspection import Finding
-from parkf.imports.steps.rows import LENGTHS_XY, LENGTHS_Z, P_RANGE, Change, Rows, exchanged, misfit, scaled
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Z_IN, Z_OUT, Geometry
+from parkf.imports.inspection import Finding, judged, power_of_ten
+from parkf.imports.steps.rows import P_RANGE, Carrier, Rows
 
 _ENDS = "01e"
 _SLOPES = tuple(f"{name}{end}" for name in ("tx", "ty") for end in _ENDS)
+_XY = tuple(f"{name}{end}" for name in "xy" for end in _ENDS)
+_Z = ("z0", "z1")
 TURNED = "polarity turned, or the sign of q/p, or x runs the other way"
-CHANGES = (
-    Change(TURNED, lambda rows: rows | {"polarity": -rows["polarity"]}),
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A fault that rows may have, and the function that removes it from them."""
+
+    what: str
+    repaired: Callable[[Rows], Rows]
+
+
+def _scaled(what: str, names: tuple[str, ...], ratio: float) -> _Change:
+    """Columns that are too small by a ratio."""
+    return _Change(what, lambda rows: rows | {name: ratio * rows[name] for name in names if name in rows})
+
+
+def _exchanged(what: str, *pairs: tuple[str, str]) -> _Change:
+    """Columns that hold each other's numbers."""
+    both = pairs + tuple((b, a) for a, b in pairs)
+    return _Change(what, lambda rows: rows | {a: rows[b] for a, b in both if a in rows and b in rows})
+
+
+_CHANGES = (
+    _Change(TURNED, lambda rows: rows | {"polarity": -rows["polarity"]}),
     *(
-        change
+        _scaled(f"{what} are in {unit}, not mm", names, ratio)
         for unit, ratio in (("cm", 10.0), ("m", 1000.0))
-        for change in (
-            scaled(f"all lengths are in {unit}, not mm", (*LENGTHS_XY, *LENGTHS_Z), ratio),
-            scaled(f"z0 and z1 are in {unit}, not mm", LENGTHS_Z, ratio),
-            scaled(f"x and y are in {unit}, not mm", LENGTHS_XY, ratio),
-            scaled(f"x and y of the target are in {unit}, not mm", ("x1", "y1", "xe", "ye"), ratio),
-            scaled(f"x and y of the origin are in {unit}, not mm", ("x0", "y0"), ratio),
+        for what, names in (
+            ("all lengths", (*_XY, *_Z)),
+            ("z0 and z1", _Z),
+            ("x and y", _XY),
+            ("x and y of the target", ("x1", "y1", "xe", "ye")),
+            ("x and y of the origin", ("x0", "y0")),
         )
     ),
-    scaled("slopes are in mrad, not dx/dz", _SLOPES, 1e-3),
-    exchanged("x and y are exchanged", tuple((f"{t}x{e}", f"{t}y{e}") for t in ("", "t") for e in _ENDS)),
-    exchanged(
-        "origin and target are exchanged",
-        tuple((f"{name}0", f"{name}1") for name in ("x", "y", "tx", "ty", "z")),
-    ),
-    exchanged("origin's z and target's are exchanged", (("z0", "z1"),)),
-    exchanged("tx and ty are exchanged", tuple((f"tx{e}", f"ty{e}") for e in _ENDS)),
-    scaled("slopes have the wrong sign", _SLOPES, -1.0),
-    scaled("the target's y has the wrong sign", ("y1", "ty1", "ye", "tye"), -1.0),
-    scaled("the target's x has the wrong sign", ("x1", "tx1", "xe", "txe"), -1.0),
+    _scaled("slopes are in mrad, not dx/dz", _SLOPES, 1e-3),
+    _exchanged("x and y are exchanged", *((f"{t}x{e}", f"{t}y{e}") for t in ("", "t") for e in _ENDS)),
+    _exchanged("origin and target are exchanged", *((f"{n}0", f"{n}1") for n in ("x", "y", "tx", "ty", "z"))),
+    _exchanged("origin's z and target's are exchanged", ("z0", "z1")),
+    _exchanged("tx and ty are exchanged", *((f"tx{e}", f"ty{e}") for e in _ENDS)),
+    _scaled("slopes have the wrong sign", _SLOPES, -1.0),
+    _scaled("the target's y has the wrong sign", ("y1", "ty1", "ye", "tye"), -1.0),
+    _scaled("the target's x has the wrong sign", ("x1", "tx1", "xe", "txe"), -1.0),
 )
 # Pure scattering gives a median pull of 1.4; no material gives three and a half.
-FITS = 3.5
+_FITS = 3.5
 _MOST_FAULTS = 3
 _BETTER = 3.0
+# mm; the furthest z of each step's rows in LHCb, and the fraction by which another detector may deviate.
+_FURTHEST = {
+    "V": 730.0,
+    "VUT": 2330.0,
+    "UT": 2643.0,
+    "UTTF": 7826.0,
+    "TFT": 7830.0,
+    "T": 9403.0,
+    "BEAM": 730.0,
+}
+_OTHER = 0.25
+_UNITS = {1: "cm", 3: "m", -3: "µm"}
+# mm off a plane: an alignment, and another detector.
+_OFF = (5.0, 50.0)
 
 
 def momentum_faults(rows: Rows) -> tuple[Rows, list[Finding]]:
@@ -69,25 +105,37 @@ def momentum_faults(rows: Rows) -> tuple[Rows, list[Finding]]:
     return rows, findings
 
 
-def charge_of_kind(pdg_id: np.ndarray) -> np.ndarray:
-    """Sign of the charge of e, mu, pi, K, p by PDG number; 0 of others."""
-    kind = np.abs(pdg_id).astype(np.int64)
-    lepton, hadron = np.isin(kind, (11, 13)), np.isin(kind, (211, 321, 2212))
-    return np.asarray(np.sign(pdg_id) * (hadron.astype(float) - lepton.astype(float)))
+def length_faults(rows: Rows, carrier: Carrier) -> tuple[Rows, list[Finding]]:
+    """Check the range of z; return rows with lengths in mm."""
+    step = carrier.step
+    furthest = float(np.quantile(np.abs(np.concatenate([rows["z0"], rows["z1"]])), 0.97))
+    ratio = _FURTHEST[step] / max(furthest, 1e-9)
+    if abs(ratio - 1) < _OTHER:
+        return rows, []
+    evidence = f"z goes to {furthest:.4g} mm, in LHCb step {step} goes to {_FURTHEST[step]:g}"
+    power = next((p for p in _UNITS if abs(ratio / 10.0**p - 1) < _OTHER), None)
+    if power is None:
+        what = "planes of another detector, or z in an unknown unit"
+        return rows, [] if step in ("V", "BEAM") else [Finding("wrong", what, evidence)]
+    tried = []
+    for what, names in (("z0 and z1", _Z), ("all lengths", (*_XY, *_Z))):
+        change = _scaled(f"{what} are in {_UNITS[power]}, not mm", names, 10.0**power)
+        repaired = change.repaired(rows)
+        tried.append((carrier.misfit(repaired), repaired, Finding("wrong", change.what, evidence)))
+    # The last of equal misfits: most often all lengths share a unit.
+    _, repaired, finding = min(reversed(tried), key=lambda one: one[0])
+    return repaired, [finding]
 
 
-def whole_faults(
-    rows: Rows, step: str, field: FieldMap, threads: int | None = None
-) -> tuple[Rows, list[Finding]]:
-    """Try possible faults until rows end where they say; return rows corrected for what was found."""
-    ends = ("1", "e") if "xe" in rows else ("1",)
+def whole_faults(rows: Rows, carrier: Carrier) -> tuple[Rows, list[Finding]]:
+    """Try possible faults until rows end where they should; return rows corrected for what was found."""
     findings: list[Finding] = []
-    now = misfit(rows, step, field, ends, threads)
-    while now > FITS and len(findings) < _MOST_FAULTS:
+    now = carrier.misfit(rows)
+    while now > _FITS and len(findings) < _MOST_FAULTS:
         tried = []
-        for change in CHANGES:
+        for change in _CHANGES:
             try:
-                tried.append((misfit(change.change(rows), step, field, ends, threads), change))
+                tried.append((carrier.misfit(change.repaired(rows)), change))
             except FloatingPointError:
                 continue
         best, change = min(tried, key=lambda pair: pair[0])
@@ -97,13 +145,20 @@ def whole_faults(
             f"median distance from where the field takes them {_sigmas(now)}, without it {_sigmas(best)}"
         )
         findings.append(Finding("wrong", _named(change, rows), evidence))
-        rows, now = change.change(rows), best
+        rows, now = change.repaired(rows), best
     return rows, findings
 
 
-def _named(change: Change, rows: Rows) -> str:
-    """Say which of the two it is, where particles are named."""
-    known = charge_of_kind(rows["pdg_id"])
+def _charge_of_kind(pdg_id: np.ndarray) -> np.ndarray:
+    """Sign of the charge of e, mu, pi, K, p by PDG number; 0 of others."""
+    kind = np.abs(pdg_id).astype(np.int64)
+    lepton, hadron = np.isin(kind, (11, 13)), np.isin(kind, (211, 321, 2212))
+    return np.asarray(np.sign(pdg_id) * (hadron.astype(float) - lepton.astype(float)))
+
+
+def _named(change: _Change, rows: Rows) -> str:
+    """Name the fault: where the kind of particles is known, their charge decides between polarity and q/p."""
+    known = _charge_of_kind(rows["pdg_id"])
     if change.what != TURNED or not known.any():
         return change.what
     same = float((np.sign(rows["qop"]) == known)[known != 0].mean())
@@ -111,9 +166,9 @@ def _named(change: Change, rows: Rows) -> str:
 
 
 def unexplained(pulls: np.ndarray) -> list[Finding]:
-    """Say that rows end elsewhere, where nothing that is known explains it; `pulls` (n, 4) are left then."""
+    """Report rows that end elsewhere, for no known reason; `pulls` (n, 4) are left after all corrections."""
     left = float(np.median(np.abs(pulls).max(axis=1)))
-    if left <= FITS:
+    if left <= _FITS:
         return []
     evidence = f"median distance from where it takes them {_sigmas(left)}; nothing that is known explains it"
     return [Finding("wrong", "rows do not follow the run's field", evidence)]
@@ -121,3 +176,39 @@ def unexplained(pulls: np.ndarray) -> list[Finding]:
 
 def _sigmas(value: float) -> str:
     return "beyond the map" if not np.isfinite(value) else f"{value:.3g} widths of the scattering"
+
+
+def plane_faults(rows: Rows, step: str, geometry: Geometry) -> list[Finding]:
+    """Compare rows of each set with the planes that it leads from and to."""
+    planes = geometry.planes()
+    for number in np.unique(rows["set"]):
+        own = rows["set"] == number
+        for end, plane in zip("01", _planes(step, int(number)), strict=True):
+            if plane is None:
+                continue
+            z0, dzdx, dzdy = planes[plane]
+            z = rows[f"z{end}"][own]
+            off = float(np.median(z - (z0 + dzdx * rows[f"x{end}"][own] + dzdy * rows[f"y{end}"][own])))
+            does = "begins" if end == "0" else "ends"
+            what = f"set {number:.0f} {does} at another z than in the run's geometry"
+            evidence = f"a median of z{end} = {np.median(z):.4g} mm, {off:+.3g} mm from the plane"
+            if found := judged(abs(off), _OFF, what, evidence):
+                return found
+    return []
+
+
+def _planes(step: str, number: int) -> tuple[int | None, int | None]:
+    """Planes of a set's origin and target; None where there are many."""
+    if step == "VUT":
+        return None, UT_PLANES[0]
+    if step == "UT":
+        gap = number % 3
+        forward = (UT_PLANES[gap], UT_PLANES[gap + 1])
+        return forward if number < 3 else forward[::-1]
+    if step == "UTTF":
+        return Z_IN, Z_OUT
+    if step == "TFT":
+        return Z_OUT, SCIFI_PLANES[0]
+    if step == "T":
+        return SCIFI_PLANES[number // 2], SCIFI_PLANES[number // 2 + 1]
+    return None, None

@@ -1,6 +1,6 @@
-"""Rows of a step carried again, and their distance from the stated end in units of the scattering."""
+"""Rows of a step: a sample of a stream, Runge-Kutta through the run's field, and distances from the end."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,29 +14,70 @@ Rows = dict[str, NDArray[np.float64]]
 # not. There is no material between the plane behind the magnet and the first layer, where that of a gap in
 # the SciFi is used.
 SCATTERING = {"V": 1.22, "VUT": 5.4, "UT": 1.2, "UTTF": 2.93, "TFT": 1.4, "T": 1.4, "BEAM": 1.22}
-# MeV; range to which momenta are clipped when the scattering is estimated.
 P_RANGE = (1e3, 2e5)
-LENGTHS_XY = tuple(f"{name}{end}" for name in "xy" for end in "01e")
-LENGTHS_Z = ("z0", "z1")
+"""MeV; momenta are clipped to this range when the scattering is estimated."""
 _LEAST = 0.02  # mm; closer than that no position needs to be known
+_SIZE = 1000
+
+
+class Reservoir:
+    """A thousand rows evenly from all of a stream: those of the smallest hashes, the same ones every time."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._hashes = np.empty(0, np.uint64)
+        self.rows: Rows = {}
+        """The rows kept, in the order of their hashes; empty before the first."""
+
+    @property
+    def full(self) -> bool:
+        """Whether no further row fits in without replacing another."""
+        return len(self._hashes) >= _SIZE
+
+    def add(self, rows: Rows) -> None:
+        """Add the next rows of the stream."""
+        count = len(next(iter(rows.values())))
+        hashes = _hash(np.arange(self._count, self._count + count, dtype=np.uint64))
+        self._count += count
+        chosen = np.flatnonzero(hashes < self._hashes[-1]) if self.full else np.arange(count)
+        if not len(chosen) and self.rows:
+            return
+        joined = np.concatenate([self._hashes, hashes[chosen]])
+        keep = np.argsort(joined)[:_SIZE]
+        before = self.rows or {name: values[:0] for name, values in rows.items()}
+        self.rows = {name: np.concatenate([before[name], rows[name][chosen]])[keep] for name in rows}
+        self._hashes = joined[keep]
+
+
+def _hash(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Last steps of SplitMix64."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+
+
+def ends_of(rows: Rows) -> Sequence[str]:
+    """Suffixes of the columns of an end: "1" of the truth, and "e" of Runge-Kutta where there is one."""
+    return "1e" if "xe" in rows else "1"
 
 
 @dataclass(frozen=True)
 class Carried:
-    """Rows with where Runge-Kutta takes them.
+    """Rows, and the end to which Runge-Kutta carries them.
 
     Attributes
     ----------
     rows : dict of (n,) float64
-        Those that arrived.
+        The rows that arrived.
     states : (n, 4) float64
         x, y, tx, ty at z1.
     straight : (n, 4) float64
         The same without a field.
     sigma : (n, 4) float64
-        What scattering does to each.
+        Width of each by scattering.
     lost : int
-        Rows that did not arrive.
+        Number of rows that did not arrive.
     """
 
     rows: Rows
@@ -50,58 +91,32 @@ class Carried:
         return (np.column_stack([self.rows[name + end] for name in COMPONENTS]) - self.states) / self.sigma
 
 
-def carry(rows: Rows, step: str, field: FieldMap, threads: int | None = None) -> Carried:
-    """Carry rows, as :func:`parkf.training.datasets.carry.carried` does."""
-    states, arrived = carried(rows, field, threads)
-    kept = {name: values[arrived] for name, values in rows.items()}
-    dz = kept["z1"] - kept["z0"]
-    straight = np.column_stack(
-        [kept["x0"] + kept["tx0"] * dz, kept["y0"] + kept["ty0"] * dz, kept["tx0"], kept["ty0"]]
-    )
-    slope = SCATTERING[step] / np.clip(kept["p_true"], *P_RANGE)
-    place = np.maximum(slope * np.abs(dz) / np.sqrt(3), _LEAST)
-    sigma = np.column_stack([place, place, slope, slope])
-    return Carried(kept, states[arrived], straight, sigma, int((~arrived).sum()))
-
-
-def misfit(
-    rows: Rows, step: str, field: FieldMap, ends: tuple[str, ...], threads: int | None = None
-) -> float:
-    """Median over rows of the largest pull; infinite where most rows do not arrive."""
-    if not P_RANGE[0] < np.median(rows["p_true"]) < P_RANGE[1]:
-        return float("inf")
-    moved = carry(rows, step, field, threads)
-    if moved.lost > 0.5 * len(rows["z0"]):
-        return float("inf")
-    return max(float(np.median(np.abs(moved.pulls(end)).max(axis=1))) for end in ends)
-
-
 @dataclass(frozen=True)
-class Change:
-    """Something that may be wrong with rows, and rows without it.
+class Carrier:
+    """Runge-Kutta of a step's rows through the run's field."""
 
-    Attributes
-    ----------
-    what : str
-        What is wrong.
-    change : callable
-        Of rows; gives them as they are if that is so.
-    """
+    step: str
+    field: FieldMap
+    threads: int | None = None
 
-    what: str
-    change: Callable[[Rows], Rows]
+    def carry(self, rows: Rows) -> Carried:
+        """Carry rows, as :func:`parkf.training.datasets.carry.carried` does."""
+        states, arrived = carried(rows, self.field, self.threads)
+        kept = {name: values[arrived] for name, values in rows.items()}
+        dz = kept["z1"] - kept["z0"]
+        straight = np.column_stack(
+            [kept["x0"] + kept["tx0"] * dz, kept["y0"] + kept["ty0"] * dz, kept["tx0"], kept["ty0"]]
+        )
+        slope = SCATTERING[self.step] / np.clip(kept["p_true"], *P_RANGE)
+        position = np.maximum(slope * np.abs(dz) / np.sqrt(3), _LEAST)
+        sigma = np.column_stack([position, position, slope, slope])
+        return Carried(kept, states[arrived], straight, sigma, int((~arrived).sum()))
 
-
-def scaled(what: str, names: tuple[str, ...], ratio: float) -> Change:
-    """Columns that are too small by a ratio."""
-    return Change(what, lambda rows: rows | {name: ratio * rows[name] for name in names if name in rows})
-
-
-def exchanged(what: str, pairs: tuple[tuple[str, str], ...]) -> Change:
-    """Columns that hold each other's numbers."""
-
-    def change(rows: Rows) -> Rows:
-        both = pairs + tuple((b, a) for a, b in pairs)
-        return rows | {a: rows[b] for a, b in both if a in rows and b in rows}
-
-    return Change(what, change)
+    def misfit(self, rows: Rows) -> float:
+        """Median over rows of the largest pull; infinite where most rows do not arrive."""
+        if not P_RANGE[0] < np.median(rows["p_true"]) < P_RANGE[1]:
+            return float("inf")
+        moved = self.carry(rows)
+        if moved.lost > 0.5 * len(rows["z0"]):
+            return float("inf")
+        return max(float(np.median(np.abs(moved.pulls(end)).max(axis=1))) for end in ends_of(rows))

@@ -1,4 +1,4 @@
-"""Step datasets of others, taken over in a stream: staged, looked at, then written set by set."""
+"""Import of step datasets as a stream: staged, inspected, then written set by set."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,16 +10,14 @@ import pyarrow as pa
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
-from parkf.imports.globs import matching
 from parkf.imports.inspection import Inspection
-from parkf.imports.steps.column_map import load_column_map
-from parkf.imports.steps.mapped import mapped_rows
+from parkf.imports.steps.column_map import load_column_map, mapped_rows
 from parkf.imports.steps.physics import inspect_step
-from parkf.imports.steps.reservoir import Reservoir
+from parkf.imports.steps.rows import Carrier, Reservoir
 from parkf.imports.steps.tuning import TREES, tuning_rows
 from parkf.imports.steps.tuples import ROWS
 from parkf.io.errors import ParkfError
-from parkf.io.files import UNFINISHED
+from parkf.io.files import UNFINISHED, matching
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.by_set import RowsBySet
 from parkf.training.datasets.carry import Rows, with_target
@@ -31,14 +29,7 @@ Opened = Callable[[], Iterator[Rows]]
 
 @dataclass(frozen=True)
 class Taken:
-    """What was taken over of one step.
-
-    Attributes
-    ----------
-    step : str
-    rows, lost : int
-        Written, and left out because Runge-Kutta made here left the map.
-    """
+    """Numbers of rows of one step: written, and left out because Runge-Kutta left the map (`lost`)."""
 
     step: str
     rows: int
@@ -67,24 +58,24 @@ def import_steps(
         A column map (.yaml), or a pattern for files of tuning trees (.root).
     folder : Path
     field : FieldMap
-        The run's: rows are looked at in it, and carried through it where they come without Runge-Kutta.
+        The run's: rows are inspected with it, and carried through it where they come without Runge-Kutta.
     polarity : int or None
-        +1 MagUp, -1 MagDown: of tuning trees, which do not say it.
+        +1 MagUp, -1 MagDown: required for tuning trees, which do not contain it.
     steps : tuple of str
-        Those wanted; all that the source has, by default.
+        All of the source by default.
     settle : callable
-        Takes the inspections of all steps before anything is written, and raises where it must not be.
+        Receives the inspections of all steps before anything is written, and raises if it must not be.
     trust : bool
-        `settle` lets pass what is wrong: everything is read even then.
+        Read everything even if the inspection finds something wrong early.
     geometry : Geometry, optional
-        The run's: rows are held against its planes.
+        The run's: rows are compared with its planes.
     threads : int, optional
 
     Raises
     ------
     ParkfError
         When files cannot be read, a step wanted is not in the source, rows cannot be trained on, or `settle`
-        says no.
+        refuses them.
     """
     opened = _opened(source, polarity)
     if missing := [step for step in steps if step not in opened]:
@@ -104,12 +95,12 @@ def import_steps(
 
 
 def _opened(source: str, polarity: int | None) -> dict[str, Opened]:
-    """How to read each step's rows."""
+    """Return a reader of each step's rows."""
     if _is_map(source):
         if polarity is not None:
             raise ParkfError(f"{source}: a column map says the polarity itself; leave it out")
-        columns, place = load_column_map(Path(source)), Path(source).parent
-        return {step: lambda step=step: mapped_rows(columns, step, place) for step in columns.steps}  # type: ignore[misc]
+        columns, beside = load_column_map(Path(source)), Path(source).parent
+        return {step: lambda step=step: mapped_rows(columns, step, beside) for step in columns.steps}  # type: ignore[misc]
     paths = matching(source)
     if other := [path for path in paths if path.suffix != ".root"]:
         raise ParkfError(f"{other[0]}: expected a column map (.yaml) or files of tuning trees (.root)")
@@ -119,16 +110,16 @@ def _opened(source: str, polarity: int | None) -> dict[str, Opened]:
 
 
 def steps_of(source: str) -> tuple[str, ...]:
-    """Name the steps of a source, as :func:`import_steps` takes it."""
+    """Names of the steps of a source of :func:`import_steps`."""
     return tuple(load_column_map(Path(source)).steps) if _is_map(source) else tuple(TREES)
 
 
 def files_of(source: str, step: str) -> list[Path]:
-    """Files that a step comes from, the column map among them."""
+    """Files that a step is read from, the column map among them."""
     if not _is_map(source):
         return matching(source)
-    columns, place = load_column_map(Path(source)), Path(source).parent
-    return [Path(source), *(path for one in columns.sources(step) for path in matching(one.files, place))]
+    columns, beside = load_column_map(Path(source)), Path(source).parent
+    return [Path(source), *(path for one in columns.steps[step] for path in matching(one.files, beside))]
 
 
 def _is_map(source: str) -> bool:
@@ -137,7 +128,7 @@ def _is_map(source: str) -> bool:
 
 @dataclass(frozen=True)
 class _Stage:
-    """Where rows wait, by set, until all of them have been looked at."""
+    """Files in which rows wait until the steps are settled, and the inspection of each step."""
 
     folder: Path
     field: FieldMap
@@ -149,7 +140,7 @@ class _Stage:
         return self.folder / f"{step}.parquet"
 
     def take(self, step: str, opened: Opened) -> tuple[Taken, Inspection]:
-        """Write a step's rows as they come; gives what a sample of them is."""
+        """Write a step's rows as they come, and inspect a sample of them."""
         seen, count, lost, begun = Reservoir(), 0, 0, False
         with STEP_DATA.writer(self.path(step)) as writer:
             by_set = RowsBySet(writer, step)
@@ -159,7 +150,7 @@ class _Stage:
                     # Faults in the first thousand rows are reported before the other hundred million are
                     # read.
                     begun = True
-                    early = self._look(seen, step)
+                    early = self._inspect(seen, step)
                     if early.verdict == "wrong" and not self.trust:
                         return Taken(step, 0, 0), early
                 if "xe" not in rows:
@@ -168,18 +159,17 @@ class _Stage:
                 by_set.add({name: _cast(rows[name], name, kind) for name, kind in STEP_DATA.columns})
                 count += len(rows["qop"])
             by_set.finish()
-        return Taken(step, count, lost), self._look(seen, step)
+        return Taken(step, count, lost), self._inspect(seen, step)
 
     def check(self, step: str, source: str) -> None:
-        """Refuse rows that cannot be trained on; rows are counted set by set, as they are to be written."""
+        """Refuse rows that cannot be trained on."""
         try:
             check_dataset(self.path(step), step)
         except ParkfError as error:
             raise ParkfError(str(error).replace(str(self.path(step)), f"{source}: step {step}")) from error
 
-    def _look(self, seen: Reservoir, step: str) -> Inspection:
-        name = f"step {step}"
-        return inspect_step(seen.rows, step, self.field, name, geometry=self.geometry, threads=self.threads)
+    def _inspect(self, seen: Reservoir, step: str) -> Inspection:
+        return inspect_step(seen.rows, Carrier(step, self.field, self.threads), self.geometry)
 
 
 def _cast(values: np.ndarray, name: str, kind: pa.DataType) -> np.ndarray:
@@ -192,7 +182,7 @@ def _cast(values: np.ndarray, name: str, kind: pa.DataType) -> np.ndarray:
 
 
 def _joined(pieces: Iterator[Rows]) -> Iterator[Rows]:
-    """Put small pieces together: thousands of files have a few rows each."""
+    """Join small pieces: thousands of files have a few rows each."""
     waiting: list[Rows] = []
     count = 0
     for piece in pieces:

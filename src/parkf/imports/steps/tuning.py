@@ -2,22 +2,23 @@
 
 One file an event. Trees ``V_0``, ``V_1``, ``VUT_0``, ``UT_1`` …, with or without ``predictState`` before the
 name, have the branches `COLUMNS` in mm and 1/MeV. Rows count where `MCstatus` is 1 and the track has four UT
-and twelve SciFi hits. A tree says its parameter set: backward in the VELO is tree 1, forward in the UT trees
-1 to 3 (set tree - 1), backward 5 to 7 (set 10 - tree), forward in the SciFi trees 2 to 23 (set tree - 2, odd
-ones with y <= 0).
-Other trees hold steps that a fit does not use, and there is none of the way from the VELO to the beam.
+and twelve SciFi hits. The number of a tree determines its parameter set: backward in the VELO is tree 1,
+forward in the UT trees 1 to 3 (set tree - 1), backward 5 to 7 (set 10 - tree), forward in the SciFi trees 2
+to 23 (set tree - 2, odd ones with y <= 0). Other trees hold steps that a fit does not use. No tree holds the
+step from the VELO to the beam.
 
-The branches name no particle: rows of one event with the same true q/p at production are taken for one.
+The branches name no particle: rows of one event with the same true q/p at production count as one particle.
 """
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.imports.root_files import flat, open_root, require_branches, tree_names
+from parkf.imports.root_files import open_root, read_branches, tree_names
 from parkf.imports.steps.tuples import finite
 from parkf.io.errors import ParkfError
 
@@ -61,11 +62,11 @@ def tuning_rows(paths: list[Path], step: str, polarity: int) -> Iterator[Rows]:
     Parameters
     ----------
     paths : list of Path
-        One an event; the number in its name is the event's, else the file's place in the list.
+        One an event; its number is that in the file's name, else the file's index in the list.
     step : str
         A key of :data:`TREES`.
     polarity : int
-        +1 MagUp, -1 MagDown; the trees do not say it.
+        +1 MagUp, -1 MagDown; the trees do not contain it.
 
     Yields
     ------
@@ -75,14 +76,15 @@ def tuning_rows(paths: list[Path], step: str, polarity: int) -> Iterator[Rows]:
     Raises
     ------
     ParkfError
-        When a file is damaged, has no tree of a fit, or a tree lacks a branch or holds what is not finite.
+        When a file is damaged, has no tree of a fit, or a tree lacks a branch or holds a number that is not
+        finite.
     """
-    for place, path in enumerate(paths):
+    for index, path in enumerate(paths):
         with open_root(path) as file:
             known = {
-                (said[1], int(said[2])): name
+                (match[1], int(match[2])): name
                 for name in tree_names(file)
-                if (said := _NAME.fullmatch(name)) is not None and said[1] in TREES
+                if (match := _NAME.fullmatch(name)) is not None and match[1] in TREES
             }
             if not known:
                 raise ParkfError(f"{path}: no tuning tree in it (V_0, VUT_0, UT_1 …)")
@@ -92,23 +94,22 @@ def tuning_rows(paths: list[Path], step: str, polarity: int) -> Iterator[Rows]:
                     rows = _rows(file[name], path)
                     count = len(rows["qop"])
                     yield rows | {
-                        "event": np.full(count, float(_event(path, place))),
+                        "event": np.full(count, float(_event(path, index))),
                         "polarity": np.full(count, float(polarity)),
                         "set": np.full(count, float(parameter_set)),
                         "pdg_id": np.zeros(count),
                     }
 
 
-def _rows(tree: object, path: Path) -> Rows:
-    require_branches(tree, COLUMNS, path)
-    arrays = flat(tree.arrays(list(COLUMNS), library="np"), tree, path)  # type: ignore[attr-defined]
+def _rows(tree: Any, path: Path) -> Rows:
+    arrays = read_branches(tree, COLUMNS, path)
     keep = np.ones(len(arrays["z"]), bool)
     for name, value in _CHOICE.items():
         keep &= arrays[name] == value
     rows = {own: finite(arrays[name], path, name, 0)[keep] for own, name in _OF_COLUMN.items()}
     local = rows.pop("qop_here")
     if (local == 0.0).any():
-        raise ParkfError(f"{path}: tree '{tree.name}': true_qop_prev is 0")  # type: ignore[attr-defined]
+        raise ParkfError(f"{path}: tree '{tree.name}': true_qop_prev is 0")
     return rows | {
         "p_true": 1.0 / np.abs(local),
         "charge": np.sign(rows["qop"]),
@@ -117,11 +118,11 @@ def _rows(tree: object, path: Path) -> Rows:
 
 
 def _particles(qop: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Numbers (n,) below 2**31 that equal q/p share, and unequal ones do not but for one in 2**31 pairs."""
+    """Hashes (n,) of q/p, below 2**31: one in 2**31 pairs of unequal q/p has equal hashes."""
     bits = np.ascontiguousarray(qop).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return (bits >> np.uint64(33)).astype(np.float64)
 
 
-def _event(path: Path, place: int) -> int:
-    said = re.fullmatch(r".*_(\d+)_(\d+)", path.stem)
-    return place if said is None else int(said[2]) % (1 << 31)
+def _event(path: Path, index: int) -> int:
+    match = re.fullmatch(r".*_(\d+)_(\d+)", path.stem)
+    return index if match is None else int(match[2]) % (1 << 31)

@@ -20,20 +20,10 @@ ROWS = 1 << 16
 def read_tuple(
     path: Path, columns: Sequence[str], tree: str | None = None
 ) -> Iterator[dict[str, NDArray[Any]]]:
-    """Read columns of one number a row.
+    """Read columns of one number a row of a ``.root``, ``.parquet`` or ``.csv`` file.
 
-    Parameters
-    ----------
-    path : Path
-        ``.root``, ``.parquet`` or ``.csv``.
-    columns : sequence of str
-    tree : str, optional
-        Of a ROOT file; the only one by default.
-
-    Yields
-    ------
-    dict of str to (n,) array
-        At most a row group or :data:`ROWS` rows.
+    A tree need not be named where a ROOT file has one alone. A dictionary has at most :data:`ROWS` rows, or a
+    row group.
 
     Raises
     ------
@@ -90,7 +80,7 @@ def _numbers(rows: pa.Table, path: Path) -> dict[str, NDArray[Any]]:
 
 
 def finite(values: NDArray[Any], path: Path, name: str, begin: int) -> NDArray[np.float64]:
-    """Refuse numbers that are none; `begin` is the row of the first.
+    """Refuse numbers that are not finite; `begin` is the row of the first.
 
     Raises
     ------

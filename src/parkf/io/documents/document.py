@@ -1,4 +1,4 @@
-"""A document that was read from a file: what it says, and where it says it."""
+"""A document that was read from a file: its content, and the line of every value."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,15 +17,14 @@ LARGEST = 16 << 20
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML or JSON file that somebody wrote.
+    """A YAML or JSON file that somebody wrote, or the part `within` it.
 
     Attributes
     ----------
-    path : Path
     content : Any
         Mappings, lists, text, numbers, truths and None.
     within : tuple
-        Where in the file all of it lies.
+        Keys and indices that lead from the file's top level to the content.
     """
 
     path: Path
@@ -38,7 +37,7 @@ class Document:
         return self._find_lines()
 
     def inside(self, place: Place) -> "Document":
-        """Take a part for a document of its own."""
+        """Return a part as a document of its own."""
         content = self.content
         for name in place:
             content = content[name]
@@ -49,7 +48,7 @@ class Document:
         return self._lines.get((*self.within, *place))
 
     def where(self, place: Place) -> str:
-        """Name file and line of a value, or of what it would lie in: ``run3.yaml:12``."""
+        """File and line of a value, or of what it would lie in: ``run3.yaml:12``."""
         place = (*self.within, *place)
         while place and place not in self._lines:
             place = place[:-1]
@@ -87,7 +86,8 @@ def read_document(path: Path) -> Document:
     Raises
     ------
     ParkfError
-        When it is missing or no such file, has a key twice, or a number that is not finite; with the line.
+        When it is missing or cannot be parsed, has a key twice, or a number that is not finite; with the
+        line.
     """
     text = read_text(path)
     kind = "JSON" if path.suffix == ".json" else "YAML"

@@ -12,9 +12,7 @@ from typing import Any
 
 from parkf.io.documents.position import DEEPEST, INTEGERS, DocumentError, Place, dotted, too_deep, twice
 
-_DECODER = json.JSONDecoder()
-_BLANK = re.compile(r"[ \t\n\r]*")
-_PLAIN = re.compile(r"[^\s,\]}]+")
+_TOKEN = re.compile(r'[\[\]{}:,]|"(?:[^"\\]|\\.)*"|[^\s\[\]{}:,"]+')
 # Text without a match has no number that is too large for a double or for 64 bits. A match must begin where a
 # number may, because checksums, which are text, are full of such digits.
 _LARGE = re.compile(r"(?:\A|[\s:,\[])-?(?:\d{19}|\d[\d.]*[eE]\+?\d{3})")
@@ -23,11 +21,7 @@ _LARGE = re.compile(r"(?:\A|[\s:,\[])-?(?:\d{19}|\d[\d.]*[eE]\+?\d{3})")
 def parse(text: str, *, finite: bool = True) -> Any:
     """Parse JSON.
 
-    Parameters
-    ----------
-    text : str
-    finite : bool
-        Whether numbers beyond double precision, and integers beyond 64 bits, are refused here.
+    With `finite`, numbers beyond double precision and integers beyond 64 bits are refused.
 
     Raises
     ------
@@ -61,12 +55,12 @@ def parse(text: str, *, finite: bool = True) -> Any:
 
 
 def lines(text: str) -> dict[Place, int]:
-    """Say in which line each value begins, of members their keys; of a text that :func:`parse` takes."""
+    """Line in which each value begins, of members their keys; of a text that :func:`parse` accepts."""
     return {place: line for place, line, _ in _values(text)}
 
 
 def check_number(place: Place, line: int | None, value: object) -> None:
-    """Refuse a number that no double, and an integer that no 64 bits hold.
+    """Refuse a number beyond double precision, and an integer beyond 64 bits.
 
     Raises
     ------
@@ -82,7 +76,7 @@ def check_number(place: Place, line: int | None, value: object) -> None:
 
 
 class _SuspicionError(Exception):
-    """Something that the standard library lets pass."""
+    """Something wrong that the standard library accepts."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -105,84 +99,60 @@ def _values(text: str) -> Iterator[tuple[Place, int, Any]]:
     DocumentError
         At a key that is there twice, NaN and infinities, and lists and mappings that lie too deep.
     """
-    # Stack of open lists and mappings: the place of each, and its keys with their lines, or the next index.
+    # Open lists and mappings, outermost first: the place of each, and its keys with their lines, or a list's
+    # number of entries so far.
     open_: list[tuple[Place, dict[str, int] | list[int]]] = []
-    at, line, end = 0, 1, len(text)
-
-    def skip(to: int) -> None:
-        nonlocal at, line
-        line += text.count("\n", at, to)
-        at = to
-
-    while True:
-        skip(_blank_end(text, at))
-        if at >= end:
-            return
-        sign = text[at]
+    key: str | None = None
+    at, line, begin = 0, 1, 1
+    for token in _TOKEN.finditer(text):
+        line += text.count("\n", at, token.start())
+        at, sign = token.start(), token.group()
+        if sign in ",:":
+            continue
         if sign in "]}":
             open_.pop()
-            skip(at + 1)
-            continue
-        if sign == ",":
-            skip(at + 1)
             continue
         place: Place = ()
-        begin = line
-        if open_:
-            outer, inside = open_[-1]
-            if isinstance(inside, dict):
-                key, behind = _DECODER.raw_decode(text, at)
+        outer, inside = open_[-1] if open_ else ((), None)
+        if isinstance(inside, dict):
+            if key is None:
+                key, begin = json.loads(sign), line
                 if key in inside:
                     raise twice(key, line, inside[key])
                 inside[key] = line
-                place = (*outer, key)
-                skip(_blank_end(text, behind) + 1)
-                skip(_blank_end(text, at))
-                sign = text[at]
-            else:
+                continue
+            # The line of a member is that of its key.
+            place, key = (*outer, key), None
+        else:
+            begin = line
+            if inside is not None:
                 place = (*outer, inside[0])
                 inside[0] += 1
         if sign in "[{":
             if len(open_) >= DEEPEST:
                 raise too_deep(line)
             open_.append((place, {} if sign == "{" else [0]))
-            skip(at + 1)
             yield place, begin, None
-        elif sign == '"':
-            value, behind = _DECODER.raw_decode(text, at)
-            skip(behind)
-            yield place, begin, value
         else:
-            word = _PLAIN.match(text, at)
-            if word is None:
-                return
-            yield place, begin, _plain(place, line, word.group())
-            skip(word.end())
+            yield place, begin, _plain(place, line, sign)
 
 
 def _plain(place: Place, line: int, word: str) -> Any:
     if word in ("NaN", "Infinity", "-Infinity"):
-        raise DocumentError(f"{dotted(place)}: got {word}, expected a finite number", line)
+        where = f"{dotted(place)}: " if place else ""
+        raise DocumentError(f"{where}got {word}, expected a finite number", line)
     try:
         return json.loads(word)
     except ValueError:
         return None
 
 
-def _blank_end(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    return at if found is None else found.end()
-
-
 def _depth(content: Any) -> int:
-    deepest, level = 0, [content]
+    depth, level = -1, [content]
     while level:
-        level = [inner for outer in level for inner in _inner(outer)]
-        deepest += 1
-    return deepest - 1
-
-
-def _inner(outer: Any) -> list[Any]:
-    if isinstance(outer, dict):
-        return list(outer.values())
-    return outer if isinstance(outer, list) else []
+        inner = (
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+        )
+        level = [one for values in inner for one in values]
+        depth += 1
+    return depth

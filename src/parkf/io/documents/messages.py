@@ -1,4 +1,4 @@
-"""What is wrong with a value, in words: found, expected, why, and the name that was probably meant."""
+"""Messages about a wrong value: found, expected, why, and the name that was probably meant."""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
@@ -36,7 +36,7 @@ def got(value: Any) -> str:
 
 
 def expected(schema: Mapping[str, Any]) -> str:
-    """Say what a JSON schema asks for: kind, limits, choices, and its description, which says why."""
+    """Text of what a JSON schema asks for: kind, limits, choices, and its description with the reason."""
     if "enum" in schema or "const" in schema:
         what = " or ".join(map(str, schema.get("enum", [schema.get("const")])))
     elif "oneOf" in schema or "anyOf" in schema:
@@ -80,17 +80,14 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
 
 
 def unknown(name: object, known: Collection[str]) -> str:
-    """Say that there is no such name, and which was probably meant."""
+    """Report that there is no such name, and which was probably meant."""
     near = nearest(name, known)
     hint = f"did you mean '{near}'?" if near else f"known here: {', '.join(sorted(known)) or 'nothing'}"
     return f"unknown key '{_short(str(name))}'; {hint}"
 
 
 def without_echoes(mistakes: Iterable[tuple[Place, str]]) -> list[tuple[Place, str]]:
-    """Leave out what only follows from another mistake: a name that was misspelt is missing, too.
-
-    So is one of a list's entries where another one is wrong.
-    """
+    """Leave out mistakes that follow from others: a key that is misspelt is missing, too."""
     found = list(dict.fromkeys(mistakes))
     misspelt = [place for place, what in found if what.startswith("unknown key")]
     inner = {place[:length] for place, _ in found for length in range(len(place))}
@@ -104,13 +101,15 @@ def without_echoes(mistakes: Iterable[tuple[Place, str]]) -> list[tuple[Place, s
 
 
 def hint(value: Any, kind: object) -> str:
-    """Say what makes a number of text, and the like, where YAML surprises; empty elsewhere."""
+    """Advice on how to write a number, or text, where YAML reads the other; empty elsewhere."""
     if isinstance(value, str) and kind in ("integer", "number"):
         try:
             number = float(value)
         except ValueError:
             return ""
         return f"; write {number:g}, without quotes" if number == number else ""
+    if isinstance(value, float) and kind == "integer" and value.is_integer():
+        return f"; write {value:.0f}, without a decimal point or an exponent"
     if kind == "string" and not isinstance(value, str | Mapping | list) and value is not None:
         return "; write it in quotes"
     return ""

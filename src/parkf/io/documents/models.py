@@ -1,4 +1,4 @@
-"""A document read into a strict model, every mistake with file, line, found and expected."""
+"""Documents read into strict models; every mistake with file, line, found and expected."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +13,14 @@ from parkf.io.documents.position import Place
 from parkf.io.errors import ParkfError
 
 Model = TypeVar("Model", bound=BaseModel)
+# Errors of pydantic about limits: text of the message, and the limit's name.
+_BOUNDS = {
+    "greater_than": ("more than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+_LENGTHS = {"too_short": ("at least", "min_length"), "too_long": ("at most", "max_length")}
 
 
 def load_document(path: Path, model: type[Model]) -> Model:
@@ -21,7 +29,7 @@ def load_document(path: Path, model: type[Model]) -> Model:
     Raises
     ------
     ParkfError
-        When the file is missing, is no such file, or says something that `model` does not allow; with a line
+        When the file is missing, cannot be parsed, or has something that `model` does not allow; with a line
         for each mistake.
     """
     document = read_document(path)
@@ -48,18 +56,15 @@ def _told(error: ErrorDetails, schema: dict[str, Any]) -> Iterator[tuple[Place, 
             yield place, f"missing; expected {expected(here)}"
         case "value_error":
             yield place, str(limits["error"])
-        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal" as bound:
-            words = {"greater_than": ("more than", "gt"), "greater_than_equal": ("at least", "ge")}
-            words |= {"less_than": ("less than", "lt"), "less_than_equal": ("at most", "le")}
-            word, name = words[bound]
+        case bound if bound in _BOUNDS:
+            word, name = _BOUNDS[bound]
             what = with_reason(f"{word} {limits[name]:g}", {} if key else here)
             yield place, f"got {got(value)}, expected {what}"
         case "literal_error":
             yield place, f"got {got(value)}, expected {limits['expected']}"
-        case "too_short" | "too_long" as bound:
-            name = "at least" if bound == "too_short" else "at most"
-            count = limits["min_length" if bound == "too_short" else "max_length"]
-            what = with_reason(f"{name} {count}", here)
+        case bound if bound in _LENGTHS:
+            word, name = _LENGTHS[bound]
+            what = with_reason(f"{word} {limits[name]}", here)
             yield place, f"got {limits['actual_length']} entries, expected {what}"
         case _:
             kind = here.get("type")
@@ -70,7 +75,7 @@ def _told(error: ErrorDetails, schema: dict[str, Any]) -> Iterator[tuple[Place, 
 
 
 def _at(schema: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
-    """Part of a schema that is for a place; empty where it says nothing of it."""
+    """Part of a schema that applies to a place; empty where there is none."""
     part: Mapping[str, Any] = schema
     for name in place:
         part = _resolved(schema, part)

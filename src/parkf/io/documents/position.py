@@ -1,4 +1,4 @@
-"""Where in a document something stands, and what is wrong there."""
+"""Places in a document, by keys and indices, and errors there."""
 
 from collections.abc import Iterable
 
@@ -13,15 +13,7 @@ INTEGERS = (-(2**63), 2**64 - 1)
 
 
 class DocumentError(ValueError):
-    """A text that is no document.
-
-    Parameters
-    ----------
-    what : str
-        What is wrong.
-    line : int or None
-        Where, from 1; None where that is not known.
-    """
+    """A text that is no document: what is wrong, and in which line, from 1, where that is known."""
 
     def __init__(self, what: str, line: int | None = None) -> None:
         self.what, self.line = what, line
@@ -29,15 +21,15 @@ class DocumentError(ValueError):
 
 
 def dotted(place: Iterable[str | int]) -> str:
-    """Give a place in words: ``scifi.layers.3.dxdy``."""
+    """Text of a place: ``scifi.layers.3.dxdy``."""
     return ".".join(map(str, place))
 
 
 def twice(key: object, line: int, first: int) -> DocumentError:
-    """Say that a mapping has a key twice."""
+    """Error of a mapping that has a key twice."""
     return DocumentError(f"key '{key}' is there twice, first in line {first}; keep one of them", line)
 
 
 def too_deep(line: int | None = None) -> DocumentError:
-    """Say that a document has too many levels."""
+    """Error of a document that has too many levels."""
     return DocumentError(f"nested more than {DEEPEST} deep", line)

@@ -1,9 +1,9 @@
-"""Content held against a JSON schema: every mistake with its place, in words."""
+"""Content checked against a JSON schema: every mistake with its place and a message."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import ValidationError
 
 from parkf.io.documents.messages import expected, got, hint, unknown, with_reason, without_echoes
@@ -19,25 +19,20 @@ _BOUNDS = {
     "minItems": "at least",
     "minProperties": "at least",
 }
+# JSON schema counts 5.0 as an integer; Python's range and the options of commands do not.
+_INTEGER = Draft202012Validator.TYPE_CHECKER.redefine(
+    "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+)
+_Validator: Any = validators.extend(Draft202012Validator, type_checker=_INTEGER)  # type: ignore[no-untyped-call]
 
 
 def mistakes(schema: Mapping[str, Any], content: Any) -> list[tuple[Place, str]]:
-    """Find what a schema does not allow.
+    """List what a JSON schema does not allow: its place, and what was found and is expected.
 
-    Parameters
-    ----------
-    schema : mapping
-        JSON schema; descriptions say unit and reason.
-    content : Any
-        As read from a document.
-
-    Returns
-    -------
-    list of (place, str)
-        Place of each mistake, of a missing or unknown member that of the member; what was found, and what is
-        expected.
+    The place of a missing or unknown member is that of the member. Descriptions in the schema have unit and
+    reason, and are part of the messages.
     """
-    errors = Draft202012Validator(schema).iter_errors(content)
+    errors = _Validator(schema).iter_errors(content)
     return without_echoes(told for error in errors for told in _told(error, tuple(error.absolute_path)))
 
 

@@ -1,5 +1,6 @@
-"""YAML as text: plain values alone, each key once, and the line of each."""
+"""YAML as text: plain values only, each key once, and the line of each."""
 
+import re
 from typing import Any
 
 import yaml
@@ -12,6 +13,8 @@ MOST_VALUES = 100_000
 
 _PREFIX = "tag:yaml.org,2002:"
 _SCALARS = {_PREFIX + kind for kind in ("str", "int", "float", "bool", "null", "timestamp")}
+# YAML 1.1 reads 1:30 as 90 and 0777 as 511, YAML 1.2 and people read something else.
+_SURPRISES = {_PREFIX + "int": re.compile(r".*:.*|[-+]?0[0-9_]+"), _PREFIX + "float": re.compile(r".*:.*")}
 # libyaml's loader is ten times faster; a YAML package built without libyaml only has the other one.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -29,8 +32,8 @@ def parse(text: str) -> tuple[Any, dict[Place, int]]:
     Raises
     ------
     DocumentError
-        When it is no YAML or several documents, has a key twice, a number that is not finite or beyond 64
-        bits, a tag, or is nested too deep.
+        When it is no YAML or several documents, has a key twice, a number that is not finite, beyond 64 bits
+        or read otherwise than people do, a tag, or is nested too deep.
     """
     try:
         check_depth(text)
@@ -50,7 +53,7 @@ def parse(text: str) -> tuple[Any, dict[Place, int]]:
 
 
 def check_depth(text: str, loader: Any = _Loader) -> None:
-    """Refuse what is nested too deep; the loader is the one that words what is no YAML.
+    """Refuse text that is nested too deep; messages about what is no YAML are the loader's.
 
     Raises
     ------
@@ -112,12 +115,15 @@ class _Builder:
 
     def _scalar(self, node: yaml.Node, place: Place, line: int) -> Any:
         self._plain(node, _SCALARS)
+        where = f"{dotted(place)}: " if place else ""
         try:
             value = self._loader.construct_object(node)
         except (ValueError, OverflowError) as error:
             what = f"{len(node.value)} characters" if len(node.value) > 40 else f"'{node.value}'"
-            where = f"{dotted(place)}: " if place else ""
             raise DocumentError(f"{where}got {what}, expected a number or a date", line) from error
+        if (surprise := _SURPRISES.get(node.tag)) is not None and surprise.fullmatch(node.value):
+            what = f"got {node.value}, which YAML reads as {value}"
+            raise DocumentError(f"{where}{what}; write a decimal number, or text in quotes", line)
         check_number(place, line, value)
         return value
 

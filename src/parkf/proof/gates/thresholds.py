@@ -33,7 +33,7 @@ class Threshold(_Strict):
     over: Figure | None = Field(
         default=None, description="Figures, as many as in `figure`, that they are divided by."
     )
-    count: int = Field(default=1, ge=1, description="How many figures there must be.")
+    count: int = Field(default=1, strict=True, ge=1, description="How many figures there must be.")
     at_least: float | None = Field(default=None, description="Lower bound, included.")
     at_most: float | None = Field(default=None, description="Upper bound, included.")
     at_most_each: list[Annotated[float, Field(gt=0)]] | None = Field(

@@ -7,10 +7,11 @@ import numpy as np
 
 from parkf.detector.geometry import SCIFI_PLANES, Geometry
 from parkf.io.events import particle_key
-from parkf.io.tables import SCIFI_LAYERS
+from parkf.io.planes import SCIFI_LAYERS
+from parkf.io.planes import STEREO as STEREO_OF_STATION
 from parkf.simulation.pattern.layer_search import LayerSearch
 
-STEREO = np.tile([False, True, True, False], SCIFI_LAYERS // 4)
+STEREO = np.tile(STEREO_OF_STATION, SCIFI_LAYERS // len(STEREO_OF_STATION))
 """Which layers are."""
 
 _FEWEST_X, _FEWEST_STEREO = 3, 2

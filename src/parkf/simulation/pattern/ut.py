@@ -3,7 +3,7 @@
 import numpy as np
 
 from parkf.detector.geometry import UT_PLANES, Geometry
-from parkf.io.tables import UT_LAYERS
+from parkf.io.planes import UT_LAYERS
 from parkf.simulation.groups import best_of_each
 from parkf.simulation.pattern.layer_search import LayerSearch
 from parkf.simulation.pattern.magnet import MagnetModel

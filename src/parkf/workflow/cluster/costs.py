@@ -57,7 +57,7 @@ class Margins(_Strict):
     snakemake_s: float = Field(gt=0, description="Time from a job's start to that of its command, s.")
     memory: float = Field(ge=1, description="Factor on memory.")
     time: float = Field(ge=1, description="Factor on time, for slower nodes and busy file systems.")
-    minutes: int = Field(ge=1, description="The least time to ask for.")
+    minutes: int = Field(strict=True, ge=1, description="The least time to ask for.")
 
 
 class Costs(_Strict):

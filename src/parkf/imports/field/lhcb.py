@@ -1,9 +1,14 @@
-"""LHCb's field maps as text: four files ``….c1.….cdf`` to ``….c4.….cdf``, one a quadrant of x and y.
+"""LHCb's formats of the field: four files of text, and Allen's dump.
 
-Lines up to one that begins with ``GEOMETRY:`` are comments; behind that word stand dx dy dz nx ny nz z_offset
-(cm), then nx·ny·nz rows Bx By Bz in Gauss, x fastest. Every file counts |x| and |y| from 0, as if it were
-the first quadrant (x, y > 0); on their way into place the second (x < 0) turns Bx over, the third (both below
-0) Bz, the fourth (y < 0) both.
+Text: ``….c1.….cdf`` to ``….c4.….cdf``, one a quadrant of x and y. Lines up to one that begins with
+``GEOMETRY:`` are comments; after that word follow dx dy dz nx ny nz z_offset (cm), then nx·ny·nz rows Bx By
+Bz in Gauss, x fastest. Every file counts |x| and |y| from 0, as if it were the first quadrant (x, y > 0). The
+field of the second (x < 0) is read with -Bx, of the third (both below 0) with -Bz, of the fourth (y < 0) with
+both.
+
+Dump: ``magfield.bin``, little-endian. Four float32 of 1/spacing, four int32 of node counts, four float32 of
+the first node, then for every node, x fastest, four float32 Bx, By, Bz and padding. Lengths are in mm, the
+field in Gaudi's unit, in which one tesla is 0.001.
 """
 
 import re
@@ -19,7 +24,9 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import existing
 
 _TURNED = {1: (1.0, 1.0, 1.0), 2: (-1.0, 1.0, 1.0), 3: (1.0, 1.0, -1.0), 4: (-1.0, 1.0, -1.0)}
-_HEADER = 7
+_CDF_HEADER = 7  # numbers
+_DUMP_HEADER, _DUMP_NODE = 48, 16  # bytes
+_MOST_NODES = 1 << 30
 
 
 def read_cdf(paths: Sequence[Path]) -> Lattice:
@@ -28,14 +35,14 @@ def read_cdf(paths: Sequence[Path]) -> Lattice:
     Raises
     ------
     ParkfError
-        When they are not four of one grid, a file says no quadrant in its name, or is cut off.
+        When they are not four of one grid, a file's name has no quadrant, or it is cut off.
     """
     parts: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for path in paths:
-        said = re.search(r"(?:^|[._-])c([1-4])(?=[._-])", path.name)
-        if said is None:
+        quadrant = re.search(r"(?:^|[._-])c([1-4])(?=[._-])", path.name)
+        if quadrant is None:
             raise ParkfError(f"{path}: its name says no quadrant, expected .c1. to .c4. in it")
-        number = int(said[1])
+        number = int(quadrant[1])
         if number in parts:
             raise ParkfError(f"{path}: quadrant {number} is there twice")
         parts[number] = _quadrant(path)
@@ -70,19 +77,53 @@ def _quadrant(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         numbers = np.array(text[start.end() :].split(), dtype=np.float64)
     except ValueError as error:
         raise ParkfError(f"{path}: behind GEOMETRY: {error}") from error
-    header = numbers[:_HEADER]
+    header = numbers[:_CDF_HEADER]
     counts = header[3:6]
-    if len(header) < _HEADER or not np.isfinite(header).all() or (counts != np.rint(counts)).any():
+    if len(header) < _CDF_HEADER or not np.isfinite(header).all() or (counts != np.rint(counts)).any():
         raise ParkfError(f"{path}: GEOMETRY: {header.tolist()}, expected dx dy dz nx ny nz z_offset")
     if (counts < 2).any() or (header[:3] <= 0).any():
         raise ParkfError(
             f"{path}: GEOMETRY: {header.tolist()}, expected positive spacings and two nodes an axis"
         )
     nx, ny, nz = (int(count) for count in counts)
-    field = numbers[_HEADER:]
+    field = numbers[_CDF_HEADER:]
     if len(field) != 3 * nx * ny * nz:
         raise ParkfError(
             f"{path}: {len(field)} numbers behind the header, expected 3 x {nx} x {ny} x {nz} = "
             f"{3 * nx * ny * nz}; the file is cut off or of another grid"
         )
     return header, field.reshape(nz, ny, nx, 3).transpose(2, 1, 0, 3)
+
+
+def read_allen(path: Path) -> Lattice:
+    """Read the dump.
+
+    Raises
+    ------
+    ParkfError
+        When its length is not what its header asks for, or the header is no grid's.
+    """
+    content = existing(path).read_bytes()
+    if len(content) < _DUMP_HEADER:
+        raise ParkfError(f"{path}: {len(content)} bytes, expected a header of {_DUMP_HEADER}")
+    inverse = np.frombuffer(content, "<f4", 3, 0).astype(np.float64)
+    counts = np.frombuffer(content, "<i4", 3, 16).astype(np.int64)
+    origin = np.frombuffer(content, "<f4", 3, 32).astype(np.float64)
+    if not (np.isfinite(inverse).all() and (inverse > 0).all() and np.isfinite(origin).all()):
+        raise ParkfError(
+            f"{path}: 1/spacing {inverse.tolist()}, first node {origin.tolist()}: not Allen's magfield.bin"
+        )
+    if (counts < 2).any() or float(np.prod(counts.astype(float))) > _MOST_NODES:
+        raise ParkfError(f"{path}: {counts.tolist()} nodes: not Allen's magfield.bin")
+    expected = _DUMP_HEADER + _DUMP_NODE * int(counts.prod())
+    if len(content) != expected:
+        raise ParkfError(
+            f"{path}: {len(content)} bytes, expected {expected} for {' x '.join(map(str, counts))} nodes"
+        )
+    nodes = np.frombuffer(content, "<f4", offset=_DUMP_HEADER).reshape(*counts[::-1], 4)[..., :3]
+    if not np.isfinite(nodes).all():
+        raise ParkfError(f"{path}: node {int(np.argmax(~np.isfinite(nodes).all(-1).ravel()))} is not finite")
+    values = FIELDS["Gaudi"] * nodes.astype(np.float64).transpose(2, 1, 0, 3)
+    # 1/spacing is a float32 of seven digits, so the spacing is rounded.
+    spacing = np.array([float(f"{1 / number:.6g}") for number in inverse])
+    return Lattice(origin, spacing, values)
