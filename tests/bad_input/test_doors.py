@@ -1,6 +1,7 @@
 """Every bad input is refused in one line, with the exit code that is documented, and leaves nothing behind.
 
-The table of all of them is docs/bad_inputs.md; `PARKF_UPDATE_DOCS=1 python -m pytest tests/bad_input` writes it.
+The table of all of them is docs/bad_inputs.md; `PARKF_UPDATE_DOCS=1 python -m pytest tests/bad_input` writes
+it.
 """
 
 import os

@@ -9,7 +9,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import parkf
-from parkf.cli.commands.panels import STAGE_COMMANDS, STAGES, VERBS
+from parkf.cli.commands.help_groups import STAGE_COMMANDS, STAGES, VERBS
 from parkf.cli.main import app
 from parkf.report import column_reference as columns
 from parkf.workflow import installation
@@ -38,7 +38,7 @@ def _run(*words, env=WIDE):
 
 def test_every_command_has_a_place_and_every_place_a_command(commands):
     placed = {name for examples in VERBS.values() for name in examples} | set(STAGE_COMMANDS)
-    # A new command: say in parkf/cli/commands/panels.py where help shows it, and give an example.
+    # A new command: say in parkf/cli/commands/help_groups.py where help shows it, and give an example.
     assert {" ".join(words) for words in commands} == placed
 
 

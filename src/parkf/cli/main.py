@@ -1,4 +1,4 @@
-"""The command line: one command for each stage, on files."""
+"""The command line."""
 
 import gc
 import sys
@@ -9,23 +9,20 @@ import typer
 from parkf import __version__
 from parkf.cli.commands import (
     asking,
-    closing,
-    comparing,
     datasets,
-    displaying,
     family,
     fitting,
     geometry,
     importing,
-    outcome,
     params,
     proof,
+    results,
     running,
     sharing,
     simulation,
     training,
 )
-from parkf.cli.commands.panels import CommandsInPanels
+from parkf.cli.commands.help_groups import GroupedCommands
 from parkf.cli.messages import UsageError, explained, usage
 from parkf.io.allocator import settle_memory
 from parkf.io.floating_point import settle_arithmetic
@@ -34,16 +31,16 @@ from parkf.io.usage import Meter
 
 app = typer.Typer(
     help="Train, prove and publish the parameters of LHCb's Parameterised Kalman Filter.",
-    cls=CommandsInPanels,
-    epilog="Exit codes. 0: done, or yes. 1: it could not be done, and one line says why; of parkf params and "
-    "parkf gate: no. 2: it was asked wrongly; of those two also: there is no answer. 130: interrupted. "
+    cls=GroupedCommands,
+    epilog="Exit codes. 0: done, or yes. 1: failed, with one line that names the reason; of parkf params and "
+    "parkf gate: no. 2: wrong usage; of those two also: there is no answer. 130: interrupted. "
     "parkf run and parkf supervise exit as Snakemake does.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 for part in (
-    *(asking, simulation, datasets, training, closing),
-    *(running, fitting, proof, outcome, comparing, displaying, sharing),
+    *(asking, simulation, datasets, training),
+    *(running, fitting, proof, results, sharing),
 ):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
@@ -54,7 +51,7 @@ app.add_typer(importing.importer, name="import")
 
 
 def print_version(wanted: bool) -> None:
-    """Print the version and end, where the option asks for it."""
+    """Print the version and exit, if the option is set."""
     if wanted:
         print(f"parkf {__version__}")
         raise typer.Exit
@@ -68,13 +65,13 @@ def options(
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Take what holds for every command; :func:`main` looks for --debug before there is a command."""
+    """Read the options of all commands; :func:`main` looks for --debug itself."""
     if quiet:
         be_quiet()
 
 
 def main() -> None:
-    """Run the command line; a problem that users can solve is one message and exit code 1, of usage 2."""
+    """Run the command line: one message and exit code 1 for users' errors, 2 for wrong usage."""
     meter = Meter()
     settle_arithmetic()
     settle_memory()
@@ -92,7 +89,7 @@ def main() -> None:
         sys.exit(1)
     finally:
         meter.report()
-        # Or the interpreter looks through all modules for what is to be freed as it ends, for up to 0.3 s.
+        # Otherwise the interpreter searches all modules for garbage at its exit, for up to 0.3 s.
         gc.freeze()
 
 

@@ -1,4 +1,4 @@
-"""What a user is told when a command cannot go on, for every reason that is not a fault of the code."""
+"""Messages for users when a command cannot go on, for every reason but errors in the code."""
 
 import shutil
 from pathlib import Path
@@ -15,18 +15,18 @@ UsageError: Any = typer.BadParameter.__base__
 
 
 def usage(error: Any) -> str:
-    """Say in one line what is wrong with a command's arguments; without any, its whole help."""
+    """Return one line about wrong arguments of a command; without any arguments, its help."""
     command = error.ctx.command_path if error.ctx else "parkf"
     if type(error).__name__ == "NoArgsIsHelpError":
         return str(error.ctx.get_help())
-    said = " ".join(error.format_message().split()).rstrip(".")
-    return f"error: {command}: {said}; {command} --help says what it takes"
+    text = " ".join(error.format_message().split()).rstrip(".")
+    return f"error: {command}: {text}; {command} --help says what it takes"
 
 
 def explained(error: Exception) -> str | None:
-    """Say what is wrong, where, and what to do; None for what no user can have caused.
+    """Return what is wrong, where, and what to do; None for an error in the code.
 
-    A damaged file is marked, too, so that the run that led here makes it again.
+    A damaged file is also marked, so that its run makes it again.
     """
     if isinstance(error, DamagedFileError):
         mark(error)
@@ -35,11 +35,11 @@ def explained(error: Exception) -> str | None:
     if isinstance(error, MemoryError):
         return "no more memory; give the command more of it, or fewer threads (--threads 1)"
     if isinstance(error, OSError):
-        return _of_the_system(error)
+        return _system_error(error)
     return None
 
 
-def _of_the_system(error: OSError) -> str:
+def _system_error(error: OSError) -> str:
     path = "" if error.filename is None else f"{error.filename}: "
     if out_of_space(error):
         folder = Path(error.filename).parent if error.filename else Path.cwd()

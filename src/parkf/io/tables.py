@@ -262,7 +262,8 @@ CANDIDATES = Table(
     rows_in_group=1 << 13,
 )
 
-# What the parameters are closed with (parkf.training.closure): candidates by truth beside the full fit of their hits.
+# What the parameters are closed with (parkf.training.closure): candidates by truth beside the full fit of
+# their hits.
 CLOSURE_TRACKS = Table(
     "closure-tracks",
     1,

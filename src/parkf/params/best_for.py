@@ -1,13 +1,41 @@
-"""Which published sets hold: those of a registry, by detector and forms, without the withdrawn ones."""
+"""Which published set of a registry is for which data, by detector and forms."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import FormsName
-from parkf.params.manifest import Validity, read_manifest
+from parkf.params.manifest import read_manifest
 from parkf.params.parameter_set import MANIFEST_FILE
 from parkf.params.registry import Registry
-from parkf.params.validity import Interval, Series
+from parkf.params.validity import Interval, Moment, Series
 
 Kind = tuple[str, FormsName]
+
+
+@dataclass(frozen=True)
+class BestSet:
+    """The set of one detector and forms to use for some data; None and empty where there is none.
+
+    Attributes
+    ----------
+    set : str or None
+        Its version.
+    validity : str or None
+        All data that it is for.
+    superseded : list of str
+        Other sets for the same data, which it superseded.
+    path : str or None
+        Its folder.
+    """
+
+    detector: str
+    forms: FormsName
+    set: str | None
+    validity: str | None
+    superseded: list[str]
+    path: str | None
 
 
 def series_of(
@@ -17,15 +45,13 @@ def series_of(
 
     Parameters
     ----------
-    registry : Registry
-        With the published sets.
     detector, forms : str, optional
         Only of this tag of a geometry, of these forms.
 
     Raises
     ------
     ParkfError
-        When a manifest cannot be read or says no valid interval, or a series has limits of two kinds.
+        When a manifest cannot be read or has no valid interval, or a series has limits of two kinds.
     """
     intervals: dict[Kind, dict[str, Interval]] = {}
     supersedes: dict[str, str | None] = {}
@@ -36,18 +62,52 @@ def series_of(
         chosen = detector in (None, manifest.detector) and forms in (None, manifest.forms)
         if chosen and registry.withdrawal(version) is None:
             of_kind = intervals.setdefault((manifest.detector, manifest.forms), {})
-            of_kind[version] = _interval(str(path), manifest.validity)
+            with _naming(str(path)):
+                of_kind[version] = Interval.of(manifest.validity)
     series = {}
-    for kind, several in intervals.items():
-        try:
-            series[kind] = Series(several, supersedes)
-        except ParkfError as error:
-            raise ParkfError(f"{registry.folder}: {kind[0]}, {kind[1]}: {error}") from error
+    for (tag, form), several in intervals.items():
+        with _naming(f"{registry.folder}: {tag}, {form}"):
+            series[tag, form] = Series(several, supersedes)
     return series
 
 
-def _interval(where: str, validity: Validity) -> Interval:
+def best_sets(
+    registry: Registry, moment: Moment, *, detector: str | None = None, forms: FormsName | None = None
+) -> list[BestSet]:
+    """Find the set to use for a run or a time, one of each detector and forms.
+
+    Raises
+    ------
+    ParkfError
+        As :func:`series_of`; when several sets are for the data and none of them superseded the others; when
+        the series is limited in the other unit; when the set is broken.
+    """
+    found = []
+    for (tag, form), series in series_of(registry, detector=detector, forms=forms).items():
+        where = f"{registry.folder}: {tag}, {form}"
+        with _naming(where):
+            sets = series.at(moment)
+        if not sets.holding:
+            found.append(BestSet(tag, form, None, None, [], None))
+            continue
+        version, *others = sets.holding
+        if others:
+            raise ParkfError(
+                f"{where}: {' and '.join(sets.holding)} are both for {moment.unit} {moment}, and "
+                "neither superseded the other; withdraw one"
+            )
+        # A broken set is refused here.
+        registry.load(version)
+        superseded = [one for one in sets.versions if one != version]
+        path = str(registry.path(version))
+        found.append(BestSet(tag, form, version, str(series.interval(version)), superseded, path))
+    return found
+
+
+@contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """Put the place in front of an error's message."""
     try:
-        return Interval.of(validity)
+        yield
     except ParkfError as error:
         raise ParkfError(f"{where}: {error}") from error

@@ -1,6 +1,7 @@
 """Comparison of two sets: which numbers differ, and by how many standard errors."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +16,10 @@ class Difference:
 
     Attributes
     ----------
-    block, set, index, name : str, str, int, str
-        Which one.
     first, second : float or None
         Values; None where a set does not have the number.
     pull : float or None
-        Their difference over its error, of both fits together; None where no fit says one.
+        Their difference over the error of both fits together; None where no fit has an error.
     """
 
     block: str
@@ -34,7 +33,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How two sets differ in numbers.
+    """Differences of two sets in numbers.
 
     Attributes
     ----------
@@ -43,7 +42,7 @@ class Comparison:
     differences : list of Difference
         Of the constant blob, in its order, for blocks that have the same formulas in both.
     other_formulas : list of str
-        Blocks whose numbers mean something else in each, and are not compared.
+        Blocks whose formulas differ, so that their numbers cannot be compared.
     table : int
         How many coefficients of the magnet table differ.
     table_largest : float
@@ -61,32 +60,26 @@ class Comparison:
 
     @property
     def identical(self) -> bool:
-        """Whether a fit gives the same results with both."""
-        same_forms = self.forms[0] == self.forms[1]
-        same_formulas = same_forms and not self.other_formulas
+        """Whether fits with both sets have the same results."""
+        same_formulas = self.forms[0] == self.forms[1] and not self.other_formulas
         return same_formulas and not self.differences and self.table == 0 and not self.constants
+
+
+def changed(first: Mapping[str, object], second: Mapping[str, object]) -> list[str]:
+    """Return the keys whose values differ, or that only one of the mappings has."""
+    return [key for key in {**first, **second} if first.get(key) != second.get(key)]
 
 
 def compare(first: ParameterSet, second: ParameterSet) -> Comparison:
     """Compare two sets, number by number."""
-    steps = [one.manifest.steps for one in (first, second)]
-    other = [name for name in {**steps[0], **steps[1]} if steps[0].get(name) != steps[1].get(name)]
+    other = changed(first.manifest.steps, second.manifest.steps)
     known = [_numbers(one, other) for one in (first, second)]
     differences = []
-    for key in dict.fromkeys((*known[0], *known[1])):
+    for key, either in (known[0] | known[1]).items():
         a, b = (numbers.get(key) for numbers in known)
-        if a is None or b is None or a.value != b.value:
-            block, label, index = key
-            one = a or b
-            assert one is not None
-            differences.append(
-                Difference(
-                    *(block, label, index, one.name),
-                    first=None if a is None else a.value,
-                    second=None if b is None else b.value,
-                    pull=_pull(a, b),
-                )
-            )
+        values = [None if one is None else one.value for one in (a, b)]
+        if values[0] != values[1]:
+            differences.append(Difference(*key, (a or either).name, values[0], values[1], _pull(a, b)))
     change = second.table.astype(np.float64) - first.table
     constants = [one.manifest.constants.model_dump() for one in (first, second)]
     return Comparison(
@@ -95,11 +88,7 @@ def compare(first: ParameterSet, second: ParameterSet) -> Comparison:
         other_formulas=other,
         table=int(np.count_nonzero(change)),
         table_largest=float(np.abs(change).max()),
-        constants={
-            name: (value, constants[1][name])
-            for name, value in constants[0].items()
-            if value != constants[1][name]
-        },
+        constants={name: (constants[0][name], constants[1][name]) for name in changed(*constants)},
     )
 
 
@@ -114,7 +103,7 @@ def _numbers(parameters: ParameterSet, without: list[str]) -> dict[tuple[str, st
 
 
 def _pull(a: NumberDescription | None, b: NumberDescription | None) -> float | None:
-    if a is None or b is None or (a.error is None and b.error is None):
+    if a is None or b is None:
         return None
     error = math.hypot(a.error or 0.0, b.error or 0.0)
     return (b.value - a.value) / error if error > 0 else None

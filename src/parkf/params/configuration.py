@@ -1,4 +1,4 @@
-"""A run's configuration as the manifest keeps it: one entry a key, ``events.training``, its value as JSON."""
+"""A run's configuration in the manifest: keys such as ``events.training``, with JSON values."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 from parkf.io.errors import ParkfError
 
 _NOISE_SCALE = "training.noise_scale."
-# Name of the closed table of `training.neighbour` among a manifest's inputs.
+# Name of the closed table of `training.neighbour` in a manifest's inputs.
 NEIGHBOURS_TABLE = "neighbour's closed table"
 
 
@@ -28,7 +28,7 @@ def nested(entries: Mapping[str, str]) -> dict[str, Any]:
     Raises
     ------
     ParkfError
-        When a value is no JSON, or a key lies inside another's value.
+        When a value is not JSON, or a key is inside another's value.
     """
     configuration: dict[str, Any] = {}
     for key, text in entries.items():
@@ -46,10 +46,9 @@ def nested(entries: Mapping[str, str]) -> dict[str, Any]:
 
 
 def noise_scale(entries: Mapping[str, str] | None) -> dict[str, float]:
-    """Give by what factor the noise in a set is wider than that of single steps, by kind of step.
+    """Return the factor of the noise in a set over that of single steps, by kind of step.
 
-    The configuration is that in a manifest. A kind that it does not name has the factor 1, as in sets from
-    before the factors were introduced, and in imported ones.
+    A kind without an entry in the manifest's configuration has the factor 1, as in older and imported sets.
     """
     return {
         key.removeprefix(_NOISE_SCALE): float(json.loads(text))

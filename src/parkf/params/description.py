@@ -1,4 +1,4 @@
-"""What the manifest says about every number of the constant blob."""
+"""The manifest's description of every number of the constant blob."""
 
 import re
 from collections.abc import Mapping
@@ -16,22 +16,12 @@ _POWER = re.compile(r"(1e-?\d+|10)(?: |(?=/)|$)")
 
 
 def describe(layout: Layout, constant: NDArray[np.float32], errors: Errors) -> list[BlockDescription]:
-    """Describe every number.
-
-    Parameters
-    ----------
-    layout : Layout
-        Names, units and parities.
-    constant : (m,) float32
-        Values, in the order of the blocks.
-    errors : mapping of (block, set, index) to float or None
-        Those that fits determined.
-    """
+    """Describe every number of `constant`, (m,) float32 in the order of the blocks."""
     return [_block(block, constant[layout.block_slice(block.name)], errors) for block in layout.blocks]
 
 
 def errors_of(layout: list[BlockDescription]) -> dict[tuple[str, int, int], float | None]:
-    """Errors of a description, for :func:`describe`."""
+    """Return the errors of a description, for :func:`describe`."""
     return {
         (block.name, i, j): number.error
         for block in layout
@@ -50,7 +40,7 @@ def split_unit(unit: str) -> tuple[float, str]:
 
 
 def shortest(value: np.float32) -> float:
-    """Give the float with the shortest text that reads back as this very float32."""
+    """Return the float with the shortest text that reads back as the same float32."""
     return float(str(value))
 
 

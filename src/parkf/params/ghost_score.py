@@ -1,12 +1,11 @@
 """The ghost score of a parameter set: numbers of two small networks, in a file of their own.
 
-A row of weights and an offset for each hidden unit, max(0, w·f + b); then the weights of these and an
-offset: log odds that a track is genuine. The inputs of the first network describe how well a track fits; the
-second also has momentum and direction. The kernel evaluates both, and computes their inputs
-(``src/kernel/fit/score.hpp``).
+Each network has a row of weights and an offset for each hidden unit, max(0, w·f + b), then the weights of
+these and an offset. Its output is the log odds that a track is genuine. The inputs of the first network
+describe how well a track fits; the second also has momentum and direction. The kernel evaluates both, and
+computes their inputs (``src/kernel/fit/score.hpp``).
 """
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
-from parkf.io.errors import DamagedFileError, ParkfError
-from parkf.io.files import existing, read_json, replacing, write_sealed
-from parkf.params.manifest import Blob, GhostScore, ScoreNetwork
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json, write_sealed
+from parkf.params.blobs import blob_of, read_blob, write_blob
+from parkf.params.manifest import GhostScore, ScoreNetwork
 
 SCORE_FILE = "ghosts.f32"
 VERSION, HIDDEN, NUMBERS = _fitter.score["version"], _fitter.score["hidden"], _fitter.score["numbers"]
@@ -49,7 +49,7 @@ class Score:
     numbers : (m,) float32
         Both networks.
     genuine, ghosts : int
-        Candidates of each kind that it was trained on.
+        Candidates of each kind in the training.
     """
 
     numbers: NDArray[np.float32]
@@ -57,31 +57,26 @@ class Score:
     ghosts: int
 
     def save(self, path: Path) -> None:
-        """Write it, for :func:`load_score`."""
+        """Write the file that :func:`load_score` reads."""
         write_sealed(path, {"numbers": self.numbers.tolist(), "genuine": self.genuine, "ghosts": self.ghosts})
 
     def description(self) -> GhostScore:
-        """Give what the manifest says of it."""
-        blob = Blob(
-            numbers=self.numbers.size, sha256=hashlib.sha256(self.numbers.astype("<f4").tobytes()).hexdigest()
-        )
-        networks = []
-        first = 0
-        for name, inputs in zip(NAMES, (OWN, FEATURES), strict=True):
-            networks.append(ScoreNetwork(name=name, first=first, inputs=list(inputs)))
-            first += count(len(inputs))
+        """Return the entry of the manifest."""
+        parts = zip(NAMES, (0, count(len(OWN))), (OWN, FEATURES), strict=True)
         return GhostScore(
             version=VERSION,
-            blob=blob,
+            blob=blob_of(self.numbers),
             hidden=HIDDEN,
-            networks=networks,
+            networks=[
+                ScoreNetwork(name=name, first=first, inputs=list(inputs)) for name, first, inputs in parts
+            ],
             genuine=self.genuine,
             ghosts=self.ghosts,
         )
 
 
 def count(inputs: int) -> int:
-    """Numbers of a network of so many inputs."""
+    """Count the numbers of a network with so many inputs."""
     return int(HIDDEN * (inputs + 1) + HIDDEN + 1)
 
 
@@ -100,16 +95,15 @@ def load_score(path: Path) -> Score:
     return Score(numbers, content["genuine"], content["ghosts"])
 
 
-def write_blob(folder: Path, score: Score | None) -> None:
-    """Write a set's file of the score; without one, none is left over from before."""
+def write_score(folder: Path, score: Score | None) -> None:
+    """Write a set's file of the score; without a score, remove one from before."""
     if score is None:
         (folder / SCORE_FILE).unlink(missing_ok=True)
-        return
-    with replacing(folder / SCORE_FILE) as temporary:
-        temporary.write_bytes(score.numbers.astype("<f4").tobytes())
+    else:
+        write_blob(folder / SCORE_FILE, score.numbers)
 
 
-def read_blob(folder: Path, said: GhostScore | None) -> Score | None:
+def read_score(folder: Path, described: GhostScore | None) -> Score | None:
     """Read a set's score; None where it has none, or one of another version than this kernel evaluates.
 
     Raises
@@ -117,20 +111,10 @@ def read_blob(folder: Path, said: GhostScore | None) -> Score | None:
     ParkfError
         When the file is missing, truncated, does not match its checksum, or has a number that is not finite.
     """
-    if said is None or said.version != VERSION:
+    if described is None or described.version != VERSION:
         return None
     path = folder / SCORE_FILE
-    content = existing(path).read_bytes()
-    if len(content) != 4 * NUMBERS or said.blob.numbers != NUMBERS:
-        raise DamagedFileError.said(
-            path, f"{path}: {len(content)} bytes, expected {4 * NUMBERS} ({NUMBERS} numbers of float32)"
-        )
-    got = hashlib.sha256(content).hexdigest()
-    if got != said.blob.sha256:
-        raise DamagedFileError.said(
-            path, f"{path}: sha256 {got}, the manifest says {said.blob.sha256}; one of the two was changed"
-        )
-    numbers = np.frombuffer(content, dtype="<f4").astype(np.float32)
+    numbers = read_blob(path, described.blob, NUMBERS)
     for position in np.flatnonzero(~np.isfinite(numbers))[:1]:
         raise ParkfError(f"{path}: index {position}: got {numbers[position]}, expected a number")
-    return Score(numbers, said.genuine, said.ghosts)
+    return Score(numbers, described.genuine, described.ghosts)

@@ -1,6 +1,7 @@
-"""A parameter set out of numbers that were not trained here."""
+"""New parameter sets: their manifests, and sets of numbers that were not trained here."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,34 @@ from parkf.params.parameter_set import ParameterSet, with_blobs
 ALWAYS = Validity(first_run=None, last_run=None, first_time=None, last_time=None)
 # Filled in by `with_blobs`.
 EMPTY = Blobs(constant=Blob(numbers=0, sha256="0" * 64), table=Blob(numbers=0, sha256="0" * 64))
+
+
+def new_manifest(forms: Layout, **content: Any) -> Manifest:
+    """Return the manifest of an unpublished set of these forms, without blobs.
+
+    Parameters
+    ----------
+    forms : Layout
+        Meaning of the set's numbers.
+    **content
+        Other fields of the manifest; by default nothing was trained.
+    """
+    fields: dict[str, Any] = {
+        "format_version": FORMAT_VERSION,
+        "minimum_reader": MINIMUM_READER,
+        "forms": forms.name,
+        "layout_version": forms.layout_version,
+        "code_version": __version__,
+        "formulas": forms.formulas,
+        "steps": forms.steps,
+        "blobs": EMPTY,
+        "validity": ALWAYS,
+        "state": "open",
+        **dict.fromkeys(("version", "supersedes", "created")),
+        **{name: [] for name in ("layout", "fits", "gates")},
+        **{name: {} for name in ("seeds", "environment")},
+    }
+    return Manifest.model_validate(fields | content)
 
 
 def imported(
@@ -29,41 +58,18 @@ def imported(
     Parameters
     ----------
     layout : Layout
-        What the numbers are of.
+        Meaning of the numbers.
     blocks : mapping of str to (sets, columns) float32
         Every block of the constant blob.
     table : (60, 50, 80) float32
         The magnet table.
     constants : Constants
-        What the fitter needs besides.
+        Other numbers that the fitter needs.
     inputs : dict of str to str
         Fingerprints of the files that were read.
     source : str
-        What the manifest calls the origin.
+        Origin of the numbers, for the manifest.
     """
-    manifest = Manifest(
-        format_version=FORMAT_VERSION,
-        minimum_reader=MINIMUM_READER,
-        version=None,
-        state="open",
-        source=source,
-        detector="unknown",
-        validity=ALWAYS,
-        forms=layout.name,
-        layout_version=layout.layout_version,
-        code_version=__version__,
-        formulas=layout.formulas,
-        blobs=EMPTY,
-        constants=constants,
-        layout=[],
-        inputs=inputs,
-        seeds={},
-        steps=layout.steps,
-        fits=[],
-        gates=[],
-        environment={},
-        supersedes=None,
-        created=None,
-    )
+    manifest = new_manifest(layout, source=source, detector="unknown", constants=constants, inputs=inputs)
     constant = np.concatenate([blocks[block.name].ravel() for block in layout.blocks])
     return with_blobs(manifest, constant, table)

@@ -1,4 +1,4 @@
-"""The manifest of a parameter set: what it is made of, and how a reader knows that it is whole."""
+"""The manifest of a parameter set: its contents, and checksums for readers to check that it is whole."""
 
 import hashlib
 import json
@@ -13,15 +13,15 @@ from parkf.io.files import replacing
 from parkf.io.option_types import FormsName
 from parkf.params.schema import first_problem, read_document
 
-# Version of the manifest file itself; what the blobs mean has a version of its own, `layout_version`.
+# Version of the manifest file; the meaning of the blobs has a version of its own, `layout_version`.
 #
-# 1: until the registry. No set of it was published; it is not read any more.
+# 1: before the registry. No set of it was published, and it is not read any more.
 # 2: describes every number; state, validity, gates, detector.
-# 3: says how the training can be repeated, and what exactly each gate looked at; readers of 2 pass over that.
-# 4: may have a ghost score, a third file of numbers; readers of 2 pass over that, too.
-# 5: has a checksum of its own; readers of 2 pass over that, too.
+# 3: has all that repeats the training, and the exact figure of each gate; readers of 2 ignore this.
+# 4: may have a ghost score, a third file of numbers; readers of 2 ignore it.
+# 5: has a checksum of its own; readers of 2 ignore it.
 FORMAT_VERSION = 5
-# The oldest format whose readers understand what is written today.
+# The oldest format whose readers understand today's manifests.
 MINIMUM_READER = 2
 # The oldest format that is read; what it lacks is None.
 OLDEST_FORMAT = 2
@@ -38,7 +38,7 @@ Time = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]
 
 
 class _Strict(BaseModel):
-    # No type coercion, no unknown fields: a manifest says exactly what it says.
+    # No type coercion, no unknown fields.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
@@ -211,7 +211,7 @@ def read_manifest(path: Path) -> Manifest:
         When the file is missing, too large, no JSON, of a format that this reader does not understand, or
         does not match the schema.
     DamagedFileError
-        When it is not what was written, by its checksum.
+        When it does not have its checksum.
     """
     content = read_document(path)
     format_version, minimum = (_version(content, name) for name in ("format_version", "minimum_reader"))
@@ -225,7 +225,7 @@ def read_manifest(path: Path) -> Manifest:
             f"{path}: format_version: got {format_version}, expected {OLDEST_FORMAT} or newer; "
             "make the set again"
         )
-    _check(path, content, format_version)
+    _check_checksum(path, content, format_version)
     newer = format_version > FORMAT_VERSION
     problem = first_problem(json_schema(), content, unknown_fields_pass=newer)
     if problem is not None:
@@ -244,7 +244,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         temporary.write_text(text.replace(f'"checksum": "{_NONE}', f'"checksum": "{digest}', 1))
 
 
-def _check(path: Path, content: Any, format_version: int) -> None:
+def _check_checksum(path: Path, content: Any, format_version: int) -> None:
     checksum = content.get("checksum") if isinstance(content, dict) else None
     if checksum is None and format_version >= CHECKED_FORMAT:
         raise ParkfError(f"{path}: checksum: missing field")
@@ -252,8 +252,7 @@ def _check(path: Path, content: Any, format_version: int) -> None:
     if isinstance(checksum, str) and len(checksum.encode()) == len(_NONE):
         text = path.read_bytes().replace(checksum.encode(), _NONE.encode(), 1)
         if hashlib.sha256(text).hexdigest() != checksum:
-            what = "the content does not have the checksum that it says"
-            raise DamagedFileError(path, "a manifest", what)
+            raise DamagedFileError(path, "a manifest", "the content does not have the checksum that it says")
 
 
 @cache

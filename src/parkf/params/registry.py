@@ -1,11 +1,11 @@
 """The registry: a folder with one folder for each published set, which is never changed again.
 
-A set is prepared under a hidden name and renamed when it is whole, so that a reader finds all of it or
-nothing, whenever the publisher dies. Publishers exclude each other with a lock; should a file system not
-honour it, the rename still fails for the second one, since a published folder is not empty.
+A set is prepared under a hidden name and renamed when it is whole, so that readers see all of it or nothing,
+also when the publisher is killed. A lock lets one publisher work at a time. On a file system that ignores the
+lock, the rename of the second publisher fails, because a published folder is not empty.
 
 States: *open* (just made), *validated* (meets its gates), *published* (in a registry), *withdrawn*
-(published, with a file ``withdrawn.json`` that says why; it stays readable, for old results to be repeated).
+(published, with the reason in a file ``withdrawn.json``; readable, so that old results can be repeated).
 """
 
 import fcntl
@@ -32,7 +32,7 @@ from parkf.params.schema import first_problem, read_document
 from parkf.params.validity import Interval, Series
 
 WITHDRAWN_FILE = "withdrawn.json"
-# The registry of a project, and the one that comes with an installation.
+# The registry of a project, and that of the installation.
 FOLDER = Path("params")
 SHIPPED = Path(_fitter.__file__).parent / "params"
 _NAME = re.compile(r"(?P<year>[0-9]{4})-(?P<detector>[a-z0-9][a-z0-9-]{0,40})-r(?P<revision>[0-9]{3})")
@@ -49,30 +49,24 @@ class Withdrawal(BaseModel):
 
 
 class Registry:
-    """Published sets in a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        The registry; it is made by the first publication.
-    """
+    """Published sets in a folder, which the first publication makes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def versions(self) -> list[str]:
-        """Names of the published sets, oldest first within a year and detector."""
+        """List the published sets, oldest first within a year and detector."""
         if not self.folder.is_dir():
             return []
         return sorted(p.name for p in self.folder.iterdir() if _NAME.fullmatch(p.name) and p.is_dir())
 
     def path(self, version: str) -> Path:
-        """Folder of a published set.
+        """Return the folder of a published set.
 
         Raises
         ------
         ParkfError
-            When the name is not one of a version, or there is no such set.
+            When the name is not that of a version, or there is no such set.
         """
         if not _NAME.fullmatch(version):
             raise ParkfError(
@@ -85,7 +79,7 @@ class Registry:
         return path
 
     def find(self, name: str) -> Path:
-        """Folder of a set by its version, or by its path, which has a slash or a manifest.
+        """Return the folder of a set, from its version or from a path with a slash or a manifest.
 
         Raises
         ------
@@ -104,7 +98,7 @@ class Registry:
         Raises
         ------
         ParkfError
-            When it is not whole, or calls itself something else.
+            When it is not whole, or its manifest has another version or state.
         """
         path = self.path(version)
         loaded = load(path)
@@ -115,7 +109,7 @@ class Registry:
 
     @property
     def layouts(self) -> Path:
-        """Folder of the layouts that its sets have, with their formulas."""
+        """Folder of the layouts of its sets, with their formulas."""
         return self.folder / "layouts"
 
     def publish(
@@ -128,11 +122,11 @@ class Registry:
         parameters : Path
             Folder of the set.
         year : int
-            Of the data that it is for.
+            Year of the data.
         gates : sequence of Gate
-            What it was held against; all must be met.
+            Results of all gates, which must be met.
         validity : Validity, optional
-            Data that it is for; as its manifest says by default.
+            Data that it is for; that of its manifest by default.
 
         Returns
         -------
@@ -142,16 +136,15 @@ class Registry:
         Raises
         ------
         ParkfError
-            When the set is not whole, misses a gate or is published already, when its layout was published
-            with other formulas, when its validity is none or has limits of another kind than the sets it
-            joins, or when another publisher is at work: then try again.
+            When the set is not whole, misses a gate or is published already; when its layout was published
+            with other formulas; when its validity is wrong or has limits of another kind than the other sets
+            of its detector; when another publisher is at work.
         """
         loaded = load(parameters)
         missed = [f"{g.what}: {g.measured} (bar {g.bar})" for g in gates if not g.met]
         if missed or not gates:
-            raise ParkfError(
-                f"{parameters}: not published, gates missed: " + ("; ".join(missed) or "none measured")
-            )
+            which = "; ".join(missed) or "none measured"
+            raise ParkfError(f"{parameters}: not published, gates missed: {which}")
         with self._alone():
             update = {"gates": list(gates), "validity": validity or loaded.manifest.validity}
             manifest = self._published(parameters, loaded.manifest.model_copy(update=update), year)
@@ -161,7 +154,7 @@ class Registry:
             return manifest.version
 
     def withdraw(self, version: str, reason: str) -> None:
-        """Say that a published set must not be used any more; its files stay.
+        """Mark a published set as one that must not be used any more; its files stay.
 
         Raises
         ------
@@ -182,12 +175,12 @@ class Registry:
             _sync(target.parent)
 
     def withdrawal(self, version: str) -> Withdrawal | None:
-        """Why a set was withdrawn, or None.
+        """Return why a set was withdrawn, or None.
 
         Raises
         ------
         ParkfError
-            When the file that says so is broken.
+            When ``withdrawn.json`` is broken.
         """
         path = self.path(version) / WITHDRAWN_FILE
         if not path.exists():
@@ -199,7 +192,7 @@ class Registry:
         return Withdrawal.model_validate(content)
 
     def _published(self, parameters: Path, manifest: Manifest, year: int) -> Manifest:
-        """Name the set; what was published before decides, so nobody else may publish meanwhile."""
+        """Return the manifest with a name that follows those before; needs the lock."""
         revision, supersedes = 0, None
         intervals = {}
         for version in self.versions():
@@ -210,8 +203,7 @@ class Registry:
             assert found is not None
             if found["detector"] != manifest.detector:
                 continue
-            # Sets of other forms are not superseded, since a fitter of one layout cannot use a set of
-            # another.
+            # A set of other forms is not superseded: a fitter cannot use the set of another layout.
             if other.forms == manifest.forms and self.withdrawal(version) is None:
                 supersedes = version
                 intervals[version] = Interval.of(other.validity)
@@ -223,20 +215,13 @@ class Registry:
                 f"{parameters}: year {year}, detector '{manifest.detector}', revision {revision + 1} make no "
                 "version; expected a name such as 2026-run3-r001"
             )
-        # Refuse limits with which it would be unclear which of these sets holds.
+        # Refuse limits in both units, which would leave it unclear which set to use.
         Series(intervals | {name: Interval.of(manifest.validity)}, {})
-        return manifest.model_copy(
-            update={
-                "version": name,
-                "state": "published",
-                "supersedes": supersedes,
-                "created": _now(),
-                "environment": environment(),
-            }
-        )
+        update = {"version": name, "state": "published", "supersedes": supersedes, "created": _now()}
+        return manifest.model_copy(update=update | {"environment": environment()})
 
     def _freeze(self, manifest: Manifest) -> None:
-        """Keep the formulas of a layout that nothing was published in so far."""
+        """Keep the formulas of a layout with its first publication."""
         path = self.layouts / f"{manifest.layout_version}.json"
         if path.exists():
             if layout_in(read_json(path)).formulas != manifest.formulas:
@@ -274,7 +259,7 @@ class Registry:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the lock of publishers, and clear away what killed ones left."""
+        """Hold the lock of publishers, and remove what killed ones left."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".lock").open("w") as lock:
             try:
@@ -287,8 +272,15 @@ class Registry:
 
 
 def readable_registry() -> Registry:
-    """Registry to look sets up in: ``params/`` of this folder, or else the sets that the installation has."""
+    """Return the registry to read from: ``params/`` of this folder, or else that of the installation."""
     return Registry(FOLDER if FOLDER.is_dir() else SHIPPED)
+
+
+def state_of(path: Path, manifest: Manifest) -> tuple[str, str | None]:
+    """Return the state of the set in a folder, and the reason where it is withdrawn."""
+    published = manifest.state == "published"
+    withdrawal = Registry(path.parent).withdrawal(path.name) if published else None
+    return (manifest.state, None) if withdrawal is None else ("withdrawn", withdrawal.reason)
 
 
 def _now() -> str:
@@ -296,7 +288,7 @@ def _now() -> str:
 
 
 def _sync(path: Path) -> None:
-    """Have the disk hold a file, or a folder's names, before anything says so."""
+    """Write a file, or the names in a folder, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,12 +1,13 @@
-"""Checks a document against a JSON Schema, as far as the manifest's goes, and says the first problem.
+"""Checks a document against the manifest's JSON Schema, and returns the first problem.
 
-The C++ reader (``consumer/schema.hpp``) does the same with the same schema, and in the same words.
+The C++ reader (``consumer/schema.hpp``) uses the same schema and has the same messages. The messages of
+:mod:`pydantic` and :mod:`jsonschema` are others, so that neither can check here.
 """
 
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from parkf.io.documents import json_text
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.files import existing
 
-# Of a manifest, in bytes.
+# Bytes of a manifest.
 LARGEST = 4 << 20
 
 _NAMES = {
@@ -29,7 +30,7 @@ _NAMES = {
 
 
 def read_document(path: Path) -> Any:
-    """Read a JSON file, trusting nobody.
+    """Read a JSON file from an unknown source.
 
     Raises
     ------
@@ -52,85 +53,71 @@ def read_document(path: Path) -> Any:
 def first_problem(
     schema: Mapping[str, Any], document: Any, *, unknown_fields_pass: bool = False
 ) -> str | None:
-    """Say the first problem of a document, with its place, or None.
+    """Return the first problem of a document, with its place, or None.
 
     Parameters
     ----------
     schema : mapping
         Objects with ``additionalProperties`` false, lists, numbers with bounds, text with a pattern, choices,
-        references to ``$defs``, and anything of this or null.
+        references to ``$defs``, and any of these or null.
     document : Any
-        As read from JSON.
+        Content of a JSON file.
     unknown_fields_pass : bool
-        For documents that say that older readers may read them.
+        For documents of a newer format that older readers may read.
     """
-    return _Checker(schema, unknown_fields_pass).check(schema, document, "")
+    return next(_Checker(schema, unknown_fields_pass).problems(schema, document, ""), None)
 
 
 class _Checker:
     def __init__(self, root: Mapping[str, Any], lenient: bool) -> None:
         self._root, self._lenient = root, lenient
 
-    def check(self, schema: Mapping[str, Any], value: Any, place: str) -> str | None:
+    def problems(self, schema: Mapping[str, Any], value: Any, place: str) -> Iterator[str]:
+        if "anyOf" in schema:
+            if value is None:
+                return
+            schema = schema["anyOf"][0]
         while "$ref" in schema:
             schema = self._root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
-        if "anyOf" in schema:
-            return None if value is None else self.check(schema["anyOf"][0], value, place)
         kind = _kind(value)
         wanted = schema.get("type", kind)
         if kind != wanted and (kind, wanted) != ("integer", "number"):
-            return _expected(place, value, _NAMES[wanted])
-        if kind == "object":
-            return self._members(schema, value, place)
-        if kind == "array":
-            return self._items(schema, value, place)
-        return _number(schema, value, place) or _text(schema, value, place) or _choice(schema, value, place)
+            yield _expected(place, value, _NAMES[wanted])
+        elif kind == "object":
+            yield from self._of_members(schema, value, place)
+        elif kind == "array" and "items" in schema:
+            for i, item in enumerate(value):
+                yield from self.problems(schema["items"], item, _inside(place, str(i)))
+        else:
+            yield from _of_scalar(schema, value, place)
 
-    def _members(self, schema: Mapping[str, Any], value: dict[str, Any], place: str) -> str | None:
-        properties = schema.get("properties", {})
+    def _of_members(self, schema: Mapping[str, Any], value: dict[str, Any], place: str) -> Iterator[str]:
         for name in schema.get("required", ()):
             if name not in value:
-                return _said(_inside(place, name), "missing field")
-        others = schema.get("additionalProperties")
+                yield f"{_inside(place, name)}: missing field"
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties")
         for name, member in value.items():
             known = properties.get(name, others or None)
-            if known is None and not self._lenient:
-                return _said(_inside(place, name), "unknown field")
-            found = self.check(known, member, _inside(place, name)) if known is not None else None
-            if found:
-                return found
-        return None
-
-    def _items(self, schema: Mapping[str, Any], value: list[Any], place: str) -> str | None:
-        if "items" not in schema:
-            return None
-        checked = (self.check(schema["items"], item, _inside(place, str(i))) for i, item in enumerate(value))
-        return next((found for found in checked if found), None)
+            if known is not None:
+                yield from self.problems(known, member, _inside(place, name))
+            elif not self._lenient:
+                yield f"{_inside(place, name)}: unknown field"
 
 
-def _number(schema: Mapping[str, Any], value: Any, place: str) -> str | None:
-    if _kind(value) not in ("integer", "number"):
-        return None
-    if not math.isfinite(value):
-        return _said(place, "got a number beyond double precision, expected a finite one")
-    if "minimum" in schema and value < schema["minimum"]:
-        return _expected(place, value, f"at least {schema['minimum']}")
-    if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
-        return _expected(place, value, f"more than {schema['exclusiveMinimum']}")
-    return None
-
-
-def _text(schema: Mapping[str, Any], value: Any, place: str) -> str | None:
+def _of_scalar(schema: Mapping[str, Any], value: Any, place: str) -> Iterator[str]:
+    if _kind(value) in ("integer", "number"):
+        if not math.isfinite(value):
+            where = f"{place}: " if place else ""
+            yield f"{where}got a number beyond double precision, expected a finite one"
+        if "minimum" in schema and value < schema["minimum"]:
+            yield _expected(place, value, f"at least {schema['minimum']}")
+        if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
+            yield _expected(place, value, f"more than {schema['exclusiveMinimum']}")
     if "pattern" in schema and not re.fullmatch(schema["pattern"], value):
-        return _expected(place, value, f"text like {schema['pattern']}")
-    return None
-
-
-def _choice(schema: Mapping[str, Any], value: Any, place: str) -> str | None:
+        yield _expected(place, value, f"text like {schema['pattern']}")
     choices = schema.get("enum", [schema["const"]] if "const" in schema else [value])
-    if any(value == c and _kind(value) == _kind(c) for c in choices):
-        return None
-    return _expected(place, value, " or ".join(json.dumps(c) for c in choices))
+    if not any(value == one and _kind(value) == _kind(one) for one in choices):
+        yield _expected(place, value, " or ".join(json.dumps(one) for one in choices))
 
 
 def _kind(value: Any) -> str:
@@ -141,11 +128,7 @@ def _kind(value: Any) -> str:
 def _expected(place: str, value: Any, what: str) -> str:
     shown = {"object": "an object", "array": "a list"}.get(_kind(value))
     got = shown or json.dumps(value, ensure_ascii=False).encode()[:40].decode(errors="ignore")
-    return _said(place, f"got {got}, expected {what}")
-
-
-def _said(place: str, what: str) -> str:
-    return f"{place}: {what}" if place else what
+    return (f"{place}: " if place else "") + f"got {got}, expected {what}"
 
 
 def _inside(place: str, name: str) -> str:

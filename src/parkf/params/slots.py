@@ -1,6 +1,6 @@
-"""What the numbers of a parameter set are: their block, set, index, name and unit.
+"""Block, set, index, name and unit of the numbers of a parameter set.
 
-Order and shapes come from :mod:`parkf.model.layout`, which is written when the kernel is generated.
+Order and shapes are those of :mod:`parkf.model.layout`, which the generator of the kernel writes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,15 +11,7 @@ from parkf.model.layout import BINS, Layout, Piece
 
 @dataclass(frozen=True)
 class Number:
-    """One number of a parameter set.
-
-    Attributes
-    ----------
-    block, set, index : str, str, int
-        Where it lies: `index` counts within the set.
-    name, unit, text : str
-        What it is.
-    """
+    """One number of a parameter set; `index` counts within the set, `text` is its meaning."""
 
     block: str
     set: str
@@ -47,14 +39,11 @@ def table_numbers(pieces: Sequence[Piece]) -> Iterator[Number]:
 
 
 def _coefficients(pieces: Sequence[Piece]) -> Iterator[tuple[str, str, str]]:
-    """Name, unit and text of a bin's 80 coefficients."""
+    """Yield name, unit and text of a bin's 80 coefficients."""
     suffix = {"1": "00", "u_x": "10", "u_y": "01"}
     for piece in pieces:
         unit = "mm" if piece.component in ("x", "y") else "rad"
         for power in range(1, piece.degree + 1):
             factor = "" if piece.factor == "1" else f"{piece.factor}·"
-            yield (
-                f"{piece.component}{suffix[piece.factor]}[{power}]",
-                unit,
-                f"{piece.component}, {factor}f^{power}",
-            )
+            name = f"{piece.component}{suffix[piece.factor]}[{power}]"
+            yield name, unit, f"{piece.component}, {factor}f^{power}"

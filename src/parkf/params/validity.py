@@ -1,6 +1,6 @@
-"""Which data a set is for: intervals of run numbers or of times, and which of several sets holds.
+"""Which data a set is for: intervals of run numbers or of times, and which of several sets to use.
 
-Both kinds of limits are whole numbers here, runs or seconds, and included: what follows on 17 begins with 18.
+Limits are whole numbers, runs or seconds, and belong to the interval: the next one after 17 begins with 18.
 """
 
 import re
@@ -14,21 +14,21 @@ from parkf.params.manifest import Validity
 
 Unit = Literal["run", "time"]
 _RUN = re.compile(r"[0-9]{1,12}")
-# The last second that can be written, 9999-12-31T23:59:59Z; limits meant "without end" are written so.
+# 9999-12-31T23:59:59Z, the last second that can be written; it means "without end".
 _LAST_SECOND = 253_402_300_799
 _EXPECTED = "expected a run number such as 300123, or a time with its zone such as 2026-05-03T12:00Z"
 
 
 @dataclass(frozen=True)
 class Moment:
-    """When data was taken: a run's number, or a second since 1970, UTC."""
+    """Time of data: a run's number, or a second since 1970, UTC."""
 
     unit: Unit
     value: int
 
     @classmethod
     def parse(cls, text: str) -> "Moment":
-        """Read a run number, or a time in ISO 8601 with its zone; parts of seconds are cut off.
+        """Read a run number, or a time in ISO 8601 with its zone; fractions of seconds are cut off.
 
         Raises
         ------
@@ -51,7 +51,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Interval:
-    """Data from `first` to `last`, both included; None: without limit, and without a unit where both are.
+    """Data from `first` to `last`, both included; None is without limit. All data has no unit.
 
     Raises
     ------
@@ -69,22 +69,21 @@ class Interval:
 
     @classmethod
     def of(cls, validity: Validity) -> "Interval":
-        """Give the interval of a manifest.
+        """Read the interval of a manifest.
 
         Raises
         ------
         ParkfError
-            When it is limited in runs and in times, a time is none, or it ends before it begins.
+            When it has limits in runs and in times, a time is wrong, or it ends before it begins.
         """
         runs = (validity.first_run, validity.last_run)
         times = (_seconds(validity.first_time), _seconds(validity.last_time))
-        if runs == times == (None, None):
-            return cls(None, None, None)
-        if times == (None, None):
-            return cls("run", *runs)
-        if runs == (None, None):
+        unlimited = (None, None)
+        if runs != unlimited and times != unlimited:
+            raise ParkfError("validity: limited in runs and in times; give limits of one kind")
+        if times != unlimited:
             return cls("time", *times)
-        raise ParkfError("validity: limited in runs and in times; give limits of one kind")
+        return cls(None if runs == unlimited else "run", *runs)
 
     def holds(self, value: int) -> bool:
         """Whether it contains a run or a second."""
@@ -93,13 +92,11 @@ class Interval:
     def __str__(self) -> str:
         if self.unit is None or (self.first is None and self.last is None):
             return "all data"
-        first, last = (
-            None if value is None else shown(self.unit, value) for value in (self.first, self.last)
-        )
-        what = f"{self.unit}s"
+        limits = (self.first, self.last)
+        first, last = (None if value is None else shown(self.unit, value) for value in limits)
         if first is None:
-            return f"{what} to {last}"
-        return f"{what} from {first} on" if last is None else f"{what} {first} to {last}"
+            return f"{self.unit}s to {last}"
+        return f"{self.unit}s from {first} on" if last is None else f"{self.unit}s {first} to {last}"
 
 
 @dataclass(frozen=True)
@@ -108,12 +105,10 @@ class Stretch:
 
     Attributes
     ----------
-    interval : Interval
-        The data.
     versions : tuple of str
-        All sets that are for it, in the order of their names.
+        All sets for this data, in the order of their names.
     holding : tuple of str
-        Those that no other of them supersedes: one where it is clear which set holds, none in a gap.
+        Sets that no other of them superseded: one where it is clear which set to use, none in a gap.
     """
 
     interval: Interval
@@ -122,19 +117,19 @@ class Stretch:
 
 
 class Series:
-    """Sets of one detector and one set of forms: they follow each other, and at most one holds.
+    """Sets of one detector and one set of forms, of which one should be used for any data.
 
     Parameters
     ----------
     intervals : mapping of str to Interval
-        Of each set that counts, by version.
+        Of each set that is not withdrawn, by version.
     supersedes : mapping of str to str or None
-        Which set each one replaced when it was published, withdrawn ones among them.
+        Which set each one replaced when it was published, also of withdrawn sets.
 
     Raises
     ------
     ParkfError
-        When some are limited in runs and others in times: nobody could say which holds.
+        When some have limits in runs and others in times, which cannot be compared.
     """
 
     def __init__(self, intervals: Mapping[str, Interval], supersedes: Mapping[str, str | None]) -> None:
@@ -152,23 +147,23 @@ class Series:
         self._supersedes = supersedes
 
     def interval(self, version: str) -> Interval:
-        """Give the data that a set is for."""
+        """Return the data that a set is for."""
         return self._intervals[version]
 
     def at(self, moment: Moment) -> Stretch:
-        """Give the sets for some data; the stretch is that one run or second.
+        """Return the sets for one run or one second.
 
         Raises
         ------
         ParkfError
-            When the question is in runs and the sets are limited in times, or the other way round.
+            When the sets are limited in the other unit.
         """
         if self.unit not in (None, moment.unit):
             raise ParkfError(f"limited in {self.unit}s; ask with a {self.unit}, got {moment.unit} {moment}")
         return self._stretch(Interval(moment.unit, moment.value, moment.value))
 
     def stretches(self) -> list[Stretch]:
-        """Cut all data wherever a set begins or ends, and give the pieces in order."""
+        """Cut all data wherever a set begins or ends, and return the pieces in order."""
         starts = {i.first for i in self._intervals.values() if i.first is not None}
         lasts = {i.last for i in self._intervals.values() if i.last is not None}
         starts |= {last + 1 for last in lasts if self.unit == "run" or last < _LAST_SECOND}
@@ -178,16 +173,14 @@ class Series:
         return [self._stretch(piece) for piece in pieces]
 
     def gaps(self) -> list[Interval]:
-        """Give data between sets that no set is for; what lies before or behind all of them is no gap."""
+        """Return the data between sets that no set is for; data before or behind all sets is no gap."""
         stretches = self.stretches()
-        covered = [i for i, stretch in enumerate(stretches) if stretch.versions]
-        if not covered:
-            return []
+        covered = [i for i, stretch in enumerate(stretches) if stretch.versions] or [0]
         inner = stretches[covered[0] : covered[-1]]
         return [stretch.interval for stretch in inner if not stretch.versions]
 
     def overlaps(self) -> list[Stretch]:
-        """Give data that several sets are for, whether or not it is clear which of them holds."""
+        """Return the data that several sets are for, also where it is clear which of them to use."""
         return [stretch for stretch in self.stretches() if len(stretch.versions) > 1]
 
     def _stretch(self, piece: Interval) -> Stretch:
@@ -196,7 +189,7 @@ class Series:
         return Stretch(piece, versions, tuple(v for v in versions if v not in replaced))
 
     def _older(self, version: str) -> Iterator[str]:
-        """Go along what a set superseded, directly or through others."""
+        """Yield the sets that a set superseded, directly or through others."""
         seen = {version}
         older = self._supersedes.get(version)
         while older is not None and older not in seen:
@@ -206,18 +199,18 @@ class Series:
 
 
 def validity_of(limits: Mapping[str, int | str]) -> Validity:
-    """Check limits that somebody gave, and write them as a manifest does.
+    """Check limits of a user, and write them as a manifest does.
 
     Parameters
     ----------
     limits : mapping of str to int or str
-        ``first_run`` and ``last_run``, or ``first_time`` and ``last_time`` in ISO 8601 with their zone;
-        what is left out is without limit.
+        ``first_run`` and ``last_run``, or ``first_time`` and ``last_time`` in ISO 8601 with their zone.
+        A missing one is without limit.
 
     Raises
     ------
     ParkfError
-        When a time is none, or the limits make no interval.
+        When a time is wrong, or the limits make no interval.
     """
     written = dict.fromkeys(Validity.model_fields) | dict(limits)
     for name in ("first_time", "last_time"):
@@ -232,7 +225,7 @@ def validity_of(limits: Mapping[str, int | str]) -> Validity:
 
 
 def joined(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Join neighbours that the same sets hold for, whatever these superseded."""
+    """Join neighbours with the same sets to use, whatever these superseded."""
     result: list[Stretch] = []
     for stretch in stretches:
         if result and result[-1].holding == stretch.holding:
@@ -245,7 +238,7 @@ def joined(stretches: Sequence[Stretch]) -> list[Stretch]:
 
 
 def shown(unit: Unit, value: int) -> str:
-    """Give a run's number, or a time as the manifest writes it."""
+    """Write a run's number, or a time as in the manifest."""
     return str(value) if unit == "run" else datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -259,7 +252,7 @@ def _seconds(time: str | None) -> int | None:
 
 
 def _within(piece: Interval, interval: Interval) -> bool:
-    """Whether a piece, which no limit of the interval cuts, lies in it."""
+    """Whether a piece is in an interval that does not cut it."""
     if piece.first is None:
         return interval.first is None
     return interval.holds(piece.first)

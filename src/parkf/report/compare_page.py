@@ -9,8 +9,7 @@ from markupsafe import Markup
 
 from parkf.params.registry import Registry
 from parkf.proof.comparing import Comparison, Subject, load_subject
-from parkf.proof.comparing.comparison import MOVED
-from parkf.proof.comparing.figures import Row, compare_figures, figure
+from parkf.proof.comparing.figures import MOVED, Row, compare_figures
 from parkf.proof.gates import Thresholds
 from parkf.report import figures
 from parkf.report.drawing import Drawn
@@ -90,15 +89,13 @@ def _table(comparison: Comparison, rows: list[Row]) -> Cells:
         head += [other.name, "Δ/σ", "ratio"]
     cells = []
     for row in rows:
-        line = [row.what, figure(row.measured[0])]
-        for number in range(1, len(comparison.subjects)):
-            moved, ratio = row.in_errors(number), row.ratio(number)
-            style = "bad" if moved is not None and abs(moved) > MOVED else ""
-            line += [
-                figure(row.measured[number]),
-                "–" if moved is None else Markup('<span class="{}">{}</span>').format(style, f"{moved:+.1f}"),
-                "–" if ratio is None else f"{ratio:.3f}",
-            ]
+        line = [row.what, row.figure(0)]
+        for number in comparison.others:
+            in_errors, ratio = row.texts(number)
+            marked = Markup('<span class="{}">{}</span>').format(
+                "bad" if row.moved(number) else "", in_errors
+            )
+            line += [row.figure(number), marked if in_errors else "–", ratio or "–"]
         cells.append(line)
     return Cells(head, cells, ("figure",))
 

@@ -43,7 +43,8 @@ def write_likeness(
     embedded, other : Path
         Results of `parkf.proof.validation.likeness.characterise`.
     measured : mapping of str to (Path, Path)
-        For each fit the results of `parkf.proof.validation.measure.measure`, embedded and other; may be empty.
+        For each fit the results of `parkf.proof.validation.measure.measure`, embedded and other; may be
+        empty.
     page : Path
         The HTML file.
     searches : mapping of str to (Path, Path), optional

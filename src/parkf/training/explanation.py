@@ -1,4 +1,4 @@
-"""The printed table of a parameter set: what each number is, its value and its error."""
+"""The printed table of a parameter set: meaning, value and error of each number."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,29 +6,24 @@ from pathlib import Path
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.params.slots import constant_numbers, table_numbers
 
-# Columns of a row. The error is None for numbers that no fit determined: taken from the geometry, fixed, or
-# not used. It is also None for the magnet table, where the coefficients of a polynomial are strongly
+# Columns of a row. The error is None for numbers that no fit determined: those of the geometry, fixed or
+# unused ones. It is also None for the magnet table, where the coefficients of a polynomial are strongly
 # correlated and only their sum matters; its accuracy is measured on independent rays.
 COLUMNS = ("block", "set", "index", "name", "value", "unit", "error", "text")
 Explained = tuple[str, str, int, str, float, str, float | None, str]
 
 
 def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) -> Iterator[Explained]:
-    """Explain the numbers of a parameter set in their order: the constant ones, and the 240,000 if asked for.
+    """Yield a row of :data:`COLUMNS` for each number of a parameter set, in their order.
 
     Parameters
     ----------
     parameters : Path
         Folder of the set.
     fits : Path, optional
-        Folder of the fits that it was made from, for the errors.
+        Folder of its fits, for the errors.
     table : bool
-        The magnet table, too.
-
-    Yields
-    ------
-    tuple
-        In the order of :data:`COLUMNS`.
+        Include the 240,000 numbers of the magnet table.
 
     Raises
     ------
@@ -46,17 +41,11 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
 
 
 def _errors(fits: Path, parameters: ParameterSet) -> dict[tuple[str, str, int], float | None]:
-    """Errors of the numbers that fits determined, by block, set and index."""
-    # Imported only here, since it builds the formulas: they give the growth of errors with the noise factors,
-    # and are not needed without errors.
-    from parkf.training.assembly import grown_noise, numbers_of
+    """Return the errors of fitted numbers, by block, set and index."""
+    # These imports build the formulas, which only the errors need: they grow with the noise factors.
+    from parkf.training.assembly import grown_errors, grown_noise, numbers_of
     from parkf.training.result import load_results
 
     results = load_results(fits)
-    grown = grown_noise(parameters, numbers_of(results))
-    return {
-        (name, one.label, index): None if error is None else error * abs(float(grown[name][number, index]))
-        for name, result in results.items()
-        for number, one in enumerate(result.sets)
-        for index, error in enumerate(one.errors)
-    }
+    errors = grown_errors(results, grown_noise(parameters, numbers_of(results)))
+    return {(name, results[name].sets[i].label, index): error for (name, i, index), error in errors.items()}

@@ -1,12 +1,12 @@
 """Conversion between the noise in a set and the noise that was fitted to its steps.
 
 They differ in two ways. First, each kind of step has a factor (:mod:`parkf.training.widening`). Second, a
-share of the scattering in the hop through the magnet may be moved in front of the bend. In production's
+fraction of the scattering in the step through the magnet may be moved in front of the bend. In production's
 formulas the noise behind the bend is a number times 1/p. But a turn in front of the bend grows by (N'/N)³ on
 the way through it, with N = √(1 + tx² + ty²), which matters for soft tracks. With all noise behind the bend,
 the error of q/p would be too small for soft tracks, compared with hard ones. The last gap between UT layers
-ends where the hop begins, and the noise of its slope is carried through the table, so this gap can hold the
-share that grows.
+ends where the step through the magnet begins, and the table extrapolates the noise of its slope. The fraction
+that grows therefore belongs to this gap.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,12 @@ from parkf.training.widening import widening
 F64 = NDArray[np.float64]
 BlockNumbers = Mapping[str, F64]
 
-# Key of the share that stays with the hop, of the largest turn at the last UT layer that its noise allows.
+# Key of the fraction that stays behind the bend, of the largest turn that the noise allows at the last UT
+# layer.
 STAYS = "BEND"
 # In production's forms: index of the last forward gap in the UT; indices of the noise of slope, position and
-# correlation, for that gap and for the hop, in x and in y; and the power of ten in the unit of the hop's
-# position.
+# correlation, for that gap and for the step through the magnet, in x and in y; power of ten in the unit of
+# the latter's position.
 _LAST_GAP = 2
 _PLANES = (((8, 1, 9), (12, 13, 14)), ((10, 3, 11), (15, 16, 17)))
 _TEN = 100.0
@@ -36,13 +37,13 @@ _TEN = 100.0
 def noise_factors(
     forms: Forms, fitted: BlockNumbers, configuration: Mapping[str, str] | None, way: float
 ) -> dict[str, F64]:
-    """Give what fitted numbers are multiplied with in a set of this configuration.
+    """Return the factors of fitted numbers in a set of this configuration, (sets, m) of each step.
 
-    The step to the first SciFi layer has no noise in its formulas: the first gap behind it has that, too.
+    The step to the first SciFi layer has no noise in its formulas; the first gap behind it includes its
+    noise.
 
     Parameters
     ----------
-    forms : Forms
     fitted : mapping of str to (sets, m) float64
         Numbers of every step.
     configuration : mapping of str to str or None
@@ -53,7 +54,7 @@ def noise_factors(
     Raises
     ------
     ParkfError
-        When the noise of the hop is none, or these forms take no share of it in front of the bend.
+        When there is no such noise, or these forms cannot move a fraction of it in front of the bend.
     """
     factors = _widenings(forms, configuration)
     stays = noise_scale(configuration).get(STAYS, 1.0)
@@ -63,7 +64,7 @@ def noise_factors(
     gap, hop = (fitted[name] * factors[name] for name in ("UT", "UTTF"))
     moved = {"UT": gap.copy(), "UTTF": hop.copy()}
     for own, far in planes:
-        _take_in_front(moved["UT"][_LAST_GAP], moved["UTTF"][0], own, far, way, 1 - stays)
+        _move_in_front(moved["UT"][_LAST_GAP], moved["UTTF"][0], own, far, way, 1 - stays)
     for name, before in (("UT", gap), ("UTTF", hop)):
         factors[name] *= np.divide(moved[name], before, out=np.ones_like(before), where=before != 0)
     return factors
@@ -72,13 +73,13 @@ def noise_factors(
 def fitted_numbers(
     forms: Forms, held: BlockNumbers, configuration: Mapping[str, str] | None, way: float
 ) -> dict[str, F64]:
-    """Undo :func:`noise_factors`: numbers of the steps' fits from those that a set holds."""
+    """Invert :func:`noise_factors`: return the fitted numbers of the steps from those of a set."""
     numbers = {name: np.array(held[name], np.float64) for name in forms.steps}
     stays = noise_scale(configuration).get(STAYS, 1.0)
     if stays != 1:
         for own, far in _planes(forms):
-            # The noise left in the hop allows `stays` times the largest turn that it allowed before.
-            _take_in_front(numbers["UT"][_LAST_GAP], numbers["UTTF"][0], own, far, way, 1 - 1 / stays)
+            # The noise behind the bend allows `stays` times the largest turn from before.
+            _move_in_front(numbers["UT"][_LAST_GAP], numbers["UTTF"][0], own, far, way, 1 - 1 / stays)
     factors = _widenings(forms, configuration)
     return {name: values / factors[name] for name, values in numbers.items()}
 
@@ -103,13 +104,13 @@ def _planes(forms: Forms) -> tuple[tuple[tuple[int, int, int], tuple[int, int, i
     return _PLANES
 
 
-def _take_in_front(
-    gap: F64, hop: F64, own: tuple[int, int, int], far: tuple[int, int, int], way: float, share: float
+def _move_in_front(
+    gap: F64, hop: F64, own: tuple[int, int, int], far: tuple[int, int, int], way: float, fraction: float
 ) -> None:
-    """Move `share` of the largest turn at the layer, in place.
+    """Move `fraction` of the largest turn at the layer in front of the bend, in place.
 
-    Q of the hop, of (position, slope) in units of 1/p², holds a turn of variance a² at the layer as long as
-    Q − a²·v·vᵀ with v = (way, 1) has no negative eigenvalue: up to a² = 1/(vᵀ Q⁻¹ v).
+    Q of (position, slope) behind the bend, in units of 1/p², includes a turn of variance a² at the layer as
+    long as Q − a²·v·vᵀ with v = (way, 1) has no negative eigenvalue: up to a² = 1/(vᵀ Q⁻¹ v).
     """
     slope, position, rho = hop[far[0]], _TEN * hop[far[1]], hop[far[2]]
     if not (slope > 0 and position > 0 and abs(rho) < 1):
@@ -119,7 +120,7 @@ def _take_in_front(
         )
     q_xx, q_xt, q_tt = position**2, rho * position * slope, slope**2
     turn = (q_xx * q_tt - q_xt**2) / (q_tt * way**2 - 2 * q_xt * way + q_xx)
-    a2 = share * turn
+    a2 = fraction * turn
     q_xx, q_xt, q_tt = q_xx - a2 * way**2, q_xt - a2 * way, q_tt - a2
     hop[far[0]], hop[far[1]] = np.sqrt(q_tt), np.sqrt(q_xx) / _TEN
     hop[far[2]] = q_xt / np.sqrt(q_xx * q_tt)

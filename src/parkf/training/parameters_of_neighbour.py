@@ -1,4 +1,4 @@
-"""Where a fit starts from: another run, one of its fits, or a parameter set."""
+"""Start of a fit: another run, one of its fits, or a parameter set."""
 
 from pathlib import Path
 
@@ -16,18 +16,18 @@ from parkf.workflow.run import start_file
 
 
 def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
-    """Read what a fit starts from, of a step of these forms.
+    """Read the numbers from which the fit of a step starts.
 
     Parameters
     ----------
     place : Path
-        See :func:`parkf.workflow.run.start_file`. Of a set the noise is taken as it was fitted, without the
-        factors of its configuration.
+        See :func:`parkf.workflow.run.start_file`. The noise of a set is converted to that of the fits,
+        without the factors of its configuration.
 
     Raises
     ------
     ParkfError
-        When there is none, or it is of another step, other forms or other formulas.
+        When there are none, or they are of another step, other forms or other formulas.
     """
     file = start_file(place, step)
     if file.name != MANIFEST_FILE:

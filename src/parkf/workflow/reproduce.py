@@ -1,6 +1,5 @@
-"""Repetition of a set's training from its manifest: whether the bytes agree, and where they differ."""
+"""Repetition of a training from a set's manifest, and comparison of the bytes."""
 
-import platform
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,9 +15,9 @@ import yaml
 from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, replacing, sha256
-from parkf.io.floating_point import linear_algebra
+from parkf.io.provenance import environment
 from parkf.model.layout import layout_of
-from parkf.params.comparison import Comparison, compare
+from parkf.params.comparison import Comparison, changed, compare
 from parkf.params.configuration import NEIGHBOURS_TABLE, nested
 from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
@@ -36,7 +35,7 @@ from parkf.workflow.run import (
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
 _SNAKEFILE = Path("Snakefile")
-# Source of all other keys: those that a manifest lacks have no effect on the training.
+# Values of the keys that a manifest lacks, which have no effect on the training.
 _REST = CONFIGS / "default.yaml"
 _PROFILE = Path("workflow/profiles/local")
 # Keys of the configuration that name a file, and the name of its fingerprint in the manifest.
@@ -49,7 +48,7 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A number of the magnet table that is not the same: bins in x and y, index in the bin, both values."""
+    """A number of the magnet table that is not the same in both sets."""
 
     bin_x: int
     bin_y: int
@@ -60,7 +59,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of a training that was repeated.
+    """Result of a repeated training.
 
     Attributes
     ----------
@@ -73,9 +72,9 @@ class Replay:
     coefficients : list of Coefficient
         The first number that differs in each bin, by bins in x, then in y.
     inputs : list of str
-        Inputs and intermediate products with another fingerprint: where the two runs began to differ.
+        Inputs and intermediate products whose fingerprints differ.
     environment : list of str
-        Python, machine and packages that are others today.
+        Python, machine and packages that differ today, a line each.
     """
 
     identical: bool
@@ -94,11 +93,11 @@ def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> R
     parameters : ParameterSet
         A set that a run of this project trained.
     project : Path
-        Checkout with the Snakefile; input files are looked up in it.
+        Checkout with the Snakefile and the input files.
     work : Path
-        Folder for the repeated run. What it holds of an earlier attempt is used.
+        Folder for the repeated run, which continues an earlier attempt there.
     cores : int
-        To run on; results do not depend on it.
+        Cores to run on; results do not depend on their number.
 
     Raises
     ------
@@ -110,22 +109,24 @@ def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> R
     if reasons := list(_obstacles(manifest, config, project)):
         raise ParkfError("\n".join(["the training cannot be repeated here:", *reasons]))
     _run(config, project, work, cores)
-    again = load(work / _SET)
-    return compare_bytes(parameters, again)
+    return compare_bytes(parameters, load(work / _SET))
 
 
 def compare_bytes(first: ParameterSet, second: ParameterSet) -> Replay:
-    """Say whether two sets have the same bytes, and where not."""
-    blobs = [one.manifest.blobs.fingerprints() for one in (first, second)]
-    inputs = [one.manifest.inputs for one in (first, second)]
-    differing = np.argwhere((first.table != second.table).any(axis=2))
+    """Compare a set with its repetition: whether they have the same bytes, and where not."""
+    one, two = first.manifest, second.manifest
+    coefficients = []
+    for i, j in np.argwhere((first.table != second.table).any(axis=2)).tolist():
+        a, b = first.table[i, j], second.table[i, j]
+        index = int(np.argmax(a != b))
+        coefficients.append(Coefficient(i, j, index, float(a[index]), float(b[index])))
     return Replay(
-        identical=blobs[0] == blobs[1],
+        identical=one.blobs == two.blobs,
         comparison=compare(first, second),
-        bins=len(differing),
-        coefficients=[_first_coefficient(first, second, int(i), int(j)) for i, j in differing],
-        inputs=[name for name in {**inputs[0], **inputs[1]} if inputs[0].get(name) != inputs[1].get(name)],
-        environment=_environment(first.manifest),
+        bins=len(coefficients),
+        coefficients=coefficients,
+        inputs=changed(one.inputs, two.inputs),
+        environment=_environment(one),
     )
 
 
@@ -134,15 +135,15 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
         raise ParkfError(
             f"the set is '{manifest.source}': its manifest has no configuration to repeat a training with"
         )
-    said: dict[str, Any] = read_document(rest).content
+    default: dict[str, Any] = read_document(rest).content
     # A set whose manifest lacks these keys was made without them.
-    said["training"]["noise_scale"] = dict.fromkeys(said["training"]["noise_scale"], 1.0)
-    said["training"]["closure"] = None
-    return merged(said, nested(manifest.configuration)) | {"run": RUN}
+    default["training"]["noise_scale"] = dict.fromkeys(default["training"]["noise_scale"], 1.0)
+    default["training"]["closure"] = None
+    return merged(default, nested(manifest.configuration)) | {"run": RUN}
 
 
 def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Iterator[str]:
-    """Why a training would not be the same one."""
+    """Yield the reasons why the training would differ."""
     try:
         load_config(config, existing(project / SCHEMA), project)
         existing(project / _SNAKEFILE)
@@ -151,7 +152,7 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
         return
     for (section, key), name in _FILES.items():
         path = project / config[section][key]
-        # Files that the run imports are compared when it has made them again.
+        # Files that the run imports again are compared by their results.
         if name == "field source":
             yield from _other(str(path), field_fingerprint(config["field"], project), manifest, name)
         elif not (path.is_dir() or is_conditions(path)):
@@ -185,19 +186,18 @@ def _other(source: str, found: str, manifest: Manifest, name: str) -> Iterator[s
 
 def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
     work.mkdir(parents=True, exist_ok=True)
-    for section, key in _FILES:
-        config[section][key] = _linked(config[section][key], project, work)
-    if "base" in config["detector"]:
-        config["detector"]["base"] = _linked(config["detector"]["base"], project, work)
-    datasets = config["training"]["datasets"]
-    if is_imported(datasets):
-        # A pattern of many files, or a map of columns with paths that are relative to it.
-        config["training"]["datasets"] = str((project / datasets).absolute())
-    elif datasets != "simulate":
-        config["training"]["datasets"] = _linked(datasets, project, work)
+    training = config["training"]
+    for section, key in (*_FILES, ("detector", "base")):
+        if key in config[section]:
+            config[section][key] = _linked(config[section][key], project, work)
     for key in ("start_from", "neighbour"):
-        if config["training"].get(key) is not None:
-            config["training"][key] = _linked(config["training"][key], project, work)
+        if training.get(key) is not None:
+            training[key] = _linked(training[key], project, work)
+    if is_imported(training["datasets"]):
+        # A pattern of many files, or a map of columns with paths that are relative to it.
+        training["datasets"] = str((project / training["datasets"]).absolute())
+    elif training["datasets"] != "simulate":
+        training["datasets"] = _linked(training["datasets"], project, work)
     with replacing(work / "config.yaml") as temporary:
         temporary.write_text(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))
     done = subprocess.run(
@@ -215,7 +215,7 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
 
 
 def _linked(name: str, project: Path, work: Path) -> str:
-    """Have an input under the same name in the folder of the run, so that its manifest says the same."""
+    """Link an input into the run's folder, so that the manifest has the same name of it; return the name."""
     source, target = (project / name).absolute(), work / name
     if Path(name).is_absolute() or ".." in Path(name).parts or not source.exists():
         return str(source)
@@ -227,19 +227,8 @@ def _linked(name: str, project: Path, work: Path) -> str:
     return name
 
 
-def _first_coefficient(first: ParameterSet, second: ParameterSet, i: int, j: int) -> Coefficient:
-    a, b = first.table[i, j], second.table[i, j]
-    index = int(np.argmax(a != b))
-    return Coefficient(i, j, index, float(a[index]), float(b[index]))
-
-
 def _environment(manifest: Manifest) -> list[str]:
-    here = {
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "linear algebra": linear_algebra(),
-    }
-    lines = []
+    here, lines = environment(), []
     for name, was in manifest.environment.items():
         try:
             now = here.get(name) or installed(name)

@@ -10,7 +10,7 @@ from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps import FORMS
 from parkf.params.comparison import compare
 from parkf.params.exchange import export_trigger, import_trigger
-from parkf.params.exchange.signs import flipped_table, settle_table
+from parkf.params.exchange.signs import convert_table, flipped_table
 from parkf.params.exchange.trigger import read_table
 from parkf.params.parameter_set import ParameterSet
 
@@ -93,9 +93,9 @@ def test_a_tenth_of_the_bins_may_bend_the_other_way(parameters, positive, turned
     table[..., 9] = kick
     if turned is None:
         with pytest.raises(ParkfError, match=rf"there: tx00\[1\] is positive in {positive / 30:.0f} % of"):
-            settle_table("there", header, table)
+            convert_table("there", header, table)
         return
-    other_header, other = settle_table("there", header, table)
+    other_header, other = convert_table("there", header, table)
     np.testing.assert_array_equal(other[..., 9], -kick if turned else kick)
     # Of the header, the four numbers of the mean kick turn, too.
     bends = [29.5, 35, -310, 140] if turned else [-29.5, -35, 310, -140]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from parkf.cli.commands.params.common import NO, Json, say
+from parkf.cli.commands.answers import NO, answer
+from parkf.cli.commands.options import Json
 from parkf.io.terminal import aligned
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def doctor(as_json: Json = False) -> None:
     from parkf.workflow.installation import examine
 
     found = examine()
-    say(as_json, _content(found), lambda: _text(found))
+    answer(as_json, _content(found), lambda: _text(found))
     if found.tasks[0].missing or not found.current:
         raise typer.Exit(NO)
 
@@ -80,7 +81,7 @@ def schema(
     if table is None:
         summary = [(one.name, one.version, len(one.columns)) for one in TABLES]
         content: Any = [{"name": name, "version": number} for name, number, _ in summary]
-        say(as_json, content, lambda: aligned(("table", "version", "columns"), summary))
+        answer(as_json, content, lambda: aligned(("table", "version", "columns"), summary))
         return
     found = table_named(table)
     columns = described(found)
@@ -89,7 +90,7 @@ def schema(
         (one.name, one.type, one.unit, one.meaning + (f" ({one.option})" if one.option else ""))
         for one in columns
     ]
-    say(as_json, content, lambda: aligned(("column", "type", "unit", "meaning"), rows))
+    answer(as_json, content, lambda: aligned(("column", "type", "unit", "meaning"), rows))
 
 
 @app.command()
@@ -109,4 +110,4 @@ def why(
     config = run if run.suffix == ".yaml" else CONFIGS / f"{run.name}.yaml"
     found = ask(config, cores or os.cpu_count() or 1)
     content = asdict(found) | {"made": None if found.made is None else found.made.isoformat()}
-    say(as_json, content, lambda: in_words(found))
+    answer(as_json, content, lambda: in_words(found))

@@ -1,37 +1,37 @@
-"""Commands that make step datasets, chunk by chunk, and that put chunks together."""
+"""Commands that make step datasets chunk by chunk, and join the chunks."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from parkf.cli.commands.options import AlignmentFile, FieldFile, GeometryFile, Threads, aligned
+from parkf.cli.commands.options import AlignedGeometry, Detector, Threads, grouped
 
 app = typer.Typer()
 
 Samples = Annotated[str, typer.Option("--samples", help="Names of the samples, separated by blanks.")]
-Chunks = Annotated[int, typer.Option("--chunks", min=1, help="Chunks that each sample lies in.")]
+Chunks = Annotated[int, typer.Option("--chunks", min=1, help="Chunks of each sample.")]
 MaxRows = Annotated[int, typer.Option("--max-rows", min=1000, help="Rows kept for each step.")]
 
 
 @app.command()
+@grouped
 def draw(
     particles: Path,
     states: Path,
     output: Path,
-    geometry: GeometryFile,
-    alignment: AlignmentFile,
+    detector: AlignedGeometry,
     max_rows: MaxRows = 300_000,
 ) -> None:
     """Draw which rows of a sample's datasets may be kept."""
     from parkf.training.datasets.lottery import draw as run
 
-    run(particles, states, output, beam=aligned(geometry, alignment).beam, max_rows=max_rows)
+    run(particles, states, output, beam=detector.aligned().beam, max_rows=max_rows)
 
 
 @app.command()
 def thresholds(
-    folder: Annotated[Path, typer.Argument(help="What `draw` wrote, by chunk.")],
+    folder: Annotated[Path, typer.Argument(help="Files of `draw`, by chunk.")],
     output: Path,
     samples: Samples,
     chunks: Chunks = 1,
@@ -46,18 +46,16 @@ def thresholds(
 
 
 @app.command()
+@grouped
 def datasets(
     particles: Path,
     states: Path,
     folder: Annotated[Path, typer.Argument(help="Takes <step>.parquet of every step.")],
     thresholds: Annotated[Path, typer.Option(help="Which rows are kept, by `thresholds`.")],
-    geometry: GeometryFile,
-    alignment: AlignmentFile,
-    field: FieldFile,
+    detector: Detector,
     threads: Threads = 1,
 ) -> None:
     """Build a sample's rows for every step: true origin, true target, Runge-Kutta target."""
-    from parkf.detector.field import FieldMap
     from parkf.training.datasets.builder import build_rows
 
     build_rows(
@@ -65,8 +63,8 @@ def datasets(
         states,
         thresholds,
         folder,
-        beam=aligned(geometry, alignment).beam,
-        field=FieldMap.load(field),
+        beam=detector.aligned().beam,
+        field=detector.field_map(),
         threads=threads,
     )
 
@@ -74,12 +72,12 @@ def datasets(
 @app.command("gather-dataset")
 def gather_dataset(
     step: str,
-    folder: Annotated[Path, typer.Argument(help="What `datasets` wrote, in a folder for each chunk.")],
+    folder: Annotated[Path, typer.Argument(help="Output of `datasets`, a folder for each chunk.")],
     output: Path,
     samples: Samples,
     chunks: Chunks = 1,
 ) -> None:
-    """Put the rows of a step together, set by set."""
+    """Join the rows of a step, set by set."""
     from parkf.training.datasets.gather import gather_rows
     from parkf.workflow.chunks import chunk_files
 
@@ -93,7 +91,7 @@ def gather(
     output: Path,
     chunks: Chunks,
 ) -> None:
-    """Put the chunks of a sample together in one file."""
+    """Join the chunks of a sample in one file."""
     from parkf.io.join import gather as run
     from parkf.workflow.chunks import chunk_files
 

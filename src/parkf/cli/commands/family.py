@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from parkf.cli.commands.params.gates import GATES, GatesFile
+from parkf.cli.commands.options import GATES, GatesFile
 from parkf.io.terminal import aligned
 
 app = typer.Typer(help="Many alignments, fields and geometries, trained together.", no_args_is_help=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from parkf.cli.commands.options import AlignmentFile, FieldFile, GeometryFile, Threads, aligned, finite
+from parkf.cli.commands.options import Detector, Set, Threads, finite, grouped, registry_in
 from parkf.io.option_types import BackendChoice, Precision, Scheme
 
 app = typer.Typer()
@@ -14,7 +14,7 @@ app = typer.Typer()
 
 @app.command()
 def fit(
-    parameters: Annotated[str, typer.Argument(metavar="SET", help="Published version, or a set's folder.")],
+    parameters: Set,
     candidates: Path,
     output: Path,
     scheme: Annotated[
@@ -49,9 +49,8 @@ def fit(
     """Fit track candidates with a parameter set."""
     from parkf.fit import fit_file
     from parkf.fit.backend import chosen
-    from parkf.params.registry import readable_registry
 
-    registry = readable_registry()
+    registry = registry_in(None)
     folder = registry.find(parameters)
     if folder.parent == registry.folder and (withdrawal := registry.withdrawal(folder.name)):
         print(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
@@ -75,23 +74,17 @@ def fit(
 
 
 @app.command("fit-full")
+@grouped
 def fit_full(
     candidates: Path,
     output: Path,
-    geometry: GeometryFile,
-    alignment: AlignmentFile,
-    field: FieldFile,
+    detector: Detector,
     threads: Threads = 1,
 ) -> None:
     """Fit track candidates with Runge-Kutta and every layer of material: the reference."""
-    from parkf.detector.field import FieldMap
     from parkf.fit import fit_file_full
 
     summary = fit_file_full(
-        candidates,
-        output,
-        geometry=aligned(geometry, alignment),
-        field=FieldMap.load(field),
-        threads=threads,
+        candidates, output, geometry=detector.aligned(), field=detector.field_map(), threads=threads
     )
     print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)

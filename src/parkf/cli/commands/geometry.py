@@ -1,21 +1,18 @@
-"""Commands for geometries and alignments: taken over, given away, looked at and checked."""
+"""Commands for geometries and alignments: import, export, drawings and checks."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from parkf.cli.commands.importing import importer
-
-if TYPE_CHECKING:
-    from parkf.detector.geometry import Geometry
+from parkf.cli.commands.options import aligned
 
 app = typer.Typer(help="Look at a geometry.", no_args_is_help=True)
-exporter = typer.Typer(help="Give away what others read.", no_args_is_help=True)
+exporter = typer.Typer(help="Export to formats that others read.", no_args_is_help=True)
 
 BASE = Path("data/geometry/run3.yaml")
 
-Base = Annotated[Path, typer.Option("--base", help="Geometry that gives material, errors and efficiencies.")]
 GeometryArgument = Annotated[Path, typer.Argument(help="Geometry file (YAML).")]
 AlignmentOption = Annotated[Path | None, typer.Option("--alignment", help="Alignment file on top of it.")]
 
@@ -23,12 +20,14 @@ AlignmentOption = Annotated[Path | None, typer.Option("--alignment", help="Align
 @importer.command("geometry")
 def import_geometry(
     dumps: Annotated[list[Path], typer.Argument(help="Allen's dumps: their folder, or the files.")],
-    geometry: Annotated[Path, typer.Option("--geometry", help="Geometry file to write.")],
-    alignment: Annotated[Path, typer.Option("--alignment", help="Alignment file to write.")],
-    base: Base = BASE,
+    geometry: Annotated[Path, typer.Option(help="Geometry file to write.")],
+    alignment: Annotated[Path, typer.Option(help="Alignment file to write.")],
+    base: Annotated[
+        Path, typer.Option(help="Geometry whose material, errors and efficiencies are used.")
+    ] = BASE,
     tag: Annotated[str | None, typer.Option(help="Name of both; else that of the dumps' folder.")] = None,
 ) -> None:
-    """Take over Allen's dumps of a geometry: VELO, UT, SciFi and beam line."""
+    """Import Allen's dumps of a geometry: VELO, UT, SciFi and beam line."""
     from parkf.imports.geometry.folder import import_dumps
 
     print(import_dumps(dumps, base=base, geometry=geometry, alignment=alignment, tag=tag))
@@ -38,10 +37,10 @@ def import_geometry(
 def import_alignment(
     conditions: Annotated[list[Path], typer.Argument(help="LHCb's conditions (YAML), one or more files.")],
     output: Annotated[Path, typer.Argument(help="Alignment file to write.")],
-    geometry: Annotated[Path, typer.Option("--geometry", help="Geometry that they are for.")],
+    geometry: Annotated[Path, typer.Option(help="Geometry that they are for.")],
     tag: Annotated[str | None, typer.Option(help="Its name; else that of the first file.")] = None,
 ) -> None:
-    """Take over an alignment from LHCb's conditions."""
+    """Import an alignment from LHCb's conditions."""
     from parkf.imports.geometry.folder import import_conditions
 
     print(import_conditions(conditions, output, geometry=geometry, tag=tag))
@@ -68,15 +67,15 @@ def show(
     """Draw a geometry: from the side, each plane from the front, and its material."""
     from parkf.report.geometry import draw
 
-    draw(_placed(geometry, alignment), output)
+    draw(aligned(geometry, alignment), output)
 
 
 @app.command()
 def check(geometry: GeometryArgument, alignment: AlignmentOption = None) -> None:
-    """Say what is wrong with a geometry, or what is in it."""
+    """Print what is in a geometry, and what is doubtful about it."""
     from parkf.detector.soundness import describe, doubts
 
-    placed = _placed(geometry, alignment)
+    placed = aligned(geometry, alignment)
     found = doubts(placed)
     print("\n".join([describe(placed), *(f"doubtful: {doubt}" for doubt in found)]))
     print(f"{geometry}: {'ok' if not found else f'{len(found)} doubts'}")
@@ -85,18 +84,18 @@ def check(geometry: GeometryArgument, alignment: AlignmentOption = None) -> None
 @app.command()
 def hits(
     geometry: GeometryArgument,
-    hits: Annotated[Path, typer.Argument(help="Hits as `parkf import hits` takes them (Parquet).")],
+    hits: Annotated[Path, typer.Argument(help="Hits as `parkf import hits` reads them (Parquet).")],
     alignment: AlignmentOption = None,
 ) -> None:
-    """Say how far hits of another simulation lie from what a geometry has there."""
+    """Print how far hits of another simulation are from the elements of a geometry."""
     import numpy as np
 
     from parkf.imports.hits.full_simulation import read_hits
-    from parkf.io.terminal import aligned
+    from parkf.io.terminal import aligned as in_columns
     from parkf.proof.validation.positions import positions
 
     rows = []
-    for found in positions(read_hits(hits), _placed(geometry, alignment)):
+    for found in positions(read_hits(hits), aligned(geometry, alignment)):
         for what, off, shifted, beside in (
             ("sensor, sector, mat", found.off, found.shifted, found.beside),
             ("layer, module", found.plane_off, found.plane_shifted, np.full(1, np.nan)),
@@ -105,11 +104,4 @@ def hits(
             within = f"{100 * np.mean(shifted < 1.0):.2f}"
             rows.append((found.detector, len(found.off), what, *sizes, f"{shifted.max():.2g}", within))
     header = ("off/µm: median", "95 %", "largest", "beyond its edge/µm", "largest in errors", "within one/%")
-    print(aligned(("detector", "hits", "of their", *header), rows))
-
-
-def _placed(geometry: Path, alignment: Path | None) -> "Geometry":
-    from parkf.cli.commands.options import aligned
-    from parkf.detector.geometry import load_geometry
-
-    return load_geometry(geometry) if alignment is None else aligned(geometry, alignment)
+    print(in_columns(("detector", "hits", "of their", *header), rows))

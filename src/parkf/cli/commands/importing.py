@@ -1,88 +1,102 @@
-"""Commands that take over what others made; each asks physics before it writes."""
+"""Commands that import files of others; each checks physics before it writes."""
 
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parkf.cli.commands.options import FieldFile, Threads, aligned
-from parkf.io.option_types import Interpolation, Outside
+from parkf.cli.commands.options import BetweenNodes, FieldFile, OutsideMap, Threads, aligned, grouped
 
 if TYPE_CHECKING:
     from parkf.detector.geometry import Geometry
     from parkf.imports.inspection import Inspection
 
-importer = typer.Typer(help="Take over what others made.", no_args_is_help=True)
+importer = typer.Typer(help="Import files of others.", no_args_is_help=True)
 
-Trust = Annotated[bool, typer.Option("--trust", help="Take it over even if physics says that it is wrong.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
-MapPolarity = Annotated[str, typer.Option("--polarity", help="That it was made for: up or down.")]
-Dipole = Annotated[Path, typer.Option("--dipole", help="What a field is compared with (.json).")]
 DIPOLE = Path("data/field/dipole.json")
 
 
-def settle(inspections: "Sequence[Inspection]", *, trust: bool, as_json: bool) -> None:
-    """Print what was found, and refuse what is wrong.
+@dataclass(frozen=True)
+class Verdict:
+    """Options that decide what happens with the results of physics checks."""
 
-    Raises
-    ------
-    ParkfError
-        Where something is, and the user does not vouch for it.
-    """
-    from parkf.imports.inspection import require_sound
+    trust: Annotated[bool, typer.Option("--trust", help="Import even if physics checks fail.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False
 
-    if as_json:
-        print(json.dumps([inspection.as_json() for inspection in inspections], indent=1))
-    else:
-        print("\n\n".join(inspection.table() for inspection in inspections))
-    sys.stdout.flush()
-    require_sound(inspections, trust=trust)
+    def settle(self, inspections: "Sequence[Inspection]") -> None:
+        """Print the results, and refuse to import what is wrong.
+
+        Raises
+        ------
+        ParkfError
+            When something is wrong and the user did not ask to trust it.
+        """
+        from parkf.imports.inspection import require_sound
+
+        if self.as_json:
+            print(json.dumps([inspection.as_json() for inspection in inspections], indent=1))
+        else:
+            print("\n\n".join(inspection.table() for inspection in inspections))
+        sys.stdout.flush()
+        require_sound(inspections, trust=self.trust)
 
 
-def _detector(geometry: Path | None, alignment: Path | None) -> "Geometry | None":
-    """Load a geometry, aligned where an alignment is given."""
-    from parkf.detector.geometry import load_geometry
+@dataclass(frozen=True)
+class KnownDetector:
+    """Options that describe the detector of others' files, where it is known."""
 
-    if geometry is None:
-        return None
-    return load_geometry(geometry) if alignment is None else aligned(geometry, alignment)
+    polarity: Annotated[str | None, typer.Option(help="Polarity: up or down.")] = None
+    geometry: Annotated[Path | None, typer.Option(help="Geometry file (YAML), with the planes.")] = None
+    alignment: Annotated[Path | None, typer.Option(help="On top of the geometry.")] = None
+
+    def sign(self) -> int | None:
+        """Return +1 for up, -1 for down."""
+        from parkf.imports.units import sign_of
+
+        return None if self.polarity is None else sign_of(self.polarity)
+
+    def aligned(self) -> "Geometry | None":
+        """Load the geometry."""
+        return None if self.geometry is None else aligned(self.geometry, self.alignment)
 
 
 @importer.command("field")
+@grouped
 def import_field(
     source: Annotated[
         str, typer.Argument(help="The map's file; of a .cdf map a pattern in quotes, for four.")
     ],
     output: Annotated[Path, typer.Argument(help="Map to write (.npz).")],
+    verdict: Verdict,
     length: Annotated[str | None, typer.Option(help="Unit of x, y, z: mm, cm, m.")] = None,
     unit: Annotated[str | None, typer.Option(help="Unit of the field: T, kG, G, Gaudi.")] = None,
     symmetry: Annotated[
         str, typer.Option(help="none; octant, as ACTS unfolds it; quadrant of a dipole.")
     ] = "none",
     tree: Annotated[str | None, typer.Option(help="Name of the tree in a ROOT file.")] = None,
-    polarity: MapPolarity = "down",
-    outside: Annotated[Outside, typer.Option(help="Look-up outside the map.")] = "error",
-    interpolation: Annotated[Interpolation, typer.Option(help="Between the nodes.")] = "linear",
-    dipole: Dipole = DIPOLE,
-    trust: Trust = False,
-    as_json: Json = False,
+    polarity: Annotated[str, typer.Option(help="Polarity of the map: up or down.")] = "down",
+    outside: OutsideMap = "error",
+    interpolation: BetweenNodes = "linear",
+    dipole: Annotated[Path, typer.Option(help="Field to compare with (.json).")] = DIPOLE,
 ) -> None:
-    """Take over a field map: LHCb's .cdf, Allen's magfield.bin, ACTS's text or ROOT tree, CSV."""
+    """Import a field map: LHCb's .cdf, Allen's magfield.bin, ACTS's text or ROOT tree, CSV."""
     from parkf.detector.dipole import DipoleSources
     from parkf.imports.field import Declared, read_field
     from parkf.imports.field.physics import inspect_field
     from parkf.imports.units import sign_of
 
     declared = Declared(length, unit, symmetry, sign_of(polarity), tree)
-    taken = read_field(source, declared, interpolation=interpolation, outside=outside)
-    settle([inspect_field(taken, DipoleSources.load(dipole), source)], trust=trust, as_json=as_json)
-    taken.save(output)
+    field = read_field(source, declared, interpolation=interpolation, outside=outside)
+    verdict.settle([inspect_field(field, DipoleSources.load(dipole), source)])
+    field.save(output)
 
 
 @importer.command("steps")
+@grouped
 def import_steps(
     source: Annotated[
         str,
@@ -90,41 +104,40 @@ def import_steps(
             help="A column map (.yaml), or a pattern in quotes for files of tuning trees (.root)."
         ),
     ],
-    folder: Annotated[Path, typer.Argument(help="Takes <step>.parquet of every step.")],
+    folder: Annotated[Path, typer.Argument(help="Folder for <step>.parquet of every step.")],
     field: FieldFile,
-    polarity: Annotated[str | None, typer.Option(help="Of tuning trees: up or down.")] = None,
-    geometry: Annotated[Path | None, typer.Option(help="Whose planes rows begin and end at.")] = None,
-    alignment: Annotated[Path | None, typer.Option(help="On top of the geometry.")] = None,
-    steps: Annotated[str, typer.Option(help="Those wanted, separated by blanks; all by default.")] = "",
-    trust: Trust = False,
-    as_json: Json = False,
+    detector: KnownDetector,
+    verdict: Verdict,
+    steps: Annotated[str, typer.Option(help="Names of steps, separated by blanks; all by default.")] = "",
     threads: Threads = 1,
 ) -> None:
-    """Take over step datasets: LHCb's tuning trees, or any columns by a map."""
+    """Import step datasets: LHCb's tuning trees, or any columns by a map."""
     from parkf.detector.field import FieldMap
     from parkf.imports.steps.take import import_steps as run
-    from parkf.imports.units import sign_of
 
     for taken in run(
         source,
         folder,
         field=FieldMap.load(field),
-        polarity=None if polarity is None else sign_of(polarity),
+        polarity=detector.sign(),
         steps=tuple(steps.split()),
-        settle=lambda inspections: settle(inspections, trust=trust, as_json=as_json),
-        trust=trust,
-        geometry=_detector(geometry, alignment),
+        settle=verdict.settle,
+        trust=verdict.trust,
+        geometry=detector.aligned(),
         threads=threads,
     ):
         print(f"{taken.step}: {taken.rows} rows, {taken.lost} left the map", file=sys.stderr)
 
 
 @importer.command("hits")
+@grouped
 def import_hits(
     source: Annotated[
         Path,
         typer.Argument(help="Hits (.parquet), a tree Hits_detectors (.root), or a folder with hits.csv."),
     ],
+    detector: KnownDetector,
+    verdict: Verdict,
     tracks: Annotated[Path | None, typer.Argument(help="Particles of hits in Parquet.")] = None,
     hits_to: Annotated[Path | None, typer.Option("--hits", help="Hits to write.")] = None,
     particles_to: Annotated[Path | None, typer.Option("--particles", help="Particles to write.")] = None,
@@ -132,35 +145,31 @@ def import_hits(
         Path | None,
         typer.Option("--candidates", help="Candidates to write: entries are reconstructed tracks."),
     ] = None,
-    geometry: Annotated[Path | None, typer.Option(help="Geometry file (YAML).")] = None,
-    alignment: Annotated[Path | None, typer.Option(help="On top of the geometry.")] = None,
     field: Annotated[Path | None, typer.Option(help="Field map (.npz).")] = None,
-    polarity: Annotated[str | None, typer.Option(help="up or down.")] = None,
-    trust: Trust = False,
-    as_json: Json = False,
     threads: Threads = 1,
 ) -> None:
-    """Take over hits and particles, or reconstructed tracks, of others; LHCb's for one."""
+    """Import hits and particles, or reconstructed tracks, of others, such as LHCb's."""
     from parkf.detector.field import FieldMap
     from parkf.imports.hits.physics import Run
     from parkf.imports.hits.take import take_entries, take_tables
-    from parkf.imports.units import sign_of
     from parkf.io.errors import ParkfError
 
-    def settled(inspections: "Sequence[Inspection]") -> None:
-        settle(inspections, trust=trust, as_json=as_json)
-
-    detector = _detector(geometry, alignment)
+    geometry, sign, settle = detector.aligned(), detector.sign(), verdict.settle
     run = None
-    if detector is not None and field is not None and polarity is not None:
-        run = Run(FieldMap.load(field), sign_of(polarity), detector, threads)
+    if geometry is not None and field is not None and sign is not None:
+        run = Run(FieldMap.load(field), sign, geometry, threads)
     if source.suffix == ".parquet":
         if tracks is None or hits_to is None or particles_to is None:
             raise ParkfError(f"{source}: hits in Parquet need the particles' file, --hits and --particles")
-        take_tables(source, tracks, run, settle=settled, hits_to=hits_to, particles_to=particles_to)
-        return
-    if run is None:
-        raise ParkfError(f"{source}: say --geometry, --field and --polarity, to ask physics with")
-    take_entries(
-        source, run, settle=settled, hits_to=hits_to, particles_to=particles_to, candidates_to=candidates_to
-    )
+        take_tables(source, tracks, run, settle=settle, hits_to=hits_to, particles_to=particles_to)
+    elif run is None:
+        raise ParkfError(f"{source}: physics checks need --geometry, --field and --polarity")
+    else:
+        take_entries(
+            source,
+            run,
+            settle=settle,
+            hits_to=hits_to,
+            particles_to=particles_to,
+            candidates_to=candidates_to,
+        )

@@ -1,22 +1,27 @@
-"""Commands that hold fitted tracks against the truth."""
+"""Commands that compare fitted tracks with the truth."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from parkf.cli.commands.options import AlignmentFile, FieldFile, GeometryFile, Polarity, Threads, aligned
+from parkf.cli.commands.options import Detector, Polarity, RunFolder, SetFolder, Threads, grouped
 
 app = typer.Typer()
+
+ByTruth = Annotated[Path, typer.Argument(help="Candidates by truth.")]
+Searched = Annotated[Path, typer.Argument(help="Candidates of the search.")]
 
 
 @app.command()
 def validate(
-    results: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    results: RunFolder,
     output: Path,
     samples: Annotated[str, typer.Option(help="Names of the samples, separated by blanks.")],
     fits: Annotated[str, typer.Option(help="Names of the fits, separated by blanks.")],
-    misaligned: Annotated[str, typer.Option(help="The same from a misaligned detector; may be empty.")] = "",
+    misaligned: Annotated[
+        str, typer.Option(help="Samples of a misaligned detector, likewise; may be empty.")
+    ] = "",
     signals: Annotated[str, typer.Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
     threads: Threads = 1,
 ) -> None:
@@ -64,7 +69,7 @@ def validate(
 
 @app.command()
 def throughput(
-    parameters: Annotated[Path, typer.Argument(metavar="SET", help="A set's folder.")],
+    parameters: SetFolder,
     candidates: Annotated[str, typer.Argument(help="Files of candidates, separated by blanks.")],
     output: Path,
     threads: Threads = 1,
@@ -78,12 +83,7 @@ def throughput(
 
 
 @app.command()
-def measure(
-    particles: Path,
-    candidates: Path,
-    fitted: Path,
-    output: Path,
-) -> None:
+def measure(particles: Path, candidates: Path, fitted: Path, output: Path) -> None:
     """Measure resolution, pulls and χ² of one sample, to compare it with another."""
     from parkf.fit.fitted import common_set
     from parkf.fit.sample import load_sample
@@ -96,38 +96,36 @@ def measure(
 
 
 @app.command()
+@grouped
 def characterise(
     hits: Path,
     particles: Path,
-    matched: Annotated[Path, typer.Argument(help="Candidates by truth.")],
-    found: Annotated[Path, typer.Argument(help="Candidates of the search.")],
+    matched: ByTruth,
+    found: Searched,
     output: Path,
-    geometry: GeometryFile,
-    alignment: AlignmentFile,
-    field: FieldFile,
+    detector: Detector,
     polarity: Polarity,
 ) -> None:
     """Describe a simulated sample in figures that compare with another's."""
-    from parkf.detector.field import FieldMap
     from parkf.io.files import write_sealed
     from parkf.proof.validation.likeness import Files
     from parkf.proof.validation.likeness import characterise as run
 
     files = Files(hits, particles, matched, found)
-    detector = aligned(geometry, alignment)
-    write_sealed(output, run(files, geometry=detector, field=FieldMap.load(field), polarity=polarity))
+    figures = run(files, geometry=detector.aligned(), field=detector.field_map(), polarity=polarity)
+    write_sealed(output, figures)
 
 
 @app.command("characterise-search")
 def characterise_search(
     hits: Path,
     particles: Path,
-    matched: Annotated[Path, typer.Argument(help="Candidates by truth.")],
-    candidates: Annotated[Path, typer.Argument(help="Candidates of the search.")],
+    matched: ByTruth,
+    candidates: Searched,
     fitted: Annotated[Path, typer.Argument(help="Their fits.")],
     output: Path,
 ) -> None:
-    """Describe what a pattern recognition makes of a sample, in figures that compare with another's."""
+    """Describe the results of a pattern recognition in figures that compare with another sample's."""
     from parkf.fit.sample import load_sample
     from parkf.fit.truth import Files
     from parkf.io.files import write_sealed
@@ -140,8 +138,8 @@ def characterise_search(
 
 @app.command()
 def likeness(
-    embedded: Annotated[Path, typer.Argument(help="Of the embedded simulation, by `characterise`.")],
-    other: Annotated[Path, typer.Argument(help="Of the other, LHCb's.")],
+    embedded: Annotated[Path, typer.Argument(help="Figures of the embedded simulation, by `characterise`.")],
+    other: Annotated[Path, typer.Argument(help="Figures of the other simulation, LHCb's.")],
     output: Path,
     measured: Annotated[
         str,
@@ -155,7 +153,7 @@ def likeness(
         typer.Option(help="<segments>=<embedded>,<other> by `characterise-search`; may be empty."),
     ] = "",
 ) -> None:
-    """Write the page that lays the embedded simulation beside another."""
+    """Write the page that compares the embedded simulation with another."""
     from parkf.io.files import read_json, write_sealed
     from parkf.report.likeness import write_likeness
 
@@ -169,7 +167,7 @@ def likeness(
 
 
 def _pairs(entries: str) -> dict[str, tuple[Path, Path]]:
-    """Two files for each name, from `<name>=<file>,<file>` separated by blanks."""
+    """Read two files for each name from `<name>=<file>,<file>`, separated by blanks."""
     pairs = {}
     for entry in entries.split():
         name, _, files = entry.partition("=")

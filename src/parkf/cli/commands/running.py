@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from parkf.cli.commands.params.gates import GATES
+from parkf.cli.commands.options import GATES
 
 app = typer.Typer()
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from parkf.cli.commands.params.common import Json, say
+from parkf.cli.commands.answers import answer
+from parkf.cli.commands.options import Json
 from parkf.io.terminal import aligned
 from parkf.io.usage import TAKEN
 
@@ -80,4 +81,4 @@ def shared(
         command: dict(zip(("jobs", "bytes", "bytes_of_its_own"), one, strict=True))
         for command, one in totals.items()
     }
-    say(as_json, content, lambda: aligned(("stage", "jobs", "MB", "MB that no run has"), rows))
+    answer(as_json, content, lambda: aligned(("stage", "jobs", "MB", "MB that no run has"), rows))

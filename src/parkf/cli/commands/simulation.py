@@ -7,16 +7,17 @@ from typing import Annotated
 import typer
 
 from parkf.cli.commands.options import (
-    AlignmentFile,
-    FieldFile,
+    BetweenNodes,
+    Detector,
     GeometryFile,
+    OutsideMap,
     Polarity,
     Seed,
     Threads,
-    aligned,
     finite,
+    grouped,
 )
-from parkf.io.option_types import Interpolation, Outside, Segments, Signal
+from parkf.io.option_types import Segments, Signal
 
 app = typer.Typer()
 
@@ -26,8 +27,8 @@ def field(
     source: Path,
     output: Path,
     spacing: Annotated[float, typer.Option(help="Grid spacing [mm], for analytic sources.")] = 100.0,
-    outside: Annotated[Outside, typer.Option(help="Look-up outside the map.")] = "error",
-    interpolation: Annotated[Interpolation, typer.Option(help="Between the nodes.")] = "linear",
+    outside: OutsideMap = "error",
+    interpolation: BetweenNodes = "linear",
 ) -> None:
     """Evaluate an analytic dipole (.json) onto a grid, or check and copy a user's grid (.npz)."""
     from parkf.detector.field import make_field_map
@@ -81,11 +82,10 @@ def generate_signal(
 
 
 @app.command()
+@grouped
 def simulate(
     particles: Path,
-    geometry: GeometryFile,
-    alignment: AlignmentFile,
-    field: FieldFile,
+    detector: Detector,
     polarity: Polarity,
     seed: Seed,
     states: Annotated[Path | None, typer.Option(help="True states to write.")] = None,
@@ -100,7 +100,6 @@ def simulate(
     threads: Threads = 1,
 ) -> None:
     """Carry particles through field and material to true states, and to hits."""
-    from parkf.detector.field import FieldMap
     from parkf.simulation.response.simulate import simulate as run
 
     print(f"simulate: seed {seed}", file=sys.stderr)
@@ -109,8 +108,8 @@ def simulate(
         states,
         hits,
         fates,
-        geometry=aligned(geometry, alignment),
-        field=FieldMap.load(field),
+        geometry=detector.aligned(),
+        field=detector.field_map(),
         polarity=polarity,
         seed=seed,
         hits_before=hits_before,
@@ -131,19 +130,18 @@ def misalign(
     ],
     seed: Seed,
 ) -> None:
-    """Displace SciFi mats without telling the reconstruction."""
+    """Displace SciFi mats; the reconstruction does not know of it."""
     from parkf.simulation.response.misalignment import misalign_scifi
 
     misalign_scifi(hits, output, module=scifi_module, mat=scifi_mat, seed=seed)
 
 
 @app.command()
+@grouped
 def candidates(
     hits: Path,
     output: Path,
-    geometry: GeometryFile,
-    alignment: AlignmentFile,
-    field: FieldFile,
+    detector: Detector,
     polarity: Polarity,
     segments: Annotated[
         Segments, typer.Option(help="Of VELO and SciFi: found from hits alone, or of particles, by truth.")
@@ -153,15 +151,14 @@ def candidates(
     ] = False,
     threads: Threads = 1,
 ) -> None:
-    """Find track candidates in hits, as the trigger's pattern recognition hands them over."""
-    from parkf.detector.field import FieldMap
+    """Find track candidates in hits, in the form of the trigger's pattern recognition."""
     from parkf.simulation.pattern import find_candidates
 
     find_candidates(
         hits,
         output,
-        geometry=aligned(geometry, alignment),
-        field=FieldMap.load(field),
+        geometry=detector.aligned(),
+        field=detector.field_map(),
         polarity=polarity,
         workers=threads,
         segments=segments,

@@ -1,4 +1,4 @@
-"""Commands that make a parameter set out of true states."""
+"""Commands that make a parameter set from true states, and close its magnet table on fits of tracks."""
 
 import sys
 from pathlib import Path
@@ -6,18 +6,31 @@ from typing import Annotated
 
 import typer
 
-from parkf.cli.commands.options import AlignmentFile, FieldFile, GeometryFile, Seed, Threads, mapping
+from parkf.cli.commands.options import (
+    Detector,
+    FieldFile,
+    FormsOfSet,
+    GeometryFile,
+    Polarity,
+    Seed,
+    SetFolder,
+    Threads,
+    TrainedSteps,
+    grouped,
+    mapping,
+)
 from parkf.io.errors import ParkfError
-from parkf.io.option_types import FormsName
 
 app = typer.Typer()
+
+ClosedTable = Annotated[Path, typer.Argument(help="The closed table.")]
 
 
 @app.command("check-dataset")
 def check_dataset(
     step: str,
     dataset: Path,
-    copy_to: Annotated[Path | None, typer.Option(help="Copy it here when it passes.")] = None,
+    copy_to: Annotated[Path | None, typer.Option(help="Copy it here if it passes.")] = None,
 ) -> None:
     """Check a step dataset of your own: units, ranges, NaN, polarity, duplicates, coverage."""
     from parkf.io.files import copy
@@ -30,7 +43,7 @@ def check_dataset(
 
 @app.command()
 def kernel(
-    compiling: Annotated[bool, typer.Option("--compile", help="Compile it again where it is not.")] = False,
+    compiling: Annotated[bool, typer.Option("--compile", help="Compile it again if it was not.")] = False,
 ) -> None:
     """Check that the installed kernel was compiled from today's formulas and those of published layouts."""
     from parkf.workflow.installation import kernel_is_current
@@ -54,7 +67,7 @@ def train_table(
     field: FieldFile,
     rays: Annotated[int, typer.Option(min=1000, help="Rays through the magnet to fit.")],
     seed: Seed,
-    forms: Annotated[FormsName, typer.Option(help="Set of forms.")] = "improved",
+    forms: FormsOfSet = "improved",
     threads: Threads = 1,
 ) -> None:
     """Train the 240,000 numbers of the magnet table and measure them on independent rays."""
@@ -84,7 +97,7 @@ def train(
     step: str,
     dataset: Path,
     output: Path,
-    forms: Annotated[FormsName, typer.Option(help="Set of forms.")] = "improved",
+    forms: FormsOfSet = "improved",
     table: Annotated[Path | None, typer.Option(help="Magnet table, for UTTF.")] = None,
     start_from: Annotated[
         Path | None,
@@ -115,55 +128,40 @@ def train(
 
 @app.command("join-fits")
 def join_fits(
-    parts: Annotated[list[Path], typer.Argument(help="What `train --part` wrote, every part of a step.")],
+    parts: Annotated[list[Path], typer.Argument(help="Files of `train --part`, every part of a step.")],
     output: Path,
-    dataset: Annotated[Path, typer.Option(help="What they were fitted to.")],
+    dataset: Annotated[Path, typer.Option(help="Dataset that they were fitted to.")],
 ) -> None:
-    """Put the parts of a step's training together."""
+    """Join the parts of a step's training."""
     from parkf.training.parts import PartResult, join_parts
 
     join_parts([PartResult.load(part) for part in parts], dataset).save(output)
 
 
 @app.command()
+@grouped
 def assemble(
     folder: Path,
-    fits: Annotated[Path, typer.Option(help="Folder of the fits of all steps.")],
-    table: Annotated[Path, typer.Option(help="Magnet table.")],
-    geometry: GeometryFile,
-    alignment: AlignmentFile,
-    field: FieldFile,
-    seed: Seed,
-    configuration: Annotated[
-        str | None, typer.Option(help="Keys of the run's configuration, as JSON, for the manifest.")
-    ] = None,
+    steps: TrainedSteps,
     inputs: Annotated[
-        str | None, typer.Option(help="Further fingerprints of what went in, as JSON, for the manifest.")
+        str | None, typer.Option(help="Further fingerprints of inputs, as JSON, for the manifest.")
     ] = None,
     validity: Annotated[
         str | None, typer.Option(help="Data that the set is for, as in the configuration, as JSON.")
     ] = None,
     closure: Annotated[
-        Path | None, typer.Option(help="Folder with the closed table and what went into it.")
+        Path | None, typer.Option(help="Folder with the closed table and the list of its inputs.")
     ] = None,
     seeds: Annotated[str | None, typer.Option(help="Further seeds, as JSON, for the manifest.")] = None,
     score: Annotated[Path | None, typer.Option(help="Ghost score, by `train-score`.")] = None,
 ) -> None:
-    """Put fits, table and layers together into a parameter set."""
+    """Make a parameter set from fits, magnet table and layers."""
     from parkf.io.files import read_json
     from parkf.params.validity import validity_of
-    from parkf.training.assembly import assemble as run
 
     closed_with = {} if closure is None else read_json(closure / "closure.json")["inputs"]
-    run(
-        fits,
-        table,
+    steps.assemble(
         closed=None if closure is None else closure / "table.npz",
-        geometry=geometry,
-        alignment=alignment,
-        field=field,
-        seed=seed,
-        configuration=None if configuration is None else mapping("--configuration", configuration),
         inputs={**closed_with, **mapping("--inputs", inputs)},
         seeds=mapping("--seeds", seeds),
         validity=None if validity is None else validity_of(mapping("--validity", validity)),
@@ -173,7 +171,7 @@ def assemble(
 
 @app.command("train-score")
 def train_score(
-    parameters: Annotated[Path, typer.Argument(metavar="SET", help="A set's folder.")],
+    parameters: SetFolder,
     output: Path,
     particles: Annotated[str, typer.Option(help="Files of particles, separated by blanks.")],
     candidates: Annotated[str, typer.Option(help="Files of their candidates, in the same order.")],
@@ -225,3 +223,82 @@ def accuracy(
     if output is not None:
         write_sealed(output, {**measured, "set": blobs.fingerprints()})
     print(accuracy_table(measured, read_json(beside) if beside else None))
+
+
+@app.command("closure-tracks")
+@grouped
+def closure_tracks(
+    output: Path,
+    detector: Detector,
+    polarity: Polarity,
+    tracks: Annotated[int, typer.Option(min=1, help="Particles to start; half of them leave a track.")],
+    seed: Seed,
+    threads: Threads = 1,
+) -> None:
+    """Simulate tracks spread over the magnet table, and fit them in full."""
+    from parkf.training.closure.sample import simulate_sample
+
+    count = simulate_sample(
+        output,
+        tracks=tracks,
+        seed=seed,
+        polarity=polarity,
+        geometry=detector.aligned(),
+        field=detector.field_map(),
+        threads=threads,
+    )
+    print(f"closure-tracks: {count} tracks of {tracks} particles, seed {seed}", file=sys.stderr)
+
+
+@app.command()
+@grouped
+def close(
+    output: ClosedTable,
+    accuracy: Annotated[Path, typer.Argument(help="Its figures against its targets (JSON).")],
+    summary: Annotated[Path, typer.Argument(help="Results of each stage (JSON).")],
+    samples: Annotated[list[Path], typer.Argument(help="Files of `closure-tracks`, of all polarities.")],
+    steps: TrainedSteps,
+    table_accuracy: Annotated[Path, typer.Option(help="Figures of the table before, to keep.")],
+    rays: Annotated[int, typer.Option(min=1000, help="Rays to carry on through the SciFi.")],
+    passes: Annotated[int, typer.Option(min=0, help="Passes over the fits of the tracks.")],
+    threads: Threads = 1,
+) -> None:
+    """Change the table's bend so that fits of tracks have no bias in any direction."""
+    from parkf.io.files import read_json, sha256, write_sealed
+    from parkf.training.closure.close import close as run
+
+    closed = run(
+        steps.assemble(),
+        samples,
+        geometry=steps.aligned(),
+        field=steps.field_map(),
+        rays=rays,
+        passes=passes,
+        seed=steps.seed,
+        threads=threads,
+    )
+    closed.table.save(output)
+    write_sealed(accuracy, {**closed.accuracy, "before": read_json(table_accuracy)})
+    inputs = {f"closure tracks {path.stem}": sha256(path) for path in samples}
+    write_sealed(summary, {**closed.summary, "inputs": inputs})
+
+
+@app.command("take-closure")
+@grouped
+def take_closure(
+    output: ClosedTable,
+    accuracy: Annotated[Path, typer.Argument(help="The neighbour's figures of it (JSON).")],
+    summary: Annotated[Path, typer.Argument(help="Results of each of the neighbour's stages (JSON).")],
+    neighbour: Annotated[Path, typer.Option(help="Another run's folder `closure`.")],
+    steps: TrainedSteps,
+) -> None:
+    """Use the closed table of a run whose alignment is a little different."""
+    from parkf.io.files import read_json, sha256, write_sealed
+    from parkf.params.configuration import NEIGHBOURS_TABLE
+    from parkf.training.closure.neighbour import neighbours_table
+
+    theirs = neighbour / "table.npz"
+    neighbours_table(steps.assemble(), theirs).save(output)
+    write_sealed(accuracy, read_json(neighbour / accuracy.name))
+    stages = read_json(neighbour / summary.name)
+    write_sealed(summary, {**stages, "inputs": {NEIGHBOURS_TABLE: sha256(theirs)}})

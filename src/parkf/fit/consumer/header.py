@@ -1,4 +1,4 @@
-"""Puts the header together: the loader, the manifest's schema, the kernel, what each set of forms adds."""
+"""Writes the header: the loader, the manifest's schema, the kernel, and the parts of each set of forms."""
 
 import json
 import re
@@ -18,9 +18,9 @@ _HERE = Path(__file__).parent
 _INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
 # Compilers limit the length of a string.
 _PIECE = 8000
-_SCHEMA_WORDS = frozenset({"title", "description", "$schema"})
+_DESCRIPTIONS = frozenset({"title", "description", "$schema"})
 
-# Vector types are no CUDA.
+# CUDA has no vector types.
 _IF_LANES = "#if !defined(__CUDACC__) && defined(__GNUC__)\n"
 _IF_CUDA = "#if defined(__CUDACC__)\n"
 
@@ -38,8 +38,8 @@ _OPENING = f"""\
 
 
 def cpp_header() -> str:
-    """Text of the header, for all sets of forms that the installed kernel has, of old layouts, too."""
-    # The kernel's folders have its names.
+    """Return the header for all sets of forms of the installed kernel, also of old layouts."""
+    # The names of the kernel are those of its folders.
     kernel = {
         path.parent.name: layout_in(read_json(path)) for name in FORMS_NAMES for path in layout_files(name)
     }
@@ -58,7 +58,7 @@ def cpp_header() -> str:
         _layouts(kernel),
     ]
     for name in kernel:
-        # What is made for a set of forms lies in its namespace, and comes once for each.
+        # Code of a set of forms is in its namespace, and appears once for each set.
         made_for_it = set(shared)
         parts += [
             _expand(file, name, made_for_it)
@@ -82,7 +82,7 @@ def _is_made_for_forms(name: str) -> bool:
 
 
 def _expand(name: str, forms: str | None, seen: set[str]) -> str:
-    """Text of a file with those that it includes, each once."""
+    """Return the text of a file with those that it includes, each once."""
     if name in seen:
         return ""
     seen.add(name)
@@ -102,16 +102,16 @@ def _schema(schema: Mapping[str, Any]) -> str:
 
 
 def _bare(schema: Any) -> Any:
-    """Leave out what is for people; names of properties stay, whatever they are."""
+    """Remove descriptions; names of properties stay, whatever they are."""
     if isinstance(schema, list):
         return [_bare(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
     named = ("properties", "$defs")
     return {
-        word: {name: _bare(one) for name, one in value.items()} if word in named else _bare(value)
-        for word, value in schema.items()
-        if word not in _SCHEMA_WORDS
+        key: {name: _bare(one) for name, one in value.items()} if key in named else _bare(value)
+        for key, value in schema.items()
+        if key not in _DESCRIPTIONS
     }
 
 
@@ -126,8 +126,8 @@ def _layouts(kernel: Mapping[str, Layout]) -> str:
 
 def _layout(kernel: str, layout: Layout) -> str:
     blocks = ", ".join(f'{{"{b.name}", {b.shape[0]}, {b.shape[1]}}}' for b in layout.blocks)
-    said = f'"{layout.name}", "{kernel}", {layout.layout_version}, "{layout.formulas}"'
-    return f"      {{{said},\n       {{{blocks}}}}}"
+    about = f'"{layout.name}", "{kernel}", {layout.layout_version}, "{layout.formulas}"'
+    return f"      {{{about},\n       {{{blocks}}}}}"
 
 
 def _dispatch(kernel: Iterable[str]) -> str:

@@ -35,7 +35,8 @@ def inspect_step(rows: Rows, carrier: Carrier, geometry: Geometry | None = None)
     Parameters
     ----------
     rows : dict of (n,) float64
-        Columns of `parkf.io.tables.STEP_DATA`; without xe, ye, txe, tye where Runge-Kutta is still to be made.
+        Columns of `parkf.io.tables.STEP_DATA`; without xe, ye, txe, tye where Runge-Kutta is still to be
+        made.
     carrier : Carrier
     geometry : Geometry, optional
         The run's; without it the planes are not checked.

@@ -1,7 +1,8 @@
 """Write C++ headers and layouts, a folder for each set of forms that the kernel is built for.
 
-``python -m parkf.model.codegen <published layouts> <folder>``. Without the folder it prints the names of the sets
-of forms. Either stops where today's formulas are not those that were published under their layout's version.
+``python -m parkf.model.codegen <published layouts> <folder>``. Without the folder it prints the names of the
+sets of forms. Either stops where today's formulas are not those that were published under their layout's
+version.
 """
 
 import sys

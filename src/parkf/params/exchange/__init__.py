@@ -1,6 +1,6 @@
-"""Sets in other forms: the trigger's two files, the text files it had before, and a table.
+"""Exchange of sets: the trigger's two files, its older text files, and a table.
 
-Only production's forms can be exchanged with the trigger, because the trigger computes these.
+Only production's forms can be exchanged with the trigger, because it has no others.
 """
 
 from parkf.params.exchange.parquet import export_parquet

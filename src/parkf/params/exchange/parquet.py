@@ -1,4 +1,4 @@
-"""A set as a table: one row a number, for whoever wants to look at parameters with their own tools."""
+"""A set as a table with a row for each number, for users' own tools."""
 
 from pathlib import Path
 
@@ -29,12 +29,7 @@ NUMBERS = Table(
 def export_parquet(parameters: ParameterSet, path: Path) -> None:
     """Write all numbers of a set, constants first, in the order of the blobs.
 
-    Parameters
-    ----------
-    parameters : ParameterSet
-        Of any forms.
-    path : Path
-        The file to write; its metadata holds the set's version and fingerprints.
+    The file's metadata have the set's version and fingerprints.
     """
     manifest = parameters.manifest
     constants = [

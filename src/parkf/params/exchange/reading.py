@@ -38,7 +38,7 @@ def read_object(path: Path, keys: Sequence[str]) -> dict[str, Any]:
 
 
 def rectangle(path: Path, name: str, rows: Any, shape: tuple[int, int]) -> F32:
-    """Take a list of rows of numbers as (sets, columns) float32.
+    """Read a list of rows of numbers, (sets, columns) float32.
 
     Raises
     ------
@@ -49,18 +49,25 @@ def rectangle(path: Path, name: str, rows: Any, shape: tuple[int, int]) -> F32:
     if not isinstance(rows, list) or len(rows) != shape[0]:
         got = f"{len(rows)} sets" if isinstance(rows, list) else type(rows).__name__
         raise ParkfError(f"{where}: {got}, expected {shape[0]} sets")
-    values = np.empty(shape, dtype=np.float32)
-    for i, row in enumerate(rows):
-        if not isinstance(row, list) or len(row) != shape[1]:
-            got = f"{len(row)} values" if isinstance(row, list) else type(row).__name__
-            raise ParkfError(f"{where} set {i}: {got}, expected {shape[1]}")
-        for j, value in enumerate(row):
-            values[i, j] = number(f"{where} set {i} index {j}", value)
-    return values
+    return np.array([numbers(f"{where} set {i}", row, shape[1], "index") for i, row in enumerate(rows)])
+
+
+def numbers(where: str, values: Any, expected: int, each: str) -> list[np.float32]:
+    """Read a list of so many numbers; errors name one by `where`, `each` and its position.
+
+    Raises
+    ------
+    ParkfError
+        When there are more or fewer, or one is not a finite float32.
+    """
+    if not isinstance(values, list) or len(values) != expected:
+        got = f"{len(values)} values" if isinstance(values, list) else type(values).__name__
+        raise ParkfError(f"{where}: {got}, expected {expected}")
+    return [number(f"{where} {each} {i}", value) for i, value in enumerate(values)]
 
 
 def number(where: str, value: Any) -> np.float32:
-    """Take a JSON number, or the text of one, as float32.
+    """Read a JSON number, or the text of one, as float32.
 
     Raises
     ------
@@ -71,9 +78,9 @@ def number(where: str, value: Any) -> np.float32:
         if isinstance(value, bool):
             raise TypeError
         with np.errstate(over="ignore"):
-            taken = np.float32(float(value))
+            read = np.float32(float(value))
     except (TypeError, ValueError, OverflowError) as error:
         raise ParkfError(f"{where}: got {value!r:.40}, expected a number") from error
-    if not np.isfinite(taken):
+    if not np.isfinite(read):
         raise ParkfError(f"{where}: got {value!r:.40}, expected a finite number of float32")
-    return taken
+    return read

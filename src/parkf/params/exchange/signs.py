@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
 from parkf.model.layout import HEADER, Layout, layouts_of
+from parkf.params.manifest import Manifest
 
 F32 = NDArray[np.float32]
 
@@ -25,17 +26,26 @@ _ODD = np.array([power % 2 == 1 for piece in TRIGGER.pieces for power in range(1
 _LEADING_TABLE = TRIGGER.pieces[0].degree
 
 
-def settle_blocks(where: str, layout: Layout, blocks: Mapping[str, F32]) -> dict[str, F32]:
-    """Bring the blocks of all steps to our sign of h.
+def check_layout(what: str, manifest: Manifest, hints: tuple[str, str] = ("", "")) -> None:
+    """Refuse a set of other forms or another layout than the trigger's, with a hint for each."""
+    forms, version = manifest.forms, manifest.layout_version
+    if forms != TRIGGER.name:
+        raise ParkfError(f"{what}: forms '{forms}', expected '{TRIGGER.name}'{hints[0]}")
+    if version != TRIGGER.layout_version:
+        raise ParkfError(f"{what}: layout {version}, expected {TRIGGER.layout_version}{hints[1]}")
+
+
+def convert_blocks(where: str, layout: Layout, blocks: Mapping[str, F32]) -> dict[str, F32]:
+    """Convert the blocks of all steps to our sign of h.
 
     Parameters
     ----------
     where : str
-        What errors name.
+        Begin of error messages.
     layout : Layout
-        The trigger's, whose columns say how they behave under h → −h.
+        The trigger's, with the parity of each column under h → −h.
     blocks : mapping of str to (sets, columns) float32
-        By name; blocks of no step stay as they are.
+        By name; blocks that belong to no step do not change.
 
     Raises
     ------
@@ -60,33 +70,30 @@ def settle_blocks(where: str, layout: Layout, blocks: Mapping[str, F32]) -> dict
     return {name: _flipped(layout, name, values) for name, values in blocks.items()}
 
 
-def settle_table(where: str, header: F32, table: F32) -> tuple[F32, F32]:
-    """Bring the magnet table to our sign of h.
+def convert_table(where: str, header: F32, table: F32) -> tuple[F32, F32]:
+    """Convert the magnet table to our sign of h.
 
     Parameters
     ----------
     where : str
-        What errors name.
+        Begin of error messages.
     header : (19,) float32
-        The table's header.
     table : (60, 50, 80) float32
-        Its coefficients.
 
     Raises
     ------
     ParkfError
-        When half of the bins bend one way, half the other.
+        When bins bend in different directions.
     """
-    share = float((table[..., _LEADING_TABLE] > 0).mean())
-    if 0.1 < share < 0.9:
-        raise ParkfError(
-            f"{where}: tx00[1] is positive in {100 * share:.0f} % of the bins, expected one sign of h in all"
-        )
-    return (header, table) if share <= 0.1 else flipped_table(header, table)
+    fraction = float((table[..., _LEADING_TABLE] > 0).mean())
+    if 0.1 < fraction < 0.9:
+        got = f"{100 * fraction:.0f} %"
+        raise ParkfError(f"{where}: tx00[1] is positive in {got} of the bins, expected one sign of h in all")
+    return (header, table) if fraction <= 0.1 else flipped_table(header, table)
 
 
 def flipped_table(header: F32, table: F32) -> tuple[F32, F32]:
-    """Give the same table for −h: the header's bends and the odd powers of f change sign."""
+    """Return the same table for −h: the header's bends and the odd powers of f change sign."""
     header, table = header.copy(), table.copy()
     header[_BENDS] *= -1
     table[..., _ODD] *= -1

@@ -1,7 +1,7 @@
 """The text files that the trigger read before ``params.json``: an earlier layout, fitted for MagDown.
 
-Each line is a label and its numbers, of which today's forms use some. What the files do not hold comes from
-another set: the magnet table with its header, strip slopes and errors of the SciFi layers, BEAM, constants.
+Each line is a label and its numbers, of which today's forms use some. Another set has to provide the rest:
+the magnet table with its header, strip slopes and errors of the SciFi layers, BEAM, constants.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, sha256
-from parkf.params.exchange.reading import number
-from parkf.params.exchange.signs import TRIGGER, settle_blocks
+from parkf.params.exchange.reading import numbers
+from parkf.params.exchange.signs import TRIGGER, check_layout, convert_blocks
 from parkf.params.exchange.trigger import UT_ORDER
 from parkf.params.imported import imported
 from parkf.params.parameter_set import ParameterSet
@@ -24,22 +24,22 @@ F32 = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class TextFile:
-    """One of the files: its required length, and which numbers of it are used.
+    """One of the files: its required length, and the numbers that are used.
 
     Attributes
     ----------
     name, label : str
-        The file, and the word its lines begin with.
+        The file's name, and the begin of its lines.
     lines, numbers : int
-        Lines, and numbers in each.
+        Count of lines, and of numbers in each.
     block : str or None
-        Block that they go to; None: the file is not used.
+        Block of the numbers; None where the file is not used.
     used_lines : tuple of int
-        Which lines, in the order of our sets.
+        The lines that are used, in the order of our sets.
     used : tuple of int
-        Which numbers of a line, in the order of our parameters.
+        The numbers of a line that are used, in the order of our parameters.
     factors : dict of int to float
-        By our index: what a number is multiplied with, where the old form has another power of ten or sign.
+        Factors by our index, where the old form has another power of ten or sign.
     """
 
     name: str
@@ -52,7 +52,7 @@ class TextFile:
     factors: dict[int, float] | None = None
 
     def usage(self) -> str:
-        """Say which numbers are used."""
+        """Describe which numbers are used."""
         if self.block is None:
             return f"{self.name}: not used"
         changes = "".join(f"; p{i} is multiplied by {f:g}" for i, f in (self.factors or {}).items())
@@ -100,15 +100,11 @@ def import_text_files(folder: Path, *, rest: ParameterSet) -> ParameterSet:
     Raises
     ------
     ParkfError
-        When a file, line or number is missing, one is too many or not finite, or blocks bend in different
+        When there are more or fewer files, lines or numbers, one is not finite, or blocks bend in different
         directions.
     """
     layout = TRIGGER
-    if rest.manifest.forms != layout.name:
-        raise ParkfError(f"set to complete from: forms '{rest.manifest.forms}', expected '{layout.name}'")
-    if rest.manifest.layout_version != layout.layout_version:
-        got = rest.manifest.layout_version
-        raise ParkfError(f"set to complete from: layout {got}, expected {layout.layout_version}")
+    check_layout("set to complete from", rest.manifest)
     blocks = {block.name: rest.block(block.name).copy() for block in layout.blocks}
     for file in FILES:
         lines = _read(folder / file.name, file)
@@ -119,7 +115,7 @@ def import_text_files(folder: Path, *, rest: ParameterSet) -> ParameterSet:
             values[:, index] *= factor
         blocks[file.block][: len(values)] = values
     theirs = {file.block: blocks[file.block] for file in FILES if file.block is not None}
-    blocks |= settle_blocks(str(folder), layout, theirs)
+    blocks |= convert_blocks(str(folder), layout, theirs)
     inputs = {file.name: sha256(folder / file.name) for file in FILES}
     inputs["rest"] = rest.manifest.blobs.constant.sha256
     constants = rest.manifest.constants
@@ -127,25 +123,23 @@ def import_text_files(folder: Path, *, rest: ParameterSet) -> ParameterSet:
 
 
 def usage() -> Iterator[str]:
-    """Say which numbers of the files are used, and what has to come from elsewhere."""
+    """Describe which numbers of the files are used, and what comes from another set."""
     yield from (file.usage() for file in FILES)
     yield "from the other set: magnet table, UTT_META, dx/dy and σ² of TLayer, BEAM, constants"
 
 
-def _listed(numbers: tuple[int, ...]) -> str:
-    return " ".join(map(str, numbers))
+def _listed(indices: tuple[int, ...]) -> str:
+    return " ".join(map(str, indices))
 
 
 def _read(path: Path, file: TextFile) -> F32:
     lines = [line for line in existing(path).read_text(errors="replace").splitlines() if line.strip()]
     if len(lines) != file.lines:
         raise ParkfError(f"{path}: {len(lines)} lines, expected {file.lines}")
-    values = np.empty((file.lines, file.numbers), dtype=np.float32)
+    rows = []
     for i, line in enumerate(lines):
         label, *words = line.split()
         if not label.startswith(f"{file.label}_{i}_"):
             raise ParkfError(f"{path}: line {i + 1}: label {label!r:.40}, expected {file.label}_{i}_…")
-        if len(words) != file.numbers:
-            raise ParkfError(f"{path}: line {i + 1}: {len(words)} values, expected {file.numbers}")
-        values[i] = [number(f"{path}: line {i + 1} number {j}", word) for j, word in enumerate(words)]
-    return values
+        rows.append(numbers(f"{path}: line {i + 1}", words, file.numbers, "number"))
+    return np.array(rows)

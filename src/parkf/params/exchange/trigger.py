@@ -1,22 +1,22 @@
 """The trigger's two files, ``params.json`` and ``params_UTT_v0.tab``, written and read.
 
-They hold production's blocks but ``BEAM``, which the trigger has in its code. So that a set survives the
-round trip, the exporter puts a third file beside them, ``parkf.json``, with that block and the constants; the
-trigger does not look at it.
+They have production's blocks without ``BEAM``, which the trigger has in its code. The exporter writes this
+block and the constants to a third file, ``parkf.json``, so that a set survives the round trip. The trigger
+does not read it.
 
-Where the trigger's arithmetic differs, the numbers carry it:
+The numbers are converted where the trigger's arithmetic differs:
 
-* V→UT: it gains −(kick) where the formula of :mod:`parkf.model.steps.velo_to_ut` gains the kick, to first order;
-  p5, p6, p7 change sign. In second order both differ by s″·kick², which no number can carry.
-* UT's sets backward begin at the last gap; ours, at the first. (The trigger does not use them today.)
-* UT: ty' takes the new slope tx', which is of second order in h, too; the numbers stay.
-* The table is multiplied with pol, as all blocks are. Older ones (v5r0) were not: :mod:`.signs` finds out.
+* V→UT: the trigger adds −(kick) where the formula of :mod:`parkf.model.steps.velo_to_ut` adds the kick, to
+first
+  order; p5, p6, p7 change sign. A difference of second order, s″·kick², remains.
+* UT: the trigger's backward sets begin at the last gap; ours begin at the first. It does not use them today.
+* UT: the trigger's ty' uses the new slope tx', a difference of second order in h; the numbers do not change.
+* The table is multiplied with pol, as all blocks are. Older tables (v5r0) were not: see :mod:`.signs`.
 * Slopes of the table are in units of 1e-3.
 """
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from parkf.io.files import existing, replacing, sha256, write_json
 from parkf.model.layout import HEADER, TABLE_SHAPE, Layout
 from parkf.params.description import shortest
 from parkf.params.exchange.reading import number, read_object, rectangle
-from parkf.params.exchange.signs import TRIGGER, settle_blocks, settle_table
+from parkf.params.exchange.signs import TRIGGER, check_layout, convert_blocks, convert_table
 from parkf.params.imported import imported
 from parkf.params.manifest import Constants
 from parkf.params.parameter_set import ParameterSet
@@ -46,7 +46,6 @@ BLOCKS = {
     "TLayer": "TLayer",
     "UTLayer": "UTLayer",
 }
-# UT's backward sets, which the trigger does not use today, begin at the last gap; ours begin at the first.
 UT_ORDER = (0, 1, 2, 5, 4, 3)
 # The kick from VELO to UT, which the trigger applies with the opposite sign.
 _KICK = (5, 6, 7)
@@ -59,31 +58,21 @@ _UNITS = np.array(
 
 
 def export_trigger(parameters: ParameterSet, folder: Path) -> None:
-    """Write a set as the trigger reads it.
+    """Write ``params.json``, ``params_UTT_v0.tab`` and ``parkf.json``.
 
     Parameters
     ----------
     parameters : ParameterSet
         A set of production's forms, in layout 1.
     folder : Path
-        Where ``params.json``, ``params_UTT_v0.tab`` and ``parkf.json`` go.
 
     Raises
     ------
     ParkfError
-        When the set is of other forms: the trigger would compute something else with it.
+        When the set is of other forms, whose formulas the trigger does not have.
     """
-    forms = parameters.manifest.forms
-    if forms != "production":
-        raise ParkfError(
-            f"parameter set: forms '{forms}', expected 'production', which are the trigger's; "
-            "train with `forms: production`"
-        )
-    version = parameters.manifest.layout_version
-    if version != TRIGGER.layout_version:
-        raise ParkfError(
-            f"parameter set: layout {version}, expected {TRIGGER.layout_version}, which the trigger reads"
-        )
+    hints = (", which are the trigger's; train with `forms: production`", ", which the trigger reads")
+    check_layout("parameter set", parameters.manifest, hints)
     blocks = {key: parameters.block(name) for key, name in BLOCKS.items()}
     blocks["VUTParams"] = _reversed_kick(blocks["VUTParams"])
     blocks["UTParams"] = blocks["UTParams"][list(UT_ORDER)]
@@ -108,13 +97,13 @@ def import_trigger(folder: Path, *, rest: ParameterSet | None = None) -> Paramet
     folder : Path
         With ``params.json`` and ``params_UTT_v0.tab``.
     rest : ParameterSet, optional
-        Where the block ``BEAM`` and the constants come from when there is no ``parkf.json`` beside them.
+        Set with the block ``BEAM`` and the constants, if there is no ``parkf.json``.
 
     Raises
     ------
     ParkfError
-        When numbers are missing, too many or not finite, the two files' headers differ, the blocks bend in
-        different directions, or there is nothing to complete the set from.
+        When there are more or fewer numbers, one is not finite, the two files' headers differ, the blocks
+        bend in different directions, or there is nothing to complete the set from.
     """
     layout = TRIGGER
     path = folder / JSON_FILE
@@ -126,8 +115,8 @@ def import_trigger(folder: Path, *, rest: ParameterSet | None = None) -> Paramet
     blocks["UT"] = blocks["UT"][list(UT_ORDER)]
     header, table = read_table(folder / TABLE_FILE)
     _same_header(folder, blocks["UTT_META"][0], header)
-    blocks = settle_blocks(str(path), layout, blocks)
-    header, table = settle_table(str(folder / TABLE_FILE), header, table)
+    blocks = convert_blocks(str(path), layout, blocks)
+    header, table = convert_table(str(folder / TABLE_FILE), header, table)
     blocks["UTT_META"] = header[None]
     inputs = {name: sha256(folder / name) for name in (JSON_FILE, TABLE_FILE)}
     blocks["BEAM"], constants, source = _rest(folder, layout, rest)
@@ -140,23 +129,20 @@ def read_table(path: Path) -> tuple[F32, F32]:
     Raises
     ------
     ParkfError
-        When the header is another one, or there are more or fewer numbers than it says.
+        When the header is wrong, or there are more or fewer numbers than it has.
     """
     try:
         text = existing(path).read_text(encoding="ascii")
     except UnicodeDecodeError as error:
         raise ParkfError(f"{path}: not a text file: {error}") from error
-    first, _, after = text.partition("\n")
-    second, _, after = after.partition("\n")
-    numbers: list[np.float32] = []
-    for i, (line, count) in enumerate(((first, _FIRST_LINE), (second, len(HEADER) - _FIRST_LINE))):
+    first, second, after = (text + "\n\n").split("\n", 2)
+    values: list[np.float32] = []
+    for i, (line, names) in enumerate(((first, HEADER[:_FIRST_LINE]), (second, HEADER[_FIRST_LINE:]))):
         words = line.split()
-        if len(words) != count:
-            raise ParkfError(f"{path}: header line {i + 1}: {len(words)} values, expected {count}")
-        numbers += [
-            number(f"{path}: header, {n}", w) for n, w in zip(HEADER[len(numbers) :], words, strict=False)
-        ]
-    header = np.array(numbers, dtype=np.float32)
+        if len(words) != len(names):
+            raise ParkfError(f"{path}: header line {i + 1}: {len(words)} values, expected {len(names)}")
+        values += [number(f"{path}: header, {name}", word) for name, word in zip(names, words, strict=True)]
+    header = np.array(values, dtype=np.float32)
     for name, got, expected in zip(HEADER[_FIRST_LINE:], header[_FIRST_LINE:], _WHOLE, strict=True):
         if got != expected:
             raise ParkfError(f"{path}: header, {name}: got {got:g}, expected {expected}")
@@ -169,13 +155,13 @@ def read_table(path: Path) -> tuple[F32, F32]:
     except ValueError as error:
         raise ParkfError(f"{path}: {error}, expected numbers") from error
     with np.errstate(over="ignore"):
-        taken = table.astype(np.float32)
-    for i, j, index in np.argwhere(~np.isfinite(taken))[:1]:
+        coefficients = table.astype(np.float32)
+    for i, j, index in np.argwhere(~np.isfinite(coefficients))[:1]:
         word = words[np.ravel_multi_index((i, j, index), TABLE_SHAPE)]
         raise ParkfError(
             f"{path}: bin {i},{j} index {index}: got {word:.40}, expected a finite number of float32"
         )
-    return header, taken
+    return header, coefficients
 
 
 def _reversed_kick(vut: F32) -> F32:
@@ -198,12 +184,14 @@ def _same_header(folder: Path, in_json: F32, in_table: F32) -> None:
 
 
 def _rest(folder: Path, layout: Layout, rest: ParameterSet | None) -> tuple[F32, Constants, dict[str, str]]:
-    """Block BEAM, the constants, and the fingerprint of where they come from."""
+    """Return block BEAM, the constants, and the fingerprint of their file."""
     path = folder / REST_FILE
     if path.is_file():
         content = read_object(path, [*Constants.model_fields, "BEAM"])
         beam = rectangle(path, "BEAM", content.pop("BEAM"), layout.block("BEAM").shape)
-        constants = {name: _double(f"{path}: {name}", value) for name, value in content.items()}
+        for name, value in content.items():
+            number(f"{path}: {name}", value)
+        constants = {name: float(value) for name, value in content.items()}
         if constants["velo_sigma"] <= 0:
             raise ParkfError(f"{path}: velo_sigma: got {constants['velo_sigma']}, expected more than 0")
         return beam, Constants(**constants), {REST_FILE: sha256(path)}
@@ -214,8 +202,3 @@ def _rest(folder: Path, layout: Layout, rest: ParameterSet | None) -> tuple[F32,
         )
     manifest = rest.manifest
     return rest.block("BEAM"), manifest.constants, {"rest": manifest.blobs.constant.sha256}
-
-
-def _double(where: str, value: Any) -> float:
-    number(where, value)
-    return float(value)

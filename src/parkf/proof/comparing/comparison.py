@@ -1,4 +1,4 @@
-"""Several subjects beside the first of them."""
+"""Comparison of runs and sets with the first of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,29 +7,31 @@ from typing import Any
 from parkf.io.errors import ParkfError
 from parkf.params.registry import Registry
 from parkf.proof.comparing.figures import Row, compare_figures
-from parkf.proof.comparing.inputs import Difference, input_differences
+from parkf.proof.comparing.inputs import InputDifference, input_differences
 from parkf.proof.comparing.subject import Subject
-
-# In errors: a figure that is further from the first's stands out.
-MOVED = 3.0
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs and sets beside the first of them.
+    """Runs and sets, compared with the first of them.
 
     Attributes
     ----------
     subjects : sequence of Subject
-    inputs : sequence of list of Difference
-        What differed in inputs and code, of each subject but the first.
+    inputs : sequence of list of InputDifference
+        Differences in inputs and code, of each subject but the first.
     rows : list of Row
         Figures.
     """
 
     subjects: Sequence[Subject]
-    inputs: Sequence[list[Difference]]
+    inputs: Sequence[list[InputDifference]]
     rows: list[Row]
+
+    @property
+    def others(self) -> range:
+        """Indices of all subjects but the first."""
+        return range(1, len(self.subjects))
 
     def same(self, other: int) -> bool:
         """Whether a subject has inputs, code and numbers of the first."""
@@ -37,29 +39,31 @@ class Comparison:
         numbers = (one.blobs, one.ghost_score) == (two.blobs, two.ghost_score)
         return not self.inputs[other - 1] and numbers
 
-    def sentence(self, other: int) -> str:
-        """Say in words what differed from the first."""
-        one, two = self.subjects[0], self.subjects[other]
+    def lines(self, other: int) -> list[str]:
+        """Describe the differences from the first, one a line."""
         if self.same(other):
-            return "the same"
-        if not self.inputs[other - 1]:
-            return "inputs and code are the same, the numbers are not"
-        numbers = "" if one.manifest.blobs != two.manifest.blobs else "; the numbers are the same"
-        return "; ".join(map(str, self.inputs[other - 1])) + numbers
+            return ["the same"]
+        found = [str(one) for one in self.inputs[other - 1]]
+        return found or ["inputs and code are the same, the numbers are not"]
+
+    def sentence(self, other: int) -> str:
+        """Describe the differences from the first in one line."""
+        blobs = [self.subjects[index].manifest.blobs for index in (0, other)]
+        only_inputs = self.inputs[other - 1] and blobs[0] == blobs[1]
+        return "; ".join(self.lines(other)) + ("; the numbers are the same" if only_inputs else "")
 
     def content(self) -> dict[str, Any]:
-        """Give all of it for machines."""
-        others = range(1, len(self.subjects))
+        """Return all of it for JSON."""
         return {
             "subjects": [_described(subject) for subject in self.subjects],
-            "same": all(self.same(other) for other in others),
+            "same": all(map(self.same, self.others)),
             "differences": [
                 {
                     "name": self.subjects[other].name,
                     "same": self.same(other),
                     "inputs": [{"what": d.what, "text": d.text} for d in self.inputs[other - 1]],
                 }
-                for other in others
+                for other in self.others
             ],
             "figures": [
                 {
@@ -67,8 +71,8 @@ class Comparison:
                     "what": row.what,
                     "values": [None if one is None else one.value for one in row.measured],
                     "errors": [None if one is None else one.error for one in row.measured],
-                    "in_errors": [row.in_errors(other) for other in others],
-                    "ratios": [row.ratio(other) for other in others],
+                    "in_errors": [row.in_errors(other) for other in self.others],
+                    "ratios": [row.ratio(other) for other in self.others],
                 }
                 for row in self.rows
             ],
@@ -92,8 +96,8 @@ def _described(subject: Subject) -> dict[str, Any]:
 def compare_subjects(subjects: Sequence[Subject]) -> Comparison:
     """Compare with the first.
 
-    A published set keeps no more figures than its gates; where a run has measured it on its own candidates,
-    those are taken.
+    A published set has no figures but those of its gates. If one of the runs measured the set on its own
+    candidates, these figures are compared.
 
     Raises
     ------
@@ -108,18 +112,15 @@ def compare_subjects(subjects: Sequence[Subject]) -> Comparison:
 
 
 def published_of(detector: str, registry: Registry) -> list[str]:
-    """Versions of a detector that are not withdrawn, oldest first.
+    """List the versions of a detector that are not withdrawn, oldest first.
 
     Raises
     ------
     ParkfError
         When there are fewer than two.
     """
-    found = [
-        version
-        for version in registry.versions()
-        if registry.withdrawal(version) is None and registry.load(version).manifest.detector == detector
-    ]
+    valid = (version for version in registry.versions() if registry.withdrawal(version) is None)
+    found = [version for version in valid if registry.load(version).manifest.detector == detector]
     if len(found) < 2:
         raise ParkfError(
             f"{registry.folder}: {len(found)} published sets of {detector}, expected two at least"
@@ -127,10 +128,10 @@ def published_of(detector: str, registry: Registry) -> list[str]:
     return found
 
 
-def _borrowed(subject: Subject, all_of_them: Sequence[Subject]) -> Subject:
+def _borrowed(subject: Subject, subjects: Sequence[Subject]) -> Subject:
     if subject.validation is not None:
         return subject
-    for other in all_of_them:
+    for other in subjects:
         if other.beside is not None and other.beside["set"] == subject.manifest.blobs.fingerprints():
             return replace(subject, validation={"fits": {"parkf": other.beside["fit"]}}, borrowed=other.name)
     return subject

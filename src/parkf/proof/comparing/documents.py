@@ -1,4 +1,4 @@
-"""The files that a set was made from, found again by fingerprint: a manifest keeps no more than that."""
+"""Input files of a set, found by their fingerprints in its manifest."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,10 +10,10 @@ from parkf.io.files import copy, sha256
 from parkf.params.manifest import Manifest
 from parkf.params.registry import readable_registry
 
-# Of a run's folder, and of a registry: copies of geometry and alignment, since files change.
+# Folder of a run and of a registry with copies of geometry and alignment, because files change.
 INPUTS = "inputs"
 KEPT = ("geometry", "alignment")
-# Kind of input, and the key of the configuration that names its file.
+# Key of the configuration with the path of each kind of input.
 FILES = {
     "geometry": "detector.geometry",
     "alignment": "detector.alignment",
@@ -22,7 +22,7 @@ FILES = {
 
 
 def file_name(kind: str, configuration: Mapping[str, str] | None) -> str | None:
-    """Path of an input as the configuration has it; None where it does not say."""
+    """Return the path of an input in the configuration, or None."""
     text = (configuration or {}).get(FILES[kind])
     return None if text is None else str(json.loads(text))
 
@@ -30,32 +30,27 @@ def file_name(kind: str, configuration: Mapping[str, str] | None) -> str | None:
 def find_document(
     kind: str, fingerprint: str | None, path: str | None, runs: Sequence[Path] = ()
 ) -> Path | None:
-    """Find a file with these bytes.
+    """Find a file with these bytes, or return None.
 
     Parameters
     ----------
     kind : str
         ``geometry``, ``alignment`` or ``field source``.
     fingerprint : str or None
-        SHA-256 of the file that is looked for.
+        SHA-256 of the file.
     path : str or None
-        Where it lay when the set was made; files beside it are tried, too.
+        Its path when the set was made; other files of this folder are tried, too.
     runs : sequence of Path
         Folders of runs, whose copies are tried first; then those of the registry.
-
-    Returns
-    -------
-    Path or None
-        None where no such file is at hand.
     """
     if fingerprint is None:
         return None
     published = _published(readable_registry().folder, fingerprint)
-    return next((one for one in _places(kind, path, runs, published) if sha256(one) == fingerprint), None)
+    return next((one for one in _candidates(kind, path, runs, published) if sha256(one) == fingerprint), None)
 
 
 def keep_documents(run: Path, manifest: Manifest, given: Mapping[str, Path]) -> None:
-    """Copy the geometry and alignment that a run's set was made from to its folder, for later comparisons.
+    """Copy the geometry and alignment of a run's set to its folder, for later comparisons.
 
     Parameters
     ----------
@@ -63,33 +58,31 @@ def keep_documents(run: Path, manifest: Manifest, given: Mapping[str, Path]) -> 
     manifest : Manifest
         Of its set.
     given : mapping of str to Path
-        Where they lie, by kind; otherwise they are looked for, and left out where they are not found.
+        Paths by kind. Others are searched for, and left out where they are not found.
 
     Raises
     ------
     ParkfError
-        When a given file is another one than the set was made from.
+        When a given file is not the one of the set.
     """
     for kind in KEPT:
-        fingerprint = manifest.inputs.get(kind)
-        if kind in given:
-            if sha256(given[kind]) != fingerprint:
-                raise ParkfError(f"{given[kind]}: has changed since the set was made from it; run again")
-            source: Path | None = given[kind]
-        else:
-            source = find_document(kind, fingerprint, file_name(kind, manifest.configuration), [run])
+        source = given.get(kind) or _source(kind, run, manifest)
+        if kind in given and sha256(given[kind]) != manifest.inputs.get(kind):
+            raise ParkfError(f"{given[kind]}: has changed since the set was made from it; run again")
         target = run / INPUTS / f"{kind}.yaml"
         if source is not None and source != target:
             copy(source, target)
 
 
 def publish_documents(run: Path, manifest: Manifest, registry: Path) -> None:
-    """Copy the same to a registry, where comparisons of published sets look for them."""
+    """Copy them to a registry, for comparisons of published sets."""
     for kind in KEPT:
-        fingerprint = manifest.inputs.get(kind)
-        source = find_document(kind, fingerprint, file_name(kind, manifest.configuration), [run])
-        if source is not None:
-            copy(source, _published(registry, str(fingerprint)))
+        if (source := _source(kind, run, manifest)) is not None:
+            copy(source, _published(registry, manifest.inputs[kind]))
+
+
+def _source(kind: str, run: Path, manifest: Manifest) -> Path | None:
+    return find_document(kind, manifest.inputs.get(kind), file_name(kind, manifest.configuration), [run])
 
 
 def _published(registry: Path, fingerprint: str) -> Path:
@@ -97,22 +90,23 @@ def _published(registry: Path, fingerprint: str) -> Path:
 
 
 def tag(kind: str, path: Path) -> str | None:
-    """Tag that a geometry or alignment gives itself; other files have none.
+    """Return the tag in a geometry or alignment; other files have none.
 
     Raises
     ------
     ParkfError
         When the file cannot be read.
     """
-    # No schema is asked for, since files of other format versions have tags, too.
+    # Read without a schema, because files of other format versions have tags, too.
     content = read_document(path).content if kind in KEPT else None
     found = content.get("tag") if isinstance(content, dict) else None
     return None if found is None else str(found)
 
 
-def _places(kind: str, path: str | None, runs: Iterable[Path], published: Path) -> Iterator[Path]:
-    sure = [*(run / INPUTS / f"{kind}.yaml" for run in runs), published]
-    named = None if path is None else Path(path)
-    yield from (one for one in [*sure, *([] if named is None else [named])] if one.is_file())
-    if named is not None and named.parent.is_dir():
-        yield from sorted(one for one in named.parent.glob(f"*{named.suffix}") if one.is_file())
+def _candidates(kind: str, path: str | None, runs: Iterable[Path], published: Path) -> Iterator[Path]:
+    copies = [*(run / INPUTS / f"{kind}.yaml" for run in runs), published]
+    yield from (one for one in copies if one.is_file())
+    if path is not None:
+        named = Path(path)
+        near = sorted(named.parent.glob(f"*{named.suffix}")) if named.parent.is_dir() else []
+        yield from (one for one in (named, *near) if one.is_file())

@@ -1,8 +1,8 @@
 """Effect of the difference of two sets: the change of predicted states, in units of the scattering.
 
-Tracks of a fixed sample are carried through the detector by the first set, without scattering. At every
-step both sets predict from the same state; their difference is divided by the first set's σ_MS there. The
-sample: from the middle of the beam line, 2 < η < 5, all φ, momenta from 1.5 to 100 GeV, both charges, both
+The first set extrapolates tracks of a fixed sample through the detector, without scattering. At every step
+both sets predict from the same state; their difference is divided by σ_MS of the first set. The tracks start
+in the middle of the beam line, with 2 < η < 5, all φ, momenta from 1.5 to 100 GeV, both charges and
 polarities.
 """
 
@@ -30,7 +30,7 @@ MAP_MOMENTUM = 5000.0  # MeV
 
 @dataclass(frozen=True)
 class Change:
-    """RMS of a component's change over σ_MS in a bin of momentum (GeV), and the largest one."""
+    """RMS and maximum of a component's change over σ_MS, in a bin of momentum (GeV)."""
 
     step: str
     component: str
@@ -44,10 +44,7 @@ def changes(first: ParameterSet, second: ParameterSet) -> list[Change]:
     """Change of the predicted state from the first set to the second, by step, component and momentum."""
     return [
         Change(
-            step=hop.name,
-            component=component,
-            p_min=low,
-            p_max=high,
+            *(hop.name, component, low, high),
             rms=float(np.sqrt(np.mean(ratio[mask] ** 2))),
             largest=float(np.abs(ratio[mask]).max()),
         )
@@ -103,23 +100,23 @@ class _Predictor:
         self.steps = {name: numpy_step(step) for name, step in forms.steps.items()}
 
     def numbers(self, name: str, number: int) -> F64:
-        """Parameters of a set, which is counted as in step datasets."""
+        """Return the parameters of a set, with the number of step datasets."""
         row = number // self.steps[name].step.joined
         return self.parameters.block(name)[row].astype(np.float64)
 
     def predict(self, name: str, number: int, rows: Rows) -> F64:
-        """State at z1, (n, 4)."""
+        """Return the state at z1, (n, 4)."""
         return np.column_stack(self.steps[name].predict(self.numbers(name, number), rows))
 
     def magnet(self, rows: Rows) -> F64:
-        """State at z_out from rows at z_in, (n, 4)."""
+        """Return the state at z_out of rows at z_in, (n, 4)."""
         p = self.numbers("UTTF", 0)
         local = self.steps["UTTF"].local_qop(p, rows["qop"])
         ends = _table(self.parameters).extrapolate(_states(rows), local, rows["polarity"])
         return self.predict("UTTF", 0, _at(rows, ends, rows["z1"], rows["z1"]))
 
     def sigma(self, name: str, number: int, rows: Rows) -> dict[str, F64]:
-        """σ_MS of each component."""
+        """Return σ_MS of each component."""
         return self.steps[name].noise(self.numbers(name, number), rows)
 
 
@@ -151,14 +148,14 @@ def _behind_the_magnet(a: _Predictor, b: _Predictor, rows: Rows) -> Iterator[_Ho
     there = _at(rows, ends, rows["z1"], rows["z1"]) | dict(zip(BEFORE_COLUMNS, _states(rows).T, strict=True))
     sigma = a.sigma("UTTF", 0, there)
     yield _Hop("magnet", rows["qop"], _difference(ends, b.magnet(rows)), sigma)
-    # Particles that leave the detector are no tracks.
+    # Tracks outside of the detector are left out.
     inside = np.all(np.abs(ends[:, :2]) < [3000.0, 2500.0], axis=1)
     rows = select({**_at(rows, ends, rows["z1"], rows["z1"]), **sigma}, np.asarray(inside))
     layers = a.parameters.block("TLayer")[:2].astype(np.float64)
     sigma = {component: rows.pop(component) for component in (*COMPONENTS, "rho_x", "rho_y")}
     rows = _to_plane(rows, layers[:, 0])
     ends = a.predict("TFT", 0, rows)
-    # The scattering of this step is included in that of the one before.
+    # The scattering of this step is part of that of the step before.
     yield _Hop("TFT", rows["qop"], _difference(ends, b.predict("TFT", 0, rows)), sigma)
     for gap in range(11):
         rows = _to_plane(_at(rows, ends, rows["z1"], rows["z1"]), layers[:, gap + 1])
@@ -179,7 +176,7 @@ def _difference(a: F64, b: F64) -> dict[str, F64]:
 
 
 def _sample() -> Rows:
-    """Give rows at VELO hits along the beam line, straight from (0, 0, 0)."""
+    """Return rows at VELO hits along the beam line, on lines from (0, 0, 0)."""
     random = np.random.Generator(np.random.Philox(key=[2026, 6]))
     eta, phi = random.uniform(2, 5, TRACKS), random.uniform(0, 2 * np.pi, TRACKS)
     slope = 1 / np.sinh(eta)
@@ -205,7 +202,7 @@ def _at(rows: Rows, states: F64, z0: F64, z1: F64) -> Rows:
 
 
 def _to_plane(rows: Rows, layer: F64) -> Rows:
-    """Rows with z1 where the straight line meets a SciFi layer, (z at y = 0, dy/dz)."""
+    """Set z1 to the intersection of the straight line with a SciFi layer, (z at y = 0, dy/dz)."""
     plane, lean = layer[0], 1 / layer[1]
     z1 = rows["z0"] + (plane + lean * rows["y0"] - rows["z0"]) / (1 - lean * rows["ty0"])
     return {**rows, "z1": z1}

@@ -1,4 +1,4 @@
-"""Figures of runs and sets beside each other, with differences in errors and as ratios."""
+"""Figures of runs and sets, with their differences in errors and as ratios."""
 
 import math
 import re
@@ -16,6 +16,8 @@ _SCORES = {
     "score_kinematic": "score, with them",
 }
 _TABLE = {"x": ("mm", 1.0), "y": ("mm", 1.0), "tx": ("mrad", 1e3), "ty": ("mrad", 1e3)}
+# In errors: figures that are further from the first's stand out.
+MOVED = 3.0
 _PLUS_MINUS = re.compile(r"± *([0-9.eE+-]+)")
 
 _PLACE = re.compile(r"\(([^()]*)\)[^()]*$")
@@ -30,9 +32,9 @@ class Measured:
     value : float
     error : float or None
     place : str
-        Of a figure that is the worst of many, where it is.
+        Where it is, if it is the worst of many figures.
     signed : bool
-        Whether zero is what it should be: then a ratio says nothing.
+        Whether it should be zero, so that ratios have no meaning.
     """
 
     value: float
@@ -52,7 +54,7 @@ class Row:
     what : str
         With its unit.
     measured : sequence of Measured or None
-        One for each subject; None where it does not have the figure.
+        One for each subject; None without the figure.
     """
 
     group: str
@@ -60,9 +62,9 @@ class Row:
     measured: Sequence[Measured | None]
 
     def in_errors(self, other: int) -> float | None:
-        """Difference of another subject's figure from the first's, over the errors of both as if independent.
+        """Difference from the first's figure over the errors of both, as if they were independent.
 
-        None where there are no errors, and for the worst of many places where these differ.
+        None without errors, and for the worst figures of different places.
         """
         one, two = self._pair(other)
         if one is None or two is None or one.error is None or two.error is None:
@@ -71,11 +73,30 @@ class Row:
         return (two.value - one.value) / error if error > 0 else None
 
     def ratio(self, other: int) -> float | None:
-        """Another subject's figure over the first's; None for what should be 0, and where places differ."""
+        """Ratio to the first's figure; None for what should be 0, and for different places."""
         one, two = self._pair(other)
         if one is None or two is None or one.signed or one.value == 0:
             return None
         return two.value / one.value
+
+    def moved(self, other: int) -> bool:
+        """Whether another subject's figure is far from the first's."""
+        return abs(self.in_errors(other) or 0.0) > MOVED
+
+    def figure(self, subject: int) -> str:
+        """Write a subject's figure with its error."""
+        one = self.measured[subject]
+        if one is None:
+            return "–"
+        if one.error:
+            digits = max(0, min(6, 1 - int(f"{one.error:e}".partition("e")[2])))
+            return f"{one.value:.{digits}f} ± {one.error:.{digits}f}"
+        return f"{one.value:.4g}"
+
+    def texts(self, other: int) -> tuple[str, str]:
+        """Write the difference in errors and the ratio; empty where there is none."""
+        in_errors, ratio = self.in_errors(other), self.ratio(other)
+        return "" if in_errors is None else f"{in_errors:+.1f}", "" if ratio is None else f"{ratio:.3f}"
 
     def _pair(self, other: int) -> tuple[Measured | None, Measured | None]:
         one, two = self.measured[0], self.measured[other]
@@ -84,12 +105,12 @@ class Row:
 
     @property
     def same(self) -> bool:
-        """Whether all subjects that have the figure agree to the last digit."""
+        """Whether all figures agree to the last digit."""
         return len({one.value for one in self.measured if one is not None}) <= 1
 
 
 def compare_figures(subjects: Sequence[Subject]) -> list[Row]:
-    """Lay figures out beside each other; those that fewer than two subjects have are left out."""
+    """Collect the figures of subjects; without those that only one of several subjects has."""
     columns = [dict(_figures(subject)) for subject in subjects]
     keys = dict.fromkeys(key for column in columns for key in column)
     rows = [Row(group, what, [column.get((group, what)) for column in columns]) for group, what in keys]
@@ -109,20 +130,16 @@ def _figures(subject: Subject) -> Iterator[_Named]:
     yield from _cost(subject)
     for gate in subject.gates:
         if gate.value is not None:
-            percent = gate.bar.partition(",")[0].endswith("%")
-            scale = 100.0 if percent else 1.0
-            yield ("gates", f"{gate.what}{' [%]' if percent else ''}"), _of_gate(gate, scale)
-
-
-def _of_gate(gate: Gate, scale: float) -> Measured:
-    assert gate.value is not None
-    place = _PLACE.search(gate.measured)
-    signed = gate.at_least is not None and gate.at_most is not None and gate.at_least < 0 < gate.at_most
-    return Measured(scale * gate.value, gate_error(gate), "" if place is None else place[1], signed)
+            unit, scale = (" [%]", 100.0) if gate.bar.partition(",")[0].endswith("%") else ("", 1.0)
+            place = _PLACE.search(gate.measured)
+            least, most = gate.at_least, gate.at_most
+            signed = least is not None and most is not None and least < 0 < most
+            measured = Measured(scale * gate.value, gate_error(gate), place[1] if place else "", signed)
+            yield ("gates", f"{gate.what}{unit}"), measured
 
 
 def gate_error(gate: Gate) -> float | None:
-    """Error of a gate's figure, of the text that a manifest keeps."""
+    """Read the error of a gate's figure from the manifest's text."""
     found = _PLUS_MINUS.search(gate.measured)
     return None if found is None else float(found[1])
 
@@ -136,24 +153,18 @@ def _of_fit(fit: Mapping[str, Any]) -> Iterator[_Named]:
     for component, pull in fit["pulls"].items():
         for quantity, text in (("mean", "mean"), ("width", "width"), ("width95", "95 % width")):
             if quantity in pull:
-                name = f"pull of {_name(component)}, {text}"
-                yield (
-                    ("bias" if quantity == "mean" else "pulls", name),
-                    Measured(pull[quantity], pull[f"{quantity}_error"], signed=quantity == "mean"),
-                )
+                name = "q/p" if component == "qop" else component
+                group = "bias" if quantity == "mean" else "pulls"
+                value = Measured(pull[quantity], pull[f"{quantity}_error"], signed=group == "bias")
+                yield (group, f"pull of {name}, {text}"), value
     for one in bins:
         pull = one["pulls"]["qop"]
         yield ("pulls", f"pull of q/p, width, {_range(one)}"), Measured(pull["width"], pull["width_error"])
-    if "scores" in fit:
-        for name, one in fit["scores"].items():
-            point = one["working_point"]
-            what = f"ghosts kept at 91 % by {_SCORES.get(name, name)} [%]"
-            yield ("ghosts", what), Measured(100 * point["ghost"], 100 * point["ghost_error"])
-    else:
-        yield (
-            ("ghosts", f"ghosts kept at 91 % by {_SCORES['chi2']} [%]"),
-            Measured(100 * fit["working_point"]["ghost"]),
-        )
+    for name, one in fit.get("scores", {"chi2": fit}).items():
+        point = one["working_point"]
+        error = 100 * point["ghost_error"] if "scores" in fit else None
+        what = f"ghosts kept at 91 % by {_SCORES.get(name, name)} [%]"
+        yield ("ghosts", what), Measured(100 * point["ghost"], error)
 
 
 def _accuracy(accuracy: Mapping[str, Any]) -> Iterator[_Named]:
@@ -169,10 +180,8 @@ def _accuracy(accuracy: Mapping[str, Any]) -> Iterator[_Named]:
     for row in accuracy["table"]["fiducial"]:
         unit, scale = _TABLE[row["component"]]
         if row["component"] in ("x", "tx"):
-            yield (
-                ("accuracy", f"magnet table, 68 % of |δ{row['component']}|, {_range(row)} [{unit}]"),
-                Measured(scale * row["q68"]),
-            )
+            what = f"magnet table, 68 % of |δ{row['component']}|, {_range(row)} [{unit}]"
+            yield ("accuracy", what), Measured(scale * row["q68"])
 
 
 def _cost(subject: Subject) -> Iterator[_Named]:
@@ -191,21 +200,3 @@ def _cost(subject: Subject) -> Iterator[_Named]:
 
 def _range(row: Mapping[str, Any]) -> str:
     return f"{row['p_min']:g}–{row['p_max']:g} GeV"
-
-
-def _name(component: str) -> str:
-    return "q/p" if component == "qop" else component
-
-
-def figure(one: Measured | None) -> str:
-    """Write a figure with its error."""
-    if one is None:
-        return "–"
-    if one.error:
-        digits = max(0, min(6, 1 - _magnitude(one.error)))
-        return f"{one.value:.{digits}f} ± {one.error:.{digits}f}"
-    return f"{one.value:.4g}"
-
-
-def _magnitude(value: float) -> int:
-    return int(f"{value:e}".partition("e")[2])

@@ -1,16 +1,17 @@
-"""What differed between two sets in inputs and code, in words: causes alone, not what follows from them."""
+"""Differences of two sets in inputs and code: causes alone, without what follows from them."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from parkf.io.documents.document import read_document
+from parkf.params.comparison import changed
 from parkf.proof.comparing.documents import FILES
 from parkf.proof.comparing.subject import Subject
 
-# Entries beyond which a list is cut.
+# Longer lists of differences are cut.
 MOST = 8
 _AXES = {
     "x": ("mm in x", 1.0),
@@ -27,8 +28,8 @@ _Leaf = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Difference:
-    """One thing that was not the same.
+class InputDifference:
+    """One difference in inputs or code.
 
     Attributes
     ----------
@@ -45,82 +46,63 @@ class Difference:
         return f"{self.what}: {self.text}"
 
 
-def input_differences(first: Subject, second: Subject) -> list[Difference]:
-    """Say what differed, from the first to the second; empty where inputs and code are the same."""
-    found = [
-        *_geometry(first, second),
-        *_alignment(first, second),
-        *_field(first, second),
-        *_configuration(first, second),
-        *_code(first, second),
-        *_seeds(first, second),
-    ]
-    if not found:
-        found = [*_derived(first, second)]
-    return found
+def input_differences(first: Subject, second: Subject) -> list[InputDifference]:
+    """List the differences, from the first to the second; empty where inputs and code are the same."""
+    causes = {
+        "geometry": _file("geometry", first, second, _entries, "entries"),
+        "alignment": _file("alignment", first, second, _moves, "displacements"),
+        "field": _field(first, second),
+        "configuration": _configuration(first, second),
+        "code": _code(first, second),
+        "seed": _seeds(first, second),
+    }
+    found = [InputDifference(what, text) for what, texts in causes.items() for text in texts]
+    return found or [InputDifference("inputs", text) for text in _derived(first, second)]
 
 
-def _documents(kind: str, first: Subject, second: Subject) -> tuple[bool, Any, Any]:
-    """Whether fingerprints differ, and both documents where they are at hand."""
+def _file(
+    kind: str, first: Subject, second: Subject, compared: Callable[[Any, Any], list[str]], entries: str
+) -> Iterator[str]:
+    """Yield the differences of two files' contents, or of their names where one is not at hand."""
     one, two = (subject.manifest.inputs.get(kind) for subject in (first, second))
     if one == two:
-        return False, None, None
+        return
     paths = [subject.document(kind) for subject in (first, second)]
-    contents = [None if path is None else read_document(path).content for path in paths]
-    return True, contents[0], contents[1]
+    if None in paths:
+        yield _other_file(kind, first, second)
+        return
+    texts = compared(*(read_document(path).content for path in paths if path is not None))
+    yield from texts[:MOST]
+    if len(texts) > MOST:
+        yield f"and {len(texts) - MOST} more {entries}"
 
 
-def _unread(kind: str, first: Subject, second: Subject) -> Difference:
+def _other_file(kind: str, first: Subject, second: Subject) -> str:
     names = [
         f"{subject.file_name(kind) or 'a file'} ({_short(subject.manifest.inputs.get(kind))})"
         + ("" if subject.document(kind) else ", not at hand")
         for subject in (first, second)
     ]
-    return Difference(kind, f"another file: {names[0]} → {names[1]}")
+    return f"another file: {names[0]} → {names[1]}"
 
 
-def _geometry(first: Subject, second: Subject) -> Iterator[Difference]:
-    differ, one, two = _documents("geometry", first, second)
-    if not differ:
-        return
-    if one is None or two is None:
-        yield _unread("geometry", first, second)
-        return
-    before, after = dict(_leaves(one)), dict(_leaves(two))
-    changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
-    physical = [key for key in changed if key != ("tag",)] or changed
-    for key in physical[:MOST]:
-        yield Difference("geometry", f"{'.'.join(key)} {_value(before.get(key))} → {_value(after.get(key))}")
-    if len(physical) > MOST:
-        yield Difference("geometry", f"and {len(physical) - MOST} more entries")
-    if not changed:
-        yield Difference("geometry", "the same entries, written otherwise")
+def _entries(one: Any, two: Any) -> list[str]:
+    before, after = ({".".join(key): value for key, value in _leaves(content)} for content in (one, two))
+    keys = changed(before, after)
+    # A tag alone decides nothing.
+    physical = [key for key in keys if key != "tag"] or keys
+    texts = [f"{key} {_value(before.get(key))} → {_value(after.get(key))}" for key in physical]
+    return texts or ["the same entries, written otherwise"]
 
 
-def _alignment(first: Subject, second: Subject) -> Iterator[Difference]:
-    differ, one, two = _documents("alignment", first, second)
-    if not differ:
-        return
-    if one is None or two is None:
-        yield _unread("alignment", first, second)
-        return
-    moved = displacements(one, two)
-    for text in moved[:MOST]:
-        yield Difference("alignment", text)
-    if len(moved) > MOST:
-        yield Difference("alignment", f"and {len(moved) - MOST} more displacements")
-    if not moved:
-        tags = [document.get("tag") for document in (one, two)]
-        text = (
-            f"tag {tags[0]} → {tags[1]}"
-            if tags[0] != tags[1]
-            else "the same displacements, written otherwise"
-        )
-        yield Difference("alignment", text)
+def _moves(one: Any, two: Any) -> list[str]:
+    tags = [document.get("tag") for document in (one, two)]
+    other_tag = f"tag {tags[0]} → {tags[1]}" if tags[0] != tags[1] else ""
+    return displacements(one, two) or [other_tag or "the same displacements, written otherwise"]
 
 
 def displacements(one: Mapping[str, Any], two: Mapping[str, Any]) -> list[str]:
-    """Say by how much elements have moved from one alignment to another: ``SciFi layer 3 +0.2 mm in x``."""
+    """List how far elements moved between two alignments: ``SciFi layer 3 +0.2 mm in x``."""
     before, after = dict(_leaves(one)), dict(_leaves(two))
     found = []
     for key in {**before, **after}:
@@ -134,7 +116,7 @@ def displacements(one: Mapping[str, Any], two: Mapping[str, Any]) -> list[str]:
 
 
 def _element(key: _Leaf) -> str:
-    """Name an element: scifi_layers, 3 is SciFi layer 3; velo_halves, left is the VELO's left half."""
+    """Name an element: scifi_layers, 3 is SciFi layer 3; velo_halves, left is VELO left half."""
     group, *rest = key
     detector, _, kind = group.partition("_")
     singular = {"halves": "half"}.get(kind, kind.removesuffix("s"))
@@ -148,49 +130,41 @@ def _natural(part: str) -> tuple[int, str]:
     return (int(part), "") if part.isdigit() else (-1, part)
 
 
-def _field(first: Subject, second: Subject) -> Iterator[Difference]:
-    one, two = (subject.manifest.inputs for subject in (first, second))
-    if one.get("field source") != two.get("field source"):
-        yield Difference("field", _unread("field source", first, second).text)
+def _field(first: Subject, second: Subject) -> Iterator[str]:
+    one, two = (subject.manifest.inputs.get("field source") for subject in (first, second))
+    if one != two:
+        yield _other_file("field source", first, second)
 
 
-def _configuration(first: Subject, second: Subject) -> Iterator[Difference]:
+def _configuration(first: Subject, second: Subject) -> Iterator[str]:
     one, two = (subject.manifest.configuration for subject in (first, second))
     if one is None or two is None:
         if one is not two:
-            yield Difference("configuration", "only one of the two keeps its configuration")
+            yield "only one of the two keeps its configuration"
         return
-    # Forms are told as a difference of the code.
-    files = {*FILES.values(), "forms"}
-    # Contents of files are compared, not their names.
-    keys = [key for key in {**one, **two} if one.get(key) != two.get(key) and key not in files]
-    for key in keys:
-        if key in one and key in two:
-            yield Difference("configuration", f"{key} {one[key]} → {two[key]}")
-    # Keys that an older or newer version of parkf does not know are told as one difference.
-    for subject, entries in ((first, two), (second, one)):
-        unknown = [key for key in keys if key not in (subject.manifest.configuration or {})]
+    # Files are compared by their contents, and forms as code.
+    others = {*FILES.values(), "forms"}
+    keys = [key for key in changed(one, two) if key not in others]
+    yield from (f"{key} {one[key]} → {two[key]}" for key in keys if key in one and key in two)
+    # Keys that an older or newer version of parkf does not have are one difference.
+    for subject, own, other in ((first, one, two), (second, two, one)):
+        unknown = [f"{key} {other[key]}" for key in keys if key not in own]
         if unknown:
-            said = ", ".join(f"{key} {entries[key]}" for key in unknown[:MOST])
-            said += f" and {len(unknown) - MOST} more" if len(unknown) > MOST else ""
-            yield Difference("configuration", f"{subject.name} does not have {said}")
+            more = f" and {len(unknown) - MOST} more" if len(unknown) > MOST else ""
+            yield f"{subject.name} does not have {', '.join(unknown[:MOST])}{more}"
 
 
-def _code(first: Subject, second: Subject) -> Iterator[Difference]:
+def _code(first: Subject, second: Subject) -> Iterator[str]:
     one, two = first.manifest, second.manifest
     if one.forms != two.forms:
-        yield Difference("code", f"forms {one.forms} → {two.forms}")
-    else:
-        steps = [name for name in {**one.steps, **two.steps} if one.steps.get(name) != two.steps.get(name)]
-        if steps:
-            yield Difference("code", f"formulas of {', '.join(steps)}")
+        yield f"forms {one.forms} → {two.forms}"
+    elif steps := changed(one.steps, two.steps):
+        yield f"formulas of {', '.join(steps)}"
     if one.code_version != two.code_version:
-        yield Difference("code", f"parkf {one.code_version} → {two.code_version}")
+        yield f"parkf {one.code_version} → {two.code_version}"
     before, after = one.inputs.get("code"), two.inputs.get("code")
     if before != after:
-        yield Difference(
-            "code", f"sources of the training ({_short(before)} → {_short(after)}{_commits(first, second)})"
-        )
+        yield f"sources of the training ({_short(before)} → {_short(after)}{_commits(first, second)})"
 
 
 def _commits(first: Subject, second: Subject) -> str:
@@ -198,19 +172,17 @@ def _commits(first: Subject, second: Subject) -> str:
     return f", commits {one} → {two}" if one and two and one != two else ""
 
 
-def _seeds(first: Subject, second: Subject) -> Iterator[Difference]:
+def _seeds(first: Subject, second: Subject) -> Iterator[str]:
     one, two = (subject.manifest.seeds.get("run") for subject in (first, second))
     configured = [(subject.manifest.configuration or {}).get("seed") for subject in (first, second)]
     if one != two and configured[0] == configured[1]:
-        yield Difference("seed", f"{one} → {two}")
+        yield f"{one} → {two}"
 
 
-def _derived(first: Subject, second: Subject) -> Iterator[Difference]:
-    one, two = (subject.manifest.inputs for subject in (first, second))
-    changed = [name for name in {**one, **two} if one.get(name) != two.get(name) and _DERIVED.match(name)]
-    if changed:
-        text = f"{', '.join(changed)} differ, though nothing that they are made from does"
-        yield Difference("inputs", text)
+def _derived(first: Subject, second: Subject) -> Iterator[str]:
+    names = [name for name in changed(first.manifest.inputs, second.manifest.inputs) if _DERIVED.match(name)]
+    if names:
+        yield f"{', '.join(names)} differ, though nothing that they are made from does"
 
 
 def _leaves(content: Any, key: _Leaf = ()) -> Iterator[tuple[_Leaf, Any]]:

@@ -1,4 +1,4 @@
-"""A run's own candidates fitted with another set: the figures if that set stayed in production."""
+"""Figures of another set on a run's own candidates, as if that set stayed in production."""
 
 from pathlib import Path
 
@@ -13,15 +13,8 @@ def measure_beside(run: Path, published: Path | None) -> None:
     """Fit a run's validation candidates with another set, and write its figures to ``beside.json``.
 
     The file has ``version``, ``set`` (checksums), and ``fit`` of
-    :func:`parkf.proof.validation.validate.measure_alone`; all None where there is no other set, or the run's
-    candidates and particles are not there any more.
-
-    Parameters
-    ----------
-    run : Path
-        Folder of a finished run.
-    published : Path or None
-        Folder of the other set.
+    :func:`parkf.proof.validation.validate.measure_alone`. All are None without another set, or where the
+    run's candidates and particles were deleted.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What can be compared: a finished run, or a set, published or not."""
+"""A subject of a comparison: a finished run, or a set, published or not."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,14 +23,12 @@ class Subject:
 
     Attributes
     ----------
-    name : str
     run : Path or None
         Folder of the run; None for a set alone.
-    manifest : Manifest
     gates : list of Gate
-        Held against the thresholds of today for a run; those of its publication for a set.
+        Of a run, results with today's thresholds; of a set, those of its publication.
     validation, accuracy, stages, throughput, identity, beside : dict or None
-        What the run's JSON files say; None where there is no such file.
+        Contents of the run's JSON files; None without the file.
     borrowed : str or None
         The run on whose tracks a published set's ``validation`` was measured.
     """
@@ -48,11 +46,11 @@ class Subject:
     borrowed: str | None = None
 
     def file_name(self, kind: str) -> str | None:
-        """Path of an input when the set was made."""
+        """Return the path of an input when the set was made."""
         return file_name(kind, self.manifest.configuration)
 
     def document(self, kind: str) -> Path | None:
-        """File of an input with the set's fingerprint, where one is at hand."""
+        """Return the file of an input with the set's fingerprint, where one is at hand."""
         runs = [] if self.run is None else [self.run]
         return find_document(kind, self.manifest.inputs.get(kind), self.file_name(kind), runs)
 
@@ -67,23 +65,16 @@ def load_subject(name: str, thresholds: Thresholds, registry: Registry) -> Subje
     """
     folder = Path(name)
     if (folder / "set" / MANIFEST_FILE).is_file():
+        names = {key: f"{key}.json" for key in ("validation", "accuracy", "stages", "throughput")}
+        names |= {"identity": IDENTITY_FILE, "beside": BESIDE_FILE}
         files = {
-            key: read_json(folder / file) if (folder / file).is_file() else None
-            for key, file in (
-                *((key, f"{key}.json") for key in ("validation", "accuracy", "stages", "throughput")),
-                ("identity", IDENTITY_FILE),
-                ("beside", BESIDE_FILE),
-            )
+            key: read_json(folder / name) if (folder / name).is_file() else None
+            for key, name in names.items()
         }
         if files["validation"] is None or files["accuracy"] is None:
             raise ParkfError(f"{folder}: the run has not ended: no validation.json or accuracy.json")
-        return Subject(
-            folder.absolute().name,
-            folder,
-            load(folder / "set").manifest,
-            hold(folder / "set", thresholds),
-            **files,
-        )
+        manifest, gates = load(folder / "set").manifest, hold(folder / "set", thresholds)
+        return Subject(folder.absolute().name, folder, manifest, gates, **files)
     if folder.is_dir() and not (folder / MANIFEST_FILE).is_file():
         raise ParkfError(f"{folder}: neither a run (set/{MANIFEST_FILE}) nor a set ({MANIFEST_FILE})")
     path = registry.find(name)

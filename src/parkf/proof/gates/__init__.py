@@ -1,4 +1,4 @@
-"""Gates: the figures of a run held against thresholds, from one file, for terminal, report and registry."""
+"""Gates: comparison of a run's figures with thresholds from one file, for terminal, report and registry."""
 
 from parkf.proof.gates.hold import hold
 from parkf.proof.gates.room import NEAR, Light, colour, nearest, room, step_light

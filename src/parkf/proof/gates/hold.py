@@ -1,4 +1,4 @@
-"""Holds the figures of a run against the thresholds; a figure that was not measured misses its gate."""
+"""Comparison of a run's figures with the thresholds; a figure that was not measured misses its gate."""
 
 import math
 from collections.abc import Mapping
@@ -15,19 +15,19 @@ from parkf.proof.gates.thresholds import FILES, OPTIONAL, Threshold, Thresholds,
 
 
 def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
-    """Hold a set's figures against the thresholds for its forms.
+    """Compare a set's figures with the thresholds for its forms.
 
     Parameters
     ----------
     parameters : Path
-        Folder of the set; ``validation.json`` and ``accuracy.json`` of its run lie beside the folder, and
-        ``lhcb.json``, if the run fitted LHCb's own hits; otherwise their gates are left out.
+        Folder of the set. Next to it are ``validation.json`` and ``accuracy.json`` of its run, and
+        ``lhcb.json`` if the run fitted LHCb's own hits; otherwise its gates are left out.
     thresholds : Thresholds
 
     Returns
     -------
     list of Gate
-        In the file's order. Of several figures the one that is furthest from being met.
+        In the file's order. Of several figures, the worst one.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
 
 
 def _of_this_set(path: Path, document: Any, blobs: Blobs) -> None:
-    """Refuse figures that were measured with other blobs, or do not say with which."""
+    """Refuse figures that were measured with other blobs, or lack their fingerprints."""
     measured = document.get("set") if isinstance(document, dict) else None
     for name, sha256 in blobs.fingerprints().items():
         got = measured.get(name) if isinstance(measured, dict) else None
@@ -77,17 +77,16 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
             bar=_bar(threshold),
             met=False,
             figure=threshold.figure,
-            value=None,
             at_least=threshold.at_least,
             at_most=threshold.at_most,
             reason=threshold.reason,
         )
     worst = min(bounded, key=_Bounded.room)
     found, few = worst.found, len(bounded) < threshold.count
+    count = f"; {len(bounded)} of {threshold.count} measured" if few else ""
     return Gate(
         what=threshold.gate,
-        measured=_shown(threshold, worst, with_place=len(bounded) > 1)
-        + (f"; {len(bounded)} of {threshold.count} measured" if few else ""),
+        measured=_shown(threshold, worst, with_place=len(bounded) > 1) + count,
         bar=_bar(threshold, worst),
         met=worst.room() >= 0 and not few,
         figure=f"{file}.json: {found.path}",
@@ -104,7 +103,7 @@ def _find(documents: Mapping[str, Any], figure: str) -> list[Found]:
 
 
 def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
-    """Divide figures one by one, or all by the only one below; none where they do not pair.
+    """Divide figures one by one, or all by a single one; return none where they do not pair.
 
     Errors are those of independent figures, where both are known.
     """
@@ -114,10 +113,8 @@ def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
         return []
     if any(found.value == 0 for found in below):
         return []
-    return [
-        Found(a.path, a.place, a.value / b.value, _error_of_ratio(a, b))
-        for a, b in zip(above, below, strict=True)
-    ]
+    pairs = zip(above, below, strict=True)
+    return [Found(a.path, a.place, a.value / b.value, _error_of_ratio(a, b)) for a, b in pairs]
 
 
 def _error_of_ratio(above: Found, below: Found) -> float | None:
@@ -128,20 +125,16 @@ def _error_of_ratio(above: Found, below: Found) -> float | None:
 
 @dataclass(frozen=True)
 class _Bounded:
-    """A figure with its own bounds, None where there is none."""
+    """A figure with its own bounds."""
 
     found: Found
     least: float | None
     most: float | None
-    unit: float = 1.0  # of the room: bounds of different size are compared relative to themselves
+    unit: float = 1.0  # of the room, so that bounds of different size compare
 
-    def at(self, value: float) -> "_Bounded":
-        """Give the same bounds with another value."""
-        return replace(self, found=replace(self.found, value=value))
-
-    def room(self) -> float:
-        """How far inside its bounds the figure is; negative beyond them, and for what is no number."""
-        value = self.found.value
+    def room(self, value: float | None = None) -> float:
+        """Distance of the figure, or of another value, from its bounds; negative beyond them and for NaN."""
+        value = self.found.value if value is None else value
         if not math.isfinite(value):
             return -math.inf
         below = math.inf if self.least is None else value - self.least
@@ -150,23 +143,18 @@ class _Bounded:
 
 
 def _bounded(threshold: Threshold, figures: list[Found]) -> list[_Bounded]:
-    """Give figures their bounds, which give way by so many of their errors; none where they do not pair."""
-    gives = [
-        threshold.errors * (found.error if found.error is not None and math.isfinite(found.error) else 0.0)
-        for found in figures
-    ]
-    if threshold.at_most_each is not None:
-        if len(figures) != len(threshold.at_most_each):
-            return []
-        return [
-            _Bounded(found, None, bound + give, bound)
-            for found, bound, give in zip(figures, threshold.at_most_each, gives, strict=True)
-        ]
-    least, most = threshold.at_least, threshold.at_most
-    return [
-        _Bounded(found, None if least is None else least - give, None if most is None else most + give)
-        for found, give in zip(figures, gives, strict=True)
-    ]
+    """Add bounds, widened by the threshold's number of errors; return none where they do not pair."""
+    each = threshold.at_most_each
+    if each is not None and len(figures) != len(each):
+        return []
+    least, bounded = threshold.at_least, []
+    for index, found in enumerate(figures):
+        error = 0.0 if found.error is None or not math.isfinite(found.error) else found.error
+        wider = threshold.errors * error
+        most = threshold.at_most if each is None else each[index]
+        low, high = None if least is None else least - wider, None if most is None else most + wider
+        bounded.append(_Bounded(found, low, high, 1.0 if each is None else each[index]))
+    return bounded
 
 
 def _shown(threshold: Threshold, bounded: _Bounded, *, with_place: bool) -> str:
@@ -180,7 +168,7 @@ def _shown(threshold: Threshold, bounded: _Bounded, *, with_place: bool) -> str:
         # As few digits as leave the rounded figure on the same side of its bounds.
         texts = [f"{scale * found.value:.{digits}g}" for digits in range(3, 18)]
         inside = bounded.room() >= 0
-        text = next((t for t in texts if (bounded.at(float(t) / scale).room() >= 0) == inside), texts[-1])
+        text = next((t for t in texts if (bounded.room(float(t) / scale) >= 0) == inside), texts[-1])
     return f"{text}{unit}" + (f" ({found.place})" if with_place and found.place else "")
 
 

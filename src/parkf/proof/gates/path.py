@@ -1,4 +1,4 @@
-"""Where in a JSON document a figure is: names separated by ``/``, with conditions on lists.
+"""Paths of figures in a JSON document: names separated by ``/``, with conditions on lists.
 
 ``fits/parkf/momentum[p_min>=5,p_max<=50]/core`` is the core of every bin between 5 and 50 GeV;
 ``steps/T.gap3|T.gap7/*[p_min>=3]/ratio_rms`` is of two steps and all of their components.
@@ -24,12 +24,12 @@ class Found:
     Attributes
     ----------
     path : str
-        Where exactly.
+        Its exact path.
     place : str
-        The parts of it that the asked path left open; empty when it left none.
+        The parts that wildcards and conditions left open; empty without them.
     value : float
     error : float or None
-        What stands beside it as ``<name>_error``.
+        Value of ``<name>_error`` next to it.
     """
 
     path: str
@@ -39,12 +39,12 @@ class Found:
 
 
 def find(document: Any, path: str) -> Iterator[Found]:
-    """Yield all figures at a path, in the document's order; anything that is no number is passed over.
+    """Yield all numbers at a path, in the document's order.
 
     Raises
     ------
     ValueError
-        When this is no path.
+        When the path is wrong.
     """
     *outer, last = [_part(text) for text in path.split("/")]
     places: list[tuple[Any, str, list[str]]] = [(document, "", [])]
@@ -108,7 +108,7 @@ def _holds(item: Any, key: str, sign: str, value: Any) -> bool:
 
 
 def _bin(item: Any) -> list[str]:
-    """Direction, charge and momenta (GeV) that an item of a list is for."""
+    """Describe the direction, charge and momenta (GeV) of an item of a list."""
     if not isinstance(item, dict):
         return []
     names = []

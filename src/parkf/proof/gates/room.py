@@ -1,4 +1,4 @@
-"""How far a figure is from its bar: one rule, for gates and for the lights of steps.
+"""Distance of figures from their bars, for gates and for the lights of steps.
 
 Red is a missed gate. Amber is one that is met with less room than :data:`NEAR` of its bar. Others are green.
 The light of a step is the worst of the gates that look at it.
@@ -13,7 +13,7 @@ from typing import Literal
 from parkf.params.manifest import Gate
 from parkf.proof.gates.thresholds import Threshold, Thresholds, split_figure
 
-# Share of its bar below which the room of a gate counts as little.
+# Fraction of the bar; less room than this is little.
 NEAR = 0.1
 # The step whose forms are the magnet table.
 _TABLE_STEP = "UTTF"
@@ -22,7 +22,7 @@ Colour = Literal["green", "amber", "red", "none"]
 
 
 def room(gate: Gate) -> float | None:
-    """Give what is left to the nearest bound, over the bar: half of an interval, or the bound itself.
+    """Return the distance to the nearest bound, over half of the interval or over the bound itself.
 
     Negative beyond the bound; None for a figure that was not measured.
     """
@@ -47,44 +47,35 @@ def colour(gate: Gate) -> Colour:
 
 
 def nearest(gates: Iterable[Gate]) -> list[Gate]:
-    """Sort gates by the room that they have, missed ones first."""
-    return sorted(gates, key=_place)
+    """Sort gates by their room, missed ones first."""
 
+    def key(gate: Gate) -> tuple[bool, float]:
+        left = room(gate)
+        return gate.met, float("-inf") if left is None else left
 
-def _place(gate: Gate) -> tuple[bool, float]:
-    left = room(gate)
-    return gate.met, float("-inf") if left is None else left
+    return sorted(gates, key=key)
 
 
 @dataclass(frozen=True)
 class Light:
-    """Colour of a step, and the gate that decides it; ``none`` where no gate looks at the step.
-
-    Attributes
-    ----------
-    colour : str
-    gate : Gate or None
-    """
+    """Colour of a step, and the gate that decides it; ``none`` where no gate looks at the step."""
 
     colour: Colour
     gate: Gate | None
 
     @property
     def reason(self) -> str:
-        """Figure, bar and room of the gate that decides."""
+        """Figure, bar and room of the gate."""
         if self.gate is None:
             return "no gate looks at it"
-        left = room(self.gate)
-        rest = (
-            ""
-            if left is None
-            else f"; {abs(100 * left):.0f} % of the bar {'left' if left >= 0 else 'beyond'}"
-        )
+        left, rest = room(self.gate), ""
+        if left is not None:
+            rest = f"; {abs(100 * left):.0f} % of the bar {'left' if left >= 0 else 'beyond'}"
         return f"{self.gate.what}: {self.gate.measured} (bar {self.gate.bar}{rest})"
 
 
 def step_light(step: str, gates: Sequence[Gate], thresholds: Thresholds) -> Light:
-    """Judge a step by the gates that look at it, of those that :func:`parkf.proof.gates.hold` gave."""
+    """Judge a step by its gates among the results of :func:`parkf.proof.gates.hold`."""
     looking = {one.gate for one in thresholds.gates if _looks_at(one, step)}
     own = nearest(gate for gate in gates if gate.what in looking)
     return Light(colour(own[0]), own[0]) if own else Light("none", None)
@@ -97,7 +88,7 @@ def _looks_at(threshold: Threshold, step: str) -> bool:
     if path.startswith("table/"):
         return step == _TABLE_STEP
     found = re.match(r"steps/([^/\[]+)", path)
-    # Of T.gap3 and V.* the step is what stands before the dot.
+    # The step of T.gap3 and V.* is the part in front of the dot.
     return found is not None and any(
         fnmatchcase(step, name.partition(".")[0]) for name in found[1].split("|")
     )

@@ -11,9 +11,9 @@ from parkf.io.option_types import FormsName
 from parkf.proof.gates.path import find
 
 GATES_FILE = Path("workflow/config/gates.yaml")
-# Files of a run, by the word that begins a figure.
+# Files of a run that figures may name.
 FILES = ("validation", "accuracy", "lhcb")
-# Only runs that fit LHCb's own hits have this file, and only they are held to its gates.
+# Only runs that fit LHCb's own hits have this file and its gates.
 OPTIONAL = "lhcb"
 
 Figure = Annotated[str, Field(pattern=rf"^({'|'.join(FILES)})\.json: [^ ].*$")]
@@ -87,7 +87,7 @@ class Thresholds(_Strict):
 
 
 def split_figure(figure: str) -> tuple[str, str]:
-    """Give the file's name without ending, and the path in it."""
+    """Return the file's name without ending, and the path in it."""
     file, _, path = figure.partition(".json: ")
     return file, path
 
@@ -98,13 +98,13 @@ def load_thresholds(path: Path) -> Thresholds:
     Raises
     ------
     ParkfError
-        When it is missing, or says something that a gate cannot be; with one line for each mistake.
+        When it is missing or wrong, with one line for each mistake.
     """
     return load_document(path, Thresholds)
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON schema of the file, as kept in ``workflow/schemas/gates.schema.json``."""
+    """Return the JSON schema of the file, as in ``workflow/schemas/gates.schema.json``."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Thresholds.model_json_schema()}
 
 

@@ -71,9 +71,9 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
     dict
         Per variable a list of ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine,
         ghost, purity}`` with errors of the second four: width of the core of δp/p, the two of
-        :func:`parkf.proof.validation.spread.spread`, mean of the core; core widths of pulls, shares of genuine
-        tracks and of ghosts below the cut (None without ghosts), and of genuine tracks among what is kept.
-        Slices of fewer than 50 genuine tracks are left out.
+        :func:`parkf.proof.validation.spread.spread`, mean of the core; core widths of pulls, shares of
+        genuine tracks and of ghosts below the cut (None without ghosts), and of genuine tracks among what is
+        kept. Slices of fewer than 50 genuine tracks are left out.
     """
     return {name: _slices(sample, variable, cut) for name, variable in VARIABLES.items()}
 

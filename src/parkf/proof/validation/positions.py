@@ -50,8 +50,9 @@ def positions(hits: pd.DataFrame, geometry: Geometry) -> list[Positions]:
     Parameters
     ----------
     hits : DataFrame
-        Columns as :mod:`parkf.imports.hits.full_simulation` has them, and, where it is known, `sensor`: LHCb's number
-        of the VELO sensor, UT sector or SciFi mat. Without it the piece is the one where the hit is.
+        Columns as :mod:`parkf.imports.hits.full_simulation` has them, and, where it is known, `sensor`:
+        LHCb's number of the VELO sensor, UT sector or SciFi mat. Without it the piece is the one where the
+        hit is.
     geometry : Geometry
 
     Raises

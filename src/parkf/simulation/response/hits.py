@@ -38,7 +38,8 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
     seed : int
         Draws are keyed by seed and event.
     crowded : bool
-        With what `parkf.simulation.response.crowd` adds. Otherwise errors are Gaussian, and a hit is of one particle.
+        With what `parkf.simulation.response.crowd` adds. Otherwise errors are Gaussian, and a hit is of one
+        particle.
 
     Returns
     -------

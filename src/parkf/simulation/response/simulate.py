@@ -60,7 +60,8 @@ def simulate(
         Hits and fates are those of crossings below this number alone, a multiple of
         :data:`EVENTS_PER_PIECE`; of all by default. The states do not depend on it.
     crowded : bool
-        Whether hits have the tails, the overlaps and the density of LHCb's (`parkf.simulation.response.crowd`).
+        Whether hits have the tails, the overlaps and the density of LHCb's
+        (`parkf.simulation.response.crowd`).
     threads : int, optional
         All cores by default.
 

@@ -18,8 +18,8 @@ def gather_rows(parts: Sequence[Path], path: Path, step: str) -> None:
     parts : sequence of Path
         What :func:`build_rows` wrote for the step, in the order of samples and events.
     path : Path
-        Table `parkf.io.tables.STEP_DATA`: row groups hold one set each, or two that are `TOGETHER`, in ascending
-        order. Its bytes do not depend on where the parts end.
+        Table `parkf.io.tables.STEP_DATA`: row groups hold one set each, or two that are `TOGETHER`, in
+        ascending order. Its bytes do not depend on where the parts end.
     step : str
         A key of `SETS`.
 

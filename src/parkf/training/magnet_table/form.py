@@ -1,7 +1,7 @@
 """The magnet table's form in NumPy: header, grid with six-point interpolation, and what is linear in it.
 
-Formulas, orders and degrees come from :mod:`parkf.model.steps.magnet`, as the kernel's do; only the choice of the
-six bins is implemented again here; ``tests/training`` compares it with the kernel's.
+Formulas, orders and degrees come from :mod:`parkf.model.steps.magnet`, as the kernel's do; only the choice of
+the six bins is implemented again here; ``tests/training`` compares it with the kernel's.
 """
 
 from collections.abc import Callable, Mapping

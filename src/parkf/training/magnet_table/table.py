@@ -27,8 +27,8 @@ class MagnetTable:
     coefficients : (60, 50, 80) float32
         The global blob.
     closed_with : str
-        SHA-256 of the constant blob that it was closed with (:mod:`parkf.training.closure`); empty where rays alone
-        made it.
+        SHA-256 of the constant blob that it was closed with (:mod:`parkf.training.closure`); empty where rays
+        alone made it.
     """
 
     header: NDArray[np.float32]

@@ -6,24 +6,15 @@ there is no answer: wrong usage, or files that cannot be read.
 
 import typer
 
-from parkf.cli.commands.params.difference import diff
+from parkf.cli.commands.params.best_set import for_, validity
+from parkf.cli.commands.params.difference import diff, reproduce
 from parkf.cli.commands.params.exchange import export, header, import_
-from parkf.cli.commands.params.holding import for_, validity
-from parkf.cli.commands.params.listing import list_
+from parkf.cli.commands.params.listing import list_, show
 from parkf.cli.commands.params.publication import publish, validate, withdraw
-from parkf.cli.commands.params.reproduction import reproduce
-from parkf.cli.commands.params.showing import show
 
 app = typer.Typer(help="Published parameter sets, and their exchange with others.", no_args_is_help=True)
-app.command("list")(list_)
-app.command("for")(for_)
-app.command()(validity)
-app.command()(show)
-app.command()(diff)
-app.command()(validate)
-app.command()(publish)
-app.command()(withdraw)
-app.command()(export)
-app.command("import")(import_)
-app.command()(header)
-app.command()(reproduce)
+for command in (
+    *(list_, show, for_, validity, diff, reproduce),
+    *(validate, publish, withdraw, export, import_, header),
+):
+    app.command(command.__name__.rstrip("_"))(command)

@@ -1,26 +1,23 @@
-"""``parkf params diff``."""
+"""``parkf params diff`` and ``reproduce``."""
 
+import os
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from parkf.cli.commands.params.common import (
-    NO,
-    NO_ANSWER,
-    Json,
-    RegistryFolder,
-    Set,
-    exit_on_error,
-    registry_in,
-    say,
-    short,
-)
+from parkf.cli.commands.answers import NO_ANSWER, answer, exit_on_error, short
+from parkf.cli.commands.options import Json, RegistryFolder, Set, registry_in
 from parkf.io.terminal import aligned
 
 if TYPE_CHECKING:
     from parkf.params.comparison import Comparison
     from parkf.proof.comparing.effect import Change
+    from parkf.workflow.reproduce import Replay
+
+_MOST = 20
 
 
 def diff(
@@ -47,12 +44,41 @@ def diff(
         "states": [asdict(change) for change in effect],
         "table_map_mm": None if shift is None else shift.tolist(),
     }
-    say(as_json, content, lambda: _text(found, effect, shift, most))
-    if not found.identical:
-        raise typer.Exit(NO)
+    answer(as_json, content, lambda: _difference(found, effect, shift, most), yes=found.identical)
 
 
-def _text(found: "Comparison", effect: "list[Change]", shift: Any, most: int) -> str:
+def reproduce(
+    name: Set,
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the training; results/reproduced/<version> by default.", show_default=False
+        ),
+    ] = None,
+    cores: Annotated[
+        int | None, typer.Option(min=1, help="Cores to use; all by default.", show_default=False)
+    ] = None,
+    registry: RegistryFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Train a set again as its manifest describes, in a checkout, and check that the bytes are the same.
+
+    Exits with 0 when they are, with 1 when they are not, and then prints where; with 2 when inputs or
+    formulas here are not those of the set.
+    """
+    from parkf.params.parameter_set import load
+    from parkf.workflow.reproduce import replay
+
+    with exit_on_error(NO_ANSWER):
+        path = registry_in(registry).find(name)
+        parameters = load(path)
+        folder = work or Path("results/reproduced") / (parameters.manifest.version or path.name)
+        found = replay(parameters, Path(), folder, cores or os.cpu_count() or 1)
+    content = {"set": str(path), "work": str(folder), **asdict(found)}
+    answer(as_json, content, lambda: _repetition(path, found), yes=found.identical)
+
+
+def _difference(found: "Comparison", effect: "list[Change]", shift: Any, most: int) -> str:
     if found.identical:
         return "identical"
     parts = []
@@ -62,12 +88,10 @@ def _text(found: "Comparison", effect: "list[Change]", shift: Any, most: int) ->
         parts.append(f"other formulas, whose numbers do not compare: {', '.join(found.other_formulas)}")
     parts += [f"{name}: {a:g} and {b:g}" for name, (a, b) in found.constants.items()]
     ordered = sorted(found.differences, key=lambda d: -abs(d.pull or 0.0))
-    rows = [(d.block, d.set, d.name, short(d.first), short(d.second), short(d.pull)) for d in ordered[:most]]
-    parts.append(
-        f"{len(found.differences)} numbers differ"
-        + (f"; the {most} furthest apart:" if len(ordered) > most else ":")
-    )
-    parts.append(aligned(("block", "set", "name", "first", "second", "in errors"), rows))
+    rows = [(d.block, d.set, d.name, short(d.first), short(d.second), short(d.pull)) for d in ordered]
+    heads = ("block", "set", "name", "first", "second", "in errors")
+    what = f"{len(rows)} numbers differ"
+    parts += [_above(what, rows, most, f"the {most} furthest apart"), aligned(heads, rows[:most])]
     parts.append(
         "predicted states: RMS of the change in units of the scattering, of the component that changes most"
     )
@@ -95,3 +119,36 @@ def _effect_table(effect: "list[Change]") -> str:
     steps = dict.fromkeys(change.step for change in effect)
     rows = [(step, *(cells.get((step, low)) for low, _ in bins)) for step in steps]
     return aligned(("step", *(f"{low:g}-{high:g} GeV" for low, high in bins)), rows)
+
+
+def _repetition(path: Path, found: "Replay") -> str:
+    if found.identical:
+        return f"{path}: identical, byte for byte"
+    parts = [f"{path}: NOT identical"]
+    if found.inputs:
+        parts.append("other fingerprints: " + ", ".join(found.inputs))
+    parts += found.environment
+    if numbers := found.comparison.differences:
+        rows: list[tuple[object, ...]] = [
+            (d.block, d.set, d.index, d.name, _digits(d.first), _digits(d.second), short(d.pull))
+            for d in numbers
+        ]
+        heads = ("block", "set", "index", "name", "old", "new", "in errors")
+        what = f"{len(numbers)} numbers of constant.f32 differ"
+        parts += [_above(what, rows, _MOST, f"the first {_MOST}"), aligned(heads, rows[:_MOST])]
+    if found.bins:
+        rows = [(c.bin_x, c.bin_y, c.index, _digits(c.first), _digits(c.second)) for c in found.coefficients]
+        what = f"{found.comparison.table} numbers of global.f32 differ, in {found.bins} bins"
+        heads_of_bins = ("bin in x", "bin in y", "index", "old", "new")
+        parts += [_above(what, rows, _MOST, f"the first {_MOST}"), aligned(heads_of_bins, rows[:_MOST])]
+    parts += [f"{what}: {a:g} and {b:g}" for what, (a, b) in found.comparison.constants.items()]
+    return "\n".join(parts)
+
+
+def _above(what: str, rows: Sequence[object], most: int, those: str) -> str:
+    """Return the line above a table that shows at most so many of the rows."""
+    return f"{what}; {those}:" if len(rows) > most else f"{what}:"
+
+
+def _digits(value: float | None) -> str | None:
+    return None if value is None else f"{value:.9g}"

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from parkf.cli.commands.params.common import NO_ANSWER, RegistryFolder, Set, exit_on_error, registry_in
+from parkf.cli.commands.answers import NO_ANSWER, exit_on_error
+from parkf.cli.commands.options import RegistryFolder, Set, registry_in
 from parkf.io.errors import ParkfError
 
 
@@ -25,9 +26,8 @@ def export(
     from parkf.params.parameter_set import load
 
     with exit_on_error(NO_ANSWER):
-        {"trigger": export_trigger, "parquet": export_parquet}[format_](
-            load(registry_in(registry).find(name)), to
-        )
+        write = {"trigger": export_trigger, "parquet": export_parquet}[format_]
+        write(load(registry_in(registry).find(name)), to)
     print(f"exported to {to}")
 
 
@@ -39,7 +39,7 @@ def import_(
     rest: Annotated[str | None, typer.Option(help="Set for what the files lack: version or folder.")] = None,
     registry: RegistryFolder = None,
 ) -> None:
-    """Make a set of the trigger's params.json and params_UTT_v0.tab, or of its older text files."""
+    """Make a set from the trigger's params.json and params_UTT_v0.tab, or from its older text files."""
     from parkf.params.exchange import import_text_files, import_trigger
     from parkf.params.exchange.text_files import FILES, usage
     from parkf.params.parameter_set import load

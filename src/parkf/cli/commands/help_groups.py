@@ -1,7 +1,4 @@
-"""How ``parkf --help`` shows the commands: users' verbs in groups, each with an example, stages apart.
-
-A command module need not know of this: it defines its commands, and this module says where they are shown.
-"""
+"""The groups in which ``parkf --help`` shows the commands, with an example of each that users type."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +6,7 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-# What users type, by panel in the order of a first day: each command with an example that can be copied.
+# Commands that users type, by group in the order of a first day, each with an example to copy.
 VERBS: Mapping[str, Mapping[str, str]] = {
     "Run": {
         "init": "parkf init alignment-2026",
@@ -79,65 +76,47 @@ VERBS: Mapping[str, Mapping[str, str]] = {
 STAGES = "Stages, which the workflow runs"
 # Commands that rules of the workflow and `make` call, in the order of a run.
 STAGE_COMMANDS = (
-    *(
-        "supervise",
-        "share",
-        "together",
-        "kernel",
-        "field",
-        "generate",
-        "generate-signal",
-        "simulate",
-        "misalign",
-        "candidates",
-    ),
+    *("supervise", "share", "together", "kernel"),
+    *("field", "generate", "generate-signal", "simulate", "misalign", "candidates"),
     *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
-    *(
-        "closure-tracks",
-        "close",
-        "take-closure",
-        "train-score",
-        "assemble",
-        "validate",
-        "throughput",
-        "measure",
-    ),
+    *("closure-tracks", "close", "take-closure", "train-score", "assemble"),
+    *("validate", "throughput", "measure"),
     *("characterise", "characterise-search", "likeness", "report", "stages"),
 )
-_PLACES = {name: (panel, examples[name]) for panel, examples in VERBS.items() for name in examples}
-_ORDER = {name: position for position, name in enumerate((*_PLACES, *STAGE_COMMANDS))}
+_EXAMPLES = {name: (group, examples[name]) for group, examples in VERBS.items() for name in examples}
+_ORDER = {name: position for position, name in enumerate((*_EXAMPLES, *STAGE_COMMANDS))}
 
 
-class CommandsInPanels(TyperGroup):
-    """The commands, in the panels and the order of this module."""
+class GroupedCommands(TyperGroup):
+    """The commands, in the groups and the order of this module."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Name the commands as help shows them; one that this module does not know comes last."""
+        """List the commands in the order of this module; others come last."""
         return sorted(super().list_commands(ctx), key=lambda name: _ORDER.get(name, len(_ORDER)))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Give a command with its panel and example, and with brackets that are shown as they are written."""
+        """Return a command with its group and example, and with brackets that help shows as they are."""
         command = super().get_command(ctx, cmd_name)
-        if command is not None and not hasattr(command, "in_panel"):
-            _dress(command, cmd_name)
+        if command is not None and not hasattr(command, "in_group"):
+            _prepare(command, cmd_name)
         return command
 
 
-def _dress(command: Any, name: str) -> None:
+def _prepare(command: Any, name: str) -> None:
     """Prepare a command, and those below it, for Typer's help, which hides brackets as styles: [mm]."""
-    panel, example = _PLACES.get(name, (STAGES, None))
-    command.in_panel = True
-    # Not every version of Typer tells commands of a module of their own.
+    group, example = _EXAMPLES.get(name, (STAGES, None))
+    command.in_group = True
+    # Not every version of Typer passes this on to the commands of another module.
     command.rich_markup_mode = "rich"
-    command.rich_help_panel = panel if " " not in name else None
+    command.rich_help_panel = group if " " not in name else None
     command.epilog = None if example is None else f"Example: {_plain(example)}"
     for thing in (command, *command.params):
         if getattr(thing, "help", None):
             thing.help = _plain(thing.help)
     for below, one in getattr(command, "commands", {}).items():
-        _dress(one, f"{name} {below}")
+        _prepare(one, f"{name} {below}")
 
 
 def _plain(text: str) -> str:
-    """Escape what Rich would take for the begin of a style."""
+    """Escape the brackets that Rich would read as the begin of a style."""
     return re.sub(r"(?<!\\)(?=\[[a-z#/@])", r"\\", text)

@@ -1,0 +1,52 @@
+"""The files of numbers of a parameter set: little-endian float32, each with its checksum in the manifest."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.io.errors import DamagedFileError, ParkfError
+from parkf.io.files import existing, replacing
+from parkf.params.manifest import Blob
+
+F32 = NDArray[np.float32]
+
+
+def blob_of(numbers: F32) -> Blob:
+    """Describe the file of these numbers."""
+    return Blob(numbers=numbers.size, sha256=hashlib.sha256(_bytes(numbers)).hexdigest())
+
+
+def write_blob(path: Path, numbers: F32) -> None:
+    """Write a file of numbers."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(_bytes(numbers))
+
+
+def read_blob(path: Path, blob: Blob, expected: int) -> F32:
+    """Read a file of so many numbers, (expected,) float32.
+
+    Raises
+    ------
+    ParkfError
+        When the file is missing, truncated, or does not match its description in the manifest.
+    """
+    size = existing(path).stat().st_size
+    if size != 4 * expected:
+        raise DamagedFileError.said(
+            path, f"{path}: {size} bytes, expected {4 * expected} ({expected} numbers of float32)"
+        )
+    if blob.numbers != expected:
+        raise ParkfError(f"{path}: the manifest says {blob.numbers} numbers, expected {expected}")
+    content = path.read_bytes()
+    got = hashlib.sha256(content).hexdigest()
+    if got != blob.sha256:
+        raise DamagedFileError.said(
+            path, f"{path}: sha256 {got}, the manifest says {blob.sha256}; one of the two was changed"
+        )
+    return np.frombuffer(content, dtype="<f4").astype(np.float32)
+
+
+def _bytes(numbers: F32) -> bytes:
+    return numbers.astype("<f4").tobytes()
