@@ -11,9 +11,9 @@ from parkf.model.codegen.numpy_step import numpy_step
 from parkf.training.accuracy import measure_accuracy
 from parkf.training.accuracy_table import accuracy_table
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
-from parkf.training.momentum import momentum_bins
 from parkf.training.result import FitResult, SetResult
 from parkf.training.rows import StoredRows, read_batches, select
+from parkf.training.spread import momentum_bins
 from parkf.training.stiff import LEAST, _stiffest
 
 

@@ -294,9 +294,7 @@ def _magnet(field, threads=1):
 @pytest.mark.slow
 def test_training_follows_the_field(dipole, tmp_path):
     # 20,000 rays are few, but the bend itself is 2.8e6 mm MeV / p, 400 mm at 7 GeV.
-    table, figures = train_table(
-        dipole, z_in=2665.0, z_out=7826.0, beam=BEAM, forms="improved", rays=20_000, seed=3, threads=2
-    )
+    table, figures = train_table(_magnet(dipole, 2), forms="improved", rays=20_000, seed=3)
     bins = {(b["p_min"], b["component"]): b for b in figures["fiducial"]}
     assert bins[5.0, "x"]["q68"] < 0.1
     assert bins[20.0, "tx"]["q68"] < 2e-5

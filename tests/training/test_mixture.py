@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from parkf.training.mixture import mixture
+from parkf.training.noise import mixture
 
 fractions = st.floats(1e-4, 0.5)
 widths = st.floats(1.5, 20.0)

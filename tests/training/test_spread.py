@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from parkf.training.momentum import momentum_bins
 from parkf.training.rows import COMPONENTS
-from parkf.training.spread import Spreads, core_error
+from parkf.training.spread import Spreads, core_error, momentum_bins
 
 COUNT = 200_000
 

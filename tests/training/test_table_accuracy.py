@@ -5,7 +5,7 @@ import numpy as np
 from parkf.model.layout import HEADER
 from parkf.training.magnet_table.accuracy import table_accuracy
 from parkf.training.magnet_table.rays import Rays
-from parkf.training.momentum import BINS
+from parkf.training.spread import BINS
 
 
 def test_a_map_has_the_misfit_of_each_place():

@@ -1,6 +1,6 @@
-"""Reading a table sorted by event in pieces that hold whole events."""
+"""Tables sorted by event: reading in pieces of whole events, and rows of their columns."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,15 @@ from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.io.tables import Table
 
+Columns = dict[str, NDArray[Any]]
+"""Columns of a table by name, (n,) each."""
+
 _ROWS_AT_ONCE = 1 << 15
 
 
 def read_by_event(
     table: Table, path: Path, *, events: int, columns: list[str] | None = None
-) -> Iterator[dict[str, NDArray[Any]]]:
+) -> Iterator[Columns]:
     """Yield the columns of events 0 to `events` - 1, then of the next as many, and so on; no empty pieces.
 
     Parameters and errors are those of :func:`tables_by_event`.
@@ -33,7 +36,7 @@ def read_by_event(
 def tables_by_event(
     table: Table, path: Path, *, events: int, columns: list[str] | None = None
 ) -> Iterator[pa.Table]:
-    """Yield such pieces as tables of Arrow's.
+    """Yield the same pieces as Arrow tables.
 
     Parameters
     ----------
@@ -78,11 +81,15 @@ def tables_by_event(
 
 
 def particle_key(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-    """Give every particle a number that ascends with event and particle.
-
-    Parameters
-    ----------
-    columns : mapping
-        With `event` and `particle`, (n,) int.
-    """
+    """Return a number (n,) of every particle that ascends with columns `event` and `particle`, (n,) int."""
     return columns["event"].astype(np.int64) << 32 | columns["particle"]
+
+
+def select(columns: Mapping[str, NDArray[Any]], rows: NDArray[Any] | slice) -> Columns:
+    """Rows of all columns, by a mask or by their numbers."""
+    return {name: values[rows] for name, values in columns.items()}
+
+
+def concatenate(parts: Sequence[Mapping[str, NDArray[Any]]]) -> Columns:
+    """Columns of several tables, one behind the other; the first table determines which."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

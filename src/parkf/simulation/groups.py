@@ -4,17 +4,10 @@ import numpy as np
 
 
 def ragged(first: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Spread out ranges.
+    """Spread out ranges from `first` to `end`, (n,) each; a range is empty where they are equal.
 
-    Parameters
-    ----------
-    first, end : (n,) int
-        Each range without its end; empty where they are equal.
-
-    Returns
-    -------
-    group, place : (m,) int
-        Which range an entry is of, ascending, and its number in the range, from `first` on.
+    Return, for each entry, which range it is of, ascending, and its number in the range from `first` on,
+    (m,) each.
     """
     count = end - first
     group = np.repeat(np.arange(len(count)), count)
@@ -22,16 +15,9 @@ def ragged(first: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def best_of_each(default: np.ndarray, group: np.ndarray, value: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Give the value with the smallest score of each group, the first of equal ones.
+    """Value with the smallest score of each group, the first of equal ones, (n,).
 
-    Parameters
-    ----------
-    default : (n,) int
-        For groups that have no entry.
-    group : (m,) int
-        Ascending, each less than n.
-    value : (m,) int
-    score : (m,) float
+    `default` (n,) is for groups without an entry; `group` (m,), each less than n, ascends.
     """
     start = np.flatnonzero(np.diff(group, prepend=-1))
     if not len(start):

@@ -37,12 +37,8 @@ def long_like(
 ) -> NDArray[np.bool_]:
     """Mask (count,) of tracks that may be long: at least three VELO hits, and the last SciFi layer reached.
 
-    Parameters
-    ----------
-    plane, active, track : (m,) arrays
-        Of true states: plane, whether inside its sensitive area, and number of the track from 0.
-    count : int
-        How many tracks there are.
+    True states have a plane, whether they are inside its sensitive area, and the number of their track
+    from 0, (m,) each.
     """
     velo = np.bincount(track[active & (plane < VELO_PLANES.stop)], minlength=count)
     last = np.bincount(track[active & (plane == SCIFI_PLANES[-1])], minlength=count)

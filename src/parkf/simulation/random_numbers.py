@@ -21,17 +21,7 @@ class Stream(IntEnum):
 
 
 def keyed_generator(seed: int, event: int, stream: Stream) -> np.random.Generator:
-    """Philox generator of one event and use.
-
-    Parameters
-    ----------
-    seed : int
-        The run's seed, not negative.
-    event : int
-        Event number, below 2³².
-    stream : Stream
-        The use.
-    """
+    """Philox generator of one seed, event (below 2³²) and use."""
     return np.random.Generator(
         np.random.Philox(key=np.array([seed, event | int(stream) << 32], dtype=np.uint64))
     )

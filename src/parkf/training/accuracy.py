@@ -1,4 +1,4 @@
-"""``accuracy.json``: how far every form is from Runge–Kutta, in units of the scattering it adds to."""
+"""``accuracy.json``: how far every form is from Runge–Kutta, in units of the scattering."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -42,8 +42,8 @@ def measure_accuracy(
     datasets : Path
         Folder with the ``<step>.parquet`` that they were fitted to.
     table : Path
-        The magnet table that the steps were fitted with. The closed table is not suitable: it predicts what
-        gives the right q/p with the forms behind it, and not the state at z_out.
+        The magnet table that the steps were fitted with. The closed table is not suitable:
+        it predicts what leads to the right q/p with the forms behind it, and not the state at z_out.
     table_accuracy : Path
         JSON of :func:`parkf.training.magnet_table.train.train_table`, or of the closure.
     field : FieldMap
@@ -55,13 +55,13 @@ def measure_accuracy(
         ``forms``: name of the set of forms;
         ``steps.<step>.<component>``: list of {p_min, p_max (GeV), mean, rms, q68, q99 (mm or rad),
         ratio_rms, truth_width, truth_width_error, n};
-        ``chain.<component>``: the same from the last VELO hit to the first SciFi layer, against the truth and
-        in units of the covariance predicted over all steps between;
+        ``chain.<component>``: the same from the last VELO hit to the first SciFi layer, against the
+        truth and in units of the covariance predicted over all steps between;
         ``sums.<step>.<component>``: list of {steps, width}, of :func:`parkf.training.sums.measure_sums`;
         ``stiff.<step>.<component>``: |δ_par| at 1 TeV, in float64 and float32, of :func:`measure_stiff`;
-        ``table.<region>``: list of {p_min, p_max, component, q68, q99, n}, against the table's targets; where
-        it is closed on the fit, ``table.targets`` says in words what they are, and ``table.before`` has the
-        same of the table that the steps were fitted with, against Runge–Kutta.
+        ``table.<region>``: list of {p_min, p_max, component, q68, q99, n}, against the table's
+        targets. Where it is closed on the fit, ``table.targets`` describes them, and ``table.before``
+        has the same of the table that the steps were fitted with, against Runge–Kutta.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def _step_accuracy(
 
 
 def _magnets(forms: Forms, p: F64, rows: Rows) -> dict[str, F64]:
-    """UTTF's scattering for rows at z_out, which do not say where they came from: as if straight on."""
+    """UTTF's scattering for rows at z_out, as if they came there straight: origins are not known."""
     begins = {name: rows[column] for name, column in zip(BEFORE_COLUMNS, COLUMNS, strict=False)}
     return numpy_step(forms.steps["UTTF"]).noise(p, {**rows, **begins})
 

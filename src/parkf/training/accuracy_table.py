@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from parkf.io.terminal import aligned
-from parkf.training.momentum import BINS
 from parkf.training.rows import COMPONENTS
+from parkf.training.spread import BINS
 from parkf.training.sums import COUNTS
 
 Accuracy = Mapping[str, Any]
@@ -16,10 +16,8 @@ STEP_BAND, CHAIN_BAND = 0.03, 0.05
 def accuracy_table(accuracy: Accuracy, beside: Accuracy | None = None) -> str:
     """Lay out δ_par/σ_MS and core widths of standardised truth differences, the magnet table, and 1 TeV.
 
-    Parameters
-    ----------
-    accuracy, beside : mapping
-        Contents of ``accuracy.json``; steps of the second, by name and component, follow those of the first.
+    Both arguments are contents of ``accuracy.json``; steps of the second, by name and component, follow
+    those of the first.
     """
     measured = [accuracy] if beside is None else [accuracy, beside]
     bins = [f"{low:g}-{high:g}" for low, high in BINS]
@@ -73,7 +71,7 @@ def _width(row: Mapping[str, Any] | None) -> str | None:
 
 
 def _widths(one: Accuracy) -> Iterator[str]:
-    """Count the widths that differ from one, and those for which statistics suffice to tell."""
+    """Count the widths that differ from one, and those that do so significantly."""
     for what, steps, band in (
         ("widths of steps", one["steps"], STEP_BAND),
         ("chain", {"": one["chain"]}, CHAIN_BAND),

@@ -19,7 +19,7 @@ from parkf.training.rows import COMPONENTS, GROUPS, Rows, group_of_particle, rea
 from parkf.training.spread import Spreads
 from parkf.training.trained import Trained
 
-# Number of tracks that gives widths to a per cent in every bin.
+# Number of tracks that determines widths to a per cent in every bin.
 LARGEST = 200_000
 # Change of a slope for numerical derivatives of the table; far below the change by scattering.
 SLOPE_STEP = 1e-5
@@ -29,11 +29,8 @@ def measure_chain(trained: Trained) -> list[BinAccuracy]:
     """Compare predictions over all steps with the truth, in units of the predicted spread.
 
     Tracks are found in the datasets of the first step and the last again by polarity, event and particle.
-
-    Returns
-    -------
-    list of BinAccuracy
-        `truth_width` is the figure to look at; `mean`, `rms` and quantiles are those of prediction − truth.
+    In the result, `truth_width` is the figure to look at; `mean`, `rms` and quantiles are those of
+    prediction − truth.
     """
     begin, end = _common(_thinned(trained.dataset("VUT")), _thinned(trained.dataset("TFT")))
     layers = _ut_layers(trained.dataset("UT"))

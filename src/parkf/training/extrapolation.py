@@ -13,7 +13,7 @@ from parkf.training.rows import Rows, runge_kutta_residual
 # shared parameters less well.
 ORDER = ("ty", "tx", "x", "y")
 # Scale of the residual in units of σ_MS beyond which its weight falls; below it the loss is nearly quadratic.
-# The misfit of a form is hardly ever that large: such a row has lost much of its momentum on the way.
+# The misfit of a form is hardly ever that large: such a track has lost much of its momentum on its path.
 REACH = 5.0
 
 
@@ -31,7 +31,7 @@ def fit_extrapolation(
     start : (m,) float64
         All parameters of the set.
     near : (m,) float64, optional
-        The same as a neighbour's fit found them: the minima are looked for there first.
+        The same of a neighbour's fit: the minima are looked for there first.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def _fit_component(
 ) -> Minimum:
     """Maximise Π N(form − Runge–Kutta; θ·σ_MS) with p and log θ floating.
 
-    The squares in the exponent are s²·ln(1 + δ²/s²), s = `REACH`·σ_MS, which takes the weight off outliers.
+    The squares in the exponent are s²·ln(1 + δ²/s²), s = `REACH`·σ_MS, which reduces the weight of outliers.
     """
 
     def pulls(vector: F64, rows: Rows, weights: F64) -> F64:
@@ -122,7 +122,7 @@ def _fit_component(
 
 
 def substituted(start: F64, own: list[int], near: F64) -> F64:
-    """Take the parameters `own` from a neighbour, and all others and the nuisances from the start."""
+    """Combine a neighbour's parameters `own` with all other parameters and the nuisances of the start."""
     vector = start.copy()
     vector[own] = near[own]
     return vector

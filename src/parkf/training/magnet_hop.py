@@ -1,4 +1,4 @@
-"""The hop through the magnet as a step: the table's prediction takes the place of the origin's state."""
+"""The hop through the magnet as a step: the table's prediction replaces the origin's state."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from parkf.model.layout import HEADER
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import inside_grid
 from parkf.training.minimise import F64
-from parkf.training.momentum import half_width
 from parkf.training.rows import COMPONENTS, Rows, StoredRows, select
+from parkf.training.spread import half_width
 
 # Number of rows that determine the energy loss, to 0.05 MeV.
 SAMPLE = 100_000
@@ -21,24 +21,11 @@ PLANE_TOLERANCE = 0.01
 def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64) -> Rows:
     """Carry the origins of UTTF's rows to z_out.
 
-    Parameters
-    ----------
-    functions : NumpyStep
-        Step UTTF.
-    table : MagnetTable
-        The table.
-    rows : dict of (n,) arrays
-        Rows of UTTF.
-    p : (m,) float64
-        Parameters of UTTF, of which those for the energy loss are used.
-
-    Returns
-    -------
-    dict of (n,) arrays
-        The rows with x0, y0, tx0, ty0 at z_out and x_in, y_in, tx_in, ty_in at z_in. The Runge–Kutta target
-        is moved to the momentum that the form assumes: fluctuations of the energy loss are scattering, not
-        misfit, and stay in the truth. The few per mille of the rows beyond the grid's edge are left out,
-        because the table ends there, and its misfit must not enter the corrections and the scattering.
+    Of the parameters `p` (m,) of UTTF, those for the energy loss are used. Returned rows have x0, y0, tx0,
+    ty0 at z_out and x_in, y_in, tx_in, ty_in at z_in. The Runge–Kutta target is moved to the momentum that
+    the form assumes: fluctuations of the energy loss are scattering, not misfit, and stay in the truth.
+    The few per mille of the rows beyond the grid's edge are left out, because the table ends there, and
+    its misfit must not enter the corrections and the scattering.
 
     Raises
     ------
@@ -65,18 +52,10 @@ def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64)
 def loss_before_bend(functions: NumpyStep, table: MagnetTable, rows: StoredRows, start: F64) -> float:
     """Energy loss (MeV) with which the table's bend agrees with the true one.
 
-    It differs from the mean loss up to z_in in two ways: it includes the loss between z_in and the bend, and
-    rare large losses count little, because no mean describes tracks that have them. It is the centre of a
-    Cauchy distribution fitted to the residuals in tx, with a width that follows them.
-
-    Parameters
-    ----------
-    functions, table
-        As for :func:`through_magnet`.
-    rows : StoredRows
-        Rows of UTTF.
-    start : (m,) float64
-        Parameters of UTTF; the loss in them is where to begin.
+    It differs from the mean loss up to z_in in two ways: it includes the loss between z_in and the bend,
+    and rare large losses count little, because no mean describes tracks that have them. It is the centre
+    of a Cauchy distribution fitted to the residuals in tx, with a width that follows them. The search
+    begins at the loss in `start` (m,), parameters of UTTF.
     """
     sample = rows.sample(SAMPLE)
     (index,) = functions.step.indices("loss")

@@ -1,8 +1,8 @@
 """Minimisation with iminuit: analytic gradients, sandwich errors; an invalid minimum is refused.
 
 Minuit minimises on a sample of the rows. From there Newton's method reaches the minimum of all rows in three
-or four passes over them, so that the search does not take passes over all rows, and these need not be in
-memory. Where a neighbour's fit gives the approximate minimum, Newton's method begins there.
+or four passes over them: only these passes read all rows, which need not be in memory. Where a neighbour's
+fit has the approximate minimum, Newton's method begins there.
 """
 
 from collections.abc import Callable, Sequence
@@ -92,15 +92,15 @@ class Fits:
         floating : sequence of Floating
             In the order of the likelihood's derivatives.
         directions : (f, f) float64
-            Columns are the steps that Minuit thinks in, each of the size of an error. Columns that are
-            independent in the likelihood make light work of correlated parameters; a parameter with limits
-            needs a column of its own.
+            Columns are the steps of Minuit's parameters, each of the size of an error. Columns
+            that are independent in the likelihood keep a search with correlated parameters short;
+            a parameter with limits needs a column of its own.
         target, kind : str
             For the record.
         near : (m,) float64, optional
-            All parameters and nuisances where the minimum is expected. Newton's method begins there; should
-            it not end in a minimum, Minuit searches as it does by default. What is minimised does not depend
-            on it, and the same distance to the minimum is allowed.
+            All parameters and nuisances where the minimum is expected. Newton's method begins
+            there; should it not end in a minimum, Minuit searches as it does by default. What is
+            minimised does not depend on it, and the same distance to the minimum is allowed.
 
         Raises
         ------
@@ -108,19 +108,19 @@ class Fits:
             When the minimum is not valid, with the reason.
         """
         problem = _Problem(likelihood, start, floating, directions)
-        end, calls = None, 0
+        found, calls = None, 0
         if near is not None:
             # If it begins too far away, Newton's method may leave the domain of the formulas.
             with suppress(_InvalidError, np.linalg.LinAlgError), np.errstate(all="ignore"):
-                end = self._descend(problem, problem.steps_to(near))
+                found = self._descend(problem, problem.steps_to(near))
         w = np.zeros(len(floating))
         try:
-            if end is None:
+            if found is None:
                 minuit = problem.search(self.sample)
                 w, calls = np.array(minuit.values), int(minuit.nfcn)
                 if not minuit.valid:
                     raise _InvalidError(_reason(minuit))
-                end = self._descend(problem, w)
+                found = self._descend(problem, w)
         except _InvalidError as invalid:
             place = problem.place(w)
             values = ", ".join(f"{f.name} = {place[f.index]:.6g}" for f in floating)
@@ -128,9 +128,10 @@ class Fits:
                 f"{self.where}: fit of {target} ({kind}) is invalid: {invalid}; at {values}. "
                 "More events, or a form with fewer parameters, may help"
             ) from None
-        w, hessian, free = end.w, end.hessian, end.free
+        end, hessian = found
+        w, free = end.w, end.free
         place = problem.place(w)
-        # A parameter at its limit is taken as fixed, such as the tail's share where there is no tail.
+        # A parameter at its limit counts as fixed, such as the tail's fraction where there is no tail.
         inverse = np.zeros_like(hessian)
         inverse[np.ix_(free, free)] = np.linalg.inv(hessian[np.ix_(free, free)])
         moved = self._inherit(problem, w, end.scores) @ -inverse @ directions.T
@@ -152,12 +153,11 @@ class Fits:
             calls=calls + end.passes,
         )
 
-    def _descend(self, problem: "_Problem", w: F64) -> "_End":
-        """Go on from w to the minimum of all rows, and take the curvature there."""
+    def _descend(self, problem: "_Problem", w: F64) -> tuple["_End", F64]:
+        """Go on from w to the minimum of all rows; return it, and the curvature there, (f, f)."""
         hessian = problem.curvature(self.sample, w) / self.share
-        w, nll, edm, scores, free, passes = _newton(problem, hessian, w, self.rows, self.workers)
-        hessian = problem.curvature(self.sample, w) / self.share
-        return _End(w, nll, edm, scores, free, passes, hessian)
+        end = _newton(problem, hessian, w, self.rows, self.workers)
+        return end, problem.curvature(self.sample, end.w) / self.share
 
     def _inherit(self, problem: "_Problem", w: F64, scores: F64) -> F64:
         """Add the effect of the shifts of earlier parameters on the gradient, (groups, f)."""
@@ -174,7 +174,11 @@ class _InvalidError(Exception):
 
 
 class _End(NamedTuple):
-    """Where Newton's method ended: see :func:`_newton`, and the curvature of all rows, (f, f)."""
+    """Where Newton's method ended.
+
+    The minimum w, the likelihood there, the estimated distance to it, the derivatives summed over each group
+    of particles (GROUPS, f), which parameters are free of their limits (f,), and the number of passes.
+    """
 
     w: F64
     nll: float
@@ -182,12 +186,11 @@ class _End(NamedTuple):
     scores: F64
     free: NDArray[np.bool_]
     passes: int
-    hessian: F64
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """A likelihood as a function of w, in the steps that Minuit thinks in."""
+    """A likelihood as a function of w, the coordinates in Minuit's steps."""
 
     likelihood: Likelihood
     start: F64
@@ -214,7 +217,7 @@ class _Problem:
         )
 
     def steps_to(self, vector: F64) -> F64:
-        """Give the w of a vector of all parameters, or the nearest within the limits."""
+        """Return the w of a vector of all parameters, or the nearest within the limits."""
         floating = [f.index for f in self.floating]
         w = np.linalg.solve(self.directions, vector[floating] - self.start[floating])
         return np.clip(w, *self.limits.T)
@@ -303,17 +306,8 @@ def _sums(problem: _Problem, w: F64, rows: StoredRows, workers: int) -> tuple[fl
     return nll, scores
 
 
-def _newton(
-    problem: _Problem, hessian: F64, w: F64, rows: StoredRows, workers: int = 1
-) -> tuple[F64, float, float, F64, NDArray[np.bool_], int]:
-    """Go on to the minimum of all rows.
-
-    Returns
-    -------
-    w, nll, edm, scores, free, passes
-        The minimum, the likelihood there, the estimated distance to it, the derivatives summed over each
-        group of particles (GROUPS, f), what does not stand at a limit (f,), and how often the rows were read.
-    """
+def _newton(problem: _Problem, hessian: F64, w: F64, rows: StoredRows, workers: int = 1) -> _End:
+    """Go on to the minimum of all rows."""
     low, high = problem.limits.T
     edm, before = np.inf, None
     for passes in range(1, MOST_PASSES + 1):
@@ -329,16 +323,14 @@ def _newton(
             hessian = _updated(hessian, w - before[0], gradient - before[1])
         # A parameter at a limit stays fixed there if the likelihood would push it beyond. Minuit only comes
         # close to a limit, hence the tolerance.
-        pressed_down, pressed_up = (
-            (w <= low + AT_LIMIT) & (gradient > 0),
-            (w >= high - AT_LIMIT) & (gradient < 0),
-        )
+        pressed_down = (w <= low + AT_LIMIT) & (gradient > 0)
+        pressed_up = (w >= high - AT_LIMIT) & (gradient < 0)
         free = ~(pressed_down | pressed_up)
         step = np.zeros(len(w))
         step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
         edm = float(-0.5 * gradient @ step)
         if edm < LARGEST_EDM:
-            return w, nll, edm, scores, free, passes
+            return _End(w, nll, edm, scores, free, passes)
         before = w, gradient
         w = np.clip(w + step, low, high)
     raise _InvalidError(f"its distance to the minimum is {edm:.2g}, allowed {LARGEST_EDM:.2g}")

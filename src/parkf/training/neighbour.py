@@ -18,12 +18,8 @@ from parkf.training.result import FitResult
 class Neighbour:
     """Result of a step's fit for a similar detector.
 
-    Attributes
-    ----------
-    values : sequence of (m,) float64
-        All parameters of each set, as the fit had them.
-    fingerprint : str
-        SHA-256 of the file that says so.
+    `values` are all parameters (m,) of each set, as they were fitted; `fingerprint` is the SHA-256 of
+    their file.
     """
 
     values: Sequence[F64]

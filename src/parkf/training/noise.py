@@ -2,23 +2,24 @@
 
 First the widths are fitted, each component separately: scattering has different tails in position and in
 slope, and an outlier in one may lie at the centre of the other. Then the correlations are fitted, with N₂ of
-their covariance. Hard scatters, decays and large energy losses are described by wide tails whose shares
+their covariance. Hard scatters, decays and large energy losses are described by wide tails whose fractions
 float, so that each core has width one.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
 from parkf.model.codegen.numpy_step import NumpyStep
 from parkf.model.steps import Step
 from parkf.training.extrapolation import substituted
-from parkf.training.minimise import F64, Fits, Floating, Likelihood, Limits
-from parkf.training.mixture import mixture
+from parkf.training.minimise import F64, Fits, Floating, Limits
 from parkf.training.result import Minimum
 from parkf.training.rows import COMPONENTS, Rows, truth_residual
 
 TAIL_START = 0.03
-# Limits of the tail's share. The lower one changes the width of a normal core by less than a per mille, and
-# limits the influence of outliers.
+# Limits of the tail's fraction. The lower one changes the width of a normal core by less than a per mille,
+# and limits the influence of outliers.
 TAIL_LIMITS = (1e-3, 0.5)
 # Width of the tail in units of the core's. It is fixed, because a floating width would narrow the tail onto
 # the core's flanks, and the core with it. With 2 to 2.5, fitted cores of scattering in layers are 1% to 2%
@@ -28,7 +29,14 @@ TAIL_WIDTH = 2.2
 # Beyond this correlation a parabola is added to the negative log-likelihood, which drives Minuit back.
 LARGEST_CORRELATION = 0.9999
 WALL = 1e3
-PLANES = ("x", "y")
+PLANES, CORRELATIONS = ("x", "y"), ("rho_x", "rho_y")
+# t_d over N_d at the centre, for K = 1.
+_PEAK = {1: np.sqrt(np.pi) / 2, 2: 1.0}
+
+# A function of a width or correlation by its name, of form − truth and of the noise by name, (n,) each, and
+# of the fraction of the tail. It returns contributions to the negative log-likelihood, and their derivatives
+# with respect to that width or correlation and to the fraction, (n,) each.
+Density = Callable[[str, dict[str, F64], dict[str, F64], float], tuple[F64, F64, F64]]
 
 
 def fit_noise(
@@ -38,14 +46,12 @@ def fit_noise(
     values, minima = start.copy(), []
     widths, correlations = plan(functions.step)
     if widths:
-        likelihood = _widths(functions, values, widths)
-        minima.append(_fit(functions, fits, values, widths, likelihood, COMPONENTS, near))
+        minima.append(_fit(functions, fits, values, widths, COMPONENTS, _width, near))
         values[widths] = minima[-1].values[: len(widths)]
     if correlations:
         for plane in PLANES:
             values *= _signs(functions, values, fits.sample, plane)
-        likelihood = _correlations(functions, values, correlations)
-        minima.append(_fit(functions, fits, values, correlations, likelihood, ("rho_x", "rho_y"), near))
+        minima.append(_fit(functions, fits, values, correlations, CORRELATIONS, _correlation, near))
         values[correlations] = minima[-1].values[: len(correlations)]
     return values, minima
 
@@ -65,11 +71,24 @@ def _fit(
     fits: Fits,
     p: F64,
     own: list[int],
-    likelihood: Likelihood,
     parts: tuple[str, ...],
+    density: Density,
     near: F64 | None,
 ) -> Minimum:
-    """Minimise with the parameters `own` and the share of the tail of each part floating."""
+    """Fit the parameters `own` to the densities of all `parts`; the fraction of each tail floats."""
+
+    def likelihood(vector: F64, rows: Rows) -> tuple[F64, F64]:
+        predicted, noise = functions.predict(p, rows), functions.noise(vector[: len(p)], rows)
+        residuals = {c: truth_residual(predicted, rows, c) for c in COMPONENTS}
+        total = np.zeros(len(rows["qop"]))
+        gradient = np.zeros((len(own) + len(parts), len(total)))
+        for i, part in enumerate(parts):
+            nll, d_part, d_fraction = density(part, residuals, noise, vector[len(p) + i])
+            total += nll
+            gradient[: len(own)] += d_part * functions.noise_gradient(part, vector[: len(p)], rows, own).T
+            gradient[len(own) + i] = d_fraction
+        return total, gradient
+
     shares = [Floating(len(p) + i, f"tail_fraction_{part}", TAIL_LIMITS) for i, part in enumerate(parts)]
     steps = [*np.maximum(0.02 * np.abs(p[own]), 0.01), *(0.002 for _ in parts)]
     start = np.append(p, np.full(len(parts), TAIL_START))
@@ -84,48 +103,27 @@ def _fit(
     )
 
 
-def _widths(functions: NumpyStep, p: F64, own: list[int]) -> Likelihood:
-    """Π N(form − truth; σ) of all components, each with a tail."""
-
-    def likelihood(vector: F64, rows: Rows) -> tuple[F64, F64]:
-        predicted, noise = functions.predict(p, rows), functions.noise(vector[: len(p)], rows)
-        total = np.zeros(len(rows["qop"]))
-        gradient = np.zeros((len(own) + len(COMPONENTS), len(total)))
-        for i, c in enumerate(COMPONENTS):
-            q = (truth_residual(predicted, rows, c) / noise[c]) ** 2
-            nll, d_q, d_fraction = mixture(q, np.log(noise[c]), vector[len(p) + i], TAIL_WIDTH, 1)
-            total += nll
-            d_noise = (1 - 2 * q * d_q) / noise[c]
-            gradient[: len(own)] += d_noise * functions.noise_gradient(c, vector[: len(p)], rows, own).T
-            gradient[len(own) + i] = d_fraction
-        return total, gradient
-
-    return likelihood
+def _width(c: str, residuals: dict[str, F64], noise: dict[str, F64], fraction: float) -> tuple[F64, F64, F64]:
+    """N(form − truth; σ) of one component, with a tail."""
+    q = (residuals[c] / noise[c]) ** 2
+    nll, d_q, d_fraction = mixture(q, np.log(noise[c]), fraction, TAIL_WIDTH, 1)
+    return nll, (1 - 2 * q * d_q) / noise[c], d_fraction
 
 
-def _correlations(functions: NumpyStep, p: F64, own: list[int]) -> Likelihood:
-    """Π N₂(form − truth; Q) of both planes, each with a tail, with the widths as they are."""
-
-    def likelihood(vector: F64, rows: Rows) -> tuple[F64, F64]:
-        predicted, noise = functions.predict(p, rows), functions.noise(vector[: len(p)], rows)
-        total = np.zeros(len(rows["qop"]))
-        gradient = np.zeros((len(own) + len(PLANES), len(total)))
-        for i, plane in enumerate(PLANES):
-            a, b = (truth_residual(predicted, rows, c) / noise[c] for c in (plane, f"t{plane}"))
-            name = f"rho_{plane}"
-            rho = np.clip(noise[name], -LARGEST_CORRELATION, LARGEST_CORRELATION)
-            excess = noise[name] - rho
-            free = 1 - rho**2
-            q = (a**2 - 2 * rho * a * b + b**2) / free
-            log_volume = np.log(noise[plane] * noise[f"t{plane}"]) + 0.5 * np.log(free) + WALL * excess**2
-            nll, d_q, d_fraction = mixture(q, log_volume, vector[len(p) + i], TAIL_WIDTH, 2)
-            total += nll
-            d_rho = np.where(excess == 0, (2 * d_q * (rho * q - a * b) - rho) / free, 2 * WALL * excess)
-            gradient[: len(own)] += d_rho * functions.noise_gradient(name, vector[: len(p)], rows, own).T
-            gradient[len(own) + i] = d_fraction
-        return total, gradient
-
-    return likelihood
+def _correlation(
+    name: str, residuals: dict[str, F64], noise: dict[str, F64], fraction: float
+) -> tuple[F64, F64, F64]:
+    """N₂(form − truth; Q) of position and slope of one plane, with a tail; the widths are fixed."""
+    plane = name.removeprefix("rho_")
+    a, b = (residuals[c] / noise[c] for c in (plane, f"t{plane}"))
+    rho = np.clip(noise[name], -LARGEST_CORRELATION, LARGEST_CORRELATION)
+    excess = noise[name] - rho
+    free = 1 - rho**2
+    q = (a**2 - 2 * rho * a * b + b**2) / free
+    log_volume = np.log(noise[plane] * noise[f"t{plane}"]) + 0.5 * np.log(free) + WALL * excess**2
+    nll, d_q, d_fraction = mixture(q, log_volume, fraction, TAIL_WIDTH, 2)
+    d_rho = np.where(excess == 0, (2 * d_q * (rho * q - a * b) - rho) / free, 2 * WALL * excess)
+    return nll, d_rho, d_fraction
 
 
 def _signs(functions: NumpyStep, p: F64, rows: Rows, plane: str) -> F64:
@@ -151,3 +149,28 @@ def _limits(functions: NumpyStep, rows: Rows, p: F64, index: int) -> Limits:
     shares = [functions.noise_gradient(c, p, rows, [index])[:, 0] / widths[c] for c in COMPONENTS]
     rise, fall = float(np.max(shares)), -float(np.min(shares))
     return p[index] - 0.5 / rise if rise > 0 else None, p[index] + 0.5 / fall if fall > 0 else None
+
+
+def mixture(q: F64, log_volume: F64, fraction: float, width: float, dimension: int) -> tuple[F64, F64, F64]:
+    r"""Negative log of a density with a normal core and a wide tail of the same centre, and its derivatives.
+
+    With q the squared distance in units of the core, the density of one component (d = 1), or of position
+    and slope (d = 2), is
+
+    .. math:: (1 - ε)\,N_d(q) + ε\,t_d(q/K^2)/K^d
+
+    with Student's t of two degrees of freedom, which falls off as single scattering does. Hard scatters,
+    decays and large energy losses belong to the tail: their weight falls with their distance.
+
+    `q` and `log_volume`, the log of the product of the core's widths (square root of the determinant of
+    its covariance), are (n,); `fraction` and `width` are ε and K of the tail. Return nll and its
+    derivatives with respect to q and ε, (n,) each; that with respect to log_volume is one.
+    """
+    near = 2 * width**2 / (2 * width**2 + q)
+    core = np.exp(-0.5 * q)
+    tail = _PEAK[dimension] * near * np.sqrt(near) ** dimension / width**dimension
+    density = (1 - fraction) * core + fraction * tail
+    nll = log_volume + 0.5 * dimension * np.log(2 * np.pi) - np.log(density)
+    slope = (2 + dimension) / (4 * width**2) * near
+    d_q = (0.5 * (1 - fraction) * core + fraction * slope * tail) / density
+    return nll, d_q, (core - tail) / density

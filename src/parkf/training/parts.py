@@ -42,7 +42,7 @@ class Part:
         return cls(int(found[1]), int(found[2]))
 
     def of(self, step: Step) -> range:
-        """Give the numbers of the sets, from zero; parts differ by one set at most.
+        """Return the numbers of the sets, from zero; parts differ by one set at most.
 
         Raises
         ------
@@ -60,14 +60,8 @@ class Part:
 class PartResult(StoredModel):
     """Fits of some parameter sets of a step.
 
-    Attributes
-    ----------
-    forms, step, formula, table, start, sets
-        As in :class:`FitResult`.
-    footer : str
-        Fingerprint of the dataset's footer: of :func:`footer`.
-    first : int
-        Number of the first of the sets.
+    `footer` is the fingerprint of the dataset's footer, of :func:`footer`; `first` is the number of the
+    first of the sets. The other attributes are those of :class:`FitResult`.
     """
 
     what = "part of a fit result"
@@ -83,14 +77,9 @@ class PartResult(StoredModel):
 
 
 def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
-    """Put the parts of a step together, in whichever order they come.
+    """Put all parts of one step together, in whichever order they come.
 
-    Parameters
-    ----------
-    parts : sequence of PartResult
-        All parts of one step.
-    dataset : Path
-        What they were fitted to; its whole fingerprint is taken here, once.
+    The fingerprint of the whole dataset that they were fitted to is computed here, once.
 
     Raises
     ------
@@ -126,8 +115,8 @@ def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
 def footer(dataset: Path) -> str:
     """SHA-256 of a Parquet file's footer.
 
-    The footer contains size, place and extreme values of every column, so it distinguishes datasets without
-    reading them.
+    The footer contains size, position and extreme values of every column, so it distinguishes datasets
+    without reading them.
     """
     with dataset.open("rb") as file:
         end = _LENGTH_BYTES + len(_MAGIC)

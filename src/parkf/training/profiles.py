@@ -17,14 +17,7 @@ SLICES = 16  # of equal numbers of rows
 def residual_profiles(functions: NumpyStep, p: F64, rows: StoredRows) -> list[Profile]:
     """Mean and RMS of δ_par/σ_MS in slices of momentum, position and slopes at the origin.
 
-    Parameters
-    ----------
-    functions : NumpyStep
-        The step; without scattering it has no profiles.
-    p : (m,) float64
-        Its parameters.
-    rows : StoredRows
-        What was fitted.
+    A step without scattering has no profiles.
     """
     if not functions.step.noise:
         return []

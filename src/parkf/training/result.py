@@ -95,10 +95,9 @@ class SetResult(_Strict):
         As in the step's definition.
     rows : int
         Rows of the dataset that were fitted.
-    values : list of float
-        All parameters, in their order.
-    errors : list of float or None
-        None for parameters that no fit determined: fixed, or not used.
+    values, errors : list of float
+        Of all parameters, in their order; errors are None where no fit determined a parameter: fixed,
+        or not used.
     minima : list of Minimum
         In the order in which they were fitted.
     accuracy : list of BinAccuracy
@@ -120,13 +119,7 @@ class SetResult(_Strict):
 
 
 class StoredModel(_Strict):
-    """A result with a file of its own.
-
-    Attributes
-    ----------
-    version : int
-        Of this file's format.
-    """
+    """A result with a file of its own, and the version of the file's format."""
 
     what: ClassVar[str]
 
@@ -170,12 +163,9 @@ class FitResult(StoredModel):
         Block of the parameter set.
     formula : str
         Fingerprint of the step's formulas.
-    dataset : str
-        SHA-256 of the dataset.
-    table : str or None
-        SHA-256 of the magnet table, for the step that builds on it.
-    start : str or None
-        SHA-256 of the neighbour's fit, or of the manifest of its set, that this one started from.
+    dataset, table, start : str or None
+        SHA-256 of the dataset, of the magnet table (for the step that builds on it), and of the
+        neighbour's fit, or of the manifest of its set, that this one started from.
     sets : list of SetResult
         In the step's order.
     """

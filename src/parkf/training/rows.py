@@ -1,7 +1,7 @@
-"""Rows of a step dataset as the fits want them: set by set, in blocks, most of them on disk.
+"""Rows of a step dataset for the fits: set by set, in blocks, most of them on disk.
 
-The fits pass over the rows many times. They are sorted into one scratch file a parameter set first, so that
-memory holds a block of rows and a sample, however many rows there are.
+The fits pass over the rows many times. They are sorted into one scratch file a parameter set first, so
+that memory holds a block of rows and a sample, however many rows there are.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,10 +25,10 @@ COMPONENTS = ("x", "y", "tx", "ty")
 # block fits into a cache.
 BATCH = 16_384
 BLOCK = 8192
-# Number of blocks in a stripe. Sums over rows are added up by stripes; each core takes one at a time,
-# most of a second's work.
+# Number of blocks in a stripe. Sums over rows are added up by stripes; each core works on one at a time, for
+# most of a second.
 STRIPE = 64
-# Largest number of rows that a step's accuracy is measured on: they give figures to a thousandth.
+# Largest number of rows that a step's accuracy is measured on: they determine figures to a thousandth.
 MOST_ROWS = 4_000_000
 # Number of groups that particles are distributed over; see `group_of_particle`.
 GROUPS = 4096
@@ -40,7 +40,7 @@ _READ = tuple(name for name, _ in STEP_DATA.columns if name not in UNREAD)
 
 
 def scratch_bytes(rows: int, step: str) -> int:
-    """Bytes of TMPDIR that the training of a step with so many rows takes.
+    """Bytes in TMPDIR that the training of a step with so many rows needs.
 
     144 bytes a row; UTTF 320, since its rows are kept before and behind the magnet.
     """
@@ -49,17 +49,10 @@ def scratch_bytes(rows: int, step: str) -> int:
 
 
 class StoredRows:
-    """Rows of one parameter set, in a file of float64 blocks.
+    """Rows of one parameter set, in a new file of float64 blocks.
 
-    All blocks but the last are of one size, however the rows came: sums over blocks are the same to the last
-    bit.
-
-    Parameters
-    ----------
-    path : Path
-        The file, which is written from scratch.
-    columns : tuple of str
-        Columns that are kept.
+    All blocks but the last are of one size, however the rows came: sums over blocks are the same to the
+    last bit.
     """
 
     def __init__(self, path: Path, columns: tuple[str, ...] = KEPT) -> None:
@@ -96,7 +89,7 @@ class StoredRows:
             yield dict(zip(self._columns, self._rest, strict=True))
 
     def stripes(self) -> list[range]:
-        """Give numbers of blocks that together are all rows; the last block is the one that is not full."""
+        """Return numbers of blocks that together are all rows; the last block is the one that is not full."""
         return [range(begin, begin + STRIPE) for begin in range(0, self._blocks + 1, STRIPE)]
 
     def through_magnet(self, change: Callable[[Rows], Rows]) -> "StoredRows":
@@ -119,18 +112,9 @@ class StoredRows:
 
 
 def store_sets(batches: Iterable[Rows], sets: range, joined: int, folder: Path) -> list[StoredRows]:
-    """Sort rows by parameter set.
+    """Sort rows (:data:`parkf.io.tables.STEP_DATA`) by parameter set, into scratch files in a folder.
 
-    Parameters
-    ----------
-    batches : iterable of dict of (n,) arrays
-        Rows with the columns of :data:`parkf.io.tables.STEP_DATA`.
-    sets : range
-        Parameter sets of the step that are wanted.
-    joined : int
-        How many sets of the dataset make one of the step.
-    folder : Path
-        Takes the scratch files.
+    `sets` are those of the step that are wanted; `joined` sets of the dataset make one of the step.
     """
     stored = {number: StoredRows(folder / str(number)) for number in sets}
     for batch in batches:
@@ -150,8 +134,8 @@ def read_batches(path: Path, sets: range | None = None, *, most: int | None = No
     path : Path
         Table :data:`parkf.io.tables.STEP_DATA`.
     sets : range, optional
-        Sets of the dataset that are wanted: row groups whose statistics say that they hold none of these are
-        left out. All by default.
+        Sets of the dataset that are wanted: row groups that hold none of these, by their statistics,
+        are left out. All by default.
     most : int, optional
         Of a larger dataset every second row group, or third …, is read, so that there are not many more rows.
 
@@ -202,10 +186,10 @@ def _may_hold(statistics: pq.Statistics | None, sets: range) -> bool:
 
 
 def group_of_particle(rows: Rows) -> NDArray[np.int64]:
-    """Deal particles into `GROUPS` groups at random, (n,) int64.
+    """Distribute particles over `GROUPS` groups at random, (n,) int64.
 
-    Rows of one particle are not independent, but rows of different groups are. With this number of groups the
-    spread of their sums is known to 1%.
+    Rows of one particle are not independent, but rows of different groups are. With this number of groups
+    the spread of their sums is known to 1%.
     """
     key = (2 * rows["event"] + (rows["polarity"] > 0)).astype(np.uint64)
     key = key * np.uint64(0x9E3779B97F4A7C15) + rows["particle"].astype(np.uint64)

@@ -1,16 +1,21 @@
 """Figures of residuals by momentum bin and component, gathered from blocks of rows."""
 
-from itertools import product
+from collections.abc import Iterator
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.training.momentum import BINS, FEWEST_ROWS, bin_numbers
 from parkf.training.result import BinAccuracy
 from parkf.training.rows import COMPONENTS
 
 F64 = NDArray[np.float64]
+
+EDGES = (1.5, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
+BINS = tuple(pairwise(EDGES))
+# Fewer rows do not determine a 99% quantile.
+FEWEST_ROWS = 20
 
 # |δ_par| is counted in equal steps of its logarithm: a quantile is known to half a per cent.
 _DECADES, _PER_DECADE = (-16, 6), 200
@@ -20,7 +25,7 @@ _REACH, _PULL_STEPS = 8.0, 1600
 _PULL_EDGES = np.linspace(-_REACH, _REACH, _PULL_STEPS + 1)
 # Half-width of a core's range in units of its width, and the variance of a normal distribution inside it.
 _WINDOW, _VARIANCE_INSIDE = 2.0, 0.7737413035760184
-# Information that one row of a normal distribution gives on the logarithm of its width, within that window:
+# Information of one row of a normal distribution on the logarithm of its width, within that window:
 # the mean of (r² − that variance)² inside, for r of width one. Without a window it would be 2.
 _INFORMATION = 0.7804
 
@@ -40,14 +45,10 @@ class Spreads:
     def add(
         self, qop: F64, delta: dict[str, F64], truth: dict[str, F64], sigma: dict[str, F64] | None
     ) -> None:
-        """Add rows.
+        """Add rows, (n,) each.
 
-        Parameters
-        ----------
-        qop : (n,) float64
-            q/p at production, 1/MeV.
-        delta, truth, sigma : dict of (n,) float64
-            Form − Runge–Kutta, form − truth and σ_MS of each component; σ_MS is None where nothing scatters.
+        `qop` is q/p at production in 1/MeV; form − Runge–Kutta, form − truth and σ_MS are by component, and
+        `sigma` is None where nothing scatters.
         """
         number = bin_numbers(qop)
         inside = np.flatnonzero(number >= 0)
@@ -99,10 +100,10 @@ class Spreads:
 
 
 def core_width(counts: NDArray[Any], edges: F64 = _PULL_EDGES) -> float:
-    """Give the width of the normal core of a histogram of standardised differences.
+    """Width of the normal core of a histogram of standardised differences.
 
-    It is determined from the mean square within two widths on either side of the median, so that tails do not
-    count; for a normal distribution it is the standard deviation. The result is at most half of the
+    It is determined from the mean square within two widths on either side of the median, so that tails do
+    not count; for a normal distribution it is the standard deviation. The result is at most half of the
     histogram's range.
     """
     centres = 0.5 * (edges[1:] + edges[:-1])
@@ -123,7 +124,7 @@ def core_width(counts: NDArray[Any], edges: F64 = _PULL_EDGES) -> float:
 
 
 def core_error(width: float, rows: int) -> float:
-    """Give the standard error of :func:`core_width` of so many rows, if most are a normal core.
+    """Return the standard error of :func:`core_width` of so many rows, if most are a normal core.
 
     The entries in a window that moves with the width contain less information on it than a whole normal
     distribution.
@@ -132,7 +133,7 @@ def core_error(width: float, rows: int) -> float:
 
 
 def _moments(number: NDArray[np.int64], values: F64) -> F64:
-    """Give sum and sum of squares in each momentum bin, (bins, 2)."""
+    """Sum and sum of squares in each momentum bin, (bins, 2)."""
     powers = (values, values**2)
     return np.stack([np.bincount(number, power, len(BINS)) for power in powers], axis=1)
 
@@ -144,7 +145,25 @@ def _histogram(number: NDArray[np.int64], place: F64, steps: int) -> NDArray[np.
 
 
 def _quantile(counts: NDArray[np.int64], share: float) -> float:
-    """Give the size of |δ_par| that this share of the rows stays below."""
+    """Return the size of |δ_par| that this fraction of the rows stays below."""
     cumulative = np.concatenate([[0], np.cumsum(counts)])
     place = np.interp(share * cumulative[-1], cumulative, np.arange(len(cumulative)))
     return float(10 ** (place / _PER_DECADE + _DECADES[0]))
+
+
+def bin_numbers(qop: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the number of the bin of each q/p at production (1/MeV), (n,); -1 outside all."""
+    number = np.searchsorted(EDGES, 1e-3 / np.abs(qop), side="right") - 1
+    return np.where(number < len(BINS), number, -1)
+
+
+def momentum_bins(qop: NDArray[np.float64]) -> Iterator[tuple[float, float, NDArray[np.bool_]]]:
+    """Yield lower edge, upper edge (GeV) and the mask (n,) of every bin, from q/p at production in 1/MeV."""
+    number = bin_numbers(qop)
+    for n, (low, high) in enumerate(BINS):
+        yield low, high, number == n
+
+
+def half_width(values: NDArray[np.float64], share: float = 0.68) -> float:
+    """Half-width around zero that holds this fraction of the values."""
+    return float(np.quantile(np.abs(values), share))

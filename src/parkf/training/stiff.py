@@ -18,7 +18,7 @@ from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, read_batches, selec
 from parkf.training.trained import Trained
 
 MOMENTUM = 1e6  # MeV
-# MeV; softer tracks are bent to places that no stiff track reaches.
+# MeV; softer tracks are bent to positions that no stiff track reaches.
 LEAST = 20e3
 # Number of rows of a set, the stiffest ones.
 LARGEST = 2000
@@ -28,19 +28,9 @@ TOLERANCE = 1e-6  # mm; of a Runge–Kutta step, far below the micrometre asked 
 def measure_stiff(trained: Trained, field: FieldMap) -> dict[str, dict[str, dict[str, float]]]:
     """Measure |δ_par| of every step at 1 TeV, with the origins of the stiffest tracks of its dataset.
 
-    Parameters
-    ----------
-    trained : Trained
-        What is measured.
-    field : FieldMap
-        The field that the datasets were made with.
-
-    Returns
-    -------
-    dict
-        ``<step>.<component>``: ``q99`` and ``largest`` of |δ_par|, and the same of what float32 computes:
-        ``float32_q99``, ``float32_largest``; mm or rad. The magnet table is evaluated in float64: only the
-        fitter evaluates it in float32.
+    The field is that of the datasets. Return, by ``<step>.<component>``, ``q99`` and ``largest`` of
+    |δ_par|, and ``float32_q99`` and ``float32_largest`` of what float32 computes, in mm or rad. The magnet
+    table is evaluated in float64: only the fitter evaluates it in float32.
     """
     figures = {}
     for name in ("V", "VUT", "UT", "UTTF", "TFT", "T"):

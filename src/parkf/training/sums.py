@@ -9,9 +9,8 @@ import numpy as np
 
 from parkf.training.magnet_hop import through_magnet
 from parkf.training.minimise import F64
-from parkf.training.momentum import BINS
 from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, read_batches, select, truth_residual
-from parkf.training.spread import core_width
+from parkf.training.spread import BINS, core_width
 from parkf.training.trained import Trained
 
 COUNTS = (1, 2, 4, 8, 16)
@@ -26,10 +25,7 @@ _EDGES = np.linspace(-_REACH, _REACH, _STEPS + 1)
 def measure_sums(trained: Trained) -> dict[str, dict[str, list[dict[str, float]]]]:
     """Measure the kinds of steps between hits, over all sets together, from 3 to 100 GeV.
 
-    Returns
-    -------
-    dict
-        ``<step>.<component>``: list of {steps, width}, for each of `COUNTS`.
+    Return a list of {steps, width}, for each of `COUNTS`, by ``<step>.<component>``.
     """
     return {name: _of_step(trained, name) for name in STEPS}
 
@@ -37,10 +33,7 @@ def measure_sums(trained: Trained) -> dict[str, dict[str, list[dict[str, float]]
 def widths_of_sums(counts: F64) -> list[dict[str, float]]:
     """Core widths of sums of so many independent numbers, over the root of how many.
 
-    Parameters
-    ----------
-    counts : (4001,) float64
-        Histogram of one such number from −40 to 40.
+    `counts` (4001,) is the histogram of one such number from −40 to 40.
     """
     # Rotated so that the middle bin, at zero, is the first: convolutions are then not shifted.
     one = np.fft.rfft(np.fft.ifftshift(counts / counts.sum()))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import Required, TypedDict, Unpack
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -38,61 +39,45 @@ Noise = Callable[[Rows], dict[str, F64]]
 FEWEST_ROWS_OF_A_SET = 100
 
 
-def train_step(
-    dataset: Path,
-    step: str,
-    *,
-    forms: FormsName,
-    table: Path | None = None,
-    neighbour: Neighbour | None = None,
-    workers: int = 1,
-) -> FitResult:
-    """Fit all parameter sets of a step.
+class Options(TypedDict, total=False):
+    """Keyword arguments of a training.
 
-    Parameters
+    Attributes
     ----------
-    dataset : Path
-        Step dataset, both polarities together.
-    step : str
-        Name of the step.
     forms : {'improved', 'production'}
         Set of forms, of :data:`parkf.model.steps.FORMS`.
     table : Path, optional
         The magnet table, for UTTF.
     neighbour : Neighbour, optional
-        Fit of a like detector, where the minima are looked for first. They are the same to within what is
+        Fit of a similar detector, where the minima are looked for first. They are the same to within what is
         left of the distance to them, a few per cent of an error.
     workers : int
         Processes that pass over the rows.
+    """
 
-    Returns
-    -------
-    FitResult
-        Equal inputs give equal results, on any number of cores. TMPDIR takes
-        :func:`parkf.training.rows.scratch_bytes` meanwhile.
+    forms: Required[FormsName]
+    table: Path | None
+    neighbour: Neighbour | None
+    workers: int
+
+
+def train_step(dataset: Path, step: str, **options: Unpack[Options]) -> FitResult:
+    """Fit all parameter sets of a step to its dataset, both polarities together.
+
+    Equal inputs give equal results, on any number of cores. TMPDIR needs
+    :func:`parkf.training.rows.scratch_bytes` meanwhile.
 
     Raises
     ------
     ParkfError
         When the step does not exist, UTTF comes without a table, a set has too few rows, or a fit is invalid.
     """
-    part = train_part(
-        dataset, step, Part(1, 1), forms=forms, table=table, neighbour=neighbour, workers=workers
-    )
-    return join_parts([part], dataset)
+    return join_parts([train_part(dataset, step, Part(1, 1), **options)], dataset)
 
 
-def train_part(
-    dataset: Path,
-    step: str,
-    part: Part,
-    *,
-    forms: FormsName,
-    table: Path | None = None,
-    neighbour: Neighbour | None = None,
-    workers: int = 1,
-) -> PartResult:
+def train_part(dataset: Path, step: str, part: Part, **options: Unpack[Options]) -> PartResult:
     """Fit the parameter sets of one of several parts of a step; the rest as of :func:`train_step`."""
+    forms, table, neighbour = options["forms"], options.get("table"), options.get("neighbour")
     steps = FORMS[forms].steps
     if step not in steps:
         raise ParkfError(f"step '{step}' does not exist, expected one of {', '.join(steps)}")
@@ -113,7 +98,7 @@ def train_part(
             table=magnet,
             neighbour=neighbour,
             where=str(dataset),
-            workers=workers,
+            workers=options.get("workers", 1),
         )
     return PartResult(
         forms=forms,

@@ -1,4 +1,4 @@
-"""Outcome of a training, as the measurements of several steps together need it."""
+"""Results of a training, as the measurements of several steps together need them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,19 +14,7 @@ from parkf.training.result import FitResult
 
 @dataclass(frozen=True)
 class Trained:
-    """Fits of all steps, the magnet table, and what they were fitted to.
-
-    Attributes
-    ----------
-    forms : Forms
-        Set of forms.
-    results : dict of str to FitResult
-        Fits of its steps.
-    table : MagnetTable
-        The magnet table.
-    datasets : Path
-        Folder with ``<step>.parquet``.
-    """
+    """Fits of all steps by name, the magnet table, and the folder of their ``<step>.parquet``."""
 
     forms: Forms
     results: dict[str, FitResult]
@@ -34,9 +22,9 @@ class Trained:
     datasets: Path
 
     def step(self, name: str, number: int) -> tuple[NumpyStep, F64]:
-        """Give a step's functions and the parameters (m,) of one of its sets."""
+        """Return a step's functions and the parameters (m,) of one of its sets."""
         return numpy_step(self.forms.steps[name]), np.array(self.results[name].sets[number].values)
 
     def dataset(self, name: str) -> Path:
-        """Give where a step's dataset lies."""
+        """Return the path of a step's dataset."""
         return self.datasets / f"{name}.parquet"

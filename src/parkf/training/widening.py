@@ -22,7 +22,7 @@ _TOLERANCE = 1e-9
 
 
 def widening(step: Step, factor: float) -> F64:
-    """Give what the parameters (m,) of a step are multiplied with so that its σ are `factor` times as wide.
+    """Factors (m,) of a step's parameters that make its σ `factor` times as wide.
 
     Raises
     ------

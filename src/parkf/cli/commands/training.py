@@ -74,20 +74,13 @@ def train_table(
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import load_geometry
     from parkf.io.files import write_sealed
+    from parkf.training.magnet_table.rays import Magnet
     from parkf.training.magnet_table.train import train_table as run
 
     print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
     nominal = load_geometry(geometry)
-    table, measured = run(
-        FieldMap.load(field),
-        z_in=nominal.z_in,
-        z_out=nominal.z_out,
-        beam=nominal.beam,
-        forms=forms,
-        rays=rays,
-        seed=seed,
-        threads=threads,
-    )
+    magnet = Magnet(FieldMap.load(field), nominal.z_in, nominal.z_out, nominal.beam, threads)
+    table, measured = run(magnet, forms=forms, rays=rays, seed=seed)
     table.save(output)
     write_sealed(accuracy, measured)
 

@@ -19,10 +19,9 @@ from parkf.imports.steps.tuples import ROWS
 from parkf.io.errors import ParkfError
 from parkf.io.files import UNFINISHED, matching
 from parkf.io.tables import STEP_DATA
-from parkf.training.datasets.by_set import RowsBySet
 from parkf.training.datasets.carry import Rows, with_target
 from parkf.training.datasets.checks import check_dataset
-from parkf.training.datasets.gather import gather_rows
+from parkf.training.datasets.gather import RowsBySet, gather_rows
 
 Opened = Callable[[], Iterator[Rows]]
 

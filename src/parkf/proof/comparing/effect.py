@@ -18,8 +18,8 @@ from parkf.model.steps.frozen import forms_of
 from parkf.params.parameter_set import ParameterSet
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import inside_grid
-from parkf.training.momentum import momentum_bins
 from parkf.training.rows import COMPONENTS, Rows, select
+from parkf.training.spread import momentum_bins
 
 F64 = NDArray[np.float64]
 

@@ -1,13 +1,12 @@
 """Proton-proton collisions from Pythia 8, as tables of charged final particles.
 
 One parent initialises Pythia and every chunk of events runs in a fresh fork of it, seeded by (seed, chunk):
-the same seed gives the same events on any number of cores. What decays before the magnet ends there (charged
+the same seed makes the same events on any number of cores. What decays before the magnet ends there (charged
 pions, kaons and hyperons too), and so does what interacts in the material. Secondaries from the beam pipe and
 the SciFi are added, and products of decays behind the UT.
 
-Protons meet protons, so a collision that is turned back to front is as good as another. The detector covers
-one side: every collision of Pythia's serves twice, with what flew forward and, in another event, with what
-flew backward.
+Both beams are protons, and the detector covers one side. Every collision of Pythia is therefore used twice:
+its forward particles in one event, and its backward particles, turned around, in another.
 """
 
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 from parkf.detector.description import Beam
 from parkf.io.arrow import table
 from parkf.io.errors import ParkfError
+from parkf.io.events import concatenate, select
 from parkf.io.tables import PARTICLES
 from parkf.io.terminal import progress_bar
 from parkf.io.workers import forked_map
@@ -29,7 +29,7 @@ from parkf.simulation.random_numbers import Stream, keyed_generator
 from parkf.simulation.response.in_flight import decay_behind_ut
 
 EVENTS_PER_CHUNK = 25
-"""Fixed: part of what a seed means."""
+"""Fixed, because the events of a seed depend on it."""
 
 ETA_RANGE = (1.5, 5.5)
 """Pseudorapidity kept; wider than the spectrometer, as tracks bend across its edges."""
@@ -71,8 +71,8 @@ def generate(
     pile_up : float
         Mean number of inelastic collisions in a crossing (Poisson).
     first : int
-        Number of the first crossing, a multiple of `EVENTS_PER_CHUNK`: crossings of a number are the same,
-        whichever are generated with them.
+        Number of the first crossing, a multiple of `EVENTS_PER_CHUNK`: crossings of a number are the
+        same, whichever are generated with them.
     workers : int, optional
         Parallel children, all cores by default.
 
@@ -118,35 +118,27 @@ def _generate_chunk(
         random = keyed_generator(seed, event, Stream.COLLISIONS)
         count = int(random.poisson(pile_up))
         counts.append(count)
-        vertices.append(
-            np.array([beam.x, beam.y, 0.0])
-            + random.standard_normal((count, 3)) * [beam.sigma_x, beam.sigma_y, beam.sigma_z]
-        )
-    # The seed of the chunk is drawn, keyed, from those that Pythia takes.
+        vertices.append(vertices_of(beam, count, random))
+    # The seed of the chunk is drawn, keyed, from those that Pythia accepts.
     chunk_random = keyed_generator(seed, events.start, Stream.PYTHIA)
     pythia.rndm.init(int(chunk_random.integers(1, MAX_SEED)))
     wanted = sum(counts)
     particles = stable_particles(pythia, collisions(pythia, -(-wanted // 2)))
-    # Of an odd number, the last collision serves once.
-    particles = {name: values[particles["collision"] < wanted] for name, values in particles.items()}
-    vertex = np.concatenate(vertices)[particles["collision"]]
-    for axis, name in enumerate("xyz"):
-        particles[name] = particles[name] + vertex[:, axis]
-    particles["z_end"] += vertex[:, 2]
-    particles = accepted(
-        interact(accepted(particles), keyed_generator(seed, events.start, Stream.INTERACTIONS))
-    )
+    # Of an odd number, the last collision is used once.
+    particles = select(particles, particles["collision"] < wanted)
+    interactions = keyed_generator(seed, events.start, Stream.INTERACTIONS)
+    particles = from_vertices(particles, np.concatenate(vertices), interactions)
     later = secondaries(particles, keyed_generator(seed, events.start, Stream.SECONDARIES))
     born = np.repeat([0, 1], [len(particles["z"]), len(later["z"])])
-    particles = {name: np.concatenate([values, later[name]]) for name, values in particles.items()}
+    particles = concatenate([particles, later])
     particles, products = decay_behind_ut(particles, keyed_generator(seed, events.start, Stream.DECAYS))
     born = np.append(born, np.full(len(products["z"]), 2))
-    particles = {name: np.concatenate([values, products[name]]) for name, values in particles.items()}
+    particles = concatenate([particles, products])
     event = np.repeat(np.arange(len(counts)), counts)[particles["collision"]]
     # Secondaries and then products of decays come last in an event, so that the numbers of the other
     # particles, which key their random numbers, do not depend on them.
     order = np.lexsort((particles["collision"], born, event))
-    particles = {name: values[order] for name, values in particles.items()}
+    particles = select(particles, order)
 
     collision = particles["collision"]
     event = np.repeat(np.array(events), counts)[collision]
@@ -210,7 +202,23 @@ def stable_particles(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
             side[name] = sign[name] * places[name][tracks]
             side["p" + name] = sign[name] * momenta[name][tracks]
         sides.append(side)
-    return {name: np.concatenate([side[name] for side in sides]) for name in sides[0]}
+    return concatenate(sides)
+
+
+def vertices_of(beam: Beam, count: int, random: np.random.Generator) -> np.ndarray:
+    """Vertices (count, 3) of collisions in mm."""
+    widths = [beam.sigma_x, beam.sigma_y, beam.sigma_z]
+    return np.array([beam.x, beam.y, 0.0]) + random.standard_normal((count, 3)) * widths
+
+
+def from_vertices(
+    particles: dict[str, np.ndarray], vertices: np.ndarray, random: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """Move particles to the vertices (collisions, 3) of their collisions; let those accepted interact."""
+    vertex = vertices[particles["collision"]]
+    moved = {name: particles[name] + vertex[:, axis] for axis, name in enumerate("xyz")}
+    moved["z_end"] = particles["z_end"] + vertex[:, 2]
+    return accepted(interact(accepted(particles | moved), random))
 
 
 def accepted(particles: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -224,4 +232,4 @@ def accepted(particles: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         & (np.hypot(transverse, pz) > P_MIN)
         & (particles["z"] > Z_MIN)
     )
-    return {name: values[kept] for name, values in particles.items()}
+    return select(particles, kept)

@@ -12,13 +12,13 @@ class Decay:
     mother : int
         PDG id of the peak.
     from_mother : int
-        PDG id of what it has to stem from; 0: the settings see to that.
+        PDG id of its required ancestor; 0 where the settings ensure it.
     mass : float
         Where the peak is, MeV.
     settings : tuple of str
-        Pythia's.
+        Of Pythia.
     p_min, pt_min, pair_pt_min : float
-        MeV; what the trigger line that looks for the decay asks of each track, and of the pair.
+        MeV; requirements of the decay's trigger line on each track, and on the pair.
     """
 
     mother: int

@@ -17,23 +17,10 @@ def shoot(
     p_range: tuple[float, float] = (1500.0, 100_000.0),
     slope_max: tuple[float, float] = (0.25, 0.2),
 ) -> dict[str, np.ndarray]:
-    """Pions of both charges from the origin.
+    """Pions of both charges from the origin, as columns of `parkf.io.tables.PARTICLES`.
 
-    Parameters
-    ----------
-    events, per_event : int
-        Events, and particles in each.
-    seed : int
-        Same seed, same particles, however many events.
-    p_range : (low, high)
-        MeV; log p is uniform between them.
-    slope_max : (tx, ty)
-        Slopes are uniform up to these, in rad.
-
-    Returns
-    -------
-    dict of (events · per_event,) arrays
-        Columns of `parkf.io.tables.PARTICLES`.
+    log p is uniform in `p_range` (MeV), slopes tx, ty are uniform up to `slope_max` (rad). The same seed
+    makes the same particles, however many events.
     """
     drawn = [keyed_generator(seed, event, Stream.GUN).random((per_event, 4)) for event in range(events)]
     u = np.concatenate(drawn)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Columns = dict[str, NDArray[Any]]
+from parkf.io.events import Columns, concatenate, select
 
 Z_END = 2700.0
-"""mm; material is met up to here."""
+"""mm; particles interact with material up to here."""
 
 INTERACTION_LENGTH = 15_000.0
 """mm; mean free path of hadrons, 16% of which interact before `Z_END`."""
@@ -24,7 +24,7 @@ CONVERSION_LENGTH = 10_000.0
 
 MEAN_CHARGED = 2.5
 MEAN_NEUTRAL = 1.5
-"""Products of an interaction besides one charged."""
+"""Mean numbers of products of an interaction, beside one charged product."""
 
 TRANSVERSE = 250.0
 """MeV; width of a product's momentum along each axis across its parent's."""
@@ -40,8 +40,8 @@ def interact(particles: Columns, random: np.random.Generator) -> Columns:
     Parameters
     ----------
     particles : dict of (n,) arrays
-        collision, pdg_id, mother, charge, mass, x, y, z of production, px, py, pz, and `z_end` of decays
-        (infinite where there is none); mm and MeV.
+        collision, pdg_id, mother, charge, mass, x, y, z of production, px, py, pz, and `z_end` of
+        decays (infinite where there is none); mm and MeV.
     random : Generator
         Draws everything.
 
@@ -56,10 +56,10 @@ def interact(particles: Columns, random: np.random.Generator) -> Columns:
     z = particles["z"] + path * random.standard_exponential(len(path))
     struck = (z < np.minimum(particles["z_end"], Z_END)) & (particles["pz"] > 0)
     particles = particles | {"z_end": np.where(struck, z, particles["z_end"])}
-    hadrons, photons = (_take(particles, struck & kind) for kind in (hadron, photon))
-    charged = _take(particles, ~photon)
+    hadrons, photons = (select(particles, struck & kind) for kind in (hadron, photon))
+    charged = select(particles, ~photon)
     parts = [charged, _hadronic_products(hadrons, random), _pairs(photons, random)]
-    return {name: np.concatenate([part[name] for part in parts]) for name in charged}
+    return concatenate(parts)
 
 
 def _hadronic_products(parents: Columns, random: np.random.Generator) -> Columns:
@@ -91,8 +91,8 @@ def _products(
     pdg_id: NDArray[Any],
     charge: NDArray[Any],
 ) -> Columns:
-    """Particles that start where their parents end, with a share of the momentum and a transverse kick."""
-    of = _take(parents, parent)
+    """Particles that start where their parents end, with a fraction of the momentum and a transverse kick."""
+    of = select(parents, parent)
     flight = of["z_end"] - of["z"]
     return {
         "collision": of["collision"],
@@ -108,7 +108,3 @@ def _products(
         "pz": share * of["pz"],
         "z_end": np.full(len(share), np.inf),
     }
-
-
-def _take(columns: Columns, rows: NDArray[Any]) -> Columns:
-    return {name: values[rows] for name, values in columns.items()}

@@ -1,9 +1,9 @@
 """Pythia 8, ready to make collisions.
 
-To initialise soft collisions takes 6 s, nearly all of it for cross sections of multiparton interactions,
-which depend on nothing but the settings. They come from a file that lies beside this module, whose name has
-Pythia's version and a fingerprint of the settings; where there is none for the settings, they are calculated.
-The file is written by ``python -m parkf.simulation.generate.pythia``.
+Initialising soft collisions takes 6 s, nearly all of it for cross sections of multiparton interactions, which
+depend only on the settings. They are read from a file beside this module, named by Pythia's version and a
+fingerprint of the settings; for settings without a file, they are calculated. ``python -m
+parkf.simulation.generate.pythia`` writes the file.
 """
 
 import hashlib
@@ -32,17 +32,17 @@ PYTHIA_SETTINGS = (
     "Random:setSeed = on",
     "Random:seed = 1",
 )
-"""What all collisions have in common."""
+"""Settings of all collisions."""
 
 SOFT_COLLISIONS = ("SoftQCD:inelastic = on",)
 
 MAX_SEED = 900_000_000
-"""Pythia takes seeds up to this."""
+"""The largest seed that Pythia accepts."""
 
 
 @cache
 def initialised(settings: tuple[str, ...]) -> Any:
-    """Give a Pythia with some settings beside the common ones; the same one each time.
+    """Return a Pythia with some settings beside the common ones; the same one each time.
 
     Only forks of this process draw from it, so that it stays as new.
 
@@ -56,7 +56,7 @@ def initialised(settings: tuple[str, ...]) -> Any:
 
 
 def cross_sections(settings: Sequence[str]) -> Path:
-    """Where cross sections for some settings beside the common ones lie, if they are kept."""
+    """Path of the cross sections for some settings beside the common ones, if they are kept."""
     version = pythia8mc.Pythia("", False).parm("Pythia:versionNumber")
     digest = hashlib.sha256("\n".join((*PYTHIA_SETTINGS, *settings)).encode()).hexdigest()
     return Path(__file__).with_name(f"pythia-{version:.3f}-{digest[:12]}.dat")
@@ -74,7 +74,7 @@ def write_cross_sections(path: Path, settings: Sequence[str]) -> None:
         _initialised(settings, _KEPT, temporary)
 
 
-# What Pythia does with the file, by its own numbers.
+# Pythia's numbers for writing the file, and for reading it.
 _KEPT, _LOADED = 1, 2
 
 
@@ -83,7 +83,7 @@ def _initialised(settings: Sequence[str], use: int = 0, file: Path | None = None
     for setting in (*PYTHIA_SETTINGS, *settings):
         if not pythia.readString(setting):
             raise ParkfError(f"Pythia refuses the setting '{setting}'")
-    # Not as text, in which a path could not have blanks.
+    # Not by readString, which would split a path at spaces.
     pythia.settings.mode("MultipartonInteractions:reuseInit", use)
     pythia.settings.word("MultipartonInteractions:initFile", str(file or ""))
     if not pythia.init():

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.io.events import Columns, concatenate
 from parkf.simulation.generate.interactions import ELECTRON, MASSES, PION, PROTON
 
-Columns = dict[str, NDArray[Any]]
-
 ETA = (2.0, 5.0)
-"""Prompt charged particles of a collision in this range say how many secondaries it has; LHCb's have 103.6 an
-event."""
+"""The secondaries of a collision are proportional to its prompt charged particles in this range; LHCb's have
+103.6 an event."""
 
 PROMPT_RADIUS = 0.5
 """mm from the beam line."""
@@ -80,24 +79,15 @@ SOURCES = (
 def secondaries(particles: Columns, random: np.random.Generator) -> Columns:
     """Draw the secondaries of some collisions.
 
-    Parameters
-    ----------
-    particles : dict of (n,) arrays
-        Charged particles of the collisions, columns as in `parkf.simulation.generate.interactions.interact`.
-    random : Generator
-        Draws everything.
-
-    Returns
-    -------
-    dict of (m,) arrays
-        The same columns.
+    Particles are charged, their columns those of `parkf.simulation.generate.interactions.interact`; so are the
+    result's.
     """
     p = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)
     eta = np.arctanh(particles["pz"] / p)
     counted = (eta > ETA[0]) & (eta < ETA[1]) & (np.hypot(particles["x"], particles["y"]) < PROMPT_RADIUS)
     collision, charged = np.unique(particles["collision"][counted], return_counts=True)
     parts = [_from(source, collision, charged, random) for source in SOURCES]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return concatenate(parts)
 
 
 def _from(

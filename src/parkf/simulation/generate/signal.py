@@ -11,18 +11,24 @@ import numpy as np
 from parkf.detector.description import Beam
 from parkf.io.arrow import table
 from parkf.io.errors import ParkfError
+from parkf.io.events import select
 from parkf.io.option_types import Signal
 from parkf.io.tables import PARTICLES
 from parkf.io.terminal import progress_bar
 from parkf.io.workers import forked_map
-from parkf.simulation.generate.collisions import accepted, check_first, collisions, stable_particles
+from parkf.simulation.generate.collisions import (
+    check_first,
+    collisions,
+    from_vertices,
+    stable_particles,
+    vertices_of,
+)
 from parkf.simulation.generate.decays import DECAYS, Decay
-from parkf.simulation.generate.interactions import interact
 from parkf.simulation.generate.pythia import MAX_SEED, initialised
 from parkf.simulation.random_numbers import Stream, keyed_generator
 
 COLLISIONS_PER_CHUNK = 500
-"""Fixed: part of what a seed means."""
+"""Fixed, because the events of a seed depend on it."""
 
 _COMMON = ("PartonLevel:MPI = off", "PhaseSpace:pTHatMin = 2.")
 
@@ -48,20 +54,20 @@ def generate_signal(
     beam : Beam
         Beam spot.
     number : int
-        Collisions, of a heavy quark pair each; one in five gives a J/ψ with both tracks, one in seven a D⁰.
+        Collisions, of a heavy quark pair each; one in five makes a J/ψ with both tracks, one in seven a D⁰.
     seed : int
         Same seed, same bytes.
     first : int
-        Number of the first collision, a multiple of `COLLISIONS_PER_CHUNK`: pairs of a collision are the
-        same, and have the same event numbers, whichever are generated with them.
+        Number of the first collision, a multiple of `COLLISIONS_PER_CHUNK`: pairs of a collision are
+        the same, and have the same event numbers, whichever are generated with them.
     workers : int, optional
         Parallel children, all cores by default.
 
     Raises
     ------
     ParkfError
-        When `number` is not positive, `first` no such multiple, Pythia cannot be initialised, or no pair came
-        out.
+        When `number` is not positive, `first` no such multiple, Pythia cannot be initialised, or no
+        pair came out.
     """
     if number <= 0:
         raise ParkfError(f"signal: {number} collisions, expected a positive number")
@@ -87,7 +93,7 @@ def generate_signal(
 def _pairs(pythia: Any, decay: Decay, beam: Beam, first: int, count: int, seed: int) -> dict[str, np.ndarray]:
     """Columns of PARTICLES; events are numbered from `first` on.
 
-    Pairs are rare; numbered without gaps in a chunk, many share what later stages do for events together.
+    Pairs are rare. Their numbers have no gaps in a chunk, so that later stages process many events together.
     """
     pythia.rndm.init(int(keyed_generator(seed, first, Stream.PYTHIA).integers(1, MAX_SEED)))
     particles = stable_particles(pythia, collisions(pythia, count))
@@ -98,28 +104,20 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, first: int, count: int, seed: 
         wanted &= np.isin(particles["collision"], witnesses)
     # Both sides of each.
     count *= 2
-    random = keyed_generator(seed, first, Stream.COLLISIONS)
-    vertex = np.array([beam.x, beam.y, 0.0]) + random.standard_normal((count, 3)) * [
-        beam.sigma_x,
-        beam.sigma_y,
-        beam.sigma_z,
-    ]
-    particles = {name: values[wanted] for name, values in particles.items()}
-    for axis, name in enumerate("xyz"):
-        particles[name] = particles[name] + vertex[particles["collision"], axis]
-    particles["z_end"] = particles["z_end"] + vertex[particles["collision"], 2]
-    particles = accepted(interact(accepted(particles), keyed_generator(seed, first, Stream.INTERACTIONS)))
+    vertices = vertices_of(beam, count, keyed_generator(seed, first, Stream.COLLISIONS))
+    particles = select(particles, wanted)
+    particles = from_vertices(particles, vertices, keyed_generator(seed, first, Stream.INTERACTIONS))
     order = np.argsort(particles["collision"], kind="stable")
-    particles = {name: values[order] for name, values in particles.items()}
+    particles = select(particles, order)
     # Keep the two tracks of the pair, without particles that they made in the material.
     own = np.abs(particles["mother"]) == decay.mother
     number = np.bincount(particles["collision"][own], minlength=count)
     charge = np.bincount(particles["collision"][own], particles["charge"][own], minlength=count)
     chosen = own & ((number == 2) & (charge == 0))[particles["collision"]]
-    particles = {name: values[chosen] for name, values in particles.items()}
+    particles = select(particles, chosen)
     # Refuse pairs of different vertices: with two mothers in a collision, each may have lost one track.
     together = np.repeat(np.ptp(particles["z"].reshape(-1, 2), axis=1) == 0, 2)
-    particles = {name: values[together] for name, values in particles.items()}
+    particles = select(particles, together)
     particles["event"] = first + np.arange(len(particles["z"])) // 2
     particles["particle"] = np.arange(len(particles["z"])) % 2
     particles["collision"] = np.zeros(len(particles["z"]))

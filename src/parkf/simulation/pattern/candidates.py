@@ -1,5 +1,6 @@
-"""Track candidates: matched segments with UT hits, in the table that a fitter takes."""
+"""Track candidates: matched segments with UT hits, in the table that a fitter reads."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.io.arrow import table
-from parkf.io.events import read_by_event
+from parkf.io.events import Columns, read_by_event
 from parkf.io.option_types import Segments
 from parkf.io.tables import CANDIDATES, HITS
 from parkf.io.terminal import progress_bar
@@ -50,14 +51,14 @@ def find_candidates(
     path : Path
         Table `parkf.io.tables.CANDIDATES`, sorted by event and candidate.
     geometry, field
-        What the pattern recognition believes in.
+        The detector that the pattern recognition assumes.
     polarity : int
         +1 MagUp, -1 MagDown.
     workers : int, optional
         Parallel children, all cores by default.
     windows : Windows, optional
         Search windows.
-    segments : "found" or "truth"
+    segments : {'found', 'truth'}
         Found from hits alone, or those of particles.
     matched : bool
         Leave out the search: a candidate is what one particle left behind, by truth.
@@ -67,15 +68,10 @@ def find_candidates(
     ParkfError
         When the hits cannot be read.
     """
-    windows = windows or Windows()
-    magnet = fit_magnet_model(field, geometry)
+    search = Search(geometry, fit_magnet_model(field, geometry), polarity, windows or Windows())
 
-    def chunk(hits: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        if matched:
-            return matched_candidates_of(hits, magnet=magnet, polarity=polarity, windows=windows)
-        return candidates_of(
-            hits, geometry=geometry, magnet=magnet, polarity=polarity, windows=windows, segments=segments
-        )
+    def chunk(hits: Columns) -> Columns:
+        return search.matched(hits) if matched else search.candidates(hits, segments)
 
     with CANDIDATES.writer(path) as writer, progress_bar("candidates", "events") as bar:
         pieces = read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK)
@@ -84,152 +80,103 @@ def find_candidates(
             bar.update(EVENTS_PER_CHUNK)
 
 
-def candidates_of(
-    hits: dict[str, np.ndarray],
-    *,
-    geometry: Geometry,
-    magnet: MagnetModel,
-    polarity: int,
-    windows: Windows,
-    segments: Segments,
-) -> dict[str, np.ndarray]:
-    """Candidates of some whole events.
+@dataclass(frozen=True)
+class Search:
+    """What a pattern recognition knows of the detector, and what it requires of tracks.
 
-    Parameters
-    ----------
-    hits : dict of (m,) arrays
-        Columns of HITS, sorted by event.
-    geometry, magnet, polarity, windows, segments
-        See `find_candidates`.
-
-    Returns
-    -------
-    dict
-        Columns of CANDIDATES; the lists of hits as (n, slots) float32.
+    Hits are columns of HITS of some whole events, sorted by event; candidates are columns of CANDIDATES, the
+    lists of hits as (n, slots) float32.
     """
-    distinct = distinct_hits(hits)
-    if segments == "found":
-        velo = search_velo(distinct.hits, geometry, windows)
-        scifi = search_scifi(distinct.hits, geometry=geometry, magnet=magnet, windows=windows)
-        velo_hits, scifi_hits = (distinct.in_table(segment.hits) for segment in (velo, scifi))
-    else:
-        velo = find_velo_segments(hits, windows.velo_hits)
-        scifi = find_scifi_segments(
-            hits,
-            geometry=geometry,
-            z_reference=magnet.z_scifi,
-            cubic_ratio=magnet.cubic_ratio,
-            fewest=windows.scifi_layers,
-            window=windows.scifi,
+
+    geometry: Geometry
+    magnet: MagnetModel
+    polarity: int
+    windows: Windows
+
+    def candidates(self, hits: Columns, segments: Segments) -> Columns:
+        """Find candidates; see :func:`find_candidates`."""
+        distinct = distinct_hits(hits)
+        if segments == "found":
+            velo = search_velo(distinct.hits, self.geometry, self.windows)
+            scifi = search_scifi(
+                distinct.hits, geometry=self.geometry, magnet=self.magnet, windows=self.windows
+            )
+            velo_hits, scifi_hits = (distinct.in_table(segment.hits) for segment in (velo, scifi))
+        else:
+            velo = find_velo_segments(hits, self.windows.velo_hits)
+            scifi = find_scifi_segments(
+                hits, geometry=self.geometry, magnet=self.magnet, windows=self.windows
+            )
+            velo_hits, scifi_hits = velo.hits, scifi.hits
+        matches = match_segments(velo, scifi, self.magnet, self.windows)
+        event = velo.event[matches.velo]
+        lines = velo.lines[matches.velo]
+        ut = find_ut_hits(
+            distinct.hits,
+            event,
+            lines,
+            matches.h,
+            geometry=self.geometry,
+            magnet=self.magnet,
+            window=self.windows.ut,
         )
-        velo_hits, scifi_hits = velo.hits, scifi.hits
-    matches = match_segments(velo, scifi, magnet, windows)
-    event = velo.event[matches.velo]
-    ut = find_ut_hits(
-        distinct.hits,
-        event,
-        velo.lines[matches.velo],
-        matches.h,
-        geometry=geometry,
-        magnet=magnet,
-        window=windows.ut,
-    )
-    return candidate_columns(
-        hits,
-        event,
-        number=distinct.number,
-        velo=velo_hits[matches.velo],
-        ut=distinct.in_table(ut),
-        scifi=scifi_hits[matches.scifi],
-        h=matches.h,
-        polarity=polarity,
-    )
+        taken = {
+            "velo": velo_hits[matches.velo],
+            "ut": distinct.in_table(ut),
+            "scifi": scifi_hits[matches.scifi],
+        }
+        return self._columns(hits, event, distinct.number, taken, matches.h)
 
+    def matched(self, hits: Columns) -> Columns:
+        """Collect what each particle left behind, by truth.
 
-def matched_candidates_of(
-    hits: dict[str, np.ndarray], *, magnet: MagnetModel, polarity: int, windows: Windows
-) -> dict[str, np.ndarray]:
-    """Candidates of some whole events by truth; parameters and result as of :func:`candidates_of`.
+        The momentum is still what a pattern recognition would find.
+        """
+        own = find_own_hits(hits, self.windows.velo_hits)
+        taken = {"velo": own.velo, "ut": own.ut, "scifi": own.scifi}
+        return self._columns(hits, own.event, distinct_hits(hits).number, taken, own.h(hits, self.magnet))
 
-    The momentum is still what a pattern recognition would find.
-    """
-    own = find_own_hits(hits, windows.velo_hits)
-    h = own.h(hits, magnet)
-    number = distinct_hits(hits).number
-    return candidate_columns(
-        hits, own.event, number=number, velo=own.velo, ut=own.ut, scifi=own.scifi, h=h, polarity=polarity
-    )
+    def _columns(
+        self, hits: Columns, event: np.ndarray, number: np.ndarray, taken: Columns, h: np.ndarray
+    ) -> Columns:
+        """Columns of CANDIDATES.
 
-
-def candidate_columns(
-    hits: dict[str, np.ndarray],
-    event: np.ndarray,
-    *,
-    number: np.ndarray,
-    velo: np.ndarray,
-    ut: np.ndarray,
-    scifi: np.ndarray,
-    h: np.ndarray,
-    polarity: int,
-) -> dict[str, np.ndarray]:
-    """Columns of CANDIDATES for chosen hits.
-
-    Parameters
-    ----------
-    hits : dict of (m,) arrays
-        Columns of HITS.
-    event : (n,) int
-        Ascending.
-    number : (m,) int
-        Of each row of `hits`, its hit, as :func:`distinct_hits` counts them.
-    velo, ut, scifi : (n, slots) int
-        Rows of `hits`, -1 for an empty slot.
-    h : (n,) float64
-        polarity · q/p in 1/MeV.
-    polarity : int
-        +1 MagUp, -1 MagDown.
-    """
-    taken = np.concatenate([velo, ut, scifi], axis=1)
-    particle, purity = majority(hits["particle"], taken, number)
-    columns = {
-        "event": event,
-        "candidate": np.arange(len(event)) - np.searchsorted(event, event),
-        "polarity": np.full(len(event), polarity),
-        "qop": polarity * h,
-        "velo_n": (velo >= 0).sum(1),
-        "particle": particle,
-        "purity": purity,
-    }
-    for detector, taken, names in (
-        ("velo", velo, ("x", "y", "z")),
-        ("ut", ut, ("x", "z", "dxdy", "sigma")),
-        ("scifi", scifi, ("x", "z", "dxdy", "sigma")),
-    ):
-        for name in names:
-            columns[f"{detector}_{name}"] = np.where(taken >= 0, hits[name][taken], np.nan).astype(np.float32)
-    return columns
+        `event` (n,) ascends. `number` (m,) is the hit of each row of `hits`, as in :func:`distinct_hits`.
+        `taken` has rows (n, slots) by detector, -1 for an empty slot. `h` is polarity · q/p in 1/MeV.
+        """
+        particle, purity = majority(hits["particle"], np.concatenate(list(taken.values()), axis=1), number)
+        columns = {
+            "event": event,
+            "candidate": np.arange(len(event)) - np.searchsorted(event, event),
+            "polarity": np.full(len(event), self.polarity),
+            "qop": self.polarity * h,
+            "velo_n": (taken["velo"] >= 0).sum(1),
+            "particle": particle,
+            "purity": purity,
+        }
+        for detector, rows in taken.items():
+            for name in ("x", "y", "z") if detector == "velo" else ("x", "z", "dxdy", "sigma"):
+                values = np.where(rows >= 0, hits[name][rows], np.nan)
+                columns[f"{detector}_{name}"] = values.astype(np.float32)
+        return columns
 
 
 def majority(
     particle: np.ndarray, hits: np.ndarray, number: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the particle with most of the hits, and its share of them.
+    """Find the particle with most of the hits, and the fraction of them that it made, (n,) each.
+
+    Where no hit is of a particle, these are -1 and 0; of two particles with as many hits, it is the
+    smaller number.
 
     Parameters
     ----------
     particle : (m,) int
         Particle of each row of the table of hits, -1 for noise.
     hits : (n, slots) int
-        Rows of `particle`, -1 for an empty slot; at least one a candidate is filled.
+        Rows of `particle`, -1 for an empty slot; at least one of a candidate is filled.
     number : (m,) int, optional
         Which hit a row is of, where one of several particles has a row for each; all differ by default.
-
-    Returns
-    -------
-    particle : (n,) int
-        -1 when no hit is of a particle; the smaller number of two that have as many.
-    share : (n,) float64
-        0 then.
     """
     number = np.arange(len(particle)) if number is None else number
     rows = np.argsort(number, kind="stable")

@@ -1,22 +1,19 @@
-"""Hits as a detector gives them: each occurs once, however many particles made it."""
+"""Hits as a detector reports them: each occurs once, however many particles made it."""
 
 from dataclasses import dataclass
 
 import numpy as np
+
+from parkf.io.events import select
 
 
 @dataclass(frozen=True)
 class Distinct:
     """Hits of a table that has a row for each particle of a hit.
 
-    Attributes
-    ----------
-    hits : dict of (k,) arrays
-        Columns of `parkf.io.tables.HITS`, one row a hit, in the order of the table.
-    rows : (k,) int
-        Row of the table that each was taken from, the first.
-    number : (m,) int
-        Of each row of the table, its hit.
+    `hits` are columns (k,) of `parkf.io.tables.HITS`, one row a hit, in the order of the table; `rows` (k,)
+    are the rows of the table that they come from, the first of each hit; `number` (m,) is the hit of each
+    row.
     """
 
     hits: dict[str, np.ndarray]
@@ -29,13 +26,7 @@ class Distinct:
 
 
 def distinct_hits(hits: dict[str, np.ndarray]) -> Distinct:
-    """Join the rows of one hit.
-
-    Parameters
-    ----------
-    hits : dict of (m,) arrays
-        Columns of `parkf.io.tables.HITS`, sorted by event, plane and x.
-    """
+    """Join the rows of one hit; rows (m,) of `parkf.io.tables.HITS` are sorted by event, plane and x."""
     count = len(hits["event"])
     here = np.arange(count)
     # Rows of one hit have the same x, so they are adjacent up to other hits of the same x.
@@ -50,7 +41,7 @@ def distinct_hits(hits: dict[str, np.ndarray]) -> Distinct:
     taken = first == here
     rows = np.flatnonzero(taken)
     number = (np.cumsum(taken) - 1)[first]
-    return Distinct({name: values[rows] for name, values in hits.items()}, rows, number)
+    return Distinct(select(hits, rows), rows, number)
 
 
 def _begins(*columns: np.ndarray) -> np.ndarray:

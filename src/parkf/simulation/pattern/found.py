@@ -1,12 +1,15 @@
 """Segments found from hits alone, as the trigger finds them; src/kernel/pattern holds the searches."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from parkf import _pattern
 from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Geometry
 from parkf.io.tables import VELO_SLOTS
+from parkf.simulation.pattern.curves import enough
 from parkf.simulation.pattern.magnet import MagnetModel
-from parkf.simulation.pattern.scifi import SciFiSegments, enough, follow_curves
+from parkf.simulation.pattern.scifi import SciFiSegments, follow_curves
 from parkf.simulation.pattern.velo import HIT_ERROR, VeloSegments, fit_lines
 from parkf.simulation.pattern.windows import Windows
 
@@ -14,20 +17,9 @@ _COLUMNS = ("x", "y", "z", "dxdy")
 
 
 def search_velo(hits: dict[str, np.ndarray], geometry: Geometry, windows: Windows) -> VeloSegments:
-    """Find VELO segments that point forward.
+    """Find VELO segments that point forward, sorted by event; their `particle` is -1.
 
-    Parameters
-    ----------
-    hits : dict of (m,) arrays
-        Columns of `parkf.io.tables.HITS`, sorted by event and plane; each hit once.
-    geometry : Geometry
-        Gives the beam.
-    windows : Windows
-
-    Returns
-    -------
-    VeloSegments
-        Sorted by event; `particle` is -1.
+    Hits are columns (m,) of `parkf.io.tables.HITS`, sorted by event and plane, each hit once.
     """
     rows = _pattern.velo_segments(
         *_columns(hits),
@@ -58,22 +50,10 @@ def search_velo(hits: dict[str, np.ndarray], geometry: Geometry, windows: Window
 def search_scifi(
     hits: dict[str, np.ndarray], *, geometry: Geometry, magnet: MagnetModel, windows: Windows
 ) -> SciFiSegments:
-    """Find SciFi segments.
+    """Find SciFi segments, sorted by event; their `particle` is -1.
 
-    Parameters
-    ----------
-    hits : dict of (m,) arrays
-        Columns of `parkf.io.tables.HITS`, sorted by event and plane; each hit once.
-    geometry : Geometry
-        Gives the layers.
-    magnet : MagnetModel
-        Says what curves particles have.
-    windows : Windows
-
-    Returns
-    -------
-    SciFiSegments
-        Sorted by event; `particle` is -1.
+    Hits are columns (m,) of `parkf.io.tables.HITS`, sorted by event and plane, each hit once. The magnet
+    model determines what curves particles have.
     """
     begun = _pattern.scifi_segments(
         *_columns(hits),
@@ -97,22 +77,13 @@ def search_scifi(
         error=windows.scifi_error,
         shared=windows.scifi_shared,
     )
-    segments = follow_curves(
-        hits,
-        begun[enough(begun, windows.scifi_layers)],
-        geometry=geometry,
-        z_reference=magnet.z_scifi,
-        cubic_ratio=magnet.cubic_ratio,
-        fewest=windows.scifi_layers,
-        window=windows.scifi,
-    )
-    return SciFiSegments(
-        segments.event, np.full(len(segments.event), -1), segments.hits, segments.states, segments.tx_end
-    )
+    begun = begun[enough(begun, windows.scifi_layers)]
+    segments = follow_curves(hits, begun, geometry=geometry, magnet=magnet, windows=windows)
+    return replace(segments, particle=np.full(len(segments.event), -1))
 
 
 def _columns(hits: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
-    """Where each event begins, planes, and places, as the searches take them."""
+    """First row of each event, planes, and positions, in the types of the searches."""
     first = np.flatnonzero(np.diff(hits["event"], prepend=-1))
     return (
         first.astype(np.int64),

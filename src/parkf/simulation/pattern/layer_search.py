@@ -7,14 +7,9 @@ _SPACING = 1e5
 
 
 class LayerSearch:
-    """Finds the hits of a group (a layer of an event, say) that lie nearest to a position.
+    """Finds the hits of a group (for example a layer of an event) that lie nearest to a position.
 
-    Parameters
-    ----------
-    group : (m,) int
-        Which group a hit belongs to, from 0.
-    x : (m,) float
-        Positions in mm.
+    Hits have the number of a group, from 0, and a position in mm, (m,) each.
     """
 
     def __init__(self, group: np.ndarray, x: np.ndarray):
@@ -23,14 +18,10 @@ class LayerSearch:
         self._key, self._group, self._x = key[self._order], group[self._order], x[self._order]
 
     def around(self, group: np.ndarray, x: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Look up the `count` hits around each position, half of them on either side of it.
+        """Look up the `count` hits around each position (...,), half of them on either side of it.
 
-        Returns
-        -------
-        hits : (..., count) int
-            Indices into the constructor's arrays; meaningless where the distance is infinite.
-        distance : (..., count) float
-            Hit minus position in mm, infinite where the group has no such hit.
+        Return indices into the constructor's arrays and distances, hit minus position in mm, (..., count)
+        each. Where the group has no such hit, the distance is infinite and the index is meaningless.
         """
         place = np.searchsorted(self._key, group * _SPACING + x)[..., None] + np.arange(
             -(count // 2), count - count // 2
@@ -50,7 +41,7 @@ class LayerSearch:
             return place, np.full(place.shape, np.inf)
         inside = (place >= 0) & (place < len(self._key))
         place = np.where(inside, place, 0)
-        # Distances are taken from the positions themselves: on the common axis, rounding grows with the
+        # Distances are differences of the positions themselves: on the common axis, rounding grows with the
         # number of the group.
         distance = np.where(inside & (self._group[place] == group), self._x[place] - x, np.inf)
         return self._order[place], distance

@@ -12,7 +12,7 @@ import numpy as np
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
 from parkf.detector.transport import propagate
-from parkf.simulation.pattern.scifi import STEREO, fit_curves, slope_at
+from parkf.simulation.pattern.curves import STEREO, fit_curves, slope_at
 from parkf.simulation.pattern.velo import Z_REFERENCE
 
 Terms = tuple[np.ndarray, ...]
@@ -23,13 +23,12 @@ _SEED = 20_000
 _P_RANGE = (1500.0, 100_000.0)
 _SLOPE_MAX = (0.3, 0.25)
 _SLOPE_MIN = 0.013
-"""At η = 5. There are as many tracks in each unit of η, but as many rays in each square of slopes: the
-steeper a ray is, the fewer tracks it stands for."""
+"""At η = 5. Tracks are uniform in η, rays in the square of slopes: a steep ray represents fewer tracks."""
 _VERTEX_SIGMA_Z = 60.0
 _STEREO_SLOPE = 0.0875
 """dx/dy of stereo fibres; any will do for rays."""
 _Z_START = 300.0
-"""mm; where a VELO segment typically has its direction: its line leaves out the bending from there on."""
+"""mm; where a VELO segment typically has its direction: its line neglects the bending behind this z."""
 _MOST = 0.99
 _SMALLEST_BEND = 1e-3
 _NO_BEND = 1e-6
@@ -43,7 +42,7 @@ class MagnetModel:
     Attributes
     ----------
     z_scifi, z_end : float
-        mm; z in the middle of the SciFi at which its segments' states are given, and of its last layer.
+        mm; z of its segments' states, in the middle of the SciFi, and of its last layer.
     cubic_ratio : float
         1/mm; cubic over quadratic coefficient of x(z - z_scifi) in the SciFi: how the field falls off there.
     curvature : float
@@ -88,10 +87,10 @@ class MagnetModel:
     def h(self, velo: np.ndarray, tx_end: np.ndarray) -> np.ndarray:
         """Polarity · q/p (n,) in 1/MeV from VELO lines (n, 4) and slopes (n,) at the last SciFi layer.
 
-        The trigger's estimate (Allen, ``track_matching``, 2024):
-        p = c₀ + (c₁ + c₂·tx'² + c₃·tx'⁴ + c₄·tx'·tx + c₅·ty² + c₆·ty⁴ + c₇·tx²)/abs(tx' − tx).
-        It takes the slope tx' where a segment's curve ends, which costs resolution at high momentum: the
-        error of the curvature adds to that of the slope there.
+        The trigger's estimate (Allen, ``track_matching``, 2024): p = c₀ + (c₁ + c₂·tx'² + c₃·tx'⁴ +
+        c₄·tx'·tx + c₅·ty² + c₆·ty⁴ + c₇·tx²)/abs(tx' − tx). The slope tx' is that at the end of a
+        segment's curve. This costs resolution at high momentum: the error of the curvature adds to that of
+        the slope there.
         """
         return 1 / _sum(self.momentum, _momentum_terms(velo, tx_end))
 
@@ -102,15 +101,7 @@ class MagnetModel:
 
 
 def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
-    """Carry rays through the field and fit the polynomials to them.
-
-    Parameters
-    ----------
-    field : FieldMap
-        The map that the pattern recognition believes in.
-    geometry : Geometry
-        Gives the planes and the SciFi's size.
-    """
+    """Carry rays through the field, to the planes of the geometry, and fit the polynomials to them."""
     rays = _carry_rays(field, geometry)
     z_layers = geometry.planes()[SCIFI_PLANES, 0]
     z_scifi = float(0.5 * (z_layers[0] + z_layers[-1]))
@@ -188,7 +179,7 @@ def _carry_rays(field: FieldMap, geometry: Geometry) -> _Rays:
 def _as_segments(rays: _Rays, z: np.ndarray, cubic_ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Fit rays as SciFi segments, with layers at z (12,).
 
-    Gives states (n, 4) at z = 0, slopes (n,) at the end, and quadratic coefficients (n,) in 1/mm.
+    Return states (n, 4) at z = 0, slopes (n,) at the end, and quadratic coefficients (n,) in 1/mm.
     """
     layers = np.arange(z.size) + z.size * np.arange(len(rays.h))[:, None]
     shape = layers.shape
@@ -246,7 +237,7 @@ def _focusing(scifi: np.ndarray, chord: np.ndarray, z_scifi: float) -> float:
 
 
 def _ratio(values: np.ndarray, scale: np.ndarray) -> float:
-    """Least-squares ratio, 0 where nothing tells it."""
+    """Least-squares ratio, 0 where nothing determines it."""
     square = float((scale**2).sum())
     return float((values * scale).sum()) / square if square > 0 else 0.0
 

@@ -12,10 +12,10 @@ from parkf.simulation.pattern.windows import Windows
 
 COARSE_Y = 120.0
 COARSE_Y_SHARE = 0.06
-"""A pair may be this far apart in y (mm, and share of |y| for the focusing) on the straight line."""
+"""A pair may be this far apart in y (mm, and fraction of |y| for the focusing) on the straight line."""
 
 _EVENT_SPACING, _FARTHEST_Y = 1e6, 1e5
-"""mm between events on the sorted axis, and what stands for any |y| beyond: far outside the detector."""
+"""mm between events on the sorted axis, and the largest |y| on it: far outside the detector."""
 
 _MARGIN = 1e-3
 """mm; more than what rounding moves a position on that axis."""
@@ -33,15 +33,7 @@ SIGMA_TY_PER_BEND = 6.3e-3
 
 @dataclass(frozen=True)
 class Matches:
-    """VELO-SciFi pairs.
-
-    Attributes
-    ----------
-    velo, scifi : (n,) int
-        Rows of the segments.
-    h : (n,) float64
-        polarity · q/p in 1/MeV from the bending.
-    """
+    """VELO-SciFi pairs: rows (n,) of both segments, and h, polarity · q/p (n,) in 1/MeV, from the bending."""
 
     velo: np.ndarray
     scifi: np.ndarray
@@ -51,16 +43,9 @@ class Matches:
 def match_segments(
     velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel, windows: Windows
 ) -> Matches:
-    """Join segments, the best pair first; every segment is used once.
+    """Join segments of the same events, sorted by event, the best pair first; every segment is used once.
 
-    Parameters
-    ----------
-    velo, scifi : segments
-        Of the same events, sorted by event.
-    magnet : MagnetModel
-        Predicts the SciFi state.
-    windows : Windows
-        `match_chi2` and `p_min` apply.
+    Of the windows, `match_chi2` and `p_min` apply.
     """
     i, j = _coarse_pairs(velo, scifi, magnet)
     y, ty = magnet.y_at_scifi(velo.lines[i], scifi.states[j, 2])
@@ -81,17 +66,9 @@ def match_segments(
 
 
 def first_come(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Choose pairs in their order, leaving out those with a partner that is taken already.
+    """Choose pairs (n,) in their order, leaving out those with a partner that is in a chosen pair already.
 
-    Parameters
-    ----------
-    i, j : (n,) int
-        Partners of each pair.
-
-    Returns
-    -------
-    (m,) int
-        Numbers of the chosen pairs; each partner occurs once.
+    Return numbers (m,) of the chosen pairs; each partner occurs once.
     """
     waiting, chosen = np.arange(len(i)), []
     first_i, first_j = (np.empty(partner.max(initial=-1) + 1, int) for partner in (i, j))
@@ -114,7 +91,7 @@ def _coarse_pairs(
     """Rows (i, j) of pairs of one event that roughly agree in y."""
     y = velo.lines[:, 1] + velo.lines[:, 3] * (magnet.z_scifi - Z_REFERENCE)
     first_event = min(velo.event.min(initial=0), scifi.event.min(initial=0))
-    # All events share one axis: positions are clipped below half of the spacing, so events do not overlap.
+    # All events lie on one axis: positions are clipped below half of the spacing, so events do not overlap.
     key = (velo.event - first_event) * _EVENT_SPACING + np.clip(y, -_FARTHEST_Y, _FARTHEST_Y)
     order = np.argsort(key, kind="stable")
     y_scifi = scifi.states[:, 1]

@@ -7,8 +7,8 @@ import numpy as np
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
 from parkf.io.events import particle_key
 from parkf.io.tables import VELO_SLOTS
+from parkf.simulation.pattern.curves import fit_curves, slope_at
 from parkf.simulation.pattern.magnet import MagnetModel
-from parkf.simulation.pattern.scifi import fit_curves, slope_at
 from parkf.simulation.pattern.velo import fit_lines
 
 _LAYERS_PER_STATION = 4
@@ -18,15 +18,8 @@ _LAYERS_PER_STATION = 4
 class OwnHits:
     """Hits of particles that a pattern recognition can find in VELO and SciFi, sorted by event and particle.
 
-    Attributes
-    ----------
-    event, particle : (n,) int
-    velo : (n, 26) int
-        Rows of the hit table: the first hit of each module in ascending z, -1 behind the last.
-    ut : (n, 4) int
-        The first hit of each layer, -1 where there is none.
-    scifi : (n, 12) int
-        As `ut`.
+    `velo` (n, 26) are rows of the hit table: the first hit of each module in ascending z, -1 behind the
+    last. `ut` (n, 4) and `scifi` (n, 12) are the first hit of each layer, -1 where there is none.
     """
 
     event: np.ndarray
@@ -44,18 +37,11 @@ class OwnHits:
 
 
 def find_own_hits(hits: dict[str, np.ndarray], fewest_velo: int) -> OwnHits:
-    """Collect every particle's hits.
+    """Collect every particle's hits from columns (m,) of `parkf.io.tables.HITS`, sorted by event and plane.
 
     A particle counts when it has enough VELO modules and, in each SciFi station, an x and a stereo layer:
-    LHCb's definition of a reconstructible long track. Its hits are taken as they are, outliers too; of
+    LHCb's definition of a reconstructible long track. Its hits are used as they are, outliers too; of
     several in a layer the first.
-
-    Parameters
-    ----------
-    hits : dict of (m,) arrays
-        Columns of `parkf.io.tables.HITS`, sorted by event and plane.
-    fewest_velo : int
-        VELO modules required.
     """
     rows = np.flatnonzero(hits["particle"] >= 0)
     _, first, owner = np.unique(

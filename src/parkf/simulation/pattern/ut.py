@@ -33,14 +33,14 @@ ROW_TOLERANCE = 3.0
 _ROWS = 32
 
 SCATTERING_IN_LAYER = 2.5
-"""MeV; times 1/p and the way from the set's first hit, the width of a hit's distance from the line:
-the layers scatter by 1.2, and not all of the deflection took place at the pivot."""
+"""MeV; times 1/p and the distance along z from the set's first hit, the width of a hit's distance from the
+line: the layers scatter by 1.2, and part of the deflection is not at the pivot."""
 
 MEASUREMENT = 0.15
 """mm; width of that distance from the errors of both hits, and of the direction between them."""
 
 FEWEST = 3
-"""Layers, as the trigger asks for: two strips near the expected position may well be noise."""
+"""Layers, as in the trigger: two strips near the expected position may well be noise."""
 
 
 def find_ut_hits(
@@ -53,7 +53,7 @@ def find_ut_hits(
     magnet: MagnetModel,
     window: float,
 ) -> np.ndarray:
-    """UT hits of each candidate.
+    """UT hits of each candidate: rows (n, 4) of `hits`, -1 where a layer has none.
 
     Parameters
     ----------
@@ -66,20 +66,15 @@ def find_ut_hits(
     h : (n,) float64
         polarity · q/p in 1/MeV.
     geometry, magnet
-        Give the layers and the bending up to them.
+        The layers, and the bending up to them.
     window : float
         Largest distance of a hit from the line, in widths.
-
-    Returns
-    -------
-    (n, 4) int
-        Rows of `hits`, -1 where a layer has none.
     """
     rows = np.flatnonzero((hits["plane"] >= UT_PLANES.start) & (hits["plane"] < UT_PLANES.stop))
     layer = (hits["plane"][rows] - UT_PLANES.start).astype(np.int64)
     first_event = hits["event"].min(initial=0)
     z = geometry.planes()[UT_PLANES, 0]
-    # Sectors stand before and behind their layer: strips are projected from the origin to the layer's z.
+    # Sectors lie before and behind their layer: strips are projected from the origin to the layer's z.
     seen = hits["x"][rows] * (z[layer] / hits["z"][rows])
     strips = _Strips(hits, rows, seen.astype(hits["x"].dtype), layer, int(first_event))
 
@@ -114,7 +109,7 @@ def find_ut_hits(
 
 
 def _or_none(distance: np.ndarray) -> np.ndarray:
-    """Where there are fewer hits than `count`, let one of the missing ones stand for no scattering angle."""
+    """Where there are fewer hits than `count`, set one of the missing distances to 0: no scattering."""
     missing = np.isinf(distance)
     short = np.flatnonzero(missing.any(1))
     distance[short, np.argmax(missing[short], axis=1)] = 0.0

@@ -10,7 +10,7 @@ from parkf.io.tables import VELO_SLOTS
 from parkf.simulation.groups import best_of_each, ragged
 
 Z_REFERENCE = 770.0
-"""mm; just behind the last module. Segments are given as straight lines at this z."""
+"""mm; just behind the last module. Segments are straight lines at this z."""
 
 _GROUP_SPACING = 1e3
 """mm between the modules on a sorted axis; far more than a module's size."""
@@ -19,7 +19,7 @@ _MARGIN = 1e-6
 """mm; more than what rounding moves a hit on that axis."""
 
 HIT_ERROR = 0.0125
-"""mm; of a hit's x and y, as the fit takes it."""
+"""mm; of a hit's x and y in the fit."""
 
 SCATTERING = (1e-8, 7e-6)
 """rad²; what a module adds to the variance of a slope, alone and times tx² + ty², whatever the momentum."""
@@ -29,16 +29,10 @@ _WIDE_SLOPE = 1.0  # rad; no VELO track is as steep
 
 @dataclass(frozen=True)
 class VeloSegments:
-    """VELO segments of some events, sorted by event and particle.
+    """VELO segments of some events, sorted by event and particle: the one whose hits were followed.
 
-    Attributes
-    ----------
-    event, particle : (n,) int
-        The particle whose hits were followed.
-    hits : (n, 26) int
-        Rows of the hit table, ascending z, -1 behind the last.
-    lines : (n, 4) float64
-        (x, y, tx, ty) at `Z_REFERENCE`, in mm and rad.
+    `hits` (n, 26) are rows of the hit table in ascending z, -1 behind the last; `lines` (n, 4) are x, y in
+    mm and tx, ty at `Z_REFERENCE`.
     """
 
     event: np.ndarray
@@ -48,17 +42,11 @@ class VeloSegments:
 
 
 def find_velo_segments(hits: dict[str, np.ndarray], fewest: int) -> VeloSegments:
-    """Collect the VELO hits of every particle that has at least `fewest`.
+    """Collect the VELO hits of every particle that has at least `fewest`, which is 3 or more.
 
-    At each of the particle's modules the hit nearest to the line through the segment's neighbouring hits is
-    taken, whoever it belongs to.
-
-    Parameters
-    ----------
-    hits : dict of (m,) arrays
-        Columns of `parkf.io.tables.HITS`, any detectors, any number of events.
-    fewest : int
-        At least 3.
+    At each of the particle's modules, the hit nearest to the line through the segment's neighbouring hits
+    is taken, whichever particle made it. Hits are columns (m,) of `parkf.io.tables.HITS`, any detectors and
+    events.
     """
     rows = np.flatnonzero(hits["plane"] < VELO_PLANES.stop)
     module = hits["event"][rows].astype(np.int64) * len(VELO_PLANES) + hits["plane"][rows]
@@ -121,22 +109,9 @@ def _nearest_of_module(
 def fit_lines(points: np.ndarray, z: np.ndarray, count: np.ndarray) -> np.ndarray:
     """Straight lines at `Z_REFERENCE` through hits, filtered from the first to the last as in the trigger.
 
-    x and y are apart, and a module scatters by the same angle, whatever the momentum (Allen,
-    ``VeloKalmanFilter``).
-
-    Parameters
-    ----------
-    points : (n, slots, 2) float64
-        x and y in mm, in ascending z.
-    z : (n, slots) float64
-        mm.
-    count : (n,) int
-        How many slots hold hits, 2 at least.
-
-    Returns
-    -------
-    (n, 4) float64
-        x, y, tx, ty in mm and rad.
+    x and y are separate, and a module scatters by the same angle at any momentum (Allen,
+    ``VeloKalmanFilter``). Points (n, slots, 2) and z (n, slots) are in mm in ascending z; `count` (n,)
+    slots hold hits, 2 at least. Return x, y, tx, ty, (n, 4), in mm and rad.
     """
     if not len(z):
         return np.zeros((0, 4))
@@ -148,7 +123,7 @@ def fit_lines(points: np.ndarray, z: np.ndarray, count: np.ndarray) -> np.ndarra
     slope = (points[rows, count - 1] - x) / (z[rows, count - 1] - at)[:, None]
     constant, per_slope = SCATTERING
     noise = constant + per_slope * (slope**2).sum(1)
-    # Both projections have one covariance: of place, of both, and of slope.
+    # Both projections have one covariance: elements xx, xt and tt of position and slope.
     xx, xt, tt = np.full(len(z), variance), np.zeros(len(z)), np.full(len(z), _WIDE_SLOPE**2)
     for slot in range(1, count[0]):
         here = slice(np.searchsorted(-count, -slot))

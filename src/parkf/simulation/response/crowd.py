@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.io.events import Columns, select
 from parkf.simulation.groups import ragged
 
-Columns = dict[str, NDArray[Any]]
-
 JITTER = 20.0
-"""mm; of a stranger's place about a real hit's."""
+"""mm; width of a stranger's position about that of a real hit."""
 
 BEAM_SPREAD = 60.0
-"""mm along the beam; of where its direction points back to."""
+"""mm; width along the beam of the point to which its direction points back."""
 
 SHORTEST_WAY, STEEPEST = 20.0, 0.6
 """mm and slope: limits of a stranger's direction."""
@@ -41,7 +40,7 @@ class Crowd:
     longest : int
         Largest number of layers of a stub: anything longer is a particle, and is simulated.
     spread : float
-        Largest stretch of their places from the beam, over the hits that they are modelled on, less one.
+        Largest stretch of their positions from the beam, over the hits that they are modelled on, less one.
     turn : float
         rad; width of their slopes about the direction from the beam.
     singles : float
@@ -49,7 +48,7 @@ class Crowd:
     merged : float
         mm; hits of several particles that are closer than this are one cluster.
     tails : tuple of (float, float, float)
-        Largest error to which an entry applies (mm), share of these clusters in the tail, and width of the
+        Largest error to which an entry applies (mm), fraction of these clusters in the tail, and width of the
         tail (mm).
     """
 
@@ -68,20 +67,13 @@ UT = Crowd(0.75, 2.2, 4, 3.0, 0.15, 0.08, 0.12, ())
 SCIFI = Crowd(0.32, 4.0, 8, 3.0, 0.4, 0.2, 0.30, ((0.10, 0.016, 0.30), (0.20, 0.25, 0.50)))
 
 DETECTORS = ((VELO_PLANES, 2, VELO), (UT_PLANES, 1, UT), (SCIFI_PLANES, 1, SCIFI))
-"""Planes, the step from one to the next on the same side of the beam, and what is there besides."""
+"""Planes, the step from one to the next on the same side of the beam, and the model of the crowd there."""
 
 
 def erring(sigma: NDArray[Any], crowd: Crowd, choice: NDArray[Any]) -> NDArray[Any]:
-    """Give the width from which each cluster's error is drawn: mostly `sigma`, in the tails a larger one.
+    """Width from which each cluster's error is drawn: mostly `sigma` (n,) in mm, in the tails a larger one.
 
-    Parameters
-    ----------
-    sigma : (n,) float64
-        mm; width of the core.
-    crowd : Crowd
-        Of their detector.
-    choice : (n,) float64
-        Uniform between 0 and 1.
+    `choice` (n,) is uniform between 0 and 1.
     """
     width, rest = sigma.copy(), np.ones(len(sigma), bool)
     for largest, share, tail in crowd.tails:
@@ -91,36 +83,13 @@ def erring(sigma: NDArray[Any], crowd: Crowd, choice: NDArray[Any]) -> NDArray[A
     return width
 
 
-@dataclass(frozen=True)
-class Crossings:
-    """Crossings of layers that belong to no simulated particle.
-
-    Attributes
-    ----------
-    plane : (n,) int
-    x, y : (n,) float64
-        mm.
-    """
-
-    plane: NDArray[Any]
-    x: NDArray[Any]
-    y: NDArray[Any]
-
-
 def strangers(
     plane: NDArray[Any], x: NDArray[Any], y: NDArray[Any], geometry: Geometry, random: np.random.Generator
-) -> list[Crossings]:
-    """Draw crossings of one event that belong to no particle, in proportion to the particles' crossings.
+) -> list[Columns]:
+    """Draw crossings of one event that belong to no particle, in proportion to the particles' crossings (n,).
 
-    They lie where real hits are, turned by 180° about the beam and moved by about `JITTER`.
-
-    Parameters
-    ----------
-    plane, x, y : (n,) arrays
-        Crossings of particles.
-    geometry : Geometry
-        Places of the planes.
-    random : Generator
+    They lie where real hits are, turned by 180° about the beam and moved by about `JITTER`. Return columns
+    `plane`, `x` and `y` (mm), by detector.
     """
     z = geometry.planes()[:, 0]
     found = []
@@ -146,7 +115,8 @@ def strangers(
             stub, at = stub[kept], at[kept]
             reached = start[:, stub] + slopes[:, stub] * (z[at] - z[plane[model][stub]])
             seen = np.flatnonzero(_sees(at, reached, geometry))
-            found.append(Crossings(at[seen], *reached[:, seen]))
+            x_seen, y_seen = reached[:, seen]
+            found.append({"plane": at[seen], "x": x_seen, "y": y_seen})
     return found
 
 
@@ -163,19 +133,10 @@ def _sees(plane: NDArray[Any], place: NDArray[Any], geometry: Geometry) -> NDArr
 
 
 def merge(hits: Columns, geometry: Geometry) -> Columns:
-    """Merge hits too close for separate clusters; each particle keeps a row, at the common place.
+    """Merge hits too close for separate clusters; each particle keeps a row, at the common position.
 
-    Parameters
-    ----------
-    hits : dict of (n,) arrays
-        Columns of `parkf.io.tables.HITS`, in any order.
-    geometry : Geometry
-        Gives the error of a large SciFi cluster.
-
-    Returns
-    -------
-    dict of (m,) arrays
-        Sorted by event, plane and x; a cluster of particles has no row for what is nobody's.
+    Hits are columns of `parkf.io.tables.HITS`, in any order. The result is sorted by event, plane and x; a
+    cluster of particles has no row for what is nobody's.
     """
     if not len(hits["x"]):
         return hits
@@ -185,7 +146,7 @@ def merge(hits: Columns, geometry: Geometry) -> Columns:
     # Strips of one row, fibres of one half.
     row = np.where(hits["plane"] < VELO_PLANES.stop, 0.0, hits["y"])
     order = np.lexsort((hits["particle"], hits["x"], row, hits["plane"], hits["event"]))
-    hits, row = {name: values[order] for name, values in hits.items()}, row[order]
+    hits, row = select(hits, order), row[order]
     pixel, fibre = hits["plane"] < VELO_PLANES.stop, hits["plane"] >= SCIFI_PLANES.start
     near = np.diff(hits["x"]) < reach[hits["plane"]][1:]
     for values in (hits["event"], hits["plane"], row):
@@ -209,6 +170,6 @@ def merge(hits: Columns, geometry: Geometry) -> Columns:
     owned = np.logical_or.reduceat(hits["particle"] >= 0, first)[cluster]
     repeated = near & np.concatenate([[False], np.diff(hits["particle"]) == 0])
     kept = np.flatnonzero(~several | (owned & (hits["particle"] >= 0) & ~repeated) | (~owned & ~near))
-    hits = {name: values[kept] for name, values in hits.items()}
+    hits = select(hits, kept)
     order = np.lexsort((hits["particle"], hits["y"], hits["x"], hits["plane"], hits["event"]))
-    return {name: values[order] for name, values in hits.items()}
+    return select(hits, order)

@@ -1,15 +1,18 @@
-"""What the detector makes of true crossings: hits with resolution, inefficiency and noise.
+"""Hits of true crossings: resolution, inefficiency and noise of the detector.
 
-A hit carries the line or point where its own element is, as the geometry in use has it; its error is the
-width that it was drawn with, in the SciFi with the error of its place besides.
+A hit carries the line or point where its own element is, as the geometry in use has it. Its error is the
+width that it was drawn with; in the SciFi, the error of its position is added.
 """
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.io.events import Columns, concatenate, select
 from parkf.io.tables import HITS
 from parkf.simulation.random_numbers import Stream, keyed_generator
 from parkf.simulation.response import crowd
@@ -22,8 +25,6 @@ NOISE_JITTER = 20.0
 
 NOISE = -1
 """Number of the particle of a noise hit."""
-
-Columns = dict[str, NDArray[Any]]
 
 
 def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = False) -> Columns:
@@ -46,20 +47,17 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
     dict of (m,) arrays
         Columns of `parkf.io.tables.HITS`, sorted by event, plane and x.
     """
-    # What the crowd adds uses separate random numbers, so that particles have the same hits with and without
-    # it.
     on_sensor = np.flatnonzero(states["active"] & _is_sensor(states["plane"]))
-    event, plane = states["event"][on_sensor], states["plane"][on_sensor]
-    particle = states["particle"][on_sensor]
-    x, y = _crossings(states, on_sensor, geometry)
-    event, plane, particle, x, y, draws = _with_noise(event, plane, particle, x, y, geometry, seed)
-
-    choice = np.ones(len(event))
+    x, y = _reached(states, on_sensor, geometry)
+    crossings = {name: states[name][on_sensor] for name in ("event", "plane", "particle")} | {"x": x, "y": y}
+    crossings = _with_noise(crossings, geometry, seed)
+    # The crowd has random numbers of its own: particles have the same hits with and without it.
     if crowded:
-        event, plane, particle, x, y, draws, choice = _with_crowd(
-            event, plane, particle, x, y, draws, geometry, seed
-        )
+        crossings = _with_crowd(crossings, geometry, seed)
+    else:
+        crossings["choice"] = np.ones(len(crossings["event"]))
 
+    event, plane, particle = (crossings[name] for name in ("event", "plane", "particle"))
     columns: Columns = {name: np.zeros(len(event)) for name in ("x", "y", "z", "dxdy", "dzdy", "sigma")}
     detected = np.zeros(len(event), bool)
     for index in np.unique(plane):
@@ -69,10 +67,9 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
             if index in VELO_PLANES
             else (_strips, geometry.ut.efficiency if index in UT_PLANES else geometry.scifi.efficiency)
         )
-        detected[rows] = (draws[rows, 0] < efficiency) | (particle[rows] == NOISE)
-        for name, values in measure(
-            x[rows], y[rows], draws[rows, 1:], choice[rows], int(index), geometry
-        ).items():
+        detected[rows] = (crossings["draws"][rows, 0] < efficiency) | (particle[rows] == NOISE)
+        of = select(crossings, rows)
+        for name, values in measure(of, int(index), geometry).items():
             columns[name][rows] = values
     columns |= {"event": event, "plane": plane, "particle": particle}
     order = np.lexsort((columns["x"], plane, event))
@@ -82,7 +79,7 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
 
 
 def ut_row(y: NDArray[Any]) -> NDArray[Any]:
-    """Row of UT strips at y, any shape, counted from the beam: 0 is 0 to 97 mm above it."""
+    """Row of UT strips at y (mm), any shape, counted from the beam: 0 is 0 to 97 mm above it."""
     return np.floor(y / UT_STRIP_LENGTH).astype(np.int64)
 
 
@@ -90,7 +87,7 @@ def _is_sensor(plane: NDArray[Any]) -> NDArray[Any]:
     return (plane < UT_PLANES.stop) | (plane >= SCIFI_PLANES.start)
 
 
-def _crossings(states: Columns, rows: NDArray[Any], geometry: Geometry) -> tuple[NDArray[Any], NDArray[Any]]:
+def _reached(states: Columns, rows: NDArray[Any], geometry: Geometry) -> tuple[NDArray[Any], NDArray[Any]]:
     """Where particles cross the elements at their planes: (x, y) of some rows, mm."""
     x, y = states["x"][rows], states["y"][rows]
     plane = states["plane"][rows]
@@ -103,118 +100,87 @@ def _crossings(states: Columns, rows: NDArray[Any], geometry: Geometry) -> tuple
     return x, y
 
 
-def _with_noise(
-    event: NDArray[Any],
-    plane: NDArray[Any],
-    particle: NDArray[Any],
-    x: NDArray[Any],
-    y: NDArray[Any],
-    geometry: Geometry,
-    seed: int,
-) -> tuple[NDArray[Any], ...]:
-    """Append noise crossings; also give each crossing its four draws: two uniform, two normal."""
+def _with_noise(crossings: Columns, geometry: Geometry, seed: int) -> Columns:
+    """Add noise crossings, and `draws` (n, 4) of each crossing: two uniform numbers, two normal ones."""
     means = np.zeros(SCIFI_PLANES.stop)
     means[VELO_PLANES] = geometry.velo.noise_per_module
     means[UT_PLANES] = geometry.ut.noise_per_layer
     means[SCIFI_PLANES] = geometry.scifi.noise_per_layer
-    events, first = np.unique(event, return_index=True)
     parts = []
-    for number, begin, end in zip(events, first, np.append(first, len(event))[1:], strict=True):
-        random = keyed_generator(seed, int(number), Stream.RESPONSE)
-        real = np.arange(begin, end)
-        wanted = np.repeat(np.arange(len(means)), random.poisson(means))
-        # Noise is placed like the layer's real hits, so a layer without real hits has no noise either.
-        by_plane = real[np.argsort(plane[real], kind="stable")]
-        low, high = (np.searchsorted(plane[by_plane], wanted, side) for side in ("left", "right"))
-        model = np.minimum(low + (random.random(len(wanted)) * (high - low)).astype(int), len(real) - 1)
-        source = by_plane[model][high > low]
-        jitter = NOISE_JITTER * random.standard_normal((2, len(source)))
-        count = len(real) + len(source)
-        parts.append(
-            (
-                np.full(count, number),
-                np.concatenate([plane[real], plane[source]]),
-                np.concatenate([particle[real], np.full(len(source), NOISE)]),
-                np.concatenate([x[real], jitter[0] - x[source]]),
-                np.concatenate([y[real], jitter[1] - y[source]]),
-                np.column_stack([random.random((count, 2)), random.standard_normal((count, 2))]),
-            )
-        )
-    if not parts:
-        return event, plane, particle, x, y, np.zeros((0, 4))
-    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
+    for of in _by_event(crossings):
+        random = keyed_generator(seed, int(of["event"][0]), Stream.RESPONSE)
+        both = _together(of, [_noise(of, means, random)])
+        parts.append(both | {"draws": _draws(random, len(both["event"]))})
+    return concatenate(parts) if parts else crossings | {"draws": np.zeros((0, 4))}
 
 
-def _with_crowd(
-    event: NDArray[Any],
-    plane: NDArray[Any],
-    particle: NDArray[Any],
-    x: NDArray[Any],
-    y: NDArray[Any],
-    draws: NDArray[Any],
-    geometry: Geometry,
-    seed: int,
-) -> tuple[NDArray[Any], ...]:
-    """Append crossings of no particle; also give each crossing a draw that decides if it is in a tail."""
-    events, first = np.unique(event, return_index=True)
+def _noise(of: Columns, means: NDArray[Any], random: np.random.Generator) -> Columns:
+    """Noise crossings of one event, a mean number (planes,) on each plane.
+
+    They are modelled on the plane's real crossings: a plane without these has no noise either.
+    """
+    wanted = np.repeat(np.arange(len(means)), random.poisson(means))
+    by_plane = np.argsort(of["plane"], kind="stable")
+    low, high = (np.searchsorted(of["plane"][by_plane], wanted, side) for side in ("left", "right"))
+    model = low + (random.random(len(wanted)) * (high - low)).astype(int)
+    source = by_plane[np.minimum(model, len(by_plane) - 1)][high > low]
+    jitter = NOISE_JITTER * random.standard_normal((2, len(source)))
+    x, y = jitter[0] - of["x"][source], jitter[1] - of["y"][source]
+    return {"plane": of["plane"][source], "x": x, "y": y}
+
+
+def _with_crowd(crossings: Columns, geometry: Geometry, seed: int) -> Columns:
+    """Add crossings of no particle, and `choice` (n,) of each crossing, which decides if it is in a tail."""
     parts = []
-    for number, begin, end in zip(events, first, np.append(first, len(event))[1:], strict=True):
-        random = keyed_generator(seed, int(number), Stream.CROWD)
-        here = np.arange(begin, end)
-        real = here[particle[here] != NOISE]
-        others = crowd.strangers(plane[real], x[real], y[real], geometry, random)
-        count = sum(len(one.plane) for one in others)
-        parts.append(
-            (
-                np.full(len(here) + count, number),
-                np.concatenate([plane[here], *(one.plane for one in others)]),
-                np.concatenate([particle[here], np.full(count, NOISE)]),
-                np.concatenate([x[here], *(one.x for one in others)]),
-                np.concatenate([y[here], *(one.y for one in others)]),
-                np.concatenate(
-                    [
-                        draws[here],
-                        np.column_stack([random.random((count, 2)), random.standard_normal((count, 2))]),
-                    ]
-                ),
-                random.random(len(here) + count),
-            )
-        )
-    if not parts:
-        return event, plane, particle, x, y, draws, np.ones(0)
-    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
+    for of in _by_event(crossings):
+        random = keyed_generator(seed, int(of["event"][0]), Stream.CROWD)
+        real = of["particle"] != NOISE
+        strangers = crowd.strangers(of["plane"][real], of["x"][real], of["y"][real], geometry, random)
+        both = _together(of, strangers)
+        draws = _draws(random, len(both["event"]) - len(of["event"]))
+        both["draws"] = np.concatenate([of["draws"], draws])
+        parts.append(both | {"choice": random.random(len(both["event"]))})
+    return concatenate(parts) if parts else crossings | {"choice": np.ones(0)}
 
 
-def _pixels(
-    x: NDArray[Any],
-    y: NDArray[Any],
-    draws: NDArray[Any],
-    choice: NDArray[Any],
-    plane: int,
-    geometry: Geometry,
-) -> Columns:
+def _by_event(crossings: Columns) -> Iterator[Columns]:
+    """Yield the crossings of each event."""
+    _, first = np.unique(crossings["event"], return_index=True)
+    for begin, end in pairwise([*first, len(crossings["event"])]):
+        yield select(crossings, slice(begin, end))
+
+
+def _together(of: Columns, others: list[Columns]) -> Columns:
+    """Crossings of one event, followed by others, which are of no particle."""
+    both = {name: np.concatenate([of[name], *(one[name] for one in others)]) for name in ("plane", "x", "y")}
+    count = len(both["plane"])
+    nobody = np.full(count - len(of["plane"]), NOISE)
+    particle = np.concatenate([of["particle"], nobody])
+    return both | {"event": np.full(count, of["event"][0]), "particle": particle}
+
+
+def _draws(random: np.random.Generator, count: int) -> NDArray[Any]:
+    return np.column_stack([random.random((count, 2)), random.standard_normal((count, 2))])
+
+
+def _pixels(of: Columns, plane: int, geometry: Geometry) -> Columns:
+    x, y, draws = of["x"], of["y"], of["draws"]
     sigma = geometry.velo.resolution
-    width = crowd.erring(np.full(len(x), sigma), crowd.VELO, choice)
+    width = crowd.erring(np.full(len(x), sigma), crowd.VELO, of["choice"])
     if plane in geometry.pieces:
         pieces = geometry.pieces[plane]
         sensor = pieces.at(x, y)
         u, v = pieces.local(sensor, x, y)
-        x, y, z = pieces.points(sensor, u + width * draws[:, 1], v + width * draws[:, 2])
+        x, y, z = pieces.points(sensor, u + width * draws[:, 2], v + width * draws[:, 3])
     else:
         frame = geometry.frames[plane]
         u, v = frame.local(x, y)
-        x, y, z = frame.points(u + width * draws[:, 1], v + width * draws[:, 2])
+        x, y, z = frame.points(u + width * draws[:, 2], v + width * draws[:, 3])
     return {"x": x, "y": y, "z": z, "sigma": np.full(len(x), sigma)}
 
 
-def _strips(
-    x: NDArray[Any],
-    y: NDArray[Any],
-    draws: NDArray[Any],
-    choice: NDArray[Any],
-    plane: int,
-    geometry: Geometry,
-) -> Columns:
+def _strips(of: Columns, plane: int, geometry: Geometry) -> Columns:
+    x, y, draws = of["x"], of["y"], of["draws"]
     frame, slope = geometry.frames[plane], geometry.strip_slope(plane)
     u, v = frame.local(x, y)
     if plane in UT_PLANES:
@@ -222,19 +188,19 @@ def _strips(
         middle = (ut_row(v) + 0.5) * UT_STRIP_LENGTH
     else:
         scifi = geometry.scifi
-        size = np.searchsorted(np.cumsum(scifi.cluster_fractions), draws[:, 0], "right")
+        size = np.searchsorted(np.cumsum(scifi.cluster_fractions), draws[:, 1], "right")
         size = np.minimum(size, len(scifi.cluster_errors) - 1)
         sigma, believed = np.array(scifi.cluster_errors)[size], np.array(scifi.hit_errors)[size]
-        sigma = crowd.erring(sigma, crowd.SCIFI, choice)
+        sigma = crowd.erring(sigma, crowd.SCIFI, of["choice"])
         half_height = scifi.layers[plane - SCIFI_PLANES.start].half_height
         middle = np.where(v > 0, 0.5, -0.5) * half_height
     if plane in geometry.pieces:
         pieces = geometry.pieces[plane]
         piece = pieces.at(x, y)
         x, z, dxdy, dzdy = pieces.lines(piece, pieces.local(piece, x, y)[0])
-        x = x + sigma * draws[:, 1]
+        x = x + sigma * draws[:, 2]
     else:
-        x, z, dxdy, dzdy = frame.lines(u - slope * v + sigma * draws[:, 1], slope)
+        x, z, dxdy, dzdy = frame.lines(u - slope * v + sigma * draws[:, 2], slope)
     return {"x": x, "y": middle, "z": z, "dxdy": dxdy, "dzdy": dzdy, "sigma": believed}
 
 

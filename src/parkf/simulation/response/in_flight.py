@@ -1,22 +1,18 @@
 """Decays of pions and kaons behind the UT, in the magnet and the SciFi.
 
 What decays before that ends in the generator, whose particles fly straight. Behind the UT they do not: the
-generator draws where a particle decays and into what, and the transport puts the product where its mother
-then is. A track of both is a ghost, since no particle has 70 % of its hits, and one that fits well: the muon
-of a pion leaves it by 30 MeV/p at most.
+generator draws where a particle decays and into what, and the transport starts the product where its mother
+then is. A track of both is a ghost, since no particle has 70 % of its hits. It fits well: the angle between
+a muon and its pion is 30 MeV/p at most.
 """
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
 from parkf.detector.transport import propagate
-from parkf.io.events import particle_key
+from parkf.io.events import Columns, particle_key, select
 from parkf.simulation.generate.interactions import Z_END
-
-Columns = dict[str, NDArray[Any]]
 
 BEHIND = 9500.0
 """mm; what decays behind the last SciFi layer does not matter."""
@@ -30,7 +26,7 @@ LIFETIMES = {PION: 7804.5, KAON: 3711.0}
 """mm; mean lifetimes times c (PDG)."""
 
 TO_MUON, TO_PION = 0.6356, 0.2067
-"""Shares of the kaon's decays to μν and to ππ⁰ (PDG). The others, to three particles, leave no track here."""
+"""Fractions of the kaon's decays to μν and to ππ⁰ (PDG). Decays to three particles leave no track here."""
 
 LEAST_MOMENTUM = 300.0
 """MeV; softer products are left out, as in the generator."""
@@ -49,9 +45,9 @@ def decay_behind_ut(particles: Columns, random: np.random.Generator) -> tuple[Co
     Returns
     -------
     mothers, products : dict of arrays
-        The particles with `z_end` of those that decay; and their charged products, (m,). A product begins at
-        exactly its mother's `z_end`; place and direction are as if there were no field, until
-        :func:`placed` moves them.
+        The particles with `z_end` of those that decay, (n,), and their charged products, (m,). A
+        product begins at exactly its mother's `z_end`. Its position and direction are as if there
+        were no field, until :func:`placed` moves them.
     """
     kind = np.abs(particles["pdg_id"])
     p = _momentum(particles)
@@ -64,7 +60,7 @@ def decay_behind_ut(particles: Columns, random: np.random.Generator) -> tuple[Co
     mothers = particles | {"z_end": np.where(decays, z, particles["z_end"])}
 
     rows = np.flatnonzero(decays & ((kind == PION) | (mode < TO_MUON + TO_PION)))
-    of = {name: values[rows] for name, values in mothers.items()}
+    of = select(mothers, rows)
     of_kaon = kind[rows] == KAON
     to_muon = ~of_kaon | (mode[rows] < TO_MUON)
     mass = np.where(of_kaon, MASSES[KAON], MASSES[PION])
@@ -91,7 +87,7 @@ def decay_behind_ut(particles: Columns, random: np.random.Generator) -> tuple[Co
         "z_end": np.full(len(rows), np.inf),
     }
     kept = momentum[2] > LEAST_MOMENTUM
-    return mothers, {name: values[kept] for name, values in products.items()}
+    return mothers, select(products, kept)
 
 
 def mothers_of(particles: Columns) -> NDArray[np.int64]:
@@ -113,32 +109,27 @@ def mothers_of(particles: Columns) -> NDArray[np.int64]:
 def placed(
     particles: Columns, mothers: NDArray[np.int64], states: Columns, *, field: FieldMap, polarity: int
 ) -> Columns:
-    """Put products of decays where their mothers are.
+    """Move products of decays to where their mothers are; return those whose mothers came that far.
 
     Parameters
     ----------
     particles : dict of (n,) arrays
         Columns of `parkf.io.tables.PARTICLES`.
     mothers : (n,) int
-        As :func:`mothers_of` gives them.
+        Of :func:`mothers_of`.
     states : dict of (m,) arrays
         True states of all other particles, sorted by event, particle and z.
     field, polarity
         As of :func:`parkf.detector.transport.propagate`.
-
-    Returns
-    -------
-    dict of (k,) arrays
-        The products whose mothers came that far.
     """
     rows = np.flatnonzero(mothers >= 0)
-    of = {name: values[mothers[rows]] for name, values in particles.items()}
-    new = {name: values[rows] for name, values in particles.items()}
+    of = select(particles, mothers[rows])
+    new = select(particles, rows)
     known = particle_key(states)
     last = np.searchsorted(known, particle_key(of), side="right") - 1
-    # From the mother's last state on, in vacuum: what stands between is air.
+    # Carried from the mother's last state in vacuum: only air lies between.
     reached = (last >= 0) & (known[last] == particle_key(of))
-    last, of, new = last[reached], _rows(of, reached), _rows(new, reached)
+    last, of, new = last[reached], select(of, reached), select(new, reached)
     start = np.column_stack([states[name][last].astype(np.float64) for name in ("x", "y", "tx", "ty")])
     qop = of["charge"] / states["p"][last]
     at = propagate(
@@ -150,17 +141,13 @@ def placed(
         threads=1,
     )
     x, y, tx, ty, _ = at.states[at.ok].T
-    of, new, now = _rows(of, at.ok), _rows(new, at.ok), states["p"][last][at.ok]
+    of, new, now = select(of, at.ok), select(new, at.ok), states["p"][last][at.ok]
     # The momentum in the mother's direction as it was, and from there to the mother's as it is.
     before = np.stack([of["px"], of["py"], of["pz"]]) / _momentum(of)
     after = np.stack([tx, ty, np.ones(len(tx))]) / np.sqrt(1 + tx**2 + ty**2)
     momentum = np.stack([new["px"], new["py"], new["pz"]])
     momentum = _turned(_turned(momentum, before, back=True), after) * now / _momentum(of)
     return new | {"x": x, "y": y, **dict(zip(("px", "py", "pz"), momentum, strict=True))}
-
-
-def _rows(columns: Columns, which: NDArray[np.bool_]) -> Columns:
-    return {name: values[which] for name, values in columns.items()}
 
 
 def _momentum(particles: Columns) -> NDArray[np.float64]:
@@ -171,7 +158,7 @@ def _momentum(particles: Columns) -> NDArray[np.float64]:
 def _turned(
     vectors: NDArray[np.float64], direction: NDArray[np.float64], *, back: bool = False
 ) -> NDArray[np.float64]:
-    """Turn vectors (3, n) as the z axis is turned to unit vectors (3, n); or the other way."""
+    """Rotate vectors (3, n) by the rotation of the z axis to unit vectors (3, n), or by its inverse."""
     x, y, z = direction
     # Rodrigues' rotation about the axis across both; directions are never opposite.
     matrix = np.array(

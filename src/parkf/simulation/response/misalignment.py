@@ -1,4 +1,4 @@
-"""Hits of a detector that is not where the reconstruction believes it to be."""
+"""Hits of a detector that is not where the reconstruction expects it."""
 
 from pathlib import Path
 
@@ -21,18 +21,10 @@ _EVENTS_PER_PIECE = 100
 
 
 def scifi_shifts(*, module: float, mat: float, seed: int) -> np.ndarray:
-    """Draw how far every mat lies from where it is believed to be: its module's shift and its own.
+    """Draw how far every mat lies from where it is expected: its module's shift and its own.
 
-    Parameters
-    ----------
-    module, mat : float
-        Widths of the normal distributions, mm.
-    seed : int
-
-    Returns
-    -------
-    (12, 2, 64) float64
-        mm in x, by layer, half (below, above the beam), and mat from −x on.
+    `module` and `mat` are widths of the normal distributions in mm. Return shifts in x (12, 2, 64) in mm,
+    by layer, half (below, above the beam), and mat from −x on.
     """
     random = keyed_generator(seed, 0, Stream.MISALIGNMENT)
     shape = (len(SCIFI_PLANES), _HALVES, _MODULES)
@@ -44,12 +36,7 @@ def scifi_shifts(*, module: float, mat: float, seed: int) -> np.ndarray:
 def misalign_scifi(hits: Path, path: Path, *, module: float, mat: float, seed: int) -> None:
     """Shift SciFi hits as if the mats were displaced without the reconstruction knowing; other hits stay.
 
-    Parameters
-    ----------
-    hits, path : Path
-        Tables `parkf.io.tables.HITS`, read and written.
-    module, mat, seed
-        As for :func:`scifi_shifts`.
+    The widths are those of :func:`scifi_shifts`; both files are tables `parkf.io.tables.HITS`.
 
     Raises
     ------

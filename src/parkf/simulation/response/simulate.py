@@ -1,8 +1,8 @@
 """Transport through the detector: true states for training, hits for pattern recognition, and fates."""
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from parkf.detector.geometry import Geometry
 from parkf.detector.transport import track_through
 from parkf.io.arrow import table
 from parkf.io.errors import ParkfError
-from parkf.io.events import particle_key, read_by_event
+from parkf.io.events import Columns, concatenate, particle_key, read_by_event, select
 from parkf.io.tables import FATES, HITS, PARTICLES, STATES
 from parkf.io.terminal import progress_bar
 from parkf.io.workers import default_workers
@@ -44,12 +44,12 @@ def simulate(
     particles_path : Path
         Table `parkf.io.tables.PARTICLES`, sorted by event and particle.
     states_path : Path or None
-        Where the true states of possible long tracks go (`parkf.io.tables.STATES`): what
+        For the true states of possible long tracks (`parkf.io.tables.STATES`): those that
         :mod:`parkf.simulation.long_tracks` selects.
     hits_path : Path or None
-        Where the hits of all particles go (`parkf.io.tables.HITS`).
+        For the hits of all particles (`parkf.io.tables.HITS`).
     fates_path : Path, optional
-        Where the hardest scattering of each particle goes (`parkf.io.tables.FATES`).
+        For the hardest scattering of each particle (`parkf.io.tables.FATES`).
     geometry, field
         The detector as it is.
     polarity : int
@@ -75,6 +75,7 @@ def simulate(
     if (hits_before or 0) % EVENTS_PER_PIECE:
         raise ParkfError(f"hits-before: got {hits_before}, expected a multiple of {EVENTS_PER_PIECE}")
     threads = threads or default_workers()
+    carry = partial(track_through, field, polarity, geometry, seed=seed, threads=threads)
     with ExitStack() as stack:
         states_writer = None if states_path is None else stack.enter_context(STATES.writer(states_path))
         hits_writer = None if hits_path is None else stack.enter_context(HITS.writer(hits_path))
@@ -90,18 +91,17 @@ def simulate(
                 break
             if states_alone:
                 chosen = select_particles(particles)
-                particles = {name: values[chosen] for name, values in particles.items()}
+                particles = select(particles, chosen)
             mothers = mothers_of(particles)
-            first = {name: values[mothers < 0] for name, values in particles.items()}
-            states = track_through(
-                field, polarity, geometry, first, seed=seed, long_only=states_alone, threads=threads
-            )
+            first = select(particles, mothers < 0)
+            states = carry(first, long_only=states_alone)
             if states_writer is not None:
                 written = _worth_training(states, particles)
                 written["polarity"] = np.full(len(written["z"]), polarity, np.int8)
                 states_writer.write_table(table(written, STATES.schema))
-            if not states_alone:
-                states = _with_products(states, particles, mothers, geometry, field, polarity, seed, threads)
+            if not states_alone and (mothers >= 0).any():
+                products = placed(particles, mothers, states, field=field, polarity=polarity)
+                states = _with_products(states, carry(products), particles, mothers)
             if hits_writer is not None and not states_alone:
                 hits = respond(states, geometry=geometry, seed=seed, crowded=crowded)
                 hits_writer.write_table(table(hits, HITS.schema))
@@ -111,41 +111,28 @@ def simulate(
 
 
 def _with_products(
-    states: dict[str, NDArray[Any]],
-    particles: dict[str, NDArray[Any]],
-    mothers: NDArray[np.int64],
-    geometry: Geometry,
-    field: FieldMap,
-    polarity: int,
-    seed: int,
-    threads: int,
-) -> dict[str, NDArray[Any]]:
-    """Add the true states of products of decays behind the UT, as if their mothers went on.
+    states: Columns, later: Columns, particles: Columns, mothers: NDArray[np.int64]
+) -> Columns:
+    """Add the true states `later` of products of decays behind the UT, as if their mothers went on.
 
     LHCb's comparisons of tracks with the truth count hits of such a product as its mother's (Allen's
     TrackChecker, Rec's PrTrackAssociator): a track of both is no ghost.
     """
-    if not (mothers >= 0).any():
-        return states
-    products = placed(particles, mothers, states, field=field, polarity=polarity)
-    later = track_through(field, polarity, geometry, products, seed=seed, threads=threads)
     product = np.searchsorted(particle_key(particles), particle_key(later))
     later["particle"] = particles["particle"][mothers[product]]
-    states = {name: np.concatenate([values, later[name]]) for name, values in states.items()}
+    states = concatenate([states, later])
     # Products begin behind the last states of their mothers, and are in the order of z already.
     order = np.argsort(particle_key(states), kind="stable")
-    return {name: values[order] for name, values in states.items()}
+    return select(states, order)
 
 
-def _fates(states: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _fates(states: Columns) -> Columns:
     """How hard each particle scattered up to the last plane that it reached."""
     last = np.flatnonzero(np.diff(particle_key(states), append=-1) != 0)
     return {name: states[name][last].astype(kind.to_pandas_dtype()) for name, kind in FATES.columns}
 
 
-def _worth_training(
-    states: dict[str, NDArray[Any]], particles: dict[str, NDArray[Any]]
-) -> dict[str, NDArray[Any]]:
+def _worth_training(states: Columns, particles: Columns) -> Columns:
     """States that steps can be trained on: those of possible long tracks, where a step may begin or end."""
     row = np.searchsorted(particle_key(particles), particle_key(states))
     chosen = select_particles(particles)

@@ -25,12 +25,8 @@ BELIEF, BELIEVERS = 0.01, 20_000
 class Change:
     """A change of the table's central polynomials of tx.
 
-    Attributes
-    ----------
-    coefficients : (terms, degree) float64
-        Coefficients of Legendre polynomials in X and Y, in the order of :func:`orders`, times f·T_n(f).
-    covariance : (terms·degree, terms·degree) float64
-        Of them.
+    `coefficients` (terms, degree) multiply Legendre polynomials in X and Y, in the order of
+    :func:`orders`, times f·T_n(f); `covariance` is (terms·degree, terms·degree).
     """
 
     coefficients: F64
@@ -48,15 +44,7 @@ class Change:
 
 
 class ChangeFit:
-    """Sums the normal equations of a change over tracks; memory does not grow with their number.
-
-    Parameters
-    ----------
-    header : Header
-        Of the table.
-    degree : int
-        Of its central polynomial of tx.
-    """
+    """Sums the normal equations of a change over tracks; memory does not grow with their number."""
 
     def __init__(self, header: Header) -> None:
         self._header = header
@@ -66,16 +54,10 @@ class ChangeFit:
         self._normal, self._right = np.zeros((count, count)), np.zeros(count)
 
     def basis(self, states: F64, qop: F64, bend: F64) -> F64:
-        """Give the relative change of the bend per unit of each coefficient, (n, terms·degree).
+        """Relative change of the bend per unit of each coefficient, (n, terms·degree).
 
-        Parameters
-        ----------
-        states : (n, 4) float64
-            At z_in.
-        qop : (n,) float64
-            h there, 1/MeV.
-        bend : (n,) float64
-            What the table adds to tx now.
+        States (n, 4) are at z_in, `qop` (n,) is h there in 1/MeV, and `bend` (n,) is what the table adds
+        to tx now.
         """
         f = qop * self._header["p_min"]
         by_place = _places(*(np.clip(place, -1, 1) for place in places(self._header, states)))
@@ -91,11 +73,8 @@ class ChangeFit:
     def solve(self, belief: F64) -> Change:
         """Solve for the change.
 
-        Parameters
-        ----------
-        belief : (n, terms·degree) float64
-            Points at which the prior holds: :meth:`basis` of states spread evenly over the grid and over
-            momenta.
+        The prior holds at the points of `belief` (n, terms·degree): :meth:`basis` of states spread evenly
+        over the grid and over momenta.
         """
         normal = self._normal + belief.T @ belief * (BELIEVERS / len(belief) / BELIEF**2)
         scale = 1 / np.sqrt(np.diag(normal))

@@ -16,11 +16,10 @@ from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps import FORMS
 from parkf.params.parameter_set import ParameterSet, with_blobs
 from parkf.training.closure.bend import ChangeFit
-from parkf.training.closure.maps import bias_cells
+from parkf.training.closure.bias import Widths, bias_cells
 from parkf.training.closure.response import Response, measure_response
 from parkf.training.closure.sample import read_sample
 from parkf.training.closure.targets import carry_on, wanted_slope
-from parkf.training.closure.widths import Widths
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.accuracy import table_accuracy
 from parkf.training.magnet_table.form import Header, slopes_gained, summed_slopes
@@ -43,16 +42,10 @@ TARGETS = "Runge-Kutta, and for tx what keeps q/p in a fit of the forms behind t
 
 @dataclass(frozen=True)
 class Closed:
-    """A closed table.
+    """A closed table, which replaces the one that the steps were fitted with.
 
-    Attributes
-    ----------
-    table : MagnetTable
-        To take the place of the one that the steps were fitted with.
-    accuracy : dict
-        Its figures against its targets, as of :func:`table_accuracy`, with ``targets`` in words.
-    summary : dict
-        What came of each stage, for ``closure.json``.
+    `accuracy` has its figures against its targets, as of :func:`table_accuracy`, and describes these in
+    ``targets``; `summary` has the results of each stage, for ``closure.json``.
     """
 
     table: MagnetTable
@@ -88,7 +81,7 @@ def close(
     seed : int
         Of the rays.
     threads : int
-        Cores; the result does not depend on it.
+        The result does not depend on it.
 
     Raises
     ------
@@ -97,55 +90,42 @@ def close(
     """
     # One thread for linear algebra: sums are added in the same order, whatever the number of cores.
     with threadpool_limits(1):
-        return _close(parameters, samples, geometry, field, rays, passes, seed, threads)
+        work = _Closure(parameters, samples, threads)
+        response = work.response
+        magnet = Magnet(field, geometry.z_in, geometry.z_out, geometry.beam, threads)
 
+        def targets(carried: Rays) -> tuple[Rays, F64]:
+            missed = carry_on(
+                parameters, carried, field=field, geometry=geometry, loss=work.loss, threads=threads
+            )
+            wanted = wanted_slope(missed, carried, response)
+            return carried[missed.reached], wanted[missed.reached]
 
-def _close(
-    parameters: ParameterSet,
-    samples: list[Path],
-    geometry: Geometry,
-    field: FieldMap,
-    rays: int,
-    passes: int,
-    seed: int,
-    threads: int,
-) -> Closed:
-    work = _Closure(parameters, samples, threads)
-    shares = work.response
-    magnet = Magnet(field, geometry.z_in, geometry.z_out, geometry.beam, threads)
-
-    def targets(carried: Rays) -> tuple[Rays, F64]:
-        missed = carry_on(
-            parameters, carried, field=field, geometry=geometry, loss=work.loss, threads=threads
+        header = Header.of(work.table.header)
+        bends = {name: header[name] for name in BENDS}
+        stages = [work.measure("before")]
+        work.table = fit_slope_change(
+            work.table, *targets(training_rays(magnet, bends, count=rays, seed=seed)), threads
         )
-        wanted = wanted_slope(missed, carried, shares)
-        return carried[missed.reached], wanted[missed.reached]
-
-    header = Header.of(work.table.header)
-    bends = {name: header[name] for name in BENDS}
-    stages = [work.measure("before")]
-    work.table = fit_slope_change(
-        work.table, *targets(training_rays(magnet, bends, count=rays, seed=seed)), threads
-    )
-    tested, moved = targets(independent_rays(magnet, count=TEST_RAYS, seed=seed))
-    end = tested.end.copy()
-    end[:, 2] += moved
-    accuracy = table_accuracy(work.table, Rays(tested.start, end, tested.qop))
-    stages.append(work.measure("targets"))
-    changes = []
-    for number in range(passes):
-        changes.append(work.change())
-        stages.append(work.measure(f"pass {number + 1}"))
-    p, share, gain = shares.p, shares.share, shares.gain
-    summary = {
-        "tracks": len(work.true_qop),
-        "response": {"p": p.tolist(), "share": share.tolist(), "gain": gain.tolist()},
-        "loss": work.loss.tolist(),
-        "stages": stages,
-        "changes": changes,
-    }
-    closed = replace(work.table, closed_with=parameters.manifest.blobs.constant.sha256)
-    return Closed(closed, {**accuracy, "targets": TARGETS}, summary)
+        tested, moved = targets(independent_rays(magnet, count=TEST_RAYS, seed=seed))
+        end = tested.end.copy()
+        end[:, 2] += moved
+        accuracy = table_accuracy(work.table, Rays(tested.start, end, tested.qop))
+        stages.append(work.measure("targets"))
+        changes = []
+        for number in range(passes):
+            changes.append(work.change())
+            stages.append(work.measure(f"pass {number + 1}"))
+        p, share, gain = response.p, response.share, response.gain
+        summary = {
+            "tracks": len(work.true_qop),
+            "response": {"p": p.tolist(), "share": share.tolist(), "gain": gain.tolist()},
+            "loss": work.loss.tolist(),
+            "stages": stages,
+            "changes": changes,
+        }
+        closed = replace(work.table, closed_with=parameters.manifest.blobs.constant.sha256)
+        return Closed(closed, {**accuracy, "targets": TARGETS}, summary)
 
 
 class _Closure:
@@ -169,7 +149,7 @@ class _Closure:
         self._p = 1 / np.abs(self.true_qop)
         bias = Widths()
         bias.add(self._p, full / self.true_qop - 1)
-        # The full fit has the same hits, and so the same measurement errors. Its mean bias is taken off, so
+        # The full fit has the same hits, and so the same measurement errors. Its mean bias is subtracted, so
         # that the closure does not learn it.
         self._reference = full / (1 + bias.core(self._p)[0])
         self.response, self.loss = self._begin()
@@ -198,7 +178,7 @@ class _Closure:
         fitted = np.concatenate([one.qop for one in fits])
         good = np.concatenate([one.status for one in fits]) == 0
         self._fitted = np.where(good, np.abs(fitted / self._reference) - 1, np.nan)
-        return {"name": name, "cells": bias_cells(self._slopes, self._p, self._fitted)}
+        return {"name": name, "cells": list(bias_cells(self._slopes, self._p, self._fitted))}
 
     def change(self) -> dict[str, Any]:
         """Change the table's bend to remove the bias of the fits, and return how large the change is."""
@@ -217,9 +197,9 @@ class _Closure:
             sums.add(basis * self.response.gain_at(p)[:, None], wanted, weight)
         states, h = belief_states(header)
         change = sums.solve(sums.basis(states, h, _bend(self.table, states, h)))
-        told = good[:: max(1, len(good) // ROWS)]
-        h, bend = self._bend(told)
-        basis = sums.basis(self._state[told], h, bend)
+        sampled = good[:: max(1, len(good) // ROWS)]
+        h, bend = self._bend(sampled)
+        basis = sums.basis(self._state[sampled], h, bend)
         size = basis @ change.coefficients.ravel()
         error = np.sqrt(np.einsum("ni,ij,nj->n", basis, change.covariance, basis, optimize=True))
         self.table = change.added_to(self.table)
@@ -242,7 +222,7 @@ def belief_states(header: Header) -> tuple[F64, F64]:
 
 
 def _bend(table: MagnetTable, states: F64, h: F64) -> F64:
-    """Give what a table adds to tx, or to what it sums in its place, (n,)."""
+    """Return what a table adds to tx, or to what it sums instead of tx, (n,)."""
     ends = table.extrapolate(states, h, np.ones(len(h)))
     gained: F64 = (summed_slopes(table.form, ends) - summed_slopes(table.form, states))[:, 0]
     return gained

@@ -1,4 +1,4 @@
-"""Use of a neighbour's closed table: what the closure changes hardly depends on the alignment.
+"""Use of a neighbour's closed table: the closure hardly depends on the alignment.
 
 The closure puts into the table's bend what the forms miss behind the magnet, which depends on field, geometry
 and formulas. Of a default run with SciFi's first station moved by 0.5 mm along the beam and 50 µm across, q/p
@@ -18,14 +18,9 @@ from parkf.training.magnet_table import MagnetTable, load_table
 
 
 def neighbours_table(parameters: ParameterSet, path: Path) -> MagnetTable:
-    """Take the table that a neighbour was closed with.
+    """Return a neighbour's closed table, ``closure/table.npz``, for `parameters` that are not closed yet.
 
-    Parameters
-    ----------
-    parameters : ParameterSet
-        The set as its steps were fitted, not closed.
-    path : Path
-        The neighbour's ``closure/table.npz``: same field, geometry and forms, another alignment.
+    The neighbour has the same field, geometry and forms, and another alignment.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from parkf.training.closure.sample import Tracks
 F64 = NDArray[np.float64]
 # Shift of the hits, mm: far below the error of a hit, far above rounding in float64.
 SHIFT = 1e-3
-# Edges of the bins in p, MeV, in each of which the response is taken to be constant, and the fewest tracks
+# Edges of the bins in p, MeV, in each of which the response is assumed constant, and the fewest tracks
 # that determine it in a bin.
 EDGES = np.geomspace(1400.0, 120e3, 13)
 FEWEST = 50
@@ -29,11 +29,11 @@ class Response:
     p : (bins,) float64
         Middles of the momentum bins, MeV.
     share : (bins, 12) float64
-        By how much the table's tx at z_out has to grow, for a hit in each layer that is a mm farther out than
-        the forms have it, so that q/p stays: rad/mm.
+        Increase of the table's tx at z_out, rad/mm, that keeps q/p when the hit in a layer is farther
+        out than the forms predict.
     gain : (bins,) float64
-        By how much q/p falls, relatively, when the table's bend of tx is relatively larger by one: near one
-        where the fit measures the bend by the slope behind it alone.
+        Relative decrease of q/p over the relative increase of the table's bend of tx: near one where
+        the fit measures the bend by the slope behind it alone.
     """
 
     p: F64
@@ -52,16 +52,8 @@ class Response:
 def measure_response(parameters: ParameterSet, tracks: Tracks, bend: F64, threads: int) -> Response:
     """Fit tracks once more with each SciFi layer moved.
 
-    Parameters
-    ----------
-    parameters : ParameterSet
-        The set.
-    tracks : Tracks
-        n tracks; only those with a hit in every layer are used, and some thousands of them are enough.
-    bend : (n,) float64
-        What the table adds to their tx, over q/p at production, MeV.
-    threads : int
-        Cores; the result does not depend on it.
+    Only tracks with a hit in every layer are used; some thousands are enough. `bend` (n,) is what the
+    table adds to their tx, over q/p at production, in MeV. The result does not depend on `threads`.
     """
     candidates = tracks.candidates
     before = fit(parameters, candidates, precision="float64", threads=threads).qop

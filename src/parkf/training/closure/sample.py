@@ -15,10 +15,10 @@ from parkf.detector.transport import track_through
 from parkf.fit.candidates import Candidates, from_arrays
 from parkf.fit.reference.full import fit_full
 from parkf.io.arrow import numbers, table
-from parkf.io.events import particle_key
+from parkf.io.events import particle_key, select
 from parkf.io.tables import CLOSURE_TRACKS
 from parkf.io.terminal import progress_bar
-from parkf.simulation.pattern.candidates import matched_candidates_of
+from parkf.simulation.pattern.candidates import Search
 from parkf.simulation.pattern.magnet import fit_magnet_model
 from parkf.simulation.pattern.windows import Windows
 from parkf.simulation.random_numbers import Stream, keyed_generator
@@ -55,15 +55,13 @@ def simulate_sample(
     tracks : int
         Particles to start, in whole events of a hundred; half of them leave a track.
     seed : int
-        Same seed, same bytes.
+        Same seed, same bytes, for any number of threads.
     polarity : int
         +1 MagUp, -1 MagDown.
     geometry, field
         The detector, for simulation and full fit alike.
-    threads : int
-        Cores; the sample does not depend on it.
     """
-    magnet, windows = fit_magnet_model(field, geometry), Windows()
+    search = Search(geometry, fit_magnet_model(field, geometry), polarity, Windows())
     events = -(-tracks // PER_EVENT)
     count = 0
     with (
@@ -76,9 +74,9 @@ def simulate_sample(
                 field, polarity, geometry, particles, seed=seed, long_only=True, threads=threads
             )
             hits = respond(states, geometry=geometry, seed=seed)
-            columns = matched_candidates_of(hits, magnet=magnet, polarity=polarity, windows=windows)
+            columns = search.matched(hits)
             columns |= _truth(columns, states, particles)
-            columns = {name: values[columns["purity"] == 1] for name, values in columns.items()}
+            columns = select(columns, columns["purity"] == 1)
             full = fit_full(geometry, field, from_arrays(columns, np.float64), threads=threads)
             columns |= {"full_qop": full.qop, "full_status": full.status}
             writer.write_table(table(columns, CLOSURE_TRACKS.schema))
@@ -100,7 +98,7 @@ class Tracks:
     slopes : (n, 2) float64
         True tx, ty at production.
     true_qop, full_qop : (n,) float64
-        q/p at production, true and as the full fit has it, in 1/MeV.
+        q/p at production in 1/MeV, true and of the full fit.
     loss : (n, 12) float64
         Momentum lost since production at the SciFi layers, MeV; NaN where a layer was not reached.
     """
@@ -116,7 +114,7 @@ class Tracks:
         return len(self.true_qop)
 
     def rows(self, index: NDArray[Any] | slice) -> "Tracks":
-        """Take some of the rows."""
+        """Select some of the rows."""
         return Tracks(
             self.candidates.rows(index),
             *(column[index] for column in (self.state, self.slopes, self.true_qop, self.full_qop, self.loss)),
@@ -136,7 +134,7 @@ def read_sample(paths: list[Path]) -> Iterator[Tracks]:
         for batch in file.iter_batches(batch_size=ROWS):
             columns = {name: numbers(batch.column(name)) for name in batch.schema.names}
             good = (columns["full_status"] == 0) & np.isfinite(columns["tx_in"])
-            columns = {name: values[good] for name, values in columns.items()}
+            columns = select(columns, good)
             yield Tracks(
                 from_arrays(columns, np.float64),
                 np.column_stack([columns[f"{name}_in"] for name in ("x", "y", "tx", "ty")]),
@@ -179,7 +177,7 @@ def _shoot(events: range, seed: int, beam: Beam) -> dict[str, NDArray[Any]]:
 def _truth(
     columns: dict[str, NDArray[Any]], states: dict[str, NDArray[Any]], particles: dict[str, NDArray[Any]]
 ) -> dict[str, NDArray[Any]]:
-    """Give true state at z_in, q/p, and momentum lost up to the SciFi layers, of each candidate."""
+    """Find true state at z_in, q/p, and momentum lost up to the SciFi layers, of each candidate."""
     key, known = particle_key(columns), particle_key(particles)
     row = np.searchsorted(known, key)
     p = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)[row]

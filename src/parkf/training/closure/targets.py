@@ -22,13 +22,9 @@ F64 = NDArray[np.float64]
 class Carried:
     """Rays behind the magnet.
 
-    Attributes
-    ----------
-    reached : (n,) bool
-        Rays that cross the last layer's sensitive area.
-    missed : (n, 12) float64
-        By layer, how much farther out along the measured direction Runge–Kutta is than the forms, mm; NaN
-        where a ray is not `reached`.
+    `reached` (n,) marks the rays that cross the last layer's sensitive area. `missed` (n, 12) is how much
+    farther out Runge–Kutta is than the forms at each layer, in mm along the measured direction; NaN where
+    a ray is not `reached`.
     """
 
     reached: NDArray[np.bool_]
@@ -42,16 +38,12 @@ def carry_on(
 
     Parameters
     ----------
-    parameters : ParameterSet
-        Numbers of the steps.
     rays : Rays
         n rays at both ends of the magnet, with h after the energy loss before the bend.
-    field, geometry
-        Behind the magnet.
     loss : (12,) float64
         Momentum lost since production at each layer, MeV.
     threads : int
-        Cores; the result does not depend on it.
+        The result does not depend on it.
     """
     planes = geometry.planes()[SCIFI_PLANES]
     before = _loss_before_bend(parameters)
@@ -88,7 +80,7 @@ def carry_on(
 
 
 def wanted_slope(carried: Carried, rays: Rays, response: Response) -> F64:
-    """Give the increase of tx, (n,) rad, that keeps q/p unbiased by what the forms miss in `carried`."""
+    """Increase of tx, (n,) rad, that keeps q/p unbiased by what the forms miss in `carried`."""
     return np.asarray((response.shares_at(1 / np.abs(rays.qop)) * carried.missed).sum(axis=1))
 
 

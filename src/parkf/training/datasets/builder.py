@@ -7,7 +7,7 @@ from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
 from parkf.io.tables import STEP_DATA
 from parkf.io.terminal import progress_bar
-from parkf.training.datasets.by_set import RowsBySet
+from parkf.training.datasets.gather import RowsBySet
 from parkf.training.datasets.legs import Legs
 from parkf.training.datasets.lottery import lottery
 from parkf.training.datasets.pieces import EVENTS_PER_PIECE, read_pieces
@@ -35,12 +35,8 @@ def build_rows(
     thresholds : Path
         Of :func:`parkf.training.datasets.thresholds.find_thresholds`.
     folder : Path
-        Takes the tables `parkf.io.tables.STEP_DATA`; a row group holds rows of one set, or of two that are
+        For the tables `parkf.io.tables.STEP_DATA`. A row group holds rows of one set, or of two that are
         `TOGETHER`, in the order of their tracks.
-    beam : Beam
-        The beam line.
-    field : FieldMap
-        The map of the sample.
     threads : int, optional
         All cores by default; the result does not depend on it.
 

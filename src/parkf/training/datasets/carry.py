@@ -15,19 +15,8 @@ def carried(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Carry origins to the z of their targets, with the local momentum and without material.
 
-    Parameters
-    ----------
-    rows : dict of (n,) float64
-        x0, y0, tx0, ty0, z0, z1 in mm and slopes, p_true in MeV, charge, polarity.
-    field : FieldMap
-    threads : int, optional
-        All cores by default; the result does not depend on it.
-
-    Returns
-    -------
-    states : (n, 4) float64
-        x, y, tx, ty at z1; NaN where not arrived.
-    arrived : (n,) bool
+    Rows have x0, y0, tx0, ty0, z0, z1 in mm and slopes, p_true in MeV, charge and polarity, (n,) float64
+    each. Return x, y, tx, ty at z1, (n, 4), NaN where not arrived, and which arrived, (n,).
     """
     start = np.column_stack([*(rows[f"{name}0"] for name in COMPONENTS), rows["charge"] / rows["p_true"]])
     states, arrived = np.full((len(start), 4), np.nan), np.zeros(len(start), bool)
@@ -41,7 +30,7 @@ def carried(
 
 
 def with_target(rows: Rows, field: FieldMap, threads: int | None = None) -> tuple[Rows, int]:
-    """Add xe, ye, txe, tye to rows; gives the rows that arrived, and how many did not."""
+    """Add xe, ye, txe, tye to rows. Return the rows that arrived, and how many did not."""
     states, arrived = carried(rows, field, threads)
     full = rows | {f"{name}e": states[:, number] for number, name in enumerate(COMPONENTS)}
     return {name: values[arrived] for name, values in full.items()}, int((~arrived).sum())

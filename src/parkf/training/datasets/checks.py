@@ -1,4 +1,4 @@
-"""Checks of a step dataset on its way in: units, ranges, NaN, polarity, duplicates, coverage.
+"""Checks of a step dataset before a training: units, ranges, NaN, polarity, duplicates, coverage.
 
 Everything that trains on a dataset reads it only after `check_dataset` has passed it, whether the file was
 simulated here or brought by a user.
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
+from parkf.io.files import scratch_folder
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.duplicates import KEY, Duplicates
 from parkf.training.datasets.sets import SETS
@@ -82,20 +83,9 @@ def _rules(step: str) -> list[_Rule]:
 
 
 def check_dataset(path: Path, step: str) -> int:
-    """Refuse a step dataset that cannot be trained on.
+    """Refuse a step dataset (`parkf.io.tables.STEP_DATA`) that cannot be trained on; return its number of rows.
 
-    Parameters
-    ----------
-    path : Path
-        Table `parkf.io.tables.STEP_DATA`.
-    step : str
-        Name of the step, a key of `parkf.training.datasets.sets.SETS`.
-
-    Returns
-    -------
-    int
-        Number of rows. Memory holds a batch of them; folder TMPDIR takes
-        :func:`parkf.training.datasets.duplicates.scratch_bytes`.
+    Memory holds a batch of them; folder TMPDIR holds :func:`parkf.training.datasets.duplicates.scratch_bytes`.
 
     Raises
     ------
@@ -107,7 +97,8 @@ def check_dataset(path: Path, step: str) -> int:
     rules = _rules(step)
     rows_of_set = np.zeros(SETS[step], int)
     start = 0
-    with STEP_DATA.open(path) as file, Duplicates(file.metadata.num_rows) as duplicates:
+    with STEP_DATA.open(path) as file, scratch_folder() as folder:
+        duplicates = Duplicates(Path(folder), file.metadata.num_rows)
         for batch in file.iter_batches(batch_size=_BATCH):
             columns = _without_nulls(path, batch, start)
             for rule in rules:

@@ -6,15 +6,13 @@ file fits into memory.
 
 from itertools import pairwise
 from pathlib import Path
-from tempfile import gettempdir
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parkf.io.files import require_space, scratch_folder
+from parkf.io.files import require_space
 from parkf.io.tables import STEP_DATA
 
 KEY = ("event", "particle", "polarity", "set", "z0", "z1")
@@ -26,33 +24,19 @@ _ENTRY = np.dtype(
 
 
 def scratch_bytes(rows: int) -> int:
-    """Bytes of TMPDIR that the search among so many rows takes."""
+    """Bytes in TMPDIR that the search among so many rows needs."""
     return rows * _ENTRY.itemsize
 
 
 class Duplicates:
-    """The keys of a dataset's rows, in scratch files under TMPDIR while the block lasts.
+    """The keys of a dataset's rows, in files of a scratch folder."""
 
-    Parameters
-    ----------
-    rows : int
-        How many there will be.
-    """
-
-    def __init__(self, rows: int) -> None:
-        self._count = max(1, -(-rows // ROWS_OF_FILE))
+    def __init__(self, folder: Path, rows: int) -> None:
         what = "the search for rows that are there twice, in TMPDIR,"
-        require_space(Path(gettempdir()), scratch_bytes(rows), what)
-        self._folder = scratch_folder()
+        require_space(folder.parent, scratch_bytes(rows), what)
+        self._folder = folder
+        self._count = max(1, -(-rows // ROWS_OF_FILE))
         self._waiting: list[NDArray[Any]] = []
-
-    def __enter__(self) -> "Duplicates":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._folder.cleanup()
 
     def add(self, columns: dict[str, NDArray[Any]], begin: int) -> None:
         """Add rows, (n,) each column, of which the first is the `begin`-th of the dataset."""
@@ -65,7 +49,7 @@ class Duplicates:
             self._deal()
 
     def first(self) -> tuple[int, int] | None:
-        """Give two rows that are the same, the earlier one first; None where there are none."""
+        """Return two rows that are the same, the earlier one first; None where there are none."""
         self._deal()
         for file in range(self._count):
             if self._path(file).is_file():
@@ -87,7 +71,7 @@ class Duplicates:
                     entries[order[first:last]].tofile(stream)
 
     def _path(self, file: int) -> Path:
-        return Path(self._folder.name) / str(file)
+        return self._folder / str(file)
 
 
 def _hash(entries: NDArray[Any]) -> NDArray[np.uint64]:
@@ -100,7 +84,7 @@ def _hash(entries: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def _equal(entries: NDArray[Any]) -> tuple[int, int] | None:
-    """Give two rows with equal keys; they are searched among equal hashes, which unequal keys may share."""
+    """Two rows with equal keys; they are searched among equal hashes, which unequal keys may have too."""
     hashes = _hash(entries)
     order = np.argsort(hashes, kind="stable")
     met = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])

@@ -1,13 +1,53 @@
-"""The dataset of a step from the rows of all chunks."""
+"""Row groups of one parameter set each: rows are sorted into them as they come, and chunks are joined."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from parkf.io.arrow import column, table
 from parkf.io.errors import ParkfError
-from parkf.io.tables import STEP_DATA
+from parkf.io.tables import STEP_DATA, RowGroupWriter
 from parkf.training.datasets.sets import TOGETHER
+
+_ROWS_IN_GROUP = 1 << 12  # small, because some rows of every set wait in memory
+
+
+class RowsBySet:
+    """Sorts rows of a step into row groups of one set, or of two that are `TOGETHER`."""
+
+    def __init__(self, writer: RowGroupWriter, step: str) -> None:
+        self._writer = writer
+        self._together = TOGETHER.get(step, 1)
+        self._waiting: dict[int, list[pa.Table]] = {}
+
+    def add(self, columns: dict[str, NDArray[Any]]) -> None:
+        """Add rows, (n,) each column of STEP_DATA; those of a set stay in their order."""
+        number = columns["set"] // self._together
+        order = np.argsort(number, kind="stable")
+        rows = table(columns, STEP_DATA.schema)
+        begins = np.flatnonzero(np.diff(number[order], prepend=-1))
+        for begin, end in zip(begins, [*begins[1:], len(number)], strict=True):
+            waiting = self._waiting.setdefault(int(number[order[begin]]), [])
+            # Copies, because slices of a few rows of a rare set would keep all rows in memory.
+            waiting.append(rows.take(column(order[begin:end], pa.int64())))
+            if sum(part.num_rows for part in waiting) >= _ROWS_IN_GROUP:
+                self._write(waiting)
+
+    def finish(self) -> None:
+        """Write what waits."""
+        for number in sorted(self._waiting):
+            self._write(self._waiting[number])
+
+    def _write(self, waiting: list[pa.Table]) -> None:
+        for part in waiting:
+            self._writer.write_table(part)
+        self._writer.flush()
+        waiting.clear()
 
 
 def gather_rows(parts: Sequence[Path], path: Path, step: str) -> None:
@@ -20,8 +60,6 @@ def gather_rows(parts: Sequence[Path], path: Path, step: str) -> None:
     path : Path
         Table `parkf.io.tables.STEP_DATA`: row groups hold one set each, or two that are `TOGETHER`, in
         ascending order. Its bytes do not depend on where the parts end.
-    step : str
-        A key of `SETS`.
 
     Raises
     ------
@@ -56,7 +94,7 @@ def _groups_of_sets(path: Path, step: str) -> dict[int, list[int]]:
 
 
 def _sets(file: pq.ParquetFile) -> Iterator[tuple[int, int]]:
-    column = file.schema_arrow.get_field_index("set")
+    index = file.schema_arrow.get_field_index("set")
     for group in range(file.num_row_groups):
-        statistics = file.metadata.row_group(group).column(column).statistics
+        statistics = file.metadata.row_group(group).column(index).statistics
         yield statistics.min, statistics.max

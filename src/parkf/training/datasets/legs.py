@@ -17,14 +17,8 @@ BEAM_LINE_SET = 1
 class Legs:
     """Rows of one step's dataset.
 
-    Attributes
-    ----------
-    origin : (n,) int
-        Rows of the states.
-    target : (n,) int
-        Rows of the states; the origin again for BEAM_LINE_SET.
-    set : (n,) int
-        Parameter set.
+    `origin` and `target` (n,) are rows of the states, the same for BEAM_LINE_SET; `set` (n,) is the
+    parameter set.
     """
 
     origin: np.ndarray

@@ -36,9 +36,8 @@ def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int
         Tables PARTICLES and STATES of the chunk.
     path : Path
         An archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, and ``max_rows``.
-    beam : Beam
     max_rows : int
-        Rows that a dataset keeps, shared equally among the step's parameter sets.
+        Rows that a dataset keeps, divided equally among the step's parameter sets.
 
     Raises
     ------
@@ -65,18 +64,12 @@ def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int
 
 
 class Smallest:
-    """The smallest of all numbers that are added.
-
-    Parameters
-    ----------
-    most : int
-        How many are wanted; memory holds little more.
-    """
+    """The `most` smallest of all numbers that are added; memory holds little more."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        # Room for some more than wanted, so that most calls need no sorting. Its memory is only taken as
-        # numbers come.
+        # Room for some more than wanted, so that most calls need no sorting. The system provides its memory
+        # as numbers come.
         self._numbers: Numbers = np.empty(most + most // 16 + 1, np.uint64)
         self._count = 0
         self._bound = np.uint64(np.iinfo(np.uint64).max)
@@ -94,7 +87,7 @@ class Smallest:
             numbers = numbers[len(taken) :]
 
     def ascending(self) -> Numbers:
-        """Give the wanted ones, (`most`,) or all that there are; they are no copy."""
+        """Return the smallest numbers, (`most`,) or all that there are, as a view."""
         self._numbers[: self._count].sort()
         return self._numbers[: min(self._count, self._most)]
 

@@ -27,18 +27,8 @@ _COLUMNS = ["event", "particle", "pdg_id", "charge", "x", "y", "z", "px", "py", 
 class Piece:
     """Some events of a sample.
 
-    Attributes
-    ----------
-    polarity : int
-        +1 MagUp, -1 MagDown.
-    states : dict of (m,) arrays
-        Columns of STATES.
-    particles : dict of (n,) arrays
-        Columns of PARTICLES.
-    row : (m,) int
-        Row of each state's particle.
-    legs : dict of str to Legs
-        By step.
+    `polarity` is +1 MagUp, -1 MagDown; `states` (m,) and `particles` (n,) are columns of STATES and
+    PARTICLES; `row` (m,) is the row of each state's particle; `legs` are by step.
     """
 
     polarity: int
@@ -49,14 +39,9 @@ class Piece:
 
 
 def read_pieces(particles: Path, states: Path, beam: Beam) -> Iterator[Piece]:
-    """Read a sample, or a chunk of one.
+    """Read a sample, or a chunk of one: tables of one polarity, sorted by event and particle.
 
-    Parameters
-    ----------
-    particles, states : Path
-        Tables PARTICLES and STATES, sorted by event and particle; of one polarity.
-    beam : Beam
-        Where particles come from that enter the step to the beam line.
+    Only particles from the beam enter the step to the beam line.
 
     Raises
     ------

@@ -18,6 +18,7 @@ from parkf.detector.description import Beam
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import UT_PLANES
 from parkf.detector.transport import propagate
+from parkf.io.events import select
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.legs import BEAM_LINE_SET, Legs
 from parkf.training.datasets.pieces import Piece
@@ -30,23 +31,12 @@ def rows_of_legs(
 ) -> dict[str, NDArray[Any]]:
     """Columns of STEP_DATA for some legs of a step; rows whose extrapolation leaves the map are left out.
 
-    Parameters
-    ----------
-    piece : Piece
-    legs : Legs
-        Of the piece.
-    step : str
-        A key of `parkf.training.datasets.sets.SETS`.
-    beam : Beam
-        Target of the step to the beam line.
-    field : FieldMap
-        The map of the sample.
-    threads : int, optional
-        All cores by default; the result does not depend on it.
+    The beam is the target of the step to the beam line. The result does not depend on `threads`, by
+    default all cores.
     """
     states = piece.states
     row = piece.row[legs.origin]
-    particles = {name: values[row] for name, values in piece.particles.items()}
+    particles = select(piece.particles, row)
     origin, z_origin, p_origin = (
         _states(states, legs.origin),
         states["z"][legs.origin],

@@ -1,4 +1,4 @@
-"""Parameter sets of the steps as their datasets count them, and how rows are shared among them."""
+"""Parameter sets of the steps as their datasets count them, and how many rows each may keep."""
 
 SETS = {"V": 2, "VUT": 1, "UT": 6, "UTTF": 1, "TFT": 1, "T": 22, "BEAM": 2}
 """Parameter sets of each step; also which steps have a dataset."""

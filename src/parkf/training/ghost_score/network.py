@@ -18,21 +18,9 @@ _BLOCK = 1 << 13  # number of rows whose hidden units are in memory at a time
 def train(features: F32, genuine: NDArray[np.bool_], *, hidden: int, seed: int) -> F32:
     """Train a network for the log odds that a row is genuine; both classes have the same total weight.
 
-    Parameters
-    ----------
-    features : (n, m) float32
-        Of each track.
-    genuine : (n,) bool
-        Class of each track; both classes must occur.
-    hidden : int
-        Hidden units.
-    seed : int
-        Of the random start.
-
-    Returns
-    -------
-    (hidden·(m + 1) + hidden + 1,) float32
-        Weights and offset of each hidden unit, then weights of these and an offset, for features as given.
+    Features are (n, m), and both classes (n,) must occur; the seed is that of the random start. Return
+    weights and offset of each hidden unit, then weights of these and an offset, (hidden·(m + 1) + hidden +
+    1,), for features as given.
     """
     mean = features.mean(0, dtype=np.float64)
     width = np.maximum(features.std(0, dtype=np.float64), 1e-6)

@@ -41,16 +41,14 @@ def train_score(
 ) -> Score:
     """Train the score of a parameter set.
 
-    Genuine is defined as in the validation: one particle, no electron, above 2 GeV, made at least 70% of the
-    hits. A ghost is a candidate of which no particle made that share. All others, and failed fits, are left
-    out.
+    Genuine is defined as in the validation: one particle, no electron, above 2 GeV, made at least 70% of
+    the hits. A ghost is a candidate of which no particle made that fraction. All others, and failed fits,
+    are left out.
 
     Parameters
     ----------
-    parameters : ParameterSet
-        What to fit with.
     files : sequence of TrainingFiles
-        Never those that are validated with.
+        Never those of the validation.
     seed : int
         Of the networks' random start.
     threads : int, optional

@@ -9,8 +9,8 @@ from parkf.model.layout import HEADER
 from parkf.training.magnet_table.form import F64
 from parkf.training.magnet_table.rays import Rays
 from parkf.training.magnet_table.table import MagnetTable
-from parkf.training.momentum import FEWEST_ROWS, half_width, momentum_bins
 from parkf.training.rows import COMPONENTS
+from parkf.training.spread import FEWEST_ROWS, half_width, momentum_bins
 
 # Limits of the regions: |x/z_in|, |y/z_in|, and |x|, |y| at z_out in mm. The first region is that for which
 # LHCb's own table is quoted, the second is the whole grid up to the edge of the SciFi.
@@ -23,12 +23,9 @@ FEWEST_RAYS = 40
 def table_accuracy(table: MagnetTable, rays: Rays) -> dict[str, Any]:
     """Return figures for ``fiducial`` and ``full``, and maps.
 
-    Returns
-    -------
-    dict
-        Per region a list of {p_min, p_max (GeV), component, q68, q99, largest (mm or rad), n}. ``maps`` has
-        ``x`` and ``y``, edges at z_in in mm, and ``cells``, a list of {p_min, p_max, component, q68}, the
-        last of which is (rows of y, columns of x) in mm or rad, None where rays are few.
+    Per region there is a list of {p_min, p_max (GeV), component, q68, q99, largest (mm or rad), n}.
+    ``maps`` has ``x`` and ``y``, edges at z_in in mm, and ``cells``, a list of {p_min, p_max, component,
+    q68}, the last of which is (rows of y, columns of x) in mm or rad, None where rays are few.
     """
     delta = table.extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
     z_in = float(table.header[HEADER.index("z_in")])
@@ -42,7 +39,7 @@ def table_accuracy(table: MagnetTable, rays: Rays) -> dict[str, Any]:
 
 
 def _maps(delta: F64, rays: Rays, z_in: float) -> dict[str, Any]:
-    """Tabulate the misfit by place at z_in, momentum and component."""
+    """Tabulate the misfit by position at z_in, momentum and component."""
     column, row = (
         np.clip(np.digitize(rays.start[:, axis] / z_in, edges) - 1, 0, len(edges) - 2)
         for axis, edges in enumerate((MAP_X, MAP_Y))

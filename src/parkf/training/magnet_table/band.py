@@ -32,14 +32,10 @@ Array = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Matrix:
-    """A symmetric matrix over the grid.
+    """A symmetric matrix over the grid, with `size` unknowns m in each bin.
 
-    Attributes
-    ----------
-    block : function
-        From a bin and a place in DISTANCES to the block (m, m), itself symmetric, that couples the two bins.
-    size : int
-        Unknowns of a bin, m.
+    `block` is a function of a bin and a position in DISTANCES. It returns the block (m, m), itself
+    symmetric, that couples the two bins.
     """
 
     block: Blocks

@@ -23,7 +23,7 @@ F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 BINS_X, BINS_Y = BINS
-# The centre of the six bins must have neighbours on all sides: at the border, the next bin inside is taken.
+# The centre of the six bins must have neighbours on all sides: at the border, it is the next bin inside.
 LARGEST_OFFSET = 1.5
 
 
@@ -99,17 +99,8 @@ def deviations(header: Header, states: F64, qop: F64) -> tuple[F64, F64, F64]:
 def bend_before(states: F64, qop: F64, z_in: float) -> dict[str, float]:
     """Least squares of the slopes that tracks from the origin have gained before z_in.
 
-    Parameters
-    ----------
-    states : (n, 4) float64
-        x, y in mm and tx, ty of tracks at z_in.
-    qop : (n,) float64
-        h = pol·q/p in 1/MeV.
-
-    Returns
-    -------
-    dict
-        The header's bendx, bendx_x2, bendx_y2 and bendy_xy, in MeV.
+    States (n, 4) are x, y in mm and tx, ty at z_in, `qop` (n,) is h = pol·q/p in 1/MeV. Return the
+    header's bendx, bendx_x2, bendx_y2 and bendy_xy, in MeV.
     """
     place = states[:, :2] / z_in
     # The gain is not divided by h, because a vertex away from the origin adds the same slope at any momentum.
@@ -153,17 +144,12 @@ def inside_grid(header: NDArray[Any], states: F64) -> NDArray[np.bool_]:
 
 
 def stencil(header: Header, states: F64) -> tuple[I64, I64, F64]:
-    """Six bins and where they surround a state.
-
-    Parameters
-    ----------
-    states : (n, 4) float64
-        States at z_in.
+    """Six bins of states (n, 4) at z_in, and where they surround a state.
 
     Returns
     -------
     cell : (n,) int64
-        States of one cell share their six bins.
+        States of one cell have the same six bins.
     bins : (n, 6) int64
         Bin numbers, bins in y innermost.
     offsets : (n, 2) float64
@@ -192,7 +178,7 @@ def _axis(position: F64, bins: int) -> tuple[I64, F64]:
 
 
 def polynomials(form: TableForm, component: str) -> list[tuple[str, slice]]:
-    """Factor (1, u_x, u_y) and place in a bin of each polynomial of a component, in that order of factors."""
+    """Factor (1, u_x, u_y) and slice of a bin of each polynomial of a component, in that order of factors."""
     found, position = {}, 0
     for piece in form.pieces:
         if piece.component == component:

@@ -46,12 +46,7 @@ Purpose = Literal["training", "test"]
 class Rays:
     """Tracks at both ends of the magnet.
 
-    Attributes
-    ----------
-    start, end : (n, 4) float64
-        x, y in mm, tx, ty at z_in and z_out.
-    qop : (n,) float64
-        h = pol·q/p in 1/MeV.
+    `start` and `end` (n, 4) are x, y in mm, tx, ty at z_in and z_out; `qop` (n,) is h = pol·q/p in 1/MeV.
     """
 
     start: F64
@@ -67,18 +62,10 @@ class Rays:
 
 @dataclass(frozen=True)
 class Magnet:
-    """What rays are carried through.
+    """The magnet between two planes (mm), and the beam where tracks begin.
 
-    Attributes
-    ----------
-    field : FieldMap
-        Used as it is in MagUp; in MagDown the trajectories are those of the opposite charge.
-    z_in, z_out : float
-        Planes in mm.
-    beam : Beam
-        Where tracks begin.
-    threads : int
-        Cores; the rays do not depend on it.
+    The field is used as it is in MagUp; in MagDown the trajectories are those of the opposite charge. The
+    rays do not depend on the number of threads.
     """
 
     field: FieldMap
@@ -141,7 +128,7 @@ def training_rays(magnet: Magnet, bends: Mapping[str, float], *, count: int, see
 
 
 def _slopes(place: F64, purpose: Purpose) -> F64:
-    """Slopes (n, 2) of lines from the origin, from places (n, 3) in the unit cube."""
+    """Slopes (n, 2) of lines from the origin, from points (n, 3) in the unit cube."""
     training = purpose == "training"
     flat = (2 * place[:, :2] - 1) * LARGEST_SLOPES
     low, high = ETA if training else TEST_ETA
@@ -152,7 +139,7 @@ def _slopes(place: F64, purpose: Purpose) -> F64:
 
 
 def in_corner(places: F64, z: float) -> NDArray[np.bool_]:
-    """Whether places (n, 2) at z, in mm, lie outside the acceptance, in the corners of the grid; (n,)."""
+    """Whether positions (n, 2) at z, in mm, lie outside the acceptance, in the corners of the grid; (n,)."""
     return np.hypot(*places.T) > CORNER * z
 
 
@@ -169,7 +156,7 @@ def momentum_density(qop: F64) -> F64:
 
 
 def _qop(place: F64, purpose: Purpose) -> F64:
-    """q/p (n,) in 1/MeV, from places (n, 2) in the unit square; both charges alike."""
+    """q/p (n,) in 1/MeV, from points (n, 2) in the unit square; both charges alike."""
     training = purpose == "training"
     low, high = MOMENTA if training else TEST_MOMENTA
     charge, fall = np.sign(2 * place[:, 0] - 1), np.abs(2 * place[:, 0] - 1)

@@ -1,6 +1,6 @@
 """The magnet table as a linear problem: normal equations over the grid, and their regularisation.
 
-Components with the same degrees share their matrix: position and slope of a plane.
+Components with the same degrees have the same matrix: position and slope of a plane.
 """
 
 from collections.abc import Sequence
@@ -45,23 +45,9 @@ def solve_grid(
 ) -> F64:
     """Least squares of targets ≈ Σ_bins weight · (T_{n−1}(f) and u·T_{n−1}(f)) · coefficients of the bin.
 
-    Parameters
-    ----------
-    rows : Rows
-        n rays.
-    targets : (n, t) float64
-        What the table describes, divided by f.
-    degrees : sequence of int
-        Of the terms with 1, u_x and u_y.
-    threads : int
-        Cores; the result does not depend on it.
-    precision : {numpy.float64, numpy.float32}
-        Of the solution; sums are float64.
-
-    Returns
-    -------
-    (BINS, m, t) float64
-        Coefficients; bins without rays are extrapolated smoothly from their neighbours.
+    Targets (n, t) of n rays are divided by f; degrees are those of the terms with 1, u_x and u_y. The
+    precision is that of the solution; sums are float64. Return coefficients (BINS, m, t): bins without
+    rays are extrapolated smoothly from their neighbours. The result does not depend on `threads`.
 
     Raises
     ------

@@ -43,10 +43,8 @@ class Rows:
         Of each cell's six-point formula.
     starts : (cells + 1,) int64
         Where the rays of each cell begin, and where the last ones end.
-    u : (n, 2) float64
-        u_x and u_y.
-    f : (n,) float64
-        h·p_min.
+    u, f : (n, 2) and (n,) float64
+        u_x and u_y; h·p_min.
     weight : (n,) float64
         Of the squared residual.
     """
@@ -75,8 +73,8 @@ class Normal:
     degrees : tuple of int
         Degrees in f of the terms with 1, u_x and u_y.
     pairs : (BINS, 11, sums) float64
-        For each bin and each distance in :data:`DISTANCES` to a later one: the sums of which the block that
-        couples the two is made. A block is symmetric.
+        For each bin and each distance in :data:`DISTANCES` to a later one: the sums of which the
+        block that couples the two is made. A block is symmetric.
     right : (BINS, m, targets) float64
         Right-hand sides.
     """
@@ -101,14 +99,7 @@ class Normal:
 def accumulate(rows: Rows, targets: F64, degrees: Sequence[int]) -> Normal:
     """Sum the normal equations of targets ≈ Σ_bins weight · (basis · coefficients of the bin).
 
-    Parameters
-    ----------
-    rows : Rows
-        n rays.
-    targets : (n, t) float64
-        What is to be described.
-    degrees : sequence of int
-        Degrees in f of the terms with 1, u_x and u_y.
+    Targets are (n, t) for n rays; degrees in f are those of the terms with 1, u_x and u_y.
     """
     lengths = _product_degrees(degrees)
     width, m = sum(lengths.values()), sum(degrees)

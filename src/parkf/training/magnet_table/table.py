@@ -18,17 +18,10 @@ from parkf.training.magnet_table.form import F64, Header
 
 @dataclass(frozen=True, eq=False)
 class MagnetTable:
-    """Header and coefficients.
+    """Header (19,), block UTT_META of the constant blob, and coefficients (60, 50, 80), the global blob.
 
-    Attributes
-    ----------
-    header : (19,) float32
-        Block UTT_META of the constant blob.
-    coefficients : (60, 50, 80) float32
-        The global blob.
-    closed_with : str
-        SHA-256 of the constant blob that it was closed with (:mod:`parkf.training.closure`); empty where rays
-        alone made it.
+    `closed_with` is the SHA-256 of the constant blob that it was closed with (:mod:`parkf.training.closure`); empty
+    where rays alone made it.
     """
 
     header: NDArray[np.float32]
@@ -47,21 +40,10 @@ class MagnetTable:
         return Header.of(self.header).form
 
     def extrapolate(self, states: F64, qop: F64, polarity: F64) -> F64:
-        """Carry states through the magnet with the kernel, in float64.
+        """Carry states (n, 4) at z_in through the magnet with the kernel, in float64; return them at z_out.
 
-        Parameters
-        ----------
-        states : (n, 4) float64
-            x, y in mm, tx, ty at z_in.
-        qop : (n,) float64
-            q/p at z_in in 1/MeV.
-        polarity : (n,) float64
-            +1 MagUp, -1 MagDown.
-
-        Returns
-        -------
-        (n, 4) float64
-            The same at z_out.
+        States are x, y in mm, tx, ty; `qop` (n,) is q/p at z_in in 1/MeV, `polarity` (n,) +1 MagUp, -1
+        MagDown.
         """
         header = self.header.astype(np.float64)
         columns = (np.ascontiguousarray(column, dtype=np.float64) for column in (states, qop, polarity))

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from parkf.detector.description import Beam
-from parkf.detector.field import FieldMap
 from parkf.io.option_types import FormsName
 from parkf.model.layout import TABLE_SHAPE
 from parkf.model.steps import FORMS
@@ -32,44 +30,28 @@ from parkf.training.magnet_table.sums import Rows
 from parkf.training.magnet_table.table import MagnetTable
 from parkf.training.magnet_table.weights import Weights, first_weights, second_weights
 
-# Rays that end beyond the SciFi's edge only serve to constrain the polynomials of border bins. At full weight
-# they would make the tails inside several times wider.
-EDGE = (3010.0, 2510.0)  # mm
-EDGE_WEIGHT = 4e-4
 FARTHEST = (3800.0, 3100.0)  # mm
 # Independent rays that the table is tested on.
 TEST_RAYS = 150_000
 
 
 def train_table(
-    field: FieldMap,
-    *,
-    z_in: float,
-    z_out: float,
-    beam: Beam,
-    forms: FormsName,
-    rays: int,
-    seed: int,
-    threads: int,
+    magnet: Magnet, *, forms: FormsName, rays: int, seed: int
 ) -> tuple[MagnetTable, dict[str, Any]]:
     """Train the 240,000 coefficients and measure them.
 
+    Besides the field map, the table depends on the two planes only.
+
     Parameters
     ----------
-    field : FieldMap
-        The field map. Besides it, the table depends on the two planes only.
-    z_in, z_out : float
-        Planes that it connects, in mm.
-    beam : Beam
-        Where tracks come from.
+    magnet : Magnet
+        The field between the two planes that the table connects.
     forms : {'improved', 'production'}
         What the coefficients of a bin multiply.
     rays : int
         Tracks to draw for the training, best a power of two.
     seed : int
         Seed of the rays.
-    threads : int
-        Cores; the table does not depend on it.
 
     Returns
     -------
@@ -81,10 +63,9 @@ def train_table(
     ParkfError
         When the rays are too few.
     """
-    magnet = Magnet(field, z_in, z_out, beam, threads)
     bends = magnet.bends(seed)
-    header = make_header(FORMS[forms].table, z_in, z_out, bends)
-    table = fit_table(header, training_rays(magnet, bends, count=rays, seed=seed), threads)
+    header = make_header(FORMS[forms].table, magnet.z_in, magnet.z_out, bends)
+    table = fit_table(header, training_rays(magnet, bends, count=rays, seed=seed), magnet.threads)
     return table, table_accuracy(table, independent_rays(magnet, count=TEST_RAYS, seed=seed))
 
 
@@ -94,16 +75,26 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
     rays = rays[near & inside_grid(header.numbers, rays.start)]
     rays, rows, _, weights = _by_cell(header, rays)
     coefficients = np.zeros((BINS_X * BINS_Y, TABLE_SHAPE[2]))
+
+    def fit_plane(plane: str, rows: Rows, precision: Precision = np.float64) -> None:
+        """Fit position and slope of a plane, which have the same matrix."""
+        pieces = [polynomials(header.form, component) for component in (plane, f"t{plane}")]
+        degrees = [place.stop - place.start for _, place in pieces[0]]
+        solution = solve_grid(rows, _targets(plane, rays, header, rows.f), degrees, threads, precision)
+        for c, of_component in enumerate(pieces):
+            for (_, place), end, degree in zip(of_component, np.cumsum(degrees), degrees, strict=True):
+                coefficients[:, place] = monomials(solution[:, end - degree : end, c])
+
     # The cores work on two halves of the problem rather than on each matrix product, so that all sums keep
     # their order.
     with threadpool_limits(1):
-        _fit_plane("y", rays, rows, header, threads, coefficients)
+        fit_plane("y", rows)
         # In the bending plane a first fit finds the rays in the tail, and a second one weights them
         # differently.
-        _fit_plane("x", rays, rows, header, threads, coefficients, np.float32)
+        fit_plane("x", rows, np.float32)
         missed = _table(header, coefficients).extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
         rows = replace(rows, weight=second_weights(weights, rows.f, missed[:, 0]))
-        _fit_plane("x", rays, rows, header, threads, coefficients)
+        fit_plane("x", rows)
     return _table(header, coefficients)
 
 
@@ -137,7 +128,7 @@ def _table(header: Header, coefficients: F64) -> MagnetTable:
 
 
 def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, I64, Weights]:
-    """Sort rays by their cells, and give them as rows of the linear problem; the order (n,) comes along."""
+    """Sort rays by their cells; return them, the rows of the linear problem, their order (n,) and weights."""
     cell, bins, offsets = stencil(header, rays.start)
     order = np.argsort(cell, kind="stable")
     rays, offsets = rays[order], offsets[order]
@@ -153,26 +144,6 @@ def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, I64, Weights]:
         weight=weights.values,
     )
     return rays, rows, order, weights
-
-
-def _fit_plane(
-    plane: str,
-    rays: Rays,
-    rows: Rows,
-    header: Header,
-    threads: int,
-    coefficients: F64,
-    precision: Precision = np.float64,
-) -> None:
-    """Fit position and slope of a plane, which share their matrix, into `coefficients` (bins, 80)."""
-    components = (plane, f"t{plane}")
-    pieces = {component: polynomials(header.form, component) for component in components}
-    degrees = [place.stop - place.start for _, place in pieces[plane]]
-    solution = solve_grid(rows, _targets(plane, rays, header, rows.f), degrees, threads, precision)
-    ends = np.cumsum(degrees)
-    for c, component in enumerate(components):
-        for (_, place), end, degree in zip(pieces[component], ends, degrees, strict=True):
-            coefficients[:, place] = monomials(solution[:, end - degree : end, c])
 
 
 def _targets(plane: str, rays: Rays, header: Header, f: F64) -> F64:

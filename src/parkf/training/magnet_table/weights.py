@@ -36,14 +36,10 @@ SLICES = 24
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights of the squared residuals, in units of f.
+    """Weights `values` (n,) of the squared residuals of all rays, in units of f.
 
-    Attributes
-    ----------
-    inner : (n,) bool
-        Rays that the table has to describe: inside the acceptance and the SciFi, and not too soft.
-    values : (n,) float64
-        Of all rays.
+    The rays that the table has to describe are `inner` (n,): inside the acceptance and the SciFi, not too
+    soft.
     """
 
     inner: NDArray[np.bool_]
@@ -51,18 +47,9 @@ class Weights:
 
 
 def first_weights(rays: Rays, z_in: float, f: F64, offsets: F64) -> Weights:
-    """Weights by where a ray is and how stiff.
+    """Weights by where a ray begins, at z_in in mm, and how stiff it is.
 
-    Parameters
-    ----------
-    rays : Rays
-        n rays.
-    z_in : float
-        Where they begin, in mm.
-    f : (n,) float64
-        h·p_min.
-    offsets : (n, 2) float64
-        From the centre of the nearest bin, in bins.
+    `f` (n,) is h·p_min; `offsets` (n, 2) are from the centre of the nearest bin, in bins.
     """
     within = np.all(np.abs(rays.end[:, :2]) < EDGE, axis=1)
     wanted = (np.abs(rays.qop) < 1 / SOFTEST) & ~in_corner(rays.start[:, :2], z_in)
@@ -73,14 +60,9 @@ def first_weights(rays: Rays, z_in: float, f: F64, offsets: F64) -> Weights:
 
 
 def second_weights(first: Weights, f: F64, residual: F64) -> F64:
-    """Weights (n,) for the tail: they rise with the residual up to the tail's begin, and fall beyond it.
+    """Weights (n,) for the tail: they rise with the residual up to the tail's beginning, and fall beyond it.
 
-    Parameters
-    ----------
-    first : Weights
-        Of the first fit.
-    f, residual : (n,) float64
-        h·p_min, and how far off the first fit is.
+    `f` (n,) is h·p_min, `residual` (n,) how far off the first fit is.
     """
     values = first.values.copy()
     size, fraction = np.abs(residual[first.inner]), np.abs(f[first.inner])

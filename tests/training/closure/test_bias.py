@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from parkf.training.closure.maps import bias_cells
-from parkf.training.closure.widths import Widths
+from parkf.training.closure.bias import Widths, bias_cells
 
 SEED = 9
 
@@ -30,7 +29,7 @@ def test_cells_have_their_bias():
     p = 2000 * (40.0 ** random.uniform(size=len(slopes)))
     up = slopes[:, 1] > 0
     values = np.where(up, 2e-3, -1e-3) + 3e-3 * random.normal(size=len(p))
-    cells = bias_cells(slopes, p, values)
+    cells = list(bias_cells(slopes, p, values))
     assert sum(cell["n"] for cell in cells) > 50_000
     for cell in cells:
         expected = 2e-3 if cell["phi_min"] >= -1e-9 else -1e-3

@@ -1,0 +1,98 @@
+"""Curves of tracks in the SciFi, fitted to their hits: x(z) = a + b·z + c·z²(1 + r·z), y(z) = d + e·z."""
+
+from functools import reduce
+
+import numpy as np
+
+from parkf.io.planes import SCIFI_LAYERS
+from parkf.io.planes import STEREO as STEREO_OF_STATION
+
+STEREO = np.tile(STEREO_OF_STATION, SCIFI_LAYERS // len(STEREO_OF_STATION))
+"""Which layers are."""
+
+PASSES = 2
+"""Of a fit, and of the search for z: the second pass knows at which height y the first crossed a fibre."""
+
+_FEWEST_X, _FEWEST_STEREO = 3, 2
+
+
+def fit_curves(
+    fibre: dict[str, np.ndarray], collected: np.ndarray, z_reference: float, cubic_ratio: float
+) -> np.ndarray:
+    """Fit x(z) = a + b·z + c·z²(1 + r·z) to the x layers, y(z) = d + e·z to where that meets stereo fibres.
+
+    All hits count alike: so does the trigger's seeding (Allen, ``seed_xz`` and ``seed_confirmTracks``).
+
+    `collected` (n, 12) are rows of `fibre`, -1 for none, of three x layers and two stereo layers at least.
+    Returns a, b, c, d, e, (n, 5), in mm.
+    """
+    slots = np.ascontiguousarray(collected.T)
+    used = slots >= 0
+    x, z0, dxdy, dzdy = (fibre[name][slots] for name in ("x", "z", "dxdy", "dzdy"))
+    z0 = z0 - z_reference
+    per_dxdy = 1.0 / np.where(used, dxdy, 1.0)[STEREO]
+    y = np.zeros_like(x)
+    for _ in range(PASSES):
+        z = z0 + dzdy * y
+        cubic = z * z * (1 + cubic_ratio * z)
+        a, b, c = _fit_bend(z[~STEREO], cubic[~STEREO], (x + dxdy * y)[~STEREO], used[~STEREO])
+        across = (a + b * z[STEREO] + c * cubic[STEREO] - x[STEREO]) * per_dxdy
+        d, e = _fit_line(z[STEREO], across, used[STEREO])
+        y = d + e * z
+    return np.stack([a, b, c, d, e], axis=1)
+
+
+def places_at(curve: np.ndarray, z: np.ndarray, cubic_ratio: float) -> tuple[np.ndarray, np.ndarray]:
+    """(n, 12) x and y of the curves at z, relative to the reference."""
+    a, b, c, d, e = (column[:, None] for column in curve.T)
+    return a + b * z + c * z**2 * (1 + cubic_ratio * z), d + e * z
+
+
+def slope_at(curves: np.ndarray, z: float, cubic_ratio: float) -> np.ndarray:
+    """Slope dx/dz (n,) of curves (n, 5) at z in mm, relative to the reference."""
+    return curves[:, 1] + curves[:, 2] * z * (2 + 3 * cubic_ratio * z)
+
+
+def enough(collected: np.ndarray, fewest: int) -> np.ndarray:
+    """Which (n,) of the collected hits (n, 12), -1 for none, are so many and determine a curve."""
+    used = collected >= 0
+    return (
+        (used.sum(1) >= fewest)
+        & ((used & ~STEREO).sum(1) >= _FEWEST_X)
+        & ((used & STEREO).sum(1) >= _FEWEST_STEREO)
+    )
+
+
+def _mean(values: np.ndarray, used: np.ndarray, count: np.ndarray) -> np.ndarray:
+    return _sum(np.where(used, values, 0.0)) / count
+
+
+def _sum(values: np.ndarray) -> np.ndarray:
+    """Sum over layers, one after the other: a track's result depends on no other track."""
+    return reduce(np.add, values)
+
+
+def _fit_line(z: np.ndarray, y: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Least squares d, e (n,) of y = d + e·z over the layers used; all arrays (layers, n)."""
+    count = used.sum(0)
+    z_mean, y_mean = _mean(z, used, count), _mean(y, used, count)
+    dz = np.where(used, z - z_mean, 0.0)
+    e = _sum(dz * y) / _sum(dz * dz)
+    return y_mean - e * z_mean, e
+
+
+def _fit_bend(
+    z: np.ndarray, cubic: np.ndarray, x: np.ndarray, used: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Least squares a, b, c (n,) of x = a + b·z + c·cubic over the layers used; all arrays (layers, n)."""
+    count = used.sum(0)
+    z_mean, cubic_mean, x_mean = (_mean(values, used, count) for values in (z, cubic, x))
+    dz, dq = np.where(used, z - z_mean, 0.0), np.where(used, cubic - cubic_mean, 0.0)
+    # Keep the part of the cubic term that is orthogonal to the slope.
+    zz = _sum(dz * dz)
+    share = _sum(dz * dq) / zz
+    dq = dq - share * dz
+    dx = np.where(used, x - x_mean, 0.0)
+    c = _sum(dq * dx) / _sum(dq * dq)
+    b = _sum(dz * dx) / zz - share * c
+    return x_mean - b * z_mean - c * cubic_mean, b, c
