@@ -32,8 +32,8 @@ from parkf.fit.sample import GHOST_PURITY
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.params.ghost_score import FEATURES, HIDDEN, NAMES, OWN, count
 from parkf.params.parameter_set import ParameterSet, load
+from parkf.proof.validation.figures import WORKING_POINT
 from parkf.proof.validation.likeness import hits_of
-from parkf.proof.validation.search import EFFICIENCY
 from parkf.training.ghost_score.network import train
 
 F64 = NDArray[np.float64]
@@ -128,7 +128,7 @@ def _kinds(found: pd.DataFrame, hits: Path, particles: pd.DataFrame) -> NDArray[
 
 def kept(values: F64, genuine: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which rows a cut keeps that leaves 91 % of the genuine ones."""
-    return values >= np.quantile(values[genuine], 1 - EFFICIENCY, method="lower")
+    return values >= np.quantile(values[genuine], 1 - WORKING_POINT, method="lower")
 
 
 def shares(seen: Seen) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def as_many(embedded: Seen, lhcb: Seen, crossings: int) -> dict[str, Any]:
             times = np.bincount(random.integers(0, len(events), crossings), minlength=len(events))
             weight = times[which][order]
             sums = np.cumsum(weight * genuine[order])
-            first = np.searchsorted(sums, (1 - EFFICIENCY) * sums[-1])
+            first = np.searchsorted(sums, (1 - WORKING_POINT) * sums[-1])
             ghosts = weight * ~genuine[order]
             got.append(ghosts[first:].sum() / max(ghosts.sum(), 1))
         theirs = ~lhcb.rows.genuine.to_numpy()

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from parkf.cli.main import app
 from parkf.fit import fitter
-from parkf.fit.backend import chosen
+from parkf.fit.gpu import choose_backend
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES
 
@@ -42,19 +42,19 @@ def cupy(name=b"A card"):
 )
 def test_without_a_gpu(monkeypatch, found, reason):
     monkeypatch.setitem(sys.modules, "cupy", found)
-    where, words = chosen("auto")
+    where, words = choose_backend("auto")
     assert where == "cpu"
     assert words.startswith("processor cores (")
     assert reason in words
     with pytest.raises(ParkfError, match=reason):
-        chosen("gpu")
-    assert chosen("cpu") == ("cpu", "processor cores")
+        choose_backend("gpu")
+    assert choose_backend("cpu") == ("cpu", "processor cores")
 
 
 def test_with_one(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", cupy())
-    assert chosen("auto") == chosen("gpu") == ("gpu", "A card")
-    assert chosen("cpu")[0] == "cpu"
+    assert choose_backend("auto") == choose_backend("gpu") == ("gpu", "A card")
+    assert choose_backend("cpu")[0] == "cpu"
 
 
 @pytest.fixture

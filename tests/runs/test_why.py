@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from parkf.cli.main import app
-from parkf.io.floating_point import settle_arithmetic
+from parkf.io.process_settings import prepare_process
 from parkf.workflow.running.why import in_words, why
 
 
@@ -16,7 +16,7 @@ def ask(finished, tmp_path, monkeypatch):
     """Ask why a run would run that extends the finished one."""
     monkeypatch.chdir(finished.folder)
     # As the command line does.
-    settle_arithmetic()
+    prepare_process()
     config = finished.folder / "workflow/config/asked.yaml"
 
     def ask(**own):

@@ -24,8 +24,7 @@ from parkf.cli.commands import (
 )
 from parkf.cli.commands.help_groups import GroupedCommands
 from parkf.cli.messages import UsageError, explained, usage
-from parkf.io.allocator import settle_memory
-from parkf.io.floating_point import settle_arithmetic
+from parkf.io.process_settings import prepare_process
 from parkf.io.terminal import be_quiet
 from parkf.io.usage import Meter
 
@@ -73,8 +72,7 @@ def options(
 def main() -> None:
     """Run the command line: one message and exit code 1 for users' errors, 2 for wrong usage."""
     meter = Meter()
-    settle_arithmetic()
-    settle_memory()
+    prepare_process()
     try:
         code = app(standalone_mode=False, prog_name="parkf")
         sys.exit(code if isinstance(code, int) else 0)

@@ -1,4 +1,4 @@
-"""Candidates as the fit takes them: the columns of the table, each a contiguous array."""
+"""Candidates in the kernel's layout: the columns of the table, each a contiguous array."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class Candidates:
     qop : (n,) float
         The pattern recognition's q/p in 1/MeV.
     velo_n : (n,) int32
-        VELO hits of a candidate.
+        Number of VELO hits.
     velo : 3 arrays (n, 26) float
         x, y, z in mm, in ascending z.
     ut : 4 arrays (n, 4) float
@@ -38,7 +38,7 @@ class Candidates:
     scifi : 4 arrays (n, 12) float
         The same of SciFi; z at y = 0.
     nulls : (n,) bool, optional
-        Which candidates came with a null among the numbers of their hits, if any did; it is NaN here.
+        Which candidates had a null among the numbers of their hits, if any had; it is NaN here.
     """
 
     polarity: NDArray[Any]
@@ -51,11 +51,11 @@ class Candidates:
 
     @property
     def count(self) -> int:
-        """How many candidates there are."""
+        """Number of candidates."""
         return len(self.qop)
 
     def rows(self, index: NDArray[Any] | slice) -> "Candidates":
-        """Take some of the candidates: copies by their numbers, views by a slice."""
+        """Select some of the candidates: copies by their numbers, views by a slice."""
         return Candidates(
             polarity=self.polarity[index],
             qop=self.qop[index],
@@ -67,23 +67,17 @@ class Candidates:
         )
 
 
+def as_candidates(rows: pa.Table | pa.RecordBatch | Candidates, precision: DTypeLike) -> Candidates:
+    """Return rows of the table ``candidates`` as a batch; a batch is returned as it is."""
+    return rows if isinstance(rows, Candidates) else from_arrow(rows, precision)
+
+
 def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candidates:
-    """Take candidates from rows of the table ``candidates``.
+    """Read candidates from rows of the table ``candidates``, for a fit in float32 or float64.
 
-    In float32, hits of a record batch or of a table in one chunk are not copied.
-
-    Parameters
-    ----------
-    table : pyarrow.Table or pyarrow.RecordBatch
-        Columns as in :data:`parkf.io.tables.CANDIDATES`.
-    precision : numpy dtype
-        float32 or float64: the numbers of the fit.
-
-    Raises
-    ------
-    ParkfError
-        When a column is missing, has another type or nulls, or a polarity is neither +1 nor -1. A null in
-        place of a hit's number is for the status of its track.
+    In float32, hits of a record batch or of a table in one chunk are not copied. A column that is missing,
+    has another type or nulls, or a polarity that is neither +1 nor -1, raises a ParkfError; a null among the
+    numbers of a hit sets a bit in the status of its track instead.
     """
     columns = {name: _column(table, name, kind) for name, kind in CANDIDATES.columns}
     arrays = {name: numbers(column) for name, column in columns.items()}
@@ -91,49 +85,33 @@ def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candid
 
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Candidates:
-    """Take candidates from arrays by the names of the table ``candidates``; hits as (n, slots).
+    """Read candidates from arrays by the names of the table ``candidates``; hits as (n, slots).
 
-    C-contiguous arrays of the precision are not copied.
-
-    Raises
-    ------
-    ParkfError
-        When an array has another shape, or a polarity is neither +1 nor -1.
+    C-contiguous arrays of the precision are not copied. An array of another shape, or a polarity that is
+    neither +1 nor -1, raises a ParkfError.
     """
     count = len(arrays["qop"])
     _check_polarity(arrays["polarity"], "candidates", 0)
 
-    def taken(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray[Any]:
+    def contiguous(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray[Any]:
         if arrays[name].shape != shape:
             raise ParkfError(f"candidates: '{name}' has shape {arrays[name].shape}, expected {shape}")
         return np.ascontiguousarray(arrays[name], dtype=dtype)
 
     return Candidates(
-        polarity=taken("polarity", (count,)),
-        qop=taken("qop", (count,)),
-        velo_n=taken("velo_n", (count,), np.int32),
-        velo=tuple(taken(name, (count, VELO_SLOTS)) for name in VELO),
-        ut=tuple(taken(name, (count, UT_LAYERS)) for name in UT),
-        scifi=tuple(taken(name, (count, SCIFI_LAYERS)) for name in SCIFI),
+        polarity=contiguous("polarity", (count,)),
+        qop=contiguous("qop", (count,)),
+        velo_n=contiguous("velo_n", (count,), np.int32),
+        velo=tuple(contiguous(name, (count, VELO_SLOTS)) for name in VELO),
+        ut=tuple(contiguous(name, (count, UT_LAYERS)) for name in UT),
+        scifi=tuple(contiguous(name, (count, SCIFI_LAYERS)) for name in SCIFI),
     )
 
 
 def check_rows(rows: pa.RecordBatch, path: Path, first: int) -> None:
-    """Refuse rows of a file that no fit takes; nulls among a hit's numbers are for the status of its track.
+    """Check rows of the table ``candidates``; `first` is the number of the first of them in the file.
 
-    Parameters
-    ----------
-    rows : pyarrow.RecordBatch
-        Of the table ``candidates``.
-    path : Path
-        Where they are from.
-    first : int
-        Number of the first of them there.
-
-    Raises
-    ------
-    ParkfError
-        At a null, or a polarity that is neither +1 nor -1, with file, column and row.
+    A null outside of hits, or a polarity that is neither +1 nor -1, raises a ParkfError.
     """
     for name, _ in CANDIDATES.columns:
         column = rows.column(name)

@@ -23,30 +23,14 @@ def fit(
     robust: bool = False,
     score: bool = False,
 ) -> Fitted:
-    """Fit a batch in the precision of its arrays.
+    """Fit a batch in the precision of its arrays, as described at :func:`parkf.fit.fit`.
 
-    Parameters
-    ----------
-    parameters : ParameterSet
-        Constant blob, magnet table, VELO resolution and beam line.
-    tracks : Candidates
-        The batch.
-    smoother : bool
-        The fixed-point smoother; else forward and VELO backward.
-    threads : int or None
-        Threads to use; None: as many as there are cores. The result does not depend on it.
-    build : str
-        One of ``_fitter.builds()``; empty: the fastest for this machine.
-    robust : bool
-        Fit once more without UT hits, and with more noise where a track scattered hard
-        (:func:`parkf.fit.fit`); the smoother alone.
-    score : bool
-        Give the ghost score, if the set has one, by the plain fit; the smoother alone.
+    Without `smoother`, it is fitted forward and through the VELO backward. `build` is one of
+    ``_fitter.builds()``, by default the fastest for this machine; `threads` are as many as cores by default.
+    The result does not depend on the number of threads.
     """
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks),
-        build=build,
-        threads=_threads(threads),
+        *_arguments(parameters, tracks, threads, build),
         smoother=smoother,
         robust=robust,
         score=parameters.score.numbers if score and parameters.score is not None else None,
@@ -57,19 +41,9 @@ def fit(
 def fit_features(
     parameters: ParameterSet, tracks: Candidates, *, threads: int | None, build: str = ""
 ) -> tuple[Fitted, NDArray[Any]]:
-    """Fit a batch by the smoother, and give the input features of the ghost score.
-
-    Returns
-    -------
-    Fitted, (17, n) float
-        The features of :data:`parkf.params.ghost_score.FEATURES`.
-    """
+    """Fit a batch by the smoother; (17, n) float are :data:`parkf.params.ghost_score.FEATURES`."""
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks),
-        build=build,
-        threads=_threads(threads),
-        smoother=True,
-        score=np.empty(0, np.float32),
+        *_arguments(parameters, tracks, threads, build), smoother=True, score=np.empty(0, np.float32)
     )
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
@@ -77,14 +51,7 @@ def fit_features(
 def interval(
     parameters: ParameterSet, tracks: Candidates, *, planes: bool, threads: int | None, build: str = ""
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Fit a batch at every plane: u² of each candidate's worst hit; with `planes` the RICH states, too.
-
-    Parameters
-    ----------
-    parameters, tracks, threads, build
-        As for :func:`fit`.
-    planes : bool
-        Give the states, too.
+    """Fit a batch at every plane: u² of each candidate's worst hit; with `planes` also the RICH states.
 
     Returns
     -------
@@ -92,16 +59,12 @@ def interval(
         u², and for each plane x, y, tx, ty and the lower triangle of their covariance; the worst hit: its
         VELO slot, 26 + UT layer or 30 + SciFi layer.
     """
-    return _fitter.interval(
-        *_arguments(parameters, tracks), build=build, threads=_threads(threads), planes=planes
-    )
+    return _fitter.interval(*_arguments(parameters, tracks, threads, build), planes=planes)
 
 
-def _threads(threads: int | None) -> int:
-    return threads or os.cpu_count() or 1
-
-
-def _arguments(parameters: ParameterSet, tracks: Candidates) -> tuple[Any, ...]:
+def _arguments(
+    parameters: ParameterSet, tracks: Candidates, threads: int | None, build: str
+) -> tuple[Any, ...]:
     constants = parameters.manifest.constants
     return (
         parameters.constant,
@@ -116,4 +79,6 @@ def _arguments(parameters: ParameterSet, tracks: Candidates) -> tuple[Any, ...]:
         list(tracks.ut),
         list(tracks.scifi),
         kernel_of(parameters.manifest),
+        build,
+        threads or os.cpu_count() or 1,
     )

@@ -1,4 +1,4 @@
-"""Fitted tracks, and what their status says."""
+"""Fitted tracks, and the meaning of their status."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -25,11 +25,11 @@ INTEGERS = ("ndof_velo", "ndof_ut", "ndof_scifi", "status")
 NUMBERS_BEFORE = ("chi2_velo_before", "chi2_ut_before", "chi2_scifi_before")
 INTEGERS_BEFORE = ("ndof_ut_before", "treated", "scattered")
 
-# What the bits of a status mean, and their names, as the kernel lists them (fit/status.hpp); 0 is a good fit.
+# Meanings and names of the bits of a status, as the kernel lists them (fit/status.hpp); 0 is a good fit.
 STATUS: Mapping[int, str] = {bit: meaning for bit, _, meaning in _fitter.status}
 STATUS_BITS: Mapping[str, int] = {name: bit for bit, name, _ in _fitter.status}
 
-# Bits of `treated`, what a robust fit did to a track; 0 is the plain fit.
+# Bits of `treated`: how a robust fit treated a track; 0 is the plain fit.
 TREATED: Mapping[int, str] = {
     1: "its UT hits were taken out",
     2: "the noise of the step that scattered hardest was enlarged",
@@ -37,17 +37,17 @@ TREATED: Mapping[int, str] = {
 
 
 def explain_treated(treated: int) -> list[str]:
-    """Say in words what a robust fit did to a track."""
+    """Describe how a robust fit treated a track."""
     return [text for bit, text in TREATED.items() if treated & bit]
 
 
 def explain_status(status: int) -> list[str]:
-    """Say in words what the bits of a status mean."""
+    """Describe the bits of a status."""
     return [text for bit, text in STATUS.items() if status & bit]
 
 
 def status_names(status: int) -> list[str]:
-    """Name the bits of a status."""
+    """Return the names of the bits of a status."""
     return [name for name, bit in STATUS_BITS.items() if status & bit]
 
 
@@ -56,9 +56,9 @@ class Before:
     """Additional results of a robust fit; every attribute is (n,).
 
     chi2_velo_before, chi2_ut_before, chi2_scifi_before and ndof_ut_before: χ² and ndof of the plain fit. Cuts
-    on ghosts need these, because the treatment makes ghosts fit well, too; the other ndof do not change.
-    treated: bits of :data:`TREATED`. scattered: where the step ends whose noise was enlarged, 26 + UT layer
-    or 30 + SciFi layer (30 is the magnet); -1 where none was.
+    on ghosts need these, because the treatment makes ghosts fit well too; the other ndof do not change.
+    treated: bits of :data:`TREATED`. scattered: the layer at the end of the step whose noise was enlarged,
+    26 + UT layer or 30 + SciFi layer (30 is the magnet); -1 where none was.
     """
 
     chi2_velo_before: NDArray[Any]
@@ -69,48 +69,37 @@ class Before:
     scattered: NDArray[np.int32]
 
 
-# Prefix of the keys in a fitted file's metadata that hold the fingerprints of the parameter set.
+# Prefix of the keys in a fitted file's metadata under which the fingerprints of the parameter set are.
 _SET = "parkf.set."
 
 
 def set_metadata(blobs: Blobs) -> dict[str, str]:
-    """Give what a file of fitted tracks says about its parameter set."""
+    """Return the metadata that identifies the parameter set in a file of fitted tracks."""
     return {f"{_SET}{name}": sha256 for name, sha256 in blobs.fingerprints().items()}
 
 
 def fitted_with(path: Path) -> dict[str, str] | None:
-    """Give the SHA-256 of both blobs that a file was fitted with; None where no set entered.
-
-    Raises
-    ------
-    ParkfError
-        When this is no file of fitted tracks.
-    """
+    """Return the SHA-256 of both blobs that a file was fitted with; None without a parameter set."""
     with FITTED.open(path) as file:
         metadata = {name.decode(): value.decode() for name, value in file.schema_arrow.metadata.items()}
-    found = {name.removeprefix(_SET): value for name, value in metadata.items() if name.startswith(_SET)}
-    return found or None
+    return {key.removeprefix(_SET): value for key, value in metadata.items() if key.startswith(_SET)} or None
 
 
 def common_set(paths: Iterable[Path]) -> dict[str, str] | None:
-    """Give the set that all of these files were fitted with; None where none entered any.
+    """Return the fingerprints of the set that all of these files were fitted with; None without any set.
 
     Raises
     ------
     ParkfError
         When they were fitted with different sets.
     """
-    found: dict[str, str] | None = None
-    first: Path | None = None
-    for path in paths:
-        here = fitted_with(path)
-        if found is not None and here is not None and here != found:
+    sets = [(path, found) for path in paths if (found := fitted_with(path))]
+    for path, found in sets:
+        if found != sets[0][1]:
             raise ParkfError(
-                f"{path}: fitted with another parameter set than {first}; fit all files with one"
+                f"{path}: fitted with another parameter set than {sets[0][0]}; fit all files with one"
             )
-        if found is None and here is not None:
-            found, first = here, path
-    return found
+    return sets[0][1] if sets else None
 
 
 @dataclass(frozen=True)
@@ -120,10 +109,9 @@ class Fitted:
     z, x, y in mm, tx, ty in rad, qop at production in 1/MeV in the precision of the fit; the covariance's
     elements xx, xtx, txtx, yy, yty, tyty, qopqop; χ² and ndof of the VELO, UT and SciFi hits, at the q/p of
     all of them together; status (0: good, else a sum of the bits in :data:`STATUS`). The start from two hits
-    takes four off the VELO's ndof, q/p one off SciFi's, or the UT's where there is no SciFi hit. The full fit
-    counts in the order of its filter: there q/p is paid for by the UT, if it has hits. A robust fit has
-    ``before``; where ghost scores were asked for, ``scores`` are log odds that a track is genuine, (n,) by
-    name.
+    reduces the VELO's ndof by four; q/p reduces SciFi's by one, or the UT's without a SciFi hit. The full fit
+    counts in the order of its filter: q/p reduces the UT's, if it has hits. A robust fit has ``before``;
+    ``scores``, if requested, are log odds that a track is genuine, (n,) by name.
     """
 
     z: NDArray[Any]
@@ -168,7 +156,7 @@ class Fitted:
         return cls(**named, before=before, scores=scores)
 
     def flagged(self, rows: NDArray[np.bool_] | None, name: str) -> "Fitted":
-        """Give the same tracks with one more bit of the status in these rows, (n,)."""
+        """Return the same tracks with one more bit of the status set in these rows, (n,)."""
         if rows is None:
             return self
         bit = np.int32(STATUS_BITS[name])

@@ -1,15 +1,15 @@
 """Fit candidates with a parameter set: batches in memory, and whole files."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
 
-import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from parkf.fit import cpu, gpu
-from parkf.fit.candidates import Candidates, check_rows, from_arrow
+from parkf.fit.candidates import Candidates, as_candidates, check_rows, from_arrow
 from parkf.fit.fitted import Fitted, set_metadata
 from parkf.fit.interval import states_at_rich, without_outliers
 from parkf.fit.source import kernel_of
@@ -30,8 +30,19 @@ if TYPE_CHECKING:
 # second one has to be decoded.
 BATCH = CANDIDATES.rows_in_group
 
-# Fitted tracks, and the additional columns that were asked for, by name.
+# Fitted tracks, and the additional columns that were requested, by name.
 Batch = tuple[Fitted, dict[str, NDArray[Any]]]
+
+
+class FitOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`fit`."""
+
+    scheme: Scheme
+    precision: Precision
+    backend: Backend
+    threads: int | None
+    robust: bool
+    score: bool
 
 
 def fit(
@@ -52,15 +63,15 @@ def fit(
     parameters : ParameterSet
         The set to fit with.
     candidates : pyarrow.Table, pyarrow.RecordBatch or Candidates
-        Rows of the table ``candidates``, or a batch in the kernel's layout, which brings its own precision.
+        Rows of the table ``candidates``, or a batch in the kernel's layout, which has its own precision.
     scheme : {'smoother', 'forward_backward', 'velo_only'}
         One forward filter that smooths the state at the first VELO hit and bends where the first SciFi hit
-        says; or the scheme in production, forward and once more backward through the VELO; or, to compare
-        with, VELO hits alone (:mod:`parkf.fit.reference.velo_only`, always on processor cores).
+        is; or the scheme in production, forward and once more backward through the VELO; or, for comparison,
+        VELO hits alone (:mod:`parkf.fit.reference.velo_only`, always on processor cores).
     precision : {'float32', 'float64'}
-        Numbers that the kernel computes with; `velo_only` takes float64.
+        Numbers that the kernel computes with; `velo_only` uses float64.
     backend : {'cpu', 'gpu'}
-        Processor cores, or the current GPU through CuPy (:func:`parkf.fit.gpu.fit` says what it copies).
+        Processor cores, or the current GPU through CuPy (:func:`parkf.fit.gpu.fit` copies arrays there).
     threads : int, optional
         Threads of the CPU back end; as many as cores by default.
     robust : bool
@@ -70,12 +81,12 @@ def fit(
         its noise is multiplied by 1 + k²/(I·Q_tt), with the information I on its kick, and the track is
         fitted again. The treatment and the χ² before it are in ``before`` of the result.
     score : bool
-        Give the ghost scores of the set, of the plain fit in either case; the smoother on processor cores.
+        Compute the ghost scores of the set, always by the plain fit; for the smoother on processor cores.
 
     Returns
     -------
     Fitted
-        One track for each candidate, in arrays of NumPy; of CuPy where the candidates' are.
+        One track for each candidate, in arrays of NumPy, or of CuPy if the candidates' are.
 
     Raises
     ------
@@ -83,22 +94,18 @@ def fit(
         When an option or a column is wrong, this kernel was not built for the set's formulas, or there is no
         GPU.
     """
-    for name, got, known in (
-        ("scheme", scheme, ("smoother", "forward_backward", "velo_only")),
-        ("precision", precision, ("float32", "float64")),
-        ("backend", backend, ("cpu", "gpu")),
-    ):
-        if got not in known:
-            raise ParkfError(f"{name} '{got}': expected one of {', '.join(known)}")
+    given = {"scheme": scheme, "precision": precision, "backend": backend}
+    for name, kind in (("scheme", Scheme), ("precision", Precision), ("backend", Backend)):
+        if given[name] not in get_args(kind):
+            raise ParkfError(f"{name} '{given[name]}': expected one of {', '.join(get_args(kind))}")
     if scheme != "smoother" and (robust or score):
         raise ParkfError(f"scheme '{scheme}': robust fits and ghost scores come with the smoother alone")
     if score and parameters.score is None:
         raise ParkfError("parameter set: it has no ghost score that this kernel evaluates")
     kernel_of(parameters.manifest)
-    tracks = candidates if isinstance(candidates, Candidates) else from_arrow(candidates, np.dtype(precision))
+    tracks = as_candidates(candidates, precision)
     if scheme == "velo_only":
-        # Imported here only, because the import builds symbolic formulas, which other schemes need not wait
-        # for.
+        # Imported here only, because the import builds symbolic formulas, which other schemes do not need.
         from parkf.fit.reference.velo_only import fit_velo_only
 
         return fit_velo_only(parameters, tracks)
@@ -115,16 +122,11 @@ def fit_file(
     candidates: Path,
     fitted: Path,
     *,
-    scheme: Scheme = "smoother",
-    precision: Precision = "float32",
-    backend: Backend = "cpu",
-    threads: int | None = None,
     outliers: float | None = None,
     rich_states: bool = False,
-    robust: bool = False,
-    score: bool = False,
+    **options: Unpack[FitOptions],
 ) -> Summary:
-    """Fit a file of candidates, batch by batch, and return what became of them.
+    """Fit a file of candidates, batch by batch, and count good and failed fits.
 
     Parameters
     ----------
@@ -132,17 +134,13 @@ def fit_file(
         Folder of a parameter set.
     candidates, fitted : Path
         Parquet tables ``candidates`` (read) and ``fitted`` (written).
-    scheme, precision, backend, threads
-        As for :func:`fit`.
     outliers : float, optional
         Fit once more without hits whose u² is above this limit
         (:func:`parkf.fit.interval.without_outliers`) and add the columns ``REMOVED_HITS``.
     rich_states : bool
         Add the columns ``RICH_STATES`` (:func:`parkf.fit.interval.states_at_rich`).
-    robust : bool
-        Treat tracks that cause tails (:func:`fit`), and add the columns ``ROBUST``.
-    score : bool
-        Add the columns ``SCORES``, if the set has a ghost score (:func:`fit`).
+    **options : FitOptions
+        As for :func:`fit`; `robust` adds the columns ``ROBUST``, `score` the columns ``SCORES``.
 
     Raises
     ------
@@ -150,6 +148,8 @@ def fit_file(
         When an input is missing or does not match what is expected of it.
     """
     numbers = load(parameters)
+    scheme, threads = options.get("scheme", "smoother"), options.get("threads")
+    robust = options.get("robust", False)
     if scheme != "smoother" and (outliers is not None or rich_states):
         raise ParkfError(
             f"scheme '{scheme}': outliers and states at the RICH planes come with the smoother alone"
@@ -162,26 +162,14 @@ def fit_file(
         (REMOVED_HITS if outliers is not None else ())
         + (RICH_STATES if rich_states else ())
         + (ROBUST if robust else ())
-        + (SCORES if score else ())
+        + (SCORES if options.get("score") else ())
     )
+    fit_tracks = partial(fit, numbers, **options)
 
     def batch(rows: pa.RecordBatch) -> Batch:
-        tracks = from_arrow(rows, np.dtype(precision))
+        tracks = from_arrow(rows, options.get("precision", "float32"))
         more: dict[str, NDArray[Any]] = {}
-
-        def fitted_tracks() -> Fitted:
-            return fit(
-                numbers,
-                tracks,
-                scheme=scheme,
-                precision=precision,
-                backend=backend,
-                threads=threads,
-                robust=robust,
-                score=score,
-            )
-
-        result = fitted_tracks()
+        result = fit_tracks(tracks)
         if result.before is not None:
             more |= vars(result.before)
         # The scores are those of the fit with all hits, before outliers are removed below.
@@ -190,7 +178,7 @@ def fit_file(
             tracks, more["removed"] = without_outliers(
                 numbers, tracks, result, limit=outliers, threads=threads
             )
-            result = fitted_tracks() if more["removed"].any() else result
+            result = fit_tracks(tracks) if more["removed"].any() else result
         if rich_states:
             more |= states_at_rich(numbers, tracks, threads=threads).columns()
         return result, more
@@ -201,7 +189,7 @@ def fit_file(
 def fit_file_full(
     candidates: Path, fitted: Path, *, geometry: "Geometry", field: "FieldMap", threads: int | None = None
 ) -> Summary:
-    """Fit a file of candidates by Runge–Kutta and every layer, and return what became of them.
+    """Fit a file of candidates by Runge–Kutta and every layer, and count good and failed fits.
 
     Parameters
     ----------

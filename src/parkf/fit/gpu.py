@@ -1,4 +1,7 @@
-"""The fit on a GPU through CuPy: the same headers, one track a thread."""
+"""The fit on a GPU through CuPy: the same headers as on processor cores, one track a thread.
+
+Results of both agree to rounding, not byte for byte.
+"""
 
 from collections import deque
 from functools import lru_cache
@@ -12,6 +15,7 @@ from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import INTEGERS, INTEGERS_BEFORE, NUMBERS, NUMBERS_BEFORE, Fitted
 from parkf.fit.source import flattened, kernel_of
 from parkf.io.errors import ParkfError
+from parkf.io.option_types import Backend, BackendChoice
 from parkf.params.parameter_set import ParameterSet
 
 # One warp. Threads of a block wait for each other, and small blocks leave the least shared memory unused.
@@ -28,13 +32,9 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool, robust:
     """Fit a batch on the current GPU, in the precision of its arrays.
 
     Candidates of CuPy arrays stay on the GPU, and so do the results, as CuPy arrays. The kernel reads rows of
-    hits where they are; arrays with gaps, or that do not start at a multiple of 16 bytes, are copied first.
-    NumPy arrays are copied there in parts, by two streams in turn, and so are the results on their way back.
-
-    Raises
-    ------
-    ParkfError
-        When CuPy or a GPU is missing.
+    hits in place; arrays with gaps, or that do not start at a multiple of 16 bytes, are copied first. NumPy
+    arrays are copied to the GPU in parts, by two streams in turn, and the results are copied back likewise.
+    Without CuPy or a GPU, it raises a ParkfError.
     """
     cupy = _cupy()
     kernel = Kernel(cupy, parameters, tracks.qop.dtype, smoother=smoother, robust=robust)
@@ -63,30 +63,29 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool, robust:
     return Fitted.from_kernel(numbers, integers)
 
 
-def device() -> str:
-    """Name the GPU that fits run on, as its driver calls it.
+def choose_backend(choice: BackendChoice) -> tuple[Backend, str]:
+    """Choose what fits run on, and describe it: ``auto`` is the GPU if there is one, ``gpu`` requires one."""
+    if choice == "cpu":
+        return "cpu", "processor cores"
+    try:
+        return "gpu", device()
+    except ParkfError as error:
+        if choice == "gpu":
+            raise
+        return "cpu", f"processor cores ({error})"
 
-    Raises
-    ------
-    ParkfError
-        When CuPy or a GPU is missing.
-    """
+
+def device() -> str:
+    """Return the driver's name of the GPU that fits run on; ParkfError without CuPy or a GPU."""
     runtime = _cupy().cuda.runtime
-    name: bytes = runtime.getDeviceProperties(runtime.getDevice())["name"]
-    return name.decode()
+    return runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
 
 
 class Kernel:
-    """The compiled kernel with what all tracks share, on the current GPU."""
+    """The compiled kernel with the data that all tracks share, on the current GPU."""
 
     def __init__(
-        self,
-        cupy: Any,
-        parameters: ParameterSet,
-        real: np.dtype,
-        *,
-        smoother: bool,
-        robust: bool = False,
+        self, cupy: Any, parameters: ParameterSet, real: np.dtype, *, smoother: bool, robust: bool = False
     ) -> None:
         constants, name = parameters.manifest.constants, real.name
         blob, forms = parameters.constant.tobytes(), kernel_of(parameters.manifest)
@@ -105,13 +104,11 @@ class Kernel:
         self.function.preferred_shared_memory_carveout = 100
         self._cupy, self._real = cupy, real.type
         self._table = cupy.asarray(parameters.table)
-        self._shared = [
-            self._real(constants.velo_sigma**2),
-            *map(self._real, (constants.beam_x, constants.beam_y)),
-        ]
+        shared = constants.velo_sigma**2, constants.beam_x, constants.beam_y
+        self._shared = [self._real(number) for number in shared]
 
     def __call__(self, tracks: Candidates) -> list[Any]:
-        """Start to fit tracks in the current stream; numbers and integers, rows of tracks, on the GPU."""
+        """Start a fit in the current stream; return numbers and integers, (rows, n) each, on the GPU."""
         cupy, count = self._cupy, tracks.count
         results = [
             cupy.empty((rows, count), dtype=kind)

@@ -1,7 +1,6 @@
 """Results of the fit at every plane: outlier hits, and states at the RICH detectors.
 
-A second launch over the candidates, always on processor cores (:mod:`parkf.fit.cpu`), for the smoother
-alone.
+They need a second pass over the candidates, always on processor cores and with the smoother.
 """
 
 import dataclasses
@@ -31,7 +30,7 @@ class PlaneStates:
     Attributes
     ----------
     state : (n, 4, 4) float
-        Of each candidate and plane: x, y (mm), tx, ty. q/p is the fit's.
+        x, y (mm), tx, ty of each candidate and plane; q/p is the fit's.
     covariance : (n, 4, 10) float
         Lower triangle of its covariance, row by row.
     """
@@ -40,7 +39,7 @@ class PlaneStates:
     covariance: NDArray[Any]
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Name the columns ``RICH_STATES`` of the table ``fitted``."""
+        """Return the columns ``RICH_STATES`` of the table ``fitted``."""
         return {
             f"{name}_{z}": getattr(self, name)[:, i]
             for i, z in enumerate(RICH_PLANES)
@@ -51,11 +50,11 @@ class PlaneStates:
 def states_at_rich(
     parameters: ParameterSet, tracks: Candidates, *, threads: int | None = None
 ) -> PlaneStates:
-    """Give states and covariances of candidates at z = 990, 2165, 9450 and 11900 mm by all their hits.
+    """Compute states and covariances of candidates at z = 990, 2165, 9450 and 11900 mm by all their hits.
 
-    Before the magnet the smoothed states at the last VELO hit and the first UT layer are carried on by the
-    forms of the VELO and of the gap between UT layers, behind it the state at the last SciFi layer by a
-    straight line, all without the scattering on the way. Against Runge-Kutta from the true state, with the
+    Before the magnet, the smoothed states at the last VELO hit and the first UT layer are extrapolated by the
+    forms of the VELO and of the gap between UT layers; behind it, the state at the last SciFi layer by a
+    straight line. Scattering on the way is left out. Compared with Runge-Kutta from the true state, with the
     parameters of the trigger's layout, 68% of x and tx are within
 
     ====== =================== =================== ===================
@@ -66,16 +65,7 @@ def states_at_rich(
     9450   0.007 mm, 0.28 mrad 2.0 μm, 0.09 mrad   0.4 μm, 0.02 mrad
     ====== =================== =================== ===================
 
-    The field's tail between 9450 and 11900 mm, which maps do not hold, is neglected.
-
-    Parameters
-    ----------
-    parameters : ParameterSet
-        The set to fit with.
-    tracks : Candidates
-        The batch, n candidates.
-    threads : int, optional
-        Threads; as many as cores by default.
+    The field's tail between 9450 and 11900 mm, which maps do not cover, is neglected.
     """
     numbers, _ = cpu.interval(parameters, tracks, planes=True, threads=threads)
     planes = numbers[1:].reshape(len(RICH_PLANES), -1, tracks.count)
@@ -92,9 +82,9 @@ def without_outliers(
 ) -> tuple[Candidates, NDArray[np.int64]]:
     """Remove outliers: hits further than `limit` from the prediction by all other hits of the candidate.
 
-    A hit's u² is the squared distance of x (in the VELO, of x or y) over its variance, the hit itself left
-    out: what χ² would lose without it. The worst hit of a candidate goes if its u² is above the limit; up to
-    three go, one after the other. Three VELO hits stay.
+    A hit's u² is the squared distance of x (in the VELO, of x or y) over its variance, in a fit without the
+    hit: the decrease of χ² if it is removed. The worst hit of a candidate is removed if its u² is above the
+    limit; up to three are removed, one after the other. Three VELO hits stay.
 
     Parameters
     ----------
@@ -103,8 +93,8 @@ def without_outliers(
     tracks : Candidates
         The batch, n candidates. It is not changed.
     fitted : Fitted
-        Its fit. Candidates with a χ² below limit + ½ndof are passed over: a hit above the limit would leave
-        less than ½ndof for all their other hits.
+        Its fit. Candidates with a χ² below limit + ½ndof are skipped: a hit above the limit would leave less
+        than ½ndof for all their other hits.
     limit : float
         Largest u² of a hit that may stay.
     threads : int, optional
@@ -113,7 +103,7 @@ def without_outliers(
     Returns
     -------
     Candidates, (n,) int64
-        The batch without those hits, and which they were: bit s for VELO slot s (as given), 26 + l for UT
+        The batch without those hits, and which they were: bit s for VELO slot s of `tracks`, 26 + l for UT
         layer l, 30 + l for SciFi layer l.
     """
     removed = np.zeros(tracks.count, dtype=np.int64)
@@ -122,7 +112,7 @@ def without_outliers(
     suspects = np.flatnonzero((chi2 > limit + 0.5 * ndof) & (fitted.status & STATUS_BITS["non_finite"] == 0))
     cleaned = tracks
     # Original slot of each hit that is left.
-    places = np.broadcast_to(np.arange(VELO_SLOTS), (tracks.count, VELO_SLOTS))
+    origins = np.broadcast_to(np.arange(VELO_SLOTS), (tracks.count, VELO_SLOTS))
     for _ in range(ROUNDS):
         if not len(suspects):
             break
@@ -134,11 +124,11 @@ def without_outliers(
         if not len(suspects):
             break
         if cleaned is tracks:
-            cleaned, places = _copied(tracks), places.copy()
+            cleaned, origins = _copied(tracks), origins.copy()
         in_velo = slot < VELO_SLOTS
-        came_in = np.where(in_velo, places[suspects, np.minimum(slot, VELO_SLOTS - 1)], slot)
-        removed[suspects] |= np.int64(1) << came_in.astype(np.int64)
-        _take_out(cleaned, places, suspects, slot)
+        original = np.where(in_velo, origins[suspects, np.minimum(slot, VELO_SLOTS - 1)], slot)
+        removed[suspects] |= np.int64(1) << original.astype(np.int64)
+        _remove(cleaned, origins, suspects, slot)
     return cleaned, removed
 
 
@@ -153,7 +143,7 @@ def _copied(tracks: Candidates) -> Candidates:
     )
 
 
-def _take_out(tracks: Candidates, places: NDArray[Any], rows: NDArray[Any], slots: NDArray[Any]) -> None:
+def _remove(tracks: Candidates, origins: NDArray[Any], rows: NDArray[Any], slots: NDArray[Any]) -> None:
     """Remove a hit from each of these rows, in place."""
     ut = (slots >= VELO_SLOTS) & (slots < VELO_SLOTS + UT_LAYERS)
     scifi = slots >= VELO_SLOTS + UT_LAYERS
@@ -163,6 +153,6 @@ def _take_out(tracks: Candidates, places: NDArray[Any], rows: NDArray[Any], slot
     rows, slots = rows[velo], slots[velo]
     order = np.arange(VELO_SLOTS) + (np.arange(VELO_SLOTS) >= slots[:, None])
     order = np.minimum(order, VELO_SLOTS - 1)
-    for array in (*tracks.velo, places):
+    for array in (*tracks.velo, origins):
         array[rows] = np.take_along_axis(array[rows], order, axis=1)
     tracks.velo_n[rows] -= 1

@@ -15,7 +15,7 @@ GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
 STATE = ("x", "y", "tx", "ty", "qop")
 DETECTORS = ("velo", "ut", "scifi")
 VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
-# Largest number of candidates; a larger sample is thinned. It gives widths to 1.4 per mille.
+# Largest number of candidates; a larger sample is thinned. It is enough for widths to 1.4 per mille.
 MOST = 250_000
 _BYTES_OF_A_CANDIDATE = 173
 _ELECTRON = 11
@@ -31,8 +31,8 @@ class Sample:
         Columns of the fitted table, number of the file, purity, polarity and numbers of hits (``velo_n``,
         ``ut_n``, ``scifi_n``), the particle's id and momentum, ``true_z`` of its vertex, ``z_end`` where it
         decays or interacts, ``hardest``, its largest scattering (of ``parkf.io.tables.FATES``), and
-        ``true_<component>``: its state at the fitted z, on the straight line through its production vertex
-        (units as in the tables; the field is negligible that close to the beam).
+        ``true_<component>``: its state at the fitted z, on the straight line through its production vertex.
+        Units are those of the tables. The field is negligible that close to the beam.
     """
 
     rows: Rows
@@ -69,32 +69,35 @@ class Sample:
     @property
     def genuine(self) -> Rows:
         """Candidates that are genuine."""
-        kept: Rows = self.rows[self.is_genuine]
-        return kept
+        return self.rows[self.is_genuine]
+
+    @property
+    def good(self) -> Rows:
+        """Genuine candidates with a good fit."""
+        genuine = self.genuine
+        return genuine[genuine["status"] == 0]
 
     @property
     def decayed(self) -> Rows:
         """Candidates whose particle decayed on its way: neither genuine nor ghosts."""
-        kept: Rows = self.rows[self.is_decayed]
-        return kept
+        return self.rows[self.is_decayed]
 
     @property
     def ghosts(self) -> Rows:
         """Candidates that are ghosts."""
-        kept: Rows = self.rows[self.is_ghost]
-        return kept
+        return self.rows[self.is_ghost]
 
 
 def scratch_bytes(candidates: int) -> int:
-    """Bytes of TMPDIR that a sample of so many candidates takes; a few per cent more where it is thinned."""
+    """Bytes of TMPDIR that a sample needs; a few per cent more where it is thinned."""
     return _BYTES_OF_A_CANDIDATE * min(candidates, MOST)
 
 
 def load_sample(files: Sequence[Files]) -> Sample:
-    """Join fits and truth of several samples (both polarities, say).
+    """Join fits and truth of several samples, for example of both polarities.
 
-    Of more than :data:`MOST` candidates those of some events are taken, as many as make up that number; which
-    ones depends on the events' numbers alone, so that all fits are measured on the same. Memory holds some
+    Of more than :data:`MOST` candidates, those of some events are kept, about that number. The choice depends
+    on the events' numbers alone, so that all fits are measured on the same candidates. Memory holds some
     events at a time, TMPDIR :func:`scratch_bytes` as long as the sample lives.
 
     Raises
@@ -123,8 +126,7 @@ def drawn(event: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
     number = (event.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         number = (number ^ (number >> np.uint64(shift))) * np.uint64(factor)
-    drawn: npt.NDArray[np.float64] = (number ^ (number >> np.uint64(31))) / 2.0**64
-    return drawn
+    return (number ^ (number >> np.uint64(31))) / 2.0**64
 
 
 def pulls(rows: Rows, component: str, *, finite_only: bool = True) -> npt.NDArray[np.float64]:

@@ -12,12 +12,9 @@ _INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
 
 
 def kernel_of(manifest: Manifest) -> str:
-    """Give the installed kernel's name for a set's formulas: ``improved``, or ``improved_2`` of old ones.
+    """Return the installed kernel's name of a set's formulas, for example ``improved`` or ``improved_2``.
 
-    Raises
-    ------
-    ParkfError
-        When it was not built for them.
+    A kernel that was not built for them raises a ParkfError.
     """
     names = [name for name, formulas in _fitter.formulas.items() if formulas == manifest.formulas]
     if not names:
@@ -30,12 +27,10 @@ def kernel_of(manifest: Manifest) -> str:
 
 
 def flattened(forms: str, name: str = "fit/fit.cu") -> str:
-    """Text of a kernel file with its own headers put in; standard headers stay as they are.
+    """Return the text of a kernel file with its own headers included; standard headers stay includes.
 
-    Headers that are made for a set of forms lie in the folder of the name that the kernel has for it.
-
-    CuPy's cache of compiled kernels looks at the source's text only: changes in headers that are not part of
-    it would go unnoticed.
+    Headers generated for a set of forms are in the folder of the kernel's name for it. CuPy's cache of
+    compiled kernels compares the source's text only: it would not notice a change in an included header.
     """
     seen: set[str] = set()
 

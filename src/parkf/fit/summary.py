@@ -1,4 +1,4 @@
-"""What became of a file's tracks, counted batch by batch."""
+"""Good and failed fits of a file's tracks, counted batch by batch."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,10 +6,9 @@ from numpy.typing import NDArray
 from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted
 
 HIGH_CHI2 = 5.0
-"""Median χ²/ndof of good tracks above which hits, set or detector do not belong together; it is about 1."""
+"""Median χ²/ndof of good tracks above which a warning is printed; about 1 if hits fit to set and detector."""
 
-# Bins of χ²/ndof, even in its logarithm: they give the median to 1.2 % in constant memory, whatever the
-# number of tracks.
+# Bins of χ²/ndof, even in its logarithm: the median to 1.2 % in constant memory for any number of tracks.
 _EDGES = np.geomspace(1e-3, 1e6, 9 * 200 + 1)
 
 
@@ -44,7 +43,7 @@ class Summary:
         return float(_EDGES[min(np.searchsorted(below, 0.5 * below[-1]), len(_EDGES) - 1)])
 
     def lines(self) -> list[str]:
-        """Summarise in words; anything that users should look into is a warning."""
+        """Summarise as text; anything that users should look into is a warning."""
         median = self.median_chi2
         good = f"{self.good} of {self.count} tracks are good"
         lines = [good if median is None else f"{good}, median χ²/ndof {median:.2f}"]

@@ -29,9 +29,9 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Files:
-    """The files of one sample that belong together, each in the order of its events.
+    """The files of one sample, each sorted by event; several files of a kind continue each other.
 
-    Several files of a kind continue each other. Without fates nothing is known of hard scatters.
+    Without fates, hard scatterings are unknown.
     """
 
     particles: Sequence[Path]
@@ -43,13 +43,8 @@ class Files:
 def joined(files: Files) -> Iterator[Columns]:
     """Yield fits and truth, some events at a time; the columns are those of :class:`Sample`'s rows.
 
-    For a robust fit, χ² and ndof are those of the plain fit, because the treatment makes ghosts fit well,
-    too.
-
-    Raises
-    ------
-    ParkfError
-        When candidates and fits are not of the same rows, or a file is not sorted by event.
+    For a robust fit, χ² and ndof are those of the plain fit, because the treatment makes ghosts fit well too.
+    Candidates and fits with different rows, or a file that is not sorted by event, raise a ParkfError.
     """
     particles = _Pieces(PARTICLES, files.particles, _TRUTH)
     fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"))
@@ -71,7 +66,8 @@ def joined(files: Files) -> Iterator[Columns]:
         rows |= {f"{name}_n": _hits(found[f"{name}_x"]) for name in ("ut", "scifi")}
         key = particle_key({name: numbers(found[name]) for name in ("event", "particle")})
         number = _number(rows["event"])
-        yield rows | _true(rows, key, particles.of(number)) | _hardest(key, fates.of(number))
+        (rows["hardest"],) = _looked_up(key, fates.of(number), ["hardest"])
+        yield rows | _true(rows, key, particles.of(number))
 
 
 def _pieces(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -81,7 +77,7 @@ def _pieces(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> Iter
 
 
 class _Pieces:
-    """Pieces of a table that are asked for in ascending order; some may be missing."""
+    """Pieces of a table, which are read in ascending order; some may be missing."""
 
     def __init__(self, table: Table, paths: Sequence[Path], columns: Sequence[str]) -> None:
         self._pieces = _pieces(table, paths, columns)
@@ -89,7 +85,7 @@ class _Pieces:
         self._next: tuple[int, Columns] | None = None
 
     def of(self, number: int) -> Columns:
-        """Columns of the piece of this number; empty ones if there is none."""
+        """Return the columns of the piece of this number, or empty ones."""
         while self._next is None or self._next[0] < number:
             piece = next(self._pieces, None)
             if piece is None:
@@ -113,45 +109,34 @@ def _same_rows(fitted: pa.Table, found: pa.Table) -> bool:
 
 
 def _hits(x: pa.ChunkedArray) -> NDArray[np.int8]:
-    """Count the places of a list that hold a hit, (n,)."""
+    """Count the hits in each list, (n,)."""
     return np.isfinite(numbers(x)).sum(1).astype(np.int8)
 
 
 def _looked_up(
-    key: NDArray[np.int64], table: Mapping[str, NDArray[Any]]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Give rows (n,) of a table by event and particle, and which of them were found."""
+    key: NDArray[np.int64], table: Mapping[str, NDArray[Any]], names: Sequence[str]
+) -> list[NDArray[np.floating]]:
+    """Return columns (n,) of a table by event and particle; NaN where the table has none."""
     known = particle_key(table)
+    if not len(known):
+        return [np.full(len(key), np.nan, np.result_type(table[name].dtype, np.float32)) for name in names]
     order = np.argsort(known, kind="stable")
-    place = np.searchsorted(known[order], key)
-    row = order[np.minimum(place, len(known) - 1)] if len(known) else np.zeros(len(key), np.int64)
-    return row, known[row] == key if len(known) else np.zeros(len(key), bool)
+    row = order[np.minimum(np.searchsorted(known[order], key), len(known) - 1)]
+    return [np.where(known[row] == key, table[name][row], np.float32(np.nan)) for name in names]
 
 
 def _true(rows: Columns, key: NDArray[np.int64], particles: Columns) -> Columns:
-    """Give the particle of each candidate; not a number where none left the most hits."""
-    row, found = _looked_up(key, particles)
-
-    def of(name: str) -> NDArray[np.float64]:
-        values = particles[name][row] if len(particles[name]) else np.zeros(len(key))
-        return np.where(found, values, np.nan)
-
-    x, y, z, px, py, pz = (of(name) for name in ("x", "y", "z", "px", "py", "pz"))
+    """Return the particle of each candidate; NaN where no particle is known."""
+    pdg_id, charge, x, y, z, px, py, pz, z_end = _looked_up(key, particles, _TRUTH[2:])
     p, tx, ty = np.sqrt(px**2 + py**2 + pz**2), px / pz, py / pz
     return {
-        "pdg_id": np.nan_to_num(of("pdg_id")).astype(np.int32),
+        "pdg_id": np.nan_to_num(pdg_id).astype(np.int32),
         "p_true": p,
         "true_tx": tx,
         "true_ty": ty,
         "true_x": x + tx * (rows["z"] - z),
         "true_y": y + ty * (rows["z"] - z),
-        "true_qop": of("charge") / p,
+        "true_qop": charge / p,
         "true_z": z,
-        "z_end": of("z_end"),
+        "z_end": z_end,
     }
-
-
-def _hardest(key: NDArray[np.int64], fates: Columns) -> Columns:
-    row, found = _looked_up(key, fates)
-    values = fates["hardest"][row] if len(fates["hardest"]) else np.zeros(len(key), np.float32)
-    return {"hardest": np.where(found, values, np.float32(np.nan))}

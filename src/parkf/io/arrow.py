@@ -1,7 +1,6 @@
-"""NumPy's arrays from Arrow's, and back, in the same memory where both lay out numbers alike.
+"""Arrow's columns as NumPy's arrays and back, without a copy where both have the same layout.
 
-Arrow's own conversions do the same, but load pandas first, wherever it is installed: 0.2 s and 30 MB of
-every job.
+Arrow's own conversions do the same, but load pandas first if it is installed: 0.2 s and 30 MB of every job.
 """
 
 from typing import Any
@@ -12,13 +11,7 @@ from numpy.typing import NDArray
 
 
 def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """Give a column's numbers, (n,), or those of its lists of one length, (n, length).
-
-    Parameters
-    ----------
-    column : pyarrow.Array or pyarrow.ChunkedArray
-        Numbers, truth values, or fixed-size lists of numbers. Nulls are NaN.
-    """
+    """Return a column of numbers or truth values (n,), or of fixed-size lists (n, length); nulls are NaN."""
     if isinstance(column, pa.ChunkedArray):
         # An empty one has a type, but no chunk.
         parts = [numbers(chunk) for chunk in column.chunks or [pa.nulls(0, column.type)]]
@@ -35,14 +28,7 @@ def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 
 def column(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
-    """Make a column of numbers (n,), or of lists of them (n, length).
-
-    Parameters
-    ----------
-    values : (n,) or (n, length)
-        Truth values, or numbers that `kind` can hold.
-    kind : pyarrow.DataType
-        What the column is of.
+    """Make a column of numbers or truth values (n,), or of lists (n, length), of type `kind`.
 
     Raises
     ------
@@ -58,5 +44,5 @@ def column(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
 
 
 def table(columns: dict[str, NDArray[Any]], schema: pa.Schema) -> pa.Table:
-    """Make a table of columns by name, in the order of the schema."""
+    """Make a table from columns by name, in the order of the schema."""
     return pa.Table.from_arrays([column(columns[one.name], one.type) for one in schema], schema=schema)

@@ -1,7 +1,8 @@
-"""Parquet files whose every byte is checked: pages by the format's own checksums, the rest by one of ours.
+"""Parquet files whose every byte is checked: pages by the format's own checksums, the footer by one of ours.
 
-The format has none for its footer, which says what the pages mean. A sealed file holds one in twelve bytes
-between the last row group and the footer, where no reader looks: other programs read it as any Parquet file.
+The format has no checksum of its footer, which describes the pages. A sealed file has one in twelve bytes
+between the last row group and the footer. Other programs do not read these bytes, and read the file as any
+Parquet file.
 """
 
 import os
@@ -26,19 +27,10 @@ _PIECE = 1 << 16
 
 
 class CheckedFile(pq.ParquetFile):
-    """A Parquet file that is checked as it is read; what does not fit is said with the file's name.
+    """A Parquet file that is checked as it is read: damage raises a DamagedFileError.
 
-    It is decoded on the caller's thread: a job takes as many cores as it was given, and Arrow would take all.
-    Each further thread that decodes keeps memory of its own, too.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    DamagedFileError
-        When the footer is not what was written; by reading methods, when a page is not.
+    It is decoded on the caller's thread: a job uses as many cores as it was assigned, and Arrow would use
+    all. Each further thread that decodes also keeps memory of its own.
     """
 
     def __init__(self, path: Path) -> None:
@@ -57,11 +49,6 @@ class CheckedFile(pq.ParquetFile):
         """Read one row group."""
         with self._damage_named():
             return super().read_row_group(*args, use_threads=False, **kwargs)
-
-    def read_row_groups(self, *args: Any, **kwargs: Any) -> pa.Table:
-        """Read several row groups."""
-        with self._damage_named():
-            return super().read_row_groups(*args, use_threads=False, **kwargs)
 
     def iter_batches(self, *args: Any, **kwargs: Any) -> Iterator[pa.RecordBatch]:
         """Read rows in pieces."""
@@ -85,13 +72,7 @@ class CheckedFile(pq.ParquetFile):
 
 
 def check_pages(path: Path, columns: Collection[str] | None = None) -> None:
-    """Read a Parquet file to its end, one row group in memory at a time.
-
-    Parameters
-    ----------
-    path : Path
-    columns : collection of str, optional
-        Those that nobody else reads; all by default.
+    """Check these columns of a Parquet file, by default all, with one row group in memory at a time.
 
     Raises
     ------
@@ -104,7 +85,7 @@ def check_pages(path: Path, columns: Collection[str] | None = None) -> None:
 
 
 def seal(path: Path) -> None:
-    """Put the footer's checksum into a Parquet file that has just been written."""
+    """Add the footer's checksum to a Parquet file that has just been written."""
     with path.open("r+b") as file:
         begin = _begin_of_footer(path, file)
         file.seek(begin)

@@ -1,4 +1,4 @@
-"""The one error type that users meet: what is wrong, where, what was got and expected, what to do."""
+"""The error that users see: what is wrong, where, what was found and expected, what to do."""
 
 from pathlib import Path
 from typing import Self
@@ -9,15 +9,9 @@ class ParkfError(Exception):
 
 
 class DamagedFileError(ParkfError):
-    """A file that holds other bytes than were written.
+    """A file whose bytes are not those that were written.
 
-    Parameters
-    ----------
-    path : Path
-    kind : str
-        What it should be: "a Parquet file".
-    why : str
-        What does not fit.
+    `kind` is what it should be, for example "a Parquet file"; `why` is what does not fit.
     """
 
     def __init__(self, path: Path, kind: str, why: str) -> None:
@@ -28,7 +22,7 @@ class DamagedFileError(ParkfError):
 
     @classmethod
     def said(cls, path: Path, message: str) -> Self:
-        """Say it in other words, the file's name among them."""
+        """Make the error with a message of its own, which names the file."""
         error = cls(path, "", "")
         error.args = (message,)
         return error

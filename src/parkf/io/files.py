@@ -27,12 +27,9 @@ UNFINISHED = ".tmp"
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path` that takes its place when the block succeeds.
+    """Yield a temporary path beside `path`, which it replaces when the block succeeds.
 
-    Parameters
-    ----------
-    path : Path
-        The file to write. Its folder is made when missing.
+    A missing folder is made.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
@@ -80,12 +77,12 @@ def matching(pattern: str | Path, folder: Path | None = None) -> list[Path]:
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory[str]:
-    """Make a folder in TMPDIR that goes with this process; if it is killed, with the next run."""
+    """Make a folder in TMPDIR that is removed with this process, or by the next run if it is killed."""
     return tempfile.TemporaryDirectory(prefix=f"{_scratch_prefix()}{os.getpid()}-")
 
 
 def scratch_folders() -> dict[Path, int]:
-    """Find all that :func:`scratch_folder` has made on this machine, each with the number of its process."""
+    """Find the folders of :func:`scratch_folder` on this machine, each with the number of its process."""
     prefix = _scratch_prefix()
     there = {
         path: path.name.removeprefix(prefix).partition("-")[0]
@@ -100,14 +97,14 @@ def _scratch_prefix() -> str:
 
 
 def out_of_space(error: OSError) -> bool:
-    """Whether there was no room for what was written; errors of Arrow have a text alone."""
+    """Whether a disk was full; errors of Arrow have only a text."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT) or any(
         "No space left on device" in str(part) for part in error.args
     )
 
 
 def is_unfinished(path: Path) -> bool:
-    """Whether it is what :func:`replacing` yields, or a folder like it, left by a writer that was killed."""
+    """Whether a writer that was killed left this temporary file or folder of :func:`replacing`."""
     return path.name.startswith(".") and path.name.endswith(UNFINISHED)
 
 
@@ -123,7 +120,7 @@ def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; what :func:`write_sealed` wrote is checked, and comes without the checksum.
+    """Read a JSON file; a file of :func:`write_sealed` is checked, and returned without the checksum.
 
     Raises
     ------
@@ -136,7 +133,7 @@ def read_json(path: Path) -> Any:
         content = json_text.parse(existing(path).read_text(encoding="utf-8"))
     except ValueError as error:
         raise DamagedFileError(path, "a JSON file", str(error)) from error
-    # Others may have a key of that name, too.
+    # Other files may have a key of that name too.
     if isinstance(content, dict) and str(content.get(_SEAL)).startswith(_KIND):
         found = content.pop(_SEAL)
         if found != _checksum(content):
@@ -145,46 +142,35 @@ def read_json(path: Path) -> Any:
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
-    # Numbers survive being written and read; how the text is laid out does not matter.
+    # Numbers are read as they were written; the layout of the text does not matter.
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return f"{_KIND}{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def existing(path: Path) -> Path:
-    """Return `path` if a file lies there.
-
-    Raises
-    ------
-    ParkfError
-        When it does not.
-    """
+    """Return `path` if the file exists; else raise a ParkfError."""
     if not path.is_file():
         raise ParkfError(f"{path}: no such file")
     return path
 
 
 def sha256(path: Path) -> str:
-    """Fingerprint of a file's bytes, as 64 hexadecimal digits."""
+    """Return the SHA-256 of a file's bytes, 64 hexadecimal digits."""
     with existing(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def require_space(folder: Path, needed: int, what: str) -> None:
-    """Say at once that a disk is too small, where it is known what will be written.
+    """Raise a ParkfError if a disk is too small for what will be written.
 
     Parameters
     ----------
     folder : Path
-        Which is there.
+        An existing folder on the disk.
     needed : int
-        Bytes.
+        Number of bytes.
     what : str
-        What takes them, and what helps where making room is not all: "the rows of a.parquet (TMPDIR)".
-
-    Raises
-    ------
-    ParkfError
-        With how much is missing.
+        What needs them, with the setting to change if there is one: "the rows of a.parquet (TMPDIR)".
     """
     free = shutil.disk_usage(folder).free
     if needed > free:
@@ -201,13 +187,7 @@ def _size(count: int) -> str:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a file so that `target` appears complete or not at all.
-
-    Raises
-    ------
-    ParkfError
-        When there is no such file, or no room for another.
-    """
+    """Copy a file so that `target` appears complete or not at all; ParkfError if the disk is too small."""
     target.parent.mkdir(parents=True, exist_ok=True)
     require_space(target.parent, existing(source).stat().st_size, f"the copy of {source}")
     with replacing(target) as temporary:

@@ -1,7 +1,8 @@
 """Archives of NumPy's arrays, ``.npz``, read with their checksums."""
 
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -27,15 +28,10 @@ def load_arrays(
 
     Parameters
     ----------
-    path : Path
     names, optional : collection of str
-        Arrays that it must, and that it may hold.
+        Arrays that it must contain, and that it may contain.
     others : bool
-        Whether it may hold more, which are not read.
-
-    Returns
-    -------
-    dict of str to array
+        Whether it may contain more, which are not read.
 
     Raises
     ------
@@ -44,12 +40,9 @@ def load_arrays(
     DamagedFileError
         When it is no such archive, or the bytes of an array are not those that were written.
     """
-    there = set(array_names(path))
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in sorted(there & {*names, *optional})}
-    except _UNREADABLE as error:
-        raise DamagedFileError(path, KIND, str(error)) from error
+    with _opened(path) as archive:
+        there = set(archive)
+        arrays = {name: archive[name] for name in sorted(there & {*names, *optional})}
     if missing := sorted({*names} - there):
         raise ParkfError(f"{path}: without {', '.join(missing)}; it has {', '.join(sorted(there))}")
     if not others and (unknown := sorted(there - {*names, *optional})):
@@ -58,20 +51,18 @@ def load_arrays(
 
 
 def array_names(path: Path) -> list[str]:
-    """Name the arrays of an archive.
+    """Return the names of the arrays of an archive; errors as of :func:`load_arrays`."""
+    with _opened(path) as archive:
+        return sorted(archive)
 
-    Raises
-    ------
-    ParkfError
-        When the file is missing.
-    DamagedFileError
-        When it is no such archive.
-    """
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     with existing(path).open("rb") as file:
         if file.read(2) != b"PK":
             raise DamagedFileError(path, KIND, "it does not begin as such a file does")
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return sorted(archive)
+            yield archive
     except _UNREADABLE as error:
         raise DamagedFileError(path, KIND, str(error)) from error

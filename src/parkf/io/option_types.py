@@ -1,4 +1,4 @@
-"""Words that commands, configuration and functions choose between."""
+"""Types of the options that commands, configuration and functions share."""
 
 from typing import Literal, get_args
 
@@ -9,7 +9,7 @@ Precision = Literal["float32", "float64"]
 Backend = Literal["cpu", "gpu"]
 # auto: a GPU where there is one.
 BackendChoice = Literal["cpu", "gpu", "auto"]
-# Of the pattern recognition: found from hits alone, or the hits of particles, by truth.
+# Segments of the pattern recognition: found from hits alone, or the hits of particles, by truth.
 Segments = Literal["found", "truth"]
 Signal = Literal["jpsi", "d0"]
 # Sets of forms: formulas and layout of the parameters. Production's are what the trigger runs today.

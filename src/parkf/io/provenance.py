@@ -7,7 +7,7 @@ from importlib.metadata import version as installed
 from pathlib import Path
 
 from parkf.io.errors import ParkfError
-from parkf.io.floating_point import linear_algebra
+from parkf.io.process_settings import linear_algebra
 
 PACKAGES = ("numpy", "scipy", "sympy", "iminuit", "pythia8mc", "pyarrow")
 """Whose versions may change numbers, or the bytes that they are written in."""

@@ -1,10 +1,10 @@
-"""Schemas of the Parquet tables that the commands hand to each other, and their checked reading.
+"""Schemas of the Parquet tables that commands exchange, and their checked reading and writing.
 
-Units: mm, rad, MeV, 1/MeV, elementary charges. A table carries its schema's name and version in the file's
-metadata; a reader refuses another one. Columns that hold several hits are fixed-size lists padded with NaN.
+Units: mm, rad, MeV, 1/MeV, elementary charges. A file has the name and version of its table in its metadata;
+a reader refuses others. Columns of several hits are fixed-size lists padded with NaN.
 
-A file's row groups have so many rows as its table says, whatever pieces it was written in: its bytes depend
-on its rows alone, and readers and writers hold one row group in memory, not the file.
+The number of rows in a row group is the table's, in whatever pieces rows are written. The bytes of a file
+therefore depend on its rows alone, and readers and writers hold one row group in memory.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,20 +24,17 @@ from parkf.io.planes import RICH_PLANES, SCIFI_LAYERS, UT_LAYERS, VELO_MODULES
 
 VELO_SLOTS = VELO_MODULES // 2  # a track crosses one half of the VELO
 
+Columns = tuple[tuple[str, pa.DataType], ...]
+
 
 def _hits(slots: int) -> pa.DataType:
     return pa.list_(pa.float32(), slots)
 
 
 class RowGroupWriter:
-    """Writes rows that come in pieces of any length in row groups of one length.
+    """Writes rows in row groups of `length`, in whatever pieces they are added.
 
-    Parameters
-    ----------
-    file : pyarrow.parquet.ParquetWriter
-        Takes the row groups.
-    length : int
-        Rows in a row group; the last before a :meth:`flush` may have fewer.
+    The last row group before a :meth:`flush` may have fewer rows.
     """
 
     def __init__(self, file: pq.ParquetWriter, length: int) -> None:
@@ -57,33 +54,31 @@ class RowGroupWriter:
                 self._write(waiting.slice(begin, self._length))
             # A copy: a slice would keep all of the rows in memory.
             rest = waiting.slice(whole)
-            self._pending, self._count = (
-                [rest.take(column(np.arange(rest.num_rows), pa.int64()))],
-                rest.num_rows,
-            )
+            self._pending = [rest.take(column(np.arange(rest.num_rows), pa.int64()))]
+            self._count = rest.num_rows
 
     def write_batch(self, rows: pa.RecordBatch) -> None:
         """Add rows."""
         self.write_table(pa.Table.from_batches([rows]))
 
     def flush(self) -> None:
-        """Write the rows that wait, so that the next begin a row group."""
+        """Write the pending rows, so that the next ones begin a row group."""
         if self._count:
             self._write(pa.concat_tables(self._pending))
         self._pending, self._count = [], 0
 
     def _write(self, rows: pa.Table) -> None:
-        # In one piece: where pages end must not depend on how the rows came.
+        # In one piece: where pages end must not depend on the pieces that were added.
         self._file.write_table(rows.combine_chunks(), row_group_size=self._length)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A named, versioned Parquet schema, and how many rows a row group of its files has."""
+    """A named, versioned Parquet schema, and the number of rows in a row group of its files."""
 
     name: str
     version: int
-    columns: tuple[tuple[str, pa.DataType], ...]
+    columns: Columns
     rows_in_group: int = 1 << 15
 
     @property
@@ -93,27 +88,22 @@ class Table:
 
     @property
     def content(self) -> str:
-        """Name, version and columns in one line: what a file of this table depends on, whatever writes it."""
+        """Name, version and columns in one line: what the bytes depend on besides the rows."""
         columns = (f"{name} {kind}" for name, kind in self.columns)
         return f"{self.name} {self.version}: {', '.join(columns)}"
 
-    def with_columns(self, columns: tuple[tuple[str, pa.DataType], ...]) -> "Table":
-        """Return the table with more columns, which readers of this one pass over."""
+    def with_columns(self, columns: Columns) -> "Table":
+        """Return the table with more columns, which readers of this one ignore."""
         return replace(self, columns=self.columns + columns)
 
     @contextmanager
     def writer(self, path: Path, made_with: Mapping[str, str] | None = None) -> Iterator[RowGroupWriter]:
         """Open a chunked writer; the file appears under its name when the block succeeds.
 
-        Parameters
-        ----------
-        path : Path
-        made_with : mapping of str to str, optional
-            Goes into the file's metadata.
+        `made_with` is added to the file's metadata.
         """
-        metadata = {**self.schema.metadata, **(made_with or {})}
-        schema = self.schema.with_metadata(metadata)
-        # Floating-point numbers rarely repeat: their bytes, sorted by significance, take less room and time.
+        schema = self.schema.with_metadata({**self.schema.metadata, **(made_with or {})})
+        # Floating-point numbers rarely repeat: their bytes, sorted by significance, need less space and time.
         split = [name for name, kind in self.columns if pa.types.is_floating(_element(kind))]
         with replacing(path) as temporary:
             with pq.ParquetWriter(
@@ -162,28 +152,26 @@ def _leaf(field: pa.Field) -> str:
 
 
 _STATE = ("x", "y", "tx", "ty")
+_DETECTORS = ("velo", "ut", "scifi")
 # The footer's entry for each row group, some 2 kB a column, stays in the memory of readers and writers. Long
 # tables therefore have longer row groups.
 _LONG_GROUP = 1 << 17
 
+
+def _each(kind: pa.DataType, *names: str) -> Columns:
+    return tuple((name, kind) for name in names)
+
+
+# What a column means, and in which unit it is: parkf.report.column_reference.
 PARTICLES = Table(
     "particles",
     1,
     (
-        ("event", pa.int32()),
-        ("particle", pa.int32()),  # counts from 0 in each event
-        ("collision", pa.int16()),  # pp collision of the event that it stems from
-        ("pdg_id", pa.int32()),
-        ("mother", pa.int32()),  # PDG id of the mother, 0 if none
+        *_each(pa.int32(), "event", "particle"),
+        ("collision", pa.int16()),
+        *_each(pa.int32(), "pdg_id", "mother"),
         ("charge", pa.int8()),
-        ("mass", pa.float64()),
-        ("x", pa.float64()),  # production vertex
-        ("y", pa.float64()),
-        ("z", pa.float64()),
-        ("px", pa.float64()),
-        ("py", pa.float64()),
-        ("pz", pa.float64()),
-        ("z_end", pa.float64()),  # where it decays or interacts, infinite if it does neither
+        *_each(pa.float64(), "mass", "x", "y", "z", "px", "py", "pz", "z_end"),
     ),
 )
 
@@ -191,30 +179,17 @@ STATES = Table(
     "states",
     1,
     (
-        ("event", pa.int32()),
-        ("particle", pa.int32()),
-        ("plane", pa.int16()),  # parkf.detector.geometry says which number is which plane
-        ("active", pa.bool_()),  # inside the sensitive area
-        ("z", pa.float64()),
-        *((name, pa.float64()) for name in _STATE),
-        ("p", pa.float64()),  # momentum here, after the energy loss so far
+        *_each(pa.int32(), "event", "particle"),
+        ("plane", pa.int16()),
+        ("active", pa.bool_()),
+        *_each(pa.float64(), "z", *_STATE, "p"),
         ("polarity", pa.int8()),
     ),
     rows_in_group=_LONG_GROUP,
 )
 
-FATES = Table(
-    "fates",
-    1,
-    (
-        ("event", pa.int32()),
-        ("particle", pa.int32()),  # of those that reach a plane
-        (
-            "hardest",
-            pa.float32(),
-        ),  # its largest scattering in one layer: space angle over its projection's width
-    ),
-)
+# Of particles that reach a plane.
+FATES = Table("fates", 1, (*_each(pa.int32(), "event", "particle"), ("hardest", pa.float32())))
 
 HITS = Table(
     "hits",
@@ -222,42 +197,28 @@ HITS = Table(
     (
         ("event", pa.int32()),
         ("plane", pa.int16()),
-        ("particle", pa.int32()),  # -1: noise
-        ("x", pa.float64()),  # VELO: the point; UT and SciFi: the strip's x at y = 0
-        ("y", pa.float64()),  # VELO: the point; else the strip's middle
-        ("z", pa.float64()),  # VELO: the point; else z at y = 0
-        ("dxdy", pa.float64()),
-        ("dzdy", pa.float64()),
-        ("sigma", pa.float64()),
+        ("particle", pa.int32()),
+        *_each(pa.float64(), "x", "y", "z", "dxdy", "dzdy", "sigma"),
     ),
     rows_in_group=_LONG_GROUP,
 )
 
-# UT and SciFi have one hit a layer: whoever makes candidates chooses between two. The embedded pattern
-# recognition takes the one nearer to where the other hits say. A VELO module may give two, of the same
-# z: both count.
+# UT and SciFi have one hit a layer: candidates are made with one of two hits. The embedded pattern
+# recognition chooses the one nearer to the prediction by the other hits. A VELO module may have two, of the
+# same z: both count.
 CANDIDATES = Table(
     "candidates",
     1,
     (
-        ("event", pa.int32()),
-        ("candidate", pa.int32()),
+        *_each(pa.int32(), "event", "candidate"),
         ("polarity", pa.int8()),
-        ("qop", pa.float32()),  # the pattern recognition's estimate
+        ("qop", pa.float32()),
         ("velo_n", pa.int32()),
-        ("velo_x", _hits(VELO_SLOTS)),  # ascending z
-        ("velo_y", _hits(VELO_SLOTS)),
-        ("velo_z", _hits(VELO_SLOTS)),
-        ("ut_x", _hits(UT_LAYERS)),  # x of the strip at y = 0; NaN: no hit in this layer
-        ("ut_z", _hits(UT_LAYERS)),
-        ("ut_dxdy", _hits(UT_LAYERS)),
-        ("ut_sigma", _hits(UT_LAYERS)),
-        ("scifi_x", _hits(SCIFI_LAYERS)),
-        ("scifi_z", _hits(SCIFI_LAYERS)),  # at y = 0
-        ("scifi_dxdy", _hits(SCIFI_LAYERS)),
-        ("scifi_sigma", _hits(SCIFI_LAYERS)),
-        ("particle", pa.int32()),  # the one with most hits, -1 if noise
-        ("purity", pa.float32()),  # its share of the hits; below 0.7 the candidate is a ghost
+        *_each(_hits(VELO_SLOTS), "velo_x", "velo_y", "velo_z"),
+        *_each(_hits(UT_LAYERS), "ut_x", "ut_z", "ut_dxdy", "ut_sigma"),
+        *_each(_hits(SCIFI_LAYERS), "scifi_x", "scifi_z", "scifi_dxdy", "scifi_sigma"),
+        ("particle", pa.int32()),
+        ("purity", pa.float32()),
     ),
     rows_in_group=1 << 13,
 )
@@ -269,9 +230,8 @@ CLOSURE_TRACKS = Table(
     1,
     (
         *CANDIDATES.columns,
-        *((f"{name}_in", pa.float64()) for name in _STATE),  # truth at z_in
-        *((name, pa.float64()) for name in ("true_tx", "true_ty", "true_qop")),  # at production
-        ("loss", pa.list_(pa.float32(), SCIFI_LAYERS)),  # momentum lost from there to each SciFi layer
+        *_each(pa.float64(), *(f"{name}_in" for name in _STATE), "true_tx", "true_ty", "true_qop"),
+        ("loss", _hits(SCIFI_LAYERS)),
         ("full_qop", pa.float64()),
         ("full_status", pa.int32()),
     ),
@@ -282,19 +242,12 @@ STEP_DATA = Table(
     "step-data",
     1,
     (
-        ("event", pa.int32()),
-        ("particle", pa.int32()),
-        ("pdg_id", pa.int32()),
-        ("charge", pa.int8()),
-        ("polarity", pa.int8()),
-        ("set", pa.int16()),  # which parameter set of the step: gap, direction, sign of y
-        ("qop", pa.float64()),  # at production
-        ("z0", pa.float64()),
-        *((f"{name}0", pa.float64()) for name in _STATE),
-        ("z1", pa.float64()),
-        *((f"{name}1", pa.float64()) for name in _STATE),  # truth at the target
-        *((f"{name}e", pa.float64()) for name in _STATE),  # Runge-Kutta from the origin, no scattering
-        ("p_true", pa.float64()),  # momentum at the origin
+        *_each(pa.int32(), "event", "particle", "pdg_id"),
+        *_each(pa.int8(), "charge", "polarity"),
+        ("set", pa.int16()),
+        *_each(pa.float64(), "qop", "z0", *(f"{name}0" for name in _STATE)),
+        *_each(pa.float64(), "z1", *(f"{name}1" for name in _STATE), *(f"{name}e" for name in _STATE)),
+        ("p_true", pa.float64()),
     ),
 )
 
@@ -302,38 +255,28 @@ FITTED = Table(
     "fitted",
     1,
     (
-        ("event", pa.int32()),
-        ("candidate", pa.int32()),
-        ("z", pa.float32()),
-        *((name, pa.float32()) for name in _STATE),
-        ("qop", pa.float32()),
-        *((name, pa.float32()) for name in ("xx", "xtx", "txtx", "yy", "yty", "tyty", "qopqop")),
-        *((f"chi2_{name}", pa.float32()) for name in ("velo", "ut", "scifi")),
-        *((f"ndof_{name}", pa.int32()) for name in ("velo", "ut", "scifi")),
-        # 0: good, else a sum of bits, which parkf.fit.explain_status puts into words:
+        *_each(pa.int32(), "event", "candidate"),
+        *_each(pa.float32(), "z", *_STATE, "qop", "xx", "xtx", "txtx", "yy", "yty", "tyty", "qopqop"),
+        *_each(pa.float32(), *(f"chi2_{name}" for name in _DETECTORS)),
+        *_each(pa.int32(), *(f"ndof_{name}" for name in _DETECTORS)),
+        # 0: good, else a sum of bits, which parkf.fit.explain_status describes:
         # 1 non_finite, 2 negative_variance, 4 outside_table, 8 low_momentum, 16 few_velo_hits,
-        # 32 no_scifi_hit; of what came in: 64 wrong_sigma, 128 wrong_plane, 256 velo_unsorted,
+        # 32 no_scifi_hit; of the input: 64 wrong_sigma, 128 wrong_plane, 256 velo_unsorted,
         # 512 velo_count, 1024 wrong_qop, 2048 null_number.
         ("status", pa.int32()),
     ),
 )
 
-# What the fit adds to `fitted` when it is asked to.
-REMOVED_HITS = (("removed", pa.int64()),)  # bits: VELO slots 0–25, UT layers 26–29, SciFi layers 30–41
-ROBUST = (
-    # Of the plain fit, for cuts on ghosts; the VELO's and SciFi's ndof are the same after it.
-    *((f"chi2_{name}_before", pa.float32()) for name in ("velo", "ut", "scifi")),
-    ("ndof_ut_before", pa.int32()),
-    ("treated", pa.int32()),  # bits: 1 UT hits taken out, 2 noise of a step enlarged
-    (
-        "scattered",
-        pa.int32(),
-    ),  # where that step ends: UT layers 26-29, SciFi layers 30-41 (30: the magnet); -1: none
+# What the fit adds to `fitted` by option: bits of hits that were removed as outliers,
+REMOVED_HITS: Columns = (("removed", pa.int64()),)
+# χ² of the plain fit and what a robust fit did (the VELO's and SciFi's ndof are the same after it),
+ROBUST: Columns = (
+    *_each(pa.float32(), *(f"chi2_{name}_before" for name in _DETECTORS)),
+    *_each(pa.int32(), "ndof_ut_before", "treated", "scattered"),
 )
-# Log odds that a track is genuine, by how well it fits, and with momentum and direction.
-SCORES = (("score", pa.float32()), ("score_kinematic", pa.float32()))
-RICH_STATES = tuple(
-    (f"{name}_{z}", pa.list_(pa.float32(), count))
-    for z in RICH_PLANES
-    for name, count in (("state", 4), ("covariance", 10))  # x, y, tx, ty; lower triangle, row by row
+# log odds that a track is genuine, by how well it fits, and with momentum and direction,
+SCORES = _each(pa.float32(), "score", "score_kinematic")
+# and x, y, tx, ty with the lower triangle of their covariance, row by row.
+RICH_STATES: Columns = tuple(
+    (f"{name}_{z}", _hits(count)) for z in RICH_PLANES for name, count in (("state", 4), ("covariance", 10))
 )

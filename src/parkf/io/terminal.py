@@ -1,4 +1,4 @@
-"""What a terminal shows: tables, and no progress where none is wanted."""
+"""Output on a terminal: aligned tables, and progress bars unless `--quiet` is set."""
 
 import os
 from collections.abc import Sequence
@@ -12,24 +12,24 @@ _QUIET = "PARKF_QUIET"
 
 
 def be_quiet() -> None:
-    """Show no progress from now on; answers and errors are told as ever."""
+    """Show no progress from now on, only answers and errors."""
     os.environ[_QUIET] = "1"
 
 
 def is_quiet() -> bool:
-    """Whether no progress is to be shown."""
+    """Whether :func:`be_quiet` was called, here or in the process that started this one."""
     return os.environ.get(_QUIET) == "1"
 
 
 def progress_bar(what: str, unit: str, total: int | None = None) -> "tqdm[Any]":
-    """Show on a terminal how many of something are done, how fast that goes, and how long it takes yet.
+    """Show progress on a terminal: how many units are done, the rate, and the time that is left.
 
     Parameters
     ----------
     what, unit : str
-        What is done, and what of, in plural.
+        Name of the task, and of a unit in plural: "fit", "tracks".
     total : int, optional
-        So many units, where that is known.
+        Number of units, if known.
     """
     # Imported here, since most commands do not need it.
     from tqdm import tqdm

@@ -1,4 +1,4 @@
-"""Tables of many tracks, with their columns on disk until one is read."""
+"""Tables of many tracks, whose columns stay on disk until they are read."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,29 +12,21 @@ from parkf.io.files import scratch_folder
 
 
 class Rows(Protocol):
-    """What figures are made of: a DataFrame, or :class:`Tracks`."""
+    """What figures are computed from: a DataFrame, or :class:`Tracks`."""
 
     def __len__(self) -> int: ...
 
     def __contains__(self, name: object) -> bool: ...
 
     def __getitem__(self, key: Any) -> Any:
-        """Give a column (n,) by its name, or the rows for which a mask (n,) holds."""
+        """Return a column (n,) by its name, or the rows for which a mask (n,) holds."""
 
 
 class Tracks:
-    """A table of which memory holds the column that is asked for, and nothing else.
+    """A table on disk, of which memory holds only the column that is read.
 
-    Parameters
-    ----------
-    folder : TemporaryDirectory
-        Holds a file for each column; it is gone with the last table that looks at it.
-    kinds : mapping of str to dtype
-        Columns, and what they hold.
-    count : int
-        Number of rows in the files.
-    chosen : (n,) int32, optional
-        Numbers of the rows that count; all by default.
+    The folder has a file for each column, of `count` rows of the number types `kinds`; it is removed with the
+    last table that refers to it. The table has the `chosen` rows (n,) of the files, by default all.
     """
 
     def __init__(
@@ -68,7 +60,7 @@ class Tracks:
 
 
 class TracksWriter:
-    """Writes tracks, some after others, to scratch files under TMPDIR."""
+    """Writes tracks piece by piece to scratch files under TMPDIR."""
 
     def __init__(self) -> None:
         self._folder = scratch_folder()
@@ -76,7 +68,7 @@ class TracksWriter:
         self._count = 0
 
     def append(self, rows: Mapping[str, NDArray[Any]]) -> None:
-        """Add rows, (n,) each column; all have the columns of the first ones."""
+        """Add rows, (n,) each column; all calls have the same columns."""
         for name, values in rows.items():
             kind = self._kinds.setdefault(name, values.dtype)
             with (Path(self._folder.name) / name).open("ab") as file:
@@ -84,5 +76,5 @@ class TracksWriter:
         self._count += len(next(iter(rows.values())))
 
     def tracks(self) -> Tracks:
-        """Give what was written."""
+        """Return what was written."""
         return Tracks(self._folder, self._kinds, self._count)

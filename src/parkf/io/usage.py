@@ -1,4 +1,4 @@
-"""What a command took of its machine: the last line on its error stream, when PARKF_USAGE is set.
+"""Time and memory of a command: the last line on its error stream, when PARKF_USAGE is set.
 
 The workflow sets it, so that every log of a job ends with such a line, and :mod:`parkf.report.stages` adds
 them up.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 VARIABLE = "PARKF_USAGE"
 TAKEN = "taken from"
-"""Begins the line of a job's log that says that another run has made what it was to make."""
+"""Begins the line of a job's log if the job copied what another run had made."""
 _LINE = re.compile(r"^parkf usage: (\{.*\})$", re.MULTILINE)
 _OWN_PEAK = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 # Bytes in the unit of ru_maxrss.
@@ -25,17 +25,17 @@ _UNIT = 1 if sys.platform == "darwin" else 1024
 
 @dataclass(frozen=True)
 class Usage:
-    """Of a process and all its descendants.
+    """Time and memory of a process and all its descendants.
 
     Attributes
     ----------
     wall_s : float
         Seconds.
     cpu_s : float
-        Processor seconds of all threads and children, the system's share included.
+        Processor seconds of all threads and children, system calls included.
     peak_mb : float
-        Bound on the memory held at once (MiB): the process at its largest, and the largest child as often as
-        children ran side by side. Pages that they share count for each, as batch systems count them.
+        Upper limit of the memory used at once (MiB): the peak of the process, and the largest peak of a child
+        times the number of children at a time. Shared pages count for each, as batch systems count them.
     began, ended : float or None
         Seconds since 1970.
     """
@@ -48,7 +48,7 @@ class Usage:
 
 
 class Meter:
-    """Measures this process from its making on."""
+    """Measures this process from when the meter is made."""
 
     def __init__(self) -> None:
         self._began, self._begin = time.time(), time.perf_counter()
@@ -61,7 +61,7 @@ class Meter:
             print(f"parkf usage: {json.dumps(asdict(self.usage()))}", file=sys.stderr, flush=True)
 
     def usage(self) -> Usage:
-        """Give what was taken so far; children count once they have ended."""
+        """Return time and memory so far; children count once they have ended."""
         own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
         largest_child = children.ru_maxrss * _UNIT
         wall_s = time.perf_counter() - self._begin
@@ -74,8 +74,7 @@ class Meter:
         )
 
     def _count_children(self) -> None:
-        # The number of children only grows when one has just been started, which is not listed yet, hence +
-        # 1.
+        # The number of children only grows when one is started, which is not listed yet, hence + 1.
         self._most_children = max(self._most_children, len(active_children()) + 1)
 
 
@@ -97,12 +96,12 @@ def read_usage(log: str) -> Usage | None:
 
 
 def was_taken(log: str) -> bool:
-    """Whether a job took what another run had made, by its log: its usage is not that of its stage."""
+    """Whether a job copied what another run had made, by its log: its usage is not that of its stage."""
     return any(line.startswith(f"{TAKEN} ") for line in log.splitlines())
 
 
 def _own_peak(own: resource.struct_rusage) -> int:
-    """Bytes: of this program alone, where the system says; ru_maxrss begins with what started it."""
+    """Peak memory of this program in bytes, on Linux without that of the program which started it."""
     status = Path("/proc/self/status")
     held = _OWN_PEAK.search(status.read_text()) if status.is_file() else None
     return int(held[1]) * 1024 if held else own.ru_maxrss * _UNIT

@@ -1,8 +1,8 @@
 """Ordered parallel map in which every item gets a freshly forked child.
 
-A child starts from the parent's memory as it was when the map began. State that took seconds to set up (an
+A child starts with the parent's memory as it was when the map began. State that took seconds to set up (an
 initialised Pythia) is therefore shared at no cost, and an item cannot influence another one: the results do
-not depend on how many children run side by side.
+not depend on the number of children.
 """
 
 import os
@@ -21,14 +21,13 @@ from parkf.io.errors import ParkfError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-
 # Largest number of items for each worker that are begun before the first of them is fetched.
 _AHEAD = 4
 
 
 @dataclass
 class _Answer:
-    """What an item's child has sent, once it has: whether it succeeded, and its result or error."""
+    """An item's child and, once it has ended, whether it succeeded, and its result or error."""
 
     child: ForkProcess
     receiver: Connection
@@ -48,11 +47,11 @@ def forked_map(
     Parameters
     ----------
     function : callable
-        May read anything the parent holds; its result must pickle.
+        May read everything in the parent's memory; its result must pickle.
     items : iterable
-        Taken one at a time, as children come free.
+        Read one at a time, as children become free.
     workers : int, optional
-        Children at a time, all cores by default.
+        Number of children at a time; as many as cores by default.
 
     Raises
     ------
@@ -108,10 +107,7 @@ def forked_map(
 def parallel_map(
     function: Callable[[Item], Result], items: Iterable[Item], workers: int | None = None
 ) -> Iterator[Result]:
-    """Yield as :func:`forked_map`; one worker does without a child.
-
-    For functions that leave nothing behind; parameters and errors are the same.
-    """
+    """Yield as :func:`forked_map`, with one worker in this process; for functions without side effects."""
     if (workers or default_workers()) == 1:
         return map(function, items)
     return forked_map(function, items, workers)

@@ -100,10 +100,10 @@ class Installation:
 
 def examine() -> Installation:
     """Look at this installation and the machine that it is on."""
-    from parkf.fit.backend import chosen
+    from parkf.fit.gpu import choose_backend
 
     memory = psutil.virtual_memory()
-    where, device = chosen("auto")
+    where, device = choose_backend("auto")
     compiler = found_compiler()
     return Installation(
         versions={"parkf": __version__, "python": platform.python_version(), "system": platform.platform()},

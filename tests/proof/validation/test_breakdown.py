@@ -1,10 +1,18 @@
 """Slices of a sample whose figures are known by construction."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from samples import make_sample
 
-from parkf.proof.validation.breakdown import VARIABLES, breakdown, fates
+from parkf.proof.validation.breakdown import (
+    IMPACT_EDGES,
+    VARIABLES,
+    breakdown,
+    fates,
+    impact_parameters,
+    losses,
+)
 
 
 def test_slices_share_out_all_tracks():
@@ -74,3 +82,57 @@ def test_slices_of_p_are_in_gev():
         here = sample.rows.p_true[:6000].between(1000 * one["low"], 1000 * one["high"]).sum()
         # Half a per cent of resolution moves few over an edge.
         assert one["n"] == pytest.approx(here, abs=10)
+
+
+def test_losses_by_momentum():
+    sample = make_sample(n=4000, ghosts=500)
+    rows = sample.rows
+    rows.loc[:199, "p_true"] = 1700.0
+    rows.loc[:49, "status"] = 64
+    rows.loc[100:109, "pdg_id"] = 11  # electrons count for nothing
+    rows.loc[4000:, "status"] = 64  # neither do ghosts
+    found = {one["p_min"]: one for one in losses(sample)}
+    assert found[1.5]["n"] == 190
+    assert found[1.5]["lost"] == pytest.approx(50 / 190)
+    assert found[1.5]["lost_error"] == pytest.approx((0.2644 * 0.7356 / 190) ** 0.5, rel=0.01)
+    assert found[20.0]["lost"] == 0.0
+    assert 0 < found[20.0]["lost_error"] < 0.001
+    assert 1.0 not in found
+    assert [one["p_max"] for one in losses(sample)] == [2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0]
+
+
+SEED = 5
+N = 40_000
+
+
+@pytest.fixture
+def tracks():
+    """Tracks measured 100 mm before their vertices; position and slope are correlated."""
+    print(f"seed {SEED}")
+    random = np.random.default_rng(SEED)
+    rows = pd.DataFrame({"z": np.zeros(N), "true_z": 100.0})
+    pt = 1000 / random.uniform(0.05, 2.9, N)
+    rows["true_tx"], rows["true_ty"] = random.normal(0, 0.03, (2, N))
+    slope = np.hypot(rows.true_tx, rows.true_ty)
+    rows["p_true"] = pt * np.sqrt(1 + slope**2) / slope
+    for axis, sigma_x, sigma_t, rho in (("x", 0.02, 3e-4, -0.5), ("y", 0.03, 1e-4, 0.3)):
+        a, b = random.normal(size=(2, N))
+        rows[f"true_{axis}"] = random.normal(0, 1, N)
+        rows[axis] = rows[f"true_{axis}"] + sigma_x * a
+        rows[f"t{axis}"] = rows[f"true_t{axis}"] + sigma_t * (rho * a + np.sqrt(1 - rho**2) * b)
+        rows[axis * 2], rows[f"t{axis}t{axis}"] = sigma_x**2, sigma_t**2
+        rows[f"{axis}t{axis}"] = rho * sigma_x * sigma_t
+    return rows
+
+
+def test_errors_are_carried_to_the_vertex(tracks):
+    bins = impact_parameters(tracks)
+    assert [one["low"] for one in bins] == list(IMPACT_EDGES[:-1])
+    expected = {
+        "x": np.hypot(0.02 - 0.5 * 0.03, 0.03 * np.sqrt(0.75)),
+        "y": np.hypot(0.033, 0.01 * np.sqrt(0.91)),
+    }
+    for one in bins:
+        for axis, width in expected.items():
+            assert one[axis] == pytest.approx(width, abs=5 * one[f"{axis}_error"])
+            assert one[f"pull_{axis}"] == pytest.approx(1, abs=5 * one[f"pull_{axis}_error"])

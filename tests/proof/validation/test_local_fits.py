@@ -51,7 +51,6 @@ def test_a_vertical_field_kicks_by_its_integral_whatever_the_direction():
         geometry=geometry,
         field=field,
         polarity=1,
-        velo_sigma=0.0125,
     )
     station = geometry.planes()[list(SCIFI_PLANES)[4:8]]
     # The planes lean, and the tracks' y is that of a line but for a path that is a little longer.

@@ -9,7 +9,9 @@ from samples import make_sample
 from parkf.fit.sample import Sample
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
-from parkf.proof.validation.search import EFFICIENCY, Files, characterise_search
+from parkf.proof.validation.figures import WORKING_POINT
+from parkf.proof.validation.likeness import Files
+from parkf.proof.validation.search import characterise_search
 
 SLOTS = {"velo": 26, "ut": 4, "scifi": 12}
 FIRST = {"velo": 0, "ut": 52, "scifi": 58}
@@ -84,7 +86,7 @@ def files(tmp_path):
         (1, 0.8, {"ut": 207.0}),  # a clone, with a UT hit of nobody
         (2, 0.5, {}),  # a ghost
     ]
-    _write(CANDIDATES, paths.candidates, _candidates(found))
+    _write(CANDIDATES, paths.found, _candidates(found))
     return paths
 
 
@@ -128,7 +130,7 @@ def test_the_cut_keeps_so_many_genuine_tracks(files):
         "ndof_velo + ndof_ut + ndof_scifi"
     )
     cut = figures["cut"]["value"]
-    assert (chi2[sample.is_genuine] <= cut).mean() == pytest.approx(EFFICIENCY, abs=1 / 4000)
+    assert (chi2[sample.is_genuine] <= cut).mean() == pytest.approx(WORKING_POINT, abs=1 / 4000)
     assert figures["kept"]["value"] == pytest.approx((chi2[sample.is_ghost] <= cut).mean())
     # At least the binomial error, were the cut exact.
     kept = figures["kept"]["value"]
@@ -145,7 +147,7 @@ def test_errors_are_of_drawing_events_again(files):
     rows.loc[rows.event == 1, ["chi2_velo", "chi2_ut", "chi2_scifi"]] *= 2
     chi2 = rows.eval("chi2_velo + chi2_ut + chi2_scifi") / 30
     cuts = [
-        np.quantile(chi2[sample.is_genuine & chosen], EFFICIENCY)
+        np.quantile(chi2[sample.is_genuine & chosen], WORKING_POINT)
         for chosen in (rows.event == 0, rows.event < 2, rows.event == 1)
     ]
     expected = np.sqrt(np.cov(cuts, aweights=[0.25, 0.5, 0.25], ddof=0))

@@ -48,14 +48,14 @@ def fit(
 ) -> None:
     """Fit track candidates with a parameter set."""
     from parkf.fit import fit_file
-    from parkf.fit.backend import chosen
+    from parkf.fit.gpu import choose_backend
 
     registry = registry_in(None)
     folder = registry.find(parameters)
     if folder.parent == registry.folder and (withdrawal := registry.withdrawal(folder.name)):
         print(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
     # The reference fit of VELO hits alone runs in NumPy.
-    where, device = chosen("cpu" if scheme == "velo_only" else backend)
+    where, device = choose_backend("cpu" if scheme == "velo_only" else backend)
     print(f"fit: on {device}", file=sys.stderr)
     summary = fit_file(
         folder,

@@ -126,14 +126,14 @@ def characterise_search(
     output: Path,
 ) -> None:
     """Describe the results of a pattern recognition in figures that compare with another sample's."""
+    from parkf.fit import truth
     from parkf.fit.sample import load_sample
-    from parkf.fit.truth import Files
     from parkf.io.files import write_sealed
-    from parkf.proof.validation.search import Files as SearchFiles
+    from parkf.proof.validation import likeness
     from parkf.proof.validation.search import characterise_search as run
 
-    sample = load_sample([Files([particles], [candidates], [fitted])])
-    write_sealed(output, run(SearchFiles(hits, particles, matched, candidates), sample))
+    sample = load_sample([truth.Files([particles], [candidates], [fitted])])
+    write_sealed(output, run(likeness.Files(hits, particles, matched, candidates), sample))
 
 
 @app.command()

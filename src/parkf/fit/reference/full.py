@@ -2,8 +2,8 @@
 
 A forward filter finds q/p and the trajectory. It runs once more, linearised about that trajectory, for the
 χ². A backward filter starts anew behind the last layer and has used all hits when it has passed the first
-layer: its state there is the smoothed one. All of it runs in the kernel's folder ``full_fit``, several tracks
-at a time.
+layer: its state there is the smoothed one. The kernel's folder ``full_fit`` has the code, which fits several
+tracks at a time.
 """
 
 import os
@@ -17,7 +17,7 @@ from parkf import _full_fit
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
 from parkf.detector.transport.surfaces import compiled_detector
-from parkf.fit.candidates import Candidates, from_arrow
+from parkf.fit.candidates import Candidates, as_candidates
 from parkf.fit.fitted import Fitted
 
 
@@ -31,29 +31,11 @@ def fit_full(
 ) -> Fitted:
     """Fit candidates with the full description of detector and field, in float64.
 
-    Every track is taken for a pion. The result depends neither on the other candidates nor on the threads.
-
-    Parameters
-    ----------
-    geometry : Geometry
-        Planes and material as they are believed to be.
-    field : FieldMap
-    candidates : pyarrow.Table, pyarrow.RecordBatch or Candidates
-        Rows of the table ``candidates``, or a batch in the kernel's layout.
-    threads : int, optional
-        As many as cores by default.
-    build : str
-        Of the kernel, one of those that ``_full_fit.builds()`` names; by default the fastest one. All give
-        the same bits.
-
-    Raises
-    ------
-    ParkfError
-        When a column is missing or wrong.
+    Every track is fitted as a pion. Geometry and field are as they are believed to be. `threads` are as many
+    as cores by default, `build` is one of ``_full_fit.builds()``, by default the fastest one. The result
+    depends neither on them nor on the other candidates.
     """
-    tracks = (
-        candidates if isinstance(candidates, Candidates) else from_arrow(candidates, np.dtype(np.float64))
-    )
+    tracks = as_candidates(candidates, np.float64)
 
     def doubles(rows: NDArray[Any]) -> NDArray[np.float64]:
         return np.ascontiguousarray(rows, dtype=np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from parkf.fit.candidates import Candidates, from_arrow
+from parkf.fit.candidates import Candidates, as_candidates
 from parkf.fit.fitted import STATUS_BITS, Fitted
 from parkf.io.tables import VELO_SLOTS
 from parkf.model.codegen.numpy_step import numpy_step
@@ -20,7 +20,7 @@ from parkf.params.parameter_set import ParameterSet
 F64 = NDArray[np.float64]
 
 SEED_RESOLUTION = 0.01
-"""Relative error of the pattern recognition's q/p, as it is published."""
+"""Relative error of the pattern recognition's q/p, as published."""
 
 _WIDE_SLOPE = 1.0  # rad; no VELO track is as steep
 _HIT_TO_HIT, _HIT_TO_BEAM = range(2)
@@ -38,7 +38,7 @@ class _Line:
     chi2: F64
 
     def move(self, dz: F64, noise: tuple[F64, F64, F64]) -> None:
-        """Carry along by `dz` and scatter by (xx, xt, tt)."""
+        """Extrapolate by `dz` and scatter by (xx, xt, tt)."""
         xx, xt, tt = noise
         self.x = self.x + dz * self.t
         self.xx = self.xx + dz * (2 * self.xt + dz * self.tt) + xx
@@ -60,26 +60,10 @@ class _Line:
 def fit_velo_only(parameters: ParameterSet, candidates: pa.Table | pa.RecordBatch | Candidates) -> Fitted:
     """Fit the VELO hits of candidates, from the last to the first and on to the beam line, in float64.
 
-    Parameters
-    ----------
-    parameters : ParameterSet
-        Gives the block ``BEAM``, the VELO's resolution and the place of the beam.
-    candidates : pyarrow.Table, pyarrow.RecordBatch or Candidates
-        Rows of the table ``candidates``, or a batch in the kernel's layout.
-
-    Returns
-    -------
-    Fitted
-        χ² and ndof of UT and SciFi are zero.
-
-    Raises
-    ------
-    ParkfError
-        When a column is missing or wrong.
+    The set provides the block ``BEAM``, the VELO's resolution and the position of the beam. χ² and ndof of UT
+    and SciFi are zero.
     """
-    tracks = (
-        candidates if isinstance(candidates, Candidates) else from_arrow(candidates, np.dtype(np.float64))
-    )
+    tracks = as_candidates(candidates, np.float64)
     constants = parameters.manifest.constants
     block = parameters.block("BEAM").astype(np.float64)
     beam = numpy_step(forms_of(parameters.manifest.forms, parameters.manifest.formulas).steps["BEAM"])

@@ -1,8 +1,7 @@
 """Write C++ headers and layouts, a folder for each set of forms that the kernel is built for.
 
 ``python -m parkf.model.codegen <published layouts> <folder>``. Without the folder it prints the names of the
-sets of forms. Either stops where today's formulas are not those that were published under their layout's
-version.
+sets of forms. Both fail if today's formulas differ from those published under the version of their layout.
 """
 
 import sys
@@ -16,7 +15,7 @@ from parkf.model.steps.frozen import document, kernel_forms
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Run the command line."""
     if len(sys.argv) not in (2, 3):
         sys.exit("usage: python -m parkf.model.codegen <published layouts> [<folder>]")
     try:
@@ -35,7 +34,7 @@ def main() -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    # What has not changed is not compiled again.
+    # A file that keeps its time is not compiled again.
     if path.is_file() and path.read_text() == text:
         return
     with replacing(path) as temporary:

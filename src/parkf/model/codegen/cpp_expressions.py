@@ -17,17 +17,15 @@ class KernelPrinter(CXX17CodePrinter):
     def _print_Rational(self, expr: sp.Rational) -> str:  # noqa: N802
         return f"S({float(expr)!r})"
 
-    def _print_Float(self, expr: sp.Float) -> str:  # noqa: N802
-        return f"S({float(expr)!r})"
+    _print_Float = _print_Rational  # noqa: N815
 
     def _print_Abs(self, expr: sp.Abs) -> str:  # noqa: N802
         return f"magnitude({self._print(expr.args[0])})"
 
-    def _print_sign(self, expr: sp.sign) -> str:
+    def _print_sign(self, expr: sp.Function) -> str:
         return f"side({self._print(expr.args[0])})"
 
-    def _print_Side(self, expr: sp.Function) -> str:  # noqa: N802
-        return f"side({self._print(expr.args[0])})"
+    _print_Side = _print_sign  # noqa: N815
 
     def _print_Min(self, expr: sp.Min) -> str:  # noqa: N802
         first, second = expr.args
@@ -37,7 +35,7 @@ class KernelPrinter(CXX17CodePrinter):
         return f"(S(1) / {self.parenthesize(expr.args[0], 1000, strict=True)})"
 
     def _print_Add(self, expr: sp.Add, order: str | None = None) -> str:  # noqa: N802
-        """Print single terms before products, so that every product is added by a fused instruction."""
+        """Print single terms before products: every product is then added by a fused instruction."""
         terms = sorted(self._as_ordered_terms(expr, order=order), key=lambda term: term.is_Mul)
         texts = [self._print(term) for term in terms]
         return " ".join([texts[0], *(f"- {t[1:]}" if t[0] == "-" else f"+ {t}" for t in texts[1:])])
@@ -61,12 +59,12 @@ class Inverse(sp.Function):
 
     @classmethod
     def eval(cls, argument: sp.Expr) -> sp.Expr | None:
-        """Take a sign out of the argument."""
+        """Move a sign out of the argument."""
         return -cls(-argument) if argument.could_extract_minus_sign() else None
 
 
 def _divided_once(expression: sp.Expr) -> sp.Expr:
-    """Write inverse powers as powers of the inverse: divisions are the slowest thing a processor does."""
+    """Write inverse powers as powers of the inverse: divisions are a processor's slowest instructions."""
     return expression.replace(
         lambda e: e.is_Pow and e.exp.is_negative,
         lambda e: Inverse(e.base) ** -e.exp if e.exp.is_integer else Inverse(sp.sqrt(e.base)) ** (-2 * e.exp),
@@ -82,13 +80,25 @@ def text(expression: sp.Expr) -> str:
     return str(_printer.doprint(expression))
 
 
+def function(signature: str, body: Iterable[str], *comments: str, template: str = "class T") -> list[str]:
+    """C++ function of the kernel, with comments before it."""
+    return [
+        *(f"/// {comment}" for comment in comments),
+        f"template <{template}>",
+        f"KERNEL_FUNCTION {signature} {{",
+        *(f"  {line}" for line in body),
+        "}",
+        "",
+    ]
+
+
 def assignments(
     targets: Mapping[str, sp.Expr], parts: Mapping[sp.Symbol, sp.Expr] = MappingProxyType({})
 ) -> list[str]:
     """C++ statements that set `targets` of number type T and share common subexpressions.
 
     Names that are declared elsewhere may be read; parameters p0, p1, … are read from `p[…]` first. Parts
-    are declared before the targets, in the same words in every function: compilers see what they share.
+    are declared before the targets, by the same text in every function, so that compilers recognise them.
     All targets are set after everything has been computed, so a target may also be an input.
     """
     named = [(name, _divided_once(form)) for name, form in parts.items()]

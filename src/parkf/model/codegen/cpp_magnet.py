@@ -2,7 +2,7 @@
 
 import sympy as sp
 
-from parkf.model.codegen.cpp_expressions import assignments, text
+from parkf.model.codegen.cpp_expressions import assignments, function, text
 from parkf.model.codegen.cpp_transport import SparseJacobian
 from parkf.model.layout.magnet import BINS, HEADER
 from parkf.model.steps import Forms, magnet
@@ -14,8 +14,11 @@ _FACTORS = {"1": "0", "u_x": "x", "u_y": "y"}
 
 def magnet_functions(forms: Forms) -> list[str]:
     """All C++ of the hop through the magnet that derives from formulas."""
+    # Of transport through table and corrections: x and y themselves enter the bins only.
+    pattern = sp.Matrix(5, 5, lambda i, j: int(i == j) if j < 2 or i == 4 else sp.Symbol(f"e{i}{j}"))
     return [
-        *_jacobian(),
+        "// The magnet: table and corrections.",
+        *SparseJacobian("Magnet", pattern).functions(),
         *_local_qop(forms.steps["UTTF"].local_qop),
         *_deviations(),
         *_place(forms.table),
@@ -25,22 +28,13 @@ def magnet_functions(forms: Forms) -> list[str]:
     ]
 
 
-def _jacobian() -> list[str]:
-    """Transport through table and corrections: x and y themselves enter the bins only."""
-    pattern = sp.Matrix(5, 5, lambda i, j: int(i == j) if j < 2 or i == 4 else sp.Symbol(f"e{i}{j}"))
-    return ["// The magnet: table and corrections.", *SparseJacobian("Magnet", pattern).functions()]
-
-
 def _local_qop(form: sp.Expr) -> list[str]:
-    targets = {"here": form, "derivative": sp.diff(form, k)}
-    return [
-        "/// q/p after the energy loss before the magnet, and its derivative to q/p at production.",
-        "template <class T, class P>",
-        "KERNEL_FUNCTION void local_qop(const P& p, const T& k, T& here, T& derivative) {",
-        *(f"  {line}" for line in assignments(targets)),
-        "}",
-        "",
-    ]
+    return function(
+        "void local_qop(const P& p, const T& k, T& here, T& derivative)",
+        assignments({"here": form, "derivative": sp.diff(form, k)}),
+        "q/p after the energy loss before the magnet, and its derivative to q/p at production.",
+        template="class T, class P",
+    )
 
 
 def _deviations() -> list[str]:
@@ -59,15 +53,17 @@ def _deviations() -> list[str]:
         "  T f, x, y, x_tx, x_h, y_h;",
         "};",
         "",
-        "template <class T, class P>",
-        "KERNEL_FUNCTION Deviations<T> deviations(const P& header, const T& h, const State<T>& s) {",
-        "  const T x = s.x, y = s.y, tx = s.tx, ty = s.ty;",
-        *(f"  {line}" for line in _header_of(*targets.values())),
-        "  Deviations<T> u;",
-        *(f"  {line}" for line in assignments(targets)),
-        "  return u;",
-        "}",
-        "",
+        *function(
+            "Deviations<T> deviations(const P& header, const T& h, const State<T>& s)",
+            [
+                "const T x = s.x, y = s.y, tx = s.tx, ty = s.ty;",
+                *_header_of(*targets.values()),
+                "Deviations<T> u;",
+                *assignments(targets),
+                "return u;",
+            ],
+            template="class T, class P",
+        ),
     ]
 
 
@@ -84,18 +80,16 @@ def _weights() -> list[str]:
         return f"KERNEL_FUNCTION int neighbour_{axis}(int n) {{ {body} }}"
 
     return [
-        "/// Weights of the six bins, in the order of neighbour_x and neighbour_y.",
-        "template <class T>",
-        "KERNEL_FUNCTION void bin_weights(const T& a, const T& b, T* w) {",
-        *(f"  {line}" for line in assignments(targets)),
-        "}",
-        "",
-        "/// Their derivatives.",
-        "template <class T>",
-        "KERNEL_FUNCTION void bin_weight_slopes(const T& a, const T& b, T* w_a, T* w_b) {",
-        *(f"  {line}" for line in assignments(slopes)),
-        "}",
-        "",
+        *function(
+            "void bin_weights(const T& a, const T& b, T* w)",
+            assignments(targets),
+            "Weights of the six bins, in the order of neighbour_x and neighbour_y.",
+        ),
+        *function(
+            "void bin_weight_slopes(const T& a, const T& b, T* w_a, T* w_b)",
+            assignments(slopes),
+            "Their derivatives.",
+        ),
         "/// Steps in bins, in the direction of the offset, from the nearest bin to the n-th that is read.",
         neighbour("x", [i for i, _ in magnet.WEIGHTS]),
         neighbour("y", [j for _, j in magnet.WEIGHTS]),
@@ -116,43 +110,43 @@ def _place(form: TableForm) -> list[str]:
         at = f"s.{axis}" if lever == 0 else f"(s.{axis} + T({text(lever)}) * s.t{axis})"
         return f"{axis} = {at} * T({text(scale)});"
 
+    read = _header_of(lever, scale_x, scale_y)
+    slopes = [f"x_tx = {text(lever * scale_x)};", f"y_ty = {text(lever * scale_y)};"]
     return [
-        "/// Where on the grid, -1 to 1 on both axes, a state at z_in finds its bins.",
-        "template <class T>",
-        "KERNEL_FUNCTION void table_place(const Scalar<T>* header, const State<T>& s, T& x, T& y) {",
-        "  using S = Scalar<T>;",
-        *(f"  {line}" for line in _header_of(lever, scale_x, scale_y)),
-        f"  {on_axis('x', scale_x)}",
-        f"  {on_axis('y', scale_y)}",
-        "}",
-        "",
-        "/// How that place changes with the slopes.",
-        "template <class S>",
-        "KERNEL_FUNCTION void table_place_slopes(const S* header, S& x_tx, S& y_ty) {",
-        *(f"  {line}" for line in _header_of(lever * scale_x, lever * scale_y)),
-        f"  x_tx = {text(lever * scale_x)};",
-        f"  y_ty = {text(lever * scale_y)};",
-        "}",
-        "",
+        *function(
+            "void table_place(const Scalar<T>* header, const State<T>& s, T& x, T& y)",
+            ["using S = Scalar<T>;", *read, on_axis("x", scale_x), on_axis("y", scale_y)],
+            "Where on the grid, -1 to 1 on both axes, a state at z_in finds its bins.",
+        ),
+        *function(
+            "void table_place_slopes(const S* header, S& x_tx, S& y_ty)",
+            [*_header_of(lever * scale_x, lever * scale_y), *slopes],
+            "How that place changes with the slopes.",
+            template="class S",
+        ),
     ]
 
 
 def _slopes(form: TableForm) -> list[str]:
-    """How the slopes take what the polynomials say, and the derivatives with them."""
-    opening = [
-        "/// Slopes behind the bend. `f` holds the derivatives of what they gain, and then their own.",
-        "template <class T>",
-        "KERNEL_FUNCTION void bend(const T& gain_x, const T& gain_y, State<T>& s, JacobianMagnet<T>& f) {",
-    ]
-    opening_x = [
-        "/// tx alone, as if ty went straight, and its derivative to q/p from that of what it gains.",
-        "template <class T>",
-        "KERNEL_FUNCTION void bend_x(const T& gain, const T& gain_k, const State<T>& s, T& out, T& out_k) {",
-    ]
-    if not form.sines:
+    """C++ functions that add the polynomials' values to the slopes, with the derivatives."""
+    if form.sines:
+        lines, lines_x = _bend_sines(form)
+    else:
         lines = ["s.tx += gain_x;", "s.ty += gain_y;", "f.tx_tx += T(1);", "f.ty_ty += T(1);"]
         lines_x = ["out = s.tx + gain;", "out_k = gain_k;"]
-        return _function(opening, lines) + _function(opening_x, lines_x)
+    return function(
+        "void bend(const T& gain_x, const T& gain_y, State<T>& s, JacobianMagnet<T>& f)",
+        lines,
+        "Slopes behind the bend. `f` holds the derivatives of what they gain, and then their own.",
+    ) + function(
+        "void bend_x(const T& gain, const T& gain_k, const State<T>& s, T& out, T& out_k)",
+        lines_x,
+        "tx alone, as if ty went straight, and its derivative to q/p from that of what it gains.",
+    )
+
+
+def _bend_sines(form: TableForm) -> tuple[list[str], list[str]]:
+    """Statements of both functions where the bend is added to s = t/√(1 + tx² + ty²)."""
     sums = dict(zip("xy", form.summed, strict=True))
     sums_by_name: dict[str, sp.Expr] = {f"s{a}": sums[a] for a in "xy"}
     before = sums_by_name | {
@@ -178,35 +172,26 @@ def _slopes(form: TableForm) -> list[str]:
     lines = [
         "const T tx = s.tx, ty = s.ty;",
         f"T {', '.join(before)}, {', '.join(name for name in after if '_' in name)};",
-        "{",
-        *(f"  {line}" for line in assignments(before)),
-        "}",
+        *_in_block(before),
         "sx += gain_x;",
         "sy += gain_y;",
         cosine,
-        "{",
-        *(
-            f"  {line}"
-            for line in assignments({f"s.{n}" if "_" not in n else n: e for n, e in after.items()})
-        ),
-        "}",
+        *_in_block({f"s.{n}" if "_" not in n else n: e for n, e in after.items()}),
         *chain,
     ]
     lines_x = [
         "const T tx = s.tx, ty = s.ty;",
         "T sx, sy;",
-        "{",
-        *(f"  {line}" for line in assignments(sums_by_name)),
-        "}",
+        *_in_block(sums_by_name),
         "sx += gain;",
         cosine,
         *assignments({"out": after["tx"], "out_k": after["tx_sx"] * sp.Symbol("gain_k")}),
     ]
-    return _function(opening, lines) + _function(opening_x, lines_x)
+    return lines, lines_x
 
 
-def _function(opening: list[str], lines: list[str]) -> list[str]:
-    return [*opening, *(f"  {line}" for line in lines), "}", ""]
+def _in_block(targets: dict[str, sp.Expr]) -> list[str]:
+    return ["{", *(f"  {line}" for line in assignments(targets)), "}"]
 
 
 def _bin_layout(form: TableForm) -> list[str]:

@@ -2,7 +2,7 @@
 
 import sympy as sp
 
-from parkf.model.codegen.cpp_expressions import assignments
+from parkf.model.codegen.cpp_expressions import assignments, function
 from parkf.model.codegen.cpp_transport import SparseJacobian, levers_and_bend
 from parkf.model.steps import Step
 from parkf.model.steps.symbols import BEFORE, COMPONENTS, STATE, h, k, pol
@@ -33,14 +33,12 @@ def _state_function(step: Step, jacobian: SparseJacobian) -> list[str]:
     # A step may read neither its polarity nor one of its planes.
     silent = [str(v) for v in (pol, *step.kernel_inputs) if v not in used and not (v == pol and h in used)]
     body += [f"(void){name};" for name in [*silent, *([] if used & set(step.symbols) else ["p"])]]
-    return [
-        "template <class T, class P>",
-        f"KERNEL_FUNCTION void step_{step.name}(const P& p, const T& pol{_inputs(step)}, State<T>& s,"
-        f" Jacobian{step.name}<T>& f) {{",
-        *(f"  {line}" for line in body + assignments(targets, _parts(step, used))),
-        "}",
-        "",
-    ]
+    return function(
+        f"void step_{step.name}(const P& p, const T& pol{_inputs(step)}, State<T>& s,"
+        f" Jacobian{step.name}<T>& f)",
+        body + assignments(targets, _parts(step, used)),
+        template="class T, class P",
+    )
 
 
 def _noise_function(step: Step) -> list[str]:
@@ -51,20 +49,16 @@ def _noise_function(step: Step) -> list[str]:
     begins = [f"const T {v} = before.{s};" for v, s in zip(BEFORE, STATE, strict=True) if v in used]
     body += begins if begins or not step.through_magnet else ["(void)before;"]
     body += [f"(void){v};" for v in step.kernel_inputs if v not in used]
-    return [
-        "template <class T, class P>",
-        f"KERNEL_FUNCTION Noise<T> noise_{step.name}(const P& p, const T& k{_inputs(step)},"
-        f"{' const State<T>& before,' if step.through_magnet else ''} const State<T>& s) {{",
-        "  Noise<T> q;",
-        *(f"  {line}" for line in body + assignments(targets, _parts(step, used))),
-        "  return q;",
-        "}",
-        "",
-    ]
+    return function(
+        f"Noise<T> noise_{step.name}(const P& p, const T& k{_inputs(step)},"
+        f"{' const State<T>& before,' if step.through_magnet else ''} const State<T>& s)",
+        ["Noise<T> q;", *body, *assignments(targets, _parts(step, used)), "return q;"],
+        template="class T, class P",
+    )
 
 
 def by_name(steps: list[Step]) -> list[str]:
-    """C++ function that runs a step given by name, for checks from Python."""
+    """C++ function that runs the step of a name, for checks from Python."""
     lines = [
         "/// Run one step: `s` and `c` are carried on; `jacobian` is (5, 4), by columns for x, y, tx, ty, k;",
         "/// `q` is its noise.",

@@ -1,7 +1,7 @@
 """C++ that multiplies with a step's Jacobian, its zeros and ones left out.
 
-Covariances are those of x, y, tx and ty at given q/p; the Jacobian's last column goes into their total
-derivatives with respect to q/p.
+Covariances are those of x, y, tx and ty at fixed q/p; the Jacobian's last column enters the total derivatives
+with respect to q/p.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from parkf.model.codegen.cpp_expressions import text
+from parkf.model.codegen.cpp_expressions import function, text
 
 NAMES = ("x", "y", "tx", "ty", "k")
 K = 4
@@ -42,23 +42,18 @@ class SparseJacobian:
     @property
     def fields(self) -> dict[str, sp.Expr]:
         """The elements that are computed, by name: row_column."""
-        return {
-            f"{NAMES[i]}_{NAMES[j]}": self.matrix[i, j]
-            for i in range(5)
-            for j in range(5)
-            if self.matrix[i, j] not in (0, 1)
-        }
+        names = ((i, j, f"{NAMES[i]}_{NAMES[j]}") for i in range(5) for j in range(5))
+        return {name: self.matrix[i, j] for i, j, name in names if self.matrix[i, j] not in (0, 1)}
 
     @property
     def pattern(self) -> sp.Matrix:
         """The matrix with symbols f.row_column for the computed elements."""
-        return sp.Matrix(
-            5,
-            5,
-            lambda i, j: (
-                self.matrix[i, j] if self.matrix[i, j] in (0, 1) else sp.Symbol(f"f.{NAMES[i]}_{NAMES[j]}")
-            ),
-        )
+
+        def element(i: int, j: int) -> sp.Expr:
+            form = self.matrix[i, j]
+            return form if form in (0, 1) else sp.Symbol(f"f.{NAMES[i]}_{NAMES[j]}")
+
+        return sp.Matrix(5, 5, element)
 
     def struct(self) -> list[str]:
         """C++ type that holds the computed elements."""
@@ -66,26 +61,20 @@ class SparseJacobian:
         return ["template <class T>", f"struct Jacobian{self.name} {{", f"  T {fields};", "};", ""]
 
     def transport(self, *, decoupled: bool) -> list[str]:
-        """C++ function C ← F C Fᵀ; `decoupled`: what couples the x and the y part is and stays zero."""
+        """C++ function C ← F C Fᵀ; `decoupled`: elements that couple the x and the y part stay zero."""
 
         def coupled(i: int, j: int) -> bool:
             return not decoupled or ({i, j} <= X_PART or {i, j} <= Y_PART)
 
-        function = "transport_decoupled" if decoupled else "transport"
+        name = "transport_decoupled" if decoupled else "transport"
         order = self._row_order()
         body = self._transport_by_rows(order, coupled) if order is not None else self._transport_at_once()
-        return [
-            "template <class T>",
-            f"KERNEL_FUNCTION void {function}(const Jacobian{self.name}<T>& f, Covariance<T>& c) {{",
-            *(f"  {line}" for line in body),
-            "}",
-            "",
-        ]
+        return function(f"void {name}(const Jacobian{self.name}<T>& f, Covariance<T>& c)", body)
 
     def _row_order(self) -> list[int] | None:
-        """Order in which the components may be carried on one after the other; None if there is none.
+        """Order in which the components may be updated one after the other; None if there is none.
 
-        A component comes before those that it depends on: it needs them as they were.
+        A component precedes those that it depends on, because it needs their old values.
         """
         left = [i for i in sorted(ALL) if any(self.matrix[i, j] != int(i == j) for j in ALL)]
         order: list[int] = []
@@ -118,7 +107,7 @@ class SparseJacobian:
         return lines
 
     def _transport_at_once(self) -> list[str]:
-        """For components that depend on each other in a circle."""
+        """All components together, where they depend on each other in a circle."""
         f = self.pattern
         half = f[:K, :K] * sp.Matrix(K, K, lambda i, j: sp.Symbol(f"c{max(i, j)}{min(i, j)}"))
         named: dict[sp.Symbol, sp.Expr] = {}
@@ -147,25 +136,21 @@ class SparseJacobian:
         return self._multiply(f"apply{suffix}", part, {})
 
     def total_derivative(self, part: frozenset[int] = ALL, suffix: str = "") -> list[str]:
-        """C++ function that carries on derivatives by q/p; those outside `part` are zero and stay so."""
+        """C++ function that transports derivatives by q/p; those outside `part` are zero and stay so."""
         f = self.pattern
         return self._multiply(f"total_derivative{suffix}", part, {i: f[i, K] for i in part})
 
-    def _multiply(self, function: str, part: frozenset[int], added: dict[int, sp.Expr]) -> list[str]:
+    def _multiply(self, name: str, part: frozenset[int], added: dict[int, sp.Expr]) -> list[str]:
         f = self.pattern
-        lines = [
-            "template <class T>",
-            f"KERNEL_FUNCTION void {function}(const Jacobian{self.name}<T>& f, T* v) {{",
-        ]
         results = {}
         for i in sorted(part):
             form = sum(f[i, j] * sp.Symbol(f"v{j}") for j in sorted(part)) + added.get(i, 0)
             if form != sp.Symbol(f"v{i}"):
                 results[i] = form
         used = set().union(*(form.free_symbols for form in results.values()))
-        lines += [f"  const T v{j} = v[{j}];" for j in sorted(part) if sp.Symbol(f"v{j}") in used]
-        lines += [f"  v[{i}] = {text(form)};" for i, form in results.items()]
-        return [*lines, "}", ""]
+        lines = [f"const T v{j} = v[{j}];" for j in sorted(part) if sp.Symbol(f"v{j}") in used]
+        lines += [f"v[{i}] = {text(form)};" for i, form in results.items()]
+        return function(f"void {name}(const Jacobian{self.name}<T>& f, T* v)", lines)
 
     def functions(self) -> list[str]:
         """Type and functions; the decoupled ones where the step keeps x and y apart."""

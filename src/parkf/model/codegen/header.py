@@ -8,7 +8,8 @@ from parkf.model.steps import Forms
 
 _OPENING = [
     "#pragma once",
-    "// Written by `python -m parkf.model.codegen` from the formulas in parkf.model.steps: edit those, not this.",
+    "// Written by `python -m parkf.model.codegen` from the formulas in parkf.model.steps;"
+    " edit the formulas, not this file.",
 ]
 
 
@@ -44,8 +45,9 @@ def by_name_header(forms: Forms) -> str:
         "namespace parkf::kalman::PARKF_FORMS {",
         "",
     ]
-    functions = by_name(list(forms.steps.values()))
-    return "\n".join([*lines, *functions, "}  // namespace parkf::kalman::PARKF_FORMS", ""])
+    return "\n".join(
+        [*lines, *by_name(list(forms.steps.values())), "}  // namespace parkf::kalman::PARKF_FORMS", ""]
+    )
 
 
 def list_header(names: Iterable[str]) -> str:
@@ -69,15 +71,16 @@ def list_header(names: Iterable[str]) -> str:
 
 
 def _layout(forms: Forms) -> list[str]:
-    lines = [
+    layout = forms.layout
+    blocks = [(layout.offsets[block.name], block.name, *block.shape) for block in layout.blocks]
+    return [
         "/// Where the blocks of the constant blob start, the length of a set, and how many sets there are.",
         "namespace layout {",
+        *(
+            f"constexpr int {name} = {offset}, {name}_columns = {columns}, {name}_sets = {sets};"
+            for offset, name, sets, columns in blocks
+        ),
+        f"constexpr int count = {layout.constant_count};",
+        "}  // namespace layout",
+        "",
     ]
-    layout = forms.layout
-    for block in layout.blocks:
-        name, (sets, columns) = block.name, block.shape
-        lines.append(
-            f"constexpr int {name} = {layout.offsets[name]}, {name}_columns = {columns}, "
-            f"{name}_sets = {sets};"
-        )
-    return [*lines, f"constexpr int count = {layout.constant_count};", "}  // namespace layout", ""]

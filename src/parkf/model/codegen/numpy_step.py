@@ -35,9 +35,9 @@ class NumpyStep:
     """A step as float64 functions over rows of its dataset.
 
     `rows` maps the columns x0, y0 (mm), tx0, ty0 (rad), qop (1/MeV, at production), polarity (+1 MagUp), z0
-    and z1 (mm, of the very points) to arrays of shape (n,); more columns may be there. `p` are the m
+    and z1 (mm, of the points themselves) to arrays of shape (n,); other columns are ignored. `p` are the m
     parameters of one set, shape (m,). For ``UTTF`` the state is the magnet table's at z_out, and x_in, y_in,
-    tx_in, ty_in the one that the table was asked with.
+    tx_in, ty_in the state at z_in.
     """
 
     def __init__(self, step: Step) -> None:
@@ -70,25 +70,13 @@ class NumpyStep:
         return np.stack(self._jacobian(p, rows), axis=1).reshape(-1, 4, 5)
 
     def noise(self, p: Array, rows: Rows) -> dict[str, Array]:
-        """σ of x, y (mm), tx, ty (rad) and the correlations rho_x, rho_y, each (n,) float64.
-
-        Raises
-        ------
-        ValueError
-            When the step has no noise of its own.
-        """
+        """σ of x, y (mm), tx, ty (rad) and the correlations rho_x, rho_y, each (n,) float64."""
         if not self.step.noise:
             raise ValueError(f"step {self.step.name} has no noise")
         return dict(zip(NOISE, self._noise(p, rows), strict=True))
 
     def local_qop(self, p: Array, qop: Array) -> Array:
-        """q/p (1/MeV) before the magnet, after the energy loss so far, from q/p at production, (n,).
-
-        Raises
-        ------
-        ValueError
-            When the step is not the hop through the magnet.
-        """
+        """q/p (1/MeV) before the magnet, after the energy loss so far, from q/p at production, (n,)."""
         if self._local_qop is None:
             raise ValueError(f"step {self.step.name} does not go through the magnet")
         local: Array = self._local_qop(qop, p)
@@ -101,7 +89,7 @@ class NumpyStep:
     def _derivative(
         self, of: Literal["outputs", "noise"], name: str, p: Array, rows: Rows, own: Sequence[int] | None
     ) -> Array:
-        """Differentiate by parameters; compiled when a choice of them is first asked for."""
+        """Differentiate by parameters; a choice of them is compiled when it is first needed."""
         key = of, name, tuple(range(len(p)) if own is None else own)
         if key not in self._derivatives:
             form = getattr(self.step, of)[name]
@@ -141,6 +129,6 @@ def _compiled(expressions: list[sp.Expr], parameters: tuple[sp.Symbol, ...]) -> 
 
 
 def _shared(expressions: list[sp.Expr]) -> tuple[list[tuple[sp.Symbol, sp.Expr]], list[sp.Expr]]:
-    """Take out common subexpressions; powers become products, which NumPy computes forty times faster."""
+    """Find common subexpressions; powers become products, which NumPy computes forty times faster."""
     common, rest = sp.cse(expressions, list=False)
     return [(symbol, _multiplied(form)) for symbol, form in common], [_multiplied(form) for form in rest]

@@ -1,7 +1,7 @@
 """Layout of a parameter set's numbers: blocks, columns and the magnet table, without any formula.
 
-The formulas in :mod:`parkf.model.steps` decide it, and the build of the kernel writes it down
-(:mod:`parkf.model.codegen`): who only reads a set need not build the formulas first, which takes longer.
+The formulas in :mod:`parkf.model.steps` determine it, and the build of the kernel writes it to a file
+(:mod:`parkf.model.codegen`), so that reading a set does not need the formulas, which take longer to build.
 """
 
 from parkf.model.layout.blocks import Block, Column, Layout

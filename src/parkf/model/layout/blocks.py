@@ -40,17 +40,18 @@ class Layout:
     name : {'improved', 'production'}
         Set of forms.
     layout_version : int
-        Grows with every change of what a number of the blobs means or where it lies.
+        Increases with every change of the meaning or position of a number in the blobs.
     formulas : str
         Fingerprint of all formulas.
     steps : dict of str to str
         Fingerprint of each step's formulas, in the order of the steps.
     blocks : tuple of Block
-        Of the constant blob, in their order.
+        Blocks of the constant blob, in their order.
     pieces : tuple of Piece
-        Of a bin of the magnet table, in their order.
+        Pieces of a bin of the magnet table, in their order.
     signature : dict of str to int
-        What the table's header says of the form, by its names in :data:`parkf.model.layout.HEADER`.
+        Numbers of the table's header that identify the form, by their names in
+        :data:`parkf.model.layout.HEADER`.
     """
 
     name: FormsName
@@ -72,7 +73,7 @@ class Layout:
 
     @property
     def constant_count(self) -> int:
-        """How many numbers the constant blob has."""
+        """Number of numbers in the constant blob."""
         return sum(block.shape[0] * block.shape[1] for block in self.blocks)
 
     def block(self, name: str) -> Block:

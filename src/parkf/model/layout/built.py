@@ -1,7 +1,6 @@
 """The layouts that the installed kernel was built with: today's, and those of published sets."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,17 +12,13 @@ from parkf.io.option_types import FormsName
 from parkf.model.layout.blocks import Block, Column, Layout
 from parkf.model.layout.magnet import Piece
 
-# File beside the generated headers with a layout and its formulas, written by parkf.model.steps.frozen.
+# File beside the generated headers with a layout and its formulas as JSON, written by
+# parkf.model.steps.frozen.
 LAYOUT_FILE = "layout.json"
 
 
-def described(layout: Layout) -> dict[str, Any]:
-    """Give a layout as it stands in such a file."""
-    return asdict(layout)
-
-
 def layout_in(content: Mapping[str, Any]) -> Layout:
-    """Read the layout out of such a file's content."""
+    """Read the layout from the content of a layout file."""
     fields = dict(content["layout"])
     blocks = tuple(
         Block(block["name"], tuple(block["sets"]), tuple(Column(*column) for column in block["columns"]))
@@ -37,12 +32,12 @@ def layout_in(content: Mapping[str, Any]) -> Layout:
 
 
 def layout_files(forms: FormsName) -> list[Path]:
-    """Files of all layouts of a set of forms that the installed kernel knows, today's first.
+    """Return the files of all layouts of a set of forms in the installed kernel, today's first.
 
     Raises
     ------
     ParkfError
-        When the kernel is not installed, or was built before it wrote down its layout.
+        When the kernel is not installed, or was built before it wrote its layout to a file.
     """
     kernel = find_spec("parkf._fitter")
     folder = None if kernel is None or kernel.origin is None else Path(kernel.origin).parent / "kernel"
@@ -54,23 +49,11 @@ def layout_files(forms: FormsName) -> list[Path]:
 
 @cache
 def layouts_of(forms: FormsName) -> dict[int, Layout]:
-    """All layouts of a set of forms that the installed kernel knows, by version, today's first.
-
-    Raises
-    ------
-    ParkfError
-        As by :func:`layout_files`, or when a file is damaged.
-    """
+    """Read the layouts of :func:`layout_files`, by version, today's first."""
     found = [layout_in(read_json(path)) for path in layout_files(forms)]
     return {layout.layout_version: layout for layout in found}
 
 
 def layout_of(forms: FormsName) -> Layout:
-    """Layout of a set of forms today, as of the installed kernel.
-
-    Raises
-    ------
-    ParkfError
-        As by :func:`layouts_of`.
-    """
+    """Read today's layout of a set of forms from the installed kernel."""
     return next(iter(layouts_of(forms).values()))

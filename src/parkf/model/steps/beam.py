@@ -1,6 +1,6 @@
-"""Straight steps backward in the VELO, as a beamline fit takes them, and their scattering.
+"""Straight steps backward in the VELO, as in a beamline fit, and their scattering.
 
-The fit of long tracks uses the scattering alone: it knows q/p and bends as the step ``V`` does backward.
+The fit of long tracks uses the scattering alone: with q/p known, its extrapolation is that of the step ``V``.
 """
 
 import sympy as sp

@@ -73,14 +73,14 @@ def _improved() -> Step:
 
 
 def _scattering(p: Numbers) -> dict[str, sp.Expr]:
-    """Give the scattering from z_in on, as the field has changed it, and the spread of the energy loss.
+    """Return the scattering from z_in on, as the field changes it, and the spread of the energy loss.
 
-    The field adds to s = tx/N whatever s is, N = √(1 + tx² + ty²). A turn by dtx at z_in therefore becomes
-    (N'/N)³·dtx behind the bend, less what the field's edges focus; scattering there is (N'/N)² times as wide
-    as at z_in, nearly. Vertically a turn would become (N'/N)·dty, of which the edges take half back. For
-    positions half of the way counts. A loss that differs from the mean by δ turns tx by δ·kick·k²: for soft
-    tracks as much as scattering does. Landau's δ beside it widens the core by 3/2 powers of k, where two
-    normal widths would make it less for hard tracks and more for soft ones.
+    The field adds the same to s = tx/N for any s, with N = √(1 + tx² + ty²). A turn by dtx at z_in therefore
+    becomes (N'/N)³·dtx behind the bend, less the focusing of the field's edges; scattering there is nearly
+    (N'/N)² times as wide as at z_in. Vertically a turn becomes (N'/N)·dty, and the edges reduce the increase
+    by half. For positions, half of the way counts. A loss that differs from the mean by δ turns tx by
+    δ·kick·k²: for soft tracks as much as scattering does. With Landau's δ, the core widens with k to the
+    power 3/2; two normal widths would widen it less for hard tracks and more for soft ones.
     """
     x_in, y_in, tx_in, ty_in = BEFORE
     before = {tx: tx_in, ty: ty_in}
@@ -98,13 +98,13 @@ def _scattering(p: Numbers) -> dict[str, sp.Expr]:
     open_angle = p("share of the angles' widths around the beam pipe", "1", 0.6, "noise")
     open_shift = p("share of the positions' widths around the beam pipe", "1", 0.3, "noise")
     slopes = 1 + (open_angle - 1) * inside
-    places = 1 + (open_shift - 1) * inside
+    positions = 1 + (open_shift - 1) * inside
     # In GeV, so that the numbers are of order one.
     growth = (ten(3) * sp.Abs(k)) ** sp.Rational(3, 2)
     sigma_tx = slopes * stretch**2 * angle * turn_x * (1 + spread * growth)
-    sigma_x = places * stretch * shift * turn_x * (1 + spread_x * growth)
+    sigma_x = positions * stretch * shift * turn_x * (1 + spread_x * growth)
     sigma_ty = slopes * sp.sqrt(stretch) * angle_y * turn_y
-    sigma_y = places * shift_y * turn_y
+    sigma_y = positions * shift_y * turn_y
     return scattering((ten(2) * sigma_x, ten(2) * sigma_y), (sigma_tx, sigma_ty), (rho_x, rho_y))
 
 

@@ -1,4 +1,4 @@
-"""Sets of forms: formulas of all steps that belong together, and the layout of the constant blob."""
+"""Sets of forms: the formulas of all steps, and the layout of the constant blob."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import sympy as sp
 
 from parkf.io.option_types import FormsName
 from parkf.model.layout.blocks import Block, Column, Layout
-from parkf.model.layout.magnet import HEADER, HEADER_TEXT, ODD_HEADER, TABLE_SHAPE
+from parkf.model.layout.magnet import HEADER_TEXT, ODD_HEADER, TABLE_SHAPE
 from parkf.model.steps import beam, corrections, magnet, scifi, ut, velo, velo_to_ut
 from parkf.model.steps.step import Parameter, Step
 
@@ -17,16 +17,9 @@ from parkf.model.steps.step import Parameter, Step
 class Forms:
     """A set of forms, and the layout of the constant blob that follows from it.
 
-    Attributes
-    ----------
-    name : {'improved', 'production'}
-        What configurations and manifests call it.
-    layout_version : int
-        Grows with every change of what a number of the blobs means or where it lies.
-    table : TableForm
-        Of the hop through the magnet.
-    steps : dict of str to Step
-        All steps, in the order of their blocks.
+    `name` is its name in configurations and manifests. `layout_version` increases with every change of the
+    meaning or position of a number in the blobs. `table` is the form of the hop through the magnet, and
+    `steps` are in the order of their blocks.
     """
 
     name: FormsName
@@ -38,8 +31,7 @@ class Forms:
     def _blocks(self) -> tuple[Block, ...]:
         """The constant blob's blocks in their order."""
         header = tuple(
-            Column(name, "", text, -1 if name in ODD_HEADER else 1)
-            for name, text in zip(HEADER, HEADER_TEXT, strict=True)
+            Column(name, "", text, -1 if name in ODD_HEADER else 1) for name, text in HEADER_TEXT.items()
         )
         layers = ("z at y = 0, mm", "dy/dz", "dx/dy", "σ² by cluster size, mm²")
         blocks = {name: _of_step(step) for name, step in self.steps.items()}
@@ -54,7 +46,7 @@ class Forms:
 
     @cached_property
     def layout(self) -> Layout:
-        """What the numbers are; the installed kernel's is :func:`parkf.model.layout.layout_of`."""
+        """Layout of the numbers; the installed kernel's is :func:`parkf.model.layout.layout_of`."""
         return Layout(
             name=self.name,
             layout_version=self.layout_version,
@@ -66,7 +58,7 @@ class Forms:
         )
 
     def hash(self) -> str:
-        """Fingerprint of all formulas and of the layout, which a compiled kernel was made from."""
+        """Fingerprint of all formulas and of the layout, by which a compiled kernel is identified."""
         layout = [(block.name, block.shape) for block in self._blocks]
         expressions = [magnet.U_X, magnet.U_Y, magnet.F, *magnet.WEIGHTS.values()]
         if self.table is not magnet.PRODUCTION:
@@ -89,7 +81,7 @@ def _layers(kind: str, count: int) -> tuple[Column, ...]:
 
 
 def _forms(name: FormsName, table: magnet.TableForm, *steps: Step) -> Forms:
-    """Put a set of forms together. Its layout is that of the newest form in it."""
+    """Combine forms to a set, whose layout is that of the newest of them."""
     layout_version = max(table.layout, *(step.layout for step in steps))
     return Forms(name, layout_version, table, {step.name: step for step in steps})
 
@@ -114,7 +106,7 @@ assert all(forms.table.coefficients == TABLE_SHAPE[2] for forms in FORMS.values(
 
 
 def file_of(step: Step) -> str:
-    """Name of the file that a step of today is written in."""
+    """Return the name of the file with the formulas of one of today's steps."""
     for module in _MODULES:
         for form in (module.IMPROVED, module.PRODUCTION):
             if step in (form if isinstance(form, tuple) else (form,)):

@@ -1,4 +1,4 @@
-"""Formulas as text that people read and :func:`formula` reads back: ``tx + h*p3*(z1 - z0)/100000``."""
+"""Formulas as text that people and :func:`formula` can read: ``tx + h*p3*(z1 - z0)/100000``."""
 
 import ast
 import operator
@@ -26,12 +26,12 @@ _OPERATORS: dict[type[ast.operator], Callable[[sp.Expr, sp.Expr], sp.Expr]] = {
 
 
 def text(expression: sp.Expr) -> str:
-    """Write a formula down.
+    """Write a formula as text.
 
     Raises
     ------
     ParkfError
-        When it would not be read back as what it is: it has another function, or a decimal number.
+        When :func:`formula` would not read the same formula: it has another function, or a decimal number.
     """
     written = str(sp.sstr(expression))
     if formula(written) != expression:
@@ -40,12 +40,12 @@ def text(expression: sp.Expr) -> str:
 
 
 def formula(written: str) -> sp.Expr:
-    """Read what :func:`text` wrote; nothing of it is run as Python.
+    """Read a formula that :func:`text` wrote; none of it is run as Python.
 
     Raises
     ------
     ParkfError
-        When it is none of the project's formulas: numbers are integers, functions those of the kernel.
+        When it is not such a formula: numbers must be integers, functions those of the kernel.
     """
     try:
         return _read(ast.parse(written, mode="eval").body)

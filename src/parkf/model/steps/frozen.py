@@ -1,10 +1,11 @@
 """Layouts and their formulas as documents, so that published sets stay usable when formulas change.
 
-The build of the kernel writes one for each set of forms, beside its headers. Publishing the first set of a
-layout puts it into the registry, as ``layouts/<version>.json``. From then on the layout is frozen: the kernel
-is built for it, too, whatever becomes of the formulas in :mod:`parkf.model.steps`.
+The build of the kernel writes a document for each set of forms, beside its headers. Publishing the first set
+of a layout adds the document to the registry, as ``layouts/<version>.json``. From then on the layout is
+frozen: the kernel is built for it in addition to today's formulas in :mod:`parkf.model.steps`.
 """
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
 from parkf.io.option_types import FormsName
 from parkf.model.layout.blocks import Layout
-from parkf.model.layout.built import described, layout_files, layout_in
+from parkf.model.layout.built import layout_files, layout_in
 from parkf.model.steps.forms import FORMS, Forms, file_of
 from parkf.model.steps.formula_text import formula, text
 from parkf.model.steps.magnet import TABLE_FORMS, TableForm
@@ -23,35 +24,29 @@ from parkf.model.steps.symbols import COMPONENTS
 
 
 def document(forms: Forms) -> dict[str, Any]:
-    """Write a set of forms down: its layout, and the formulas behind it.
-
-    Raises
-    ------
-    ParkfError
-        When a formula cannot be written down.
-    """
+    """Return a set of forms as a document: its layout and its formulas."""
     return {
-        "layout": described(forms.layout),
+        "layout": asdict(forms.layout),
         "table": _table(forms.table),
         "steps": {name: _written(step) for name, step in forms.steps.items()},
     }
 
 
 def thawed(path: Path) -> Forms:
-    """Read a set of forms that was written down.
+    """Read a set of forms from a document.
 
     Raises
     ------
     ParkfError
-        When the file is missing or damaged, or the formulas do not come out as they were.
+        When the file is missing or damaged, or the formulas are not the same when they are read.
     """
     content = read_json(path)
     layout = layout_in(content)
     table = next((form for form in TABLE_FORMS if _table(form) == content["table"]), None)
     if table is None:
         raise ParkfError(
-            f"{path}: its magnet table is none of TABLE_FORMS in parkf.model.steps.magnet; keep that form there, "
-            "and give a new one a grid of another number"
+            f"{path}: its magnet table is none of TABLE_FORMS in parkf.model.steps.magnet; keep that form"
+            " there, and give a new one a grid of another number"
         )
     steps = {name: _step(layout, name, content["steps"][name]) for name in layout.steps}
     forms = Forms(layout.name, layout.layout_version, table, steps)
@@ -64,19 +59,12 @@ def thawed(path: Path) -> Forms:
 
 
 def forms_of(name: FormsName, formulas: str) -> Forms:
-    """Give the formulas that a parameter set is of: today's, or those of a published layout.
-
-    Parameters
-    ----------
-    name : {'improved', 'production'}
-        Set of forms.
-    formulas : str
-        Their fingerprint, as in the set's manifest.
+    """Return the formulas of this fingerprint: today's, or those of a published layout.
 
     Raises
     ------
     ParkfError
-        When the installed kernel was built with none of this fingerprint.
+        When the installed kernel was not built with these formulas.
     """
     if FORMS[name].hash() == formulas:
         return FORMS[name]
@@ -87,22 +75,15 @@ def forms_of(name: FormsName, formulas: str) -> Forms:
 
 
 def kernel_forms(layouts: Path) -> dict[str, Forms]:
-    """Give all sets of forms that a kernel is built for, by the names of their namespaces.
+    """Return all sets of forms that a kernel is built for, by the names of their namespaces.
 
-    Parameters
-    ----------
-    layouts : Path
-        Folder of the published layouts, ``<version>.json`` each. There may be none.
-
-    Returns
-    -------
-    dict of str to Forms
-        Today's by their own names, published ones that are not today's as ``improved_2``.
+    Today's have their own names; published ones that are not today's have names as ``improved_2``. The
+    folder `layouts` has the published layouts, ``<version>.json`` each, if there are any.
 
     Raises
     ------
     ParkfError
-        When today's formulas are not those that were published under the version that they have.
+        When today's formulas differ from those that were published under their version.
     """
     published = {int(path.stem): path for path in layouts.glob("[0-9]*.json")}
     today = {forms.layout_version: forms for forms in FORMS.values()}
@@ -127,7 +108,8 @@ def kernel_forms(layouts: Path) -> dict[str, Forms]:
 def _what_to_edit(forms: Forms, published: Layout, version: int) -> str:
     changed = [step for name, step in forms.steps.items() if step.formula_hash() != published.steps.get(name)]
     if not changed:
-        return f"the magnet table has changed; write layout={version} into its form in src/parkf/model/steps/magnet.py"
+        where = "its form in src/parkf/model/steps/magnet.py"
+        return f"the magnet table has changed; write layout={version} into {where}"
     names = ", ".join(step.name for step in changed)
     file = f"src/parkf/model/steps/{file_of(changed[0])}"
     return f"{names} changed; write layout={version} into the Step {changed[0].name} in {file}"

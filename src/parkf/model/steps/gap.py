@@ -3,7 +3,7 @@
 The equation of motion, leaving aside what the other field components do to tx, is
 dtx/dz = −κ·h·N·(1 + tx²)·By, with N = √(1 + tx² + ty²). Over a gap it turns tx by dz times the mean field,
 a polynomial in (X, Y): where, in m, the straight line crosses the middle of the gap. The factor N·(1 + tx²)
-costs no number and takes the place of terms in h³. On a long gap the field changes on the way: ty·Y.
+needs no number and replaces terms in h³. On a long gap the field changes on the way: ty·Y.
 
 Vertically dty/dz = κ·h·N·[(1 + ty²)·Bx − tx·ty·By − tx·Bz]; in a dipole that is symmetric in y, Bx ∝ X·Y and
 Bz ∝ Y near the mid-plane: what turns ty is odd in Y.
@@ -25,17 +25,17 @@ MIDDLE = {X: ten(-3) * (x + tx * dz / 2), Y: ten(-3) * (y + ty * dz / 2), H: ten
 def forms(
     p: Numbers, bend: Sequence[sp.Expr], turn: Sequence[sp.Expr], lever: Sequence[sp.Expr], field: float
 ) -> tuple[dict[str, sp.Expr], dict[sp.Symbol, sp.Expr], sp.Expr]:
-    """Give the outputs of a step over a gap, the parts that they are made of, and by what q/p has grown.
+    """Return the outputs of a step over a gap, their parts, and the factor by which q/p has increased.
 
     Parameters
     ----------
     p : Numbers
-        Where the form's parameters are declared, one for each term and one for the energy lost before.
+        Declares the form's parameters, one for each term and one for the energy lost before.
     bend, turn, lever : sequence of sympy.Expr
         Terms, in X, Y, H, tx, ty, of the field that bends tx, of the one that turns ty, and of the share of
         the old slope in x. The first term of `lever` is 1, which is the share in y, too.
     field : float
-        Where the fit of the first term of `bend` starts, in 0.1 MeV/mm.
+        Start value of the first term of `bend`, in 0.1 MeV/mm.
     """
     mean = _sum(p, "field that bends tx", bend, field)
     twist = _sum(p, "field that turns ty", turn, 0.0)
@@ -62,7 +62,7 @@ def forms(
 
 
 def _sum(p: Numbers, text: str, terms: Sequence[sp.Expr], start: float) -> sp.Expr:
-    """Declare a number for each term; their sum, as a computer would evaluate it."""
+    """Declare a number for each term, and return the sum of number times term in Horner's form."""
     numbers = []
     for t in terms:
         parity = 1 if sp.degree(t, H) == 1 else -1
@@ -87,5 +87,5 @@ def _unit(unit: str, term: sp.Expr) -> str:
 
 
 def levers(angle: float) -> tuple[tuple[sp.Expr, str, str, float], ...]:
-    """Give the lever of scattering all along a gap; `angle` in MeV as it starts."""
+    """Return the lever of scattering all along a gap; `angle` is the start value in MeV."""
     return ((sp.Abs(dz), "per dz times momentum", "MeV", 0.58 * angle),)

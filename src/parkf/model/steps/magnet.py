@@ -1,8 +1,8 @@
 """The hop through the magnet: header, interpolation between bins and polynomials of the 240,000 numbers.
 
 Every component goes straight to z_out, plus c00(f) + u_x·c10(f) + u_y·c01(f), polynomials in f without a
-constant: a track of infinite momentum goes straight. The coefficients depend on the place by bins. What
-differs between sets of forms is a :class:`TableForm`; each has 240,000 coefficients.
+constant: a track of infinite momentum goes straight. The coefficients depend on the position by bins. A
+:class:`TableForm` is what differs between sets of forms; each has 240,000 coefficients.
 """
 
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ from parkf.model.steps.symbols import h, tx, ty, x, y
 
 _header = dict(zip(HEADER, sp.symbols(" ".join(HEADER), real=True), strict=True))
 _X, _Y = x / _header["z_in"], y / _header["z_in"]
-# What the slopes of tracks from the origin have gained before z_in, over h, by where they are, X = x/z_in and
-# Y = y/z_in, and the numbers of the header that say so.
+# Change of the slopes of tracks from the origin before z_in, over h, as a function of X = x/z_in and
+# Y = y/z_in with numbers of the header.
 X, Y = sp.symbols("X Y", real=True)
 BEND_X = _header["bendx"] + _header["bendx_x2"] * X**2 + _header["bendx_y2"] * Y**2
 BEND_Y = _header["bendy_xy"] * X * Y
@@ -42,7 +42,7 @@ WEIGHTS = {
 
 @dataclass(frozen=True, eq=False)
 class TableForm:
-    """What the 80 coefficients of a bin multiply, and where a track finds its bin.
+    """What the 80 coefficients of a bin multiply, and how a track's bin is chosen.
 
     Attributes
     ----------
@@ -50,17 +50,17 @@ class TableForm:
         For the planes x and y: degree in f of c00, and of c10 and c01; of position and slope.
     depth : sympy.Rational
         Bins are chosen by where a straight line is at z_in + depth·(z_out − z_in). With depth 0, a track that
-        leaves the line to the origin meets another field than its bin's, in second order of u, which no term
-        is there for; with the depth of the bend, it meets its bin's.
+        leaves the line to the origin crosses another field than its bin's, an effect of second order in u
+        that no term describes; with the depth of the bend, it crosses its bin's field.
     sines : bool
-        Sum the bend to s = t/√(1 + tx² + ty²) instead of to the slopes t: the field turns s in proportion to
+        Add the bend to s = t/√(1 + tx² + ty²) instead of to the slopes t: the field turns s in proportion to
         q/p, at any angle.
     grid : int
-        What the header calls the grid: 1 is uniform at z_in, 2 uniform at that depth.
+        Kind of the grid in the header: 1 is uniform at z_in, 2 uniform at that depth.
     edges : (float, float)
-        Where it ends, by x/z and y/z at that depth.
+        Edges of the grid, in x/z and y/z at that depth.
     layout : int
-        Version of the layout that it came with.
+        First version of the layout with this form.
     """
 
     central: dict[str, int]
@@ -88,12 +88,12 @@ class TableForm:
 
     @property
     def coefficients(self) -> int:
-        """How many numbers a bin has."""
+        """Number of coefficients of a bin."""
         return sum(piece.degree for piece in self.pieces)
 
     @property
     def signature(self) -> dict[str, int]:
-        """What a header says of the form, by its names in :data:`HEADER`."""
+        """Numbers of a header that identify the form, by their names in :data:`HEADER`."""
         degrees = {"deg_x1": self.linear["x"], "deg_x2": self.central["x"]}
         degrees |= {"deg_y1": self.linear["y"], "deg_y2": self.central["y"]}
         grid = {"nbin_x": BINS[0], "nbin_y": BINS[1], "x_grid": self.grid, "y_grid": self.grid}
@@ -101,31 +101,31 @@ class TableForm:
 
     @property
     def summed(self) -> tuple[sp.Expr, sp.Expr]:
-        """What the bend of tx and ty is added to."""
+        """The quantities to which the bend of tx and ty is added."""
         length = sp.sqrt(1 + tx**2 + ty**2) if self.sines else sp.Integer(1)
         return tx / length, ty / length
 
     @property
     def lever(self) -> sp.Expr:
-        """How far behind z_in a track finds its bin, mm."""
+        """Distance behind z_in of the point that chooses a track's bin, mm."""
         return self.depth * (_header["z_out"] - _header["z_in"])
 
     @property
     def scales(self) -> tuple[sp.Expr, sp.Expr]:
-        """What turns mm at that depth, in x and y, into a place between −1 and 1 on the grid."""
+        """Factors that convert mm at that depth, in x and y, to a position between −1 and 1 on the grid."""
         z = _header["z_in"] + self.lever
         return 1 / (z * _header["tx_max"]), 1 / (z * _header["ty_max"])
 
     @property
     def place(self) -> tuple[sp.Expr, sp.Expr]:
-        """Place of a state at z_in on the grid, in x and y."""
+        """Position of a state at z_in on the grid, in x and y."""
         scale_x, scale_y = self.scales
         return (x + self.lever * tx) * scale_x, (y + self.lever * ty) * scale_y
 
 
-# The trigger's form. Its grid extends to where particles of 1.5 GeV come from that the magnet bends into the
-# SciFi, beyond the acceptance of hard tracks, which ends at 0.3 and 0.25. Half as many cells inside that make
-# x a quarter worse, which is a fiftieth of the scattering.
+# The trigger's form. Its grid includes particles of 1.5 GeV that the magnet bends into the SciFi, which are
+# beyond the acceptance of hard tracks (0.3 and 0.25). Inside it there are therefore half as many cells, which
+# makes x a quarter worse: a fiftieth of the scattering.
 PRODUCTION = TableForm(
     {"x": 9, "y": 7}, {"x": 7, "y": 5}, sp.Integer(0), sines=False, grid=1, edges=(0.46, 0.35), layout=1
 )
@@ -149,5 +149,5 @@ TABLE_FORMS = (PRODUCTION, IMPROVED)
 
 
 def table_form(header: Mapping[str, float]) -> TableForm | None:
-    """Give the form that a header (by its names) belongs to, if any."""
+    """Return the form of a table with this header, by its names; None if it is unknown."""
     return next((f for f in TABLE_FORMS if f.signature.items() <= dict(header).items()), None)

@@ -12,7 +12,7 @@ plane0, plane1, lean0, lean1 = sp.symbols("plane0 plane1 lean0 lean1", real=True
 
 
 def _landing(origin: sp.Expr) -> sp.Expr:
-    """Give z where the straight line from z = origin meets the target plane."""
+    """Return z where the straight line from z = origin crosses the target plane."""
     return origin + (plane1 + lean1 * y - origin) / (1 - lean1 * ty)
 
 
@@ -64,7 +64,7 @@ def _production() -> Step:
 
 
 def _improved() -> Step:
-    """One set a gap: the terms odd in X and in Y tell the sides apart."""
+    """One set a gap: the terms odd in X and in Y distinguish the sides."""
     p = Numbers()
     one = sp.Integer(1)
     outputs, parts, gain = gap.forms(

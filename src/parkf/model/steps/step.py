@@ -40,10 +40,10 @@ class Parameter:
     unit : str
         Unit of the number as stored, power of ten included.
     start : float
-        Where a fit starts.
+        Start value of a fit.
     kind : {'extrapolation', 'loss', 'noise', 'free'}
         Fitted in the formulas of the state; the mean energy lost since production, which is measured rather
-        than fitted; fitted in the formulas of the noise; or in none.
+        than fitted; fitted in the formulas of the noise; not fitted.
     parity : {+1, -1}
         Sign that the number takes when h is defined with the opposite sign.
     """
@@ -76,14 +76,14 @@ class Step:
     surface : dict of Symbol to sympy.Expr
         z0 and z1 on leaning planes as the kernel needs them; empty when both are fixed.
     local_qop : sympy.Expr, optional
-        For the hop through the magnet: the q/p, in 1/MeV, that the table is asked with.
+        For the hop through the magnet: the q/p, in 1/MeV, with which the table is evaluated.
     parts : dict of Symbol to sympy.Expr
-        Names of what the outputs are made of, for reading; a part may name earlier ones.
+        Named parts of the outputs, for reading; a part may contain earlier ones.
     joined : int
-        How many sets of the step's dataset, neighbours in number, make one set here.
+        Number of adjacent sets of the step's dataset that are one set here.
     layout : int
-        Version of the layout that this form came with. That of a set of forms is the largest one of its steps
-        and its table.
+        First version of the layout with this form. The version of a set of forms is the largest one of its
+        steps and its table.
     """
 
     name: str
@@ -109,23 +109,23 @@ class Step:
 
     @property
     def through_magnet(self) -> bool:
-        """Whether the step is the hop by table, whose noise may know where the hop began."""
+        """Whether the step is the hop by table, whose noise may depend on where the hop began."""
         return self.local_qop is not None
 
     @cached_property
     def _way(self) -> tuple[sp.Expr, sp.Expr]:
-        """Numerator and denominator of dz = z1 - z0; the latter is not one where the target leans."""
+        """Numerator and denominator of dz = z1 - z0; the latter is one unless the target leans."""
         way, slant = sp.fraction((z1 - z0).subs(self.surface, simultaneous=True))
         return sp.collect(way, y), slant
 
     @property
     def kernel_parts(self) -> dict[sp.Symbol, sp.Expr]:
-        """What value, Jacobian and noise share in the kernel; a part may name earlier ones."""
+        """Parts that value, Jacobian and noise share in the kernel; a part may contain earlier ones."""
         way, slant = self._way
         return {dz: way} if slant == 1 else {per_slant: 1 / slant, dz: way * per_slant}
 
     def _by_parts(self, form: sp.Expr) -> sp.Expr:
-        """Name dz in a formula; z0 and z1 elsewhere are taken from the planes."""
+        """Write a formula with dz; z0 and z1 elsewhere are replaced by the planes."""
         return form.subs(z1 - z0, dz).subs(self.surface, simultaneous=True)
 
     @property
@@ -134,7 +134,7 @@ class Step:
         return tuple(without_local(self._by_parts(self.outputs[name])) for name in COMPONENTS)
 
     def kernel_symbols(self, forms: Iterable[sp.Expr]) -> set[sp.Symbol]:
-        """All that formulas of the kernel are made of, through the parts in them, too."""
+        """Symbols in formulas of the kernel, including those in their parts."""
         used: set[sp.Symbol] = set().union(*(form.free_symbols for form in forms))
         for part in reversed(self.kernel_parts):
             used |= self.kernel_parts[part].free_symbols if part in used else set()
@@ -142,7 +142,7 @@ class Step:
 
     @property
     def kernel_inputs(self) -> tuple[sp.Symbol, ...]:
-        """What the kernel hands over besides state and parameters: z0 and z1, or planes."""
+        """Arguments in the kernel besides state and parameters: z0 and z1, or planes."""
         used = self.kernel_symbols((*self.kernel_outputs, *self.kernel_noise.values()))
         planes = set().union(*(self.surface.get(z, z).free_symbols for z in (z0, z1)))
         return tuple(sorted(used & planes - set(STATE), key=str))
@@ -151,7 +151,7 @@ class Step:
     def kernel_jacobian(self) -> sp.Matrix:
         """∂(x, y, tx, ty, k)₁ / ∂(x, y, tx, ty, k)₀, 5×5, by the kernel's parts.
 
-        Targets on leaning planes are included; what the formulas call local is not differentiated.
+        Targets on leaning planes are included; the parts of formulas in Local are not differentiated.
         """
         way, slant = self._way
 
@@ -176,7 +176,7 @@ class Step:
         return elements
 
     def formula_hash(self) -> str:
-        """Fingerprint of all that a fit of this step depends on: formulas, start values, sets; no texts."""
+        """Fingerprint of what a fit of this step depends on: formulas, start values, sets; not texts."""
         return self._formula_hash
 
     @cached_property
@@ -221,26 +221,26 @@ def scattering(
 
 
 def turned(t: sp.Expr) -> sp.Expr:
-    """Give how far a turn by 1 MeV over the momentum, in material of planes across z, moves the slope t.
+    """Return the change of the slope t by a turn of 1 MeV over the momentum, in planes of material across z.
 
-    The path in material grows as N = √(1 + tx² + ty²), its scattering angle as the root of it, and the slope
-    answers to a turn with N·√(1 + t²).
+    The path in material grows as N = √(1 + tx² + ty²), its scattering angle as the root of N, and the slope
+    changes by N·√(1 + t²) times the turn.
     """
     return sp.Abs(k) * (1 + tx**2 + ty**2) ** sp.Rational(3, 4) * sp.sqrt(1 + t**2)
 
 
 def after_loss(loss: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-    """Give k and h of a track that has lost `loss` (MeV) since production, to first order in loss/p."""
+    """Return k and h of a track that has lost `loss` (MeV) since production, to first order in loss/p."""
     return k * gain(loss), h * gain(loss)
 
 
 def gain(loss: sp.Expr) -> sp.Expr:
-    """Give by what q/p has grown since production, to first order in loss/p."""
+    """Return the factor by which q/p has increased since production, to first order in loss/p."""
     return 1 + sp.Abs(k) * loss
 
 
 class Numbers:
-    """The parameters of a form, numbered in the order in which it asks for them."""
+    """The parameters of a form, numbered in the order in which they are declared."""
 
     def __init__(self) -> None:
         self.parameters: list[Parameter] = []
@@ -248,7 +248,7 @@ class Numbers:
     def __call__(
         self, text: str, unit: str, start: float = 0.0, kind: Kind = "extrapolation", parity: int = 1
     ) -> sp.Symbol:
-        """Declare the next parameter and give its symbol; arguments as of :class:`Parameter`."""
+        """Declare the next parameter and return its symbol; arguments as of :class:`Parameter`."""
         self.parameters.append(Parameter(text, unit, start, kind, parity))
         return sp.Symbol(f"p{len(self.parameters) - 1}", real=True)
 
@@ -260,12 +260,12 @@ class Numbers:
         Parameters
         ----------
         angle : float
-            Starts the scattering angle times momentum, MeV.
+            Start value of the scattering angle times momentum, MeV.
         levers : sequence of (term, text, unit, start)
             The width of the position is that of a turn by MeV over the momentum, times a sum of numbers, each
-            by its term.
+            multiplied by its term.
         gain : sympy.Expr
-            Production's momentum over the one at the step.
+            Momentum at production over momentum at the step.
         """
         sigma, slope, rho = [], [], []
         for plane, t in (("x", tx), ("y", ty)):

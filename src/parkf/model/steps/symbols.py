@@ -23,7 +23,7 @@ def parameters(count: int) -> tuple[sp.Symbol, ...]:
 
 
 def ten(power: int) -> sp.Rational:
-    """Give 10^power exactly; the powers of ten in a form keep its parameters of order one."""
+    """Return 10^power exactly; the powers of ten in a form keep its parameters of order one."""
     return sp.Integer(10) ** power
 
 
@@ -33,7 +33,7 @@ class Side(sp.Function):
     nargs = 1
 
     def fdiff(self, argindex: int = 1) -> sp.Expr:
-        """Give the derivative: zero on either side."""
+        """Return the derivative: zero on either side."""
         return sp.Integer(0)
 
     def _latex(self, printer: object) -> str:
@@ -41,7 +41,7 @@ class Side(sp.Function):
 
 
 class Local(sp.Function):
-    """Its argument; taken as constant in derivatives with respect to the state.
+    """Its argument, which is constant in derivatives with respect to the state.
 
     An example is the bend over a short gap: within a track's uncertainty it changes by far less than the
     scattering. Derivatives with respect to parameters are not affected.
@@ -51,11 +51,11 @@ class Local(sp.Function):
 
     @classmethod
     def eval(cls, argument: sp.Expr) -> sp.Expr | None:
-        """Give a number as it is."""
+        """Return a number as it is."""
         return argument if argument.is_Number else None
 
     def fdiff(self, argindex: int = 1) -> sp.Expr:
-        """Give the derivative with respect to the argument: one."""
+        """Return the derivative with respect to the argument: one."""
         return sp.Integer(1)
 
     def _latex(self, printer: object) -> str:
@@ -63,12 +63,12 @@ class Local(sp.Function):
 
 
 def without_local(expression: sp.Expr) -> sp.Expr:
-    """Take the arguments for every Local."""
+    """Replace every Local by its argument."""
     return expression.replace(Local, lambda argument: argument)
 
 
 def state_derivative(expression: sp.Expr, variable: sp.Symbol) -> sp.Expr:
-    """Differentiate with respect to a state variable; with respect to k, h = pol·k follows along."""
+    """Differentiate with respect to a state variable; the derivative by k includes that of h = pol·k."""
     held = {part: sp.Dummy(real=True) for part in expression.atoms(Local)}
     rest = expression.xreplace(held)
     derivative = sp.diff(rest, variable)

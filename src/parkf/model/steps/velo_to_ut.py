@@ -10,9 +10,9 @@ _NAME, _TEXT, _SETS = "VUT", "last VELO hit to first UT layer", ("forward",)
 
 
 def _kicked(kick: sp.Expr, z_kick: sp.Expr, ty1: sp.Expr) -> dict[str, sp.Expr]:
-    """Give x and tx at z1: straight to z_kick, where the field changes the share of transverse momentum.
+    """Return x and tx at z1: straight lines before and behind z_kick, where the field changes the direction.
 
-    The field turns s = tx/√(1+tx²+ty²), nearly whatever the slopes; `kick` is its change.
+    The field changes s = tx/√(1+tx²+ty²) by `kick`, nearly the same for all slopes.
     """
     s1 = tx / sp.sqrt(1 + tx**2 + ty**2) + kick
     tx1 = s1 * sp.sqrt((1 + ty1**2) / (1 - s1**2))
@@ -61,7 +61,7 @@ def _production() -> Step:
 
 
 def _improved() -> Step:
-    """Vertical terms odd in ty, as Bx and Bz are; both the kick and its place vary with tx, too."""
+    """Vertical terms odd in ty, as Bx and Bz are; the kick and its position vary with tx too."""
     p = Numbers()
     odd = ((tx * ty, "tx·ty"), (tx**3 * ty, "tx³·ty"), (tx * ty**3, "tx·ty³"))
     # z0 is taken relative to about the end of the VELO. Around 0 instead, the terms in z0 would be nearly

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from parkf import __version__
-from parkf.io.floating_point import linear_algebra
+from parkf.io.process_settings import linear_algebra
 from parkf.io.provenance import PACKAGES
 from parkf.params.manifest import Manifest
 from parkf.proof.comparing.documents import FILES, file_name, find_document, tag

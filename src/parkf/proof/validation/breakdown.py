@@ -1,92 +1,90 @@
 """The figures of a fit in slices of direction, charge, numbers of hits and other variables."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from parkf.fit.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+from parkf.fit.sample import STATE, Sample, chi2_per_ndof, pulls
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import fit_core
-from parkf.proof.validation.spread import spread
+from parkf.proof.validation.figures import ENOUGH, binned, momentum_figures
 
-_ENOUGH = 50  # tracks below which a slice says nothing
+F64 = npt.NDArray[np.float64]
 
-
-@dataclass(frozen=True)
-class _Variable:
-    """Something to slice by: its value in every row, and the edges of the slices."""
-
-    of: Callable[[Rows], npt.NDArray[Any]]
-    edges: Sequence[float]
+LOSS_EDGES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
+IMPACT_EDGES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  # 1/pT in 1/GeV
 
 
 def _eta(rows: Rows) -> npt.NDArray[Any]:
-    eta: npt.NDArray[Any] = np.arcsinh(1 / np.hypot(rows["tx"], rows["ty"]))
-    return eta
+    return np.arcsinh(1 / np.hypot(rows["tx"], rows["ty"]))
 
 
-def _born(rows: Rows) -> npt.NDArray[np.float64]:
+def _born(rows: Rows) -> F64:
     """Distance of the particle's origin from x = y = 0, mm; the truth is a line through it."""
     way = rows["true_z"] - rows["z"]
-    born: npt.NDArray[np.float64] = np.hypot(
-        rows["true_x"] + rows["true_tx"] * way, rows["true_y"] + rows["true_ty"] * way
-    )
-    return born
+    return np.hypot(rows["true_x"] + rows["true_tx"] * way, rows["true_y"] + rows["true_ty"] * way)
 
 
-# Fitted quantities where possible, so that ghosts have them too; purity, hard scatters and origins are known
-# from truth only.
-VARIABLES = {
-    "p": _Variable(lambda rows: 1e-3 / np.abs(rows["qop"]), (1.5, 3, 5, 10, 20, 50, 100)),
-    "eta": _Variable(_eta, (2, 2.5, 3, 3.5, 4, 4.5, 5)),
-    "phi": _Variable(lambda rows: np.arctan2(rows["ty"], rows["tx"]), tuple(np.linspace(-np.pi, np.pi, 9))),
-    "charge": _Variable(lambda rows: np.sign(rows["qop"]), (-1.5, 0, 1.5)),
-    "polarity": _Variable(lambda rows: rows["polarity"], (-1.5, 0, 1.5)),
-    "side": _Variable(lambda rows: rows["tx"], (-1, 0, 1)),
-    "half": _Variable(lambda rows: rows["ty"], (-1, 0, 1)),
-    "velo_hits": _Variable(lambda rows: rows["velo_n"], (3, 6, 8, 10, 13, 27)),
-    "ut_layers": _Variable(lambda rows: rows["ut_n"], (0, 1, 3, 4, 5)),
-    "scifi_layers": _Variable(lambda rows: rows["scifi_n"], (9, 10, 11, 12, 13)),
-    "purity": _Variable(lambda rows: rows["purity"], (0.7, 0.9, 0.999, 1.001)),
-    "hardest": _Variable(lambda rows: rows["hardest"], (0, 3, 4, 6, 10, 1000)),
-    "born": _Variable(_born, (0, 0.5, 3, 6, 1000)),
+# What to slice by: its value in every row, and the edges of the slices. The values are fitted where possible,
+# so that ghosts have them too; purity, hard scatters and origins are known from truth only.
+VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]] = {
+    "p": (lambda rows: 1e-3 / np.abs(rows["qop"]), (1.5, 3, 5, 10, 20, 50, 100)),
+    "eta": (_eta, (2, 2.5, 3, 3.5, 4, 4.5, 5)),
+    "phi": (lambda rows: np.arctan2(rows["ty"], rows["tx"]), tuple(np.linspace(-np.pi, np.pi, 9))),
+    "charge": (lambda rows: np.sign(rows["qop"]), (-1.5, 0, 1.5)),
+    "polarity": (lambda rows: rows["polarity"], (-1.5, 0, 1.5)),
+    "side": (lambda rows: rows["tx"], (-1, 0, 1)),
+    "half": (lambda rows: rows["ty"], (-1, 0, 1)),
+    "velo_hits": (lambda rows: rows["velo_n"], (3, 6, 8, 10, 13, 27)),
+    "ut_layers": (lambda rows: rows["ut_n"], (0, 1, 3, 4, 5)),
+    "scifi_layers": (lambda rows: rows["scifi_n"], (9, 10, 11, 12, 13)),
+    "purity": (lambda rows: rows["purity"], (0.7, 0.9, 0.999, 1.001)),
+    "hardest": (lambda rows: rows["hardest"], (0, 3, 4, 6, 10, 1000)),
+    "born": (_born, (0, 0.5, 3, 6, 1000)),
 }
 
 
 def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
     """Slice a fit's candidates by each of :data:`VARIABLES`.
 
-    Parameters
-    ----------
-    sample : Sample
-    cut : float
-        On χ²/ndof, whose efficiencies are quoted.
-
-    Returns
-    -------
-    dict
-        Per variable a list of ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine,
-        ghost, purity}`` with errors of the second four: width of the core of δp/p, the two of
-        :func:`parkf.proof.validation.spread.spread`, mean of the core; core widths of pulls, shares of
-        genuine tracks and of ghosts below the cut (None without ghosts), and of genuine tracks among what is
-        kept. Slices of fewer than 50 genuine tracks are left out.
+    A slice is ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine, ghost, purity}``:
+    the figures of :func:`parkf.proof.validation.figures.momentum_figures` with errors, core widths of pulls,
+    fractions of genuine tracks and of ghosts (None without ghosts) below the cut on χ²/ndof, and the fraction
+    of genuine tracks among those below it. Slices of fewer than 50 genuine tracks are left out.
     """
-    return {name: _slices(sample, variable, cut) for name, variable in VARIABLES.items()}
+    genuine, ghosts = sample.genuine, sample.ghosts
+    slices: dict[str, list[dict[str, Any]]] = {}
+    for name, (of, edges) in VARIABLES.items():
+        several = zip(binned(of(genuine), edges), binned(of(ghosts), edges), strict=True)
+        slices[name] = []
+        for (low, high, inside), (_, _, inside_ghosts) in several:
+            kept = genuine[inside], ghosts[inside_ghosts]
+            if (kept[0]["status"] == 0).sum() >= ENOUGH:
+                slices[name].append({"low": float(low), "high": float(high), **_figures(*kept, cut)})
+    return slices
+
+
+def _figures(genuine: Rows, ghosts: Rows, cut: float) -> dict[str, Any]:
+    good = genuine[genuine["status"] == 0]
+    below = [int((chi2_per_ndof(rows) < cut).sum()) for rows in (genuine, ghosts)]
+    return {
+        "n": len(genuine),
+        **momentum_figures(good),
+        "pulls": {component: fit_core(pulls(good, component)).width for component in STATE},
+        "genuine": below[0] / len(genuine),
+        "ghost": below[1] / len(ghosts) if len(ghosts) else None,
+        "purity": below[0] / max(sum(below), 1),
+    }
 
 
 def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
-    """Tell candidates by what became of their particle: decays and interactions leave it half a track.
+    """Describe candidates by what became of their particle: decays and interactions leave it half a track.
 
-    Returns
-    -------
-    list of dict
-        ``{fate, n, kept, chi2_median}``: candidates, share of them below the cut on χ²/ndof, and its median;
-        of genuine tracks, of tracks of particles that decay on their way, of ghosts whose particle (the one
-        with most hits) decays or interacts, and of other ghosts.
+    The entries ``{fate, n, kept, chi2_median}``, with the fraction below the cut on χ²/ndof and the median of
+    χ²/ndof, are of genuine tracks, of tracks of particles that decay on their way, of ghosts whose particle
+    (the one with most hits) decays or interacts, and of other ghosts.
     """
     ended = np.isfinite(sample.ghosts["z_end"])
     several = {
@@ -103,35 +101,59 @@ def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
             "chi2_median": float(np.median(chi2_per_ndof(rows))),
         }
         for fate, rows in several.items()
-        if len(rows) >= _ENOUGH
+        if len(rows) >= ENOUGH
     ]
 
 
-def _slices(sample: Sample, variable: _Variable, cut: float) -> list[dict[str, Any]]:
-    genuine, ghosts = sample.genuine, sample.ghosts
-    places = [np.digitize(variable.of(rows), variable.edges) for rows in (genuine, ghosts)]
-    slices = []
-    for number, (low, high) in enumerate(pairwise(variable.edges), start=1):
-        kept = genuine[places[0] == number], ghosts[places[1] == number]
-        if (kept[0]["status"] == 0).sum() >= _ENOUGH:
-            slices.append({"low": float(low), "high": float(high), **_figures(*kept, cut)})
-    return slices
+def losses(sample: Sample) -> list[dict[str, float]]:
+    """Count candidates of one particle that have no good fit, by momentum.
+
+    Bins ``{p_min, p_max, n, lost, lost_error}`` of true momentum (GeV), including those below the 2 GeV of
+    other figures, have the number of candidates of which one particle, no electron, made 70 % of the hits,
+    and the fraction of them without a good fit. The standard error is computed with half a loss more, so that
+    it is not zero when none is lost. Bins without tracks are left out.
+    """
+    tracks = sample.rows[sample.is_track]
+    p, bad = 1e-3 * np.asarray(tracks["p_true"], np.float64), np.asarray(tracks["status"]) != 0
+    entries = []
+    for low, high, inside in binned(p, LOSS_EDGES):
+        n, count = int(inside.sum()), int((inside & bad).sum())
+        if n == 0:
+            continue
+        lost = (count + 0.5) / (n + 1)
+        error = float(np.sqrt(lost * (1 - lost) / n))
+        entries.append({"p_min": low, "p_max": high, "n": n, "lost": count / n, "lost_error": error})
+    return entries
 
 
-def _figures(genuine: Rows, ghosts: Rows, cut: float) -> dict[str, Any]:
-    good = genuine[genuine["status"] == 0]
-    residual = momentum_residual(good)
-    core = fit_core(residual)
-    below = [int((chi2_per_ndof(rows) < cut).sum()) for rows in (genuine, ghosts)]
-    return {
-        "n": len(genuine),
-        "core": core.width,
-        "core_error": core.width_error,
-        **spread(residual),
-        "bias": core.mean,
-        "bias_error": core.mean_error,
-        "pulls": {component: fit_core(pulls(good, component)).width for component in STATE},
-        "genuine": below[0] / len(genuine),
-        "ghost": below[1] / len(ghosts) if len(ghosts) else None,
-        "purity": below[0] / max(sum(below), 1),
-    }
+def impact_parameters(rows: Rows) -> list[dict[str, float]]:
+    """Measure the resolution of both impact parameters and their pulls against 1/pT.
+
+    The impact parameter along x is the distance in x between the fitted line and the true vertex, at the
+    vertex's z; likewise along y. Its variance is that of the fit, propagated along the line. Bins ``{low,
+    high, n}`` of 1/pT (1/GeV) have the core widths ``x`` and ``y`` (mm), those of the pulls, ``pull_x`` and
+    ``pull_y``, and ``<name>_error`` of the four.
+    """
+    inverse_pt = 1000.0 / (rows["p_true"] * np.sin(np.arctan(np.hypot(rows["true_tx"], rows["true_ty"]))))
+    bins = []
+    for low, high, inside in binned(inverse_pt, IMPACT_EDGES):
+        tracks = rows[inside]
+        if len(tracks) < ENOUGH:
+            continue
+        entry: dict[str, float] = {"low": low, "high": high, "n": len(tracks)}
+        for axis in ("x", "y"):
+            distance, sigma = _impact(tracks, axis)
+            entry |= fit_core(distance).width_as(axis)
+            entry |= fit_core(distance / sigma).width_as(f"pull_{axis}")
+        bins.append(entry)
+    return bins
+
+
+def _impact(rows: Rows, axis: str) -> tuple[F64, F64]:
+    """Distance from the vertex along an axis and its σ, mm."""
+    names = [axis, f"true_{axis}", f"t{axis}", f"true_t{axis}", axis * 2, f"{axis}t{axis}", f"t{axis}t{axis}"]
+    fitted, true, slope, true_slope, xx, xt, tt = (np.asarray(rows[name], np.float64) for name in names)
+    # true_x lies on the true line at the fitted z.
+    way = np.asarray(rows["true_z"] - rows["z"], np.float64)
+    distance = fitted - true + (slope - true_slope) * way
+    return distance, np.sqrt(xx + 2 * way * xt + way**2 * tt)

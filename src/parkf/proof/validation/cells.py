@@ -1,9 +1,8 @@
 """The figures of a fit in cells of direction, charge and momentum, to show what averages hide."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import Any
+from itertools import chain, pairwise, product
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from parkf.fit.sample import momentum_residual, pulls
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import fit_core
+from parkf.proof.validation.figures import ENOUGH
 
 ETA_EDGES = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 # Eighths of the turn, the first around φ = 0: the horizontal and the vertical plane are bins' centres.
@@ -18,115 +18,85 @@ PHI_EDGES = tuple(float(phi) for phi in np.pi / 8 * np.arange(-1, 16, 2))
 MOMENTUM_EDGES = (3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 # The bend lies in the horizontal plane, so that φ, −φ, π − φ and π + φ are equivalent.
 PLANES = {"horizontal": (0, 4), "diagonal": (1, 3, 5, 7), "vertical": (2, 6)}
-_ENOUGH = 50  # tracks below which a cell says nothing
 
 # A small type, because these arrays are as long as the sample.
 I16 = npt.NDArray[np.int16]
 
 
-@dataclass(frozen=True)
-class _Places:
-    """Numbers of each track's bins in η, φ, charge and p, (n,) each; −1 outside all of them."""
+class _Axis(NamedTuple):
+    """Number of each track's bin, (n,), −1 outside all bins, and what each bin is called in the result."""
 
-    eta: I16
-    phi: I16
-    charge: I16
-    p: I16
+    number: I16
+    names: Sequence[dict[str, Any]]
 
 
 def cells(rows: Rows) -> list[dict[str, Any]]:
-    """Measure a fit by true pseudorapidity, azimuth, charge and momentum.
+    """Measure good genuine tracks by true pseudorapidity, azimuth, charge and momentum.
 
-    Parameters
-    ----------
-    rows : Rows
-        Genuine tracks with a good fit, columns of :class:`parkf.fit.sample.Sample`.
-
-    Returns
-    -------
-    list of dict
-        ``{eta_min, eta_max, phi_min, phi_max, charge, p_min, p_max, n, bias, pull_width, tx_mean, ty_mean}``
-        with ``<name>_error`` of the last four: 6 × 8 × 2 × 5 cells (rad; GeV) as far as they hold 50 tracks.
-        ``bias`` is the mean of the core of δp/p, ``pull_width`` the width of that of the q/p pull, the means
-        are those of the cores of the pulls of tx and ty.
+    Of the 6 × 8 × 2 × 5 cells, those with 50 tracks are ``{eta_min, eta_max, phi_min, phi_max, charge, p_min,
+    p_max, n, bias, pull_width, tx_mean, ty_mean}`` (rad; GeV) with ``<name>_error`` of the last four:
+    ``bias`` is the mean of the core of δp/p, ``pull_width`` the core width of the q/p pull, the means are
+    those of the cores of the pulls of tx and ty.
     """
-    places = _places(rows)
-    etas, phis, momenta = len(ETA_EDGES) - 1, len(PHI_EDGES) - 1, len(MOMENTUM_EDGES) - 1
-    number = ((places.eta * phis + places.phi) * 2 + places.charge) * momenta + places.p
-    number[np.minimum.reduce([places.eta, places.phi, places.p]) < 0] = -1
-    names = [
-        {
-            "eta_min": ETA_EDGES[eta],
-            "eta_max": ETA_EDGES[eta + 1],
-            "phi_min": PHI_EDGES[phi],
-            "phi_max": PHI_EDGES[phi + 1],
-            "charge": (-1, 1)[charge],
-            "p_min": MOMENTUM_EDGES[p],
-            "p_max": MOMENTUM_EDGES[p + 1],
-        }
-        for eta, phi, charge, p in product(range(etas), range(phis), range(2), range(momenta))
-    ]
-    return list(_measured(rows, number, names))
+    charge = (np.asarray(rows["true_qop"]) > 0).astype(np.int16)
+    phi = _Axis(_eighth(rows), _edges("phi", PHI_EDGES))
+    return list(_measured(rows, _eta(rows), phi, _Axis(charge, [{"charge": -1}, {"charge": 1}]), _p(rows)))
 
 
 def directions(rows: Rows) -> list[dict[str, Any]]:
     """Measure a fit with equivalent tracks combined: both charges, and all φ of one plane.
 
-    A field that is symmetric left to right and up to down leaves no more than η, the angle to the plane of
-    the bend, and momentum; the cells hold four to eight times as many tracks as those of :func:`cells`.
-
-    Parameters
-    ----------
-    rows : Rows
-        As for :func:`cells`.
-
-    Returns
-    -------
-    list of dict
-        ``{eta_min, eta_max, plane, p_min, p_max, n, …}`` with the figures of :func:`cells`; ``plane`` is
-        ``horizontal``, ``diagonal`` or ``vertical``.
+    In a field that is symmetric left to right and up to down, tracks differ only by η, the angle to the plane
+    of the bend, and momentum. Cells ``{eta_min, eta_max, plane, p_min, p_max, n, …}`` have the figures of
+    :func:`cells` and four to eight times as many tracks; ``plane`` is ``horizontal``, ``diagonal`` or
+    ``vertical``.
     """
-    places = _places(rows)
-    plane = np.full(len(PHI_EDGES) - 1, -1, np.int16)
-    for place, phis in enumerate(PLANES.values()):
-        plane[list(phis)] = place
-    momenta = len(MOMENTUM_EDGES) - 1
-    number = (places.eta * len(PLANES) + plane[places.phi]) * momenta + places.p
-    number[np.minimum(places.eta, places.p) < 0] = -1
-    names = [
-        {
-            "eta_min": ETA_EDGES[eta],
-            "eta_max": ETA_EDGES[eta + 1],
-            "plane": plane,
-            "p_min": MOMENTUM_EDGES[p],
-            "p_max": MOMENTUM_EDGES[p + 1],
-        }
-        for eta, plane, p in product(range(len(ETA_EDGES) - 1), PLANES, range(momenta))
-    ]
-    return list(_measured(rows, number, names))
+    number = np.empty(len(PHI_EDGES) - 1, np.int16)
+    for i, eighths in enumerate(PLANES.values()):
+        number[list(eighths)] = i
+    plane = _Axis(number[_eighth(rows)], [{"plane": name} for name in PLANES])
+    return list(_measured(rows, _eta(rows), plane, _p(rows)))
 
 
-def _places(rows: Rows) -> _Places:
-    tx, ty = np.asarray(rows["true_tx"], np.float64), np.asarray(rows["true_ty"], np.float64)
-    turn = np.mod(np.arctan2(ty, tx) - PHI_EDGES[0], 2 * np.pi)
+def _slopes(rows: Rows) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    return np.asarray(rows["true_tx"], np.float64), np.asarray(rows["true_ty"], np.float64)
+
+
+def _eta(rows: Rows) -> _Axis:
     with np.errstate(divide="ignore"):
-        eta = np.arcsinh(1 / np.hypot(tx, ty))
-    return _Places(
-        eta=_bin(eta, ETA_EDGES),
-        # Rounding may give the whole turn.
-        phi=np.minimum((turn / (np.pi / 4)).astype(np.int16), len(PHI_EDGES) - 2),
-        charge=(np.asarray(rows["true_qop"]) > 0).astype(np.int16),
-        p=_bin(1e-3 * np.asarray(rows["p_true"], np.float64), MOMENTUM_EDGES),
-    )
+        return _axis("eta", np.arcsinh(1 / np.hypot(*_slopes(rows))), ETA_EDGES)
 
 
-def _bin(values: npt.NDArray[np.float64], edges: Sequence[float]) -> I16:
+def _p(rows: Rows) -> _Axis:
+    return _axis("p", 1e-3 * np.asarray(rows["p_true"], np.float64), MOMENTUM_EDGES)
+
+
+def _eighth(rows: Rows) -> I16:
+    tx, ty = _slopes(rows)
+    turn = np.mod(np.arctan2(ty, tx) - PHI_EDGES[0], 2 * np.pi)
+    # Rounding may lead to the whole turn.
+    return np.minimum((turn / (np.pi / 4)).astype(np.int16), len(PHI_EDGES) - 2)
+
+
+def _axis(name: str, values: npt.NDArray[np.float64], edges: Sequence[float]) -> _Axis:
     number = np.searchsorted(edges, values, side="right") - 1
-    return np.where(number < len(edges) - 1, number, -1).astype(np.int16)
+    return _Axis(np.where(number < len(edges) - 1, number, -1).astype(np.int16), _edges(name, edges))
 
 
-def _measured(rows: Rows, number: I16, names: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Measure the tracks of each cell, whose number each track has."""
+def _edges(name: str, edges: Sequence[float]) -> list[dict[str, Any]]:
+    return [{f"{name}_min": low, f"{name}_max": high} for low, high in pairwise(edges)]
+
+
+def _measured(rows: Rows, *axes: _Axis) -> Iterator[dict[str, Any]]:
+    """Measure the tracks of each cell that the axes span."""
+    number = np.zeros(len(rows), np.int16)
+    for axis in axes:
+        number = number * np.int16(len(axis.names)) + axis.number
+    number[np.minimum.reduce([axis.number for axis in axes]) < 0] = -1
+    names = [
+        dict(chain.from_iterable(part.items() for part in parts))
+        for parts in product(*(axis.names for axis in axes))
+    ]
     order = np.argsort(number, kind="stable").astype(np.int32)
     ends = np.searchsorted(number[order], np.arange(len(names) + 1))
     residual = momentum_residual(rows)
@@ -134,20 +104,13 @@ def _measured(rows: Rows, number: I16, names: Sequence[dict[str, Any]]) -> Itera
     for name, begin, end in zip(names, ends[:-1], ends[1:], strict=True):
         inside = order[begin:end]
         inside = inside[np.logical_and.reduce([np.isfinite(values[inside]) for values in pull.values()])]
-        if len(inside) < _ENOUGH:
+        if len(inside) < ENOUGH:
             continue
-        momentum, qop, tx, ty = (
-            fit_core(values[inside]) for values in (residual, pull["qop"], pull["tx"], pull["ty"])
-        )
         yield {
             **name,
             "n": len(inside),
-            "bias": momentum.mean,
-            "bias_error": momentum.mean_error,
-            "pull_width": qop.width,
-            "pull_width_error": qop.width_error,
-            "tx_mean": tx.mean,
-            "tx_mean_error": tx.mean_error,
-            "ty_mean": ty.mean,
-            "ty_mean_error": ty.mean_error,
+            **fit_core(residual[inside]).mean_as("bias"),
+            **fit_core(pull["qop"][inside]).width_as("pull_width"),
+            **fit_core(pull["tx"][inside]).mean_as("tx_mean"),
+            **fit_core(pull["ty"][inside]).mean_as("ty_mean"),
         }

@@ -1,4 +1,4 @@
-"""The Gaussian core of a distribution with tails."""
+"""Widths of a distribution with tails: of its Gaussian core, and of its central 68 % and 95 %."""
 
 import math
 from dataclasses import dataclass
@@ -12,6 +12,8 @@ _ROUNDS = 20
 # of the order of its square.
 _STEPS, _CLOSE = 50, 1e-5
 _NARROWEST, _WIDEST = 0.2, 5.0  # limits of a fitted width, in units of the previous one
+# Central fraction of the entries, and its half width for a Gaussian of width one.
+_CENTRAL = {"width68": (0.6826894921370859, 1.0), "width95": (0.95, 1.959963984540054)}
 
 
 @dataclass(frozen=True)
@@ -24,27 +26,21 @@ class Core:
     width_error: float
     n: int
 
+    def mean_as(self, name: str) -> dict[str, float]:
+        """Return the mean and its error under this name."""
+        return {name: self.mean, f"{name}_error": self.mean_error}
+
+    def width_as(self, name: str) -> dict[str, float]:
+        """Return the width and its error under this name."""
+        return {name: self.width, f"{name}_error": self.width_error}
+
 
 def fit_core(values: npt.NDArray[np.floating]) -> Core:
-    """Fit a Gaussian, truncated at two of its widths, to the core of `values` by maximum likelihood.
+    """Fit a Gaussian, truncated at two of its widths, to the core of `values` (n,) by maximum likelihood.
 
     The likelihood accounts for the truncation, so that the width of a clean Gaussian is unbiased and tails
-    outside the range have no influence. The range is moved with the fit until it converges.
-
-    Parameters
-    ----------
-    values : (n,) float
-        Entries; at least 20, all finite.
-
-    Returns
-    -------
-    Core
-        In the unit of `values`.
-
-    Raises
-    ------
-    ValueError
-        With fewer than 20 entries, or with entries that are not finite.
+    outside the range have no influence. The range is moved with the fit until it converges. The result has
+    the unit of `values`. Fewer than 20 entries, or entries that are not finite, raise a ValueError.
     """
     values = np.asarray(values, dtype=np.float64)
     if len(values) < 20 or not np.isfinite(values).all():
@@ -65,13 +61,33 @@ def fit_core(values: npt.NDArray[np.floating]) -> Core:
         mean, width = mean + shape.mean * width, width * shape.width
         if abs(shape.mean) < 1e-3 and abs(shape.width - 1) < 1e-3:
             break
-    return Core(
-        float(middle + unit * mean),
-        float(unit * errors[0]),
-        float(unit * width),
-        float(unit * errors[1]),
-        len(values),
-    )
+    mean_error, width_error = (float(unit * error) for error in errors)
+    return Core(float(middle + unit * mean), mean_error, float(unit * width), width_error, len(values))
+
+
+def spread(values: npt.NDArray[np.floating], prefix: str = "") -> dict[str, float]:
+    """Measure the widths of the central 68 % and 95 %, scaled so that both are σ for a Gaussian.
+
+    Unlike the width of the core, both include tails: ``width68`` is half the width of the central 68.27 %,
+    ``width95`` half the width of the central 95 %, over 1.96; in the unit of `values` (n,). Their standard
+    errors, ``<name>_error``, are those of order statistics: the binomial law limits which entries a quantile
+    lies between, for any distribution. The names begin with `prefix`.
+    """
+    result = {}
+    for name, (fraction, gaussian) in _CENTRAL.items():
+        tail = (1 - fraction) / 2
+        shift = np.sqrt(tail * (1 - tail) / len(values))
+        low, high = np.quantile(values, (tail, 1 - tail))
+        # Error of each end: its quantile, moved by one standard deviation either way.
+        moved = np.quantile(values, np.clip((tail - shift, tail + shift), 0, 1))
+        below = (moved[1] - moved[0]) / 2
+        moved = np.quantile(values, np.clip((1 - tail - shift, 1 - tail + shift), 0, 1))
+        above = (moved[1] - moved[0]) / 2
+        # The two ends are positively correlated: their correlation is tail / (1 − tail).
+        variance = below**2 + above**2 - 2 * tail / (1 - tail) * below * above
+        result[f"{prefix}{name}"] = float(high - low) / (2 * gaussian)
+        result[f"{prefix}{name}_error"] = float(np.sqrt(variance)) / (2 * gaussian)
+    return result
 
 
 def _fit_shape(first: float, second: float, n: int) -> Core:
@@ -100,7 +116,7 @@ def _fit_shape(first: float, second: float, n: int) -> Core:
 
 
 def _moments(mean: float, width: float) -> tuple[float, float, float, float]:
-    """Means of u, u², u³, u⁴ of a Gaussian seen in (-window, window)."""
+    """Return the means of u, u², u³, u⁴ of a Gaussian seen in (-window, window)."""
     low, high = (-_WINDOW - mean) / width, (_WINDOW - mean) / width
     inside = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
     a, b = (math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) / inside for z in (low, high))

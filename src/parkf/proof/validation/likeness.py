@@ -1,6 +1,7 @@
 """Figures that characterise a simulated sample for the reconstruction, to compare it with another one."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ _ELECTRON = 11
 
 @dataclass(frozen=True)
 class Files:
-    """Tables of one sample: hits and particles, candidates by truth and by search."""
+    """Tables of one sample: hits and particles, candidates by truth (matched) and of the search (found)."""
 
     hits: Path
     particles: Path
@@ -56,31 +57,26 @@ class Files:
 def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity: int) -> dict[str, Any]:
     """Describe events, long tracks (p > 2 GeV, 2 < η < 5, no electrons) and candidates.
 
-    Parameters
-    ----------
-    files : Files
-    geometry, field
-        Of the sample, as it is believed to be.
-    polarity : int
-        +1 MagUp, -1 MagDown.
+    Geometry and field are those that are believed to be the sample's; `polarity` is +1 for MagUp.
 
     Returns
     -------
     dict
         ``events``, ``tracks`` (counts), ``quantiles.{p, eta}`` (GeV) at `QUANTILES`,
-        ``histograms.{p, eta, velo, ut, scifi, velo_residual, ut_residual, scifi_residual}`` (shares with
+        ``histograms.{p, eta, velo, ut, scifi, velo_residual, ut_residual, scifi_residual}`` (fractions with
         errors; numbers of modules or layers; micrometres), and ``figures.<name>.{value, error}``:
 
-        - of an event: ``long_tracks`` of any momentum, ``<detector>_hits`` (for each long track),
-          ``<detector>_noise`` (share of hits without a particle), ``<velo, scifi>_only`` (particles with a
-          segment there alone, for each long track), ``candidates`` of the search, ``ghosts`` (their share);
-        - of prompt particles: ``reconstructible`` (share with enough hits), ``vertex_spread`` (mm along z);
-        - of tracks: ``displaced`` (share that is not prompt), ``velo_modules`` (mean), ``ut_none``,
-          ``ut_all``, ``scifi_<10, 11, 12>`` (shares), ``<detector>_several`` (share of a track's layers with
-          more than one of its hits);
-        - of stiff tracks: ``<detector>_{width, pull, large}`` (micrometres; over the hits' errors; share
+        - of an event: ``long_tracks`` of any momentum, ``<detector>_hits`` (per long track),
+          ``<detector>_noise`` (fraction of hits without a particle), ``<velo, scifi>_only`` (particles with
+          a segment there alone, per long track), ``candidates`` of the search, ``ghosts`` (their fraction);
+        - of prompt particles: ``reconstructible`` (fraction with enough hits), ``vertex_spread`` (mm along
+          z);
+        - of tracks: ``displaced`` (fraction that is not prompt), ``velo_modules`` (mean), ``ut_none``,
+          ``ut_all``, ``scifi_<10, 11, 12>`` (fractions), ``<detector>_several`` (fraction of a track's layers
+          with more than one of its hits);
+        - of stiff tracks: ``<detector>_{width, pull, large}`` (micrometres; over the hits' errors; fraction
           beyond `LARGE`), ``kick`` (GeV), ``bending`` (over the field map's);
-        - of soft ones: ``ut_offset``, ``ut_turn``, widths of what scattering before the UT does (MeV).
+        - of soft tracks: ``ut_offset``, ``ut_turn``, widths of the scattering before the UT (MeV).
 
     Raises
     ------
@@ -102,16 +98,9 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
             f"{files.matched}: {len(stiff)} tracks above and {len(soft)} below 10 GeV, "
             f"expected at least {_ENOUGH} of each"
         )
+    fit = partial(fit_locally, geometry=geometry, field=field, polarity=polarity)
     local, scattered = (
-        fit_locally(
-            part,
-            (part.charge / (1000.0 * part.p)).to_numpy(np.float64),
-            geometry=geometry,
-            field=field,
-            polarity=polarity,
-            velo_sigma=geometry.velo.resolution,
-        )
-        for part in (stiff, soft)
+        fit(part, (part.charge / (1000.0 * part.p)).to_numpy(np.float64)) for part in (stiff, soft)
     )
     residuals = {name: getattr(local, name) for name in PLANES}
     of_tracks = {"p": tracks.p.to_numpy(), "eta": tracks.eta.to_numpy(), **layers}
@@ -121,21 +110,27 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
         | _of_segments(hits, particles, everything)
         | _of_prompt(particles[particles.accepted & (particles.radius < PROMPT_RADIUS)], matched)
         | _of_tracks(hits, tracks, layers)
-        | {name: figure for detector, one in residuals.items() for name, figure in _of_hits(one, detector)}
         | {"kick": _median(local.kick / 1000.0), "bending": _median(local.bending)}
         | {"ut_offset": _spread(scattered.offset), "ut_turn": _spread(scattered.turn)}
     )
+    for name, one in residuals.items():
+        figures |= _of_hits(one, name)
     return {
         "events": hits.event.nunique(),
         "tracks": len(tracks),
         "quantiles": {name: np.quantile(tracks[name], QUANTILES).tolist() for name in ("p", "eta")},
         "histograms": {name: _histogram(values, _EDGES[name]) for name, values in (of_tracks | off).items()},
-        "figures": {name: {"value": value, "error": error} for name, (value, error) in figures.items()},
+        "figures": named(figures),
     }
 
 
+def named(figures: dict[str, Figure]) -> dict[str, dict[str, float]]:
+    """Return value and error of each figure by name, as files have them."""
+    return {name: {"value": value, "error": error} for name, (value, error) in figures.items()}
+
+
 def with_momenta(particles: pd.DataFrame) -> pd.DataFrame:
-    """Give momenta (GeV), η, place of origin along and off the beam line (mm), and which are looked at."""
+    """Return momenta (GeV), η, origin along and off the beam line (mm), and which particles are accepted."""
     p = np.sqrt(particles.px**2 + particles.py**2 + particles.pz**2)
     eta = np.arctanh(particles.pz / p)
     accepted = (p > 1000.0 * P_MIN) & (eta > ETA[0]) & (eta < ETA[1]) & (particles.charge != 0)
@@ -160,17 +155,22 @@ def hits_of(hits: pd.DataFrame, detector: str) -> pd.DataFrame:
     return hits[(hits.plane >= planes.start) & (hits.plane < planes.stop)]
 
 
+def owners(rows: pd.DataFrame) -> pd.MultiIndex:
+    """Event and particle of each row."""
+    return pd.MultiIndex.from_frame(rows[["event", "particle"]])
+
+
 def mean_of(values: npt.ArrayLike) -> Figure:
     """Mean and its statistical error."""
     several = np.asarray(values, np.float64)
     return float(several.mean()), float(several.std(ddof=1) / len(several) ** 0.5)
 
 
-def share_of(which: npt.ArrayLike) -> Figure:
-    """Share of true values, and its binomial error, at least 1/n, since zero among few is not certain."""
+def fraction_of(which: npt.ArrayLike) -> Figure:
+    """Fraction of true values, and its binomial error, at least 1/n: zero among few is not certain."""
     chosen = np.asarray(which, bool)
-    share, number = float(chosen.mean()), len(chosen)
-    return share, max((share * (1 - share) / number) ** 0.5, 1 / number)
+    fraction, number = float(chosen.mean()), len(chosen)
+    return fraction, max((fraction * (1 - fraction) / number) ** 0.5, 1 / number)
 
 
 def _width(values: npt.NDArray[np.float64], independent: float) -> Figure:
@@ -190,18 +190,14 @@ def _spread(values: npt.NDArray[np.float64]) -> Figure:
 
 
 def _of_events(hits: pd.DataFrame, tracks: pd.DataFrame, found: pd.DataFrame) -> dict[str, Figure]:
-    events = pd.Index(hits.event.unique())
-
-    def per_event(rows: pd.DataFrame) -> Figure:
-        return mean_of(rows.groupby("event").size().reindex(events, fill_value=0))
-
-    figures: dict[str, Figure] = {"long_tracks": per_event(tracks), "candidates": per_event(found)}
+    several = {"long_tracks": tracks, "candidates": found}
+    figures = {name: mean_of(_counts(rows, hits)) for name, rows in several.items()}
     for name in PLANES:
         # A hit of several particles has a row for each.
         distinct = hits_of(hits, name).drop_duplicates(["event", "plane", "x", "y"])
-        figures[f"{name}_hits"] = _ratio(distinct, tracks, events)
-        figures[f"{name}_noise"] = share_of(distinct.particle < 0)
-    return figures | {"ghosts": share_of(found.purity < GHOST_PURITY)}
+        figures[f"{name}_hits"] = _ratio(distinct, tracks, hits)
+        figures[f"{name}_noise"] = fraction_of(distinct.particle < 0)
+    return figures | {"ghosts": fraction_of(found.purity < GHOST_PURITY)}
 
 
 def _of_segments(hits: pd.DataFrame, particles: pd.DataFrame, tracks: pd.DataFrame) -> dict[str, Figure]:
@@ -211,33 +207,33 @@ def _of_segments(hits: pd.DataFrame, particles: pd.DataFrame, tracks: pd.DataFra
     for name, fewest in (("velo", _FEWEST_VELO), ("scifi", _FEWEST_SEGMENT)):
         layers = hits_of(owned, name).groupby(["event", "particle"]).plane.nunique()
         enough[name] = layers[layers >= fewest].index
-    forward = pd.MultiIndex.from_frame(particles.loc[particles.eta > 0, ["event", "particle"]])
+    forward = owners(particles[particles.eta > 0])
     only = {
         "velo_only": enough["velo"].intersection(forward).difference(enough["scifi"]),
         "scifi_only": enough["scifi"].difference(enough["velo"]),
     }
-    events = pd.Index(hits.event.unique())
-    return {name: _ratio(index.to_frame(index=False), tracks, events) for name, index in only.items()}
+    return {name: _ratio(index.to_frame(index=False), tracks, hits) for name, index in only.items()}
 
 
-def _ratio(rows: pd.DataFrame, tracks: pd.DataFrame, events: pd.Index) -> Figure:
-    """Rows a track, and its error from how events differ."""
-    above, below = (
-        f.groupby("event").size().reindex(events, fill_value=0).to_numpy() for f in (rows, tracks)
-    )
+def _counts(rows: pd.DataFrame, hits: pd.DataFrame) -> npt.NDArray[Any]:
+    """Count rows in each event that has hits."""
+    return rows.groupby("event").size().reindex(hits.event.unique(), fill_value=0).to_numpy()
+
+
+def _ratio(rows: pd.DataFrame, tracks: pd.DataFrame, hits: pd.DataFrame) -> Figure:
+    """Rows per track, and its error from how events differ."""
+    above, below = _counts(rows, hits), _counts(tracks, hits)
     ratio = float(above.sum() / below.sum())
     scatter = (above - ratio * below).std(ddof=1)
-    return ratio, float(scatter / below.mean() / len(events) ** 0.5)
+    return ratio, float(scatter / below.mean() / len(below) ** 0.5)
 
 
 def _of_prompt(prompt: pd.DataFrame, matched: pd.DataFrame) -> dict[str, Figure]:
-    reached = pd.MultiIndex.from_frame(prompt[["event", "particle"]]).isin(
-        pd.MultiIndex.from_frame(matched[["event", "particle"]])
-    )
+    reached = owners(prompt).isin(owners(matched))
     # All particles of one collision have the same z, except for a few from decays in flight.
     z = prompt[["event", "z"]].round(2).drop_duplicates().z.to_numpy()
     spread = float(z.std())
-    return {"reconstructible": share_of(reached), "vertex_spread": (spread, spread / (2 * len(z)) ** 0.5)}
+    return {"reconstructible": fraction_of(reached), "vertex_spread": (spread, spread / (2 * len(z)) ** 0.5)}
 
 
 def _of_tracks(
@@ -245,28 +241,28 @@ def _of_tracks(
 ) -> dict[str, Figure]:
     own = hits.merge(tracks[["event", "particle"]], on=["event", "particle"])
     several = {
-        f"{name}_several": share_of(hits_of(own, name).groupby(["event", "particle", "plane"]).size() > 1)
+        f"{name}_several": fraction_of(hits_of(own, name).groupby(["event", "particle", "plane"]).size() > 1)
         for name in PLANES
     }
     return several | {
-        "displaced": share_of(tracks.radius >= PROMPT_RADIUS),
+        "displaced": fraction_of(tracks.radius >= PROMPT_RADIUS),
         "velo_modules": mean_of(layers["velo"]),
-        "ut_none": share_of(layers["ut"] == 0),
-        "ut_all": share_of(layers["ut"] == len(UT_PLANES)),
-        **{f"scifi_{number}": share_of(layers["scifi"] == number) for number in (12, 11, 10)},
+        "ut_none": fraction_of(layers["ut"] == 0),
+        "ut_all": fraction_of(layers["ut"] == len(UT_PLANES)),
+        **{f"scifi_{number}": fraction_of(layers["scifi"] == number) for number in (12, 11, 10)},
     }
 
 
-def _of_hits(residuals: Residuals, detector: str) -> list[tuple[str, Figure]]:
-    return [
-        (f"{detector}_width", _width(1000.0 * residuals.distance, residuals.freedom)),
-        (f"{detector}_pull", _width(residuals.distance / residuals.sigma, residuals.freedom)),
-        (f"{detector}_large", share_of(np.abs(residuals.distance) > LARGE[detector])),
-    ]
+def _of_hits(residuals: Residuals, detector: str) -> dict[str, Figure]:
+    return {
+        f"{detector}_width": _width(1000.0 * residuals.distance, residuals.freedom),
+        f"{detector}_pull": _width(residuals.distance / residuals.sigma, residuals.freedom),
+        f"{detector}_large": fraction_of(np.abs(residuals.distance) > LARGE[detector]),
+    }
 
 
 def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> dict[str, list[float]]:
-    """Shares of all `values`, and statistical errors of these."""
+    """Fractions of all `values` by bin, and their statistical errors."""
     content, _ = np.histogram(values, edges)
     return {
         "edges": edges.tolist(),

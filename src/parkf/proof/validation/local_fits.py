@@ -1,8 +1,8 @@
 """How far hits lie from their own track: residuals about fits within one detector.
 
-In the VELO a hit is held against the line through its neighbours. In UT and SciFi the path of a particle of
-the true momentum is carried there by Runge-Kutta, and moved and turned (in the SciFi bent, too) to fit the
-hits: what is left is the hits' own error, and a little scattering.
+In the VELO a hit is compared with the line through its neighbours. To UT and SciFi the path of a particle of
+the true momentum is extrapolated by Runge-Kutta, then moved and turned (in the SciFi also bent) to fit the
+hits: the residuals are the hits' own errors, and a little scattering.
 """
 
 from dataclasses import dataclass
@@ -18,22 +18,15 @@ from parkf.simulation.pattern.velo import Z_REFERENCE, fit_lines
 
 F64 = npt.NDArray[np.float64]
 
-_INDEPENDENT = 0.2  # smallest share of a hit's variance that remains in its residual, for the hit to be used
+_INDEPENDENT = 0.2  # a hit is used if at least this fraction of its variance remains in its residual
 _MIDDLE = slice(5, 7)  # SciFi layers in its middle
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """Distances of hits from their tracks.
+    """Distances (n,) of hits from their tracks, scaled to the width of the hits' errors `sigma` (n,); mm.
 
-    Attributes
-    ----------
-    distance : (n,) float64
-        mm, scaled to spread as the errors do.
-    sigma : (n,) float64
-        The hits' errors, mm.
-    freedom : float
-        Degrees of freedom: as many of the distances are independent.
+    `freedom` is the number of degrees of freedom, of independent distances.
     """
 
     distance: F64
@@ -43,53 +36,29 @@ class Residuals:
 
 @dataclass(frozen=True)
 class LocalFits:
-    """Residuals of a sample, and its bending.
-
-    Attributes
-    ----------
-    velo, ut, scifi : Residuals
-        In the VELO of x and y.
-    kick : (n,) float64
-        |change of tx/√(1 + tx² + ty²)| from the VELO to the middle of the SciFi, times true p: MeV.
-    bending : (n,) float64
-        Change of tx between the same places over what the field map says for the true momentum.
-    offset, turn : (n,) float64
-        What scattering does between VELO and UT: how far from the path the UT's hits lie, over the distance
-        from the last VELO hit, and how much steeper in x; both times true p: MeV.
-    """
+    """Residuals of a sample (in the VELO of x and y), and the bending of each track, (n,)."""
 
     velo: Residuals
     ut: Residuals
     scifi: Residuals
+    # |Change of tx/√(1 + tx² + ty²)| from the VELO to the middle of the SciFi, times true p: MeV.
     kick: F64
+    # Change of tx between the same points over the field map's for the true momentum.
     bending: F64
+    # Scattering between VELO and UT: how far from the path the UT's hits lie, over the distance from the last
+    # VELO hit, and how much steeper they are in x; both times true p: MeV.
     offset: F64
     turn: F64
 
 
 def fit_locally(
-    candidates: pd.DataFrame,
-    qop: F64,
-    *,
-    geometry: Geometry,
-    field: FieldMap,
-    polarity: int,
-    velo_sigma: float,
+    candidates: pd.DataFrame, qop: F64, *, geometry: Geometry, field: FieldMap, polarity: int
 ) -> LocalFits:
     """Fit tracks detector by detector.
 
-    Parameters
-    ----------
-    candidates : pandas.DataFrame
-        n rows of the table ``candidates``, each of one particle, with all four UT and ten SciFi layers.
-    qop : (n,) float64
-        True q/p in 1/MeV. Residuals are the hits' own above 10 GeV: softer ones scatter by more.
-    geometry, field
-        Where planes lean, and where paths go.
-    polarity : int
-        +1 MagUp, -1 MagDown.
-    velo_sigma : float
-        Error of a VELO hit, mm.
+    The n rows of the table ``candidates`` are each of one particle, with all four UT and ten SciFi layers;
+    `qop` (n,) is their true q/p in 1/MeV, and `polarity` +1 for MagUp. Above 10 GeV, residuals are the hits'
+    own: softer tracks scatter by more.
     """
     points = np.stack([_stacked(candidates, f"velo_{name}") for name in "xy"], axis=2)
     z, count = _stacked(candidates, "velo_z"), candidates.velo_n.to_numpy()
@@ -110,7 +79,7 @@ def fit_locally(
     tx = middle[:, 2] + fitted[:, 1]
     kick = np.abs(_sine(tx, middle[:, 3]) - _sine(line[:, 2], line[:, 3])) / np.abs(qop)
     return LocalFits(
-        velo=_about_neighbours(points, z, velo_sigma),
+        velo=_about_neighbours(points, z, geometry.velo.resolution),
         ut=about_ut,
         scifi=about_scifi,
         kick=kick,
@@ -136,7 +105,7 @@ def _carry(
     states, at = np.column_stack([line, qop]), np.full(len(line), Z_REFERENCE)
     path = []
     for layer, (z0, dzdx, dzdy) in enumerate(planes):
-        # A hit's stave or module stands where the hit says.
+        # The z of a hit is that of its stave or module.
         moved = propagate(
             field, polarity, states, at, (np.where(np.isfinite(z[:, layer]), z[:, layer], z0), dzdx, dzdy)
         )
@@ -170,10 +139,10 @@ def _about_fit(off: F64, sigma: F64, terms: F64) -> tuple[Residuals, F64]:
 
 def _about_neighbours(points: F64, z: F64, sigma: float) -> Residuals:
     """Distances of inner hits from the line through the two next to them."""
-    first, last, share = z[:, :-2], z[:, 2:], (z[:, 1:-1] - z[:, :-2]) / (z[:, 2:] - z[:, :-2])
+    first, last, fraction = z[:, :-2], z[:, 2:], (z[:, 1:-1] - z[:, :-2]) / (z[:, 2:] - z[:, :-2])
     there = np.isfinite(last) & np.isfinite(first)
-    share = share[..., None]
-    distance = points[:, 1:-1] - (1 - share) * points[:, :-2] - share * points[:, 2:]
-    distance /= np.sqrt(1 + share**2 + (1 - share) ** 2)
+    fraction = fraction[..., None]
+    distance = points[:, 1:-1] - (1 - fraction) * points[:, :-2] - fraction * points[:, 2:]
+    distance /= np.sqrt(1 + fraction**2 + (1 - fraction) ** 2)
     inner = distance[there].ravel()
     return Residuals(inner, np.full(len(inner), sigma), float(len(inner)))

@@ -46,24 +46,11 @@ class Peak:
 
 
 def measure_peak(sample: Sample, decay: Decay) -> dict[str, Any]:
-    """Fit the mass peak of the pairs that the trigger's line takes; every event is one decay.
+    """Fit the mass peak of the pairs in a signal sample that the trigger's line accepts.
 
-    Parameters
-    ----------
-    sample : Sample
-        Candidates of a signal sample.
-    decay : Decay
-
-    Returns
-    -------
-    dict
-        The fields of :class:`Peak`, ``parts.{momenta, directions}`` (MeV), core widths that come of either
-        alone, and ``histogram.{edges, content}`` (MeV, pairs).
-
-    Raises
-    ------
-    ParkfError
-        With fewer than 100 pairs.
+    Every event is one decay. The result has the fields of :class:`Peak`, ``parts.{momenta, directions}``
+    (MeV), core widths due to either alone, and ``histogram.{edges, content}`` (MeV, pairs). Fewer than 100
+    pairs raise a ParkfError.
     """
     mass = decay.mass
     pairs = find_pairs(sample, decay)
@@ -80,15 +67,12 @@ def measure_peak(sample: Sample, decay: Decay) -> dict[str, Any]:
 
 
 def find_pairs(sample: Sample, decay: Decay) -> pd.DataFrame:
-    """Pairs of genuine, well fitted tracks of an event, opposite in charge, that the trigger's line takes.
+    """Find pairs of genuine, well fitted tracks of opposite charge that the trigger's line accepts.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Of each track its state, what is true of it and its particle, with ``_a`` (positive) and ``_b``.
+    Columns are the fitted and true states and the particles, with ``_a`` (positive) and ``_b``.
     """
-    genuine = sample.genuine
-    genuine = genuine[(genuine["status"] == 0) & np.isin(np.abs(genuine["pdg_id"]), list(MASSES))]
+    genuine = sample.good
+    genuine = genuine[np.isin(np.abs(genuine["pdg_id"]), list(MASSES))]
     rows = pd.DataFrame({name: np.asarray(genuine[name]) for name in _OF_A_TRACK})
     # A particle found twice counts once.
     rows = rows.drop_duplicates(["file", "event", "true_qop"])
@@ -96,17 +80,17 @@ def find_pairs(sample: Sample, decay: Decay) -> pd.DataFrame:
     pairs = positive.merge(negative, on=["event", "file"], suffixes=("_a", "_b"))
     pairs = pairs[_distance(pairs) < CLOSEST]
     momenta = [_momentum(pairs, suffix) for suffix in ("_a", "_b")]
-    taken = _across(momenta[0] + momenta[1]) >= decay.pair_pt_min
+    accepted = _across(momenta[0] + momenta[1]) >= decay.pair_pt_min
     for p in momenta:
-        taken &= (np.linalg.norm(p, axis=1) >= decay.p_min) & (_across(p) >= decay.pt_min)
-    return pairs[taken]
+        accepted &= (np.linalg.norm(p, axis=1) >= decay.p_min) & (_across(p) >= decay.pt_min)
+    return pairs[accepted]
 
 
 def invariant_masses(pairs: pd.DataFrame, *, momenta: str = "", directions: str = "") -> F64:
     """Invariant masses (n,) in MeV of pairs, with the particles' own masses.
 
-    Both tracks are taken at the middle of their closest approach to each other, where directions are as
-    fitted. `momenta` and `directions` are prefixes of columns: with ``true_`` they are the particles'.
+    Both tracks are evaluated at the middle of their closest approach, where directions are as fitted.
+    `momenta` and `directions` are prefixes of columns: with ``true_`` they are the particles'.
     """
     energy, momentum = np.zeros(len(pairs)), np.zeros((len(pairs), 3))
     for suffix in ("_a", "_b"):
@@ -118,7 +102,7 @@ def invariant_masses(pairs: pd.DataFrame, *, momenta: str = "", directions: str 
 
 
 def _parts(pairs: pd.DataFrame) -> dict[str, float]:
-    """Core widths that come from the errors of momenta alone, and of directions alone, MeV."""
+    """Core widths due to the errors of momenta alone, and of directions alone, MeV."""
     true = invariant_masses(pairs, momenta="true_", directions="true_")
     return {
         "momenta": fit_core(invariant_masses(pairs, directions="true_") - true).width,
@@ -155,17 +139,14 @@ def fit_peak(masses: F64, guess: float) -> Peak:
         minuit.fixed[name] = True
     minuit.hesse()
     mean, narrow, ratio, share = minuit.values
-
-    def width(p: F64) -> float:
-        return float(p[1] * np.sqrt(p[3] + (1 - p[3]) * p[2] ** 2))
-
+    width = float(narrow * np.sqrt(share + (1 - share) * ratio**2))
     return Peak(
         mean=mean,
         mean_error=minuit.errors["mean"],
-        width=width(np.array(minuit.values)),
+        width=width,
         # The error of one Gaussian: near the limits of the shape parameters, correlations make linear error
         # propagation meaningless.
-        width_error=width(np.array(minuit.values)) / (2 * len(masses)) ** 0.5,
+        width_error=width / (2 * len(masses)) ** 0.5,
         narrow=narrow,
         wide=narrow * ratio,
         share=share,
@@ -174,7 +155,7 @@ def fit_peak(masses: F64, guess: float) -> Peak:
 
 
 def _across(momentum: F64) -> F64:
-    """Momentum across the beam, (n,)."""
+    """Transverse momentum, (n,)."""
     return np.hypot(momentum[:, 0], momentum[:, 1])
 
 

@@ -1,29 +1,22 @@
-"""The figures by which samples of unlike origin compare: this project's simulation and LHCb's own."""
+"""The figures in which samples of different origin are compared: this project's simulation and LHCb's own."""
 
 from typing import Any
 
 import numpy as np
 
-from parkf.fit.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual, pulls
+from parkf.fit.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual
 from parkf.io.errors import ParkfError
 from parkf.io.track_columns import Rows
-from parkf.proof.validation.core import fit_core
-from parkf.proof.validation.spread import spread
+from parkf.proof.validation.figures import ENOUGH, momentum_figures, pull_figures
 
 ETA = (2.0, 5.0)
 RANGES = ((2.0, 5.0), (5.0, 20.0), (20.0, 100.0), (2.0, 100.0))  # GeV
 LARGE = 3.0  # χ²/ndof above which a track looks wrong (the paper's cut)
-
-_ENOUGH = 50
 _QUANTILES = (0.1587, 0.5, 0.8413)
 
 
 def measure(sample: Sample) -> dict[str, Any]:
     """Measure resolution, pulls and χ² of genuine tracks with 2 < η < 5 and a good fit.
-
-    Parameters
-    ----------
-    sample : Sample
 
     Returns
     -------
@@ -31,10 +24,10 @@ def measure(sample: Sample) -> dict[str, Any]:
         ``counts.{tracks, failed}``; ``momentum[] = {p_min, p_max, n, half_width, core, width68, width95,
         bias, pull_width, pull_width68, pull_width95, pull_mean, seed_half_width, seed_bias, chi2_median}``
         with ``<name>_error`` of all but the last three (GeV; fractions of p; `half_width` of the central
-        68%; ``width68`` and ``width95`` of :func:`parkf.proof.validation.spread.spread`);
+        68%; ``width68`` and ``width95`` of :func:`parkf.proof.validation.core.spread`);
         ``pulls.<component>.{mean, width, width68, width95}`` with errors;
-        ``chi2.{velo, ut, scifi, all} = {median, median_error, large}`` of χ²/ndof, `large` the share above
-        three.
+        ``chi2.{velo, ut, scifi, all} = {median, median_error, large}`` of χ²/ndof, `large` the fraction
+        above three.
 
     Raises
     ------
@@ -45,14 +38,14 @@ def measure(sample: Sample) -> dict[str, Any]:
     eta = np.arcsinh(1.0 / np.hypot(rows["true_tx"], rows["true_ty"]))
     rows = rows[(eta > ETA[0]) & (eta < ETA[1])]
     good = rows[rows["status"] == 0]
-    if len(good) < _ENOUGH:
-        raise ParkfError(f"measure: {len(good)} genuine tracks with a good fit, expected at least {_ENOUGH}")
+    if len(good) < ENOUGH:
+        raise ParkfError(f"measure: {len(good)} genuine tracks with a good fit, expected at least {ENOUGH}")
     p_true = 1e-3 * good["p_true"]
     inside = [(low, high, good[(p_true >= low) & (p_true < high)]) for low, high in RANGES]
     return {
         "counts": {"tracks": len(rows), "failed": len(rows) - len(good)},
-        "momentum": [_momentum(low, high, part) for low, high, part in inside if len(part) >= _ENOUGH],
-        "pulls": {component: _pull(good, component, "") for component in STATE},
+        "momentum": [_momentum(low, high, part) for low, high, part in inside if len(part) >= ENOUGH],
+        "pulls": {component: pull_figures(good, component) for component in STATE},
         "chi2": {
             "all": _chi2(good, DETECTORS),
             **{name: _chi2(good[good[f"ndof_{name}"] > 0], (name,)) for name in DETECTORS},
@@ -61,10 +54,8 @@ def measure(sample: Sample) -> dict[str, Any]:
 
 
 def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
-    residual = momentum_residual(rows)
     seed = 1.0 / np.asarray(np.abs(rows["seed_qop"]) * rows["p_true"], np.float64) - 1.0
-    core = fit_core(residual)
-    half_width, _ = _centre(residual)
+    half_width, _ = _centre(momentum_residual(rows))
     seed_half_width, seed_bias = _centre(seed)
     return {
         "p_min": low,
@@ -73,12 +64,8 @@ def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
         "half_width": half_width,
         # The error for a Gaussian: both quantiles by the binomial law, with their correlation.
         "half_width_error": 0.96 * half_width / len(rows) ** 0.5,
-        "core": core.width,
-        "core_error": core.width_error,
-        **spread(residual),
-        "bias": core.mean,
-        "bias_error": core.mean_error,
-        **_pull(rows, "qop", "pull_"),
+        **momentum_figures(rows),
+        **pull_figures(rows, "qop", "pull_"),
         "seed_half_width": seed_half_width,
         "seed_bias": seed_bias,
         "chi2_median": float(np.median(chi2_per_ndof(rows))),
@@ -86,21 +73,9 @@ def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
 
 
 def _centre(values: np.ndarray) -> tuple[float, float]:
-    """Half of the width that the central 68% take, and the median."""
+    """Half the width of the central 68 %, and the median."""
     low, middle, high = np.quantile(values, _QUANTILES)
     return float(high - low) / 2, float(middle)
-
-
-def _pull(rows: Rows, component: str, prefix: str) -> dict[str, float]:
-    values = pulls(rows, component)
-    core = fit_core(values)
-    return {
-        f"{prefix}width": core.width,
-        f"{prefix}width_error": core.width_error,
-        **spread(values, prefix),
-        f"{prefix}mean": core.mean,
-        f"{prefix}mean_error": core.mean_error,
-    }
 
 
 def _chi2(rows: Rows, detectors: tuple[str, ...]) -> dict[str, float]:

@@ -18,21 +18,22 @@ _COLUMNS = ("det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err"
 
 @dataclass(frozen=True)
 class Positions:
-    """How far hits of one detector lie from a geometry's places; all arrays (n,), one number a hit.
+    """How far hits of one detector lie from where a geometry has its elements; each array is (n,) float64.
 
     Attributes
     ----------
     detector : str
-    off : float64
-        mm; distance of the hit from the surface of its piece, of a line that of its worse end. Of a layer
-        without pieces from the layer.
-    beside : float64
-        mm; how far it lies beyond the edge of its piece, negative within. NaN without pieces.
-    plane_off : float64
-        mm; as `off`, from the layer or module as a whole.
-    shifted : float64
+        ``VELO``, ``UT`` or ``SciFi``.
+    off
+        Distance of the hit, of a line that of its worse end, from the surface of its piece, mm; in a layer
+        without pieces, from the layer.
+    beside
+        Distance beyond the edge of its piece, mm; negative within. NaN without pieces.
+    plane_off
+        As `off`, from the layer or module as a whole, mm.
+    shifted
         Displacement of the hit in units of its error: `off` times the slope of a line from the origin.
-    plane_shifted : float64
+    plane_shifted
         The same with `plane_off`: the displacement if only the planes were known, and not their pieces.
     """
 
@@ -50,15 +51,14 @@ def positions(hits: pd.DataFrame, geometry: Geometry) -> list[Positions]:
     Parameters
     ----------
     hits : DataFrame
-        Columns as :mod:`parkf.imports.hits.full_simulation` has them, and, where it is known, `sensor`:
-        LHCb's number of the VELO sensor, UT sector or SciFi mat. Without it the piece is the one where the
-        hit is.
+        Columns of :mod:`parkf.imports.hits.full_simulation`, and, where it is known, `sensor`: LHCb's number
+        of the VELO sensor, UT sector or SciFi mat. Without it, the piece is found from the hit's position.
     geometry : Geometry
 
     Raises
     ------
     ParkfError
-        When a column is missing, or a sensor is not in the layer that the hit says.
+        When a column is missing, or a sensor is not in the hit's layer.
     """
     missing = [name for name in _COLUMNS if name not in hits]
     if missing:
@@ -105,7 +105,5 @@ def _points(detector: str, hits: pd.DataFrame) -> Floats:
     """(1, n, 3) points of pixels, (2, n, 3) ends of strips."""
     if detector == "VELO":
         return hits[["x", "y", "z"]].to_numpy(np.float64)[None]
-    ends = []
-    for y in (hits.ymin.to_numpy(), hits.ymax.to_numpy()):
-        ends.append(np.column_stack([hits.x + hits.dxdy * y, y, hits.z + hits.dzdy * y]))
-    return np.stack(ends)
+    ends = (hits.ymin.to_numpy(), hits.ymax.to_numpy())
+    return np.stack([np.column_stack([hits.x + hits.dxdy * y, y, hits.z + hits.dzdy * y]) for y in ends])

@@ -1,45 +1,37 @@
 """Causes of the tails of the q/p pull: wrong hits, hard scatterings, losses of energy, and the rest."""
 
-from itertools import pairwise
-
 import numpy as np
 import numpy.typing as npt
 
 from parkf.fit.sample import Sample, pulls
+from parkf.proof.validation.figures import ENOUGH, binned
+
+Mask = npt.NDArray[np.bool_]
 
 EDGES = (2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 BEYOND = 3.0  # |pull| of the tail
 # A scattering is hard beyond this angle, in units of the layer's width; the track's hardest one counts.
 HARD = 6.0
 CAUSES = ("wrong_hits", "scatterings", "losses", "rest")
-_ENOUGH = 50  # tracks below which a bin says nothing
 _PURE = 0.999
 
 
 def tails(sample: Sample) -> list[dict[str, float | None]]:
-    """Share the tail of the q/p pull out among its causes.
+    """Divide the tail of the q/p pull among its causes.
 
     A track with a wrong hit, or with a hard scattering, may be in the tail for another reason. A cause is
     therefore credited with the excess of its tracks in the tail, compared with tracks that have neither.
     Among the latter, losses of energy are credited with the excess of tracks with p too low over those with p
     too high, because nothing else is one-sided. The rest is a Gaussian's own 0.27 %, scatterings below the
-    limit, and what is symmetric.
+    limit, and all that is symmetric.
 
-    Parameters
-    ----------
-    sample : Sample
-        Genuine tracks with a good fit count.
-
-    Returns
-    -------
-    list of dict
-        Bins ``{p_min, p_max, n, beyond, beyond_error}`` of true p (GeV): tracks, and the share of them
-        whose pull is beyond 3 on either side; and the shares of that tail, which add up to one,
-        ``wrong_hits``, ``scatterings``, ``losses``, ``rest`` with ``<name>_error`` from counting. Without
-        fates ``scatterings`` is None, and they are in the rest. Shares are None where the tail is empty.
+    Bins ``{p_min, p_max, n, beyond, beyond_error}`` of true p (GeV) have the number of genuine tracks with a
+    good fit, and the fraction of them whose pull is beyond 3 on either side; and the fractions of that tail,
+    which add up to one, ``wrong_hits``, ``scatterings``, ``losses``, ``rest`` with ``<name>_error`` from
+    counting. Without fates ``scatterings`` is None, and they are in the rest. All four are None where the
+    tail is empty.
     """
-    genuine = sample.genuine
-    rows = genuine[genuine["status"] == 0]
+    rows = sample.good
     pull = pulls(rows, "qop", finite_only=False)
     p = 1e-3 * np.asarray(rows["p_true"], np.float64)
     wrong = np.asarray(rows["purity"]) < _PURE
@@ -48,29 +40,22 @@ def tails(sample: Sample) -> list[dict[str, float | None]]:
     # The pull of q/p times the sign of q is positive where the fitted p is too low.
     low = pull * np.sign(rows["true_qop"]) > 0
     entries: list[dict[str, float | None]] = []
-    for p_min, p_max in pairwise(EDGES):
-        inside = np.isfinite(pull) & (p >= p_min) & (p < p_max)
+    for p_min, p_max, inside in binned(np.where(np.isfinite(pull), p, np.nan), EDGES):
         n = int(inside.sum())
-        if n < _ENOUGH:
+        if n < ENOUGH:
             continue
         tail = inside & (np.abs(pull) > BEYOND)
-        share = tail.sum() / n
-        entry: dict[str, float | None] = {"p_min": p_min, "p_max": p_max, "n": n, "beyond": float(share)}
-        entry["beyond_error"] = float(np.sqrt((tail.sum() + 1) / n**2))
-        shares = _shares(inside, tail, wrong, hard, low)
+        beyond, error = float(tail.sum() / n), float(np.sqrt((tail.sum() + 1) / n**2))
+        fractions = _fractions(inside, tail, wrong, hard, low)
         if not np.isfinite(hardest[inside]).any():
-            shares["scatterings"] = shares["scatterings_error"] = None
-        entries.append(entry | shares)
+            fractions["scatterings"] = fractions["scatterings_error"] = None
+        counts = {"p_min": p_min, "p_max": p_max, "n": n, "beyond": beyond, "beyond_error": error}
+        entries.append({**counts, **fractions})
     return entries
 
 
-def _shares(
-    inside: npt.NDArray[np.bool_],
-    tail: npt.NDArray[np.bool_],
-    wrong: npt.NDArray[np.bool_],
-    hard: npt.NDArray[np.bool_],
-    low: npt.NDArray[np.bool_],
-) -> dict[str, float | None]:
+def _fractions(inside: Mask, tail: Mask, wrong: Mask, hard: Mask, low: Mask) -> dict[str, float | None]:
+    """Fractions of the tail by cause, each array (n,)."""
     total = int(tail.sum())
     names = [name for cause in CAUSES for name in (cause, f"{cause}_error")]
     clean = inside & ~wrong & ~hard
@@ -78,7 +63,7 @@ def _shares(
         return dict.fromkeys(names)
     usual = (tail & clean).sum() / clean.sum()
 
-    def excess(group: npt.NDArray[np.bool_]) -> float:
+    def excess(group: Mask) -> float:
         return float((tail & group).sum() - usual * (inside & group).sum())
 
     only = {"wrong_hits": excess(wrong & ~hard), "scatterings": excess(hard & ~wrong)}
@@ -86,7 +71,7 @@ def _shares(
     counts = {
         name: count + both * (max(count, 0.0) / alone if alone > 0 else 0.5) for name, count in only.items()
     }
-    # Tracks with a wrong hit or a hard scattering have the usual share in the tail, too, which is left here.
+    # This includes tracks with a wrong hit or a hard scattering that are in the tail for the usual reasons.
     left = total - sum(counts.values())
     sides = [int((tail & clean & side).sum()) for side in (low, ~low)]
     lopsided = max(sides[0] - sides[1], 0) / max(sum(sides), 1)
@@ -97,8 +82,8 @@ def _shares(
         "losses": sum(sides) * (left / max(sum(sides), 1)) ** 2,
         "rest": sum(sides) * (left / max(sum(sides), 1)) ** 2,
     }
-    shares: dict[str, float | None] = {}
+    fractions: dict[str, float | None] = {}
     for name in CAUSES:
-        shares[name] = float(counts[name] / total)
-        shares[f"{name}_error"] = float(np.sqrt(known[name] + 1) / total)
-    return shares
+        fractions[name] = float(counts[name] / total)
+        fractions[f"{name}_error"] = float(np.sqrt(known[name] + 1) / total)
+    return fractions

@@ -1,6 +1,6 @@
-"""How many tracks a second the fit takes, on a run's own candidates: a figure of a machine, not of a set.
+"""Tracks per second of the fit, on a run's own candidates: a property of a machine, not of a set.
 
-It has a file of its own, beside ``validation.json``, which holds what is the same wherever a run took place.
+It has its own file, because ``validation.json`` does not depend on the machine.
 """
 
 import platform
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,13 @@ import pyarrow as pa
 import parkf._fitter as _fitter
 from parkf.fit import fit
 from parkf.fit.candidates import from_arrow
+from parkf.io.option_types import Precision
 from parkf.io.tables import CANDIDATES
 from parkf.params.parameter_set import load
 
-PRECISIONS = ("float32", "float64")
 REPEATS = 9
-# Seconds; shorter calls are repeated within a measurement, so that the clock and the start of threads do not
-# matter.
+# Seconds; shorter calls are repeated within a measurement, so that neither the clock's resolution nor the
+# start of threads matters.
 SHORTEST = 0.05
 
 
@@ -36,49 +36,38 @@ def measure_throughput(parameters: Path, candidates: Sequence[Path], *, threads:
     parameters : Path
         Folder of the set.
     candidates : sequence of Path
-        Tables CANDIDATES; they are fitted in one call.
+        Tables ``candidates``; they are fitted in one call.
     threads : int
-        Is measured beside a single thread.
+        Number of threads that is measured in addition to a single one.
 
     Returns
     -------
     dict
-        ``device`` and ``build`` of the kernel that it took; ``tracks``; ``rates[] = {precision, threads,
-        tracks_per_s, fastest, slowest}``, `tracks_per_s` the median of nine measurements.
-
-    Raises
-    ------
-    ParkfError
-        When a file is missing or broken.
+        ``device`` and ``build`` of the kernel; ``tracks``; ``rates[] = {precision, threads, tracks_per_s,
+        fastest, slowest}``, `tracks_per_s` the median of nine measurements.
     """
     numbers = load(parameters)
     tables = [CANDIDATES.open(path).read() for path in candidates]
     rows = pa.concat_tables(tables).combine_chunks()
     rates = []
-    for precision in PRECISIONS:
+    for precision in get_args(Precision):
         tracks = from_arrow(rows, np.dtype(precision))
         for count in sorted({1, threads}):
             seconds = _times(partial(fit, numbers, tracks, threads=count))
-            rates.append(
-                {
-                    "precision": precision,
-                    "threads": count,
-                    "tracks_per_s": tracks.count / median(seconds),
-                    "fastest": tracks.count / min(seconds),
-                    "slowest": tracks.count / max(seconds),
-                }
-            )
+            several = {"tracks_per_s": median(seconds), "fastest": min(seconds), "slowest": max(seconds)}
+            rate = {name: tracks.count / one for name, one in several.items()}
+            rates.append({"precision": precision, "threads": count, **rate})
     return {"device": device(), "build": _fitter.builds()[0], "tracks": rows.num_rows, "rates": rates}
 
 
 def device() -> str:
-    """Name the processor as the system calls it, with what tells its generation, if given."""
-    known = Path("/proc/cpuinfo")
-    text = known.read_text() if known.is_file() else ""
-    said = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$", text, re.MULTILINE))
-    if "model name" not in said:
+    """Return the system's name of the processor, on Linux with family and model."""
+    file = Path("/proc/cpuinfo")
+    text = file.read_text() if file.is_file() else ""
+    found = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$", text, re.MULTILINE))
+    if "model name" not in found:
         return platform.processor() or platform.machine()
-    return f"{said['model name']} (family {said.get('cpu family')}, model {said.get('model')})"
+    return f"{found['model name']} (family {found.get('cpu family')}, model {found.get('model')})"
 
 
 def _times(run: Callable[[], object]) -> list[float]:

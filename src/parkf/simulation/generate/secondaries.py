@@ -79,8 +79,8 @@ SOURCES = (
 def secondaries(particles: Columns, random: np.random.Generator) -> Columns:
     """Draw the secondaries of some collisions.
 
-    Particles are charged, their columns those of `parkf.simulation.generate.interactions.interact`; so are the
-    result's.
+    Particles are charged, their columns those of `parkf.simulation.generate.interactions.interact`; so are
+    the result's.
     """
     p = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)
     eta = np.arctanh(particles["pz"] / p)

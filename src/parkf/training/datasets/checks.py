@@ -83,9 +83,10 @@ def _rules(step: str) -> list[_Rule]:
 
 
 def check_dataset(path: Path, step: str) -> int:
-    """Refuse a step dataset (`parkf.io.tables.STEP_DATA`) that cannot be trained on; return its number of rows.
+    """Refuse a step dataset that cannot be trained on; return its number of rows.
 
-    Memory holds a batch of them; folder TMPDIR holds :func:`parkf.training.datasets.duplicates.scratch_bytes`.
+    Memory holds a batch of rows; folder TMPDIR needs room for
+    :func:`parkf.training.datasets.duplicates.scratch_bytes`.
 
     Raises
     ------

@@ -20,8 +20,8 @@ from parkf.training.magnet_table.form import F64, Header
 class MagnetTable:
     """Header (19,), block UTT_META of the constant blob, and coefficients (60, 50, 80), the global blob.
 
-    `closed_with` is the SHA-256 of the constant blob that it was closed with (:mod:`parkf.training.closure`); empty
-    where rays alone made it.
+    `closed_with` is the SHA-256 of the constant blob that it was closed with (:mod:`parkf.training.closure`);
+    empty where rays alone made it.
     """
 
     header: NDArray[np.float32]

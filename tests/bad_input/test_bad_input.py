@@ -14,10 +14,11 @@ from .case import ROOT, Case, ran
 
 CASES = [case for part in (configuration, detector, tables, sets, commands) for case in part.CASES]
 TABLE = ROOT / "docs/bad_inputs.md"
-HEAD = """# What is refused, and in which words
+HEAD = """# What is refused, and with which message
 
-Every one of these is tried by `tests/bad_input`: it ends in this one line behind `error: `, with this exit code,
-without a file left behind. Words that come from YAML, JSON, NumPy, Arrow or Typer change with their versions.
+`tests/bad_input` tries each of these inputs. The command prints this one line behind `error: `, ends with this
+exit code, and leaves no file behind. Parts of messages that come from YAML, JSON, NumPy, Arrow or Typer change
+with their versions.
 
 | door | what is wrong | exit code | message |
 |---|---|---|---|

@@ -1,0 +1,93 @@
+"""Bins of a variable, widths of residuals and pulls, and comparisons of two fits, for all views of a fit."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from parkf.fit.sample import DETECTORS, STATE, VARIANCES, Sample, momentum_residual, pulls
+from parkf.io.track_columns import Rows
+from parkf.proof.validation.core import fit_core, spread
+
+F64 = npt.NDArray[np.float64]
+
+ENOUGH = 50
+"""Bins with fewer tracks are left out."""
+
+WORKING_POINT = 0.91
+"""Genuine efficiency of the paper's selection (Fig. 6)."""
+
+QUANTILES = {"q50": 0.5, "q99": 0.99, "q999": 0.999}
+_GROUPS = 20  # of events in a jackknife; each group is left out once
+
+
+def binned(
+    values: npt.NDArray[Any], edges: Sequence[float]
+) -> Iterator[tuple[float, float, npt.NDArray[np.bool_]]]:
+    """Yield the two edges of each bin, and which of the values (n,) it holds: low ≤ value < high."""
+    number = np.digitize(values, edges).astype(np.int8)
+    for i, (low, high) in enumerate(pairwise(edges), start=1):
+        yield low, high, number == i
+
+
+def momentum_figures(rows: Rows) -> dict[str, float]:
+    """Measure δp/p: width ``core`` and mean ``bias`` of its core, ``width68``, ``width95``, with errors."""
+    residual = momentum_residual(rows)
+    core = fit_core(residual)
+    return {**core.width_as("core"), **core.mean_as("bias"), **spread(residual)}
+
+
+def pull_figures(rows: Rows, component: str, prefix: str = "") -> dict[str, float]:
+    """Measure a pull: ``width`` and ``mean`` of its core, ``width68``, ``width95``, with errors."""
+    values = pulls(rows, component)
+    core = fit_core(values)
+    return {**core.width_as(f"{prefix}width"), **core.mean_as(f"{prefix}mean"), **spread(values, prefix)}
+
+
+def core_ratio(rows: Rows, others: Rows) -> tuple[float, float]:
+    """Return the ratio of two fits' cores of δp/p, and its standard error.
+
+    Both are fits of the same tracks, apart from a few, with the same scatterings and the same hits. Their
+    cores vary together, and their ratio is known better than either. The error is that of the jackknife: how
+    the ratio varies when a group of events is left out.
+    """
+    samples = [(momentum_residual(one), np.asarray(one["event"]) % _GROUPS) for one in (rows, others)]
+
+    def ratio(without: int | None) -> float:
+        one, other = (fit_core(residual[group != without]).width for residual, group in samples)
+        return one / other
+
+    each = np.array([ratio(group) for group in range(_GROUPS)])
+    error = np.sqrt((_GROUPS - 1) / _GROUPS * np.square(each - each.mean()).sum())
+    return ratio(None), float(error)
+
+
+def compare_precision(single: Sample, double: Sample) -> dict[str, Any]:
+    """Measure what single precision costs: the same candidates fitted in float32 and in float64.
+
+    The result has quantiles ``{q50, q99, q999}`` of the size of the difference: per component in units of the
+    error (``x``, ``y``, ``tx``, ``ty``, ``qop``), and relative for ``chi2``; and ``n``, the number of tracks
+    with a good fit in both.
+    """
+    good = np.asarray((single.rows["status"] == 0) & (double.rows["status"] == 0))
+    a, b = single.rows[good], double.rows[good]
+
+    def quantiles(differences: F64) -> dict[str, float]:
+        size = np.abs(differences)
+        return {name: float(np.quantile(size, fraction)) for name, fraction in QUANTILES.items()}
+
+    def in_errors(component: str) -> F64:
+        difference = np.asarray(a[component] - b[component], np.float64)
+        return difference / np.sqrt(b[VARIANCES[component]])
+
+    chi2 = [
+        np.sum([np.asarray(rows[f"chi2_{name}"], np.float64) for name in DETECTORS], axis=0)
+        for rows in (a, b)
+    ]
+    return {
+        "n": int(good.sum()),
+        **{component: quantiles(in_errors(component)) for component in STATE},
+        "chi2": quantiles(chi2[0] / chi2[1] - 1),
+    }
