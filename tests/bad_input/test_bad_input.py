@@ -16,9 +16,9 @@ CASES = [case for part in (configuration, detector, tables, sets, commands) for 
 TABLE = ROOT / "docs/bad_inputs.md"
 HEAD = """# What is refused, and with which message
 
-`tests/bad_input` tries each of these inputs. The command prints this one line behind `error: `, ends with this
-exit code, and leaves no file behind. Parts of messages that come from YAML, JSON, NumPy, Arrow or Typer change
-with their versions.
+`tests/bad_input` tries each of these inputs. The command prints this one line behind `error: `, ends with
+this exit code, and leaves no file behind. Parts of messages that come from YAML, JSON, NumPy, Arrow or Typer
+change with their versions.
 
 | door | what is wrong | exit code | message |
 |---|---|---|---|
