@@ -9,6 +9,8 @@ import pytest
 from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
 from parkf.detector.geometry import Geometry, load_geometry
 
+from .edits import Copy
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -48,3 +50,9 @@ def sources() -> DipoleSources:
 @pytest.fixture(scope="session")
 def field(sources: DipoleSources) -> FieldMap:
     return evaluate_on_grid(sources)
+
+
+@pytest.fixture(scope="session")
+def source_copy(tmp_path_factory) -> Copy:
+    """Copy the package's sources, for changes."""
+    return Copy(tmp_path_factory.mktemp("sources"))

@@ -5,17 +5,10 @@
 
 import os
 from pathlib import Path
-from shlex import quote
 
-from parkf.workflow.cluster import COSTS_FILE, load_costs
-from parkf.io.documents.document import read_document
-from parkf.io.files import sha256
-from parkf.io.project import found, source
-from parkf.io.provenance import code_hash
-from parkf.workflow.family import PRODUCTS, load_family, sources
-from parkf.report.job_graph import write_graph
-from parkf.workflow.running.progress import tell
-from parkf.workflow.running.shared import tidy
+from parkf.workflow.family import PRODUCTS, sources
+from parkf.io.fingerprints.meaning import meaning_of
+from parkf.workflow.running.rules import complete, gates_file, read_runs
 
 if not config:
 
@@ -23,17 +16,11 @@ if not config:
 
 
 PROJECT = Path(workflow.current_basedir).parent
-FAMILY = load_family(
-    config,
-    PROJECT / "workflow/schemas",
-    Path(),
-    read_document(Path(os.path.relpath(workflow.configfiles[-1]))),
-    look_into_inputs=workflow.is_main_process,
-)
+FAMILY = read_runs(workflow, config)
 NEEDS_GPU = any(member.config["fits"]["backend"] == "gpu" for member in FAMILY.members)
 SHARED = sources(FAMILY.members, Path.cwd())
 OVERVIEW = f"results/{FAMILY.name}"
-GATES = str(found("workflow/config/gates.yaml").absolute())
+GATES = gates_file()
 RUNS = {member.name: f"results/{member.config['run']}" for member in FAMILY.members}
 GRAPHS = {run: f"{name}_" for name, run in RUNS.items()}
 
@@ -46,16 +33,13 @@ rule overview:
     input:
         # A member's report comes last of all that it makes.
         [f"{run}/report/index.html" for run in RUNS.values()],
-    output:
-        f"{OVERVIEW}/index.html",
+    output: index=f"{OVERVIEW}/index.html"
     params:
         runs=list(RUNS.values()),
-        gates=sha256(Path(GATES)),
-        code=code_hash([source("parkf/report"), source("parkf/proof/gates")]),
-    log:
-        f"{OVERVIEW}/logs/overview.log",
-    shell:
-        f"parkf family report {{output}} {{params.runs}} --gates {quote(GATES)} 2> {{log}}"
+        gates=lambda w, input: GATES,
+        fingerprint={"gates.yaml": meaning_of(Path(GATES))},
+    log: f"{OVERVIEW}/logs/overview.log"
+    shell: "parkf family report --job {log}.json 2> {log}"
 
 
 for member in FAMILY.members:
@@ -76,16 +60,11 @@ for member in FAMILY.members:
             rule:
                 name: link
                 localrule: True
-                input:
-                    f"{RUNS[maker]}/{files}",
-                output:
-                    f"{RUNS[name]}/{files}",
-                wildcard_constraints:
-                    file=".+",
-                params:
-                    there=lambda w, input, output: os.path.relpath(input[0], os.path.dirname(output[0])),
-                shell:
-                    "ln -sf {params.there} {output}"
+                input: f"{RUNS[maker]}/{files}"
+                output: f"{RUNS[name]}/{files}"
+                wildcard_constraints: file=".+"
+                params: there=lambda w, input, output: os.path.relpath(input[0], os.path.dirname(output[0]))
+                shell: "ln -sf {params.there} {output}"
 
             # The member's own rule could make the file, too.
             for other in [other.name for other in workflow.rules if other.name.startswith(prefix)]:
@@ -96,5 +75,7 @@ for member in FAMILY.members:
 # This rule must follow those of the members, each of which has such a rule.
 rule all:
     default_target: True
-    input:
-        f"{OVERVIEW}/index.html",
+    input: f"{OVERVIEW}/index.html"
+
+
+complete(workflow.rules, environment=str(PROJECT / "workflow/envs/parkf.yaml"))

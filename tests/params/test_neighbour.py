@@ -8,9 +8,9 @@ from parkf.io.files import sha256
 from parkf.model.steps import FORMS
 from parkf.params.configuration import flat
 from parkf.params.parameter_set import ParameterSet
+from parkf.training.neighbour import start_file
 from parkf.training.parameters_of_neighbour import neighbour
 from parkf.training.widening import widening
-from parkf.workflow.run import start_file
 
 
 @pytest.fixture

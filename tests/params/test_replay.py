@@ -16,7 +16,8 @@ from parkf.params.parameter_set import ParameterSet, with_blobs
 from parkf.workflow import reproduce as module
 from parkf.workflow.config_files import laid, read_layers
 from parkf.workflow.reproduce import compare_bytes, replay
-from parkf.workflow.run import Run, field_fingerprint
+from parkf.workflow.run import Run
+from parkf.workflow.sources import field_fingerprint
 
 ROOT = Path(__file__).parents[2]
 CONFIG = laid(read_layers(ROOT / "workflow/config/smoke.yaml")) | {"forms": "production"}

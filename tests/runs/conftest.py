@@ -1,5 +1,6 @@
 """A finished smoke run, made once for all tests that look at it."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -18,15 +19,25 @@ class Project:
     ----------
     folder : Path
         Where inputs are copied to and results go.
+
+    Attributes
+    ----------
+    traced : Path
+        Folder for what traced jobs have called.
     """
 
     def __init__(self, folder):
         self.folder = folder
+        self.traced = folder / "traced"
         for name in ("data", "workflow"):
             shutil.copytree(ROOT / name, folder / name)
 
-    def snakemake(self, *arguments, source=None):
+    def snakemake(self, *arguments, source=None, trace=False):
         """Run Snakemake on the smoke configuration; `source` replaces the package's source in its process."""
+        environment = {}
+        if trace:
+            self.traced.mkdir()
+            environment = {"PYTHONPATH": str(ROOT / "tests/tracing"), "PARKF_TRACED": str(self.traced)}
         command = [
             *("--snakefile", str(ROOT / "Snakefile" if source is None else source.parent / "Snakefile")),
             *("--directory", str(self.folder), "--workflow-profile", str(ROOT / "workflow/profiles/local")),
@@ -44,6 +55,7 @@ class Project:
         return subprocess.run(
             [sys.executable, "-c", start, *command],
             cwd=self.folder,
+            env=os.environ | environment,
             capture_output=True,
             text=True,
             check=False,
@@ -63,7 +75,7 @@ class Project:
 def finished(tmp_path_factory):
     """A project after its smoke run."""
     project = Project(tmp_path_factory.mktemp("smoke"))
-    done = project.snakemake("--cores", "2")
+    done = project.snakemake("--cores", "2", trace=True)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
     return project
 

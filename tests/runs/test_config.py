@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from parkf.io.errors import ParkfError
-from parkf.io.provenance import code_hash
+from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, read_layers
-from parkf.workflow.run import Run, load_config
+from parkf.workflow.run import Run
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.json"
@@ -113,18 +113,6 @@ def test_another_simulation_is_looked_at_where_it_is(config, tmp_path):
     assert run.likeness(tmp_path) == "down"
 
 
-def test_code_hash_sees_a_change_and_refuses_a_name_that_is_gone(tmp_path):
-    (tmp_path / "steps").mkdir()
-    source = tmp_path / "steps/ut.py"
-    source.write_text("a = 1\n")
-    before = code_hash([tmp_path / "steps"])
-    assert code_hash([tmp_path / "steps"]) == before
-    source.write_text("a = 2\n")
-    assert code_hash([tmp_path / "steps"]) != before
-    with pytest.raises(ParkfError, match="no such source"):
-        code_hash([tmp_path / "gone.py"])
-
-
 def test_samples_are_cut_as_widely_as_asked(config):
     whole = Run(config)
     assert whole.chunks("training_up") == {"training_up": range(1000)}
@@ -162,7 +150,7 @@ def test_names_of_chunks_are_told_from_others(config):
 
 def test_fits_on_a_gpu_want_cupy_before_anything_runs(config, monkeypatch):
     config["fits"]["backend"] = "gpu"
-    monkeypatch.setattr("parkf.workflow.run.find_spec", lambda name: None)
+    monkeypatch.setattr("parkf.workflow.config.find_spec", lambda name: None)
     with pytest.raises(
         ParkfError, match=r"config: fits\.backend: gpu: CuPy is missing; install parkf\[gpu\]"
     ):

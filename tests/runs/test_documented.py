@@ -9,7 +9,7 @@ from nbclient import NotebookClient
 from typer.testing import CliRunner
 
 from parkf.cli.main import app
-from parkf.workflow.run import read_config
+from parkf.workflow.config import read_config
 
 from .cluster.documented import checkout, shell
 from .conftest import ROOT, Project

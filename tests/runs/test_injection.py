@@ -9,9 +9,9 @@ from snakemake.utils import format as rendered
 
 from parkf.io.errors import ParkfError
 from parkf.model.steps import FORMS
+from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, read_layers
 from parkf.workflow.family import load_family
-from parkf.workflow.run import load_config
 
 from .conftest import ROOT
 

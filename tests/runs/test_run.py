@@ -88,7 +88,8 @@ def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
     # Inputs are looked at before anything runs, with the kernel that was built here.
     for built in Path(_transport.__file__).parent.glob("*.so"):
         (source / "parkf" / built.name).symlink_to(built)
-    for name in ("Snakefile", "workflow"):
+    # The kernel is built for the published layouts, too.
+    for name in ("Snakefile", "workflow", "params"):
         origin = ROOT / name
         (shutil.copytree if origin.is_dir() else shutil.copy2)(origin, tmp_path / name)
     assert finished.would_run(source=source) == {}

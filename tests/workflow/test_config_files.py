@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from parkf.io.errors import ParkfError
+from parkf.workflow.config import load_config, read_config
 from parkf.workflow.config_files import extended, laid, read_layers
-from parkf.workflow.run import Run, load_config, read_config
+from parkf.workflow.run import Run
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.json"

@@ -1,4 +1,4 @@
-"""Pages a physicist opens, and what each stage cost."""
+"""Pages a physicist opens, what each stage cost, and the set published."""
 
 from parkf.report.captions import Captions
 
@@ -7,64 +7,57 @@ rule stages:
     input:
         f"{RESULTS}/validation.json",
         f"{RESULTS}/accuracy.json",
-    output:
-        f"{RESULTS}/stages.json",
-    params:
-        logs=f"{RESULTS}/logs",
-        code=code("parkf/report/stages.py", "parkf/io/usage.py"),
-    conda:
-        ENVIRONMENT
-    log:
-        f"{RESULTS}/logs/stages.log",
-    shell:
-        "parkf stages {params.logs} {output:q} 2> {log}"
+    output: f"{RESULTS}/stages.json"
+    params: logs=f"{RESULTS}/logs"
+    log: f"{RESULTS}/logs/stages.log"
+    shell: "parkf stages --job {log}.json 2> {log}"
 
 
 rule report:
     input:
         LHCB_FIGURES,
-        rules.assemble.output,
+        SET,
+        FITS,
+        [f"{RESULTS}/{name}.json" for name in ("validation", "accuracy", "stages", "throughput")],
         # Needed to measure the newest published set on the run's own tracks.
         [f"{RESULTS}/{kind}/{s}.parquet" for kind in ("candidates", "particles") for s in RUN.samples("validation")],
-        validation=f"{RESULTS}/validation.json",
-        accuracy=f"{RESULTS}/accuracy.json",
-        stages=f"{RESULTS}/stages.json",
-        throughput=f"{RESULTS}/throughput.json",
-        detector=DETECTOR,
-        fits=[f"{RESULTS}/fits/{step}.json" for step in STEPS],
-        closure=CLOSED["closure.json"] if CLOSURE else [],
+        CLOSED["summary"] if CLOSURE else [],
+        **DETECTOR,
     output:
-        index=f"{RESULTS}/report/index.html",
-        pages=[
-            f"{RESULTS}/report/{page}.html"
-            for page in (
-                *("compare", "event", *STEPS, "detector", "slices", "directions", "timing", "parameters"),
-                *(["closure"] if CLOSURE else []),
-            )
-        ],
         # `snakemake --report` shows them in sections, one for each page.
-        figures=report(
+        report(
             directory(f"{RESULTS}/report/figures"),
             patterns=["{page,[^-]+}-{figure}.svg"],
             caption="../report/figure.rst",
             category="{page}",
             labels={"figure": "{figure}"},
         ),
-        told=[f"{RESULTS}/{name}.json" for name in ("run", "beside")],
-        inputs=[f"{RESULTS}/inputs/{name}.yaml" for name in ("geometry", "alignment")],
+        [f"{RESULTS}/{file}" for file in RUN.report_files],
+        output=f"{RESULTS}/report/index.html",
     params:
-        formulas=[STEPS[step].formula_hash() for step in STEPS],
-        # The content of the file decides, not its place, since a project may be moved: hence a checksum and
-        # no input.
-        gates=sha256(Path(GATES)),
-        code=code("parkf/report", "parkf/proof/gates", "parkf/proof/comparing"),
-        # For the captions.
-        words=lambda w, output: Captions(Path(output.figures)),
+        results=RESULTS,
+        # Its meaning decides, not where it lies, because a project may be moved.
+        gates=lambda w, input: GATES,
+        fingerprint={"gates.yaml": meaning_of(Path(GATES))},
+        captions=lambda w, output: Captions(Path(output[0])),
     threads: LAST_THREADS
-    conda:
-        ENVIRONMENT
-    log:
-        f"{RESULTS}/logs/report.log",
-    shell:
-        f"parkf report $(dirname {{input.validation:q}}) {{output.index:q}} --gates {quote(GATES)}"
-        " --geometry {input.detector[0]:q} --alignment {input.detector[1]:q} --threads {threads} 2> {log}"
+    log: f"{RESULTS}/logs/report.log"
+    shell: "parkf report --job {log}.json --threads {threads} 2> {log}"
+
+
+rule publish:
+    """Publish the run's set under the next free name, if it meets its gates: `parkf run <name> publish`."""
+    localrule: True
+    input:
+        f"{RESULTS}/validation.json",
+        f"{RESULTS}/accuracy.json",
+        LHCB_FIGURES,
+        SET,
+    output: f"{RESULTS}/published.json"
+    params:
+        parameters=f"{RESULTS}/set",
+        gates=lambda w, input: GATES,
+        fingerprint={"gates.yaml": meaning_of(Path(GATES))},
+        json=True,
+    log: f"{RESULTS}/logs/publish.log"
+    shell: "parkf params publish --job {log}.json > {output:q} 2> {log} || (cat {log} >&2; exit 1)"

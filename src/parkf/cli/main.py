@@ -74,7 +74,11 @@ def main() -> None:
     meter = Meter()
     prepare_process()
     try:
-        code = app(standalone_mode=False, prog_name="parkf")
+        code: object
+        if sharing.JOB in sys.argv:
+            code = sharing.with_job(typer.main.get_command(app), sys.argv[1:])
+        else:
+            code = app(standalone_mode=False, prog_name="parkf")
         sys.exit(code if isinstance(code, int) else 0)
     except UsageError as error:
         print(usage(error), file=sys.stderr)

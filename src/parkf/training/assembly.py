@@ -13,6 +13,7 @@ from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
+from parkf.io.fingerprints.meaning import meaning_of
 from parkf.model.layout import HEADER, Layout
 from parkf.model.steps import FORMS
 from parkf.params.blobs import blob_of
@@ -124,7 +125,9 @@ def assemble(
         ),
         layout=describe(layout, values, grown_errors(results, grown)),
         inputs={
-            **{name: sha256(getattr(files, name)) for name in ("geometry", "alignment", "field", "table")},
+            "geometry": meaning_of(files.geometry),
+            "alignment": meaning_of(files.alignment),
+            **{name: sha256(getattr(files, name)) for name in ("field", "table")},
             **({} if closed is None else {CLOSED_TABLE: sha256(closed)}),
             **{f"dataset {name}": result.dataset for name, result in results.items()},
             **{f"start {name}": result.start for name, result in results.items() if result.start},

@@ -11,8 +11,7 @@ from parkf.model.steps.frozen import forms_of
 from parkf.params.parameter_set import MANIFEST_FILE, load
 from parkf.training.assembly import way_through_magnet
 from parkf.training.fit_noise import fitted_numbers
-from parkf.training.neighbour import Neighbour, check_formula, fitted_neighbour
-from parkf.workflow.run import start_file
+from parkf.training.neighbour import Neighbour, check_formula, fitted_neighbour, start_file
 
 
 def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
@@ -21,8 +20,8 @@ def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
     Parameters
     ----------
     place : Path
-        See :func:`parkf.workflow.run.start_file`. The noise of a set is converted to that of the fits,
-        without the factors of its configuration.
+        See :func:`parkf.training.neighbour.start_file`. Of a set the noise is that of its fits, without the
+        factors of its configuration.
 
     Raises
     ------

@@ -45,17 +45,7 @@ def chunk_names(sample: str, count: int) -> list[str]:
 
 
 def chunk_files(samples: list[Path], count: int, ending: str) -> list[Path]:
-    """Give the files of several samples' chunks, in order.
-
-    Parameters
-    ----------
-    samples : list of Path
-        Folder and name of each sample.
-    count : int
-        Chunks of each sample.
-    ending : str
-        What follows a chunk's name, as in ``.parquet``.
-    """
+    """Name the files of several samples' chunks, `count` of each, with an ending such as ``.parquet``."""
     return [
         sample.parent / f"{name}{ending}" for sample in samples for name in chunk_names(sample.name, count)
     ]

@@ -38,16 +38,7 @@ def read_layers(path: Path) -> list[Document]:
     """Read a configuration, and those below it.
 
     ``extends: default`` puts ``default.yaml`` of the same folder below a file, but for the name of its run.
-
-    Parameters
-    ----------
-    path : Path
-        Of a YAML file.
-
-    Returns
-    -------
-    list of Document
-        The lowest first, the file itself last.
+    The lowest document is the first, the file itself the last.
 
     Raises
     ------
@@ -70,20 +61,9 @@ def read_layers(path: Path) -> list[Document]:
 
 
 def extended(config: Mapping[str, Any], files: Iterable[Path]) -> tuple[dict[str, Any], list[Document]]:
-    """Lay a configuration that was read from files over all that these extend.
+    """Lay a configuration over all that its files extend; returns the whole, and its documents, lowest first.
 
-    Parameters
-    ----------
-    config : mapping
-        Of the files, the last one on top, and of what was given on the command line.
-    files : iterable of Path
-
-    Returns
-    -------
-    dict
-        The whole configuration.
-    list of Document
-        What it was made of, the lowest first.
+    `config` has the content of the files, the last one on top, and keys of the command line.
     """
     chains = [read_layers(file) for file in files]
     below = [layer for chain in chains for layer in chain[:-1]]

@@ -11,7 +11,7 @@ from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
 from parkf.io.tables import STEP_DATA
-from parkf.workflow.run import STEPS, is_conditions, is_foreign_field, is_imported, start_file
+from parkf.workflow.sources import is_conditions, is_foreign_field, is_imported
 
 T = TypeVar("T")
 
@@ -19,12 +19,7 @@ T = TypeVar("T")
 def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
     """Find what is wrong with geometry, alignment and field, each alone and together.
 
-    Parameters
-    ----------
-    config : mapping
-        Of a run, checked against its schema; the files that it names are there.
-    folder : Path
-        Where the run takes place; input paths are relative to it.
+    The configuration has passed its schema, and its files are there, relative to `folder`.
     """
     problems: list[str] = []
 
@@ -50,25 +45,25 @@ def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
 
 
 def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
-    """Find what is wrong with what others made for a run: datasets, starts, a neighbour, another simulation.
-
-    Parameters
-    ----------
-    config : mapping
-        Of a run, checked against its schema.
-    folder : Path
-        Where the run takes place.
-    """
+    """Find what is wrong with what others made: datasets, starts, a neighbour, another simulation."""
     training, datasets = config["training"], config["training"]["datasets"]
     start, neighbour = training["start_from"], training.get("neighbour")
     own = datasets != "simulate" and not is_imported(datasets)
     likeness = [folder / config.get("likeness", {}).get(name, "") for name in ("hits", "tracks")]
+    # Where they are not there, their page is left out.
     read: list[tuple[Callable[[Path], object], Sequence[Path]]] = [
-        (STEP_DATA.open, [folder / datasets / f"{step}.parquet" for step in STEPS] if own else []),
-        (read_json, [] if start is None else [start_file(folder / start, step) for step in STEPS]),
-        # Where they are not there, their page is left out.
         (CheckedFile, [path for path in likeness if path.is_file()]),
     ]
+    if own or start is not None:
+        # Imported here, because most configurations name neither.
+        from parkf.model.steps import FORMS
+        from parkf.training.neighbour import start_file
+
+        steps = FORMS[config["forms"]].steps
+        if own:
+            read.append((STEP_DATA.open, [folder / datasets / f"{step}.parquet" for step in steps]))
+        if start is not None:
+            read.append((read_json, [start_file(folder / start, step) for step in steps]))
     if neighbour is not None:
         score = ["score.json"] if datasets == "simulate" else []
         names = ["closure/accuracy.json", "closure/closure.json", *score]

@@ -32,16 +32,7 @@ _COMPILERS = ("c++", "g++", "clang++")
 
 @dataclass(frozen=True)
 class Package:
-    """A package that a task needs.
-
-    Attributes
-    ----------
-    name : str
-    asked : str
-        Versions that will do, as in ``>=2.0``; empty where any does.
-    found : str or None
-        The installed version.
-    """
+    """A package that a task needs, the versions that will do (``>=2.0``), and the installed one, if any."""
 
     name: str
     asked: str

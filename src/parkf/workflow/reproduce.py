@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -15,22 +15,17 @@ import yaml
 from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, replacing, sha256
-from parkf.io.provenance import environment
+from parkf.io.fingerprints.environment import environment
+from parkf.io.fingerprints.meaning import is_file_of
 from parkf.model.layout import layout_of
 from parkf.params.comparison import Comparison, changed, compare
 from parkf.params.configuration import NEIGHBOURS_TABLE, nested
 from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
+from parkf.training.neighbour import start_file
+from parkf.workflow.config import CONFIGS, SCHEMA, load_config
 from parkf.workflow.config_files import merged
-from parkf.workflow.run import (
-    CONFIGS,
-    SCHEMA,
-    field_fingerprint,
-    is_conditions,
-    is_imported,
-    load_config,
-    start_file,
-)
+from parkf.workflow.sources import field_fingerprint, is_conditions, is_imported
 
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
@@ -109,7 +104,13 @@ def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> R
     if reasons := list(_obstacles(manifest, config, project)):
         raise ParkfError("\n".join(["the training cannot be repeated here:", *reasons]))
     _run(config, project, work, cores)
-    return compare_bytes(parameters, load(work / _SET))
+    again = load(work / _SET)
+    found = compare_bytes(parameters, again)
+    # Manifests have had the files' bytes for fingerprints, and now have their meaning.
+    files = {name: project / config[section][key] for (section, key), name in _FILES.items()}
+    manifests = (manifest, again.manifest)
+    same = {name for name, path in files.items() if all(_is_input(path, one, name) for one in manifests)}
+    return replace(found, inputs=[name for name in found.inputs if name not in same])
 
 
 def compare_bytes(first: ParameterSet, second: ParameterSet) -> Replay:
@@ -170,10 +171,14 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
 
 
 def _other_bytes(path: Path, manifest: Manifest, name: str) -> Iterator[str]:
-    if path.is_file():
-        yield from _other(str(path), sha256(path), manifest, name)
-    else:
+    if not path.is_file():
         yield f"{path}: no such file; it is the {name} of the set"
+    elif not _is_input(path, manifest, name):
+        yield from _other(str(path), sha256(path), manifest, name)
+
+
+def _is_input(path: Path, manifest: Manifest, name: str) -> bool:
+    return path.is_file() and is_file_of(path, manifest.inputs.get(name, ""))
 
 
 def _other(source: str, found: str, manifest: Manifest, name: str) -> Iterator[str]:

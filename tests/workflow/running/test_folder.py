@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT, found, source
-from parkf.workflow.run import read_config
+from parkf.workflow.config import read_config
 from parkf.workflow.running.folder import make_folder
 from parkf.workflow.running.snakemake import command
 

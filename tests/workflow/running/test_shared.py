@@ -4,11 +4,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+import typer
 
 from parkf.cli.commands import sharing
+from parkf.cli.main import app as parkf
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, sha256
+from parkf.io.fingerprints.meaning import meaning_of
 from parkf.workflow.running import shared
+from parkf.workflow.running.jobs import Job
 from parkf.workflow.running.shared import STORE, SharedJob, empty, find, keep, key, listed, take, tidy
 from parkf.workflow.running.verify import verify
 
@@ -23,14 +27,16 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def job(run, *, params=("5",), wildcards=("sample=up",), rules="abcd"):
-    words = [
-        *(str(STORE), f"results/{run}", rules, "--", *wildcards, "--", *params),
-        *(f"results/{run}/logs", "--", "input.yaml", "--"),
-        *(f"results/{run}/{name}" for name in TEXT),
-        *("--", "field", "--spacing", "5"),
-    ]
-    return SharedJob.of(words)
+def job(run, *, params=("5",), sample="up", code="ab" * 8):
+    return SharedJob(
+        store=STORE,
+        run=f"results/{run}",
+        code=code,
+        deciding_too=params,
+        inputs=(Path("input.yaml"),),
+        outputs=tuple(Path(f"results/{run}/{name}") for name in TEXT),
+        command=("field", "input.yaml", "--logs", f"results/{run}/logs", "--sample", sample),
+    )
 
 
 def made(run, **others):
@@ -63,7 +69,7 @@ def test_another_run_takes_copies_of_the_same_bytes(here):
 
 @pytest.mark.parametrize(
     "other",
-    [{"params": ("6",)}, {"wildcards": ("sample=down",)}, {"rules": "abce"}, {"params": ("5", "6")}],
+    [{"params": ("6",)}, {"sample": "down"}, {"code": "ac" * 8}, {"params": ("5", "6")}],
     ids=str,
 )
 def test_what_differs_is_made_apart(here, other):
@@ -79,6 +85,78 @@ def test_content_and_environment_decide_and_names_do_not(here, monkeypatch):
     monkeypatch.chdir(here)
     Path("input.yaml").write_text("x: 2\n")
     assert key(job("one").deciding()) != before
+
+
+def test_a_document_counts_by_its_content_and_a_product_by_its_bytes(here):
+    before = key(job("one").deciding())
+    Path("input.yaml").write_text("# A comment.\nx:   1.0\n")
+    assert key(job("two").deciding()) == before
+    # The fingerprint of a product is that of its bytes, as the store has it.
+    product = Path("results/one/rows.json")
+    product.parent.mkdir(parents=True)
+    product.write_text('{"a": 1}')
+    one = _command("gather", inputs=(product,))
+    assert one.deciding()["inputs"] == [sha256(product)]
+    assert one.deciding(lambda path: "known")["inputs"] == ["known"]
+
+
+def _command(*words, inputs=("input.yaml",), outputs=("results/one/f",), code="ab" * 8):
+    paths = (tuple(map(Path, one)) for one in (inputs, outputs))
+    return SharedJob(STORE, "results/one", code, (), *paths, words)
+
+
+def test_arguments_of_the_command_decide_and_threads_do_not(here):
+    words = ("candidates", "input.yaml", "results/one/f")
+    keys = {
+        name: key(_command(*words, *more).deciding())
+        for name, more in {
+            "plain": (),
+            "threads": ("--threads", "2"),
+            "matched": ("--matched",),
+            "segments": ("--segments", "found"),
+        }.items()
+    }
+    assert keys["plain"] == keys["threads"]
+    assert len(set(keys.values())) == 3
+    # Another name for the same input, and another run, are the same job.
+    shutil.copy("input.yaml", "other.yaml")
+    elsewhere = SharedJob(
+        STORE,
+        "results/two",
+        "ab" * 8,
+        (),
+        (Path("other.yaml"),),
+        (Path("results/two/f"),),
+        ("candidates", "other.yaml", "results/two/f"),
+    )
+    assert key(elsewhere.deciding()) == keys["plain"]
+
+
+@pytest.mark.parametrize(
+    ("words", "others", "message"),
+    [
+        ((), {}, "got nothing, expected a command of parkf"),
+        (("--seed", "5"), {}, "got --seed, expected a command of parkf"),
+        (
+            ("field",),
+            {"code": ""},
+            "field: got '' for the fingerprint of its code, expected 16 hexadecimal digits",
+        ),
+        (("field",), {"code": "RULES"}, "field: got 'RULES' for the fingerprint of its code"),
+        (("field",), {"outputs": ()}, "field: no outputs"),
+        (("field", "beside.yaml"), {}, "field: reads beside.yaml, which is no input of the rule"),
+        (("field", "gone.yaml"), {"inputs": ("gone.yaml",)}, "gone.yaml: no such file"),
+    ],
+)
+def test_a_job_whose_key_is_not_complete_is_refused(here, words, others, message):
+    Path("beside.yaml").write_text("x: 1\n")
+    with pytest.raises(ParkfError, match=message):
+        _command(*words, **others).deciding()
+
+
+def test_a_long_argument_is_no_file(here):
+    configuration = '{"a": "' + "b" * 5000 + '"}'
+    assert _command("assemble", "--configuration", configuration).deciding()["arguments"][1] == configuration
 
 
 def _flip(path):
@@ -138,34 +216,24 @@ def test_the_store_has_only_what_a_run_has(here):
 def test_the_command_makes_once(here, capsys):
     Path("dipole.json").write_text(Path(__file__).parents[3].joinpath("data/field/dipole.json").read_text())
 
-    def run(name, spacing="200"):
+    def run(name, source="dipole.json", spacing=200.0):
         out = f"results/{name}/field.npz"
-        words = [
-            str(STORE),
-            f"results/{name}",
-            "r",
-            "--",
-            "--",
-            spacing,
-            "--",
-            "dipole.json",
-            "--",
-            out,
-            "--",
-        ]
-        sharing.share([*words, "field", "dipole.json", out, "--spacing", spacing])
+        arguments = {"source": source, "output": out, "spacing": spacing}
+        file = Path(f"results/{name}/logs/field.log.json")
+        deciding = ["ab" * 8]
+        Job("field", [arguments], [source], [out], deciding, f"results/{name}", is_shared=True).write(file)
+        assert sharing.with_job(typer.main.get_command(parkf), ["field", "--job", str(file)]) == 0
         return capsys.readouterr().err
 
     assert "taken" not in run("one")
     assert "taken from results/.shared/" in run("two")
     assert sha256(Path("results/one/field.npz")) == sha256(Path("results/two/field.npz"))
-    assert "taken" not in run("three", "190")
+    assert "taken" not in run("three", spacing=190.0)
     record = read_json(next(STORE.glob("*/entry.json")))
-    assert record["deciding"]["inputs"] == [sha256(Path("dipole.json"))]
+    assert record["deciding"]["inputs"] == [meaning_of(Path("dipole.json"))]
     # A stage that fails leaves nothing.
     with pytest.raises(ParkfError, match="no such file"):
-        words = ["r", "--", "--", "--", "--", "results/x/f", "--", "field", "no.json", "results/x/f"]
-        sharing.share([str(STORE), "results/x", *words])
+        run("x", source="no.json")
     assert len(list(listed())) == 2
-    with pytest.raises(ParkfError, match="share: expected STORE"):
-        sharing.share(["field", "dipole.json"])
+    with pytest.raises(ParkfError, match="expected the file of a job"):
+        sharing.with_job(typer.main.get_command(parkf), ["field", "--job", "dipole.json"])

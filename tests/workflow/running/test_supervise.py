@@ -29,8 +29,8 @@ rule second:
     input: "results/run/first.json"
     output: "results/run/second.json"
     shell:
-        "echo second >> made;"
-        " if [ -e slow ]; then touch results/run/.second.json.abc.tmp; fi;"
+        "if [ -e slow ]; then touch results/run/.second.json.abc.tmp; fi;"
+        " echo second >> made;"
         " {python} {wait};"
         " {python} {read} {input} && cp {input} {output}"
 """

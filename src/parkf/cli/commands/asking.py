@@ -103,7 +103,7 @@ def why(
     as_json: Json = False,
 ) -> None:
     """Say what changed since a run's results were made, what would run again, and for how long."""
-    from parkf.workflow.run import CONFIGS
+    from parkf.workflow.config import CONFIGS
     from parkf.workflow.running.why import in_words
     from parkf.workflow.running.why import why as ask
 

@@ -55,8 +55,8 @@ def check(
     """Check all that a run would read: configuration, detector, field, others' files, gates."""
     from parkf.io.project import found
     from parkf.proof.gates import load_thresholds
+    from parkf.workflow.config import SCHEMA, read_config
     from parkf.workflow.family import read_family
-    from parkf.workflow.run import SCHEMA, read_config
 
     if family:
         read_family(configuration, found(schemas), Path())

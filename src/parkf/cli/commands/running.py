@@ -81,8 +81,8 @@ def _checked(name: str, family: bool) -> tuple[Path, Path]:
     """Look into all that a run or a family would read; gives its configuration and its folder of results."""
     from parkf.io.project import found
     from parkf.proof.gates import load_thresholds
+    from parkf.workflow.config import read_config
     from parkf.workflow.family import read_family
-    from parkf.workflow.run import read_config
 
     schemas = found("workflow/schemas")
     load_thresholds(found(GATES))

@@ -1,8 +1,10 @@
-"""Commands for what runs have in common."""
+"""Commands that run the jobs of a workflow, and that show what runs have in common."""
 
 import sys
 import time
-from typing import Annotated
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,49 +13,86 @@ from parkf.cli.commands.options import Json
 from parkf.io.terminal import aligned
 from parkf.io.usage import TAKEN
 
+if TYPE_CHECKING:
+    from parkf.workflow.running.jobs import Job
+
 app = typer.Typer()
+JOB = "--job"
 
 
-@app.command(context_settings={"ignore_unknown_options": True})
+@app.command()
 def share(
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            help="-- STORE RUN RULES -- wildcards -- parameters -- inputs -- outputs -- a command of parkf"
-        ),
-    ],
+    context: typer.Context,
+    job: Annotated[Path, typer.Argument(help="File of a job, results/<run>/logs/<job>.log.json.")],
 ) -> None:
-    """Run a stage whose products any run may take, or take them where a run has made them."""
-    from parkf.cli.main import app as parkf
-    from parkf.workflow.running.shared import SharedJob, keep, key, take
+    """Repeat a job of a run from its file, or copy its products where another run has made them."""
+    from parkf.workflow.running.jobs import Job
 
-    job = SharedJob.of(words)
-    deciding = job.deciding()
-    name = key(deciding)
-    if (entry := take(job, name)) is not None:
-        made = f"{entry.made_by} made it in {entry.wall_s:.1f} s"
-        print(f"{TAKEN} {job.store / name}: {made}", file=sys.stderr)
-        return
-    begin = time.perf_counter()
-    code = parkf(list(job.command), standalone_mode=False, prog_name="parkf")
-    if isinstance(code, int) and code:
+    if code := _run(context.find_root().command, Job.read(job), []):
         raise typer.Exit(code)
-    keep(job, name, deciding, time.perf_counter() - begin)
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
 def together(
+    context: typer.Context,
     words: Annotated[list[str], typer.Argument(help="-- a command of parkf -- another one ...")],
 ) -> None:
     """Run several commands, one after the other, in a process that starts once."""
-    from itertools import groupby
-
-    from parkf.cli.main import app as parkf
-
+    parkf = context.find_root().command
     for between, command in groupby(words, "--".__eq__):
-        code = None if between else parkf(list(command), standalone_mode=False, prog_name="parkf")
-        if isinstance(code, int) and code:
+        if not between and (code := _call(parkf, list(command))):
             raise typer.Exit(code)
+
+
+def with_job(parkf: Any, arguments: list[str]) -> int:
+    """Run ``<command> --job FILE``: with the arguments that a job's file has, and those that follow it.
+
+    Returns
+    -------
+    int
+        The command's exit code.
+
+    Raises
+    ------
+    ParkfError
+        When the file is missing, or that of another command.
+    """
+    from parkf.io.errors import ParkfError
+    from parkf.workflow.running.jobs import Job
+
+    place = arguments.index(JOB)
+    asked = " ".join(word for word in arguments[:place] if not word.startswith("-"))
+    if place + 1 == len(arguments):
+        raise ParkfError(f"{asked}: {JOB} needs the file of a job, results/<run>/logs/<job>.log.json")
+    file = Path(arguments[place + 1])
+    job = Job.read(file)
+    if job.command != asked:
+        raise ParkfError(f"{file}: a job of `parkf {job.command}`, not of `parkf {asked}`")
+    return _run(parkf, job, arguments[place + 2 :])
+
+
+def _run(parkf: Any, job: "Job", options: list[str]) -> int:
+    from parkf.workflow.running.shared import keep, key, take
+
+    shared = job.shared() if job.is_shared else None
+    deciding = {} if shared is None else shared.deciding()
+    name = key(deciding)
+    if shared is not None and (entry := take(shared, name)) is not None:
+        made = f"{entry.made_by} made it in {entry.wall_s:.1f} s"
+        print(f"{TAKEN} {shared.store / name}: {made}", file=sys.stderr)
+        return 0
+    begin = time.perf_counter()
+    for line in job.command_lines(parkf, options):
+        if code := _call(parkf, line):
+            return code
+    if shared is not None:
+        keep(shared, name, deciding, time.perf_counter() - begin)
+    return 0
+
+
+def _call(parkf: Any, words: list[str]) -> int:
+    code = parkf.main(words, standalone_mode=False, prog_name="parkf")
+    return code if isinstance(code, int) else 0
 
 
 @app.command()
@@ -61,7 +100,7 @@ def shared(
     drop: Annotated[bool, typer.Option("--empty", help="Remove all of it; runs keep their files.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say what runs in results/ share, and how much room that takes."""
+    """Report what runs in results/ share, and how much disk space that needs."""
     from parkf.workflow.running.shared import STORE, empty, listed, tidy
 
     if drop:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
-from parkf.io.files import copy, sha256
+from parkf.io.files import copy
+from parkf.io.fingerprints.meaning import is_file_of
 from parkf.params.manifest import Manifest
 from parkf.params.registry import readable_registry
 
@@ -30,14 +31,14 @@ def file_name(kind: str, configuration: Mapping[str, str] | None) -> str | None:
 def find_document(
     kind: str, fingerprint: str | None, path: str | None, runs: Sequence[Path] = ()
 ) -> Path | None:
-    """Find a file with these bytes, or return None.
+    """Find a file that has a fingerprint, or return None.
 
     Parameters
     ----------
     kind : str
         ``geometry``, ``alignment`` or ``field source``.
     fingerprint : str or None
-        SHA-256 of the file.
+        Of the file that is looked for, as its set's manifest has it.
     path : str or None
         Its path when the set was made; other files of this folder are tried, too.
     runs : sequence of Path
@@ -46,7 +47,8 @@ def find_document(
     if fingerprint is None:
         return None
     published = _published(readable_registry().folder, fingerprint)
-    return next((one for one in _candidates(kind, path, runs, published) if sha256(one) == fingerprint), None)
+    candidates = _candidates(kind, path, runs, published)
+    return next((one for one in candidates if is_file_of(one, fingerprint)), None)
 
 
 def keep_documents(run: Path, manifest: Manifest, given: Mapping[str, Path]) -> None:
@@ -67,7 +69,8 @@ def keep_documents(run: Path, manifest: Manifest, given: Mapping[str, Path]) -> 
     """
     for kind in KEPT:
         source = given.get(kind) or _source(kind, run, manifest)
-        if kind in given and sha256(given[kind]) != manifest.inputs.get(kind):
+        fingerprint = manifest.inputs.get(kind)
+        if kind in given and (fingerprint is None or not is_file_of(given[kind], fingerprint)):
             raise ParkfError(f"{given[kind]}: has changed since the set was made from it; run again")
         target = run / INPUTS / f"{kind}.yaml"
         if source is not None and source != target:

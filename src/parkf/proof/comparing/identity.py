@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from parkf import __version__
+from parkf.io.files import sha256
+from parkf.io.fingerprints.environment import PACKAGES
 from parkf.io.process_settings import linear_algebra
-from parkf.io.provenance import PACKAGES
 from parkf.params.manifest import Manifest
 from parkf.proof.comparing.documents import FILES, file_name, find_document, tag
 
@@ -56,7 +57,7 @@ def _file(kind: str, run: Path, manifest: Manifest) -> dict[str, str | None]:
     document = find_document(kind, fingerprint, file_name(kind, manifest.configuration), [run])
     return {
         "path": file_name(kind, manifest.configuration),
-        "sha256": fingerprint,
+        "sha256": fingerprint if document is None else sha256(document),
         "tag": None if document is None else tag(kind, document),
     }
 

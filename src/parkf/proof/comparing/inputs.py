@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parkf.io.documents.document import read_document
+from parkf.io.fingerprints.meaning import is_file_of
 from parkf.params.comparison import changed
 from parkf.proof.comparing.documents import FILES
 from parkf.proof.comparing.subject import Subject
@@ -68,6 +69,8 @@ def _file(
     if one == two:
         return
     paths = [subject.document(kind) for subject in (first, second)]
+    if one and two and any(path and is_file_of(path, one) and is_file_of(path, two) for path in paths):
+        return
     if None in paths:
         yield _other_file(kind, first, second)
         return

@@ -11,9 +11,10 @@ from parkf.io.documents.document import Document, read_document
 from parkf.io.documents.messages import got, said
 from parkf.io.documents.schemas import mistakes
 from parkf.io.errors import ParkfError
+from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, merged, read_layers
 from parkf.workflow.inputs import input_problems
-from parkf.workflow.run import Detector, load_config
+from parkf.workflow.sources import Detector
 
 # Entries of an axis: by name, the part of a run's configuration that is laid over the base.
 Axis = Mapping[str, Mapping[str, Any]]

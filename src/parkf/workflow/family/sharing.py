@@ -13,9 +13,9 @@ from typing import Any
 
 from parkf.detector.geometry import load_geometry
 from parkf.io.errors import ParkfError
-from parkf.io.files import sha256
+from parkf.io.fingerprints.meaning import meaning_of
 from parkf.workflow.family.members import Member
-from parkf.workflow.run import field_fingerprint
+from parkf.workflow.sources import field_fingerprint
 
 Config = Mapping[str, Any]
 # Values that decide a product, by name.
@@ -47,7 +47,12 @@ def _frame(geometry: Path, _content: str) -> tuple[dict[str, Any], list[float]]:
 
 def _beam_and_planes(config: Config, folder: Path) -> tuple[dict[str, Any], list[float]]:
     geometry = folder / config["detector"]["geometry"]
-    return _frame(geometry, sha256(geometry))
+    return _frame(geometry, meaning_of(geometry))
+
+
+def _documents(config: Config, folder: Path) -> dict[str, Any]:
+    """Fingerprint what geometry and alignment mean."""
+    return {name: meaning_of(folder / path) for name, path in config["detector"].items()}
 
 
 def _field(config: Config, folder: Path) -> dict[str, Any]:
@@ -74,7 +79,7 @@ def _passage(kind: str, *, hit: bool) -> Deciding:
     def deciding(config: Config, folder: Path) -> dict[str, Any]:
         misaligned = kind == "misaligned"
         return {
-            **{name: sha256(folder / path) for name, path in config["detector"].items()},
+            **_documents(config, folder),
             "field": _field(config, folder),
             "collisions": _collisions("validation" if misaligned else kind)(config, folder),
             "misalignment": config["misalignment"] if misaligned else None,
@@ -117,9 +122,13 @@ def _fits(config: Config, folder: Path) -> dict[str, Any]:
 def _closure_tracks(config: Config, folder: Path) -> dict[str, Any]:
     """Take tracks of a gun through the detector, and their full fits: no parameter enters."""
     closure = config["training"]["closure"]
-    passage = {name: sha256(folder / path) for name, path in config["detector"].items()}
     tracks = None if closure is None else closure["tracks"]
-    return {**passage, "field": _field(config, folder), "seed": config["seed"], "tracks": tracks}
+    return {
+        **_documents(config, folder),
+        "field": _field(config, folder),
+        "seed": config["seed"],
+        "tracks": tracks,
+    }
 
 
 def _closed(config: Config, folder: Path) -> dict[str, Any]:
@@ -194,20 +203,7 @@ def shared_key(config: Config, product: str, folder: Path) -> str:
 
 
 def sources(members: Iterable[Member], folder: Path) -> dict[str, dict[str, str]]:
-    """Say whose products each member uses.
-
-    Parameters
-    ----------
-    members : iterable of Member
-        Of a family.
-    folder : Path
-        That paths in configurations are relative to.
-
-    Returns
-    -------
-    dict of str to dict of str to str
-        By name of the member and product, the name of the member that makes it.
-    """
+    """Name the member that makes each product of each member, by the member's name and the product."""
     makers: dict[str, str] = {}
     return {
         member.name: {

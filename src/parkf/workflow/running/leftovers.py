@@ -15,18 +15,7 @@ _PATIENCE_S = 10.0
 
 
 def end_orphans(folder: Path) -> list[int]:
-    """End what still works for a run that nobody leads any more.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the run, whose lock the caller holds.
-
-    Returns
-    -------
-    list of int
-        Numbers of the processes.
-    """
+    """End what still works for a run whose lock the caller holds; returns the numbers of the processes."""
     orphans = list(_jobs(folder))
     for process in orphans:
         _quietly(process.terminate)
@@ -38,7 +27,7 @@ def end_orphans(folder: Path) -> list[int]:
 
 
 def remove_unfinished(folder: Path) -> list[Path]:
-    """Remove what writers that are no more had begun, below a run's folder and in TMPDIR; gives the names."""
+    """Remove unfinished files of writers that ended, below a run's folder and in TMPDIR; returns them."""
     unfinished = [path for path in folder.rglob(".*") if is_unfinished(path)]
     unfinished += [path for path, number in scratch_folders().items() if not psutil.pid_exists(number)]
     for path in unfinished:

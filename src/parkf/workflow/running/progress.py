@@ -115,26 +115,45 @@ class Forecast:
 
 
 class Teller(logging.Handler):
-    """Tells of the jobs that Snakemake's log speaks of; what goes wrong here is no fault of the run."""
+    """Reports the jobs that Snakemake's log names; what goes wrong here is no fault of the run.
 
-    def __init__(self, forecast: Forecast, pipe: TextIO) -> None:
+    Parameters
+    ----------
+    forecast : Forecast
+    pipe : TextIO
+        To the process that leads the run.
+    names : mapping of int to str, optional
+        Of jobs, by Snakemake's number.
+    """
+
+    def __init__(self, forecast: Forecast, pipe: TextIO, names: Mapping[int, str] | None = None) -> None:
         super().__init__()
-        self._forecast, self._pipe = forecast, pipe
+        self._forecast, self._pipe, self._names = forecast, pipe, names or {}
         self._tell(asdict(forecast.state()))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell, if the record says that jobs begin, that one ends, or warns."""
+        """Report a record of jobs that begin, of one that ends, or of a warning."""
         event = str(getattr(record, "event", None))
         if event == "job_started":
-            self._forecast.begins(getattr(record, "jobs", None) or ())
+            numbers = getattr(record, "jobs", None) or ()
+            self._forecast.begins(numbers)
+            for number in numbers:
+                self._tell_job(number, "starts")
         elif event == "job_finished":
-            self._forecast.ends(getattr(record, "job_id", -1))
+            number = getattr(record, "job_id", -1)
+            self._forecast.ends(number)
+            state = self._forecast.state()
+            self._tell_job(number, f"ends ({state.done} of {state.total}, {duration(state.left_s)} left)")
         elif record.levelno == logging.WARNING:
             self._tell({"said": record.getMessage()})
             return
         else:
             return
         self._tell(asdict(self._forecast.state()))
+
+    def _tell_job(self, number: int, what: str) -> None:
+        if (name := self._names.get(number)) is not None:
+            self._tell({"job": f"{name} {what}"})
 
     def _tell(self, content: Mapping[str, Any]) -> None:
         try:
@@ -166,7 +185,8 @@ def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> N
     after = {job.jobid: [before.jobid for before in dag.dependencies[job]] for job in running}
     wide = sum(job.threads for job in running)
     forecast = Forecast(jobs, after, cores or max(1, wide))
-    logger.addHandler(Teller(forecast, os.fdopen(int(pipe), "w")))
+    names = {job.jobid: " ".join([job.rule.name, *map(str, job.wildcards)]) for job in running}
+    logger.addHandler(Teller(forecast, os.fdopen(int(pipe), "w"), names))
 
 
 class _Left(ProgressColumn):
@@ -186,7 +206,7 @@ class _Left(ProgressColumn):
 
 
 class Shower:
-    """Draws how far a run is, in one line that is gone at the end.
+    """Draws on a terminal how far a run is, in a line that is gone at the end; elsewhere prints a line a job.
 
     Parameters
     ----------
@@ -204,7 +224,7 @@ class Shower:
             _Left(table_column=Column(no_wrap=True)),
             TextColumn("{task.fields[at]}", table_column=Column(no_wrap=True)),
         )
-        self._progress = Progress(*columns, console=console, transient=True)
+        self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task = self._progress.add_task(what, total=1.0, state=None, told=0.0, at="")
 
     def __enter__(self) -> Self:
@@ -223,8 +243,11 @@ class Shower:
         """Draw what is told until nobody tells any more."""
         for line in pipe:
             content = json.loads(line)
-            if "said" in content:
-                self._progress.console.print(content["said"], markup=False, highlight=False)
+            if "job" in content or "said" in content:
+                console = self._progress.console
+                if "said" in content or not console.is_terminal:
+                    text = content.get("said") or f"{time.strftime('%H:%M:%S')} {content['job']}"
+                    console.print(text, markup=False, highlight=False, soft_wrap=True)
                 continue
             state = State(**content)
             at = ", ".join(f"{count} {rule}" if count > 1 else rule for rule, count in state.running.items())

@@ -8,22 +8,25 @@ takes no room; who takes them gets copies, each held against its checksum.
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import out_of_space, read_json, replacing, sha256, write_sealed
-from parkf.io.provenance import environment
+from parkf.io.fingerprints.environment import environment
+from parkf.io.fingerprints.meaning import meaning_of
 
 STORE = Path("results/.shared")
 _ENTRY = "entry.json"
-_END = "--"
+_LONGEST_NAME = 255
+_CODE = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,10 @@ class SharedJob:
     store : Path
     run : str
         ``results/<run>``.
-    rules : str
-        Fingerprint of the rules' text.
-    wildcards, params : tuple of str
-        As the rule has them; among the parameters is the fingerprint of the code.
+    code : str
+        Fingerprint of the command's code, from :func:`parkf.io.fingerprints.code.code_of`.
+    deciding_too : tuple of str
+        Fingerprints of what else decides its products.
     inputs, outputs : tuple of Path
     command : tuple of str
         Arguments of `parkf`.
@@ -46,56 +49,84 @@ class SharedJob:
 
     store: Path
     run: str
-    rules: str
-    wildcards: tuple[str, ...]
-    params: tuple[str, ...]
+    code: str
+    deciding_too: tuple[str, ...]
     inputs: tuple[Path, ...]
     outputs: tuple[Path, ...]
     command: tuple[str, ...]
 
-    @classmethod
-    def of(cls, words: Sequence[str]) -> Self:
-        """Understand the arguments of `parkf share`: six parts, with -- between them.
+    def __post_init__(self) -> None:
+        """Refuse a job that does not name all that decides its products.
 
         Raises
         ------
         ParkfError
-            When these are others.
+            When there is no command, no fingerprint of its code or no product, or the command reads a file
+            that is not among the inputs.
         """
-        parts: list[tuple[str, ...]] = []
-        rest = list(words)
-        while len(parts) < 5 and _END in rest:
-            end = rest.index(_END)
-            parts.append(tuple(rest[:end]))
-            rest = rest[end + 1 :]
-        if len(parts) < 5 or len(parts[0]) != 3 or not rest:
+        if not self.command or self.command[0].startswith("-"):
             raise ParkfError(
-                "share: expected STORE RUN RULES -- wildcards -- parameters -- inputs -- outputs -- command"
+                f"share: got {' '.join(self.command[:1]) or 'nothing'}, expected a command of parkf"
             )
-        (store, run, rules), wildcards, params, inputs, outputs = parts
-        read, made = tuple(map(Path, inputs)), tuple(map(Path, outputs))
-        return cls(Path(store), run, rules, wildcards, params, read, made, tuple(rest))
+        name = self.command[0]
+        if not _CODE.fullmatch(self.code):
+            raise ParkfError(
+                f"share: {name}: got {self.code!r} for the fingerprint of its code, expected 16 hexadecimal "
+                "digits; call parkf.io.fingerprints.code.code_of in the rule"
+            )
+        if not self.outputs:
+            raise ParkfError(f"share: {name}: no outputs; nothing can be shared")
+        known = {*self.inputs, *self.outputs}
+        for word in self.command[1:]:
+            # Other arguments may be longer than the name of a file can be.
+            if len(word) < _LONGEST_NAME and Path(word) not in known and Path(word).is_file():
+                raise ParkfError(
+                    f"share: {name}: reads {word}, which is no input of the rule; other runs would get the "
+                    "products of another file"
+                )
 
     def deciding(self, fingerprint: Callable[[Path], str] = sha256) -> dict[str, Any]:
-        """Collect all that decides the bytes of the outputs; the name of the run and of inputs do not.
+        """Collect all that decides the bytes of the outputs; the names of the run and of inputs do not.
 
         Parameters
         ----------
         fingerprint : callable
-            Of an input's content.
+            Of the content of an input that a job has made. Documents of users count by what they mean.
+
+        Raises
+        ------
+        ParkfError
+            When an input is missing.
         """
+        products = Path(self.run).parent
         return {
             "command": self.command[0],
-            "rules": self.rules,
-            "wildcards": self.wildcards,
-            "params": [self._anywhere(param) for param in self.params],
-            "inputs": [fingerprint(path) for path in self.inputs],
+            "arguments": self._arguments(),
+            "code": self.code,
+            "fingerprints": list(self.deciding_too),
+            "inputs": [
+                fingerprint(path) if path.is_relative_to(products) else meaning_of(path)
+                for path in self.inputs
+            ],
             "outputs": [self._anywhere(str(path)) for path in self.outputs],
             "environment": environment(),
         }
 
+    def _arguments(self) -> list[str]:
+        """Arguments of the command, with numbers in place of the inputs' names."""
+        names = {str(path): f"input {number}" for number, path in enumerate(self.inputs)}
+        arguments = []
+        words = iter(self.command[1:])
+        for word in words:
+            if word == "--threads":
+                # No result depends on it.
+                next(words, None)
+            else:
+                arguments.append(names.get(word) or self._anywhere(word))
+        return arguments
+
     def _anywhere(self, text: str) -> str:
-        return text.replace(f"{self.run}/", "")
+        return re.sub(rf"{re.escape(self.run)}(/|(?![\w.+-]))", "", text)
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,12 @@ from parkf.workflow.running.lock import held
 _ATTEMPTS = 3
 # Bytes; a log never needs more.
 _NO_ROOM = 1 << 20
-# File for Snakemake's output when a terminal shows progress instead; pattern of errors in it; and how many
-# characters of them are shown.
+# File for Snakemake's output; pattern of errors in it; and how many characters of them are shown.
 _SAID = Path("logs/snakemake.txt")
 _WRONG = re.compile(r"^.*(?:Error|Exception|error:)", re.MULTILINE)
 _LONGEST = 6000
+# Plugins for schedulers that are installed and not used warn that these are not configured.
+_UNUSED = "ignore::UserWarning:htcondor2"
 # A workflow that was told to end may stay so long without a job, s: it writes down what came of its jobs.
 _PATIENCE_S = 15
 
@@ -72,45 +73,35 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
 
 
 def _run(command: Sequence[str], folder: Path, lock: int) -> int:
-    # The workflow inherits the lock, in case this process is killed and the workflow is not.
-    environment = os.environ | {VARIABLE: str(folder.resolve())}
-    if is_quiet() or sys.stderr.isatty():
-        code = _shown(command, folder, lock, environment)
-    else:
-        with subprocess.Popen(command, pass_fds=[lock], env=environment) as process:
-            _pass_signals(process)
-            code = process.wait()
-    return code if code >= 0 else 128 - code
-
-
-def _shown(command: Sequence[str], folder: Path, lock: int, environment: dict[str, str]) -> int:
-    """Run a workflow, and draw how far it is; its own words go into a file, and what goes wrong is told."""
+    """Run a workflow and show how far it is; its own text goes to a file, of which errors are shown."""
     said = folder / _SAID
     said.parent.mkdir(parents=True, exist_ok=True)
+    console = Console(stderr=True, quiet=is_quiet())
+    if not (console.is_terminal or is_quiet()):
+        _say(f"{folder}: Snakemake's text goes to {said}")
     told, end = os.pipe()
+    environment = {VARIABLE: str(folder.resolve()), progress.VARIABLE: str(end), "PYTHONWARNINGS": _UNUSED}
     with (
         said.open("w") as file,
+        # The workflow inherits the lock, in case this process is killed and the workflow is not.
         subprocess.Popen(
             command,
             pass_fds=[lock, end],
-            env=environment | {progress.VARIABLE: str(end)},
+            env=os.environ | environment,
             stdout=file,
             stderr=subprocess.STDOUT,
         ) as process,
     ):
         os.close(end)
         _pass_signals(process)
-        with (
-            os.fdopen(told) as pipe,
-            progress.Shower(str(folder), Console(stderr=True, quiet=is_quiet())) as shower,
-        ):
+        with os.fdopen(told) as pipe, progress.Shower(str(folder), console) as shower:
             shower.read(pipe)
         code = process.wait()
     if code:
         text = said.read_text(errors="replace")
         wrong = _WRONG.search(text)
         _say(f"{text[wrong.start() if wrong else 0 :][-_LONGEST:].strip()}\n{said} has all that was said")
-    return code
+    return code if code >= 0 else 128 - code
 
 
 def _pass_signals(process: subprocess.Popen[bytes]) -> None:

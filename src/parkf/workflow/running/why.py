@@ -1,9 +1,6 @@
 """Why a run would run: what changed since its results were made, what follows, and for how long."""
 
 import ast
-import json
-import re
-import shlex
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,26 +15,17 @@ from parkf.io.project import PROJECT, found
 from parkf.params.configuration import flat
 from parkf.params.manifest import read_manifest
 from parkf.params.parameter_set import MANIFEST_FILE
-from parkf.workflow.cluster import COSTS_FILE, Costs, load_costs
-from parkf.workflow.cluster.schedule import Job, replay, seconds_of
-from parkf.workflow.run import SCHEMA, Run, read_config
+from parkf.workflow.cluster import COSTS_FILE, Costs, load_costs, schedule
+from parkf.workflow.config import SCHEMA, read_config
+from parkf.workflow.run import Run
 from parkf.workflow.running.plan import in_order, plan
 from parkf.workflow.running.progress import BETWEEN, duration
-from parkf.workflow.running.shared import Entry, SharedJob, find, key
+from parkf.workflow.running.rules import CODE, MEANING, planned
+from parkf.workflow.running.shared import Entry, find, key
 
 _PROFILE = Path("workflow/profiles/local/profile.yaml")
 # Time to copy the product of another run, s.
 _TAKEN_S = 0.5
-# Words for parameters of rules that are fingerprints, or stand for code: their values mean nothing to a user.
-_IN_WORDS = {
-    "code": "code",
-    "crowd": "code",
-    "formula": "formulas",
-    "formulas": "formulas",
-    "table": "columns of a table",
-    "gates": "gates.yaml",
-}
-_FINGERPRINT = re.compile(r"[0-9a-f]{16,}")
 _LONGEST = 40
 # Largest number of causes that are listed.
 _MOST = 8
@@ -191,28 +179,25 @@ def _causes(job: Any, reason: Any, keys: Iterable[str]) -> list[str]:
 
 
 def _params(job: Any, old: set[str], new: set[str]) -> Iterator[tuple[str, str]]:
-    """Name the changed parameters of a job, and say how; Snakemake keeps the old values alone, as text."""
+    """Name the changed parameters of a job with their changes; Snakemake keeps old values without names."""
     before = [ast.literal_eval(text) for text in sorted(old)]
     for name, value in job.params.items():
         if repr(value) not in new:
             continue
-        was = [one for one in before if _kind(one) == _kind(value)]
-        if name in _IN_WORDS:
-            yield name, _IN_WORDS[name]
-        elif _kind(value) == "mapping":
-            entries = [flat(json.loads(text)) for text in (was[0] if was else "{}", value)]
+        if name == CODE:
+            yield name, "code"
+        elif isinstance(value, dict):
+            same = (one for one in before if isinstance(one, dict) and one.keys() & value.keys())
+            entries = flat(next(same, {})), flat(value)
             for entry in sorted({*entries[0], *entries[1]}):
                 if entries[0].get(entry) != entries[1].get(entry):
-                    yield entry, _IN_WORDS.get(entry, entry)
+                    yield entry, f"{entry} has changed" if name == MEANING else entry
         else:
+            was = [one for one in before if _kind(one) == _kind(value)]
             yield name, f"{name}: {_short(was[0])} → {_short(value)}" if len(was) == 1 else name
 
 
 def _kind(value: object) -> str:
-    if isinstance(value, str):
-        return (
-            "mapping" if value.startswith("{") else "fingerprint" if _FINGERPRINT.fullmatch(value) else "text"
-        )
     return "number" if isinstance(value, int | float) else type(value).__name__
 
 
@@ -242,14 +227,14 @@ def _taken(running: Iterable[Any]) -> set[Any]:
 
 
 def _entry(job: Any, known: Mapping[Path, str | None]) -> Entry | None:
-    words = shlex.split(job.shellcmd or "")
-    if "share" not in words[:2]:
+    asked = planned(job)
+    if asked is None or not asked.is_shared:
         return None
-    asked = SharedJob.of(words[3:])
-    if any(path in known and known[path] is None for path in asked.inputs):
+    shared = asked.shared()
+    if any(path in known and known[path] is None for path in shared.inputs):
         return None
-    name = key(asked.deciding(lambda path: known.get(path) or sha256(path)))
-    return find(asked.store, name)
+    name = key(shared.deciding(lambda path: known.get(path) or sha256(path)))
+    return find(shared.store, name)
 
 
 def _wall_s(
@@ -257,13 +242,13 @@ def _wall_s(
 ) -> float:
     place = {job: number for number, job in enumerate(running)}
     jobs = [
-        Job(
+        schedule.Job(
             job.rule.name,
-            _TAKEN_S if job in taken else seconds_of(costs, job),
+            _TAKEN_S if job in taken else schedule.seconds_of(costs, job),
             job.threads,
             0,
             tuple(place[before] for before in after[job] if before in place),
         )
         for job in running
     ]
-    return replay(jobs, cores, BETWEEN)
+    return schedule.replay(jobs, cores, BETWEEN)

@@ -1,0 +1,75 @@
+"""Fingerprint of a document's content: comments, order of keys, blanks and quotes do not count."""
+
+import hashlib
+import json
+import math
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from parkf.io.documents import json_text
+from parkf.io.files import existing, sha256
+
+LARGEST = 16 << 20
+"""Bytes of a document; a larger file counts as its bytes."""
+_KINDS = (".yaml", ".yml", ".json")
+
+
+def meaning_of(path: Path) -> str:
+    """Fingerprint of what a file means.
+
+    Documents, which are YAML, or JSON where the name ends in .json, have the fingerprint of their content. A
+    mapping is the same in any order of its keys, and 1 is the same as 1.0. All other files, and documents
+    that cannot be read, have the fingerprint of their bytes.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Raises
+    ------
+    ParkfError
+        When there is no such file.
+    """
+    if path.suffix not in _KINDS or existing(path).stat().st_size > LARGEST:
+        return sha256(path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        if path.suffix == ".json":
+            content = json_text.parse(text)
+        else:
+            # Imported here only: most jobs read no YAML.
+            from parkf.io.fingerprints.yaml_content import yaml_content
+
+            content = yaml_content(text)
+    except ValueError:
+        # Its readers report what is wrong with it.
+        return sha256(path)
+    canonical = json.dumps(_canonical(content), separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def is_file_of(path: Path, fingerprint: str) -> bool:
+    """Whether a fingerprint is that of a file's meaning, or of its bytes, as in the first published sets."""
+    return fingerprint in (meaning_of(path), sha256(path))
+
+
+def _canonical(content: Any) -> Any:
+    """Content as JSON that is equal where the content means the same."""
+    if isinstance(content, dict):
+        pairs = [[_canonical(key), _canonical(value)] for key, value in content.items()]
+        return {"mapping": sorted(pairs, key=lambda pair: json.dumps(pair[0]))}
+    if isinstance(content, list):
+        return [_canonical(one) for one in content]
+    if isinstance(content, float):
+        # A zero has a sign, which angles may depend on; infinities and NaN are no integers.
+        whole = content.is_integer() and (content != 0 or math.copysign(1, content) > 0)
+        return int(content) if whole else {"number": repr(content)}
+    if isinstance(content, date):
+        return {"date": content.isoformat()}
+    return content

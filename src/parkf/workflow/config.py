@@ -1,0 +1,203 @@
+"""A run's configuration: read, and checked against its schema and against the files that it names."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from parkf.io.documents.document import Document
+from parkf.io.documents.messages import said
+from parkf.io.documents.position import Place
+from parkf.io.documents.schemas import mistakes
+from parkf.io.errors import ParkfError
+from parkf.workflow.config_files import EXTENDS, configurations, laid, read_layers
+from parkf.workflow.sources import OF_MAPS, is_foreign_field, is_imported, named_files
+
+CONFIGS = Path("workflow/config")
+SCHEMA = Path("workflow/schemas/config.schema.json")
+_NO_DUMPS = (
+    ", and no folder; put Allen's velo_geometry.bin, ut_geometry.bin, scifi_geometry.bin and beamline.bin"
+    " there, or name your own folder of them (docs/geometry.md)"
+)
+
+
+def load_config(
+    config: Mapping[str, Any],
+    schema: Path,
+    folder: Path,
+    documents: Sequence[Document] = (),
+    *,
+    look_into_inputs: bool = False,
+) -> dict[str, Any]:
+    """Check a configuration against its closed schema.
+
+    Parameters
+    ----------
+    config : mapping
+        The whole of it: what its file extends lies below it, :func:`parkf.workflow.config_files.extended`.
+    schema : Path
+        JSON schema of configurations.
+    folder : Path
+        Where the run takes place; its input paths are relative to it.
+    documents : sequence of Document
+        What it was made of, the last one on top: mistakes are named with their files and lines.
+    look_into_inputs : bool
+        Whether the files that it names are read and checked, too; else they only have to be there.
+
+    Returns
+    -------
+    dict
+        With all keys in the order of the alphabet: that of the file decides nothing.
+
+    Raises
+    ------
+    ParkfError
+        With one line for each key that is unknown, missing or out of range, for missing input files, and
+        where fits are to run on a GPU without the package for it.
+    """
+    rules = json.loads(schema.read_text())
+    problems = [(place, what) for place, what in mistakes(rules, dict(config))]
+    if EXTENDS in config:
+        problems.append(((EXTENDS,), "only a configuration's own file says what it extends"))
+    if not problems:
+        problems += _missing_inputs(config, folder)
+        problems += _validity_problems(config.get("validity", {}))
+        other = config.get("likeness")
+        if other is not None and other["polarity"] not in config["polarities"]:
+            what = f"got {other['polarity']}, expected one of polarities: {', '.join(config['polarities'])}"
+            problems.append((("likeness", "polarity"), what))
+        if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
+            what = "gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
+            problems.append((("fits", "backend"), what))
+        # Refused here, because the assembly of the set would refuse it only after hours of training.
+        if config["forms"] != "production" and config["training"]["noise_scale"].get("BEND", 1) != 1:
+            what = "is for forms: production alone; extends: improved has the factors of improved forms"
+            problems.append((("training", "noise_scale", "BEND"), what))
+    lines = [said(_where(documents, config, place), place, what) for place, what in problems]
+    if not lines and look_into_inputs:
+        from parkf.workflow.inputs import input_problems
+
+        lines = input_problems(config, folder)
+    if lines:
+        raise ParkfError("\n".join(sorted(lines)))
+    return _in_order(config)
+
+
+def _in_order(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _in_order(value) if isinstance(value, Mapping) else value
+        for key, value in sorted(config.items())
+    }
+
+
+def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
+    """Read a run's configuration, and look into all that it names.
+
+    Raises
+    ------
+    ParkfError
+        As :func:`load_config`; where there is no such file, with the configurations that there are.
+    """
+    if not path.is_file():
+        there = configurations(path.parent)
+        known = ", ".join(there) or "none"
+        near = get_close_matches(path.stem, there, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise ParkfError(f"{path}: no such configuration; {hint}there are {known}")
+    layers = read_layers(path)
+    config = load_config(laid(layers), schema, folder, layers, look_into_inputs=True)
+    from parkf.workflow.inputs import product_problems
+
+    if problems := product_problems(config, folder):
+        raise ParkfError("\n".join(problems))
+    return config
+
+
+def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Place) -> str:
+    """Name the file and line that a value came from; that of what it lies in where it is missing."""
+    given = _has(config, place)
+    for length in range(len(place), 0, -1):
+        part = place[:length]
+        for document in reversed(documents):
+            if _has(document.content, part):
+                # Another value was given on the command line.
+                same = (
+                    _value(document.content, place) == _value(config, place)
+                    if length == len(place)
+                    else not given
+                )
+                return document.where(part) if same else "config"
+    return str(documents[-1].path) if documents and not given else "config"
+
+
+def _has(content: Any, place: Place) -> bool:
+    try:
+        _value(content, place)
+    except (KeyError, IndexError, TypeError):
+        return False
+    return True
+
+
+def _value(content: Any, place: Place) -> Any:
+    for name in place:
+        content = content[name]
+    return content
+
+
+def _missing_inputs(config: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, str]]:
+    yield from _missing_detector(config["detector"], folder)
+    source = config["field"]["source"]
+    if not named_files(source, folder):
+        yield ("field", "source"), f"{source}: no such file"
+    own = [key for key in OF_MAPS if key in config["field"]]
+    if own and not is_foreign_field(source):
+        yield ("field", own[0]), f"{source}: a file of this project says that itself; leave it out"
+    datasets = config["training"]["datasets"]
+    trees = Path(datasets).suffix == ".root"
+    if trees != ("datasets_polarity" in config["training"]):
+        what = "missing: up or down, of tuning trees" if trees else "of tuning trees (.root) alone"
+        yield ("training", "datasets_polarity"), what
+    if is_imported(datasets):
+        if not named_files(datasets, folder):
+            yield ("training", "datasets"), f"{datasets}: no such file"
+    elif datasets != "simulate":
+        # Imported here, because most configurations name no datasets.
+        from parkf.model.steps import FORMS
+
+        steps = FORMS[config["forms"]].steps
+        missing = [step for step in steps if not (folder / datasets / f"{step}.parquet").is_file()]
+        if missing:
+            what = f"{datasets}/{missing[0]}.parquet: no such file; expected <step>.parquet of each of "
+            yield ("training", "datasets"), f"{what}{', '.join(steps)}, or simulate"
+
+
+def _missing_detector(detector: Mapping[str, str], folder: Path) -> Iterator[tuple[Place, str]]:
+    geometry, alignment = detector["geometry"], detector["alignment"]
+    if (folder / geometry).is_dir():
+        base = detector.get("base", "")
+        if not (folder / base).is_file():
+            what = f"{base or 'nothing'}: no such file; dumps need a geometry for the rest"
+            yield ("detector", "base"), what
+        if alignment != geometry and not (folder / alignment).is_file():
+            what = f"{alignment}: no such file; what dumps say of it goes by the name of their folder"
+            yield ("detector", "alignment"), what
+        return
+    for key, name in (("geometry", geometry), ("alignment", alignment)):
+        if not (folder / name).is_file():
+            hint = "" if Path(name).suffix or key != "geometry" else _NO_DUMPS
+            yield ("detector", key), f"{name}: no such file{hint}"
+            if hint:
+                return
+
+
+def _validity_problems(limits: Mapping[str, int | str]) -> Iterator[tuple[Place, str]]:
+    if not limits:
+        return
+    from parkf.params.validity import validity_of
+
+    try:
+        validity_of(limits)
+    except ParkfError as error:
+        yield ("validity",), str(error).removeprefix("validity: ")

@@ -1,0 +1,257 @@
+"""Rules and jobs of Snakemake: what rules need while the Snakefile is read, and jobs before a run starts.
+
+A rule names its inputs, outputs and parameters as its command names its arguments and options, and calls the
+command with ``--job {log}.json``. A run writes these files before its first job starts.
+"""
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from snakemake.logging import logger
+from snakemake.shell import shell
+
+from parkf.io.documents.document import read_document
+from parkf.io.errors import ParkfError
+from parkf.io.fingerprints.code import code_of
+from parkf.io.fingerprints.meaning import meaning_of
+from parkf.io.project import PROJECT, found
+from parkf.io.usage import VARIABLE as USAGE
+from parkf.report.job_graph import write_graph
+from parkf.workflow.cluster import COSTS_FILE, load_costs, name_endings
+from parkf.workflow.config import SCHEMA, load_config
+from parkf.workflow.config_files import extended
+from parkf.workflow.family import Family, load_family
+from parkf.workflow.run import Run
+from parkf.workflow.running.jobs import COPIES, OUTPUT, Job, plain, text_of
+from parkf.workflow.running.leftovers import VARIABLE as LED
+from parkf.workflow.running.progress import tell
+from parkf.workflow.running.shared import tidy
+
+# What `scattergather` divides.
+_SCATTERED = ("training", "validation", "signals", "sets")
+
+_CALL = re.compile(r"parkf (?P<command>[a-z-]+(?: [a-z]+)?) --job \{log(?:\[0\])?\}\.json(?= )")
+# Parameters that are no arguments: fingerprints, the arguments in which several command lines of one job
+# differ, and captions of Snakemake's own report.
+CODE, MEANING, FINGERPRINT, _EACH = "code", "meaning", "fingerprint", "each"
+_NO_ARGUMENTS = (CODE, MEANING, FINGERPRINT, _EACH, "captions")
+# Products of these commands are made anew in each run: figures of the machine, copies, pages of one run, and
+# imports, whose findings are printed.
+_NOT_SHARED = (
+    "throughput",
+    "check-dataset",
+    "stages",
+    "report",
+    "likeness",
+    "params publish",
+    "family report",
+)
+# Formulas that do not count as code of a command: its rule names the fingerprint of the step that is fitted;
+# of all steps, the table depends on the magnet's.
+_STEPS = ("beam", "corrections", "curved", "forms", "gap", "scifi", "ut", "velo", "velo_to_ut")
+_FORMULAS = {
+    command: tuple(f"parkf.model.steps.{step}" for step in steps)
+    for command, steps in (("train", (*_STEPS, "magnet")), ("train-table", _STEPS))
+}
+_UNLED = (
+    "plain snakemake neither looks after a killed run's lock, jobs and files, nor makes damaged files again:"
+    " `parkf run` does"
+)
+
+
+def settle(workflow: Any) -> None:
+    """Settle how jobs run: what their shells begin with, and what follows where a scheduler ends one.
+
+    Jobs run the `parkf` that was installed with Snakemake, whatever else is on the PATH. Every log ends with
+    the time and memory that its job needed, for stages.json. A run that ``parkf run`` does not lead reports
+    in one line what it lacks.
+    """
+    path = f"export PATH={quote(str(Path(sys.executable).parent))}:$PATH"
+    copies = copies_in(workflow.storage_settings)
+    shell.prefix(f"set -euo pipefail; {path} {USAGE}=1 {COPIES}={copies}; ")
+    name_endings()
+    if workflow.is_main_process and not workflow.output_settings.dryrun and LED not in os.environ:
+        print(_UNLED, file=sys.stderr)
+
+
+def read_run(workflow: Any, config: Mapping[str, Any], gather: Any, *, in_family: bool) -> Run:
+    """Read the configuration of a run: check it, and once, in the process that leads the run, what it names.
+
+    Parameters
+    ----------
+    workflow : snakemake.workflow.Workflow
+    config : mapping
+        Of the configuration's own file, and of the command line.
+    gather : snakemake.io.Gather
+        With the numbers of chunks.
+    in_family : bool
+        Whether the run is one of a family, which has checked what its members name.
+    """
+    whole, layers = extended(config, [Path(os.path.relpath(file)) for file in workflow.configfiles])
+    look = workflow.is_main_process and not in_family
+    checked = load_config(whole, PROJECT / SCHEMA, Path(), layers, look_into_inputs=look)
+    widths = {name: len(getattr(gather, name)("{scatteritem}")) for name in _SCATTERED}
+    return Run(checked, widths)
+
+
+def read_runs(workflow: Any, config: Mapping[str, Any]) -> Family:
+    """Read the configuration of a family as :func:`read_run` does that of a run."""
+    document = read_document(Path(os.path.relpath(workflow.configfiles[-1])))
+    schemas = PROJECT / SCHEMA.parent
+    return load_family(config, schemas, Path(), document, look_into_inputs=workflow.is_main_process)
+
+
+def gates_file() -> str:
+    """Path of the thresholds: the working folder may have its own."""
+    return str(found("workflow/config/gates.yaml").absolute())
+
+
+def copies_in(storage: Any) -> str:
+    """Name the folder in which jobs have copies of their files; empty where they use the files themselves.
+
+    Parameters
+    ----------
+    storage : snakemake.settings.types.StorageSettings
+
+    Raises
+    ------
+    ParkfError
+        When its path has characters that mean something to a shell.
+    """
+    prefix = str(storage.local_storage_prefix)
+    if not re.fullmatch(r"[\w./+-]+", prefix):
+        raise ParkfError(
+            f"local-storage-prefix (SCRATCH): got {prefix!r}, expected a path of letters, digits and . / + -"
+            " _ alone"
+        )
+    provider = storage.default_storage_provider
+    return "" if provider is None else f"{prefix}/{provider}"
+
+
+def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> None:
+    """Write what the jobs of a run and its report read, and follow its progress.
+
+    Parameters
+    ----------
+    workflow : snakemake.workflow.Workflow
+        With its plan.
+    graphs : mapping of str to str
+        Folders of its runs, and what the names of their rules begin with.
+    needs_gpu : bool
+        Whether fits run on a GPU, which has to be there before the first job starts.
+    """
+    write_jobs(workflow.dag, copies_in(workflow.storage_settings))
+    for folder, prefix in graphs.items():
+        write_graph(workflow.dag, Path(folder), prefix)
+    tell(workflow.dag, workflow.resource_settings.cores, load_costs(PROJECT / COSTS_FILE), logger)
+    # Shared products that no run has any more would only need disk space.
+    tidy()
+    # On a cluster the GPU is in the jobs' machines, so it is not checked here.
+    if needs_gpu and workflow.local_exec:
+        from parkf.fit.gpu import device
+
+        logger.info(f"fits run on {device()}")
+
+
+def planned(job: Any, copies: str = "") -> Job | None:
+    """Read a job of Snakemake's plan; None for one that calls no command with a job's file.
+
+    Parameters
+    ----------
+    job : snakemake.jobs.Job
+    copies : str
+        Folder with copies of all files; empty where jobs read and write the files themselves.
+    """
+    call = _CALL.match(job.rule.shellcmd or "")
+    if call is None:
+        return None
+    params = dict(job.params.items())
+    if CODE not in params:
+        raise ParkfError(f"rule {job.rule.name}: nothing says what its command is made of")
+    # What the shell itself does with an output is no argument.
+    made = {name: path for name, path in job.output.items() if f"{{output.{name}" not in job.rule.shellcmd}
+    given = {name: value for name, value in params.items() if name not in _NO_ARGUMENTS}
+    named = {**dict(job.input.items()), **made, **given}
+    unnamed = [file for name, file in job.output._allitems() if name is None]
+    if _EACH in params:
+        pairs = zip(params[_EACH], unnamed, strict=True)
+        arguments = [{**named, **own, OUTPUT: file} for own, file in pairs]
+    else:
+        arguments = [({OUTPUT: unnamed[0]} if len(unnamed) == 1 else {}) | named]
+    content = [plain(one, copies) for one in (arguments, list(job.input), list(job.output))]
+    on_gpu = any(one.get("backend", "cpu") != "cpu" for one in arguments)
+    command = call["command"]
+    imported = command.startswith("import ")
+    return Job(
+        command=command,
+        arguments=content[0],
+        inputs=content[1],
+        outputs=content[2],
+        deciding=[text_of(params[name]) for name in (CODE, FINGERPRINT) if name in params],
+        run=plain(job.log[0], copies).partition("/logs/")[0],
+        # Results of a GPU agree to rounding, not byte for byte.
+        is_shared=not (copies or on_gpu or imported or command in _NOT_SHARED),
+    )
+
+
+def complete(rules: Iterable[Any], environment: str) -> None:
+    """Add to each rule what decides its products beside its inputs: as parameters, by which jobs run again.
+
+    These are a fingerprint of the code of its command and of its own text; and, for each document that it
+    reads without regard to the file's time (``ancient``), a fingerprint of what the document means.
+
+    Parameters
+    ----------
+    rules : iterable of snakemake.rules.Rule
+        Those that have it already, of another member of a family, stay as they are.
+    environment : str
+        What jobs run in where Snakemake makes environments.
+
+    Raises
+    ------
+    ParkfError
+        When the code behind a rule's command cannot be known.
+    """
+    for rule in rules:
+        call = _CALL.match(rule.shellcmd or "")
+        if call is None:
+            if (rule.shellcmd or "").startswith("parkf"):
+                raise ParkfError(
+                    f"rule {rule.name}: got {rule.shellcmd!r}, expected `parkf <command> --job {{log}}.json`:"
+                    " without it, nothing says what decides the rule's products"
+                )
+        elif CODE not in dict(rule.params.items()):
+            names = [
+                sorted(name for name, _ in part.items()) for part in (rule.input, rule.output, rule.params)
+            ]
+            # What the shell does beside the command, such as where its output goes, belongs to the rule.
+            decided_by = [_code(call["command"]), rule.shellcmd, names]
+            fingerprint = hashlib.sha256(json.dumps(decided_by).encode()).hexdigest()[:16]
+            rule.set_params(code=fingerprint, **_meanings(rule))
+            rule.conda_env = environment
+
+
+@cache
+def _code(command: str) -> str:
+    return code_of(command, without=_FORMULAS.get(command, ()))
+
+
+def _meanings(rule: Any) -> dict[str, dict[str, str]]:
+    copies = copies_in(rule.workflow.storage_settings)
+    documents = [plain(file, copies) for file in rule.input if getattr(file, "is_ancient", False)]
+    return {MEANING: {file: meaning_of(Path(file)) for file in documents}} if documents else {}
+
+
+def write_jobs(dag: Any, copies: str = "") -> None:
+    """Write the files of all jobs that a run is to do; `copies` as for :meth:`Job.planned`."""
+    for one in dag.jobs:
+        if dag.needrun(one) and (job := planned(one, copies)) is not None:
+            job.write(Path(f"{plain(one.log[0], copies)}.json"))

@@ -1,0 +1,83 @@
+"""Files that a configuration names: of this project, or of others and to be imported first."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from parkf.io.errors import ParkfError
+from parkf.io.files import sha256
+
+OF_MAPS = ("length", "unit", "symmetry", "polarity", "tree")
+"""Keys of the section ``field`` that only a map of others needs."""
+
+
+def is_foreign_field(source: str) -> bool:
+    """Whether a field is a map of others, which `parkf import field` takes."""
+    return Path(source).suffix not in (".json", ".npz")
+
+
+def is_imported(datasets: str) -> bool:
+    """Whether datasets are tuples of others, which `parkf import steps` takes."""
+    return Path(datasets).suffix in (".yaml", ".yml", ".root")
+
+
+def named_files(pattern: str, folder: Path) -> list[str]:
+    """Name the files of a pattern; none where there are none."""
+    from parkf.io.files import matching
+
+    try:
+        return [str(path) for path in matching(pattern, folder)]
+    except ParkfError:
+        return []
+
+
+def field_fingerprint(config: Mapping[str, Any], folder: Path) -> str:
+    """SHA-256 of the file of a section ``field``; of several, of their fingerprints by name."""
+    from parkf.io.files import matching
+
+    prints = [sha256(path) for path in matching(config["source"], folder)]
+    return prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Detector:
+    """Where the files of geometry and alignment are, and what they are imported from.
+
+    Attributes
+    ----------
+    geometry, alignment : str
+        Files of this project.
+    dumps : tuple of str
+        Allen's, that make the geometry; none where it is a file.
+    conditions : str or None
+        LHCb's, that make the alignment.
+    """
+
+    geometry: str
+    alignment: str
+    dumps: tuple[str, ...]
+    conditions: str | None
+
+    @classmethod
+    def of(cls, config: Mapping[str, str], made: str, folder: Path) -> Self:
+        """Look at what a configuration names; what is imported goes to the folder `made`."""
+        geometry, alignment = config["geometry"], config["alignment"]
+        dumps: tuple[str, ...] = ()
+        if (folder / geometry).is_dir():
+            from parkf.imports.geometry.dumps import FILES
+
+            names = (f"{geometry}/{name}" for name in FILES.values())
+            dumps = tuple(name for name in names if (folder / name).is_file())
+        conditions = alignment if is_conditions(folder / alignment) else None
+        if conditions is not None:
+            alignment = f"{made}/alignment_of_conditions.yaml"
+        elif dumps and alignment == geometry:
+            alignment = f"{made}/alignment_of_dumps.yaml"
+        return cls(f"{made}/geometry.yaml" if dumps else geometry, alignment, dumps, conditions)
+
+
+def is_conditions(path: Path) -> bool:
+    """Whether a file is YAML of LHCb's conditions rather than an alignment of this project."""
+    return path.is_file() and b"!alignment" in path.read_bytes()

@@ -1,0 +1,114 @@
+"""Comments run nothing again, wherever they stand; a changed value runs what depends on it."""
+
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from parkf import _transport
+
+from .conftest import ROOT
+
+DOCUMENTS = (
+    *("data/geometry/run3.yaml", "data/geometry/alignment_nominal.yaml"),
+    *("workflow/config/smoke.yaml", "workflow/config/default.yaml", "workflow/config/gates.yaml"),
+)
+SOURCES = (
+    *("workflow/rules/train.smk", "workflow/rules/simulate.smk", "Snakefile"),
+    *(
+        "src/parkf/simulation/response/simulate.py",
+        "src/parkf/training/train.py",
+        "src/parkf/model/steps/velo.py",
+    ),
+)
+
+
+@pytest.fixture
+def tree(tmp_path_factory):
+    """A copy of rules and sources, whose kernel is the one that was built here."""
+    tmp_path = tmp_path_factory.mktemp("tree")
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    for built in Path(_transport.__file__).parent.glob("*.so"):
+        (tmp_path / "src/parkf" / built.name).symlink_to(built)
+    for name in ("workflow", "data", "params"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("Snakefile", "pyproject.toml", "CMakeLists.txt"):
+        shutil.copy2(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+@contextmanager
+def changed(folder, **texts):
+    """Change files of a folder for a while."""
+    kept = {folder / name: (folder / name).read_bytes() for name in texts}
+    try:
+        for name, text in texts.items():
+            (folder / name).write_text(text)
+        yield
+    finally:
+        for path, content in kept.items():
+            path.write_bytes(content)
+
+
+def test_comments_run_nothing(finished, tree):
+    for name in SOURCES:
+        (tree / name).write_text(f"{(tree / name).read_text()}\n# A comment.\n")
+    header = tree / "src/kernel/transport/field.hpp"
+    header.write_text(f"// A comment.\n{header.read_text()}")
+    rules = tree / "workflow/rules/train.smk"
+    rules.write_text(rules.read_text().replace('"""Fit p, then', '"""Fit the kick of p, then'))
+    texts = {name: f"# A comment.\n{(finished.folder / name).read_text()}" for name in DOCUMENTS}
+    with changed(finished.folder, **texts):
+        assert finished.would_run(source=tree / "src") == {}
+
+
+def test_a_constant_runs_the_rules_whose_commands_reach_it(finished, tree):
+    source = tree / "src/parkf/simulation/response/simulate.py"
+    text = source.read_text()
+    assert "EVENTS_PER_PIECE = 25" in text
+    source.write_text(text.replace("EVENTS_PER_PIECE = 25", "EVENTS_PER_PIECE = 24"))
+    jobs = finished.would_run(source=tree / "src")
+    assert (jobs["simulate_training"], jobs["simulate_validation"]) == (2, 2)
+    assert jobs.keys().isdisjoint({"field", "generate", "table"})
+
+
+def test_a_value_of_a_document_runs_what_reads_it(finished):
+    name = "data/geometry/alignment_nominal.yaml"
+    text = (finished.folder / name).read_text()
+    with changed(finished.folder, **{name: text.replace("scifi_layers: {}", "scifi_layers: {3: {x: 0.1}}")}):
+        jobs = finished.would_run()
+    assert {"simulate_training", "close", "report"} <= jobs.keys()
+    assert jobs.keys().isdisjoint({"field", "generate", "table"})
+    # The same content as before, at another time.
+    assert finished.would_run() == {}
+
+
+def test_a_command_in_a_rule_decides_too(finished, tree):
+    rules = tree / "workflow/rules/validate.smk"
+    text = rules.read_text()
+    assert '"parkf fit-full --job {log}.json 2> {log}"' in text
+    rules.write_text(text.replace("fit-full --job {log}.json 2>", "fit-full --job {log}.json --threads 1 2>"))
+    assert finished.would_run(source=tree / "src")["fit_full"] == 2
+
+
+def test_a_rule_whose_key_is_not_complete_is_refused(project, tree):
+    rules = tree / "workflow/rules/validate.smk"
+    text = rules.read_text().replace("parkf fit-full --job {log}.json", "parkf fit-full {input} {output}")
+    rules.write_text(text)
+    done = project.snakemake("--cores", "1", "--dry-run", source=tree / "src")
+    assert done.returncode != 0
+    assert (
+        "rule fit_full: got 'parkf fit-full {input} {output} 2> {log}', expected" in done.stdout + done.stderr
+    )
+
+
+def test_a_logged_command_is_short_and_begins_with_its_verb(finished):
+    shown = finished.snakemake("--cores", "2", "--dry-run", "--forceall", "--printshellcmds")
+    text = shown.stdout + shown.stderr
+    commands = [line.partition("parkf ")[2] for line in text.splitlines() if " --job " in line]
+    assert len(commands) >= 40
+    assert max(map(len, commands)) <= 200 - len("parkf ")
+    assert all(
+        command.partition(" --job ")[0].replace("-", "").replace(" ", "").isalpha() for command in commands
+    )

@@ -1,0 +1,106 @@
+"""A job's file has what its command needs: by the names of arguments and options, and wherever files lie."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+
+from parkf.cli.commands import sharing
+from parkf.cli.main import app
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json
+from parkf.workflow.running.jobs import COPIES, Job
+
+PARKF = typer.main.get_command(app)
+RUN = "results/x"
+
+
+def job(command, arguments, inputs=(), outputs=()):
+    return Job(command, arguments, list(inputs), list(outputs), ["ab" * 8], RUN, is_shared=False)
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "words"),
+    [
+        (
+            "misalign",
+            {"hits": "a b.parquet", "output": "-c", "scifi_module": 0.1, "scifi_mat": 0.2, "seed": 7},
+            "misalign|--scifi-module|0.1|--scifi-mat|0.2|--seed|7|--|a b.parquet|-c",
+        ),
+        # Flags, what is not given, several values, names with blanks between them, mappings.
+        (
+            "fit",
+            {"parameters": "set", "candidates": "c", "output": "f", "robust": True, "score": False},
+            "fit|--robust|--|set|c|f",
+        ),
+        (
+            "join-fits",
+            {"parts": ["1", "2"], "output": "f", "dataset": "d"},
+            "join-fits|--dataset|d|--|1|2|f",
+        ),
+        (
+            "throughput",
+            {"parameters": "set", "candidates": ["a", "b"], "output": "t"},
+            "throughput|--|set|a b|t",
+        ),
+        (
+            "import steps",
+            {"source": "t.root", "folder": "d", "field": "f.npz", "polarity": None, "steps": "V"},
+            "import steps|--field|f.npz|--steps|V|--|t.root|d".replace("import ", "import|", 1),
+        ),
+        (
+            "params publish",
+            {"parameters": "set", "json": True, "output": "p"},
+            "params|publish|--json|--|set",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "|" not in value else "",
+)
+def test_arguments_by_name_are_a_command_line(command, arguments, words):
+    assert list(job(command, [arguments]).command_lines(PARKF)) == [words.split("|")]
+
+
+def test_what_is_no_argument_is_refused():
+    with pytest.raises(ParkfError, match="misalign: no argument or option is called scifi_mats"):
+        list(job("misalign", [{"scifi_mats": 1}]).command_lines(PARKF))
+    with pytest.raises(ParkfError, match="misallign: no such command"):
+        list(job("misallign", [{}]).command_lines(PARKF))
+
+
+def test_a_file_is_of_one_command(tmp_path):
+    file = tmp_path / "draw.log.json"
+    job("draw", [{}]).write(file)
+    with pytest.raises(
+        ParkfError, match=r"draw\.log\.json: a job of `parkf draw`, not of `parkf thresholds`"
+    ):
+        sharing.with_job(PARKF, ["--quiet", "thresholds", "--job", str(file)])
+    with pytest.raises(ParkfError, match="draw: --job needs the file of a job"):
+        sharing.with_job(PARKF, ["draw", "--job"])
+    assert read_json(file)["command"] == "draw"
+
+
+def test_jobs_with_copies_of_their_files_find_them(tmp_path, monkeypatch):
+    file = Path("results/x/logs/likeness.log.json")
+    monkeypatch.chdir(tmp_path)
+    arguments = {
+        "embedded": "results/x/a.json",
+        "measured": ["fit=results/x/a.json,results/x/b.json"],
+        "folder": "results/x",
+        "logs": "results/y/logs",
+        "word": "data",
+    }
+    inputs = ["results/x/a.json", "results/x/b.json"]
+    job("likeness", [arguments], inputs, ["results/x/report/page.html"]).write(file)
+    monkeypatch.setenv(COPIES, "/scratch/fs")
+    read = Job.read(Path("/scratch/fs") / file)
+    assert read.arguments == [
+        {
+            "embedded": "/scratch/fs/results/x/a.json",
+            "measured": ["fit=/scratch/fs/results/x/a.json,/scratch/fs/results/x/b.json"],
+            "folder": "/scratch/fs/results/x",
+            "logs": "results/y/logs",
+            "word": "data",
+        }
+    ]
+    assert json.loads(file.read_text())["inputs"] == inputs
