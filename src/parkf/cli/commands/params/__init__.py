@@ -13,8 +13,15 @@ from parkf.cli.commands.params.listing import list_, show
 from parkf.cli.commands.params.publication import publish, validate, withdraw
 
 app = typer.Typer(help="Published parameter sets, and their exchange with others.", no_args_is_help=True)
-for command in (
-    *(list_, show, for_, validity, diff, reproduce),
-    *(validate, publish, withdraw, export, import_, header),
-):
-    app.command(command.__name__.rstrip("_"))(command)
+app.command("list")(list_)
+app.command()(show)
+app.command("for")(for_)
+app.command()(validity)
+app.command()(diff)
+app.command()(reproduce)
+app.command()(validate)
+app.command()(publish)
+app.command()(withdraw)
+app.command()(export)
+app.command("import")(import_)
+app.command()(header)
