@@ -9,8 +9,7 @@ its log, has their values (parkf.workflow.running.rules). Files without a name a
 
 from pathlib import Path
 
-from parkf.workflow.cluster import COSTS_FILE, load_costs
-from parkf.workflow.cluster import needs
+from parkf.workflow.cluster import COSTS_FILE, load_costs, needs
 from parkf.io.fingerprints.code import code_of
 from parkf.io.fingerprints.meaning import meaning_of
 from parkf.workflow.running.rules import complete, gates_file, read_run, settle
@@ -75,7 +74,6 @@ include: "workflow/rules/score.smk"
 include: "workflow/rules/validate.smk"
 include: "workflow/rules/likeness.smk"
 include: "workflow/rules/report.smk"
-
 
 # The code of its command decides whether a job runs again, too.
 complete(workflow.rules, environment=str(PROJECT / "workflow/envs/parkf.yaml"))

@@ -133,7 +133,7 @@ def test_a_terminal_sees_progress_and_what_went_wrong(tmp_path):
     assert "Building DAG" in said.read_text()
     assert "Building DAG" not in seen
     assert "Error in rule a" in seen
-    assert "results/run/logs/snakemake.txt has all that was said" in seen
+    assert "the whole output is in results/run/logs/snakemake.txt" in seen
 
 
 def test_a_quiet_run_says_what_went_wrong_alone(tmp_path):

@@ -185,7 +185,7 @@ def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> N
     after = {job.jobid: [before.jobid for before in dag.dependencies[job]] for job in running}
     wide = sum(job.threads for job in running)
     forecast = Forecast(jobs, after, cores or max(1, wide))
-    names = {job.jobid: " ".join([job.rule.name, *map(str, job.wildcards)]) for job in running}
+    names = {job.jobid: " ".join([job.rule.name, *filter(None, map(str, job.wildcards))]) for job in running}
     logger.addHandler(Teller(forecast, os.fdopen(int(pipe), "w"), names))
 
 

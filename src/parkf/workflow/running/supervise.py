@@ -100,7 +100,7 @@ def _run(command: Sequence[str], folder: Path, lock: int) -> int:
     if code:
         text = said.read_text(errors="replace")
         wrong = _WRONG.search(text)
-        _say(f"{text[wrong.start() if wrong else 0 :][-_LONGEST:].strip()}\n{said} has all that was said")
+        _say(f"{text[wrong.start() if wrong else 0 :][-_LONGEST:].strip()}\nthe whole output is in {said}")
     return code if code >= 0 else 128 - code
 
 
