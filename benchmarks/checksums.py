@@ -75,7 +75,7 @@ def written_and_read(checked: bool, table: tables.Table, rows: pa.Table, path: P
 
 
 def json_written_and_read(checked: bool, content: dict, path: Path) -> tuple[float, float]:
-    """Give the same for a JSON file."""
+    """Return the same figures for a JSON file."""
     begin = process_time()
     (write_sealed if checked else write_json)(path, content)
     written = process_time()

@@ -64,7 +64,7 @@ class Place:
         return self.root / str(self.events)
 
     def file(self, kind: str) -> Path:
-        """Give the file of a kind."""
+        """Return the file of a kind."""
         return self.folder / kind / f"{SAMPLE}.parquet"
 
     @property
@@ -193,7 +193,7 @@ def side_by_side(commands: list[tuple[object, ...]]) -> float:
 
 
 def measured(usage: Usage, events: int, rows: Path) -> dict[str, float]:
-    """Give the figures of one job."""
+    """Return the figures of one job."""
     count = pq.read_metadata(rows).num_rows
     return {"events": events, "rows": count, "peak_mb": usage.peak_mb, "cpu_s": usage.cpu_s}
 

@@ -70,7 +70,7 @@ class Version:
 
 
 def this_version() -> Version:
-    """Give the version that the benchmark is part of."""
+    """Return the version that the benchmark is part of."""
     return Version("here", ROOT, Path(sys.executable))
 
 

@@ -378,7 +378,7 @@ def _latex(form: sp.Expr) -> str:
 
 
 def _plain(text: str) -> str:
-    """Take back what Rich needed, and keep names of files from passing for HTML."""
+    """Remove the escapes for Rich, and escape file names that look like HTML."""
     return re.sub(r"<(?=[a-z])", "&lt;", text.replace("\\[", "["))
 
 

@@ -10,7 +10,7 @@ _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>'
 
 
 def on_page_content(html: str, **_: object) -> str:
-    """Put MathML in the place of a page's TeX; MkDocs calls it with each page."""
+    """Replace the TeX of a page by MathML; MkDocs calls it with each page."""
 
     def drawn(found: re.Match[str]) -> str:
         # What cannot be broken is scrolled.

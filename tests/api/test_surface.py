@@ -50,7 +50,7 @@ def test_an_import_loads_nothing_until_a_name_is_used():
     assert done.stdout.split() == []
 
 
-@pytest.mark.parametrize("name", [*SIGNATURES, *CLASSES])
+@pytest.mark.parametrize("name", [*SIGNATURES, *sorted(CLASSES)])
 def test_each_name_is_documented_with_units_and_errors(name):
     value = getattr(parkf, name)
     members = [value] if name in SIGNATURES else [value, *_methods(value)]

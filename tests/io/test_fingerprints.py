@@ -20,7 +20,7 @@ from parkf.io.fingerprints.meaning import is_file_of, meaning_of
 from parkf.io.project import PROJECT
 from parkf.workflow.installation import found_compiler
 
-from .edits import KERNEL, PACKAGE, Edits, commented, rewritten
+from ..edits import KERNEL, PACKAGE, Edits, commented, rewritten
 
 
 @pytest.fixture(scope="module")

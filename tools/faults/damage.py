@@ -64,7 +64,7 @@ class Damage:
 
     @property
     def name(self) -> str:
-        """Give it a name of its own."""
+        """Return a name of its own."""
         read = "run" if self.in_run else "next job"
         return f"{self.number}: {self.path}, {'old' if self.old_times else 'new'} times, {read}"
 

@@ -73,7 +73,7 @@ class Forked:
         self.pid: int = self._process.pid
 
     def poll(self) -> int | None:
-        """Give the exit code; None while it works."""
+        """Return the exit code; None while it works."""
         return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:

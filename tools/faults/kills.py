@@ -30,7 +30,7 @@ _TRANSIENT = re.compile(r"(^|/)\.|^hits/training")
 
 
 def plan(seed: int, kills: int, others: int) -> list[str]:
-    """Give what is done at each moment, in a random order."""
+    """Return the faults of each moment, in a random order."""
     kinds = ["kill"] * kills + [
         kind for kind in ("interrupt", "terminate", _WORKER, _SECOND, _POWER) for _ in range(others)
     ]

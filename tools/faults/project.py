@@ -45,12 +45,12 @@ class Ended:
         return bool(_SAID.search(self.said)) and "Traceback" not in self.said
 
     def lines(self, pattern: str) -> str:
-        """Give the first line in which the pattern is found; empty where there is none."""
+        """Return the first line in which the pattern is found; empty where there is none."""
         return next((line for line in self.said.splitlines() if re.search(pattern, line)), "")
 
 
 def configuration() -> dict[str, object]:
-    """Take the smoke configuration, smaller, with one polarity, and with the stages that it leaves out."""
+    """Return the smoke configuration with fewer events, one polarity, and the stages that it skips."""
     config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
     config["run"] = RUN
     config["polarities"] = ["up"]
@@ -101,7 +101,7 @@ class Project:
         return Project(folder)
 
     def record(self, name: str) -> dict[str, Any]:
-        """Give what Snakemake has written down about the making of a file."""
+        """Return what Snakemake has written down about the making of a file."""
         key = urlsafe_b64encode(f"results/{RUN}/{name}".encode()).decode()
         return json.loads((self.folder / ".snakemake/metadata" / key).read_text())
 
@@ -138,14 +138,14 @@ class Project:
         return self.end(commanded(self.folder, [word.decode() for word in words], "said"))
 
     def files(self) -> dict[str, bytes]:
-        """Give what the run has made, by name below its folder, without figures of the machine."""
+        """Return what the run has made, by name below its folder, without figures of the machine."""
         found = {str(p.relative_to(self.results)): p for p in self.results.rglob("*") if p.is_file()}
         return {
             name: p.read_bytes() for name, p in sorted(found.items()) if not _OF_THE_MOMENT.fullmatch(name)
         }
 
     def work(self) -> dict[str, float]:
-        """Give processor seconds of each finished job, by the name of its log."""
+        """Return processor seconds of each finished job, by the name of its log."""
         logs = self.results / "logs"
         used = {
             str(p.relative_to(logs)): read_usage(p.read_text(errors="replace")) for p in logs.rglob("*.log")
@@ -154,7 +154,7 @@ class Project:
 
 
 def jobs(run: Forked) -> list[psutil.Process]:
-    """Give the commands that a run's jobs are just now: not what leads them."""
+    """Return the commands that a run's jobs are just now: not what leads them."""
     found = []
     for number in _descendants(run.pid):
         with suppress(psutil.NoSuchProcess):
@@ -204,7 +204,7 @@ def _command(process: psutil.Process) -> list[str]:
 
 
 def _descendants(parent: int) -> Iterator[int]:
-    """Give numbers of all processes below one, without looking at all others as psutil does."""
+    """Return numbers of all processes below one, without looking at all others as psutil does."""
     for children in Path(f"/proc/{parent}/task").glob("*/children"):
         with suppress(OSError):
             for number in map(int, children.read_text().split()):

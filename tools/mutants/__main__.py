@@ -68,7 +68,7 @@ def import_others() -> None:
 
 
 def drawn(area: str, seed: int) -> list[Mutant]:
-    """Give all mutants of an area in an order drawn at random, which stays when code elsewhere changes."""
+    """Return all mutants of an area in an order drawn at random, which stays when code elsewhere changes."""
 
     def place(mutant: Mutant) -> bytes:
         return hashlib.sha256(f"{seed}|{mutant.key}".encode()).digest()
@@ -172,7 +172,7 @@ def main() -> None:
         return not known["killed_by"] and (not options.again or mutant.file in options.again)
 
     def chosen(area: str) -> Iterator[Mutant]:
-        """Give what there is to judge, as long as the area wants more."""
+        """Yield the mutants to judge until the area has enough."""
         there: set[str] = set()
         for mutant in drawn(area, options.seed):
             if len(there) == share:

@@ -54,13 +54,13 @@ def in_child(work: Callable[[], int], processor_s: int = PROCESSOR_S) -> tuple[i
 
 
 def failed_in(said: str) -> list[str]:
-    """Give the tests that pytest says have failed."""
+    """Return the tests that pytest says have failed."""
     lines = (line for line in said.splitlines() if line.startswith(("FAILED ", "ERROR ")))
     return [line.split(" ", 1)[1].split(" - ")[0] for line in lines]
 
 
 def digest_of(paths: list[Path]) -> str:
-    """Give a name to what files hold."""
+    """Return a name for the content of files."""
     whole = hashlib.sha256()
     for path in sorted(paths):
         whole.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")

@@ -77,7 +77,7 @@ def _changes(line: str) -> list[tuple[int, int, str]]:
 
 
 def _found(header: str) -> list[tuple[Mutant, int, str]]:
-    """Give the mutants of a header, and of each the line's index and what stands there then."""
+    """Return the mutants of a header, and of each the line's index and what stands there then."""
     places = []
     for index, line in enumerate((KERNEL / header).read_text().splitlines()):
         for begin, end, after in _changes(line):
@@ -90,7 +90,7 @@ def _found(header: str) -> list[tuple[Mutant, int, str]]:
 
 
 def header_mutants() -> list[Mutant]:
-    """Give all mutants of the headers."""
+    """Return all mutants of the headers."""
     headers = sorted(str(path.relative_to(KERNEL)) for path in KERNEL.rglob("*.hpp"))
     return [mutant for header in headers if header not in LEFT_OUT for mutant, _, _ in _found(header)]
 
@@ -155,7 +155,7 @@ class Extensions:
         self._includes: dict[str, set[str]] = {}
 
     def with_change(self, mutant: Mutant | None, header: str = "") -> dict[str, Path]:
-        """Give the extension modules that include a header, with a change in it, by their names.
+        """Return the extension modules that include a header, with a change in it, by their names.
 
         Raises
         ------
@@ -185,7 +185,7 @@ class Extensions:
         return {module: self._linked(module, header in _LANES, changed) for module in modules}
 
     def with_generated(self, generated: Path) -> dict[str, Path]:
-        """Give the fitter whose single steps and magnet table are compiled from other generated headers.
+        """Return the fitter whose single steps and magnet table are compiled from other generated headers.
 
         Raises
         ------

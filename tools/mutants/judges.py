@@ -49,7 +49,7 @@ Verdict = Callable[[str, Mutant, str], None]
 
 
 def _enough(tests: list[str], seconds: dict[str, float]) -> list[str]:
-    """Give the quickest of tests, as many as there is time for."""
+    """Return the quickest of tests, as many as there is time for."""
     chosen, spent = [], 0.0
     for test in sorted(tests, key=lambda test: seconds[test]):
         spent += seconds[test]
@@ -60,7 +60,7 @@ def _enough(tests: list[str], seconds: dict[str, float]) -> list[str]:
 
 
 def _killer(finders: Callable[[], list[MetaPathFinder]], tests: list[str], folder: Path) -> str:
-    """Give the test that fails with something else imported; empty where none does."""
+    """Return the test that fails with something else imported; empty where none does."""
     if not tests:
         return ""
 
@@ -80,7 +80,7 @@ def _killer(finders: Callable[[], list[MetaPathFinder]], tests: list[str], folde
 
 
 def _killer_of(mutant: Mutant | None, items: list[Any]) -> str:
-    """Give the test that fails with a function changed, in a session that has collected all tests."""
+    """Return the test that fails with a function changed, in a session that has collected all tests."""
     if not items:
         return ""
 
@@ -159,7 +159,7 @@ class ModuleJudge:
         with_tests(work, _TESTS.get(area, area), self._folder, slow=self._patient)
 
     def killer(self, area: str, mutant: Mutant, tests: list[str]) -> str:
-        """Give the test that notices a change in what is imported; empty where none does."""
+        """Return the test that notices a change in what is imported; empty where none does."""
         if area not in self._checked:
             _expect_nothing(_killer(lambda: [Substitute(mutant.file)], tests, self._folder), mutant)
             self._checked.add(area)
@@ -169,7 +169,7 @@ class ModuleJudge:
         return by
 
     def _compiled_in(self, mutant: Mutant) -> str:
-        """Give who notices in the kernel's single steps, compiled from what a changed module generates."""
+        """Return the test that notices the change in the kernel's single steps."""
         generated = self._folder / "generated"
 
         def generate() -> int:
@@ -230,7 +230,7 @@ class KernelJudge:
         self._seconds: dict[str, dict[str, float]] = {}
 
     def killer(self, mutant: Mutant) -> str:
-        """Give the test that notices; empty where none does."""
+        """Return the test that notices; empty where none does."""
         self._extensions = self._extensions or Extensions(self._folder)
         header = mutant.file.removeprefix("kernel/")
         changed = self._extensions.with_change(mutant)
@@ -245,7 +245,7 @@ class KernelJudge:
         return ""
 
     def _measured(self, module: str, path: Path) -> dict[str, float]:
-        """Give the tests that an unchanged module passes, and their seconds."""
+        """Return the tests that an unchanged module passes, and their seconds."""
         tests = [ROOT / name for name in KERNEL_TESTS[module]]
         kept = self._folder / f"seconds-{module}-{digest_of([*tests, *KERNEL.rglob('*.*pp')])}.json"
         if not kept.exists():

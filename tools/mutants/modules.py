@@ -77,7 +77,7 @@ class _Finder(ast.NodeVisitor):
 
 
 def _changes(node: ast.AST) -> list[ast.AST]:
-    """Give what a node may become."""
+    """Return the nodes that may replace a node."""
     changed: list[ast.AST] = []
     if isinstance(node, ast.Compare):
         for kind in _SWAPS.get(type(node.ops[0]), ()):
@@ -123,12 +123,12 @@ def _found(path: Path) -> tuple[ast.Module, list[tuple[Mutant, ast.AST, ast.AST]
 
 
 def mutants_of(path: Path) -> list[Mutant]:
-    """Give all mutants of a module."""
+    """Return all mutants of a module."""
     return [mutant for mutant, _, _ in _found(path)[1]]
 
 
 def _mutated(mutant: Mutant) -> ast.Module:
-    """Give the module's tree with the change."""
+    """Return the module's tree with the change."""
     tree, found = _found(SOURCE / mutant.file)
     node, change = next((node, change) for one, node, change in found if one.key == mutant.key)
 
@@ -188,5 +188,5 @@ class Substitute(MetaPathFinder, SourceFileLoader):
         return spec_from_file_location(fullname, self.path, loader=self, submodule_search_locations=places)
 
     def get_code(self, fullname: str) -> Any:
-        """Give what was compiled."""
+        """Return the compiled code."""
         return self._code

@@ -40,7 +40,7 @@ class Tracer:
         sys.settrace(self._trace)
 
     def end(self) -> list[str]:
-        """Give the lines reached since."""
+        """Return the lines reached since."""
         sys.settrace(None)
         threading.settrace(None)  # type: ignore[arg-type]
         return sorted(self._named(self._here))
@@ -128,7 +128,7 @@ class Reach:
                     self.tests.setdefault(line, set()).add(test)
 
     def of(self, mutant_file: str, line: int) -> list[str]:
-        """Give the tests to run for a line, the quickest first.
+        """Return the tests to run for a line, the quickest first.
 
         Those that reach it. What importing reaches, a formula or a number of a module, can make a difference
         to all that reach the module; to all tests of the area where none reaches anything else in it.
@@ -144,7 +144,7 @@ class Reach:
 
 
 def _sources(lines: dict[str, list[str]]) -> dict[str, str]:
-    """Give digests of the files whose lines are reached."""
+    """Return digests of the files whose lines are reached."""
     files = sorted({line.rsplit(":", 1)[0] for there in lines.values() for line in there})
     return {file: digest_of([SOURCE / file]) if (SOURCE / file).exists() else "" for file in files}
 

@@ -14,7 +14,7 @@ PROJECT = _CHECKOUT if IS_CHECKOUT else _PACKAGE / "shipped"
 
 
 def source(part: str) -> Path:
-    """Say where a part of the source lies.
+    """Return the path of a part of the source.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def source(part: str) -> Path:
 
 
 def found(name: str | Path) -> Path:
-    """Give a file or folder of the working folder, or the project's where that has none of its own.
+    """Return a file or folder of the working folder, or the project's if the working folder has none.
 
     Parameters
     ----------

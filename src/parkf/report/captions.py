@@ -22,7 +22,7 @@ class Captions:
         self._folder = folder
 
     def __getitem__(self, name: str) -> str:
-        """Give them as reStructuredText; a drawing of another program has none."""
+        """Return the captions as reStructuredText; a drawing of another program has none."""
         found = _WORDS.search((self._folder / f"{name}.svg").read_text())
         if found is None:
             return ""

@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 
 def closure_page(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay out what ``closure.html`` shows of ``closure.json``."""
+    """Return the content of ``closure.html`` from ``closure.json``."""
     stages = summary["stages"]
     first, last = stages[0], stages[-1]
     return {

@@ -46,7 +46,7 @@ def published_trend(own: Subject, thresholds: Thresholds, registry: Registry) ->
 
 
 def comparison_page(comparison: Comparison | None, trend: Drawn | None = None) -> dict[str, Any]:
-    """Lay out what ``compare.html`` shows; it says so where there is nothing to compare with.
+    """Return the content of ``compare.html``; without a set to compare with, a text that names this.
 
     Parameters
     ----------

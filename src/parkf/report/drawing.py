@@ -164,7 +164,7 @@ class Drawn:
         ]
 
     def standalone(self, style: str) -> str:
-        """Give all panels as one SVG file with a style sheet of its own."""
+        """Return all panels as one SVG file with a style sheet of its own."""
         inner = "".join(
             f'<g transform="translate({number * _WIDTH:g} 0)">{_content(panel)}</g>'
             for number, panel in enumerate(self.panels)

@@ -37,7 +37,7 @@ def write_event(
 
 
 def event_page(event: Event, tracks: Sequence[int] | None = None) -> dict[str, Any]:
-    """Lay out what ``event.html`` shows; a typical, a bad and a false track where none are asked for.
+    """Return the content of ``event.html``: the tracks asked for, or a typical one, a bad one and a ghost.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def event_page(event: Event, tracks: Sequence[int] | None = None) -> dict[str, A
 
 
 def without_event(reason: str) -> dict[str, Any]:
-    """Lay the page out where there is no event to show."""
+    """Return the content of the page for a run without an event to show."""
     return {"event": None, "reason": reason}
 
 

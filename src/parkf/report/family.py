@@ -62,7 +62,7 @@ def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> N
 
 
 def differing(configurations: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """Give what is not the same in all configurations of manifests: by key, the value in each one."""
+    """Return the keys whose values differ between the configurations of manifests, with each value."""
     keys = dict.fromkeys(key for one in configurations for key in one)
     apart = [key for key in keys if len({one.get(key) for one in configurations}) > 1]
     return [{key: json.loads(one[key]) if key in one else None for key in apart} for one in configurations]

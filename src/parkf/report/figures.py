@@ -69,7 +69,7 @@ def _by_momentum(bins: Sequence[Mapping[str, Any]], quantity: str, name: str, co
 
 
 def _centres(bins: Iterable[Mapping[str, Any]], aside: float = 0.0) -> list[float]:
-    """Give places in bins of momentum, `aside` of the middle, so that several fits do not hide each other."""
+    """Return positions in bins of momentum, `aside` of the middle, so that fits do not hide each other."""
     return [sqrt(b["p_min"] * b["p_max"]) * _ASIDE**aside for b in bins]
 
 

@@ -183,7 +183,7 @@ def _close_up(axes: Axes, geometry: Geometry) -> None:
 
 
 def _parts(geometry: Geometry) -> dict[str, tuple[str, str]]:
-    """Say what material is summed up as, and in which colour."""
+    """Return the names under which material is summed up, with their colours."""
     parts = {"VELO": ("VELO", _VELO), "UT": ("UT", _UT), "SciFi": ("SciFi", _SCIFI)}
     parts |= {tube.name: ("around the beam", "#56B4E9") for tube in geometry.description.tubes}
     z_in = geometry.z_in

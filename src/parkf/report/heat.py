@@ -25,7 +25,7 @@ _CELL, _NAME, _LINE = 44.0, 84.0, 15.0
 
 
 def shade(value: float) -> str:
-    """Give the style sheet's class for a value from −1, darkest blue, over 0, white, to 1, darkest red."""
+    """Return the style sheet's class for a value from −1, darkest blue, over 0, white, to 1, darkest red."""
     level = round(_SHADES * min(abs(value), 1.0))
     return f"{'p' if value >= 0 else 'n'}{level}"
 
@@ -75,7 +75,7 @@ class Scale:
 
 
 def about_zero(label: str, span: float, unit: str) -> Scale:
-    """Give the scale of numbers that ought to be zero; colours are darkest from `span` away from it on."""
+    """Return the scale of numbers that ought to be zero; colours are darkest from `span` away from it on."""
     shares = (-1.0, -2 / 3, -1 / 3, 0.0, 1 / 3, 2 / 3, 1.0)
     return Scale(label, [(share, f"{share * span:+.2g} {unit}".replace("-", "−")) for share in shares])
 
@@ -106,7 +106,7 @@ class HeatMap:
         return [(name, len(list(own))) for name, own in groupby(self.columns, key=lambda column: column[0])]
 
     def picture(self, name: str, title: str, see: str) -> Picture:
-        """Give the same as a drawing, for files of its own."""
+        """Return the map as a drawing, for files of its own."""
         parts = self.parts
         heights = [_LINE * (len(part.rows) + 2) for part in parts]
         tops = [*accumulate(heights, initial=_LINE)]

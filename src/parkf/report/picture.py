@@ -56,13 +56,13 @@ class Picture:
         return comma_separated(self.columns, self.rows)
 
     def standalone(self, style: str) -> str:
-        """Give it as an SVG file with a style sheet of its own."""
+        """Return it as an SVG file with a style sheet of its own."""
         words = " ".join((self.see, self.good, self.otherwise)).strip()
         return document(self.title, words, self.width, self.height, style, self.body)
 
 
 def document(title: str, words: str, width: float, height: float, style: str, body: str) -> str:
-    """Give an SVG file."""
+    """Return an SVG file."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}">'
         f"<title>{escape(title)}</title>"
@@ -72,7 +72,7 @@ def document(title: str, words: str, width: float, height: float, style: str, bo
 
 
 def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Give a CSV file; numbers have six digits."""
+    """Return a CSV file; numbers have six digits."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(columns)

@@ -92,7 +92,7 @@ def _levels(needs: Needs) -> dict[str, int]:
 def _lay_out(
     levels: Mapping[str, int], edges: Sequence[tuple[str, str]]
 ) -> tuple[dict[str, tuple[float, float]], list[list[str]]]:
-    """Give places of rules and of the bends of lines, and each line as the nodes that it passes."""
+    """Return the positions of rules and of the bends of lines, and the nodes of each line."""
     rows: list[list[str]] = [[] for _ in range(max(levels.values(), default=0) + 1)]
     for name in sorted(levels):
         rows[levels[name]].append(name)

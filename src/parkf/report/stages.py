@@ -51,7 +51,7 @@ def collect_stages(logs: Path) -> dict[str, Any]:
 
 
 def _jobs(logs: Path) -> tuple[dict[str, list[Usage]], Counter[str]]:
-    """Give what each job of a stage took, and how many of them another run had done."""
+    """Return the time and memory of each job of a stage, and how many jobs another run had done."""
     jobs: dict[str, list[Usage]] = {}
     taken: Counter[str] = Counter()
     for path in _of_this_run(logs):

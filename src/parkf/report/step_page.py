@@ -45,7 +45,7 @@ def moves(published: ParameterSet, parameters: ParameterSet) -> Pulls:
 
 
 def step_page(fit: FitResult, light: Light, against: str | None, pulls: Pulls) -> dict[str, Any]:
-    """Lay out what ``step.html`` shows.
+    """Return the content of ``step.html``.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def step_page(fit: FitResult, light: Light, against: str | None, pulls: Pulls) -
 
 
 def _bins(fit: FitResult, quantity: str) -> Bins | None:
-    """Give one figure of all sets of a step by momentum; none for a step without scattering."""
+    """Return one figure of all sets of a step by momentum; empty for a step without scattering."""
     values: dict[str, dict[str, dict[tuple[float, float], float]]] = {}
     for one in fit.sets:
         for row in one.accuracy:

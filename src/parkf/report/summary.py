@@ -7,7 +7,7 @@ from parkf.proof.gates import Thresholds, hold
 
 
 def summary(results: Path, thresholds: Thresholds) -> str:
-    """Say where parameter set, numbers and report lie, and how the figures stand against their bars.
+    """Print the paths of parameter set, figures and report, and the figures beside their bars.
 
     Raises
     ------

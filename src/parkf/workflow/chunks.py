@@ -40,7 +40,7 @@ def chunk_ranges(total: int, block: int, wanted: int) -> list[range]:
 
 
 def chunk_names(sample: str, count: int) -> list[str]:
-    """Give the names of a sample's chunks in the order of their events: itself, if there is one."""
+    """Return the names of a sample's chunks in the order of their events; the sample itself for one chunk."""
     return [sample] if count == 1 else [f"{sample}/{number}-of-{count}" for number in range(1, count + 1)]
 
 

@@ -26,7 +26,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 
 def laid(layers: Iterable[Document]) -> dict[str, Any]:
-    """Lay the contents of documents over each other, the last one on top; none says what it extends."""
+    """Lay the contents of documents over each other, the last one on top, without their key ``extends``."""
     content: dict[str, Any] = {}
     for layer in layers:
         content = merged(content, layer.content)

@@ -138,7 +138,7 @@ def cores() -> int:
 
 
 def _says(program: str) -> str:
-    """Give the line of a compiler's --version that names the version."""
+    """Return the line of a compiler's --version that names the version."""
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
     lines = [line for line in said.splitlines() if line.strip()]
     return next((line for line in lines if "release" in line), lines[0] if lines else program)

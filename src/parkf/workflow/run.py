@@ -232,7 +232,7 @@ class Run:
 
     @staticmethod
     def purpose(chunk: str) -> str:
-        """Say what a chunk's sample is for: all of its name but the polarity."""
+        """Return the purpose of a chunk's sample: its name without the polarity."""
         return chunk.rsplit("_", 1)[0]
 
     def pattern(self, *purposes: str) -> str:

@@ -62,7 +62,7 @@ class Detector:
 
     @classmethod
     def of(cls, config: Mapping[str, str], made: str, folder: Path) -> Self:
-        """Look at what a configuration names; what is imported goes to the folder `made`."""
+        """Return the files that a configuration names; imported ones go to the folder `made`."""
         geometry, alignment = config["geometry"], config["alignment"]
         dumps: tuple[str, ...] = ()
         if (folder / geometry).is_dir():

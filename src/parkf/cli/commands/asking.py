@@ -19,7 +19,7 @@ app = typer.Typer()
 
 @app.command()
 def doctor(as_json: Json = False) -> None:
-    """Say what is installed, what fits run on, and what is missing for which task.
+    """Report what is installed, what fits run on, and what is missing for which task.
 
     Exits with 1 when something is missing that training, validating or fitting needs.
     """
@@ -102,7 +102,7 @@ def why(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what changed since a run's results were made, what would run again, and for how long."""
+    """Report what changed since a run's results were made, which jobs would run again, and for how long."""
     from parkf.workflow.config import CONFIGS
     from parkf.workflow.running.why import in_words
     from parkf.workflow.running.why import why as ask

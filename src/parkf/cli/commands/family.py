@@ -16,7 +16,7 @@ def members(
     configuration: Annotated[Path, typer.Argument(help="Configuration of a family (YAML).")],
     schemas: Annotated[Path, typer.Option(help="Folder of the schemas.")] = Path("workflow/schemas"),
 ) -> None:
-    """Say which runs make up a family, what each has of its own, and what it takes from another."""
+    """List the runs of a family, their own settings, and the products that they link from another member."""
     from parkf.io.project import found
     from parkf.workflow.family import read_family, sources
 

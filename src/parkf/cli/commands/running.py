@@ -78,7 +78,7 @@ def run(
 
 
 def _checked(name: str, family: bool) -> tuple[Path, Path]:
-    """Look into all that a run or a family would read; gives its configuration and its folder of results."""
+    """Check all inputs of a run or a family; return its configuration and its folder of results."""
     from parkf.io.project import found
     from parkf.proof.gates import load_thresholds
     from parkf.workflow.config import read_config

@@ -20,7 +20,7 @@ IDENTITY_FILE = "run.json"
 
 
 def identify(run: Path, manifest: Manifest) -> dict[str, Any]:
-    """Say what a run is.
+    """Return the identity of a run.
 
     Parameters
     ----------

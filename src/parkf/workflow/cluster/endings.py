@@ -45,7 +45,7 @@ _OVER_MEMORY = re.compile(r"exceeded (?:job )?memory limit|oom[-_ ]kill|out[ -]o
 
 
 def slurm_ending(message: str, log: Path | None) -> Ending:
-    """Say how a Slurm job ended.
+    """Report how a Slurm job ended.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def slurm_ending(message: str, log: Path | None) -> Ending:
 
 
 def htcondor_ending(message: str, log: Path | None) -> Ending:
-    """Say how an HTCondor job ended; `message` has the reason why it is held, if it is. There is no `log`."""
+    """Report how an HTCondor job ended; `message` has the reason for which it is held, if it is."""
     held = re.search(r"(?:is held|Hold reason): (.*)", message)
     if held is None:
         if "removed" in message:

@@ -15,7 +15,7 @@ _USUAL = {"None", "Priority", "Resources", "Dependency", "BeginTime", "JobArrayT
 
 
 def slurm_waiting(jobs: Sequence[str]) -> dict[str, str]:
-    """Say why Slurm lets jobs wait, by job, where that does not pass by itself: a drained node, a limit."""
+    """Return why Slurm lets each job wait, if that needs an action: a drained node, a limit."""
     asked = subprocess.run(
         ["squeue", "--noheader", "--states=PENDING", "--format=%i|%r", f"--jobs={','.join(jobs)}"],
         capture_output=True,
@@ -32,7 +32,7 @@ def _nothing_waits(jobs: Sequence[str]) -> dict[str, str]:
 
 
 def _named(job: Any) -> str:
-    """Give the rules of a job; several share a group of tiny ones, whose own name is a random number."""
+    """Return the rules of a job; a group of small jobs has several, and a random number as its name."""
     return ", ".join(sorted(set(job.rules)))
 
 

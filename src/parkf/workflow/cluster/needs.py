@@ -11,7 +11,7 @@ Size = Callable[[Any], float]
 
 
 def needs(costs: Costs, stage: str, size: Size | float) -> dict[str, Callable[..., int]]:
-    """Give a rule's ``resources:``, so that a repeated job asks for twice as much each time.
+    """Return a rule's ``resources:``; a repeated job asks for twice as much each time.
 
     Parameters
     ----------

@@ -44,20 +44,20 @@ class Job:
 
 
 def stage_of(costs: Costs, rule: str) -> str | None:
-    """Give the stage that a rule is of; None for one that costs next to nothing."""
+    """Return the stage of a rule; None if it costs next to nothing."""
     # Names of rules begin with what is theirs: purpose, step, in a family the member.
     named = [stage for stage in costs.stages if rule == stage or rule.endswith(f"_{stage}")]
     return max(named, key=len) if named else None
 
 
 def cost_of(costs: Costs, job: Any) -> Cost:
-    """Give what the stage costs that one of Snakemake's jobs is of."""
+    """Return the cost of the stage of one of Snakemake's jobs."""
     stage = stage_of(costs, job.rule.name)
     return TINY if stage is None else costs.stages[stage]
 
 
 def seconds_of(costs: Costs, job: Any) -> float:
-    """Give the time that one of Snakemake's jobs takes on its own cores, s."""
+    """Return the time that one of Snakemake's jobs takes on its own cores, s."""
     return cost_of(costs, job).wall_s(job.resources.get("units", 0), job.threads)
 
 

@@ -142,7 +142,7 @@ def _of_inputs(members: Sequence[Member], folder: Path) -> Iterator[str]:
 
 
 def expand(family: str, base: Mapping[str, Any], axes: Sequence[Axis]) -> list[Member]:
-    """Give a member for every combination of one entry of each axis, the last axis turning fastest.
+    """Return a member for every combination of one entry of each axis; the last axis changes fastest.
 
     Raises
     ------

@@ -60,7 +60,7 @@ def _field(config: Config, folder: Path) -> dict[str, Any]:
 
 
 def _collisions(kind: str) -> Deciding:
-    """Take collisions of a kind: of the detector, they depend only on where the beams meet."""
+    """Share collisions: of the detector, they depend on the position of the beams alone."""
 
     def deciding(config: Config, folder: Path) -> dict[str, Any]:
         number = config["signals"] if kind in _SIGNALS else [config["events"][n] for n in (kind, "pile_up")]
@@ -71,7 +71,7 @@ def _collisions(kind: str) -> Deciding:
 
 
 def _passage(kind: str, *, hit: bool) -> Deciding:
-    """Take what is made of collisions in the detector, without a parameter set: states, hits, candidates.
+    """Share what the detector makes of collisions without a parameter set: states, hits, candidates.
 
     `hit` says whether hits enter, and how they are made and searched.
     """
@@ -98,7 +98,7 @@ def _datasets(config: Config, folder: Path) -> dict[str, Any]:
 
 
 def _table(config: Config, folder: Path) -> dict[str, Any]:
-    """Take rays from the beam to a plane before the magnet and on to one behind it: no layer counts."""
+    """Share rays from the beam to the plane before the magnet and to the one behind it; no layer matters."""
     beam, planes = _beam_and_planes(config, folder)
     return {
         "field": _field(config, folder),
@@ -120,7 +120,7 @@ def _fits(config: Config, folder: Path) -> dict[str, Any]:
 
 
 def _closure_tracks(config: Config, folder: Path) -> dict[str, Any]:
-    """Take tracks of a gun through the detector, and their full fits: no parameter enters."""
+    """Share tracks of a particle gun with their full fits; no parameter matters."""
     closure = config["training"]["closure"]
     tracks = None if closure is None else closure["tracks"]
     return {
@@ -132,7 +132,7 @@ def _closure_tracks(config: Config, folder: Path) -> dict[str, Any]:
 
 
 def _closed(config: Config, folder: Path) -> dict[str, Any]:
-    """Take the table that was closed on the fit: all fits and their noise count."""
+    """Share the table that was closed on the fit; it depends on all fits and their noise."""
     training = config["training"]
     return {
         "fits": _fits(config, folder),
@@ -145,7 +145,7 @@ def _closed(config: Config, folder: Path) -> dict[str, Any]:
 
 
 def _throughput(config: Config, folder: Path) -> dict[str, Any]:
-    """Take how fast the fit is, a figure of the machine: whose tracks they are hardly counts."""
+    """Share the speed of the fit, a figure of the machine; it hardly depends on the tracks."""
     return {
         "forms": config["forms"],
         "polarities": sorted(config["polarities"]),

@@ -77,6 +77,6 @@ def plan(
 
 
 def in_order(dag: Any) -> list[Any]:
-    """Give all jobs of a plan, each behind those that it waits for; the target itself is none."""
+    """Return all jobs of a plan except the target, each behind the jobs that it waits for."""
     levels = (sorted(level, key=lambda job: (job.rule.name, str(job.output))) for level in dag.toposorted())
     return [job for level in levels for job in level if not job.is_norun]

@@ -91,7 +91,7 @@ class Forecast:
         self._running.discard(number)
 
     def state(self) -> State:
-        """Give where the run stands: the rest by what it costs, at the pace of what is behind."""
+        """Return the progress of the run; the time left is the cost of the rest at the pace so far."""
         rest_s, elapsed_s = self._rest_s(), self._now() - self._begin
         share = 1 - rest_s / self._whole_s if self._whole_s else 1.0
         pace = elapsed_s / (share * self._whole_s) if share > _KNOWN else 1.0
@@ -164,7 +164,7 @@ class Teller(logging.Handler):
 
 
 def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> None:
-    """Tell who leads this run how far it is, if anybody does.
+    """Report the progress to the process that leads this run, if there is one.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class Shower:
 
 
 def duration(seconds: float) -> str:
-    """Say a time roughly, as it is known."""
+    """Write a time with as many digits as are known."""
     minutes, rest = divmod(round(seconds), 60)
     if minutes >= 60:
         return f"about {minutes // 60} h {minutes % 60} min"

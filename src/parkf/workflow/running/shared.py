@@ -149,12 +149,12 @@ class Entry:
 
 
 def key(deciding: dict[str, Any]) -> str:
-    """Give the name of an entry: 32 hexadecimal digits."""
+    """Return the name of an entry: 32 hexadecimal digits."""
     return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def find(store: Path, name: str) -> Entry | None:
-    """Look an entry up; None where there is none that can be read."""
+    """Return an entry, or None if there is none that can be read."""
     try:
         record = read_json(store / name / _ENTRY)
         fingerprints = tuple(file["sha256"] for file in record["files"])

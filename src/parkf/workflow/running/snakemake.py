@@ -23,7 +23,7 @@ def command(
     scratch: Path | None = None,
     dry_run: bool = False,
 ) -> list[str]:
-    """Put together what to call Snakemake with, for a run in the working folder.
+    """Return the command line of Snakemake for a run in the working folder.
 
     Parameters
     ----------

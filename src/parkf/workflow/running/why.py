@@ -102,7 +102,7 @@ def why(config: Path, cores: int) -> Why:
 
 
 def in_words(found: Why) -> str:
-    """Tell it in a page of text, fewer than 25 lines."""
+    """Return a text of fewer than 25 lines."""
     running, taken, kept = (sum(jobs.values()) for jobs in (found.again, found.taken, found.kept))
     made = "" if found.made is None else f", made {found.made:%d %b %Y, %H:%M} UTC"
     if not running + taken:
@@ -144,7 +144,7 @@ def _by_rule(jobs: Iterable[Any]) -> dict[str, int]:
 
 
 def _changed_keys(results: Path, now: Mapping[str, str]) -> dict[str, str]:
-    """Say by name which keys of the configuration are not those of the run's set, if it has one."""
+    """Name the keys of the configuration that differ from those of the run's set, if it has one."""
     path = results / "set" / MANIFEST_FILE
     if not path.is_file():
         return {}
@@ -157,7 +157,7 @@ def _changed_keys(results: Path, now: Mapping[str, str]) -> dict[str, str]:
 
 
 def _causes(job: Any, reason: Any, keys: Iterable[str]) -> list[str]:
-    """Say why a job runs, but for what other jobs make anew for it, and what changed keys say already."""
+    """Name the reasons for which a job runs, except new inputs from other jobs and changed keys."""
     causes = [
         f"{path} has changed" for path in sorted(map(str, reason.updated_input - reason.updated_input_run))
     ]
