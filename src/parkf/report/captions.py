@@ -1,4 +1,4 @@
-"""What pages say about their figures, for Snakemake's own report of a run."""
+"""Captions of the pages' figures, for Snakemake's own report of a run."""
 
 import re
 from html import unescape
@@ -10,7 +10,7 @@ _MARKUP = re.compile(r"([\\*`|_])")
 
 
 class Captions:
-    """Title and words of each figure, read from its file when a caption asks for them.
+    """Title and caption of each figure, read from its file when a caption is needed.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ OPTIONAL: Mapping[str, tuple[tuple[str, pa.DataType], ...]] = {
 
 @dataclass(frozen=True)
 class Described:
-    """A column in words.
+    """Description of a column.
 
     Attributes
     ----------

@@ -207,7 +207,7 @@ def _others(event: Event, track: Track) -> tuple[list[float], list[float | None]
     """Hits of any particle near the fit in x and, roughly, in y: z in m, distance in mm."""
     z = event.hits[:, 2]
     x, y = (np.interp(z, PLANES, track.fit[:, c], left=np.nan) for c in (0, 1))
-    # VELO hits are points. A strip is as long as its half of the detector: y says no more than which half.
+    # VELO hits are points. A strip is as long as its half of the detector, so y only selects the half.
     velo = z < PLANES[10]
     beside = np.where(velo, np.abs(event.hits[:, 1] - y) < _AROUND, event.hits[:, 1] * y > 0)
     near = (np.abs(event.hits[:, 0] - x) < _AROUND) & beside

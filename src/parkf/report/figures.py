@@ -370,7 +370,7 @@ def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
 
 def trend(names: Sequence[str], forms: Sequence[str], figures: Mapping[str, Sequence[float | None]]) -> Drawn:
     """Draw how figures went from one set to the next, sets of the same forms joined."""
-    # Of versions, which are <year>-<detector>-r<number>, the last part tells them apart.
+    # Versions are <year>-<detector>-r<number>: the last part distinguishes them.
     panels = [
         Panel(
             "",

@@ -18,12 +18,12 @@ _SEE = (
     " many jobs ran at once."
 )
 _CUT = f" Where all stood still for over {PAUSE:g} s the time is left out, at the dashed lines."
-# Room that a note takes.
+# Width of a note.
 _NOTE = 230.0
 
 
 def gantt(stages: Mapping[str, Mapping[str, Any]]) -> Picture | None:
-    """Draw the spans of ``stages.json``; None where its logs did not say when jobs ran."""
+    """Draw the spans of ``stages.json``; None if its logs have no times of jobs."""
     rows = {name: stage for name, stage in stages.items() if stage.get("spans")}
     if not rows:
         return None

@@ -137,7 +137,7 @@ def _spread(row: Sequence[str], wanted: Mapping[str, float] | None = None) -> di
         places[node] = max((wanted or {}).get(node, 0.0), end + half)
         end = places[node] + half
     if wanted and row:
-        # Nodes are pushed to the right only: the mean shift of the row is taken back.
+        # Nodes are pushed to the right only, so subtract the mean shift of the row.
         lean = sum(places[node] - wanted[node] for node in row) / len(row)
         return {node: place - lean for node, place in places.items()}
     return places

@@ -22,7 +22,7 @@ class Cells:
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    text: Sequence[str] = ()  # heads of columns that hold words
+    text: Sequence[str] = ()  # heads of columns that hold text
 
 
 def gates(held: Sequence[Gate]) -> Cells:
@@ -138,7 +138,7 @@ def genuine_kept(fit: Mapping[str, Any]) -> list[Cells]:
 
 
 def masses(fits: Mapping[str, Any]) -> Cells:
-    """Mean and width of each mass peak, and the core widths that momenta and directions give alone, MeV."""
+    """Mean and width of each mass peak, and the core widths due to momenta or directions alone, MeV."""
     return Cells(
         ["signal", "fit", "pairs", "mean [MeV]", "width", "core, of momenta", "of directions"],
         [

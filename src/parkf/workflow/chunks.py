@@ -9,10 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 
 BLOCK_EVENTS = 50
-"""Crossings: a multiple of what generator, transport and pattern recognition take at a time."""
+"""Crossings: a multiple of the piece that generator, transport and pattern recognition process."""
 
 BLOCK_COLLISIONS = 500
-"""Collisions of a signal: what its generator takes at a time."""
+"""Collisions of a signal: the piece that its generator processes."""
 
 
 def chunk_ranges(total: int, block: int, wanted: int) -> list[range]:

@@ -1,4 +1,4 @@
-"""Configurations in layers: what a file extends lies below what it says itself."""
+"""Configurations in layers: the file that is extended lies below the one that extends it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

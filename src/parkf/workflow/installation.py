@@ -56,7 +56,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Installation:
-    """Everything that ``parkf doctor`` says.
+    """Everything that ``parkf doctor`` reports.
 
     Attributes
     ----------

@@ -153,7 +153,7 @@ class Run:
 
     @property
     def neighbour(self) -> str | None:
-        """Folder of the run whose closed table and ghost score are taken; None where both are trained."""
+        """Folder of the run whose closed table and ghost score are used; None if both are trained."""
         place = self._config["training"].get("neighbour")
         return None if place is None else str(place)
 

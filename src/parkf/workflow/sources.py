@@ -14,12 +14,12 @@ OF_MAPS = ("length", "unit", "symmetry", "polarity", "tree")
 
 
 def is_foreign_field(source: str) -> bool:
-    """Whether a field is a map of others, which `parkf import field` takes."""
+    """Whether a field is a foreign map, which `parkf import field` reads."""
     return Path(source).suffix not in (".json", ".npz")
 
 
 def is_imported(datasets: str) -> bool:
-    """Whether datasets are tuples of others, which `parkf import steps` takes."""
+    """Whether datasets are foreign tuples, which `parkf import steps` reads."""
     return Path(datasets).suffix in (".yaml", ".yml", ".root")
 
 

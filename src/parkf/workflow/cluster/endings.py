@@ -39,8 +39,8 @@ _SLURM = {
     "PREEMPTED": (f"another job took its place; {_AGAIN}", False),
     "FAILED": ("its log says why", False),
 }
-# Slurm ends a job that is over its memory in two ways. With control groups its state says so; sampling, it is
-# FAILED, and only the daemon's words in the job's log tell.
+# Slurm ends a job that is over its memory in two ways. With control groups its state is OUT_OF_MEMORY. With
+# sampling it is FAILED, and only the daemon's line in the job's log names the reason.
 _OVER_MEMORY = re.compile(r"exceeded (?:job )?memory limit|oom[-_ ]kill|out[ -]of[ -]memory", re.I)
 
 

@@ -27,7 +27,7 @@ def slurm_waiting(jobs: Sequence[str]) -> dict[str, str]:
 
 
 def _nothing_waits(jobs: Sequence[str]) -> dict[str, str]:
-    """HTCondor holds what it cannot run, and its executor says so."""
+    """HTCondor holds jobs that it cannot run, and its executor reports them."""
     return {}
 
 
@@ -41,7 +41,7 @@ def _judging(
     ending: Callable[[str, Path | None], Ending],
     waiting: Callable[[Sequence[str]], dict[str, str]],
 ) -> type:
-    """Derive from a plugin's executor one that judges how jobs end and tells why they wait."""
+    """Derive an executor from a plugin's that classifies the ends of jobs and reports why jobs wait."""
 
     class Executor(executor):
         judges = True

@@ -1,4 +1,4 @@
-"""Jobs started in turn on so many cores, with what each costs: how long a run takes, before it runs."""
+"""Prediction of the time of a run: its jobs are started in turn on so many cores, each with its cost."""
 
 import heapq
 from collections.abc import Sequence

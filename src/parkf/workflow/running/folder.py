@@ -16,7 +16,7 @@ from parkf.io.project import PROJECT
 include: str(PROJECT / "Snakefile")
 
 
-# What is included does not say what to make.
+# An included Snakefile has no default target.
 rule run:
     default_target: True
     input:

@@ -55,7 +55,7 @@ def plan(
     """
     triggers = frozenset(RerunTrigger.parse_choices_set(list(rerun_triggers)))
     said = io.StringIO()
-    # A dry run lists its jobs even when told to be quiet, so catch its output.
+    # A dry run lists its jobs even with --quiet, so catch its output.
     with (
         redirect_stderr(said),
         redirect_stdout(said),

@@ -1,4 +1,4 @@
-"""How far a run is: Snakemake tells who leads it, who shows it on a terminal.
+"""Progress of a run: Snakemake reports it to the leading process, which shows it on a terminal.
 
 Snakemake's process writes a line of JSON into a pipe whenever a job begins or ends (:class:`Teller`); the
 process that leads the run reads them, and draws (:class:`Shower`).
@@ -55,7 +55,7 @@ class State:
 
 
 class Forecast:
-    """Follows the jobs of a run, and says how long the rest takes.
+    """Follows the jobs of a run, and predicts the time for the rest.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> N
 
 
 class _Left(ProgressColumn):
-    """Rate and time left, as the jobs' costs say; not by the jobs' number, which differ a hundredfold."""
+    """Rate and time left from the costs of the jobs, which differ a hundredfold."""
 
     def render(self, task: Task) -> Text:
         state: State | None = task.fields["state"]
@@ -240,7 +240,7 @@ class Shower:
         self._progress.stop()
 
     def read(self, pipe: TextIO) -> None:
-        """Draw what is told until nobody tells any more."""
+        """Draw each report of progress until the pipe is closed."""
         for line in pipe:
             content = json.loads(line)
             if "job" in content or "said" in content:

@@ -31,7 +31,7 @@ _CODE = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class SharedJob:
-    """A job whose products other runs may take.
+    """A job whose products other runs may copy.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ def keep(job: SharedJob, name: str, deciding: dict[str, Any], wall_s: float) -> 
 
 
 def tidy(store: Path = STORE) -> int:
-    """Remove entries whose files no run has any more, so that the store never takes room of its own.
+    """Remove entries whose files no run has any more, so that the store needs no space of its own.
 
     Returns
     -------

@@ -61,7 +61,7 @@ def command(
         words += ["--shared-fs-usage", "persistence", "sources", "source-cache", "software-deployment"]
     if dry_run:
         words.append("--dry-run")
-    # Without the separator, targets would be taken for configuration files.
+    # Without the separator, targets would be read as configuration files.
     return [*words, "--", *targets] if targets else words
 
 

@@ -31,12 +31,12 @@ _WRONG = re.compile(r"^.*(?:Error|Exception|error:)", re.MULTILINE)
 _LONGEST = 6000
 # Plugins for schedulers that are installed and not used warn that these are not configured.
 _UNUSED = "ignore::UserWarning:htcondor2"
-# A workflow that was told to end may stay so long without a job, s: it writes down what came of its jobs.
+# Time that a workflow may need after SIGTERM and without a job, s: it records the outcome of its jobs.
 _PATIENCE_S = 15
 
 
 def supervise(folder: Path, command: Sequence[str]) -> int:
-    """Run a workflow that writes to a folder, and give its exit code.
+    """Run a workflow that writes to a folder, and return its exit code.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _pass_signals(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a workflow that was told to end, has no job left, and does not end.
+    """Kill a workflow that got SIGTERM, has no job left, and does not end.
 
     Snakemake's own handler waits for a lock, which the code that the signal interrupted may hold.
     """
