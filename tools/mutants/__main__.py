@@ -1,6 +1,6 @@
 """Deliberate mistakes in the code, and whether a test notices.
 
-Run: python -m tools.mutants --json FILE [--count 420] [--areas steps kernel …] [--again [FILE …]]
+Run: python -m tools.mutants --json FILE [--count 420] [--areas fit kernel …] [--again [FILE …]]
 
 One operator or number is changed at a time, drawn at random from all that there are, as many in each area;
 then those tests run that reach the changed line, the quickest first, until one fails. Which reach it is found
@@ -35,7 +35,10 @@ from tools.mutants.judges import KernelJudge, ModuleJudge
 from tools.mutants.modules import SOURCE, mutants_of
 from tools.mutants.mutant import ROOT, Mutant
 
-AREAS = ("steps", "codegen", "training", "parameters", "kalman", "validation", "kernel")
+AREAS = (
+    *("model/steps", "model/codegen", "training", "params", "fit", "proof/validation", "kernel"),
+    *("api", "io/fingerprints", "workflow"),
+)
 # What tests import beside the package, imported once and not by every child.
 OTHERS = (
     *(

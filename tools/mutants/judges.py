@@ -19,10 +19,10 @@ from tools.mutants.session import Failures, pytest_main, run_items, with_tests
 
 # Formulas and generated code are compiled into the kernel. Held against one compiled from other formulas,
 # every change would be noticed for the wrong reason: it is compiled from what they become.
-_COMPILED_IN = {"steps", "codegen"}
+_COMPILED_IN = {"model/steps", "model/codegen"}
 _SINGLE_STEP_TESTS = ("tests/model/codegen/test_kernel_steps.py", "tests/fit/test_magnet.py")
 # Tests of an area are in the folder of its name, but for these.
-_TESTS = {"codegen": "steps"}
+_TESTS = {"model/codegen": "model/steps", "io/fingerprints": "io"}
 # Processor time of the tests of a mutant, s, as measured without it; a survivor costs all of it.
 TESTS_S = 20.0
 # Tests of what an extension module does; not those that compile the headers themselves.
