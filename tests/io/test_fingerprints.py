@@ -52,7 +52,7 @@ def test_the_installed_package_is_looked_at(before):
 
 def test_a_constant_that_hits_are_drawn_with_changes_what_draws_from_it(source_copy, before):
     """`simulate_*` once took old hits for today's when this constant had changed."""
-    path = source_copy.package / "simulation/randomness.py"
+    path = source_copy.package / "simulation/random_numbers.py"
     text = path.read_text().replace("RESPONSE = 4", "RESPONSE = 44")
     assert text != path.read_text()
     after = source_copy.codes_with(path, text, *before)
@@ -65,7 +65,7 @@ def test_a_command_is_not_made_of_what_it_does_not_use(source_copy, before):
     parts = {one.name.partition(":")[0] for one in source_copy.sources().parts_of("generate")}
     assert not [name for name in parts if name.startswith(("parkf.report", "parkf.training", "parkf.fit"))]
     # Tables of other stages, in a module that all stages read.
-    path = source_copy.package / "tables.py"
+    path = source_copy.package / "io/tables.py"
     text = path.read_text().replace('"closure-tracks",\n    1,', '"closure-tracks",\n    2,')
     assert text != path.read_text()
     after = source_copy.codes_with(path, text, "generate", "closure-tracks", "close")
@@ -73,16 +73,9 @@ def test_a_command_is_not_made_of_what_it_does_not_use(source_copy, before):
 
 
 def test_what_runs_before_a_command_counts(source_copy, before):
-    for file, constant in (("arithmetic.py", '"Haswell"'), ("memory.py", None)):
-        path = source_copy.package / file
-        edits = Edits(path.read_text())
-        constants = [
-            one
-            for tree in edits.functions().values()
-            if tree.name.startswith("settle")
-            for one in edits.constants(tree)
-        ]
-        text = path.read_text().replace(constant, '"Zen"') if constant else edits.changed(constants[0])
+    path = source_copy.package / "io/process_settings.py"
+    for constant in ('"Haswell"', '"jemalloc"'):
+        text = path.read_text().replace(constant, '"Zen"')
         after = source_copy.codes_with(path, text, *before)
         assert [name for name in before if after[name] == before[name]] == []
 
@@ -121,12 +114,12 @@ def test_texts_for_people_change_nothing(source_copy, before):
 
 
 def test_texts_of_errors_and_help_change_nothing(source_copy, before):
-    path = source_copy.package / "commands/simulation.py"
+    path = source_copy.package / "cli/commands/simulation.py"
     text = path.read_text().replace("Mean inelastic pp collisions a crossing.", "How many.")
     text = text.replace("generate: {events} events", "now: {events} events")
     assert text != path.read_text()
     assert source_copy.codes_with(path, text, *before) == before
-    path = source_copy.package / "gather.py"
+    path = source_copy.package / "io/join.py"
     text = re.sub(r'(raise ParkfError\(\s*f?")', r"\1Now: ", path.read_text())
     assert text != path.read_text()
     assert source_copy.codes_with(path, text, "gather") == {"gather": before["gather"]}
@@ -210,7 +203,7 @@ def test_files_that_a_module_names_count(source_copy, before):
     after = source_copy.codes_with(path, path.read_text() + "p { color: red }\n", "report", "generate")
     assert (after["report"] == before["report"], after["generate"] == before["generate"]) == (False, True)
     # Pythia's start, which its own code reads.
-    start = next((source_copy.package / "simulation").glob("*.dat"))
+    start = next((source_copy.package / "simulation/generate").glob("*.dat"))
     after = source_copy.codes_with(start, start.read_text() + "1", "generate", "simulate")
     assert (after["generate"] == before["generate"], after["simulate"] == before["simulate"]) == (False, True)
     path = source_copy.project / "workflow/schemas/config.schema.json"
@@ -267,8 +260,8 @@ def test_every_source_that_a_compiler_reads_counts(source_copy, before, module):
 
 def test_formulas_and_published_layouts_count_for_what_is_generated_from_them(source_copy, before):
     for path in (
-        source_copy.package / "steps/ut.py",
-        source_copy.package / "codegen/cpp_magnet.py",
+        source_copy.package / "model/steps/ut.py",
+        source_copy.package / "model/codegen/cpp_magnet.py",
         next((source_copy.project / "params/layouts").iterdir()),
     ):
         text = path.read_text()
@@ -283,7 +276,7 @@ def test_formulas_and_published_layouts_count_for_what_is_generated_from_them(so
 
 
 def test_a_name_that_is_gone_is_an_error(source_copy):
-    path = source_copy.package / "simulation/simulate.py"
+    path = source_copy.package / "simulation/response/simulate.py"
     text = path.read_text().replace(
         "from parkf.simulation.long_tracks import", "from parkf.simulation.gone import"
     )

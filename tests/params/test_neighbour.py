@@ -6,9 +6,8 @@ import pytest
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.model.steps import FORMS
-from parkf.params.configuration import flat
+from parkf.params.configuration import flat, start_file
 from parkf.params.parameter_set import ParameterSet
-from parkf.training.neighbour import start_file
 from parkf.training.parameters_of_neighbour import neighbour
 from parkf.training.widening import widening
 

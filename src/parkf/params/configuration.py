@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from parkf.io.errors import ParkfError
@@ -55,3 +56,19 @@ def noise_scale(entries: Mapping[str, str] | None) -> dict[str, float]:
         for key, text in (entries or {}).items()
         if key.startswith(_NOISE_SCALE)
     }
+
+
+def start_file(place: Path, step: str) -> Path:
+    """Name the file to start a step's fit from.
+
+    Parameters
+    ----------
+    place : Path
+        A fit, ``fits/<step>.json``; or the folder of a parameter set, which has a manifest; or that of a run.
+    step : str
+        Name of the step.
+    """
+    if place.suffix == ".json":
+        return place
+    manifest = place / "manifest.json"
+    return manifest if manifest.is_file() else place / "fits" / f"{step}.json"

@@ -26,22 +26,6 @@ class Neighbour:
     fingerprint: str
 
 
-def start_file(place: Path, step: str) -> Path:
-    """Name the file to start a step's fit from.
-
-    Parameters
-    ----------
-    place : Path
-        A fit, ``fits/<step>.json``; or the folder of a parameter set, which has a manifest; or that of a run.
-    step : str
-        Name of the step.
-    """
-    if place.suffix == ".json":
-        return place
-    manifest = place / "manifest.json"
-    return manifest if manifest.is_file() else place / "fits" / f"{step}.json"
-
-
 def fitted_neighbour(path: Path, step: str, forms: FormsName) -> Neighbour:
     """Read ``fits/<step>.json`` of another run.
 

@@ -8,10 +8,11 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.io.option_types import FormsName
 from parkf.model.steps.frozen import forms_of
+from parkf.params.configuration import start_file
 from parkf.params.parameter_set import MANIFEST_FILE, load
 from parkf.training.assembly import way_through_magnet
 from parkf.training.fit_noise import fitted_numbers
-from parkf.training.neighbour import Neighbour, check_formula, fitted_neighbour, start_file
+from parkf.training.neighbour import Neighbour, check_formula, fitted_neighbour
 
 
 def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
@@ -20,7 +21,7 @@ def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
     Parameters
     ----------
     place : Path
-        See :func:`parkf.training.neighbour.start_file`. Of a set the noise is that of its fits, without the
+        See :func:`parkf.params.configuration.start_file`. Of a set the noise is that of its fits, without the
         factors of its configuration.
 
     Raises

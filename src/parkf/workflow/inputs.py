@@ -57,7 +57,7 @@ def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
     if own or start is not None:
         # Imported here, because most configurations name neither.
         from parkf.model.steps import FORMS
-        from parkf.training.neighbour import start_file
+        from parkf.params.configuration import start_file
 
         steps = FORMS[config["forms"]].steps
         if own:

@@ -19,10 +19,9 @@ from parkf.io.fingerprints.environment import environment
 from parkf.io.fingerprints.meaning import is_file_of
 from parkf.model.layout import layout_of
 from parkf.params.comparison import Comparison, changed, compare
-from parkf.params.configuration import NEIGHBOURS_TABLE, nested
+from parkf.params.configuration import NEIGHBOURS_TABLE, nested, start_file
 from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
-from parkf.training.neighbour import start_file
 from parkf.workflow.config import CONFIGS, SCHEMA, load_config
 from parkf.workflow.config_files import merged
 from parkf.workflow.sources import field_fingerprint, is_conditions, is_imported

@@ -147,7 +147,7 @@ class Run:
         place = self._config["training"]["start_from"]
         if place is None:
             return []
-        from parkf.training.neighbour import start_file
+        from parkf.params.configuration import start_file
 
         return [str(start_file(Path(place), step))]
 
