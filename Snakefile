@@ -12,7 +12,7 @@ from pathlib import Path
 from parkf.workflow.cluster import COSTS_FILE, load_costs, needs
 from parkf.io.fingerprints.code import code_of
 from parkf.io.fingerprints.meaning import meaning_of
-from parkf.workflow.running.rules import complete, gates_file, read_run, settle
+from parkf.workflow.running.rules import complete, fixed, gates_file, read_run, settle
 from parkf.workflow.run import OTHERS, cores_for
 from parkf.workflow.sources import field_fingerprint
 from parkf.training.ghost_score import CROSSINGS

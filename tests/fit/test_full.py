@@ -10,7 +10,7 @@ from full_gain import Estimate, changed_energy, on_plane
 from full_reference import fit_full_reference
 from full_samples import tracks
 
-from parkf import _full_fit
+import parkf._full_fit as _full_fit
 from parkf.detector.alignment import Alignment
 from parkf.detector.description import Description
 from parkf.detector.geometry import Geometry

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parkf import _transport
+import parkf._transport as _transport
 
 from .conftest import ROOT
 

@@ -16,6 +16,9 @@ PACKAGE = source("parkf")
 SOURCES = Sources(PACKAGE, PROJECT, "parkf.cli.main")
 # They start other commands, or look for what these would make, and make no product themselves.
 DISPATCH = ("share", "together")
+# The standard library calls the hooks of whoever reads JSON, so that what it calls is not a caller's own: the
+# dispatcher's reading of a job's file would be taken for that of each command that reads any JSON.
+HOOKS = "json/decoder.py"
 # Ends the places of code at the top of a module.
 IMPORT = (":0", ":1")
 
@@ -40,7 +43,8 @@ def traced(finished):
                 # What an import runs, and is used, is reached by its name; what is not used decides nothing.
                 if one not in found and not one.endswith(IMPORT):
                     found.add(one)
-                    todo += calls.get(one, ())
+                    if HOOKS not in one:
+                        todo += calls.get(one, ())
             lines = {one.rpartition(":")[::2] for one in found}
             for path, line in lines:
                 if path.startswith(str(PACKAGE)) and path.endswith(".py"):

@@ -6,12 +6,16 @@ from pathlib import Path
 import pytest
 import yaml
 from snakemake.utils import format as rendered
+from typer.main import get_command
 
+from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.model.steps import FORMS
 from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, read_layers
 from parkf.workflow.family import load_family
+from parkf.workflow.running.plan import plan
+from parkf.workflow.running.rules import planned
 
 from .conftest import ROOT
 
@@ -51,7 +55,7 @@ def test_a_quoted_name_arrives_whole(name: str, tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["log"]
 
 
-def test_no_rule_runs_a_part_of_a_name(project) -> None:
+def test_no_rule_runs_a_part_of_a_name(project, monkeypatch) -> None:
     names = ["".join(FRAGMENTS[slot::SLOTS]) for slot in range(SLOTS)]
     geometry, alignment, source, start, hits, tracks = names
     folder = project.folder
@@ -83,9 +87,18 @@ def test_no_rule_runs_a_part_of_a_name(project) -> None:
         line.partition("Shell command: ")[2] for line in said.splitlines() if "Shell command: " in line
     ]
     assert len(commands) > 50
-    arguments = [one for command in commands for one in ran(command, folder)]
+    # A shell runs these without their program: no name of the configuration is in them.
+    seen = [one for command in commands for one in ran(command, folder)]
+    assert {word.partition("/")[0] for word in seen if "/" in word} == {"results"}
+    assert not any(name in word for name in names for word in seen)
+    # The commands themselves get each name whole.
+    monkeypatch.chdir(folder)
+    dag = plan(ROOT / "Snakefile", folder / "nasty.yaml", folder, {"cores": 1})
+    jobs = [job for job in map(planned, dag.jobs) if job is not None]
+    parkf = get_command(app)
+    arguments = {word for job in jobs for line in job.command_lines(parkf) for word in line}
     whole = {*paths, f"data/{hits}", f"data/{tracks}", f"data/{start}/fits/V.json"}
-    assert whole <= set(arguments)
+    assert whole <= arguments
     assert not list(folder.rglob("*canary"))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parkf import _transport
+import parkf._transport as _transport
 from parkf.io.files import read_json
 from parkf.params import load
 from parkf.proof.gates import GATES_FILE, hold, load_thresholds

@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from parkf import _pattern
+import parkf._pattern as _pattern
 from parkf.detector.transport import track_through
 from parkf.io.files import sha256
 from parkf.simulation.generate.gun import shoot

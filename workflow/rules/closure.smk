@@ -12,7 +12,7 @@ if RUN.neighbour:
         output: **CLOSED
         params:
             neighbour=f"{RUN.neighbour}/closure",
-            fits=f"{RESULTS}/fits",
+            fits=fixed(f"{RESULTS}/fits"),
             seed=RUN["seed"],
             configuration=RUN.noise,
         priority: FIRST
@@ -46,7 +46,7 @@ elif CLOSURE:
             samples=[f"{RESULTS}/closure-tracks/{sample}.parquet" for sample in RUN.samples("closure")],
         output: **CLOSED
         params:
-            fits=f"{RESULTS}/fits",
+            fits=fixed(f"{RESULTS}/fits"),
             rays=CLOSURE["rays"],
             passes=CLOSURE["passes"],
             seed=RUN["seed"],

@@ -24,7 +24,7 @@ if RUN.simulated_steps:
         input: [f"{RESULTS}/rows/draws/{chunk}.npz" for chunk in RUN.training_chunks]
         output: f"{RESULTS}/rows/thresholds.json"
         params:
-            folder=f"{RESULTS}/rows/draws",
+            folder=fixed(f"{RESULTS}/rows/draws"),
             **CHUNKED,
             max_rows=RUN["training"]["max_rows"],
         priority: FIRST
@@ -55,7 +55,7 @@ if RUN.simulated_steps:
             input: [f"{RESULTS}/rows/{chunk}/{step}.parquet" for chunk in RUN.training_chunks for step in steps]
             output: [f"{RESULTS}/datasets/{step}.parquet" for step in steps]
             params:
-                folder=f"{RESULTS}/rows",
+                folder=fixed(f"{RESULTS}/rows"),
                 **CHUNKED,
                 each=[{"step": step} for step in steps],
             priority: FIRST
@@ -74,7 +74,7 @@ if RUN.imported_steps:
         wildcard_constraints: step="|".join(RUN.imported_steps)
         params:
             **RUN.import_arguments,
-            folder=f"{RESULTS}/datasets",
+            folder=fixed(f"{RESULTS}/datasets"),
             steps="{step}",
         log:
             f"{RESULTS}/logs/import-{{step}}.log",

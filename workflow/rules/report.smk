@@ -35,7 +35,7 @@ rule report:
         [f"{RESULTS}/{file}" for file in RUN.report_files],
         output=f"{RESULTS}/report/index.html",
     params:
-        results=RESULTS,
+        results=fixed(RESULTS),
         # Its meaning decides, not where it lies, because a project may be moved.
         gates=lambda w, input: GATES,
         fingerprint={"gates.yaml": meaning_of(Path(GATES))},
@@ -55,7 +55,7 @@ rule publish:
         SET,
     output: f"{RESULTS}/published.json"
     params:
-        parameters=f"{RESULTS}/set",
+        parameters=fixed(f"{RESULTS}/set"),
         gates=lambda w, input: GATES,
         fingerprint={"gates.yaml": meaning_of(Path(GATES))},
         json=True,

@@ -21,7 +21,7 @@ elif SCORE:
             **PASSAGE,
             table=TABLE,
         output: DRAFT
-        params: folder=f"{RESULTS}/draft"
+        params: folder=fixed(f"{RESULTS}/draft")
         log: f"{RESULTS}/logs/draft.log"
 
     rule train_score:
@@ -32,7 +32,7 @@ elif SCORE:
             candidates=[f"{RESULTS}/candidates/{chunk}.parquet" for chunk in SCORED],
         output: SCORE
         params:
-            parameters=f"{RESULTS}/draft",
+            parameters=fixed(f"{RESULTS}/draft"),
             seed=RUN["seed"],
         priority: FIRST
         resources: **needs(COSTS, "train_score", sum(map(RUN.scored, SCORED)))

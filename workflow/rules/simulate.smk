@@ -5,7 +5,7 @@ rule field:
     """The field on a grid: of an analytic dipole, or a map of others, whose inspection is printed."""
     input: FIELD_SOURCE
     output: FIELD
-    params: **RUN.field_arguments
+    params: **{name: fixed(value) for name, value in RUN.field_arguments.items()}
     priority: FIRST
     resources: **needs(COSTS, "field", 1)
     log:

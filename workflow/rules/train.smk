@@ -79,9 +79,9 @@ rule assemble:
         score=SCORE,
     output: SET
     params:
-        folder=f"{RESULTS}/set",
-        fits=f"{RESULTS}/fits",
-        closure=f"{RESULTS}/closure" if CLOSURE else None,
+        folder=fixed(f"{RESULTS}/set"),
+        fits=fixed(f"{RESULTS}/fits"),
+        closure=fixed(f"{RESULTS}/closure" if CLOSURE else None),
         seed=RUN["seed"],
         seeds={sample: RUN.seed(sample) for sample in RUN.samples("closure")},
         # For the manifest, so that the training can be repeated.
@@ -102,7 +102,7 @@ rule accuracy:
         *(FIELD, TABLE, TABLE_ACCURACY),
         [f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
     output: f"{RESULTS}/accuracy.json"
-    params: parameters=f"{RESULTS}/set"
+    params: parameters=fixed(f"{RESULTS}/set")
     resources: **needs(COSTS, "accuracy", sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS))
     log: f"{RESULTS}/logs/accuracy.log"
     shell: "parkf accuracy --job {log}.json > {log} 2>&1"

@@ -13,7 +13,7 @@ for purpose in ("validation", "misaligned", "jpsi", "d0", "likeness"):
         output: [f"{RESULTS}/fitted/{fit}/{{chunk}}.parquet" for fit in RUN.fits(purpose)]
         wildcard_constraints: chunk=RUN.pattern(*(OTHERS if purpose == "likeness" else [purpose]))
         params:
-            parameters=f"{RESULTS}/set",
+            parameters=fixed(f"{RESULTS}/set"),
             each=[RUN.fit_arguments(fit) for fit in RUN.fits(purpose)],
         priority: FIRST / 2
         resources: **needs(COSTS, "fit", lambda w, count=len(RUN.fits(purpose)): count * RUN.size(w.chunk))
@@ -41,7 +41,7 @@ rule validate:
         [f"{RESULTS}/fitted/parkf_float64/{s}.parquet" for s in RUN.samples("validation")],
     output: f"{RESULTS}/validation.json"
     params:
-        results=RESULTS,
+        results=fixed(RESULTS),
         samples=RUN.samples("validation"),
         misaligned=RUN.samples("misaligned"),
         signals=SIGNALS,
@@ -59,7 +59,7 @@ rule throughput:
         f"{RESULTS}/validation.json",
         candidates=[f"{RESULTS}/candidates/{s}.parquet" for s in RUN.samples("validation")],
     output: output=f"{RESULTS}/throughput.json"
-    params: parameters=f"{RESULTS}/set"
+    params: parameters=fixed(f"{RESULTS}/set")
     # All cores of this machine; a cluster has no such number, and its profile sets one.
     threads: workflow.resource_settings.cores or 2
     log: f"{RESULTS}/logs/throughput.log"

@@ -15,7 +15,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf import _transport
+import parkf._transport as _transport
 from parkf.detector.dipole import DipoleSources
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing

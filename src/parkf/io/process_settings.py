@@ -3,7 +3,7 @@
 import os
 import sys
 
-from parkf import _transport
+import parkf._transport as _transport
 
 _KERNELS = "OPENBLAS_CORETYPE"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parkf import _transport
+import parkf._transport as _transport
 from parkf.detector.alignment import Alignment
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, Z_OUT, Geometry

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf import _transport
+import parkf._transport as _transport
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Geometry
 from parkf.detector.transport.surfaces import compiled_detector

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parkf import _transport
+import parkf._transport as _transport
 from parkf.detector.field import FieldMap
 from parkf.io.errors import ParkfError
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from parkf import _pattern
+import parkf._pattern as _pattern
 from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Geometry
 from parkf.io.tables import VELO_SLOTS
 from parkf.simulation.pattern.curves import enough

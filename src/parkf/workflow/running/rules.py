@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from shlex import quote
@@ -107,6 +107,14 @@ def read_runs(workflow: Any, config: Mapping[str, Any]) -> Family:
     document = read_document(Path(os.path.relpath(workflow.configfiles[-1])))
     schemas = PROJECT / SCHEMA.parent
     return load_family(config, schemas, Path(), document, look_into_inputs=workflow.is_main_process)
+
+
+def fixed(value: Any) -> Callable[[Any], Any]:
+    """Make a function of a rule's parameter that is the same for all jobs.
+
+    Snakemake's linter takes a parameter for a forgotten input if it is text that a path begins with.
+    """
+    return lambda wildcards: value
 
 
 def gates_file() -> str:
