@@ -23,6 +23,7 @@ struct Counted {
   friend bool operator>(Counted a, Counted b) { return a.v > b.v; }
   friend bool operator==(Counted a, Counted b) { return a.v == b.v; }
   friend Counted root(Counted a) { return ++done[3], Counted(parkf::root(a.v)); }
+  friend Counted single(Counted a) { return a; }
   friend Counted magnitude(Counted a) { return Counted(parkf::magnitude(a.v)); }
   friend Counted round_down(Counted a) { return Counted(parkf::round_down(a.v)); }
   friend int to_integer(Counted a) { return static_cast<int>(a.v); }

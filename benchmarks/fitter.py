@@ -38,7 +38,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "fit"))
 from kalman_reference import ReferenceFit
 from kalman_toy import Toy, generate
 
-SCHEMES = {"smoother": True, "forward_backward": False}
+# The trigger's arithmetic is for production's forms.
+SCHEMES = {"improved": ("smoother",), "production": ("smoother", "trigger")}
 VELO_HITS = 10
 # A core's figures are those of the first, where arithmetic is measured: large enough that the call itself,
 # 11 µs, does not count, and small enough for the third-level cache. Threads share the last, beyond any cache.
@@ -147,9 +148,10 @@ def measure(machine: Machine, toy: Toy, precision: str) -> dict[str, Any]:
     # As many bytes in either precision.
     tracks, large = (repeated(toy, size, precision) for size in (SIZES[0], SIZES[-1] * 4 // item))
     single = repeated(toy, SIZES[0], "float32")
+    schemes = SCHEMES[p.manifest.forms]
     counted = {
-        name: machine.operations(single, p.constant, p.table, sigma, smoother=smoother)
-        for name, smoother in SCHEMES.items()
+        name: machine.operations(single, p.constant, p.table, sigma, smoother=name == "smoother")
+        for name in schemes
     }
     flops = {name: sum(parts.values()) for name, parts in counted.items()}
     count, run = run_of_fits(toy, tracks)
@@ -184,7 +186,7 @@ def measure(machine: Machine, toy: Toy, precision: str) -> dict[str, Any]:
         "operations_per_track": counted,
         "bytes_per_track": item * (3 * VELO_HITS + 4 * 4 + 4 * 12 + 2 + 16) + 4 * 5,
         "batch": {str(n): tracks_per_second(machine, toy, repeated(toy, n, precision)) for n in SIZES},
-        "schemes": {n: tracks_per_second(machine, toy, tracks, smoother=s) for n, s in SCHEMES.items()},
+        "schemes": {n: tracks_per_second(machine, toy, tracks, smoother=n == "smoother") for n in schemes},
         "extras": extras(machine, toy, repeated(toy, SIZES[1], precision)),
         "builds": {build: tracks_per_second(machine, toy, tracks, build=build) for build in _fitter.builds()},
     }
@@ -202,13 +204,14 @@ def measure_gpu(device: str, toy: Toy, cpu_results: dict[str, Any]) -> dict[str,
 
 def resolutions(forms: FormsName) -> None:
     """Pull widths of the schemes, and how far float32 is from float64."""
-    print("Pull widths of x, y, tx, ty, q/p (resolutions relative to forward_backward), 20,000 tracks")
+    print("Pull widths of x, y, tx, ty, q/p (resolutions relative to the last scheme's), 20,000 tracks")
     for momentum in (3000.0, 10000.0, 50000.0):
         toy = generate(20000, momentum, seed=1, forms=forms)
         fits = {
-            s: fit(toy.parameters, toy.candidates("float64"), scheme=s, precision="float64") for s in SCHEMES
+            s: fit(toy.parameters, toy.candidates("float64"), scheme=s, precision="float64")
+            for s in SCHEMES[forms]
         }
-        baseline = _resolution(toy, fits["forward_backward"])
+        baseline = _resolution(toy, fits[SCHEMES[forms][-1]])
         for name, fitted in fits.items():
             widths = [np.std(pull) for pull in toy.pulls(fitted).values()]
             ratios = _resolution(toy, fitted) / baseline

@@ -10,8 +10,8 @@
 
 #include "counted.hpp"
 #include "dense.hpp"
-#include "fit/forward_backward.hpp"
 #include "fit/smoother.hpp"
+#include "fit/trigger.hpp"
 
 namespace {
 
@@ -135,7 +135,7 @@ void count_operations(long count, const float* polarity, const float* qop, const
     if (smoother) {
       fit_smoother<Counted>(tile.candidates(), 0, detector);
     } else {
-      fit_forward_backward<Counted>(tile.candidates(), 0, detector);
+      fit_trigger<Counted>(tile.candidates(), 0, detector);
     }
   }
   std::memcpy(operations, Counted::done, sizeof(Counted::done));

@@ -183,7 +183,6 @@ class Joint:
         same = np.eye(9, 5)
         same[5:] = np.eye(4, 5)
         self.c = same @ prior @ same.T
-        self.total = np.broadcast_to(np.eye(5), (n, 5, 5)).copy()
 
     def carry(self, state, f, q):
         self.state[:, :5] = state
@@ -191,7 +190,6 @@ class Joint:
         big[:, :5, :5], big[:, 5:, 5:] = f, np.eye(4)
         self.c = big @ self.c @ big.transpose(0, 2, 1)
         self.c[:, :5, :5] += q
-        self.total = f @ self.total
 
     def at(self, k):
         """What the state (n, 5) would be if q/p were k: regression on it."""
@@ -228,12 +226,12 @@ def rows(n, *values):
 
 
 class ReferenceFit:
-    """Both schemes, on toys whose hits are all present or NaN; every attribute a result (n,).
+    """The smoother, on toys whose hits are all present or NaN; every attribute a result (n,).
 
     `complete`: with the whole Jacobian, as a fit should be; else with the elements that the kernel keeps.
     """
 
-    def __init__(self, toy, *, smoother=True, complete=False):
+    def __init__(self, toy, *, complete=False):
         self.kept = np.ones((5, 5), dtype=bool) if complete else LEVERS_AND_BEND
         self.toy, self.a, self.model = toy, toy.arrays, Model(toy.parameters)
         self.n, self.pol = len(self.a["qop"]), self.a["polarity"]
@@ -241,19 +239,14 @@ class ReferenceFit:
         self.variance = toy.parameters.manifest.constants.velo_sigma**2
         self.residuals = {"velo": [], "ut": [], "scifi": []}
         self._forward_velo()
-        last = self.at_reference(), self.z.copy()
-        self.joint.total = np.broadcast_to(np.eye(5), (self.n, 5, 5)).copy()
         self._ut()
-        self._magnet(smoother)
+        self._magnet()
         self._scifi()
         for piece, hits in self.residuals.items():
             setattr(
                 self, f"chi2_{piece}", sum(residual(self.qop) ** 2 / variance for residual, variance in hits)
             )
-        if smoother:
-            self._publish(self.joint.state[:, 5:], self.joint.c[:, 5:, 5:], self.a["velo_z"][:, 0])
-        else:
-            self._backward_velo(*last)
+        self._publish(self.joint.state[:, 5:], self.joint.c[:, 5:, 5:], self.a["velo_z"][:, 0])
 
     def at_reference(self):
         return self.joint.at(self.reference)
@@ -290,12 +283,10 @@ class ReferenceFit:
         self._velo_hit(0)
         for slot in range(1, 15):
             has = slot < self.a["velo_n"]
-            kept = self.joint.state.copy(), self.joint.c.copy(), self.joint.total.copy(), self.z.copy()
+            kept = self.joint.state.copy(), self.joint.c.copy(), self.z.copy()
             self._step("V", 0, np.where(has, self.a["velo_z"][:, slot], self.z + 1))
             self.residuals["velo"] += self._velo_hit(slot)
-            for new, old in zip(
-                (self.joint.state, self.joint.c, self.joint.total, self.z), kept, strict=True
-            ):
+            for new, old in zip((self.joint.state, self.joint.c, self.z), kept, strict=True):
                 new[~has] = old[~has]
 
     def _strip(self, kind, layer, nominal):
@@ -310,9 +301,7 @@ class ReferenceFit:
             self.residuals["ut"] += [self.joint.measure(x, rows(self.n, 1, -dxdy, 0, 0, 0), variance)]
         self._step("UT", 2, np.full(self.n, self.model.z_in), noise=False)
 
-    def _magnet(self, newton):
-        if not newton:
-            self.reference = self.joint.state[:, 4].copy()
+    def _magnet(self):
         # The bins are those of the place that the seed says.
         coefficients = self.model.interpolated(self.at_reference())
 
@@ -324,8 +313,7 @@ class ReferenceFit:
         def bent_in_bins(s):
             return self.model.magnet(s, s[:, 4], self.pol, coefficients)
 
-        if newton:
-            self.reference = self._newton(coefficients)
+        self.reference = self._newton(coefficients)
         state = self.at_reference()
         there, f = bent_in_bins(state), jacobian(bent, state)
         # At fixed slope a shift before the magnet stays that shift: the kernel's convention.
@@ -381,25 +369,6 @@ class ReferenceFit:
             self.residuals["scifi"] += [self.joint.measure(x, rows(self.n, 1, -dxdy, 0, 0, 0), variance)]
             before = plane
         self.qop, self.qopqop = self.joint.state[:, 4].copy(), self.joint.c[:, 4, 4].copy()
-
-    def _backward_velo(self, state, z):
-        back = np.linalg.inv(self.joint.total)
-        self.joint.c[:, :5, :5] = back @ self.joint.c[:, :5, :5] @ back.transpose(0, 2, 1)
-        self.joint.state[:, :4], self.z = state[:, :4], z
-        self.reference = self.joint.state[:, 4].copy()
-        for slot in range(14, -1, -1):
-            has = slot < self.a["velo_n"]
-            kept = self.joint.state.copy(), self.joint.c.copy(), self.z.copy()
-            z1 = np.where(has, self.a["velo_z"][:, slot], self.z - 1)
-            moves = z1 < self.z
-            still = self.joint.c.copy()
-            self._step("V", 1, z1)
-            self.joint.c[~moves] = still[~moves]
-            self._velo_hit(slot)
-            for new, old in zip((self.joint.state, self.joint.c, self.z), kept, strict=True):
-                new[~has] = old[~has]
-        self.qop, self.qopqop = self.joint.state[:, 4].copy(), self.joint.c[:, 4, 4].copy()
-        self._publish(self.joint.state[:, :4], self.joint.c[:, :4, :4], self.z)
 
     def _publish(self, state, c, z):
         constants = self.toy.parameters.manifest.constants

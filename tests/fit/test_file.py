@@ -121,8 +121,8 @@ def test_outliers_and_rich_states_are_columns_of_their_own(toy, files):
 
 @pytest.mark.parametrize("asked", [{"outliers": 16.0}, {"rich_states": True}])
 def test_only_the_smoother_knows_every_plane(files, asked):
-    with pytest.raises(ParkfError, match="scheme 'forward_backward': outliers and states"):
-        fit_file(files.set, files.candidates, files.fitted, scheme="forward_backward", **asked)
+    with pytest.raises(ParkfError, match="scheme 'trigger': outliers and states"):
+        fit_file(files.set, files.candidates, files.fitted, scheme="trigger", **asked)
     assert not files.fitted.exists()
 
 

@@ -17,7 +17,6 @@ from parkf.io.errors import ParkfError
 from parkf.io.workers import forked_map
 from parkf.model.steps import FORMS
 
-SCHEMES = ("smoother", "forward_backward")
 STATE = ("x", "y", "tx", "ty", "qop")
 
 
@@ -33,12 +32,11 @@ def shift(a, b, name):
 
 # What the improved forms call local the reference differentiates: a few percent of the uncertainty.
 @pytest.mark.parametrize(("forms", "tolerance"), [("production", 3e-4), ("improved", 0.1)])
-@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(("momentum", "efficiency"), [(2000.0, 1.0), (8000.0, 0.8), (80000.0, 0.9)])
-def test_fit_is_the_textbooks(scheme, momentum, efficiency, forms, tolerance):
+def test_fit_is_the_textbooks(momentum, efficiency, forms, tolerance):
     toy = generate(150, momentum, seed=7, seed_error=0.05, efficiency=efficiency, forms=forms)
-    expected = ReferenceFit(toy, smoother=scheme == "smoother")
-    got = fit(toy.parameters, toy.candidates("float64"), scheme=scheme, precision="float64")
+    expected = ReferenceFit(toy)
+    got = fit(toy.parameters, toy.candidates("float64"), precision="float64")
     # The reference starts from a prior of 10 mm and 3 rad instead of two hits (χ² of a slope of 0.25: 0.006),
     # and differentiates numerically.
     for name in STATE:
@@ -85,14 +83,6 @@ def test_a_seed_far_off_costs_nothing():
     assert widths[1] < 1.03 * widths[0]
 
 
-def test_forward_backward_counts_velo_hits_twice(toys):
-    """What production's scheme is known for: q/p far too sure of itself, no worse a resolution of slopes."""
-    for momentum, low, high in ((3000.0, 1.7, 2.8), (50000.0, 1.3, 1.7)):
-        toy = generate(4000, momentum, seed=int(momentum), forms="production")
-        pulls = toy.pulls(fit(toy.parameters, toy.candidates("float32"), scheme="forward_backward"))
-        assert low < np.std(pulls["qop"]) < high
-
-
 def test_chi2_follows_its_degrees_of_freedom(toys):
     toy = toys[10000.0]
     result = fit(toy.parameters, toy.candidates("float32"))
@@ -119,11 +109,10 @@ def test_without_hits_of_one_detector_the_other_pays_for_qop(toys, without, left
     assert chi2 / ndof == pytest.approx(1, abs=0.03)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_float32_is_as_good_as_float64(toys, scheme):
+def test_float32_is_as_good_as_float64(toys):
     for toy in toys.values():
-        single = fit(toy.parameters, toy.candidates("float32"), scheme=scheme)
-        double = fit(toy.parameters, toy.candidates("float64"), scheme=scheme, precision="float64")
+        single = fit(toy.parameters, toy.candidates("float32"))
+        double = fit(toy.parameters, toy.candidates("float64"), precision="float64")
         for name in STATE:
             # A few float32 roundings of x ~ 3 m at z_out, 2.4e-4 mm, against σ ≥ 0.05 mm there.
             assert np.abs(shift(single, double, name)).max() < 0.02, name
@@ -131,13 +120,11 @@ def test_float32_is_as_good_as_float64(toys, scheme):
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_all_builds_agree(toys, precision, scheme):
+def test_all_builds_agree(toys, precision):
     toy = toys[10000.0]
     tracks = toy.candidates(precision)
     results = [
-        cpu.fit(toy.parameters, tracks, smoother=scheme == "smoother", threads=1, build=build)
-        for build in _fitter.builds()
+        cpu.fit(toy.parameters, tracks, smoother=True, threads=1, build=build) for build in _fitter.builds()
     ]
     for result in results[:-1]:
         for name in STATE:
@@ -203,13 +190,14 @@ ALL_MISSING = ((3, slice(None)), np.nan)
         ({"velo_z": ((3, slice(None)), 100.0)}, 16),
         ({"scifi_x": ALL_MISSING}, 32),
         ({"qop": (3, 1 / 900), "ut_x": ALL_MISSING, "scifi_x": ALL_MISSING}, 8),
-        ({"velo_x": ((3, slice(None)), np.arange(26) * 25 * 0.4), "ut_x": ALL_MISSING}, 4),
+        ({"velo_x": ((3, slice(None)), np.arange(26) * 25 * 0.8), "ut_x": ALL_MISSING}, 4),
     ],
 )
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_status_names_the_bad_track_and_spares_the_others(toys, scheme, change, status):
-    good = fit(toys[3000.0].parameters, spoiled(toys[3000.0]).candidates("float32"), scheme=scheme)
-    toy = spoiled(toys[3000.0], **change)
+@pytest.mark.parametrize(("scheme", "forms"), [("smoother", "improved"), ("trigger", "production")])
+def test_status_names_the_bad_track_and_spares_the_others(scheme, forms, change, status):
+    some = generate(64, 3000.0, seed=3000, forms=forms)
+    good = fit(some.parameters, spoiled(some).candidates("float32"), scheme=scheme)
+    toy = spoiled(some, **change)
     result = fit(toy.parameters, toy.candidates("float32"), scheme=scheme)
     assert result.status[3] & status, explain_status(int(result.status[3]))
     others = np.arange(64) != 3
@@ -269,22 +257,3 @@ def test_the_last_gap_of_the_ut_leads_on_to_the_magnet():
     expected = ReferenceFit(toy)
     got = fit(toy.parameters, toy.candidates("float64"), precision="float64")
     assert np.abs(shift(got, expected, "qop")).max() < 0.1
-
-
-def test_what_couples_x_and_y_in_the_magnet_is_undone_on_the_way_back():
-    """Where slopes in y turn those in x and the other way round, blocks of the Jacobian are not diagonal."""
-    toy = generate(80, 10000.0, seed=7)
-    pieces = FORMS["improved"].table.pieces
-    begins = np.cumsum([0, *(piece.degree for piece in pieces)])
-    at = {(piece.component, piece.factor): begin for piece, begin in zip(pieces, begins[:-1], strict=True)}
-    for (component, factor), size in {
-        ("x", "u_y"): 60,
-        ("tx", "u_y"): 0.03,
-        ("y", "u_x"): 60,
-        ("ty", "u_x"): 0.03,
-    }.items():
-        toy.parameters.table[..., at[component, factor]] += size
-    expected = ReferenceFit(toy, smoother=False)
-    got = fit(toy.parameters, toy.candidates("float64"), scheme="forward_backward", precision="float64")
-    for name in (*COMPONENTS, "qopqop"):
-        np.testing.assert_allclose(getattr(got, name), getattr(expected, name), rtol=2e-3, err_msg=name)

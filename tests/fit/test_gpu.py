@@ -87,13 +87,15 @@ def test_nvcc_compiles_the_robust_fit(forms, tmp_path):
 
 @pytest.mark.gpu
 @both_forms
-@pytest.mark.parametrize("scheme", ["smoother", "forward_backward", "robust"])
+@pytest.mark.parametrize("scheme", ["smoother", "trigger", "robust"])
 def test_gpu_and_cpu_agree(scheme, forms):
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     try:
         cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
         pytest.skip(f"no GPU: {error}")
+    if (scheme, forms) == ("trigger", "improved"):
+        pytest.skip("the trigger has production's forms")
     toy = generate(3000, 8000.0, seed=3, forms=forms)
     for precision, tolerance in (("float32", 0.02), ("float64", 1e-8)):
         tracks = toy.candidates(precision)

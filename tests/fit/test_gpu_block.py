@@ -87,10 +87,12 @@ COUNT = 2 * THREADS_PER_BLOCK + 1
 @pytest.mark.parametrize("forms", FORMS)
 @pytest.mark.parametrize(
     ("scheme", "precision"),
-    [("smoother", "float32"), ("smoother", "float64"), ("forward_backward", "float32")],
+    [("smoother", "float32"), ("smoother", "float64"), ("trigger", "float32")],
 )
 def test_threads_of_a_block_do_not_disturb_each_other(tmp_path, run_sanitized, forms, scheme, precision):
     """Under the thread sanitizer: two threads that touch a number without waiting in between would end it."""
+    if (scheme, forms) == ("trigger", "improved"):
+        pytest.skip("the trigger has production's forms")
     toy = generate(COUNT, 5000.0, seed=11, efficiency=0.9, forms=forms)
     toy.arrays["velo_n"][3] = 0
     toy.arrays["scifi_x"][5] = np.nan

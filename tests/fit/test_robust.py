@@ -188,7 +188,7 @@ def test_words_and_refusals():
     assert explain_treated(0) == []
     assert [text.split()[0] for text in explain_treated(3)] == ["its", "the"]
     toy = generate(10, 5000.0, seed=1)
-    with pytest.raises(ParkfError, match="scheme 'forward_backward': robust fits and ghost scores"):
-        fit(toy.parameters, toy.candidates("float32"), scheme="forward_backward", robust=True)
+    with pytest.raises(ParkfError, match="scheme 'trigger': robust fits and ghost scores"):
+        fit(toy.parameters, toy.candidates("float32"), scheme="trigger", robust=True)
     with pytest.raises(ParkfError, match="it has no ghost score"):
         fit(toy.parameters, toy.candidates("float32"), score=True)

@@ -15,11 +15,11 @@ PROGRAM = r"""
 #include <cstdlib>
 #include <vector>
 
-#include "fit/forward_backward.hpp"
 #include "fit/interval.hpp"
 #include "fit/magnet_lanes.hpp"
 #include "fit/smoother.hpp"
 #include "fit/tile.hpp"
+#include "fit/trigger.hpp"
 
 using namespace parkf;
 using namespace parkf::kalman;
@@ -42,7 +42,7 @@ void run(const CandidateRows<float>& rows, const Detector<float>& detector) {
   for (long i = 0; i < rows.count; i += Number<T>::lanes) {
     fill(rows, i, tile);
     const auto tracks = tile.candidates();
-    store(fit_forward_backward<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
+    store(fit_trigger<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
     store(fit_smoother<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
     store_interval(fit_interval<T>(tracks, 0, detector, true), true, stride, i, planes.data(), slots.data());
   }

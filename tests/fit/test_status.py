@@ -7,7 +7,7 @@ import numpy as np
 import parkf._fitter as _fitter
 import pyarrow as pa
 import pytest
-from kalman_toy import generate
+from kalman_toy import generate, parameters
 
 from parkf.fit import STATUS, STATUS_BITS, fit, status_names
 from parkf.fit.candidates import from_arrow
@@ -20,8 +20,8 @@ from parkf.io import tables
 from parkf.io.tables import CANDIDATES, FITTED
 from parkf.model.layout import layout_of
 
-SCHEMES = ("parkf", "robust", "paper_scheme", "velo_only", "full")
-STRIPS = {"parkf", "robust", "paper_scheme", "full"}
+SCHEMES = ("parkf", "robust", "trigger", "velo_only", "full")
+STRIPS = {"parkf", "robust", "trigger", "full"}
 # The full fit takes planes where they stand, and knows no z of a hit that is not finite.
 KERNEL = STRIPS - {"full"}
 INFINITE = [np.inf, -np.inf, np.nan]
@@ -108,9 +108,10 @@ def fitting(toy, geometry, field):
     def run(scheme, tracks):
         if scheme == "full":
             return fit_full(geometry, field, tracks, threads=1)
-        name = {"paper_scheme": "forward_backward", "velo_only": "velo_only"}.get(scheme, "smoother")
+        name = scheme if scheme in ("trigger", "velo_only") else "smoother"
+        forms = parameters("production") if scheme == "trigger" else toy.parameters
         with np.errstate(all="ignore"):
-            return fit(toy.parameters, tracks, scheme=name, threads=1, robust=scheme == "robust")
+            return fit(forms, tracks, scheme=name, threads=1, robust=scheme == "robust")
 
     return run
 

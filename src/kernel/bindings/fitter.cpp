@@ -110,15 +110,18 @@ void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&
 }
 
 /// Run over a batch: fits, or fits at every plane; (number_rows + more_rows, n) and (integer_rows, n). The last
-/// more_rows are of the ghost score.
+/// more_rows are of the ghost score. With `trace`, fit in the trigger's arithmetic, and write there what comes of it.
 template <class S>
 nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
               bool smoother, FitRange<S> Build::* range, bool planes,
-              const float* score, std::size_t number_rows, std::size_t more_rows, std::size_t integer_rows) {
+              const float* score, std::size_t number_rows, std::size_t more_rows, std::size_t integer_rows,
+              S* trace = nullptr) {
   const Forms& forms = forms_named(forms_name);
   const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
+  expect(smoother || forms.has_trigger,
+         std::string("scheme 'trigger': it is for production's forms, got ") + forms.name);
   expect(constant.shape(0) == constant_count,
          "constant blob: expected " + std::to_string(constant_count) + " numbers");
   expect(table.shape(0) == table_numbers, "magnet table: expected 240000 numbers");
@@ -152,7 +155,10 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   batch.stride = static_cast<long>(stride);
   batch.numbers = numbers.get();
   batch.integers = integers.get();
-  {
+  if (trace != nullptr) {
+    if constexpr (sizeof(S) == 4) forms.trace_trigger_float(batch, trace);
+    else forms.trace_trigger_double(batch, trace);
+  } else {
     nb::gil_scoped_release released;
     parkf::for_blocks(count, shortest_block, threads, [&](std::size_t begin, std::size_t end) {
       (chosen->*range)(batch, static_cast<long>(begin), static_cast<long>(end));
@@ -205,6 +211,20 @@ nb::tuple interval(In<float, 1> constant, In<float, 1> table, double velo_sigma,
   else range = &Build::interval_double;
   return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
                 threads, true, range, planes, nullptr, planes ? interval_numbers : 1, 0, interval_integers);
+}
+
+/// Fit in the trigger's arithmetic, one track after the other, and follow each: points (n, 22, 21), numbers, integers.
+template <class S>
+nb::tuple trace_trigger(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+                        In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
+                        const Hits<S>& scifi, const std::string& forms, const std::string&, int) {
+  constexpr std::size_t points = 22, numbers = 21;
+  const std::size_t count = qop.shape(0);
+  Results<S> traced = results<S>(count * points * numbers);
+  S* to = traced.get();
+  const nb::tuple fitted = run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi,
+                                  forms, "", 1, false, nullptr, false, nullptr, fitted_numbers, 0, fitted_integers, to);
+  return nb::make_tuple(owned(std::move(traced), {count, points, numbers}), fitted[0], fitted[1]);
 }
 
 nb::tuple magnet_extrapolate(In<double, 1> header, In<float, 1> table, In<double, 2> states, In<double, 1> qop,
@@ -276,6 +296,11 @@ NB_MODULE(_fitter, module) {
   define("fit", &parkf::kalman::fit<double>, fit_text, "smoother"_a, "robust"_a = false, "score"_a = nb::none());
   define("interval", &parkf::kalman::interval<float>, interval_text, "planes"_a);
   define("interval", &parkf::kalman::interval<double>, interval_text, "planes"_a);
+  const char* trace_text =
+      "Fit the same in the trigger's arithmetic, and return state, lower triangle of the covariance and z at its points, "
+      "(n, 22, 21), besides numbers (16, n) and integers (4, n).";
+  define("trace_trigger", &parkf::kalman::trace_trigger<float>, trace_text);
+  define("trace_trigger", &parkf::kalman::trace_trigger<double>, trace_text);
   module.def("magnet_extrapolate", &parkf::kalman::magnet_extrapolate,
              "Carry states (n, 4) at z_in with local q/p (1/MeV) to z_out by the table alone; returns states and "
              "(n, 4) and their derivatives with respect to tx, ty and q/p, (n, 4, 3).",

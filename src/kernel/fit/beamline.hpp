@@ -19,6 +19,19 @@ KERNEL_FUNCTION void free_qop(const T* by_k, const T& variance, Fitted<T>& track
   track.qopqop = variance;
 }
 
+/// Whether a result is finite, and its variances positive.
+template <class T>
+KERNEL_FUNCTION Integer<T> quality(const Fitted<T>& track) {
+  const T zero(0);
+  const Mask<T> positive = (track.xx > zero) & (track.txtx > zero) & (track.yy > zero) & (track.tyty > zero) &
+                           (track.qopqop > zero);
+  const T all = track.x + track.y + track.z + track.tx + track.ty + track.qop + track.xx + track.xtx + track.txtx +
+                track.yy + track.yty + track.tyty + track.qopqop + track.chi2_velo + track.chi2_ut +
+                track.chi2_scifi;
+  const Mask<T> good = finite(all);
+  return flag<T>(!good, status::non_finite) | flag<T>(good & !positive, status::negative_variance);
+}
+
 /// To the beam line, with the scattering before the first hit.
 ///
 /// The place is that of the straight line; the state bends on the way there as between VELO hits. A straight step
@@ -55,14 +68,7 @@ KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const T& p
   track.ndof_velo = fit.ndof_velo;
   track.ndof_ut = fit.ndof_ut;
   track.ndof_scifi = fit.ndof_scifi;
-  const T zero(0);
-  const Mask<T> positive = (track.xx > zero) & (track.txtx > zero) & (track.yy > zero) & (track.tyty > zero) &
-                           (track.qopqop > zero);
-  const T all = track.x + track.y + track.z + track.tx + track.ty + track.qop + track.xx + track.xtx + track.txtx +
-                track.yy + track.yty + track.tyty + track.qopqop + track.chi2_velo + track.chi2_ut +
-                track.chi2_scifi;
-  const Mask<T> good = finite(all);
-  track.status = fit.status | flag<T>(!good, status::non_finite) | flag<T>(good & !positive, status::negative_variance);
+  track.status = fit.status | quality(track);
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -1,10 +1,10 @@
 // The fit on a GPU, one track a thread. Compiled at run time as one flattened source with PARKF_REAL and PARKF_THREADS,
 // those of a block, defined.
 
-#include "fit/forward_backward.hpp"
 #include "fit/magnet_block.hpp"
 #include "fit/shared_tile.hpp"
 #include "fit/smoother.hpp"
+#include "fit/trigger.hpp"
 
 using Real = PARKF_REAL;
 using Rows = parkf::kalman::CandidateRows<Real>;
@@ -19,8 +19,8 @@ __device__ __forceinline__ void fit_track(const Rows& rows, const float* table, 
   constexpr int threads = PARKF_THREADS;
   using Tile = parkf::kalman::SharedTile<Real, threads>;
   using Coefficients = forms::BlockCoefficients<Real, threads>;
-  // Behind the UT the smoother no longer needs VELO and UT hits, and the coefficients take their place. The paper's
-  // scheme goes back through these hits, and in double precision there is no room for both: each thread then keeps its
+  // Behind the UT the smoother no longer needs VELO and UT hits, and the coefficients take their place. The
+  // trigger's fit goes back through these hits, and in double precision there is no room for both: each thread then keeps its
   // own coefficients.
   static_assert(Coefficients::room <= Tile::scifi, "there is no room for the magnet's coefficients");
   constexpr bool own = !Smoother && sizeof(Real) > sizeof(float);
@@ -41,8 +41,8 @@ __device__ __forceinline__ void fit_track(const Rows& rows, const float* table, 
   m.c = {shared, orders, thread};
   parkf::kalman::Fitted<Real> track;
   if constexpr (Smoother) track = forms::fit_smoother<Real>(candidates, i, detector, m);
-  else if constexpr (own) track = forms::fit_forward_backward<Real>(candidates, i, detector);
-  else track = forms::fit_forward_backward<Real>(candidates, i, detector, m);
+  else if constexpr (own) track = forms::fit_trigger<Real>(candidates, i, detector);
+  else track = forms::fit_trigger<Real>(candidates, i, detector, m);
   if (thread < tracks) parkf::kalman::store(track, rows.count, begin + i, numbers, integers);
 }
 
@@ -63,6 +63,6 @@ extern "C" __global__ void __launch_bounds__(PARKF_THREADS) fit_smoother(PARKF_A
   fit_track<true>(PARKF_ROWS, table, velo_variance, beam_x, beam_y, numbers, integers);
 }
 
-extern "C" __global__ void __launch_bounds__(PARKF_THREADS) fit_forward_backward(PARKF_ARGUMENTS) {
+extern "C" __global__ void __launch_bounds__(PARKF_THREADS) fit_trigger(PARKF_ARGUMENTS) {
   fit_track<false>(PARKF_ROWS, table, velo_variance, beam_x, beam_y, numbers, integers);
 }

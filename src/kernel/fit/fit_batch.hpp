@@ -9,7 +9,7 @@ template <class S>
 struct Batch {
   CandidateRows<S> tracks;
   Detector<S> detector;
-  bool smoother;  // of fits; otherwise forward, then VELO backward
+  bool smoother;  // of fits; otherwise in the trigger's arithmetic
   bool planes;    // of the fit at every plane: states at the RICH planes, too
   bool scored;    // of robust fits: with ghost scores, too
   const float* score;  // numbers of the ghost score; none where features are wanted

@@ -1,10 +1,10 @@
 // Compiled once for every set of forms and instruction set: the generated headers name the former, PARKF_BUILD the
 // latter. Nothing with external linkage but the Build may come out of this file.
 
-#include "fit/forward_backward.hpp"
 #include "fit/magnet_lanes.hpp"
 #include "fit/smoother.hpp"
 #include "fit/tiles.hpp"
+#include "fit/trigger.hpp"
 #include "numbers/build_names.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
@@ -20,7 +20,7 @@ void fit_range(const Batch<S>& batch, long begin, long end) {
   for (long i = begin; i < end; i += Number<T>::lanes) {
     const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead);
     const Fitted<T> track = batch.smoother ? fit_smoother<T>(tracks, 0, batch.detector)
-                                           : fit_forward_backward<T>(tracks, 0, batch.detector);
+                                           : fit_trigger<T>(tracks, 0, batch.detector);
     if (large) {
       store<true>(track, batch.stride, i, batch.numbers, batch.integers);
     } else {

@@ -75,7 +75,7 @@ install(TARGETS _fitter LIBRARY DESTINATION parkf)
 
 # For CuPy, which compiles them at run time, and for C++ users.
 set(fit_headers status tile shared_tile ahead state parabola measurement track velo after_velo magnet magnet_lanes magnet_block downstream
-    beamline smoother forward_backward record later interval interval_layout treatment kink robust robust_layout
+    beamline smoother trigger_state trigger_steps trigger record later interval interval_layout treatment kink robust robust_layout
     robust_track score score_layout)
 list(TRANSFORM fit_headers PREPEND src/kernel/fit/)
 list(TRANSFORM fit_headers APPEND .hpp)

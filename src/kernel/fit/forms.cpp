@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "fit/magnet.hpp"
+#include "fit/tiles.hpp"
+#include "fit/trigger.hpp"
 #include "numbers/build_names.hpp"
 #include "steps_by_name.hpp"
 
@@ -28,6 +29,36 @@ void through_table(const float* table, const double* header, double pol, State<d
   std::copy(rows, rows + 12, derivatives);
 }
 
+/// Writes a track at each point.
+template <class S>
+struct Trace {
+  S* points;
+
+  void operator()(int point, const kalman::trigger::Track<S>& track) const {
+    S* to = points + point * trigger::point::numbers;
+    const S state[5] = {track.s.x, track.s.y, track.s.tx, track.s.ty, track.s.k};
+    to = std::copy(state, state + 5, to);
+    to = std::copy(track.c.elements, track.c.elements + 15, to);
+    *to = track.z;
+  }
+};
+
+template <class S>
+void trace_trigger(const Batch<S>& batch, S* points) {
+  if constexpr (has_trigger) {
+    Tile<S> tile;
+    for (long i = 0; i < batch.tracks.count; ++i) {
+      fill(batch.tracks, i, tile);
+      MagnetCoefficients<S> m;
+      const Trace<S> see{points + i * trigger::point::count * trigger::point::numbers};
+      store(trigger::fit<S>(tile.candidates(), 0, batch.detector, m, see), batch.stride, i, batch.numbers,
+            batch.integers);
+    }
+  } else {
+    (void)batch, (void)points;
+  }
+}
+
 }  // namespace
 
 extern const Forms forms;
@@ -35,6 +66,7 @@ const Forms forms{PARKF_QUOTE(PARKF_FORMS),
                   formulas_hash,
                   layout::count,
                   layout::UTT_META,
+                  has_trigger,
 #if defined(__x86_64__)
                   {&build_plain, &build_v2, &build_v3, &build_v4},
 #else
@@ -42,6 +74,8 @@ const Forms forms{PARKF_QUOTE(PARKF_FORMS),
 #endif
                   run_step<double>,
                   through_table,
+                  trace_trigger<float>,
+                  trace_trigger<double>,
                   bin::is_mine};
 
 }  // namespace parkf::kalman::PARKF_FORMS

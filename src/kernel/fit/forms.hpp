@@ -14,6 +14,7 @@ struct Forms {
   const char* formulas_hash;
   int constant_count;
   int header_offset;                 // of the magnet table's header in the constant blob
+  bool has_trigger;                  // whether the trigger's arithmetic is for these forms
   std::vector<const Build*> builds;  // that the processor may be able to run, the slowest first
 
   /// Run one step given by name: `s`, `c` and the columns of `jacobian` (25) are carried on; `q` is its noise.
@@ -23,6 +24,10 @@ struct Forms {
   /// Carry a state at z_in to z_out by the table alone. Derivatives of x, y, tx, ty with respect to tx, ty and h go to
   /// `derivatives` (12).
   void (*through_table)(const float* table, const double* header, double pol, State<double>& s, double* derivatives);
+
+  /// Fit a batch in the trigger's arithmetic, and write state, covariance and z at each point, (track, point, number).
+  void (*trace_trigger_float)(const Batch<float>&, float* points);
+  void (*trace_trigger_double)(const Batch<double>&, double* points);
 
   /// Whether a table's header is of the kernel's bins and degrees.
   bool (*knows_header)(const float* header);

@@ -137,6 +137,11 @@ struct Lanes {
     for (int i = 0; i < N; ++i) result.v[i] = root(a.v[i]);
     return result;
   }
+  KERNEL_FUNCTION friend Lanes single(const Lanes& a) {
+    Lanes result;
+    for (int i = 0; i < N; ++i) result.v[i] = single(a.v[i]);
+    return result;
+  }
   KERNEL_FUNCTION friend void stream(const Lanes& a, S* target) { stream_bytes<sizeof(Vector)>(&a.v, target); }
   KERNEL_FUNCTION friend void stream(const Integer& a, int* target) {
     int values[N];

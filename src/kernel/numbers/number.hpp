@@ -135,6 +135,13 @@ template <class T>
 KERNEL_FUNCTION T round_up(const T& a) {
   return -round_down(T(-a));
 }
+/// Rounded to single precision.
+KERNEL_FUNCTION float single(float a) { return a; }
+KERNEL_FUNCTION double single(double a) {
+  // Without volatile, GCC 12 leaves out the rounding where it vectorises neighbouring numbers.
+  volatile float rounded = static_cast<float>(a);
+  return static_cast<double>(rounded);
+}
 /// Neither NaN nor infinite.
 template <class T>
 KERNEL_FUNCTION Mask<T> finite(const T& a) {

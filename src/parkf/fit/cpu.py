@@ -25,12 +25,12 @@ def fit(
 ) -> Fitted:
     """Fit a batch in the precision of its arrays, as described at :func:`parkf.fit.fit`.
 
-    Without `smoother`, it is fitted forward and through the VELO backward. `build` is one of
+    Without `smoother`, it is fitted in the trigger's arithmetic. `build` is one of
     ``_fitter.builds()``, by default the fastest for this machine; `threads` are as many as cores by default.
     The result does not depend on the number of threads.
     """
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks, threads, build),
+        *arguments(parameters, tracks, threads, build),
         smoother=smoother,
         robust=robust,
         score=parameters.score.numbers if score and parameters.score is not None else None,
@@ -43,7 +43,7 @@ def fit_features(
 ) -> tuple[Fitted, NDArray[Any]]:
     """Fit a batch by the smoother; (17, n) float are :data:`parkf.params.ghost_score.FEATURES`."""
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks, threads, build), smoother=True, score=np.empty(0, np.float32)
+        *arguments(parameters, tracks, threads, build), smoother=True, score=np.empty(0, np.float32)
     )
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
@@ -59,12 +59,13 @@ def interval(
         u², and for each plane x, y, tx, ty and the lower triangle of their covariance; the worst hit: its
         VELO slot, 26 + UT layer or 30 + SciFi layer.
     """
-    return _fitter.interval(*_arguments(parameters, tracks, threads, build), planes=planes)
+    return _fitter.interval(*arguments(parameters, tracks, threads, build), planes=planes)
 
 
-def _arguments(
+def arguments(
     parameters: ParameterSet, tracks: Candidates, threads: int | None, build: str
 ) -> tuple[Any, ...]:
+    """Return what all functions of the compiled fitter begin with: the set, the candidates, how to run."""
     constants = parameters.manifest.constants
     return (
         parameters.constant,

@@ -64,10 +64,10 @@ def fit(
         The set to fit with.
     candidates : pyarrow.Table, pyarrow.RecordBatch or Candidates
         Rows of the table ``candidates``, or a batch in the kernel's layout, which has its own precision.
-    scheme : {'smoother', 'forward_backward', 'velo_only'}
-        One forward filter that smooths the state at the first VELO hit and bends where the first SciFi hit
-        is; or the scheme in production, forward and once more backward through the VELO; or, for comparison,
-        VELO hits alone (:mod:`parkf.fit.reference.velo_only`, always on processor cores).
+    scheme : {'smoother', 'trigger', 'velo_only'}
+        One forward filter that smooths the state at the first VELO hit and evaluates the bend at the q/p of
+        the first SciFi hit; or the arithmetic of LHCb's trigger, for sets of production's forms; or, for
+        comparison, VELO hits alone (:mod:`parkf.fit.reference.velo_only`, always on processor cores).
     precision : {'float32', 'float64'}
         Numbers that the kernel computes with; `velo_only` uses float64.
     backend : {'cpu', 'gpu'}
@@ -103,6 +103,11 @@ def fit(
     if score and parameters.score is None:
         raise ParkfError("parameter set: it has no ghost score that this kernel evaluates")
     kernel_of(parameters.manifest)
+    if scheme == "trigger" and parameters.manifest.forms != "production":
+        raise ParkfError(
+            f"scheme 'trigger': it fits with production's forms, got a set of forms"
+            f" '{parameters.manifest.forms}'; use a set that was trained with `forms: production`"
+        )
     tracks = as_candidates(candidates, precision)
     if scheme == "velo_only":
         # Imported here only, because the import builds symbolic formulas, which other schemes do not need.

@@ -98,7 +98,7 @@ class Kernel:
         self.rows = len(NUMBERS), len(INTEGERS)
         if robust:
             self.rows = len(NUMBERS + NUMBERS_BEFORE), len(INTEGERS + INTEGERS_BEFORE)
-        self.function = module.get_function("fit_smoother" if smoother else "fit_forward_backward")
+        self.function = module.get_function("fit_smoother" if smoother else "fit_trigger")
         # Prefer shared memory over cache: hits and coefficients lie in shared memory, and all other data is
         # read only once.
         self.function.preferred_shared_memory_carveout = 100

@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 Interpolation = Literal["linear", "cubic"]
 Outside = Literal["error", "zero"]
-Scheme = Literal["smoother", "forward_backward", "velo_only"]
+Scheme = Literal["smoother", "trigger", "velo_only"]
 Precision = Literal["float32", "float64"]
 Backend = Literal["cpu", "gpu"]
 # auto: a GPU where there is one.

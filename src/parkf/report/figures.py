@@ -12,7 +12,7 @@ from parkf.training.result import Profile
 FIT_NAMES = {
     "parkf": "ParKF (smoother)",
     "parkf_robust": "ParKF, robust",
-    "paper_scheme": "paper's scheme",
+    "trigger": "LHCb's trigger",
     "velo_only": "VELO only",
     "full": "full fit",
 }

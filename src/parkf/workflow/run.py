@@ -12,13 +12,13 @@ from parkf.workflow.sources import OF_MAPS, Detector, is_foreign_field, is_impor
 if TYPE_CHECKING:
     from parkf.model.steps.step import Step
 
-# Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set. The one in
-# float64 shows what the precision of the others costs.
+# Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set. The fit in
+# float64 shows what the precision of the others costs. The trigger's arithmetic is for production's forms.
 SCHEMES = {
     "parkf": "smoother",
     "parkf_float64": "smoother",
     "parkf_robust": "smoother",
-    "paper_scheme": "forward_backward",
+    "trigger": "trigger",
     "velo_only": "velo_only",
 }
 _SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
@@ -57,7 +57,8 @@ class Run:
     """
 
     def __init__(self, config: dict[str, Any], widths: Mapping[str, int] | None = None) -> None:
-        self._config = config
+        of = [fit for fit in config["fits"]["of"] if fit != "trigger" or config["forms"] == "production"]
+        self._config = config | {"fits": config["fits"] | {"of": of}}
         self._widths = widths or {}
         # By sample: a plan asks for them for every job.
         self._chunks: dict[str, dict[str, range]] = {}

@@ -18,7 +18,8 @@ def fit(
     candidates: Path,
     output: Path,
     scheme: Annotated[
-        Scheme, typer.Option(help="The default, the paper's forward_backward, or velo_only.")
+        Scheme,
+        typer.Option(help="smoother; trigger, LHCb's own arithmetic, for production's forms; or velo_only."),
     ] = "smoother",
     precision: Annotated[Precision, typer.Option()] = "float32",
     backend: Annotated[BackendChoice, typer.Option(help="auto: a GPU where there is one.")] = "cpu",

@@ -14,7 +14,7 @@
 
 namespace parkf {
 
-enum class Scheme { smoother, forward_backward };
+enum class Scheme { smoother, trigger };
 
 /// The kernel's view of arrays as `Tracks` has them, wherever they lie.
 template <class S>
@@ -128,6 +128,9 @@ Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, Scheme scheme =
   tracks.check();
   if (set.forms == nullptr) throw Error("parameter set: not loaded");
   if (scored && set.score.empty()) throw Error("parameter set: it has no ghost score that this header evaluates");
+  if (scheme == Scheme::trigger && std::string(set.forms->name) != "production") {
+    throw Error("scheme 'trigger': it is for sets of production's forms");
+  }
   if (scored && scheme != Scheme::smoother) throw Error("ghost scores come with the smoother alone");
   Results<S> results{tracks.count, tracks.stride, std::vector<S>(kalman::fitted_numbers * tracks.stride),
                      std::vector<int>(kalman::fitted_integers * tracks.stride),

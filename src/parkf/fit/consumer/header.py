@@ -62,7 +62,7 @@ def cpp_header() -> str:
         made_for_it = set(shared)
         parts += [
             _expand(file, name, made_for_it)
-            for file in ("fit/smoother.hpp", "fit/forward_backward.hpp", "fit/score.hpp")
+            for file in ("fit/smoother.hpp", "fit/trigger.hpp", "fit/score.hpp")
         ]
         parts += [_IF_LANES, _expand("fit/magnet_lanes.hpp", name, made_for_it), "#endif\n"]
         parts += [_IF_CUDA, _expand("fit/magnet_block.hpp", name, made_for_it), "#endif\n"]
@@ -148,7 +148,7 @@ def _dispatch(kernel: Iterable[str]) -> str:
       const kalman::Fitted<T> track =
           job.scheme == Scheme::smoother
               ? kalman::{name}::fit_smoother<T>(job.tracks, i, job.detector)
-              : kalman::{name}::fit_forward_backward<T>(job.tracks, i, job.detector);
+              : kalman::{name}::fit_trigger<T>(job.tracks, i, job.detector);
       kalman::store(track, job.tracks.stride, i, job.numbers, job.integers);
     }}
     return true;

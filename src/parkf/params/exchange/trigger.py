@@ -16,6 +16,7 @@ first
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,18 @@ def import_trigger(folder: Path, *, rest: ParameterSet | None = None) -> Paramet
     inputs = {name: sha256(folder / name) for name in (JSON_FILE, TABLE_FILE)}
     blocks["BEAM"], constants, source = _rest(folder, layout, rest)
     return imported(layout, blocks, table, constants, inputs=inputs | source, source="trigger's params.json")
+
+
+def as_the_trigger_reads(parameters: ParameterSet) -> ParameterSet:
+    """Return a set with the table that the trigger has after it has read :func:`export_trigger`'s files.
+
+    The trigger multiplies slopes by 1e-3 in single precision, which changes the last bit of a third of all
+    coefficients.
+    """
+    numbers = parameters.table.reshape(-1, TABLE_SHAPE[2])
+    written = np.char.mod("%.9g", numbers.astype(np.float64) * _UNITS).astype(np.float32)
+    read = np.where(_UNITS == 1.0, written, written * np.float32(1e-3))
+    return replace(parameters, table=read.reshape(TABLE_SHAPE))
 
 
 def read_table(path: Path) -> tuple[F32, F32]:

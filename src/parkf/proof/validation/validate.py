@@ -46,7 +46,7 @@ def validate(
     Parameters
     ----------
     fits : mapping of str to Sample
-        Candidates by the name of the fit: ``parkf``, ``parkf_robust``, ``paper_scheme``, ``velo_only``,
+        Candidates by the name of the fit: ``parkf``, ``parkf_robust``, ``trigger``, ``velo_only``,
         ``full``.
     float64 : Sample
         The candidates of ``parkf``, fitted in float64.
