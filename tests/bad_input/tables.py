@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parkf.io.planes import UT_LAYERS
-from parkf.io.tables import CANDIDATES, HITS, STEP_DATA, Table
+from parkf.io.tables import CANDIDATES, HITS, MEASURED, STEP_DATA, Table
 
 from .case import ROOT, SET, Case, file
 
@@ -278,7 +278,7 @@ CASES = [
     dataset("a row twice", _sorted, "rows 20 and 33 are the same"),
     dataset("too few rows", lambda c: None, "set 1 of step UT has 0 rows, expected at least 100", step="UT"),
     *bytes_of("candidates", FIT, CANDIDATES, lambda: _arrow(CANDIDATES, _candidates())),
-    *foreign_table("candidates", FIT, CANDIDATES, lambda: _arrow(CANDIDATES, _candidates())),
+    *foreign_table("candidates", FIT, MEASURED, lambda: _arrow(CANDIDATES, _candidates())),
     Case("candidates", "missing", lambda folder: FIT, ("mine.parquet: no such file",)),
     Case("candidates", "a null", _holed("qop"), ("mine.parquet: column 'qop', row 1: null, expected a",)),
     Case("candidates", "a null for hits", _holed("ut_x"), ("mine.parquet: column 'ut_x', row 1: null",)),

@@ -14,7 +14,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.io.join import gather
 from parkf.io.planes import RICH_PLANES
-from parkf.io.tables import CANDIDATES, FITTED
+from parkf.io.tables import CANDIDATES, FITTED, MEASURED
 from parkf.proof.validation import throughput
 
 
@@ -62,6 +62,16 @@ def test_a_file_is_fitted_as_its_rows_are(toy, files):
         np.testing.assert_array_equal(table.column(name).to_numpy(), getattr(expected, name))
     np.testing.assert_array_equal(table.column("event").to_numpy(), np.arange(1000) // 10)
     np.testing.assert_array_equal(table.column("candidate").to_numpy(), np.arange(1000) % 10)
+
+
+def test_candidates_of_data_have_no_truth(toy, files):
+    """The same bytes with and without the columns that only a simulation has."""
+    fit_file(files.set, files.candidates, files.fitted)
+    expected = files.fitted.read_bytes()
+    with MEASURED.writer(files.candidates) as writer:
+        writer.write_table(rows(toy).drop_columns(["particle", "purity"]))
+    fit_file(files.set, files.candidates, files.fitted)
+    assert files.fitted.read_bytes() == expected
 
 
 def test_chunks_that_are_fitted_apart_give_the_same_bytes(toy, files, tmp_path):

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT
-from parkf.io.tables import CANDIDATES
+from parkf.io.tables import MEASURED
 
 # Columns that a fit copies or does not read; where they are missing, they are filled.
 _NUMBERED = "candidate"
-_FILLED = {"event": 0, "particle": -1, "purity": 0.0}
+_FILLED = {"event": 0}
 
 
 def example() -> Path:
@@ -30,8 +30,8 @@ def candidates_of(hits: Any) -> pa.Table:
     Parameters
     ----------
     hits : path, pyarrow.Table, pandas.DataFrame, mapping of str to array_like, or awkward.Array
-        Columns as ``parkf schema candidates`` lists them. ``event``, ``candidate``, ``particle`` and
-        ``purity`` may be missing.
+        Columns as ``parkf schema candidates`` lists them. ``event`` and ``candidate`` may be
+        missing, and the truth is not read.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def candidates_of(hits: Any) -> pa.Table:
     if isinstance(hits, str | Path):
         return _read(Path(hits))
     columns = _columns(hits)
-    known = dict(CANDIDATES.columns)
+    known = dict(MEASURED.columns)
     needed = [name for name in known if name not in _FILLED and name != _NUMBERED]
     if missing := [name for name in needed if name not in columns]:
         raise ParkfError(f"hits: column {missing[0]!r} is missing; expected {', '.join(needed)}")
@@ -53,12 +53,12 @@ def candidates_of(hits: Any) -> pa.Table:
     columns = {name: np.full(count, value) for name, value in _FILLED.items()} | columns
     columns.setdefault(_NUMBERED, np.arange(count))
     arrays = [_converted(name, columns[name], kind, count) for name, kind in known.items()]
-    return pa.Table.from_arrays(arrays, schema=CANDIDATES.schema)
+    return pa.Table.from_arrays(arrays, schema=MEASURED.schema)
 
 
 def _read(path: Path) -> pa.Table:
-    with CANDIDATES.open(path) as file:
-        return file.read(columns=[name for name, _ in CANDIDATES.columns])
+    with MEASURED.open(path) as file:
+        return file.read(columns=[name for name, _ in MEASURED.columns])
 
 
 def _columns(hits: Any) -> dict[str, Any]:

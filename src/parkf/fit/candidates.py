@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
-from parkf.io.tables import CANDIDATES, VELO_SLOTS
+from parkf.io.tables import MEASURED, VELO_SLOTS
 
 VELO = ("velo_x", "velo_y", "velo_z")
 UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")
@@ -79,7 +79,7 @@ def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candid
     has another type or nulls, or a polarity that is neither +1 nor -1, raises a ParkfError; a null among the
     numbers of a hit sets a bit in the status of its track instead.
     """
-    columns = {name: _column(table, name, kind) for name, kind in CANDIDATES.columns}
+    columns = {name: _column(table, name, kind) for name, kind in MEASURED.columns}
     arrays = {name: numbers(column) for name, column in columns.items()}
     return replace(from_arrays(arrays, precision), nulls=_nulls(columns.values()))
 
@@ -113,7 +113,7 @@ def check_rows(rows: pa.RecordBatch, path: Path, first: int) -> None:
 
     A null outside of hits, or a polarity that is neither +1 nor -1, raises a ParkfError.
     """
-    for name, _ in CANDIDATES.columns:
+    for name, _ in MEASURED.columns:
         column = rows.column(name)
         if column.null_count:
             row = first + column.is_null().index(True).as_py()

@@ -17,7 +17,7 @@ from parkf.fit.summary import Summary
 from parkf.io.arrow import column
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import Backend, Precision, Scheme
-from parkf.io.tables import CANDIDATES, FITTED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
+from parkf.io.tables import FITTED, MEASURED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
 from parkf.io.terminal import progress_bar
 from parkf.params.manifest import Blobs
 from parkf.params.parameter_set import ParameterSet, load
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Number of candidates read, fitted and written at a time: 5 MB of float32. It is one row group, so that no
 # second one has to be decoded.
-BATCH = CANDIDATES.rows_in_group
+BATCH = MEASURED.rows_in_group
 
 # Fitted tracks, and the additional columns that were requested, by name.
 Batch = tuple[Fitted, dict[str, NDArray[Any]]]
@@ -138,7 +138,8 @@ def fit_file(
     parameters : Path
         Folder of a parameter set.
     candidates, fitted : Path
-        Parquet tables ``candidates`` (read) and ``fitted`` (written).
+        Parquet tables ``candidates`` (read; the truth, ``particle`` and ``purity``, may be missing) and
+        ``fitted`` (written).
     outliers : float, optional
         Fit once more without hits whose u² is above this limit
         (:func:`parkf.fit.interval.without_outliers`) and add the columns ``REMOVED_HITS``.
@@ -227,7 +228,7 @@ def _fit_batches(
 ) -> Summary:
     summary = Summary()
     with (
-        CANDIDATES.open(candidates) as file,
+        MEASURED.open(candidates) as file,
         table.writer(fitted, set_metadata(made_with) if made_with else None) as writer,
         progress_bar("fit", "tracks", total=file.metadata.num_rows) as bar,
     ):

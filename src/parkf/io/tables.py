@@ -206,7 +206,7 @@ HITS = Table(
 # UT and SciFi have one hit a layer: candidates are made with one of two hits. The embedded pattern
 # recognition chooses the one nearer to the prediction by the other hits. A VELO module may have two, of the
 # same z: both count.
-CANDIDATES = Table(
+MEASURED = Table(
     "candidates",
     1,
     (
@@ -217,11 +217,12 @@ CANDIDATES = Table(
         *_each(_hits(VELO_SLOTS), "velo_x", "velo_y", "velo_z"),
         *_each(_hits(UT_LAYERS), "ut_x", "ut_z", "ut_dxdy", "ut_sigma"),
         *_each(_hits(SCIFI_LAYERS), "scifi_x", "scifi_z", "scifi_dxdy", "scifi_sigma"),
-        ("particle", pa.int32()),
-        ("purity", pa.float32()),
     ),
     rows_in_group=1 << 13,
 )
+
+# With the truth, which data do not have: a fit reads MEASURED.
+CANDIDATES = MEASURED.with_columns((("particle", pa.int32()), ("purity", pa.float32())))
 
 # What the parameters are closed with (parkf.training.closure): candidates by truth beside the full fit of
 # their hits.

@@ -135,8 +135,8 @@ _OF_CANDIDATES: Mapping[str, tuple[str, str]] = {
             ("sigma", "mm", "measurement error across the strip"),
         )
     },
-    "particle": ("", "the particle with most of the hits, by truth; -1 where that is noise"),
-    "purity": ("", "share of the hits that are its own; below 0.7 the candidate is a ghost"),
+    "particle": ("", "the particle with most of the hits, by truth; -1: noise. A fit does not need it"),
+    "purity": ("", "fraction of the hits that are its own; below 0.7: a ghost. A fit does not need it"),
 }
 _OF_ONE_TABLE: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "particles": {
