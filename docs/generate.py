@@ -300,12 +300,11 @@ def performance() -> str:
     return _page(
         [
             "# How good it is",
-            "These figures are of the two newest published sets. Both were trained with the paper's statistics, 10,000"
-            " crossings for each polarity, and measured on tracks of the embedded simulation that no training saw. They"
-            " are figures of that simulation, not of LHCb; [LHCb's hits](lhcb_hits.md) have a page of their own.",
+            "Figures of the two newest published sets, each trained on 10,000 crossings for each polarity, and measured"
+            " on other tracks of the embedded simulation. They are not figures of LHCb: see [LHCb's hits](lhcb_hits.md).",
             _table(("figure", *names, "asked for"), list(gate_rows(HEADLINES))),
-            "The bin in brackets is the worst one. The full fit is a Runge–Kutta fit of the same hits; the core of δp/p is"
-            " the resolution without tails; ghosts are cut on χ²/ndof alone.",
+            "The bin in brackets is the worst one. The full fit is a Runge–Kutta fit of the same hits. Ghosts are cut on"
+            " χ²/ndof alone.",
             f"On one core of {fitter['processor']} the fit does {one['tracks_per_s_core'] / 1e6:.1f} million tracks a"
             f" second in float32 and {two['tracks_per_s_core'] / 1e6:.1f} million in float64. That is"
             f" {one['floor_ratio']:.1f} and {two['floor_ratio']:.1f} times the time that its multiplications and"
@@ -319,25 +318,16 @@ def performance() -> str:
             _table(
                 ("page", "what it answers"),
                 [
-                    (
-                        "[Resolution and errors](resolution.md)",
-                        "how the full fit is defined, where tails come from",
-                    ),
-                    (
-                        "[LHCb's hits](lhcb_hits.md)",
-                        "the same figures on ten events of LHCb's own simulation",
-                    ),
+                    ("[Resolution and errors](resolution.md)", "the full fit, causes of tails"),
+                    ("[LHCb's hits](lhcb_hits.md)", "the figures on ten events of LHCb's simulation"),
                     ("[Ghosts](ghosts.md)", "why the score keeps more ghosts on LHCb's hits"),
+                    ("[In LHCb's trigger](trigger.md)", "the same sets in the trigger's own arithmetic"),
                     ("[Soft and displaced tracks](soft_and_displaced.md)", "limits of the fit"),
                     ("[Speed and size](speed.md)", "the fit, the chain, memory, many cores"),
-                    (
-                        "[All gates](../reference/gates.md)",
-                        "every figure that a set must reach to be published",
-                    ),
+                    ("[All gates](../reference/gates.md)", "what a published set must reach"),
                 ],
             ),
-            "`make family FAMILY=forms` trains and measures both sets again; `python -m benchmarks.fitter` and"
-            " `python -m benchmarks.ghosts results/fullsim` measure the speed and the ghosts.",
+            "`make family FAMILY=forms` trains and measures both sets again.",
         ]
     )
 
@@ -348,8 +338,7 @@ _MISSED = """\
 - **Tails on LHCb's hits**: the 95 % width of the q/p pull is 1.81 ± 0.18 times that of a Gaussian; the robust fit has 1.43 ± 0.12.
 - **Momentum on LHCb's hits** is high by 0.071 ± 0.024 %. The full fit is high by as much.
 - **Cost of an event**: true states take 3.3 ms (3 asked for) and step datasets 3.1 ms (2 asked for) on Zen 4.
-- **Memory** grows by 24 to 38 % in 5 of 16 stages when the sample grows a hundredfold (20 % asked for). No stage needs more than
-  0.29 GiB."""
+- **Memory** grows by 24 to 38 % in 5 of 16 stages when the sample grows a hundredfold (20 % asked for), to 0.29 GiB at most."""
 
 
 def gates() -> str:

@@ -41,7 +41,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "params validity": "parkf params validity --detector run3-like",
         "params show": "parkf params show 2026-run3-like-2-r008 --numbers",
         "params diff": "parkf params diff 2026-run3-like-2-r003 results/default/set",
-        "params validate": "parkf params validate results/default/set",
+        "params validate": "parkf params validate results/default/set --client trigger",
         "params publish": "parkf params publish results/default/set --first-run 300100",
         "params withdraw": 'parkf params withdraw 2026-run3-like-2-r001 --reason "wrong alignment of the UT"',
         "params export": "parkf params export 2026-run3-like-2-r003 trigger/",

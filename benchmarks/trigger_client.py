@@ -1,0 +1,105 @@
+"""Sets and fits in the trigger's arithmetic, on the embedded simulation and on ten events of LHCb's.
+
+    python -m benchmarks.trigger_client results/default ../shared > benchmarks/results/trigger_client.json
+
+The first folder is a finished run with production's forms. The second has LHCb's events
+(data/lhcb_fullsim) and LHCb's older numbers (reference/lhcb_params), which are completed with our table.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from parkf.detector.field import DipoleSources, evaluate_on_grid
+from parkf.detector.geometry import load_geometry
+from parkf.fit import fit_file
+from parkf.fit.sample import load_sample
+from parkf.fit.truth import Files
+from parkf.imports.hits.full_simulation import import_hits
+from parkf.io.files import scratch_folder
+from parkf.io.option_types import Precision, Scheme
+from parkf.io.project import PROJECT
+from parkf.params.exchange import import_text_files
+from parkf.params.parameter_set import ParameterSet, load, with_blobs
+from parkf.proof.trigger_client import measured, read_back, samples_of
+from parkf.simulation.pattern import find_candidates
+
+PUBLISHED = "2026-run3-like-2-r007"
+# Numbers of the noise that are widths, by block.
+WIDTHS = {
+    "V": (0, 1),
+    "VUT": (1, 4, 8, 13),
+    "UT": (1, 3, 8, 10),
+    "UTTF": (12, 13, 15, 16),
+    "T": (1, 3, 8, 10),
+}
+Samples = list[tuple[Path, Path]]
+
+
+def scaled(parameters: ParameterSet, block: str, factor: float) -> ParameterSet:
+    """Return the set with the widths of one block's scattering multiplied."""
+    constant, layout = parameters.constant.copy(), parameters.layout
+    place = layout.block_slice(block)
+    numbers = constant[place].reshape(layout.block(block).shape).copy()
+    numbers[:, list(WIDTHS[block])] *= factor
+    constant[place] = numbers.ravel()
+    return with_blobs(parameters.manifest, constant, parameters.table)
+
+
+def lhcb_events(shared: Path, folder: Path) -> Samples:
+    """Particles and candidates of LHCb's ten events; segments are found from hits alone."""
+    source = shared / "data/lhcb_fullsim"
+    hits, particles, candidates = (folder / f"{name}.parquet" for name in ("hits", "particles", "candidates"))
+    geometry = load_geometry(PROJECT / "data/geometry/run3_fullsim.yaml")
+    field = evaluate_on_grid(DipoleSources.load(PROJECT / "data/field/dipole.json"))
+    import_hits(source / "hits.parquet", source / "tracks.parquet", hits_to=hits, particles_to=particles)
+    find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, segments="found")
+    return [(particles, candidates)]
+
+
+def fitter(samples: Samples, folder: Path) -> Callable[..., dict[str, Any]]:
+    """Make a function that fits the samples and measures the outcome."""
+
+    def run(parameters: ParameterSet, scheme: Scheme, precision: Precision = "float32") -> dict[str, Any]:
+        used = read_back(parameters, folder / "exported") if scheme == "trigger" else parameters
+        used.save(folder / "set")
+        files = []
+        for number, (particles, candidates) in enumerate(samples):
+            fitted = folder / f"fitted-{number}.parquet"
+            fit_file(folder / "set", candidates, fitted, scheme=scheme, precision=precision)
+            files.append(Files([particles], [candidates], [fitted]))
+        return asdict(measured(load_sample(files)))
+
+    return run
+
+
+def figures(samples: Samples, folder: Path, older: ParameterSet) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what was measured, by the name of set and fit."""
+    published, run = load(PROJECT / "params" / PUBLISHED), fitter(samples, folder)
+    yield f"trigger, {PUBLISHED}", run(published, "trigger")
+    yield f"trigger in float64, {PUBLISHED}", run(published, "trigger", "float64")
+    yield f"smoother, {PUBLISHED}", run(published, "smoother")
+    yield "trigger, LHCb's older numbers", run(older, "trigger")
+    for block in WIDTHS:
+        for factor in (0.7, 1.2):
+            yield f"trigger, noise of {block} × {factor:g}", run(scaled(published, block, factor), "trigger")
+    tighter = scaled(scaled(published, "VUT", 0.7), "UT", 0.7)
+    yield "trigger, noise of VUT and UT × 0.7", run(tighter, "trigger")
+
+
+def main(results: Path, shared: Path) -> None:
+    """Print what was measured as JSON."""
+    rest = load(PROJECT / "params" / PUBLISHED)
+    older = import_text_files(shared / "reference/lhcb_params", rest=rest)
+    with scratch_folder() as name:
+        folder = Path(name)
+        samples = {"embedded": samples_of(results), "LHCb's ten events": lhcb_events(shared, folder)}
+        found = {sample: dict(figures(files, folder, older)) for sample, files in samples.items()}
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,230 @@
+"""What LHCb's trigger makes of a set: exported, read as the trigger reads it, and used in its arithmetic.
+
+The gates of a run are for the fit of this project. A set for the trigger goes through files and is used by
+another program: here both are part of what is measured, in the trigger's single precision.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.fit import fit_file
+from parkf.fit.sample import Sample, chi2_per_ndof, load_sample, pulls
+from parkf.fit.truth import Files
+from parkf.io.errors import ParkfError
+from parkf.io.files import scratch_folder
+from parkf.io.track_columns import Rows
+from parkf.params.exchange import export_trigger, import_trigger
+from parkf.params.exchange.trigger import as_the_trigger_reads
+from parkf.params.manifest import Gate
+from parkf.params.parameter_set import ParameterSet, with_blobs
+from parkf.proof.validation.figures import ENOUGH, WORKING_POINT, binned, momentum_figures, pull_figures
+from parkf.proof.validation.validate import MOMENTUM_EDGES
+
+BIAS = 2e-4
+"""Largest mean of δp/p in a bin of momentum, beside errors: what trigger selections would not notice."""
+ERRORS = 3.0
+"""How many standard errors bounds give way by."""
+SHIFT = 0.3
+"""Largest shift with the sign of the charge at the beam, in units of the error: a straight line costs 0.2."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """A set in the trigger's arithmetic, on one sample.
+
+    Attributes
+    ----------
+    tracks, ghosts : int
+        Genuine candidates above 2 GeV, and ghosts.
+    core, bias, pull : float
+        Width and mean of the core of δp/p; width of the core of the pull of q/p.
+    core_error, bias_error, pull_error : float
+    momentum : list of dict
+        ``{p_min, p_max, n, core, bias}`` with errors, GeV and fractions of p.
+    kept, kept_error : float
+        Fraction of ghosts below the χ²/ndof that keeps 91 % of genuine candidates.
+    cut : float
+        That χ²/ndof.
+    not_finite : dict of str to float
+        Fractions of ``genuine`` and ``all`` candidates whose fit became NaN.
+    charge_odd : dict of str to float
+        Half of the difference of the median pulls of ``tx`` and ``x`` of both directions of bending.
+    """
+
+    tracks: int
+    ghosts: int
+    core: float
+    core_error: float
+    bias: float
+    bias_error: float
+    pull: float
+    pull_error: float
+    momentum: list[dict[str, float]]
+    kept: float
+    kept_error: float
+    cut: float
+    not_finite: dict[str, float]
+    charge_odd: dict[str, float]
+
+
+def read_back(parameters: ParameterSet, folder: Path) -> ParameterSet:
+    """Export a set to a folder, and read it as the trigger does.
+
+    Raises
+    ------
+    ParkfError
+        When the set has no forms of the trigger, or a number does not come back as it was.
+    """
+    export_trigger(parameters, folder)
+    ours = import_trigger(folder)
+    wrong = np.flatnonzero(ours.constant != parameters.constant)
+    if len(wrong) or not np.array_equal(ours.table, parameters.table):
+        raise ParkfError(
+            f"{folder}: {len(wrong)} constants and {(ours.table != parameters.table).sum()} coefficients"
+            " are not those of the set; export it again"
+        )
+    theirs = as_the_trigger_reads(ours)
+    return with_blobs(ours.manifest, theirs.constant, theirs.table)
+
+
+def examine(parameters: ParameterSet, samples: Sequence[tuple[Path, Path]], *, threads: int = 1) -> Client:
+    """Export and read a set, fit candidates in the trigger's arithmetic and precision, and measure.
+
+    Parameters
+    ----------
+    parameters : ParameterSet
+        A set of production's forms.
+    samples : sequence of tuple of Path
+        Tables ``particles`` and ``candidates`` of each sample, one of each polarity.
+    threads : int
+    """
+    with scratch_folder() as name:
+        folder = Path(name)
+        read_back(parameters, folder / "trigger").save(folder / "set")
+        files = []
+        for number, (particles, candidates) in enumerate(samples):
+            fitted = folder / f"{number}.parquet"
+            fit_file(folder / "set", candidates, fitted, scheme="trigger", threads=threads)
+            files.append(Files([particles], [candidates], [fitted]))
+        return measured(load_sample(files))
+
+
+def measured(sample: Sample) -> Client:
+    """Measure a sample that was fitted in the trigger's arithmetic."""
+    genuine, good = sample.genuine, sample.good
+    if min(len(good), len(sample.ghosts)) < ENOUGH:
+        raise ParkfError(
+            f"{len(good)} good tracks and {len(sample.ghosts)} ghosts, expected {ENOUGH} of each"
+        )
+    cut = float(np.quantile(_chi2(genuine), WORKING_POINT))
+    kept = float((_chi2(sample.ghosts) < cut).mean())
+    all_of_them, pull = momentum_figures(good), pull_figures(good, "qop")
+    p_true = 1e-3 * np.asarray(good["p_true"])
+    momentum = [
+        {"p_min": low, "p_max": high, "n": int(which.sum()), **momentum_figures(good[which])}
+        for low, high, which in binned(p_true, MOMENTUM_EDGES)
+        if which.sum() >= ENOUGH
+    ]
+    bent = np.sign(good["qop"]) * np.asarray(good["polarity"])
+    odd = {name: _odd(pulls(good, name), bent) for name in ("tx", "x")}
+    return Client(
+        tracks=len(genuine),
+        ghosts=len(sample.ghosts),
+        core=all_of_them["core"],
+        core_error=all_of_them["core_error"],
+        bias=all_of_them["bias"],
+        bias_error=all_of_them["bias_error"],
+        pull=pull["width"],
+        pull_error=pull["width_error"],
+        momentum=momentum,
+        kept=kept,
+        kept_error=float(np.sqrt(kept * (1 - kept) / len(sample.ghosts))),
+        cut=cut,
+        not_finite={"genuine": _lost(genuine), "all": _lost(sample.rows)},
+        charge_odd=odd,
+    )
+
+
+def samples_of(run: Path) -> list[tuple[Path, Path]]:
+    """Find the particles and candidates with which a run validates, of each polarity.
+
+    Raises
+    ------
+    ParkfError
+        When there are none.
+    """
+    candidates = sorted((run / "candidates").glob("validation_*.parquet"))
+    found = [(run / "particles" / path.name, path) for path in candidates]
+    if not found:
+        raise ParkfError(
+            f"{run / 'candidates'}: no file validation_*.parquet; name the folder of a finished run"
+        )
+    return found
+
+
+def client_gates(
+    parameters: ParameterSet, run: Path, before: ParameterSet | None, *, threads: int = 1
+) -> tuple[Client, list[Gate]]:
+    """Examine a set, and the one before it, with the candidates of a run, and hold it against the bars."""
+    samples = samples_of(run)
+    now = examine(parameters, samples, threads=threads)
+    earlier = None if before is None else examine(before, samples, threads=threads)
+    return now, held(now, earlier)
+
+
+def held(now: Client, before: Client | None) -> list[Gate]:
+    """Hold a set against the bars of the trigger, and against the set `before` it on the same sample."""
+
+    def gate(what: str, measured: str, bar: str, met: bool) -> Gate:
+        return Gate(what=what, measured=measured, bar=bar, met=bool(met))
+
+    worst = max(now.momentum, key=lambda one: abs(one["bias"]) - ERRORS * one["bias_error"])
+    shift = max(map(abs, now.charge_odd.values()))
+    gates = [
+        gate("exported and read back", "the same numbers", "the same", True),
+        gate(
+            "mean of δp/p in each bin of momentum",
+            f"{worst['bias']:+.3%} ± {worst['bias_error']:.3%} ({worst['p_min']:g}–{worst['p_max']:g} GeV)",
+            f"|…| ≤ {BIAS:.2%}, {ERRORS:g} errors",
+            abs(worst["bias"]) <= BIAS + ERRORS * worst["bias_error"],
+        ),
+        gate("shift with the charge at the beam", f"{shift:.2f} σ", f"≤ {SHIFT:g} σ", shift <= SHIFT),
+    ]
+    if before is not None:
+        n = now.tracks
+        least = before.not_finite["genuine"]
+        most = least + ERRORS * np.sqrt(max(least, 1 / n) / n)
+        allowed = before.kept + ERRORS * now.kept_error
+        gates += [
+            gate(
+                "genuine tracks that become NaN",
+                f"{now.not_finite['genuine']:.2%}",
+                f"≤ {most:.2%}, of the set before {least:.2%}",
+                now.not_finite["genuine"] <= most,
+            ),
+            gate(
+                "ghosts kept with 91 % of genuine tracks",
+                f"{now.kept:.1%} ± {now.kept_error:.1%}",
+                f"≤ {allowed:.1%}, of the set before {before.kept:.1%}",
+                now.kept <= allowed,
+            ),
+        ]
+    return gates
+
+
+def _chi2(rows: Rows) -> NDArray[np.float64]:
+    values = np.asarray(chi2_per_ndof(rows), np.float64)
+    return np.where(np.isfinite(values), values, np.inf)
+
+
+def _lost(rows: Rows) -> float:
+    return float((~np.isfinite(np.asarray(rows["qop"]))).mean())
+
+
+def _odd(pull: NDArray[Any], bent: NDArray[Any]) -> float:
+    return float(np.median(pull[bent > 0]) - np.median(pull[bent < 0])) / 2

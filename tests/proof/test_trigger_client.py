@@ -1,0 +1,63 @@
+"""A set in the trigger's arithmetic: through its files, on candidates, against bars."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from parkf.io.errors import ParkfError
+from parkf.io.project import PROJECT
+from parkf.params.parameter_set import load
+from parkf.proof.trigger_client import BIAS, Client, held, read_back, samples_of
+
+GOOD = Client(
+    tracks=20_000,
+    ghosts=5_000,
+    core=0.004,
+    core_error=2e-5,
+    bias=0.0,
+    bias_error=2e-5,
+    pull=1.9,
+    pull_error=0.01,
+    momentum=[{"p_min": 3.0, "p_max": 5.0, "n": 9000, "bias": 1e-5, "bias_error": 5e-5}],
+    kept=0.15,
+    kept_error=0.005,
+    cut=1.9,
+    not_finite={"genuine": 0.001, "all": 0.005},
+    charge_odd={"tx": -0.2, "x": 0.1},
+)
+
+
+def missed(now, before=GOOD):
+    return [gate.what for gate in held(now, before) if not gate.met]
+
+
+def test_the_files_hold_the_set(tmp_path):
+    parameters = load(PROJECT / "params/2026-run3-like-2-r007")
+    read = read_back(parameters, tmp_path)
+    np.testing.assert_array_equal(read.constant, parameters.constant)
+    np.testing.assert_array_max_ulp(read.table, parameters.table, maxulp=1)
+    assert {path.name for path in tmp_path.iterdir()} >= {"params.json", "params_UTT_v0.tab"}
+
+
+def test_other_forms_are_refused(tmp_path):
+    improved = load(PROJECT / "params/2026-run3-like-2-r008")
+    with pytest.raises(ParkfError, match="forms 'improved', expected 'production'"):
+        read_back(improved, tmp_path)
+
+
+def test_each_bar_refuses_what_it_is_for():
+    assert missed(GOOD) == []
+    biased = [GOOD.momentum[0] | {"bias": BIAS + 4 * 5e-5}]
+    assert missed(replace(GOOD, momentum=biased)) == ["mean of δp/p in each bin of momentum"]
+    assert missed(replace(GOOD, charge_odd={"tx": -0.4, "x": 0.1})) == ["shift with the charge at the beam"]
+    lost = {"genuine": 0.004, "all": 0.02}
+    assert missed(replace(GOOD, not_finite=lost)) == ["genuine tracks that become NaN"]
+    assert missed(replace(GOOD, kept=0.17)) == ["ghosts kept with 91 % of genuine tracks"]
+    # Without a set to compare with, these two have no bar.
+    assert missed(replace(GOOD, kept=0.17, not_finite=lost), before=None) == []
+
+
+def test_a_run_without_candidates_is_named(tmp_path):
+    with pytest.raises(ParkfError, match=r"candidates: no file validation_\*\.parquet; name the folder"):
+        samples_of(tmp_path)
