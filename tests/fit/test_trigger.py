@@ -12,6 +12,7 @@ from kalman_toy import generate
 from parkf.fit import cpu, fit
 from parkf.fit.trigger import POINTS, trace
 from parkf.io.errors import ParkfError
+from parkf.io.files import sha256
 from parkf.params.exchange.trigger import as_the_trigger_reads, export_trigger, import_trigger
 from parkf.params.parameter_set import load
 
@@ -110,6 +111,13 @@ def test_other_forms_have_no_such_scheme():
         fit(toy.parameters, toy.candidates("float32"), scheme="trigger")
     with pytest.raises(ValueError, match="scheme 'trigger': it is for production's forms, got improved"):
         trace(toy.parameters, toy.candidates("float32"))
+
+
+def test_the_exported_files_are_those_that_the_trigger_read(tmp_path, parameters, golden):
+    """The results were made with files in the older order of UT's rows."""
+    export_trigger(parameters, tmp_path, ut_rows="older")
+    for name, key in (("params.json", "params_json"), ("params_UTT_v0.tab", "table")):
+        assert sha256(tmp_path / name) == str(golden[key])
 
 
 def test_the_table_is_that_of_the_files(tmp_path, parameters):

@@ -55,9 +55,8 @@ def test_the_files_are_the_trigger_s(parameters, files):
         "UTLayer": (1, 4),
     }
     assert content["TParams"][3][4] == pytest.approx(parameters.block("T")[3, 4], abs=1e-6)
-    # The kick goes the other way, and backward sets of UT begin at the last gap.
+    # The kick goes the other way.
     assert content["VUTParams"][0][5] == pytest.approx(-parameters.block("VUT")[0, 5])
-    assert content["UTParams"][3][0] == pytest.approx(parameters.block("UT")[5, 0])
     lines = (files / "params_UTT_v0.tab").read_text().splitlines()
     assert lines[0] == "2665 7826 1500 -29.5 -35 310 -140 0.3 0.25 2500 0.005"
     assert lines[1] == "60 50 1 1 7 9 5 7"
@@ -123,7 +122,38 @@ def test_what_the_trigger_lacks_comes_from_a_named_set(parameters, files):
     (files / "parkf.json").unlink()
     with pytest.raises(ParkfError, match=r"parkf\.json: no such file; .* lack block BEAM"):
         import_trigger(files)
-    assert import_trigger(files, rest=parameters).constant.tobytes() == parameters.constant.tobytes()
+    back = import_trigger(files, rest=parameters, ut_rows="2026")
+    assert back.constant.tobytes() == parameters.constant.tobytes()
+
+
+def test_both_orders_of_backward_rows_are_served(parameters, tmp_path):
+    """Code of 2026 takes row 6 − n for the n-th gap from outside; older files begin with the outer gap."""
+    ours = parameters.block("UT")
+    for order, outer in (("2026", 5), ("older", 3)):
+        folder = tmp_path / order
+        export_trigger(parameters, folder, ut_rows=order)
+        rows = json.loads((folder / "params.json").read_text())["UTParams"]
+        # Our last backward set is that of the gap 3→2.
+        for n in (1, 2, 3):
+            row = 6 - n if order == "2026" else 2 + n
+            assert rows[row] == pytest.approx(ours[6 - n].tolist(), abs=1e-6)
+        assert rows[outer] == pytest.approx(ours[5].tolist(), abs=1e-6)
+        assert import_trigger(folder).constant.tobytes() == parameters.constant.tobytes()
+        assert import_trigger(folder, ut_rows=order).constant.tobytes() == parameters.constant.tobytes()
+    with pytest.raises(ParkfError, match="ut_rows: got '2026', expected 'older' of this file"):
+        import_trigger(tmp_path / "older", ut_rows="2026")
+
+
+def test_an_order_that_nobody_knows_is_refused(parameters, files):
+    edit(files / "parkf.json", lambda content: content.pop("ut_rows"))
+    # Files of versions before had the older order, and no key.
+    np.testing.assert_array_equal(import_trigger(files).block("UT")[[3, 5]], parameters.block("UT")[[5, 3]])
+    edit(files / "parkf.json", lambda content: content.update(ut_rows="newest"))
+    with pytest.raises(ParkfError, match="ut_rows: got 'newest', expected 2026 or older"):
+        import_trigger(files)
+    (files / "parkf.json").unlink()
+    with pytest.raises(ParkfError, match="which of the backward rows 3 and 5 .* name it with --ut-rows 2026"):
+        import_trigger(files, rest=parameters)
 
 
 def test_only_production_s_forms_are_exported(parameters, tmp_path):

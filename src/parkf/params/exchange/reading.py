@@ -14,8 +14,8 @@ from parkf.io.files import existing
 F32 = NDArray[np.float32]
 
 
-def read_object(path: Path, keys: Sequence[str]) -> dict[str, Any]:
-    """Read a JSON object that has these keys, each once, and no other.
+def read_object(path: Path, keys: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
+    """Read a JSON object that has these keys, each once, and no other but optional ones.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def read_object(path: Path, keys: Sequence[str]) -> dict[str, Any]:
         if key not in content:
             raise ParkfError(f"{path}: block {key} is missing")
     for key in content:
-        if key not in keys:
+        if key not in (*keys, *optional):
             raise ParkfError(f"{path}: block {key} is unknown, expected {', '.join(keys)}")
     return content
 

@@ -15,7 +15,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import existing, sha256
 from parkf.params.exchange.reading import numbers
 from parkf.params.exchange.signs import TRIGGER, check_layout, convert_blocks
-from parkf.params.exchange.trigger import UT_ORDER
+from parkf.params.exchange.trigger import UT_ROWS
 from parkf.params.imported import imported
 from parkf.params.parameter_set import ParameterSet
 
@@ -76,7 +76,7 @@ FILES = (
         # In the old form the kick was subtracted, and the dependence of its z on z0 had no power of ten.
         {5: -1.0, 6: -1.0, 7: -1.0, 10: 1e3},
     ),
-    TextFile("params_predictUT.txt", "UTParams", 6, 18, "UT", UT_ORDER, _CURVED),
+    TextFile("params_predictUT.txt", "UTParams", 6, 18, "UT", UT_ROWS["older"], _CURVED),
     # This step has become the last forward set of UT.
     TextFile("params_predictUTFUT.txt", "UTFUTParams", 1, 2),
     TextFile("params_predictUTTF.txt", "UTTFParams", 2, 21, "UTTF", (0,), tuple(range(20))),

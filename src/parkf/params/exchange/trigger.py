@@ -6,10 +6,10 @@ does not read it.
 
 The numbers are converted where the trigger's arithmetic differs:
 
-* V→UT: the trigger adds −(kick) where the formula of :mod:`parkf.model.steps.velo_to_ut` adds the kick, to
-first
-  order; p5, p6, p7 change sign. A difference of second order, s″·kick², remains.
-* UT: the trigger's backward sets begin at the last gap; ours begin at the first. It does not use them today.
+* V→UT: to first order the trigger subtracts the kick that :mod:`parkf.model.steps.velo_to_ut` adds; p5, p6,
+  p7 change sign. A difference of second order, s″·kick², remains.
+* UT: our backward sets begin at the first gap. The trigger's code of 2026 reads them in this order, for
+  downstream tracks: row = 6 − (number of the gap from outside). Files before it begin at the last gap.
 * UT: the trigger's ty' uses the new slope tx', a difference of second order in h; the numbers do not change.
 * The table is multiplied with pol, as all blocks are. Older tables (v5r0) were not: see :mod:`.signs`.
 * Slopes of the table are in units of 1e-3.
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, replacing, sha256, write_json
+from parkf.io.option_types import UtRows
 from parkf.model.layout import HEADER, TABLE_SHAPE, Layout
 from parkf.params.description import shortest
 from parkf.params.exchange.reading import number, read_object, rectangle
@@ -47,7 +48,9 @@ BLOCKS = {
     "TLayer": "TLayer",
     "UTLayer": "UTLayer",
 }
-UT_ORDER = (0, 1, 2, 5, 4, 3)
+UT_ROWS: dict[UtRows, tuple[int, ...]] = {"2026": (0, 1, 2, 3, 4, 5), "older": (0, 1, 2, 5, 4, 3)}
+"""Our sets of UT in the order of the trigger's rows."""
+_UT_ROWS_KEY = "ut_rows"
 # The kick from VELO to UT, which the trigger applies with the opposite sign.
 _KICK = (5, 6, 7)
 _FIRST_LINE = HEADER.index("nbin_x")
@@ -58,7 +61,7 @@ _UNITS = np.array(
 )
 
 
-def export_trigger(parameters: ParameterSet, folder: Path) -> None:
+def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = "2026") -> None:
     """Write ``params.json``, ``params_UTT_v0.tab`` and ``parkf.json``.
 
     Parameters
@@ -66,6 +69,9 @@ def export_trigger(parameters: ParameterSet, folder: Path) -> None:
     parameters : ParameterSet
         A set of production's forms, in layout 1.
     folder : Path
+    ut_rows : {'2026', 'older'}
+        Order of the backward rows of UT: as the trigger's code of 2026 reads them, or as files before it have
+        them. Fits of long tracks do not read these rows.
 
     Raises
     ------
@@ -76,7 +82,7 @@ def export_trigger(parameters: ParameterSet, folder: Path) -> None:
     check_layout("parameter set", parameters.manifest, hints)
     blocks = {key: parameters.block(name) for key, name in BLOCKS.items()}
     blocks["VUTParams"] = _reversed_kick(blocks["VUTParams"])
-    blocks["UTParams"] = blocks["UTParams"][list(UT_ORDER)]
+    blocks["UTParams"] = blocks["UTParams"][list(UT_ROWS[ut_rows])]
     with replacing(folder / JSON_FILE) as temporary:
         lines = (f" {json.dumps(key)}: {json.dumps(_rows(values))}" for key, values in blocks.items())
         temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n")
@@ -87,10 +93,13 @@ def export_trigger(parameters: ParameterSet, folder: Path) -> None:
         scaled = parameters.table.reshape(-1, TABLE_SHAPE[2]).astype(np.float64) * _UNITS
         np.savetxt(stream, scaled, fmt="%.9g")
     constants = parameters.manifest.constants.model_dump()
-    write_json(folder / REST_FILE, {**constants, "BEAM": _rows(parameters.block("BEAM"))})
+    beam = _rows(parameters.block("BEAM"))
+    write_json(folder / REST_FILE, {**constants, "BEAM": beam, _UT_ROWS_KEY: ut_rows})
 
 
-def import_trigger(folder: Path, *, rest: ParameterSet | None = None) -> ParameterSet:
+def import_trigger(
+    folder: Path, *, rest: ParameterSet | None = None, ut_rows: UtRows | None = None
+) -> ParameterSet:
     """Read the trigger's files as a set of production's forms.
 
     Parameters
@@ -99,12 +108,16 @@ def import_trigger(folder: Path, *, rest: ParameterSet | None = None) -> Paramet
         With ``params.json`` and ``params_UTT_v0.tab``.
     rest : ParameterSet, optional
         Set with the block ``BEAM`` and the constants, if there is no ``parkf.json``.
+    ut_rows : {'2026', 'older'}, optional
+        Order of the backward rows of UT, as for :func:`export_trigger`, if there is no ``parkf.json``:
+        ``params.json`` itself does not show it.
 
     Raises
     ------
     ParkfError
         When there are more or fewer numbers, one is not finite, the two files' headers differ, the blocks
-        bend in different directions, or there is nothing to complete the set from.
+        bend in different directions, there is nothing to complete the set from, or the order of UT's rows is
+        not known.
     """
     layout = TRIGGER
     path = folder / JSON_FILE
@@ -113,14 +126,15 @@ def import_trigger(folder: Path, *, rest: ParameterSet | None = None) -> Paramet
         name: rectangle(path, key, content[key], layout.block(name).shape) for key, name in BLOCKS.items()
     }
     blocks["VUT"] = _reversed_kick(blocks["VUT"])
-    blocks["UT"] = blocks["UT"][list(UT_ORDER)]
     header, table = read_table(folder / TABLE_FILE)
     _same_header(folder, blocks["UTT_META"][0], header)
     blocks = convert_blocks(str(path), layout, blocks)
     header, table = convert_table(str(folder / TABLE_FILE), header, table)
     blocks["UTT_META"] = header[None]
     inputs = {name: sha256(folder / name) for name in (JSON_FILE, TABLE_FILE)}
-    blocks["BEAM"], constants, source = _rest(folder, layout, rest)
+    blocks["BEAM"], constants, written, source = _rest(folder, layout, rest)
+    order = _order_of(folder, blocks["UT"], written, ut_rows)
+    blocks["UT"] = blocks["UT"][list(UT_ROWS[order])]
     return imported(layout, blocks, table, constants, inputs=inputs | source, source="trigger's params.json")
 
 
@@ -196,22 +210,44 @@ def _same_header(folder: Path, in_json: F32, in_table: F32) -> None:
             )
 
 
-def _rest(folder: Path, layout: Layout, rest: ParameterSet | None) -> tuple[F32, Constants, dict[str, str]]:
-    """Return block BEAM, the constants, and the fingerprint of their file."""
+def _order_of(folder: Path, ut: F32, written: UtRows | None, asked: UtRows | None) -> UtRows:
+    if written and asked and written != asked:
+        raise ParkfError(
+            f"{folder / REST_FILE}: {_UT_ROWS_KEY}: got '{asked}', expected '{written}' of this file"
+        )
+    order = written or asked
+    if order is not None:
+        return order
+    if not np.array_equal(ut[3], ut[5]):
+        raise ParkfError(
+            f"{folder / JSON_FILE}: block UTParams: which of the backward rows 3 and 5 is the outer gap's is not in"
+            " the file; name it with --ut-rows 2026 (for code of 2026), or --ut-rows older"
+        )
+    return "2026"
+
+
+def _rest(
+    folder: Path, layout: Layout, rest: ParameterSet | None
+) -> tuple[F32, Constants, UtRows | None, dict[str, str]]:
+    """Return block BEAM, the constants, the order of UT's rows, and the fingerprint of their file."""
     path = folder / REST_FILE
     if path.is_file():
-        content = read_object(path, [*Constants.model_fields, "BEAM"])
+        content = read_object(path, [*Constants.model_fields, "BEAM"], optional=[_UT_ROWS_KEY])
+        # Files without this key were written in the older order.
+        order = content.pop(_UT_ROWS_KEY, "older")
+        if order not in UT_ROWS:
+            raise ParkfError(f"{path}: {_UT_ROWS_KEY}: got {order!r}, expected {' or '.join(UT_ROWS)}")
         beam = rectangle(path, "BEAM", content.pop("BEAM"), layout.block("BEAM").shape)
         for name, value in content.items():
             number(f"{path}: {name}", value)
         constants = {name: float(value) for name, value in content.items()}
         if constants["velo_sigma"] <= 0:
             raise ParkfError(f"{path}: velo_sigma: got {constants['velo_sigma']}, expected more than 0")
-        return beam, Constants(**constants), {REST_FILE: sha256(path)}
+        return beam, Constants(**constants), order, {REST_FILE: sha256(path)}
     if rest is None:
         raise ParkfError(
             f"{path}: no such file; the trigger's files lack block BEAM, VELO resolution and beam line: "
             "name a set to take them from"
         )
     manifest = rest.manifest
-    return rest.block("BEAM"), manifest.constants, {"rest": manifest.blobs.constant.sha256}
+    return rest.block("BEAM"), manifest.constants, None, {"rest": manifest.blobs.constant.sha256}

@@ -8,6 +8,7 @@ import typer
 from parkf.cli.commands.answers import NO_ANSWER, exit_on_error
 from parkf.cli.commands.options import RegistryFolder, Set, registry_in
 from parkf.io.errors import ParkfError
+from parkf.io.option_types import UtRows
 
 
 def export(
@@ -19,6 +20,12 @@ def export(
         Literal["trigger", "parquet"],
         typer.Option("--format", help="For the trigger (production's forms), or a row for every number."),
     ] = "trigger",
+    ut_rows: Annotated[
+        UtRows,
+        typer.Option(
+            help="UT's backward rows as the trigger's code of 2026 reads them, or as files before it."
+        ),
+    ] = "2026",
     registry: RegistryFolder = None,
 ) -> None:
     """Write a set as the trigger reads it, or as a table of all its numbers."""
@@ -26,9 +33,13 @@ def export(
     from parkf.params.parameter_set import load
 
     with exit_on_error(NO_ANSWER):
-        write = {"trigger": export_trigger, "parquet": export_parquet}[format_]
-        write(load(registry_in(registry).find(name)), to)
-    print(f"exported to {to}")
+        parameters = load(registry_in(registry).find(name))
+        if format_ == "parquet":
+            export_parquet(parameters, to)
+        else:
+            export_trigger(parameters, to, ut_rows=ut_rows)
+    order = "" if format_ == "parquet" else f", UT's backward rows in the order '{ut_rows}'"
+    print(f"exported to {to}{order}")
 
 
 def import_(
@@ -37,6 +48,10 @@ def import_(
     ],
     output: Annotated[Path, typer.Argument(help="Folder of the new set.")],
     rest: Annotated[str | None, typer.Option(help="Set for what the files lack: version or folder.")] = None,
+    ut_rows: Annotated[
+        UtRows | None,
+        typer.Option(help="Order of UT's backward rows in a params.json without parkf.json, as for export."),
+    ] = None,
     registry: RegistryFolder = None,
 ) -> None:
     """Make a set from the trigger's params.json and params_UTT_v0.tab, or from its older text files."""
@@ -47,7 +62,7 @@ def import_(
     with exit_on_error(NO_ANSWER):
         other = None if rest is None else load(registry_in(registry).find(rest))
         if not (source / FILES[0].name).is_file():
-            import_trigger(source, rest=other).save(output)
+            import_trigger(source, rest=other, ut_rows=ut_rows).save(output)
         elif other is None:
             raise ParkfError(
                 f"{source}: older text files lack the magnet table and more; name a set with --rest"
