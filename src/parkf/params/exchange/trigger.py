@@ -220,8 +220,8 @@ def _order_of(folder: Path, ut: F32, written: UtRows | None, asked: UtRows | Non
         return order
     if not np.array_equal(ut[3], ut[5]):
         raise ParkfError(
-            f"{folder / JSON_FILE}: block UTParams: which of the backward rows 3 and 5 is the outer gap's is not in"
-            " the file; name it with --ut-rows 2026 (for code of 2026), or --ut-rows older"
+            f"{folder / JSON_FILE}: block UTParams: which of the backward rows 3 and 5 is the outer gap's is"
+            " not in the file; name it with --ut-rows 2026 (for code of 2026), or --ut-rows older"
         )
     return "2026"
 
