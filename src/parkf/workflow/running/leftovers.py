@@ -14,9 +14,21 @@ VARIABLE = "PARKF_RUN"
 _PATIENCE_S = 10.0
 
 
+def run_processes(folder: Path) -> Iterator[psutil.Process]:
+    """Iterate over the live processes of a run: its workflow and jobs, not this process or a parent."""
+    own = {psutil.Process().pid, *(process.pid for process in psutil.Process().parents())}
+    for process in psutil.process_iter():
+        try:
+            if process.pid not in own and process.environ().get(VARIABLE) == str(folder.resolve()):
+                yield process
+        except (psutil.Error, OSError):
+            # The environment of another user's process cannot be read.
+            continue
+
+
 def end_orphans(folder: Path) -> list[int]:
     """End what still works for a run whose lock the caller holds; returns the numbers of the processes."""
-    orphans = list(_jobs(folder))
+    orphans = list(run_processes(folder))
     for process in orphans:
         _quietly(process.terminate)
     _, alive = psutil.wait_procs(orphans, timeout=_PATIENCE_S)
@@ -37,17 +49,6 @@ def remove_unfinished(folder: Path) -> list[Path]:
         else:
             path.unlink(missing_ok=True)
     return unfinished
-
-
-def _jobs(folder: Path) -> Iterator[psutil.Process]:
-    own = {psutil.Process().pid, *(process.pid for process in psutil.Process().parents())}
-    for process in psutil.process_iter():
-        try:
-            if process.pid not in own and process.environ().get(VARIABLE) == str(folder.resolve()):
-                yield process
-        except (psutil.Error, OSError):
-            # Others' processes keep their environment to themselves.
-            continue
 
 
 def _quietly(action: Callable[[], None]) -> None:

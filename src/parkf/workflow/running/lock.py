@@ -2,14 +2,18 @@
 
 import fcntl
 import os
+import re
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
+import psutil
+
 from parkf.io.errors import ParkfError
+from parkf.workflow.running.leftovers import run_processes
 
 LOCK = ".lock"
 
@@ -43,7 +47,7 @@ def held(folder: Path) -> Iterator[tuple[int, str | None]]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            who = _said(file) or "somebody"
+            who = _holder(folder, file)
             raise ParkfError(
                 f"{folder}: {who} is at work here; wait until that run has ended, or stop it"
             ) from error
@@ -51,6 +55,22 @@ def held(folder: Path) -> Iterator[tuple[int, str | None]]:
         _say(file, f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%F %T} UTC")
         yield file.fileno(), before
         _say(file, "")
+
+
+def _holder(folder: Path, file: TextIO) -> str:
+    """Name the live processes that hold the lock: the leader of a run, or what outlived it."""
+    who = _said(file) or "somebody"
+    here = re.match(rf"process (\d+) on {re.escape(socket.gethostname())} ", who)
+    if here is None or _is_alive(int(here[1])):
+        return who
+    alive = ", ".join(f"process {process.pid}" for process in run_processes(folder))
+    return f"{alive or 'a process'}, of the run that {who} began and did not end,"
+
+
+def _is_alive(number: int) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(number).status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _said(file: TextIO) -> str | None:
