@@ -13,6 +13,7 @@ of the project, these files count.
 import ast
 import gc
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from pathlib import Path
 
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints import cpp
+from parkf.io.fingerprints.known import Known, cache_file
 from parkf.io.fingerprints.meaning import meaning_of
 from parkf.io.fingerprints.syntax import (
     Module,
@@ -39,7 +41,8 @@ from parkf.io.project import PROJECT, source
 _CPP = (".hpp", ".cpp", ".cu")
 # Files of the package's folders that no code reads, or that the build makes.
 _NO_DATA = (".py", ".pyi", ".pyc", ".so", ".typed")
-# Folders of the project whose files a module may name.
+# Folders of the project that fingerprints can depend on, and those of them whose files a module may name.
+_FOLDERS = ("workflow", "data", "params", "src/kernel")
 _NAMED_FOLDERS = ("workflow", "data")
 
 
@@ -64,14 +67,24 @@ def code_of(*commands: str, without: tuple[str, ...] = ()) -> str:
     ParkfError
         When there is no such command.
     """
-    collects = gc.isenabled()
-    # Trees are many small objects, none of which is garbage: looking for some would take as long as the rest.
-    gc.disable()
-    try:
-        return _installed().code_of(*commands, without=without)
-    finally:
-        if collects:
-            gc.enable()
+    known = _known()
+    key = json.dumps([commands, without])
+    if key not in known.codes:
+        collects = gc.isenabled()
+        # Trees are many small objects, none of which is garbage: a search for garbage doubles the time.
+        gc.disable()
+        try:
+            known.add(key, _installed().code_of(*commands, without=without))
+        finally:
+            if collects:
+                gc.enable()
+    return known.codes[key]
+
+
+@cache
+def _known() -> Known:
+    folders = (source("parkf"), *(PROJECT / name for name in _FOLDERS))
+    return Known(cache_file(folders), folders)
 
 
 @cache
