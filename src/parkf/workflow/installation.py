@@ -1,6 +1,6 @@
-"""What is installed here, what fits run on, and what is missing for which task.
+"""The installation: versions, processors that fits run on, and packages that a task lacks.
 
-What each task needs is read from the package's own metadata, and so is never out of step with it.
+The packages that each task needs are read from the metadata of parkf.
 """
 
 import os
@@ -32,7 +32,7 @@ _COMPILERS = ("c++", "g++", "clang++")
 
 @dataclass(frozen=True)
 class Package:
-    """A package that a task needs, the versions that will do (``>=2.0``), and the installed one, if any."""
+    """A package that a task needs, the accepted versions (``>=2.0``), and the installed one, if any."""
 
     name: str
     asked: str
@@ -50,7 +50,7 @@ class Task:
 
     @property
     def missing(self) -> tuple[Package, ...]:
-        """Packages that are not installed, or in a version that does not do."""
+        """Packages that are not installed, or whose version is not accepted."""
         return tuple(one for one in self.packages if not one.good)
 
 
@@ -90,7 +90,7 @@ class Installation:
 
 
 def examine() -> Installation:
-    """Look at this installation and the machine that it is on."""
+    """Return the properties of this installation and its machine."""
     from parkf.fit.gpu import choose_backend
 
     memory = psutil.virtual_memory()

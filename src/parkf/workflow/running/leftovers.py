@@ -1,4 +1,4 @@
-"""What a run that was killed leaves behind: its jobs, and files that they had not finished."""
+"""Jobs and unfinished files of a run that was killed."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def run_processes(folder: Path) -> Iterator[psutil.Process]:
 
 
 def end_orphans(folder: Path) -> list[int]:
-    """End what still works for a run whose lock the caller holds; returns the numbers of the processes."""
+    """End the processes of a run whose lock the caller holds, and return their numbers."""
     orphans = list(run_processes(folder))
     for process in orphans:
         _quietly(process.terminate)

@@ -1,4 +1,4 @@
-"""One run at a time in a folder: a lock that dies with who holds it."""
+"""A lock that lets one run at a time work in a folder."""
 
 import fcntl
 import os
@@ -20,27 +20,13 @@ LOCK = ".lock"
 
 @contextmanager
 def held(folder: Path) -> Iterator[tuple[int, str | None]]:
-    """Hold the lock of a run's folder.
+    """Hold the lock of a run's folder, which is made if it is missing.
 
-    It is the system's own lock on a file, which is released with the last process that has the file open,
-    however that ended. The content of the file is for people only.
+    The lock is the system's lock on a file. The system releases it when the last process that has the file
+    open ends, for whatever reason. The content of the file is for people only.
 
-    Parameters
-    ----------
-    folder : Path
-        Made if it is not there.
-
-    Yields
-    ------
-    int
-        The open file: a child that inherits it holds the lock, too.
-    str or None
-        Who held it before without giving it back; None where all ended well.
-
-    Raises
-    ------
-    ParkfError
-        When a live process holds it, with its number, host, and since when.
+    Yields the open file, with which a child inherits the lock, and the process that held the lock before and
+    was killed, or None. Raises a ParkfError that names the live process which holds it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("a+") as file:

@@ -1,4 +1,4 @@
-"""Leads a run to its end: alone in its folder, after removing leftovers of a killed run and damaged files."""
+"""Leads a run: locks its folder, removes leftovers of a killed run, and makes damaged files again."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from parkf.workflow.running.damage import remove_damaged
 from parkf.workflow.running.leftovers import VARIABLE, end_orphans, remove_unfinished
 from parkf.workflow.running.lock import held
 
-# Number of times that damaged files are made again; if they are still damaged then, the disk is faulty.
+# Number of attempts to make damaged files again; if they are still damaged then, the disk is faulty.
 _ATTEMPTS = 3
 # Bytes; a log never needs more.
 _NO_ROOM = 1 << 20
@@ -45,7 +45,7 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
     folder : Path
         ``results/<run>``, relative to where Snakemake runs.
     command : sequence of str
-        Snakemake with its arguments; it is not to lock by itself.
+        Snakemake with its arguments, among them ``--nolock``.
 
     Raises
     ------
