@@ -53,29 +53,19 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Replay:
-    """Result of a repeated training.
+    """Result of a repeated training."""
 
-    Attributes
-    ----------
-    identical : bool
-        Whether both blobs have the same bytes.
-    comparison : Comparison
-        Of the set with the repeated one.
-    bins : int
-        Bins of the magnet table that differ.
-    coefficients : list of Coefficient
-        The first number that differs in each bin, by bins in x, then in y.
-    inputs : list of str
-        Inputs and intermediate products whose fingerprints differ.
-    environment : list of str
-        Python, machine and packages that differ today, a line each.
-    """
-
+    # Whether both blobs have the same bytes.
     identical: bool
+    # Of the set with the repeated one.
     comparison: Comparison
+    # Number of bins of the magnet table that differ, and the first number that differs in each, by bins in x,
+    # then in y.
     bins: int
     coefficients: list[Coefficient]
+    # Inputs and intermediate products whose fingerprints differ.
     inputs: list[str]
+    # Versions of Python, machine and packages that differ today, a line each.
     environment: list[str]
 
 

@@ -22,17 +22,10 @@ _CODE = re.compile("[0-9a-f]{16}")
 
 
 class Known:
-    """Fingerprints by what they are of, valid for one state of the sources.
+    """Fingerprints in a cache, by the commands that they belong to, for one state of the source folders.
 
     The state is the path, size and times of each file. A cache that is damaged, or belongs to another state,
     is not used. Processes may read and write the cache at the same time: each replaces the whole file.
-
-    Parameters
-    ----------
-    path : Path
-        The cache; see :func:`cache_file`.
-    sources : iterable of Path
-        Folders with all files that fingerprints can depend on.
     """
 
     def __init__(self, path: Path, sources: Iterable[Path]) -> None:

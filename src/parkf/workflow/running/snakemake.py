@@ -8,7 +8,7 @@ import yaml
 
 from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT, found
-from parkf.workflow.installation import cores as usable_cores
+from parkf.io.workers import default_workers
 
 _PROFILES = "workflow/profiles"
 
@@ -53,7 +53,7 @@ def command(
     words = [
         *(sys.executable, "-m", "snakemake", "--nolock", "--rerun-incomplete"),
         *("--snakefile", str(found(rules)), "--workflow-profile", str(place)),
-        *("--local-cores" if executor else "--cores", str(cores or usable_cores())),
+        *("--local-cores" if executor else "--cores", str(cores or default_workers())),
         *("--configfile", str(configuration)),
     ]
     if scratch is not None:

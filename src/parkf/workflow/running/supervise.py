@@ -76,7 +76,7 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
 
 
 def _run(command: Sequence[str], folder: Path, lock: int, endings: list[threading.Thread]) -> int:
-    """Run a workflow and show its progress; its text goes to a file, and errors of it are shown."""
+    """Run a workflow and show its progress; its output goes to a file, and errors in the output are shown."""
     said = folder / _SAID
     said.parent.mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True, quiet=is_quiet())
