@@ -51,7 +51,7 @@ def load_config(
         if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
             what = "gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
             problems.append((("fits", "backend"), what))
-        # Refused here, because the assembly of the set would refuse it only after hours of training.
+        # Check this now: the assembly of the set would refuse it after hours of training.
         if config["forms"] != "production" and config["training"]["noise_scale"].get("BEND", 1) != 1:
             what = "is for forms: production alone; extends: improved has the factors of improved forms"
             problems.append((("training", "noise_scale", "BEND"), what))
@@ -96,13 +96,13 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
 
 
 def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Place) -> str:
-    """Name the file and line that a value came from; that of what it lies in where it is missing."""
+    """Return the file and line of a value; for a missing value, those of the mapping that lacks it."""
     given = _has(config, place)
     for length in range(len(place), 0, -1):
         part = place[:length]
         for document in reversed(documents):
             if _has(document.content, part):
-                # Another value was given on the command line.
+                # The value differs where the command line has replaced it.
                 same = (
                     _value(document.content, place) == _value(config, place)
                     if length == len(place)

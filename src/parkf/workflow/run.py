@@ -1,4 +1,4 @@
-"""What the rules of the workflow ask of a checked configuration."""
+"""Properties of a run that the rules of the workflow use, from a checked configuration."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -45,21 +45,21 @@ def cores_for(rows: float) -> int:
 
 
 class Run:
-    """What the rules ask of a checked configuration.
+    """Properties of a run that its rules use.
 
     Parameters
     ----------
     config : dict
         From :func:`parkf.workflow.config.load_config`.
     widths : mapping of str to int, optional
-        Chunks wanted of each sample for ``training``, for ``validation`` and of ``signals``, and parts wanted
+        Number of chunks of each sample for ``training``, ``validation`` and ``signals``, and number of parts
         of the ``sets`` of a step; one by default.
     """
 
     def __init__(self, config: dict[str, Any], widths: Mapping[str, int] | None = None) -> None:
         self._config = config
         self._widths = widths or {}
-        # By sample: a plan asks for them for every job.
+        # Cached by sample, because a plan needs them for every job.
         self._chunks: dict[str, dict[str, range]] = {}
 
     def __getitem__(self, key: str) -> Any:
@@ -134,7 +134,7 @@ class Run:
 
     @property
     def import_arguments(self) -> dict[str, Any]:
-        """Arguments of `parkf import steps`, but for the folder and what it is compared with."""
+        """Arguments of `parkf import steps`, without the folder and the datasets to compare with."""
         training = self._config["training"]
         return {"source": training["datasets"], "polarity": training.get("datasets_polarity")}
 

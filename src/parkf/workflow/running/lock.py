@@ -44,7 +44,7 @@ def held(folder: Path) -> Iterator[tuple[int, str | None]]:
 
 
 def _holder(folder: Path, file: TextIO) -> str:
-    """Name the live processes that hold the lock: the leader of a run, or what outlived it."""
+    """Name the live processes that hold the lock: the leader of a run, or processes that outlived it."""
     who = _said(file) or "somebody"
     here = re.match(rf"process (\d+) on {re.escape(socket.gethostname())} ", who)
     if here is None or _is_alive(int(here[1])):

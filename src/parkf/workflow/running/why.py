@@ -1,4 +1,4 @@
-"""Why a run would run: what changed since its results were made, what follows, and for how long."""
+"""What has changed since the results of a run were made, which jobs would run again, and for how long."""
 
 import ast
 import textwrap
