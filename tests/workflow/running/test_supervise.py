@@ -155,6 +155,24 @@ def test_a_killed_run_goes_on(project, sign):
     ).read_bytes()
 
 
+@pytest.mark.parametrize("ignored", [[signal.SIGINT], [signal.SIGINT, signal.SIGTERM]])
+def test_a_job_that_loses_signals_ends_with_its_run(project, ignored):
+    """A program that is still starting may lose an interrupt, and Snakemake waits for its jobs."""
+    lines = [f"signal.signal({int(sign)}, signal.SIG_IGN)" for sign in ignored]
+    lines = ["import signal", "from pathlib import Path", *lines, "Path('ready').touch()", WAIT]
+    (project / "wait.py").write_text("\n".join(lines))
+    (project / "slow").touch()
+    run = start(project)
+    wait_for(project, "first", "second")
+    until = time.monotonic() + 30
+    while not (project / "ready").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.wait(20) != 0
+    assert not jobs_of(project)
+
+
 STUCK = """
 import signal, sys, time
 signal.signal(signal.SIGTERM, lambda *_: None)

@@ -1,7 +1,7 @@
 """Jobs and unfinished files of a run that was killed."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,13 +28,12 @@ def run_processes(folder: Path) -> Iterator[psutil.Process]:
 
 def end_orphans(folder: Path) -> list[int]:
     """End the processes of a run whose lock the caller holds, and return their numbers."""
-    orphans = list(run_processes(folder))
-    for process in orphans:
-        _quietly(process.terminate)
-    _, alive = psutil.wait_procs(orphans, timeout=_PATIENCE_S)
-    for process in alive:
-        _quietly(process.kill)
-    psutil.wait_procs(alive, timeout=_PATIENCE_S)
+    orphans = alive = list(run_processes(folder))
+    for action in (psutil.Process.terminate, psutil.Process.kill):
+        for process in alive:
+            with suppress(psutil.NoSuchProcess):
+                action(process)
+        _, alive = psutil.wait_procs(alive, timeout=_PATIENCE_S)
     return [process.pid for process in orphans]
 
 
@@ -49,9 +48,3 @@ def remove_unfinished(folder: Path) -> list[Path]:
         else:
             path.unlink(missing_ok=True)
     return unfinished
-
-
-def _quietly(action: Callable[[], None]) -> None:
-    # The process may have ended by itself.
-    with suppress(psutil.NoSuchProcess):
-        action()
