@@ -29,7 +29,7 @@ include: "rules/start.smk"
 
 
 rule overview:
-    """All members on one page."""
+    """Report on all members, on one page."""
     input:
         # A member's report comes last of all that it makes.
         [f"{run}/report/index.html" for run in RUNS.values()],

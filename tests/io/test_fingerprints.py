@@ -1,9 +1,11 @@
 """What a command is made of: a change that may change a result changes its fingerprint, and no other does."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.code import Sources, code_of
 from parkf.io.fingerprints.environment import environment
+from parkf.io.fingerprints.known import Known, cache_file
 from parkf.io.fingerprints.meaning import is_file_of, meaning_of
 from parkf.io.project import PROJECT
 from parkf.workflow.installation import found_compiler
@@ -48,6 +51,93 @@ def test_the_installed_package_is_looked_at(before):
     assert code_of("fit", "gather") not in (code_of("fit"), code_of("gather"))
     with pytest.raises(ParkfError, match=r"no command 'simulat' of parkf; there are: .*simulate"):
         code_of("simulat")
+
+
+@pytest.fixture
+def known(tmp_path):
+    """Make the cache of a folder with one source, as each process does."""
+    source = tmp_path / "source/module.py"
+    source.parent.mkdir()
+    source.write_text("X = 1")
+    old = time.time() - 60
+    os.utime(source, (old, old))
+    return lambda: Known(tmp_path / "cache/codes.json", [source.parent])
+
+
+@pytest.fixture
+def settled(monkeypatch):
+    """Sources have not changed for long; their time of change cannot be set."""
+    monkeypatch.setattr("parkf.io.fingerprints.known._SETTLED_NS", 0)
+
+
+@pytest.mark.usefixtures("settled")
+def test_fingerprints_are_known_until_a_source_changes(known, tmp_path):
+    first, second = known(), known()
+    first.codes["fit"] = 16 * "a"
+    second.codes["close"] = 16 * "b"
+    first.save()
+    second.save()
+    assert known().codes == {"fit": 16 * "a", "close": 16 * "b"}
+    # What Python itself writes beside a source is no source.
+    (tmp_path / "source/module.pyc").touch()
+    assert known().codes != {}
+    source = tmp_path / "source/module.py"
+    times = source.stat()
+    source.write_text("X = 2")
+    os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert known().codes == {}
+    source.with_name("more.py").touch()
+    third = known()
+    third.save()
+    source.with_name("more.py").unlink()
+    assert known().codes == {}
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["codes.json"]
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: b"",
+        lambda _: b"[1]",
+        lambda _: b'{"state": 1, "codes": 2}',
+        lambda content: content[:-9],
+        lambda content: content.replace(b"aaaa", b"aaab"),
+    ],
+)
+def test_a_damaged_cache_is_not_used(known, tmp_path, change):
+    one = known()
+    one.codes["fit"] = 16 * "a"
+    one.save()
+    path = tmp_path / "cache/codes.json"
+    path.write_bytes(change(path.read_bytes()))
+    again = known()
+    assert again.codes == {}
+    again.codes["fit"] = 16 * "a"
+    again.save()
+    assert known().codes == {"fit": 16 * "a"}
+
+
+def test_sources_that_changed_just_now_are_not_cached(known, tmp_path):
+    """They may change again without another time."""
+    known().save()
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_cache_that_cannot_be_written_is_no_error(known, tmp_path):
+    (tmp_path / "cache").touch()
+    known().save()
+    assert known().codes == {}
+
+
+def test_the_cache_is_in_the_folder_of_the_user(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    path = cache_file([Path("a")])
+    assert path.parent == tmp_path / "parkf"
+    assert path != cache_file([Path("b")])
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_file([]).parent == Path.home() / ".cache/parkf"
 
 
 def test_a_constant_that_hits_are_drawn_with_changes_what_draws_from_it(source_copy, before):

@@ -8,6 +8,7 @@ import io
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ from importlib import import_module
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 _MODULES = (
     *(
@@ -140,16 +141,23 @@ def commanded(folder: Path, arguments: Sequence[str], said: str) -> Forked:
 
 
 class _Subprocess:
-    """Stands for the module where a leader starts Snakemake."""
+    """Replaces the module :mod:`subprocess` where a leader starts Snakemake."""
+
+    STDOUT = subprocess.STDOUT
 
     @staticmethod
-    def Popen(arguments: Sequence[str], pass_fds: Sequence[int], env: Mapping[str, str]) -> Forked:  # noqa: N802
-        """Start Snakemake; a fork keeps the open files by itself."""
+    def Popen(  # noqa: N802
+        arguments: Sequence[str], pass_fds: Sequence[int], env: Mapping[str, str], stdout: TextIO, stderr: int
+    ) -> Forked:
+        """Start Snakemake, which writes all its text to `stdout`; a fork keeps the open files by itself."""
+        assert stderr == subprocess.STDOUT
 
         def work() -> None:
             from snakemake import cli
 
             os.environ.update(env)
+            for stream in (1, 2):
+                os.dup2(stdout.fileno(), stream)
             # No fork keeps them where another program is started.
             for number in pass_fds:
                 os.set_inheritable(number, True)

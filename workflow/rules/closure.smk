@@ -1,4 +1,4 @@
-"""The magnet table's bend closed on fits of tracks."""
+"""The closed magnet table: its bend is corrected with fits of tracks."""
 
 if RUN.neighbour:
 
@@ -22,7 +22,7 @@ if RUN.neighbour:
 elif CLOSURE:
 
     rule closure_tracks:
-        """Tracks spread over the magnet table, beside their full fits: none of the training's or validation's."""
+        """Tracks all over the magnet table with their full fits; training and validation have other tracks."""
         input:
             **PASSAGE,
         output: f"{RESULTS}/closure-tracks/{{sample}}.parquet"
@@ -37,7 +37,7 @@ elif CLOSURE:
         shell: "parkf closure-tracks --job {log}.json 2> {log}"
 
     rule close:
-        """The table's bend changed so that fits of tracks have no bias in any direction."""
+        """The table with a corrected bend: fits of tracks have no bias in any direction."""
         input:
             FITS,
             **PASSAGE,

@@ -1,8 +1,8 @@
-"""Files and settings that rules of several stages have in common."""
+"""Files and settings that rules of several stages use."""
 
 
 def document(path):
-    """A document whose meaning decides what runs again, not its time or its comments; or a file of the run."""
+    """Return a file as an input: of a document, the meaning decides what runs again, and not the time."""
     is_made = path.startswith(f"{RESULTS}/") or not path.endswith((".yaml", ".json"))
     return path if is_made else ancient(path)
 
@@ -11,7 +11,7 @@ DETECTOR_FILES = RUN.detector(Path.cwd())
 GEOMETRY = document(DETECTOR_FILES.geometry)
 DETECTOR = {"geometry": GEOMETRY, "alignment": document(DETECTOR_FILES.alignment)}
 FIELD = f"{RESULTS}/field.npz"
-# What particles pass through.
+# Files that describe the transport of particles.
 PASSAGE = {**DETECTOR, "field": FIELD}
 FIELD_SOURCE = [document(file) for file in RUN.field_files]
 
@@ -22,13 +22,13 @@ FITS = [f"{RESULTS}/fits/{step}.json" for step in STEPS]
 # The table closed on the fit, its accuracy, and a summary of each stage.
 CLOSED_FILES = {"output": "table.npz", "accuracy": "accuracy.json", "summary": "closure.json"}
 CLOSED = {name: f"{RESULTS}/closure/{file}" for name, file in CLOSED_FILES.items()}
-# The ghost score; where there are no candidates to train one on, a set has none. With a neighbour, its score
-# is used, and none is trained.
+# The ghost score. Without candidates to train it on, a set has no score. A run with a neighbour uses the
+# neighbour's score, and trains none.
 SCORE = [f"{RESULTS}/score.json"] if RUN.simulates_datasets else []
 TRAINS_SCORE = RUN.neighbour is None
 BLOBS = ("constant.f32", "global.f32", "manifest.json")
 SET = [f"{RESULTS}/set/{file}" for file in (*BLOBS, *(["ghosts.f32"] if SCORE else []))]
-# What a set is made of beside the table.
+# Inputs of a set beside the table.
 PARTS_OF_SET = [*FITS, *FIELD_SOURCE, *(CLOSED.values() if CLOSURE else ())]
 SIGNALS = [*RUN.samples("jpsi"), *RUN.samples("d0")]
 # Crowded hits and the search for segments cost several times as much.

@@ -1,4 +1,4 @@
-"""Step datasets: from the simulation, chunk by chunk, or a user's own, checked on the way in."""
+"""Step datasets: simulated in chunks, or the user's own, which are checked."""
 
 # Arguments that name all chunks of the training.
 CHUNKED = {"samples": RUN.samples("training"), "chunks": len(RUN.chunks(RUN.samples("training")[0]))}
@@ -6,7 +6,7 @@ CHUNKED = {"samples": RUN.samples("training"), "chunks": len(RUN.chunks(RUN.samp
 if RUN.simulated_steps:
 
     rule draw:
-        """Which rows may be kept: the smallest of the numbers that a chunk's rows draw."""
+        """The smallest of the random numbers of a chunk's rows: only these rows can be kept."""
         input:
             **DETECTOR,
             particles=f"{RESULTS}/particles/{{chunk}}.parquet",
@@ -20,7 +20,7 @@ if RUN.simulated_steps:
         shell: "parkf draw --job {log}.json 2> {log}"
 
     rule thresholds:
-        """Which rows are kept, of all chunks."""
+        """The thresholds of the random numbers, from all chunks: rows below them are kept."""
         input: [f"{RESULTS}/rows/draws/{chunk}.npz" for chunk in RUN.training_chunks]
         output: f"{RESULTS}/rows/thresholds.json"
         params:
@@ -32,7 +32,7 @@ if RUN.simulated_steps:
         shell: "parkf thresholds --job {log}.json 2> {log}"
 
     rule rows:
-        """The rows of a chunk that are kept, of every step."""
+        """The rows of a chunk that are kept, for every step."""
         input:
             **PASSAGE,
             particles=f"{RESULTS}/particles/{{chunk}}.parquet",
@@ -66,7 +66,7 @@ if RUN.simulated_steps:
 if RUN.imported_steps:
 
     rule import_steps:
-        """A step from others' tuples, whose inspection is printed."""
+        """The dataset of a step from foreign tuples, whose inspection is printed."""
         input:
             lambda w: RUN.dataset_files(w.step),
             **PASSAGE,

@@ -1,9 +1,9 @@
-"""Geometry and alignment: files of this project, or made of LHCb's own."""
+"""Geometry and alignment: files of this project, or imported from LHCb's files."""
 
 if DETECTOR_FILES.dumps:
 
     rule import_geometry:
-        """Allen's dumps."""
+        """Geometry from Allen's dumps."""
         input:
             dumps=DETECTOR_FILES.dumps,
             base=document(RUN["detector"]["base"]),
@@ -19,7 +19,7 @@ if DETECTOR_FILES.dumps:
 if DETECTOR_FILES.conditions is not None:
 
     rule import_alignment:
-        """LHCb's conditions."""
+        """Alignment from LHCb's conditions."""
         input:
             conditions=DETECTOR_FILES.conditions,
             geometry=GEOMETRY,

@@ -1,4 +1,4 @@
-"""Pages a physicist opens, what each stage cost, and the set published."""
+"""The report, the costs of each stage, and the publication of the set."""
 
 from parkf.report.captions import Captions
 
@@ -36,7 +36,7 @@ rule report:
         output=f"{RESULTS}/report/index.html",
     params:
         results=fixed(RESULTS),
-        # Its meaning decides, not where it lies, because a project may be moved.
+        # The meaning decides, not the path, because a project may be moved.
         gates=lambda w, input: GATES,
         fingerprint={"gates.yaml": meaning_of(Path(GATES))},
         captions=lambda w, output: Captions(Path(output[0])),

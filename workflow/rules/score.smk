@@ -1,4 +1,4 @@
-"""The ghost score of a set: trained with the set as it is without one."""
+"""The ghost score of a set, trained on fits with the set without a score."""
 
 if SCORE and not TRAINS_SCORE:
 

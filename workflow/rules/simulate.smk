@@ -1,8 +1,8 @@
-"""Field, collisions, particles through the detector, hits and candidates; the chunks of a sample as one file."""
+"""Field, collisions, transport through the detector, hits and candidates; one file of a sample's chunks."""
 
 
 rule field:
-    """The field on a grid: of an analytic dipole, or a map of others, whose inspection is printed."""
+    """The field on a grid, from an analytic dipole or from a foreign map, whose inspection is printed."""
     input: FIELD_SOURCE
     output: FIELD
     params: **{name: fixed(value) for name, value in RUN.field_arguments.items()}
@@ -18,7 +18,7 @@ rule field:
 
 
 rule generate:
-    """All polarities of a chunk in one job: Pythia begins once."""
+    """Collisions of a chunk for all polarities, in one job: the start of Pythia takes seconds."""
     input: geometry=GEOMETRY
     output: [f"{RESULTS}/particles/{{purpose}}_{polarity}{{part}}.parquet" for polarity in RUN["polarities"]]
     params:
@@ -37,7 +37,7 @@ rule generate:
 
 
 rule generate_signal:
-    """Tracks of a mass peak."""
+    """Collisions with a decay of J/psi or D0, for a mass peak."""
     input: geometry=GEOMETRY
     output: f"{RESULTS}/particles/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("jpsi", "d0")
@@ -52,7 +52,7 @@ rule generate_signal:
 
 
 rule simulate_training:
-    """Particles through the detector: true states train the steps, hits the ghost score."""
+    """Transport of particles through the detector: true states train the steps, hits the ghost score."""
     input:
         **PASSAGE,
         particles=f"{RESULTS}/particles/{{chunk}}.parquet",
@@ -61,7 +61,7 @@ rule simulate_training:
         **({"hits": temp(f"{RESULTS}/hits/{{chunk}}.parquet")} if TRAINS_SCORE else {}),
     wildcard_constraints: chunk=RUN.pattern("training")
     params:
-        # Where no hits are wanted, particles that leave no state to train on need not be carried.
+        # Without hits, particles that yield no state for the training need no transport.
         hits_before=CROSSINGS if TRAINS_SCORE else None,
         seed=lambda w: RUN.seed(w.chunk),
         polarity=lambda w: RUN.polarity(w.chunk),
@@ -93,7 +93,7 @@ use rule simulate_validation as simulate_signal with:
 
 
 rule misalign:
-    """The same hits from a SciFi whose mats are not where the reconstruction believes them to be."""
+    """The same hits in a SciFi whose mats are displaced from the positions that the reconstruction assumes."""
     input: hits=lambda w: f"{RESULTS}/hits/{w.chunk.replace('misaligned', 'validation')}.parquet"
     output: f"{RESULTS}/hits/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("misaligned")
@@ -121,7 +121,7 @@ rule candidates:
 
 
 rule gather:
-    """One file of a sample that was made in chunks, where a stage or a user reads the whole of it."""
+    """One file of all chunks of a sample, for stages and users that read the whole sample."""
     input: lambda w: [f"{RESULTS}/{w.product}/{chunk}.parquet" for chunk in RUN.chunks(w.sample)]
     output: f"{RESULTS}/{{product}}/{{sample}}.parquet"
     wildcard_constraints:

@@ -1,4 +1,4 @@
-"""What must hold before the first job starts."""
+"""Preparations before the first job starts."""
 
 from parkf.workflow.running.rules import prepare
 

@@ -30,7 +30,7 @@ rule train:
     """Fit p, then the scattering, of one step."""
     input:
         dataset=f"{RESULTS}/datasets/{{step}}.parquet",
-        # Only the hop through the magnet builds on the table.
+        # Only the step through the magnet depends on the table.
         table=lambda w: [TABLE] if w.step == "UTTF" else [],
         start_from=lambda w: RUN.start(w.step),
     output: f"{RESULTS}/fits/{{step}}.json"
@@ -60,7 +60,7 @@ if IN_PARTS:
         log: f"{RESULTS}/logs/train-{{step}}/{{part}}.log"
 
     rule join_fits:
-        """The parts of a step together, as one job fits it."""
+        """The fit of a step, joined from its parts; a single job has the same result."""
         input:
             dataset=f"{RESULTS}/datasets/{{step}}.parquet",
             parts=lambda w: [f"{RESULTS}/fits/{w.step}/{part}.json" for part in RUN.parts(w.step)],
@@ -95,7 +95,7 @@ rule assemble:
 
 
 rule accuracy:
-    """All steps and the table against Runge-Kutta; all inputs are found in the run of the set."""
+    """Accuracy of all steps and the table against Runge-Kutta; the set's run has all inputs."""
     input:
         SET,
         PARTS_OF_SET,

@@ -5,7 +5,7 @@ VALIDATED = [*RUN.samples("validation"), *RUN.samples("misaligned"), *SIGNALS]
 for purpose in ("validation", "misaligned", "jpsi", "d0", "likeness"):
 
     rule:
-        """All fits of a chunk's candidates with the set: each alone would take longer to start than to fit."""
+        """All fits of a chunk's candidates with the set: one job, because a start takes longer than a fit."""
         name: f"{purpose}_fit"
         input:
             SET,
@@ -22,7 +22,7 @@ for purpose in ("validation", "misaligned", "jpsi", "d0", "likeness"):
 
 
 rule fit_full:
-    """The fit that knows field and material: no parameter set enters."""
+    """The full fit with field and material, which uses no parameter set."""
     input:
         **PASSAGE,
         candidates=f"{RESULTS}/candidates/{{chunk}}.parquet",
@@ -53,14 +53,14 @@ rule validate:
 
 
 rule throughput:
-    """A figure of the machine that the run took place on: alone on its cores, and in a file of its own."""
+    """The speed of the fit on this machine, measured while no other job runs."""
     input:
         SET,
         f"{RESULTS}/validation.json",
         candidates=[f"{RESULTS}/candidates/{s}.parquet" for s in RUN.samples("validation")],
     output: output=f"{RESULTS}/throughput.json"
     params: parameters=fixed(f"{RESULTS}/set")
-    # All cores of this machine; a cluster has no such number, and its profile sets one.
+    # All cores of this machine; on a cluster, the profile sets the number.
     threads: workflow.resource_settings.cores or 2
     log: f"{RESULTS}/logs/throughput.log"
     shell: "parkf throughput --job {log}.json --threads {threads} 2> {log}"

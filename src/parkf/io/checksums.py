@@ -1,7 +1,7 @@
-"""Parquet files whose every byte is checked: pages by the format's own checksums, the footer by one of ours.
+"""Parquet files with checksums: those of the format for pages, and one of parkf for the footer.
 
-The format has no checksum of its footer, which describes the pages. A sealed file has one in twelve bytes
-between the last row group and the footer. Other programs do not read these bytes, and read the file as any
+The format has no checksum of its footer, which describes the pages. A sealed file has this checksum in twelve
+bytes between the last row group and the footer. Other programs ignore these bytes, and read the file as any
 Parquet file.
 """
 
@@ -95,13 +95,7 @@ def seal(path: Path) -> None:
 
 
 def check_seal(path: Path) -> None:
-    """Check the footer of a Parquet file, if the file is sealed.
-
-    Raises
-    ------
-    DamagedFileError
-        When the footer is not what was written, or the file does not end as a Parquet file does.
-    """
+    """Check the footer of a Parquet file, if the file is sealed; a DamagedFileError reports a wrong one."""
     with path.open("rb") as file:
         begin = _begin_of_footer(path, file)
         if begin < _SEAL.size:

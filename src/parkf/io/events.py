@@ -21,7 +21,7 @@ _ROWS_AT_ONCE = 1 << 15
 def read_by_event(
     table: Table, path: Path, *, events: int, columns: list[str] | None = None
 ) -> Iterator[Columns]:
-    """Yield the columns of events 0 to `events` - 1, then of the next as many, and so on; no empty pieces.
+    """Yield the columns of events 0 to `events` - 1, then of the next `events`, and so on; no empty pieces.
 
     Parameters and errors are those of :func:`tables_by_event`.
     """
@@ -86,10 +86,10 @@ def particle_key(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
 
 
 def select(columns: Mapping[str, NDArray[Any]], rows: NDArray[Any] | slice) -> Columns:
-    """Rows of all columns, by a mask or by their numbers."""
+    """Return the rows of all columns that a mask or row numbers select."""
     return {name: values[rows] for name, values in columns.items()}
 
 
 def concatenate(parts: Sequence[Mapping[str, NDArray[Any]]]) -> Columns:
-    """Columns of several tables, one behind the other; the first table determines which."""
+    """Concatenate the columns of several tables; the first table determines which columns."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -1,4 +1,4 @@
-"""One file of several: the rows of a sample's chunks, one after the other."""
+"""Concatenation of files: the rows of a sample's chunks, one after the other."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ def gather(parts: Sequence[Path], path: Path) -> None:
     Parameters
     ----------
     parts : sequence of Path
-        Files of one table, with the same columns and the same words on what they were made with.
+        Files of one table, with the same columns and the same metadata.
     path : Path
         The file to write.
 
@@ -49,7 +49,7 @@ def _schema(path: Path) -> pa.Schema:
 
 
 def _table(path: Path, schema: pa.Schema) -> tuple[Table, dict[str, str]]:
-    """Table of a file, with the columns that it has beyond, and what its metadata says besides."""
+    """Return the table of a file with the file's further columns, and the rest of its metadata."""
     metadata = dict(schema.metadata or {})
     name = metadata.pop(_KEY, b"(no name)").decode()
     table = _TABLES.get(name.split()[0])

@@ -1,7 +1,8 @@
-"""Where the rules of the workflow lie, and what they read beside a run's inputs: in a checkout or a wheel.
+"""Paths of the project: the rules of the workflow and the files that they read, in a checkout or a wheel.
 
-A checkout is its own project. A wheel carries a copy below the package, in folders of the same names, so that
-a run needs no checkout. The kernel's source is in it for fingerprints alone, which are a checkout's that way.
+A checkout is its own project. A wheel has a copy of the project below the package, in folders of the same
+names, so that a run needs no checkout. The copy includes the kernel's source only for fingerprints, which are
+those of the checkout.
 """
 
 from pathlib import Path

@@ -25,24 +25,15 @@ _UNIT = 1 if sys.platform == "darwin" else 1024
 
 @dataclass(frozen=True)
 class Usage:
-    """Time and memory of a process and all its descendants.
-
-    Attributes
-    ----------
-    wall_s : float
-        Seconds.
-    cpu_s : float
-        Processor seconds of all threads and children, system calls included.
-    peak_mb : float
-        Upper limit of the memory used at once (MiB): the peak of the process, and the largest peak of a child
-        times the number of children at a time. Shared pages count for each, as batch systems count them.
-    began, ended : float or None
-        Seconds since 1970.
-    """
+    """Time and memory of a process and all its descendants."""
 
     wall_s: float
+    # Processor time of all threads and children, including system calls, s.
     cpu_s: float
+    # Upper limit of the memory used at once, MiB: the peak of the process, and the largest peak of a child
+    # times the number of children at a time. Shared pages count for each, as batch systems count them.
     peak_mb: float
+    # Seconds since 1970.
     began: float | None = None
     ended: float | None = None
 

@@ -1,5 +1,5 @@
-"""What surrounds a run: its configuration, its jobs, what runs again and why, clusters, families of runs.
+"""Runs: their configuration, their jobs, the reasons for which jobs run again, clusters, families of runs.
 
-The Snakefile asks this room; physics is in the rooms below. A job runs again where its inputs, its
-parameters or the code of its command have changed in meaning, and only there.
+The Snakefile uses this room; physics is in the rooms below. A job runs again if and only if its inputs, its
+parameters or the code of its command have changed in meaning.
 """

@@ -1,7 +1,7 @@
 """Samples in chunks: ranges of events that are jobs of their own, and the names of their files.
 
-A chunk is whole blocks of what the stages work in, so no result depends on how many chunks there are. A
-sample in one chunk is one file, ``<sample>.parquet``; of several, they are
+The stages process events in blocks. A chunk consists of whole blocks, so no result depends on the number of
+chunks. The file of a sample with one chunk is ``<sample>.parquet``; with several chunks, the files are
 ``<sample>/<number>-of-<count>.parquet``.
 """
 
@@ -16,22 +16,9 @@ BLOCK_COLLISIONS = 500
 
 
 def chunk_ranges(total: int, block: int, wanted: int) -> list[range]:
-    """Cut 0 to `total` − 1 into ranges of whole blocks, of even length.
+    """Cut 0 to `total` − 1 into at most `wanted` adjacent ranges of whole blocks, of even length.
 
-    Parameters
-    ----------
-    total : int
-        Length of the sample, positive.
-    block : int
-        Length of a block; what is left behind the last one goes with it, or is one of its own from half a
-        block on.
-    wanted : int
-        Number of ranges; fewer come back where there are not as many blocks.
-
-    Returns
-    -------
-    list of range
-        Adjacent, none empty; all but the last end at a multiple of `block`.
+    A rest of less than half a block belongs to the last block; a larger rest counts as a block.
     """
     blocks = max(1, (total + block // 2) // block)
     count = min(wanted, blocks)

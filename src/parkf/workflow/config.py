@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from parkf.io.documents.document import Document
-from parkf.io.documents.messages import said
+from parkf.io.documents.messages import nearest, said
 from parkf.io.documents.position import Place
 from parkf.io.documents.schemas import mistakes
 from parkf.io.errors import ParkfError
@@ -31,31 +30,12 @@ def load_config(
     *,
     look_into_inputs: bool = False,
 ) -> dict[str, Any]:
-    """Check a configuration against its closed schema.
+    """Check a configuration against its closed schema; return it with its keys sorted.
 
-    Parameters
-    ----------
-    config : mapping
-        The whole of it: what its file extends lies below it, :func:`parkf.workflow.config_files.extended`.
-    schema : Path
-        JSON schema of configurations.
-    folder : Path
-        Where the run takes place; its input paths are relative to it.
-    documents : sequence of Document
-        What it was made of, the last one on top: mistakes are named with their files and lines.
-    look_into_inputs : bool
-        Whether the files that it names are read and checked, too; else they only have to be there.
-
-    Returns
-    -------
-    dict
-        With all keys in the order of the alphabet: that of the file decides nothing.
-
-    Raises
-    ------
-    ParkfError
-        With one line for each key that is unknown, missing or out of range, for missing input files, and
-        where fits are to run on a GPU without the package for it.
+    `config` is complete, as :func:`parkf.workflow.config_files.extended` returns it with its `documents`, the
+    topmost last, which mistakes are located in. Its input paths are relative to `folder`, where the run takes
+    place. Inputs only have to exist, unless `look_into_inputs` is set. A ParkfError has one line for each key
+    that is unknown, missing or out of range, for each missing input, and for a GPU fit without CuPy.
     """
     rules = json.loads(schema.read_text())
     problems = [(place, what) for place, what in mistakes(rules, dict(config))]
@@ -71,7 +51,7 @@ def load_config(
         if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
             what = "gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
             problems.append((("fits", "backend"), what))
-        # Refused here, because the assembly of the set would refuse it only after hours of training.
+        # Check this now: the assembly of the set would refuse it after hours of training.
         if config["forms"] != "production" and config["training"]["noise_scale"].get("BEND", 1) != 1:
             what = "is for forms: production alone; extends: improved has the factors of improved forms"
             problems.append((("training", "noise_scale", "BEND"), what))
@@ -103,8 +83,8 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
     if not path.is_file():
         there = configurations(path.parent)
         known = ", ".join(there) or "none"
-        near = get_close_matches(path.stem, there, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
+        near = nearest(path.stem, there)
+        hint = f"did you mean {near}? " if near else ""
         raise ParkfError(f"{path}: no such configuration; {hint}there are {known}")
     layers = read_layers(path)
     config = load_config(laid(layers), schema, folder, layers, look_into_inputs=True)
@@ -116,13 +96,13 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
 
 
 def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Place) -> str:
-    """Name the file and line that a value came from; that of what it lies in where it is missing."""
+    """Return the file and line of a value; for a missing value, those of the mapping that lacks it."""
     given = _has(config, place)
     for length in range(len(place), 0, -1):
         part = place[:length]
         for document in reversed(documents):
             if _has(document.content, part):
-                # Another value was given on the command line.
+                # The value differs where the command line has replaced it.
                 same = (
                     _value(document.content, place) == _value(config, place)
                     if length == len(place)

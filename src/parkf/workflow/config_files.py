@@ -1,4 +1,4 @@
-"""Configurations in layers: the file that is extended lies below the one that extends it."""
+"""Configurations in layers: a file overrides the keys of the file that it extends."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ _OWN = (EXTENDS, "run")
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay one nested mapping over another; lists and single values are replaced."""
+    """Merge two nested mappings: lists and single values of the second replace those of the first."""
     result = dict(below)
     for key, value in above.items():
         inner = result.get(key)
@@ -26,7 +26,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 
 def laid(layers: Iterable[Document]) -> dict[str, Any]:
-    """Lay the contents of documents over each other, the last one on top, without their key ``extends``."""
+    """Merge the contents of documents, of which later ones take precedence, without the key ``extends``."""
     content: dict[str, Any] = {}
     for layer in layers:
         content = merged(content, layer.content)
@@ -35,15 +35,10 @@ def laid(layers: Iterable[Document]) -> dict[str, Any]:
 
 
 def read_layers(path: Path) -> list[Document]:
-    """Read a configuration, and those below it.
+    """Read a configuration and those that it extends: the lowest document first, the file itself last.
 
-    ``extends: default`` puts ``default.yaml`` of the same folder below a file, but for the name of its run.
-    The lowest document is the first, the file itself the last.
-
-    Raises
-    ------
-    ParkfError
-        When one of them cannot be read or is no mapping, extends what there is not, or itself in a circle.
+    ``extends: default`` puts ``default.yaml`` of the same folder below a file, without the name of its run. A
+    file that is missing, cannot be read, is no mapping or extends itself is a ParkfError.
     """
     layers = [_mapping(path)]
     while (name := layers[0].content.get(EXTENDS)) is not None:
@@ -61,9 +56,9 @@ def read_layers(path: Path) -> list[Document]:
 
 
 def extended(config: Mapping[str, Any], files: Iterable[Path]) -> tuple[dict[str, Any], list[Document]]:
-    """Lay a configuration over all that its files extend; returns the whole, and its documents, lowest first.
+    """Merge a configuration with all that its files extend; return it with its documents, lowest first.
 
-    `config` has the content of the files, the last one on top, and keys of the command line.
+    `config` has the merged content of the files and the keys of the command line.
     """
     chains = [read_layers(file) for file in files]
     below = [layer for chain in chains for layer in chain[:-1]]
@@ -96,7 +91,7 @@ def _named(name: object, folder: Path, where: str) -> Path:
 
 
 def configurations(folder: Path) -> list[str]:
-    """Name the configurations of runs that lie in a folder."""
+    """Return the names of the configurations of runs in a folder."""
     return sorted(file.stem for file in folder.glob("*.yaml") if _is_config(file))
 
 

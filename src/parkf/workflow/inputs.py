@@ -1,4 +1,4 @@
-"""The files that a run's configuration names, looked at before anything starts."""
+"""Checks of the files that a configuration names, before a run starts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
-    """Find what is wrong with geometry, alignment and field, each alone and together.
+    """Return what is wrong with geometry, alignment and field, each alone and together.
 
-    The configuration has passed its schema, and its files are there, relative to `folder`.
+    The configuration has passed its schema, and its files exist, relative to `folder`.
     """
     problems: list[str] = []
 
@@ -45,12 +45,12 @@ def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
 
 
 def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
-    """Find what is wrong with what others made: datasets, starts, a neighbour, another simulation."""
+    """Return what is wrong with files of other runs or projects: datasets, starts, a neighbour, hits."""
     training, datasets = config["training"], config["training"]["datasets"]
     start, neighbour = training["start_from"], training.get("neighbour")
     own = datasets != "simulate" and not is_imported(datasets)
     likeness = [folder / config.get("likeness", {}).get(name, "") for name in ("hits", "tracks")]
-    # Where they are not there, their page is left out.
+    # Without these files, the run leaves out their page.
     read: list[tuple[Callable[[Path], object], Sequence[Path]]] = [
         (CheckedFile, [path for path in likeness if path.is_file()]),
     ]
@@ -72,7 +72,7 @@ def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
 
 
 def _first_problem(reader: Callable[[Path], object], paths: Sequence[Path]) -> str | None:
-    """Read files until one cannot be read: the others mostly lack for the same reason."""
+    """Read files until one cannot be read, and return its error: the others mostly have the same one."""
     for path in paths:
         try:
             reader(path)
@@ -82,7 +82,7 @@ def _first_problem(reader: Callable[[Path], object], paths: Sequence[Path]) -> s
 
 
 def _geometry(config: Mapping[str, str], folder: Path) -> tuple[Geometry, Alignment | None]:
-    """Read a geometry, and what dumps have on top of it."""
+    """Read a geometry; dumps contain an alignment, too."""
     place = folder / config["geometry"]
     if not place.is_dir():
         return load_geometry(place), None
@@ -93,7 +93,7 @@ def _geometry(config: Mapping[str, str], folder: Path) -> tuple[Geometry, Alignm
 
 
 def _alignment(config: Mapping[str, str], folder: Path, geometry: Geometry | None) -> Alignment | None:
-    """Read an alignment, of this project or of LHCb's conditions; None where it is that of dumps."""
+    """Read an alignment of this project or of LHCb's conditions; None where dumps contain it."""
     place = folder / config["alignment"]
     if place.is_dir():
         return None

@@ -1,6 +1,6 @@
-"""What is installed here, what fits run on, and what is missing for which task.
+"""The installation: versions, processors that fits run on, and packages that a task lacks.
 
-What each task needs is read from the package's own metadata, and so is never out of step with it.
+The packages that each task needs are read from the metadata of parkf.
 """
 
 import os
@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 
 import parkf._fitter as _fitter
 from parkf import __version__
+from parkf.io.workers import default_workers
 
 # Tasks by the extra of the package that brings what they need; "" is the package itself.
 TASKS: Mapping[str, str] = {
@@ -32,7 +33,7 @@ _COMPILERS = ("c++", "g++", "clang++")
 
 @dataclass(frozen=True)
 class Package:
-    """A package that a task needs, the versions that will do (``>=2.0``), and the installed one, if any."""
+    """A package that a task needs, the accepted versions (``>=2.0``), and the installed one, if any."""
 
     name: str
     asked: str
@@ -50,47 +51,35 @@ class Task:
 
     @property
     def missing(self) -> tuple[Package, ...]:
-        """Packages that are not installed, or in a version that does not do."""
+        """Packages that are not installed, or whose version is not accepted."""
         return tuple(one for one in self.packages if not one.good)
 
 
 @dataclass(frozen=True)
 class Installation:
-    """Everything that ``parkf doctor`` reports.
+    """Everything that ``parkf doctor`` reports."""
 
-    Attributes
-    ----------
-    versions : dict of str to str
-        Of parkf, Python and the operating system.
-    builds : tuple of str
-        Instruction sets of the compiled kernel that this processor runs, the one that fits take first.
-    cores : int
-        That this process may use.
-    memory_gb, free_gb : float
-        Of this machine (GB, 10⁹ bytes): all, and what is free.
-    gpu : str
-        Name of the GPU, or why there is none to fit on.
-    compiler, nvcc : str or None
-        First line of what the compiler says of its version; None where there is none.
-    current : bool
-        Whether the kernel was compiled from the formulas of the installed package.
-    tasks : tuple of Task
-    """
-
+    # Of parkf, Python and the operating system.
     versions: dict[str, str]
+    # Instruction sets of the compiled kernel that this processor supports; fits use the first.
     builds: tuple[str, ...]
+    # Whether the kernel was compiled from the formulas of the installed package.
     current: bool
+    # That this process may use.
     cores: int
+    # Memory of this machine, and its free part, GB (10⁹ bytes).
     memory_gb: float
     free_gb: float
+    # Name of the GPU, or the reason why fits cannot use one.
     gpu: str
+    # Line of the compiler's output with its version; None where the compiler is missing.
     compiler: str | None
     nvcc: str | None
     tasks: tuple[Task, ...]
 
 
 def examine() -> Installation:
-    """Look at this installation and the machine that it is on."""
+    """Return the properties of this installation and its machine."""
     from parkf.fit.gpu import choose_backend
 
     memory = psutil.virtual_memory()
@@ -100,7 +89,7 @@ def examine() -> Installation:
         versions={"parkf": __version__, "python": platform.python_version(), "system": platform.platform()},
         builds=tuple(_fitter.builds()),
         current=kernel_is_current(),
-        cores=cores(),
+        cores=default_workers(),
         memory_gb=round(memory.total / 1e9, 1),
         free_gb=round(memory.available / 1e9, 1),
         gpu=device if where == "gpu" else device.removeprefix("processor cores (").removesuffix(")"),
@@ -128,13 +117,6 @@ def kernel_is_current() -> bool:
 def found_compiler() -> str | None:
     """Name a C++ compiler that is installed; None where there is none."""
     return next((name for name in (os.environ.get("CXX", ""), *_COMPILERS) if shutil.which(name)), None)
-
-
-def cores() -> int:
-    """Count the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _says(program: str) -> str:

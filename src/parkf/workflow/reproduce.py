@@ -29,7 +29,7 @@ from parkf.workflow.sources import field_fingerprint, is_conditions, is_imported
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
 _SNAKEFILE = Path("Snakefile")
-# Values of the keys that a manifest lacks, which have no effect on the training.
+# Has the values of keys that a manifest lacks, which do not affect the training.
 _REST = CONFIGS / "default.yaml"
 _PROFILE = Path("workflow/profiles/local")
 # Keys of the configuration that name a file, and the name of its fingerprint in the manifest.
@@ -42,7 +42,7 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A number of the magnet table that is not the same in both sets."""
+    """A number of the magnet table that differs between two sets."""
 
     bin_x: int
     bin_y: int
@@ -53,29 +53,19 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Replay:
-    """Result of a repeated training.
+    """Result of a repeated training."""
 
-    Attributes
-    ----------
-    identical : bool
-        Whether both blobs have the same bytes.
-    comparison : Comparison
-        Of the set with the repeated one.
-    bins : int
-        Bins of the magnet table that differ.
-    coefficients : list of Coefficient
-        The first number that differs in each bin, by bins in x, then in y.
-    inputs : list of str
-        Inputs and intermediate products whose fingerprints differ.
-    environment : list of str
-        Python, machine and packages that differ today, a line each.
-    """
-
+    # Whether both blobs have the same bytes.
     identical: bool
+    # Of the set with the repeated one.
     comparison: Comparison
+    # Number of bins of the magnet table that differ, and the first number that differs in each, by bins in x,
+    # then in y.
     bins: int
     coefficients: list[Coefficient]
+    # Inputs and intermediate products whose fingerprints differ.
     inputs: list[str]
+    # Versions of Python, machine and packages that differ today, a line each.
     environment: list[str]
 
 
@@ -105,7 +95,7 @@ def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> R
     _run(config, project, work, cores)
     again = load(work / _SET)
     found = compare_bytes(parameters, again)
-    # Manifests have had the files' bytes for fingerprints, and now have their meaning.
+    # Fingerprints in older manifests are those of the files' bytes, and in newer ones those of their meaning.
     files = {name: project / config[section][key] for (section, key), name in _FILES.items()}
     manifests = (manifest, again.manifest)
     same = {name for name, path in files.items() if all(_is_input(path, one, name) for one in manifests)}

@@ -1,4 +1,4 @@
-"""What the rules of the workflow ask of a checked configuration."""
+"""Properties of a run that the rules of the workflow use, from a checked configuration."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -40,19 +40,19 @@ _FIRST_CLOSURE_SEED = 1 << 50  # above the seeds of all signals
 
 
 def cores_for(rows: float) -> int:
-    """Count the cores that a training of so many rows is worth: a process starts in the time of 1e7 rows."""
+    """Return the number of cores for a training: one for each 1e7 rows, as starting a process takes time."""
     return min(8, max(1, round(rows / 1e7)))
 
 
 class Run:
-    """What the rules ask of a checked configuration.
+    """Properties of a run that its rules use.
 
     Parameters
     ----------
     config : dict
         From :func:`parkf.workflow.config.load_config`.
     widths : mapping of str to int, optional
-        Chunks wanted of each sample for ``training``, for ``validation`` and of ``signals``, and parts wanted
+        Number of chunks of each sample for ``training``, ``validation`` and ``signals``, and number of parts
         of the ``sets`` of a step; one by default.
     """
 
@@ -60,7 +60,7 @@ class Run:
         of = [fit for fit in config["fits"]["of"] if fit != "trigger" or config["forms"] == "production"]
         self._config = config | {"fits": config["fits"] | {"of": of}}
         self._widths = widths or {}
-        # By sample: a plan asks for them for every job.
+        # Cached by sample, because a plan needs them for every job.
         self._chunks: dict[str, dict[str, range]] = {}
 
     def __getitem__(self, key: str) -> Any:
@@ -135,7 +135,7 @@ class Run:
 
     @property
     def import_arguments(self) -> dict[str, Any]:
-        """Arguments of `parkf import steps`, but for the folder and what it is compared with."""
+        """Arguments of `parkf import steps`, without the folder and the datasets to compare with."""
         training = self._config["training"]
         return {"source": training["datasets"], "polarity": training.get("datasets_polarity")}
 
@@ -172,7 +172,7 @@ class Run:
 
     @property
     def training(self) -> dict[str, Any]:
-        """What of the configuration decides a parameter set: all but its name and what is validated."""
+        """Part of the configuration that decides a parameter set: all but its name and the validation."""
         rest = {key: value for key, value in self._config.items() if key not in _NOT_TRAINING}
         return rest | {"events": {k: v for k, v in self._config["events"].items() if k != "validation"}}
 
@@ -200,7 +200,7 @@ class Run:
         return int(self._config["events"][self.purpose(sample)])
 
     def ranges(self, sample: str) -> list[range]:
-        """Crossings, of a signal collisions, of each chunk of a sample; what others made is one chunk."""
+        """Crossings of each chunk; for a signal, collisions. A sample that others made is one chunk."""
         return list(self.chunks(sample).values())
 
     def chunks(self, sample: str) -> dict[str, range]:
@@ -256,10 +256,10 @@ class Run:
         return "|".join(sample for sample in samples if len(self.ranges(sample)) > 1) or NOTHING
 
     def size(self, chunk: str) -> float:
-        """Crossings of a chunk or sample, as the costs of its stages go.
+        """Count the crossings of a chunk or sample, from which the costs of its stages follow.
 
-        One in ten collisions of a signal gives a pair of tracks. Hits of another simulation count as many as
-        are validated with, since their number is not known before they are read.
+        One in ten collisions of a signal yields a pair of tracks. Another simulation counts as many crossings
+        as the validation, since their number is unknown before its hits are read.
         """
         purpose = self.purpose(self.sample(chunk))
         if purpose == "lhcb" or "-" in purpose:
@@ -301,7 +301,7 @@ class Run:
         }
 
     def fits(self, purpose: str) -> list[str]:
-        """Fits with the set that candidates for a purpose have; ``likeness``: to compare with others'."""
+        """Fits of a purpose's candidates with the set; ``likeness`` is the comparison with others' hits."""
         measured = [fit for fit in SCHEMES if fit in self._config["fits"]["of"]]
         if purpose == "likeness":
             return [fit for fit in measured if fit in ("parkf", "parkf_robust")]
@@ -338,7 +338,7 @@ class Run:
         return self.rows(step) / int(part.rpartition("-")[2])
 
     def steps_by_job(self, steps: Iterable[str]) -> list[list[str]]:
-        """Divide steps among jobs: those with few rows are one, because a job starts in half a second."""
+        """Divide steps among jobs: one job for all with few rows, because the start of a job takes 0.5 s."""
         few = [step for step in steps if self.rows(step) <= _FEW_ROWS]
         return [*([few] if few else []), *([step] for step in steps if step not in few)]
 
@@ -358,7 +358,7 @@ class Run:
         return {"up": +1, "down": -1}[self.sample(chunk).split("_")[1]]
 
     def seed(self, chunk: str) -> int:
-        """Seed of a chunk's sample: no two samples, and no two runs' seeds, share one."""
+        """Seed of a chunk's sample; it differs between samples, and between seeds of runs."""
         sample = self.sample(chunk)
         if sample in _CLOSURES:
             return _FIRST_CLOSURE_SEED + len(_CLOSURES) * int(self._config["seed"]) + _CLOSURES.index(sample)

@@ -1,4 +1,4 @@
-"""Files that a configuration names: of this project, or of others and to be imported first."""
+"""Files that a configuration names: those of this project, and others' files that are imported first."""
 
 import hashlib
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def is_imported(datasets: str) -> bool:
 
 
 def named_files(pattern: str, folder: Path) -> list[str]:
-    """Name the files of a pattern; none where there are none."""
+    """Return the files that match a pattern; an empty list if there is none."""
     from parkf.io.files import matching
 
     try:
@@ -34,7 +34,7 @@ def named_files(pattern: str, folder: Path) -> list[str]:
 
 
 def field_fingerprint(config: Mapping[str, Any], folder: Path) -> str:
-    """SHA-256 of the file of a section ``field``; of several, of their fingerprints by name."""
+    """Return the SHA-256 of the file of a section ``field``; of several files, that of their checksums."""
     from parkf.io.files import matching
 
     prints = [sha256(path) for path in matching(config["source"], folder)]
@@ -43,21 +43,13 @@ def field_fingerprint(config: Mapping[str, Any], folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Detector:
-    """Where the files of geometry and alignment are, and what they are imported from.
-
-    Attributes
-    ----------
-    geometry, alignment : str
-        Files of this project.
-    dumps : tuple of str
-        Allen's, that make the geometry; none where it is a file.
-    conditions : str or None
-        LHCb's, that make the alignment.
-    """
+    """Files of geometry and alignment, and the files that they are imported from, if any."""
 
     geometry: str
     alignment: str
+    # Allen's dumps of the geometry.
     dumps: tuple[str, ...]
+    # LHCb's conditions of the alignment.
     conditions: str | None
 
     @classmethod

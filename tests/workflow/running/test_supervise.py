@@ -16,6 +16,14 @@ from parkf.io.files import scratch_folder
 from parkf.workflow.running.leftovers import VARIABLE, remove_unfinished
 from parkf.workflow.running.supervise import supervise
 
+# Snakemake without the plugins for other executors, which take half of its start.
+SNAKEMAKE = """
+import pkgutil
+found = pkgutil.iter_modules
+pkgutil.iter_modules = lambda *where: (one for one in found(*where) if "_plugin_" not in one.name)
+from snakemake.cli import main
+main()
+"""
 PARKF = Path(sys.executable).with_name("parkf")
 SNAKEFILE = """
 rule all:
@@ -62,18 +70,30 @@ except Exception as error:
 
 @pytest.fixture
 def project(tmp_path):
+    return written(tmp_path)
+
+
+def written(tmp_path):
     """A folder with a workflow of two jobs; the second waits as long as there is a file `slow`."""
     for name, text in (("wait", WAIT), ("write", WRITE), ("read", READ)):
         (tmp_path / f"{name}.py").write_text(text)
     text = SNAKEFILE.replace("{python}", sys.executable)
     for name in ("wait", "write", "read"):
-        text = text.replace(f"{{{name}}}", str(tmp_path / f"{name}.py"))
+        text = text.replace(f"{{{name}}}", f"{name}.py")
     (tmp_path / "Snakefile").write_text(text)
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The same folder after a run that ended well."""
+    folder = written(tmp_path_factory.mktemp("finished"))
+    assert end(start(folder))[0] == 0
+    return folder
+
+
 def start(project):
-    snakemake = [sys.executable, "-m", "snakemake", "--nolock", "--rerun-incomplete", "--cores", "1"]
+    snakemake = [sys.executable, "-c", SNAKEMAKE, "--nolock", "--rerun-incomplete", "--cores", "1"]
     # No pipe: jobs that outlive the run would hold it open.
     with (project / "said").open("w") as said:
         run = subprocess.Popen(
@@ -135,6 +155,24 @@ def test_a_killed_run_goes_on(project, sign):
     ).read_bytes()
 
 
+@pytest.mark.parametrize("ignored", [[signal.SIGINT], [signal.SIGINT, signal.SIGTERM]])
+def test_a_job_that_loses_signals_ends_with_its_run(project, ignored):
+    """A program that is still starting may lose an interrupt, and Snakemake waits for its jobs."""
+    lines = [f"signal.signal({int(sign)}, signal.SIG_IGN)" for sign in ignored]
+    lines = ["import signal", "from pathlib import Path", *lines, "Path('ready').touch()", WAIT]
+    (project / "wait.py").write_text("\n".join(lines))
+    (project / "slow").touch()
+    run = start(project)
+    wait_for(project, "first", "second")
+    until = time.monotonic() + 30
+    while not (project / "ready").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.wait(20) != 0
+    assert not jobs_of(project)
+
+
 STUCK = """
 import signal, sys, time
 signal.signal(signal.SIGTERM, lambda *_: None)
@@ -191,7 +229,10 @@ def test_a_run_whose_leader_alone_was_killed_is_protected_too(project):
     wait_for(project, "first", "second")
     (workflow,) = psutil.Process(run.pid).children()
     run.kill()
-    assert end(start(project))[0] == 1
+    code, said = end(start(project))
+    assert code == 1
+    assert f"process {workflow.pid}" in said
+    assert f"the run that process {run.pid} on " in said
     (project / "slow").unlink()
     workflow.wait(30)
     assert end(start(project))[0] == 0
@@ -199,8 +240,8 @@ def test_a_run_whose_leader_alone_was_killed_is_protected_too(project):
 
 
 @pytest.mark.parametrize("damage", [b"", b'{"value": 2.5}', b'{"value": 2.5, "checksum": "sha256:0"}'])
-def test_a_damaged_intermediate_is_made_again(project, damage):
-    assert end(start(project))[0] == 0
+def test_a_damaged_intermediate_is_made_again(finished, tmp_path, damage):
+    project = shutil.copytree(finished, tmp_path / "project")
     first = project / "results/run/first.json"
     good, times = first.read_bytes(), first.stat()
     first.write_bytes(damage)

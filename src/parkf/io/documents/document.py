@@ -48,7 +48,7 @@ class Document:
         return self._lines.get((*self.within, *place))
 
     def where(self, place: Place) -> str:
-        """File and line of a value, or of what it would lie in: ``run3.yaml:12``."""
+        """File and line of a value, such as ``run3.yaml:12``; for a missing value, of what contains it."""
         place = (*self.within, *place)
         while place and place not in self._lines:
             place = place[:-1]

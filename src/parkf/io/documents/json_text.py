@@ -1,4 +1,4 @@
-"""JSON as text: parsed strictly, and with the line of every value once something is wrong.
+"""Strict parsing of JSON, which finds the line of every value once something is wrong.
 
 The standard library's parser is fast, but does not report lines, keeps the last value of a duplicate key, and
 accepts NaN as a number. Suspicious text is parsed again, value by value.
@@ -55,18 +55,12 @@ def parse(text: str, *, finite: bool = True) -> Any:
 
 
 def lines(text: str) -> dict[Place, int]:
-    """Line in which each value begins, of members their keys; of a text that :func:`parse` accepts."""
+    """Return the line of each value, or of its key, of a text that :func:`parse` accepts."""
     return {place: line for place, line, _ in _values(text)}
 
 
 def check_number(place: Place, line: int | None, value: object) -> None:
-    """Refuse a number beyond double precision, and an integer beyond 64 bits.
-
-    Raises
-    ------
-    DocumentError
-        Naming the place.
-    """
+    """Raise a DocumentError for a number beyond double precision, or an integer beyond 64 bits."""
     where = f"{dotted(place)}: " if place else ""
     if isinstance(value, float) and not math.isfinite(value):
         raise DocumentError(f"{where}got {value}, expected a finite number in double precision", line)
@@ -92,15 +86,12 @@ def _no_constant(name: str) -> None:
 
 
 def _values(text: str) -> Iterator[tuple[Place, int, Any]]:
-    """Go through JSON without recursion: place, line and value of each, None for that of lists and mappings.
+    """Iterate over JSON without recursion: position, line and value, which is None for lists and mappings.
 
-    Raises
-    ------
-    DocumentError
-        At a key that is there twice, NaN and infinities, and lists and mappings that lie too deep.
+    A DocumentError reports a key that occurs twice, NaN and infinities, and too deep nesting.
     """
-    # Open lists and mappings, outermost first: the place of each, and its keys with their lines, or a list's
-    # number of entries so far.
+    # Open lists and mappings, outermost first: the position of each, and the lines of its keys, or the number
+    # of its entries so far.
     open_: list[tuple[Place, dict[str, int] | list[int]]] = []
     key: str | None = None
     at, line, begin = 0, 1, 1

@@ -36,7 +36,7 @@ def got(value: Any) -> str:
 
 
 def expected(schema: Mapping[str, Any]) -> str:
-    """Text of what a JSON schema asks for: kind, limits, choices, and its description with the reason."""
+    """Return as text what a JSON schema expects: kind, limits or choices, and its description."""
     if "enum" in schema or "const" in schema:
         what = " or ".join(map(str, schema.get("enum", [schema.get("const")])))
     elif "oneOf" in schema or "anyOf" in schema:
@@ -87,7 +87,7 @@ def unknown(name: object, known: Collection[str]) -> str:
 
 
 def without_echoes(mistakes: Iterable[tuple[Place, str]]) -> list[tuple[Place, str]]:
-    """Leave out mistakes that follow from others: a key that is misspelt is missing, too."""
+    """Remove mistakes that follow from others: the correct name of a misspelt key is reported as missing."""
     found = list(dict.fromkeys(mistakes))
     misspelt = [place for place, what in found if what.startswith("unknown key")]
     inner = {place[:length] for place, _ in found for length in range(len(place))}
@@ -101,7 +101,7 @@ def without_echoes(mistakes: Iterable[tuple[Place, str]]) -> list[tuple[Place, s
 
 
 def hint(value: Any, kind: object) -> str:
-    """Advice on how to write a number, or text, where YAML reads the other; empty elsewhere."""
+    """Return how to write a number that YAML reads as text, or the reverse; empty for other values."""
     if isinstance(value, str) and kind in ("integer", "number"):
         try:
             number = float(value)

@@ -1,4 +1,4 @@
-"""Places in a document, by keys and indices, and errors there."""
+"""Positions in a document, by keys and indices, and errors there."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ DEEPEST = 64
 """Levels of lists and mappings that a document may have."""
 
 INTEGERS = (-(2**63), 2**64 - 1)
-"""The least and the largest that 64 bits hold, with a sign or without."""
+"""The smallest and the largest integer of 64 bits, with or without a sign."""
 
 
 class DocumentError(ValueError):

@@ -1,4 +1,4 @@
-"""Content checked against a JSON schema: every mistake with its place and a message."""
+"""Check of a document's content against a JSON schema: each mistake with its position and a message."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -27,10 +27,10 @@ _Validator: Any = validators.extend(Draft202012Validator, type_checker=_INTEGER)
 
 
 def mistakes(schema: Mapping[str, Any], content: Any) -> list[tuple[Place, str]]:
-    """List what a JSON schema does not allow: its place, and what was found and is expected.
+    """List the values that a JSON schema does not allow: their positions, and messages.
 
-    The place of a missing or unknown member is that of the member. Descriptions in the schema have unit and
-    reason, and are part of the messages.
+    The position of a missing or unknown member is that of the member. Descriptions in the schema, which have
+    unit and reason, are part of the messages.
     """
     errors = _Validator(schema).iter_errors(content)
     return without_echoes(told for error in errors for told in _told(error, tuple(error.absolute_path)))

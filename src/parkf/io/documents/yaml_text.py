@@ -9,11 +9,11 @@ from parkf.io.documents.json_text import check_number
 from parkf.io.documents.position import DEEPEST, DocumentError, Place, dotted, too_deep, twice
 
 MOST_VALUES = 100_000
-"""Values of a document, where what an alias stands for counts each time."""
+"""Largest number of values of a document; the values of an alias count each time."""
 
 _PREFIX = "tag:yaml.org,2002:"
 _SCALARS = {_PREFIX + kind for kind in ("str", "int", "float", "bool", "null", "timestamp")}
-# YAML 1.1 reads 1:30 as 90 and 0777 as 511, YAML 1.2 and people read something else.
+# YAML 1.1 reads 1:30 as 90 and 0777 as 511; YAML 1.2 and people read other values.
 _SURPRISES = {_PREFIX + "int": re.compile(r".*:.*|[-+]?0[0-9_]+"), _PREFIX + "float": re.compile(r".*:.*")}
 # libyaml's loader is ten times faster; a YAML package built without libyaml only has the other one.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -53,15 +53,7 @@ def parse(text: str) -> tuple[Any, dict[Place, int]]:
 
 
 def check_depth(text: str, loader: Any = _Loader) -> None:
-    """Refuse text that is nested too deep; messages about what is no YAML are the loader's.
-
-    Raises
-    ------
-    DocumentError
-        With the line.
-    yaml.YAMLError
-        When it is no YAML.
-    """
+    """Raise a DocumentError if text is nested too deep, and the loader's YAMLError if it is no YAML."""
     # The composer recurses in C, and would crash the process on deeply nested text.
     depth = 0
     for event in yaml.parse(text, Loader=loader):

@@ -1,18 +1,19 @@
-"""What commands of `parkf` are made of: all code and data that can change their results.
+"""Fingerprints of commands of `parkf`: of all code and data that can change their results.
 
-A command is the function that the command line calls, with what the program does before it. From there, names
-are followed through the package, by imports at the top of modules and inside functions; nothing is imported.
-What counts of a module are the definitions that are used, and statements that do more than bind a name. A
-class counts whole, because its methods are called on objects.
+A command is the function that the command line calls, with the statements that the program runs before it.
+From there, names are followed through the package, by imports at the top of modules and inside functions. The
+modules are parsed, and not imported. Of a module, the definitions that are used count, and statements that do
+more than bind a name. A class counts as a whole, because its methods are called on objects.
 
-Where a compiled module is used, the C++ sources count that CMake builds it from, with the headers that they
-include and the Python that generates headers. Where a module asks for its own file, or names a file or folder
-of the project, these files count.
+Of a compiled module, the C++ sources count, with the headers that they include and the Python that generates
+headers. Of a module that reads its own ``__file__``, or names a file or folder of the project, these files
+count.
 """
 
 import ast
 import gc
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from pathlib import Path
 
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints import cpp
+from parkf.io.fingerprints.known import Known, cache_file
 from parkf.io.fingerprints.meaning import meaning_of
 from parkf.io.fingerprints.syntax import (
     Module,
@@ -39,39 +41,45 @@ from parkf.io.project import PROJECT, source
 _CPP = (".hpp", ".cpp", ".cu")
 # Files of the package's folders that no code reads, or that the build makes.
 _NO_DATA = (".py", ".pyi", ".pyc", ".so", ".typed")
-# Folders of the project whose files a module may name.
+# Folders of the project that fingerprints can depend on, and those of them whose files a module may name.
+_FOLDERS = ("workflow", "data", "params", "src/kernel")
 _NAMED_FOLDERS = ("workflow", "data")
 
 
 @cache
 def code_of(*commands: str, without: tuple[str, ...] = ()) -> str:
-    """Fingerprint of all that these commands are made of.
+    """Return the fingerprint of all code and data that commands use: 16 hexadecimal digits.
 
     Parameters
     ----------
     *commands : str
         As on the command line: ``"simulate"``, ``"import field"``.
     without : tuple of str
-        Modules that do not count: a caller has a fingerprint of what the commands use of them.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.
+        Modules that do not count, because the caller has another fingerprint of them.
 
     Raises
     ------
     ParkfError
         When there is no such command.
     """
-    collects = gc.isenabled()
-    # Trees are many small objects, none of which is garbage: looking for some would take as long as the rest.
-    gc.disable()
-    try:
-        return _installed().code_of(*commands, without=without)
-    finally:
-        if collects:
-            gc.enable()
+    known = _known()
+    key = json.dumps([commands, without])
+    if key not in known.codes:
+        collects = gc.isenabled()
+        # Trees are many small objects, none of which is garbage: a search for garbage doubles the time.
+        gc.disable()
+        try:
+            known.add(key, _installed().code_of(*commands, without=without))
+        finally:
+            if collects:
+                gc.enable()
+    return known.codes[key]
+
+
+@cache
+def _known() -> Known:
+    folders = (source("parkf"), *(PROJECT / name for name in _FOLDERS))
+    return Known(cache_file(folders), folders)
 
 
 @cache
@@ -82,21 +90,12 @@ def _installed() -> "Sources":
 
 @dataclass(eq=False)
 class Part:
-    """A part of a program: a statement, a file, a compiled module.
-
-    Attributes
-    ----------
-    name : str
-    digest : str
-        Of its content.
-    find : callable
-        Finds the parts that it uses.
-    statement : Statement or None
-        None for other parts.
-    """
+    """A part of a program: a statement, a file, a compiled module."""
 
     name: str
+    # Of its content.
     digest: str
+    # Finds the parts that it uses.
     find: Callable[[], Iterable["Part"]]
     statement: Statement | None = None
 
@@ -112,16 +111,9 @@ class Part:
 
 
 class Sources:
-    """Sources of the package.
+    """Sources of a package in a project, which has the folders ``workflow``, ``data`` and ``src/kernel``.
 
-    Parameters
-    ----------
-    package : Path
-        Folder of the package.
-    project : Path
-        Folder with ``workflow``, ``data`` and ``src/kernel``.
-    main : str
-        Module of the command line; its function ``main`` calls the command.
+    The function ``main`` of the module `main` calls the commands.
     """
 
     def __init__(self, package: Path, project: Path, main: str) -> None:
@@ -146,9 +138,9 @@ class Sources:
         return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
 
     def parts_of(self, *commands: str, without: tuple[str, ...] = ()) -> set[Part]:
-        """All parts that commands are made of, but for these modules and what they alone use."""
+        """Return all parts that commands use, except these modules and parts that only they use."""
         compiled = set(map(self._compiled, self._builds))
-        # The program's start asks a compiled module for the processor alone; environment() has the outcome.
+        # The program's start uses a compiled module only to identify the processor, which environment() has.
         return self._reached(self._started, compiled) | self._reached(
             map(self._command, commands), set(), without
         )
@@ -166,7 +158,7 @@ class Sources:
 
     @cached_property
     def commands(self) -> dict[str, tuple[Module, Statement]]:
-        """Commands as on the command line, with the functions that they call."""
+        """Names of commands, with the modules and functions that they call."""
         main = self._existing(self._main)
         modules = self._loaded(main)
         groups = {(added, app): name for one in modules for added, app, name in groups_in(one)}
@@ -187,7 +179,7 @@ class Sources:
         return module, Statement(tree, module.package, evaluated=True)
 
     def _loaded(self, module: Module) -> list[Module]:
-        """Modules that are imported together with one, itself among them."""
+        """Return a module, and all modules that its import imports."""
         found, todo = {}, [module]
         while todo:
             one = todo.pop()
@@ -197,7 +189,7 @@ class Sources:
         return list(found.values())
 
     def _imported(self, target: Target) -> list[Module]:
-        """Modules that an import runs: packages from the outermost inwards, then the module."""
+        """Return the modules that an import runs: packages from the outermost inwards, then the module."""
         if target not in self._imports:
             first, *rest = target.module.split(".")
             names = list(accumulate([first, *rest], "{}.{}".format))
@@ -220,7 +212,7 @@ class Sources:
         return [self._statement(main, one) for one in start_of(main)]
 
     def _module(self, name: str) -> Module | None:
-        """Parse a module of the package; None for others and for compiled ones."""
+        """Parse a module of the package; return None for other packages and for compiled modules."""
         if name not in self._modules:
             first, *rest = name.split(".")
             path = self._package.joinpath(*rest)
@@ -267,7 +259,7 @@ class Sources:
             yield from self._beside(name)
 
     def _execution(self, module: Module) -> Part:
-        """Find what the import of a module does other than bind names."""
+        """Return the part of a module that its import runs, other than to bind names."""
 
         def needed() -> Iterator[Part]:
             for one in module.effects:
@@ -282,7 +274,7 @@ class Sources:
         return self._part(("execution", module.name), lambda: Part(f"{module.name} imported", order, needed))
 
     def _name(self, module: Module, name: str, attribute: str | None) -> Iterator[Part]:
-        """Parts that a name of a module stands for; none where it is not one of the module."""
+        """Iterate over the parts that define a name of a module; none where the name is not the module's."""
         if name == "__file__":
             yield from self._data(self._folder(module))
         if name in module.imports:
@@ -300,7 +292,7 @@ class Sources:
             yield self._part(order, lambda: Part(order, "", tuple))
 
     def _target(self, alias: str, target: Target, attribute: str | None) -> Iterator[Part]:
-        """Parts that an import stands for, where an attribute is read of it, or all of it is used."""
+        """Iterate over the parts that an import binds, of which an attribute is read; None: all is used."""
         if target.module.partition(".")[0] != self._package.name:
             return
         if target.name is None:
@@ -316,7 +308,7 @@ class Sources:
         return self._module(name) is not None or self._is_compiled(name)
 
     def _attribute(self, name: str, attribute: str | None) -> Iterator[Part]:
-        """Parts that an attribute of a module stands for; None: all of it."""
+        """Iterate over the parts that define an attribute of a module; None: the whole module."""
         if self._is_compiled(name):
             yield from self._beside(name) if attribute == "__file__" else [self._compiled(name)]
             return
@@ -342,7 +334,7 @@ class Sources:
         return self._part(("whole", module.name), lambda: Part(f"{module.name}", "", needed))
 
     def _text(self, module: Module, text: str) -> Iterator[Part]:
-        """Parts that a text of a module names."""
+        """Iterate over the modules and files that a text of a module names."""
         if text.startswith(f"{self._package.name}."):
             if self._is_compiled(text):
                 yield self._compiled(text)
@@ -363,7 +355,7 @@ class Sources:
         return self._package.joinpath(*module.package.split(".")[1:])
 
     def _data(self, folder: Path) -> Iterator[Part]:
-        """Files of a folder and those below that are no packages; of the package's own, no folders."""
+        """Iterate over the files of a folder and its subfolders, except packages and those of the package."""
         for path in sorted(folder.iterdir()):
             if path.is_file() and path.suffix not in _NO_DATA and path.name != "py.typed":
                 yield self._file(path)
@@ -407,7 +399,7 @@ class Sources:
         return name in self._builds
 
     def _compiled(self, name: str) -> Part:
-        """Find the sources of a compiled module."""
+        """Return the part of a compiled module, which uses its sources."""
         path, build = self._builds[name]
 
         def needed() -> Iterator[Part]:
@@ -420,7 +412,7 @@ class Sources:
         return self._part(("compiled", name), lambda: Part(name, digest, needed))
 
     def _beside(self, name: str) -> Iterator[Part]:
-        """Find what the build puts beside a compiled module: files that it generates."""
+        """Iterate over the files that the build generates beside a compiled module."""
         if name in self._builds and self._builds[name][1].generators:
             yield self._generated()
 

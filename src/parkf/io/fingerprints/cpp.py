@@ -1,4 +1,4 @@
-"""C++ sources of the compiled modules as CMake builds them, without comments and blanks."""
+"""C++ sources of the compiled modules, without comments and spaces, and the CMake files that build them."""
 
 import re
 from dataclasses import dataclass
@@ -23,22 +23,12 @@ _DATA = re.compile(r"\$\{PROJECT_SOURCE_DIR\}/(params/[\w/]+)")
 
 @dataclass(frozen=True)
 class Build:
-    """What a CMake file says of the module that it builds.
-
-    Attributes
-    ----------
-    modules : tuple of str
-        Names of the compiled modules.
-    sources : tuple of str
-        Patterns of the C++ files that are compiled, relative to the folder of the project.
-    generators : tuple of str
-        Python modules that are run to write headers.
-    data : tuple of str
-        Folders of the project that these read.
-    """
+    """The compiled modules that a CMake file builds."""
 
     modules: tuple[str, ...]
+    # Patterns of the C++ files, relative to the folder of the project.
     sources: tuple[str, ...]
+    # Python modules that write headers, and the folders of the project that they read.
     generators: tuple[str, ...]
     data: tuple[str, ...]
 
@@ -57,13 +47,13 @@ def build(text: str) -> Build:
 
 @cache
 def cmake_text(text: str) -> str:
-    """Text of a CMake file without comments, with single blanks."""
+    """Return the text of a CMake file without comments, with single spaces."""
     return " ".join(_CMAKE_COMMENT.sub(lambda match: match["kept"] or "", text).split())
 
 
 @cache
 def cpp_text(text: str) -> str:
-    """Tokens of a C++ file; preprocessor lines stay lines of their own."""
+    """Return the tokens of a C++ file, separated by spaces; preprocessor lines stay lines."""
     bare = _COMMENT.sub(lambda match: match["kept"] or " ", text).replace("\\\n", " ")
     tokens = (match.group() for match in _TOKEN.finditer(bare))
     return " ".join(
@@ -73,5 +63,5 @@ def cpp_text(text: str) -> str:
 
 @cache
 def included(text: str) -> tuple[str, ...]:
-    """Headers in quotes that a C++ file includes, as :func:`cpp_text` returns it."""
+    """Return the headers that a C++ file includes in quotes, from the text of :func:`cpp_text`."""
     return tuple(_INCLUDE.findall(text))

@@ -1,4 +1,4 @@
-"""Versions of what results depend on beside the code."""
+"""Versions of Python, of the machine and of packages, which results depend on beside the code."""
 
 import platform
 from importlib.metadata import version as installed
@@ -6,11 +6,11 @@ from importlib.metadata import version as installed
 from parkf.io.process_settings import linear_algebra
 
 PACKAGES = ("numpy", "scipy", "sympy", "iminuit", "pythia8mc", "pyarrow")
-"""Whose versions may change numbers, or the bytes that they are written in."""
+"""Packages whose versions may change numbers, or the bytes of files."""
 
 
 def environment() -> dict[str, str]:
-    """Versions of what results depend on beside the code, by name."""
+    """Return the versions that results depend on beside the code, by name."""
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),

@@ -1,4 +1,4 @@
-"""Fingerprint of a document's content: comments, order of keys, blanks and quotes do not count."""
+"""Fingerprint of a document's content: comments, order of keys, spaces and quotes do not count."""
 
 import hashlib
 import json
@@ -16,20 +16,11 @@ _KINDS = (".yaml", ".yml", ".json")
 
 
 def meaning_of(path: Path) -> str:
-    """Fingerprint of what a file means.
+    """Return the fingerprint of what a file means: 64 hexadecimal digits.
 
-    Documents, which are YAML, or JSON where the name ends in .json, have the fingerprint of their content. A
-    mapping is the same in any order of its keys, and 1 is the same as 1.0. All other files, and documents
-    that cannot be read, have the fingerprint of their bytes.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
+    The fingerprint of a YAML or JSON document is that of its content. The order of keys does not count, and 1
+    is the same as 1.0. The fingerprint of any other file, and of a document that cannot be read, is that of
+    its bytes.
 
     Raises
     ------
@@ -55,12 +46,12 @@ def meaning_of(path: Path) -> str:
 
 
 def is_file_of(path: Path, fingerprint: str) -> bool:
-    """Whether a fingerprint is that of a file's meaning, or of its bytes, as in the first published sets."""
+    """Whether a fingerprint is that of a file's meaning, or of its bytes as in the first published sets."""
     return fingerprint in (meaning_of(path), sha256(path))
 
 
 def _canonical(content: Any) -> Any:
-    """Content as JSON that is equal where the content means the same."""
+    """Return content as JSON that is equal for all contents with the same meaning."""
     if isinstance(content, dict):
         pairs = [[_canonical(key), _canonical(value)] for key, value in content.items()]
         return {"mapping": sorted(pairs, key=lambda pair: json.dumps(pair[0]))}

@@ -45,56 +45,35 @@ class Target:
 
 @dataclass
 class Form:
-    """Normal form of a statement.
-
-    Attributes
-    ----------
-    text : list of str
-        What it does.
-    errors : list of str
-        Texts of the errors that it raises.
-    uses : set of (str, str or None)
-        Names, each with the attribute that is read of it; None where all of it is used.
-    texts : set of str
-        Texts that may name a file, a folder or a module.
-    located : set of str
-        Modules that are only looked for, not imported.
-    imports : list of (str, Target)
-        Imports inside of it, by the name that they bind.
-    classes : dict of str to tuple of str
-        Classes that it defines, with their bases.
-    raised : set of str
-        Classes of the errors that it raises with a text.
-    read_errors : set of str
-        Classes of the errors that it catches and whose text it uses for anything but another error.
-    """
+    """Normal form of a statement: its text, and the names and texts that it uses."""
 
     text: list[str] = field(default_factory=list)
+    # Texts of the errors that it raises.
     errors: list[str] = field(default_factory=list)
+    # Names, each with the attribute that is read of it; None where the whole object is used.
     uses: set[tuple[str, str | None]] = field(default_factory=set)
+    # Texts that may name a file, a folder or a module.
     texts: set[str] = field(default_factory=set)
+    # Modules that `find_spec` searches.
     located: set[str] = field(default_factory=set)
+    # Imports inside the statement, with the names that they bind.
     imports: list[tuple[str, Target]] = field(default_factory=list)
+    # Classes that it defines, with their bases.
     classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # Classes of errors that it raises with a text, and of those that it catches to use the text in anything
+    # but another error.
     raised: set[str] = field(default_factory=set)
     read_errors: set[str] = field(default_factory=set)
 
 
 @dataclass(eq=False)
 class Statement:
-    """A statement at the top of a module.
-
-    Attributes
-    ----------
-    tree : ast.stmt
-    package : str
-        Package that relative imports in it begin from.
-    evaluated : bool
-        Whether annotations of its arguments are evaluated, as those of commands are.
-    """
+    """A statement at the top of a module."""
 
     tree: ast.stmt
+    # Package that relative imports in it begin from.
     package: str
+    # Whether annotations of its arguments are evaluated, as those of commands are.
     evaluated: bool = False
 
     @cached_property
@@ -122,30 +101,19 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """Statements of a module, by what they bind or change.
-
-    Attributes
-    ----------
-    name : str
-    package : str
-        The module itself where it is a package.
-    bound : dict of str to list of Statement
-        Those that bind a name, or change the object that a name of the module is bound to.
-    imports : dict of str to Target
-    loaded : tuple of Target
-        What is imported when the module is, in order.
-    effects : tuple of Statement
-        Those that do something else than to bind a name.
-    every : tuple of Statement
-        All but imports, with those that run only where the module is the program.
-    """
+    """A module and its statements."""
 
     name: str
+    # The module itself where it is a package.
     package: str
+    # Statements that bind a name, or change the object of a name, by the name.
     bound: dict[str, list[Statement]]
     imports: dict[str, Target]
+    # Modules and names that the module imports when it is imported, in order.
     loaded: tuple[Target, ...]
+    # Statements that do more than bind or change names of the module.
     effects: tuple[Statement, ...]
+    # All statements but imports, with those that run only where the module is the program.
     every: tuple[Statement, ...]
 
 
@@ -186,7 +154,7 @@ def parsed(text: str, name: str, *, is_package: bool) -> Module:
 
 
 def imported(tree: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple[str, Target]]:
-    """Names that an import binds, and to what."""
+    """Iterate over the names that an import binds, and their targets."""
     if isinstance(tree, ast.Import):
         for alias in tree.names:
             # `import a.b` binds a; what is used of it is b as well.
@@ -199,7 +167,7 @@ def imported(tree: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple[
 
 
 def _has_no_effect(tree: ast.stmt) -> bool:
-    """Whether it is text alone, a check, or for type checkers."""
+    """Whether a statement is a text alone, an assertion, or for type checkers."""
     if isinstance(tree, ast.Expr):
         return isinstance(tree.value, ast.Constant)
     return isinstance(tree, ast.Pass | ast.Assert) or _is_type_checking(tree)
@@ -239,10 +207,10 @@ def _names_bound(tree: ast.stmt) -> set[str]:
 
 
 def _changed(tree: ast.stmt, own: set[str]) -> set[str] | None:
-    """Names of the module whose objects a statement changes; None where it may change others.
+    """Return the names of the module whose objects a statement changes; None where it may change others.
 
-    A call changes the object that it is a method of, and so does an assignment to a part of an object. A
-    decorator that is a method changes its object: it registers what it decorates.
+    A call of a method changes the method's object, and an assignment to an attribute or an item changes the
+    object that has it. A decorator that is a method changes its object: it registers the decorated function.
     """
     if isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         roots = {_root(one) for one in tree.decorator_list if isinstance(one, ast.Call | ast.Attribute)}
@@ -296,7 +264,7 @@ class _Writer:
         self._in_class = False
 
     def put(self, value: object) -> None:
-        """Write a tree, a list of trees or a plain value."""
+        """Write a tree, a list of trees or another value."""
         kind = type(value)
         special = _SPECIAL.get(kind)
         if special is not None:
@@ -364,7 +332,7 @@ class _Writer:
         self.put(tree.cause)
 
     def _message(self, call: ast.Call, said: list[str]) -> None:
-        """Write a call, but for the texts among its arguments."""
+        """Write a call without the texts among its arguments."""
         self.put(call.func)
         for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
             self._without_text(argument, said)
@@ -481,7 +449,7 @@ _SPECIAL: Mapping[type, Callable[[_Writer, Any], None]] = {
 
 
 def _class_called(call: ast.Call) -> str:
-    """Name of the class whose constructor or method is called; empty for functions."""
+    """Return the name of the class whose constructor or method is called; empty for functions."""
     parts = ast.unparse(call.func).split(".")
     return next((part for part in reversed(parts) if part.strip("_")[:1].isupper()), "")
 
@@ -494,7 +462,7 @@ def _is_print_to_stderr(call: ast.Call) -> bool:
 
 
 def _reads(name: str, tree: ast.AST) -> bool:
-    """Whether the text of a caught error is used other than in another error or on the error stream."""
+    """Whether a tree uses the text of a caught error, except in another error or on the error stream."""
     if isinstance(tree, ast.Raise):
         return False
     if isinstance(tree, ast.Call) and (_is_print_to_stderr(tree) or _last_name(tree.func) == "exit"):
@@ -507,17 +475,9 @@ def _reads(name: str, tree: ast.AST) -> bool:
 
 
 def may_catch(caught: str, raised: str, bases: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether a handler of one kind of error may catch another kind.
-
-    Parameters
-    ----------
-    caught, raised : str
-        Names of classes.
-    bases : mapping of str to tuple of str
-        Of the classes of a program.
-    """
+    """Whether a handler of the class `caught` may catch a raised class; `bases` are those of a program."""
     if not (caught in bases or isinstance(getattr(builtins, caught, None), type)) and caught != raised:
-        # Classes of others catch theirs; a name in capitals stands for several classes.
+        # A class of another package catches only its own; a name in capitals stands for several classes.
         return caught == ANY_ERROR or caught.isupper()
     todo = [raised]
     while todo:
@@ -536,7 +496,7 @@ def may_catch(caught: str, raised: str, bases: Mapping[str, tuple[str, ...]]) ->
 
 
 def commands_in(module: Module) -> Iterator[tuple[str, str, str]]:
-    """Find commands that a module adds: names of the application, of the command and of the function."""
+    """Iterate over the commands that a module adds: names of application, command and function."""
     for one in module.every:
         tree = one.tree
         if isinstance(tree, ast.FunctionDef):
@@ -555,7 +515,7 @@ def commands_in(module: Module) -> Iterator[tuple[str, str, str]]:
 
 
 def groups_in(module: Module) -> Iterator[tuple[str, str, str]]:
-    """Find applications that a module adds to another: module, name there, name on the command line."""
+    """Iterate over the applications that a module adds to another: module, name there, name of the group."""
     blocks = (one.tree for one in module.every if isinstance(one.tree, ast.Expr | ast.For))
     for tree in blocks:
         for call in ast.walk(tree):
@@ -568,13 +528,13 @@ def groups_in(module: Module) -> Iterator[tuple[str, str, str]]:
 
 
 def _first(call: ast.expr) -> str | None:
-    """First argument of a call, if it is a text."""
+    """Return the first argument of a call, if it is a text."""
     first = call.args[0] if isinstance(call, ast.Call) and call.args else None
     return str(first.value) if isinstance(first, ast.Constant) else None
 
 
 def start_of(module: Module) -> list[Statement]:
-    """Find what a program does before a command: in its function ``main``, and for every command."""
+    """Return the statements of a program that run before a command: of ``main``, and callbacks."""
     found = []
     for one in module.every:
         if isinstance(one.tree, ast.FunctionDef):
@@ -596,7 +556,7 @@ def _is_application(module: Module, name: str) -> bool:
 
 
 def _before(body: list[ast.stmt], names: set[str]) -> list[ast.stmt]:
-    """Statements that run before the first that uses one of these names."""
+    """Return the statements that run before the first that uses one of these names."""
     found = []
     todo = list(body)
     while todo:

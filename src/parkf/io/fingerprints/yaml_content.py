@@ -10,17 +10,11 @@ from parkf.io.documents.position import DocumentError
 
 
 def yaml_content(text: str) -> Any:
-    """Read the content of YAML.
-
-    Raises
-    ------
-    DocumentError
-        When it is no YAML.
-    """
+    """Read the content of YAML; a DocumentError if the text is no YAML."""
     try:
         return yaml_text.parse(text)[0]
     except DocumentError as error:
-        # Documents of others, such as LHCb's conditions, have tags of their own.
+        # Documents of other projects, such as LHCb's conditions, have their own tags.
         try:
             yaml_text.check_depth(text, yaml.SafeLoader)
             return _Tagged().value(yaml.compose(text, yaml.SafeLoader))

@@ -1,4 +1,4 @@
-"""Clusters: what a job needs there, and what becomes of one that a scheduler ended."""
+"""Clusters: resources that jobs request, and the reaction to a job that a scheduler ended."""
 
 from parkf.workflow.cluster.costs import COSTS_FILE, Cost, Costs, load_costs
 from parkf.workflow.cluster.executors import name_endings

@@ -8,7 +8,7 @@ from parkf.io.documents.models import load_document
 
 COSTS_FILE = Path("workflow/costs.yaml")
 EFFICIENCY = 0.85
-"""Share of a core's work that each of several threads does."""
+"""Work of each of several threads, as a fraction of the work of a single thread."""
 
 
 class _Strict(BaseModel):
@@ -16,7 +16,7 @@ class _Strict(BaseModel):
 
 
 class Cost(_Strict):
-    """One stage: a part for each job, and a part for each unit of its size."""
+    """Cost of a stage: one part for each job, and one for each unit of the job's size."""
 
     unit: str = Field(description="What the stage's size is counted in: event, track, row, ray, collision.")
     job_s: float = Field(ge=0, description="Processor seconds of a job of size 0.")
@@ -31,11 +31,11 @@ class Cost(_Strict):
         return self.job_s + 1e-3 * self.unit_ms * size
 
     def alone_s(self, size: float) -> float:
-        """Seconds of a job with `size` units in which one core works, however many it has."""
+        """Time in s of a job with `size` units in which only one core works."""
         return 1e-3 * self.alone_ms * size
 
     def wall_s(self, size: float, threads: int) -> float:
-        """Seconds that a job with `size` units takes on so many cores."""
+        """Time in s of a job with `size` units on a number of cores."""
         if threads == 1:
             return self.cpu_s(size)
         alone = self.alone_s(size)
@@ -51,7 +51,7 @@ class Cost(_Strict):
 
 
 class Margins(_Strict):
-    """What is asked for beyond what was measured."""
+    """Resources that jobs request beyond the measured ones."""
 
     snakemake_mb: float = Field(gt=0, description="Memory of the Snakemake processes around a job, MB.")
     snakemake_s: float = Field(gt=0, description="Time from a job's start to that of its command, s.")
@@ -61,7 +61,7 @@ class Margins(_Strict):
 
 
 class Costs(_Strict):
-    """Costs of all stages that have some, by rule."""
+    """Costs of stages, by rule."""
 
     origin: str = Field(min_length=1, description="Machine, commit and command of the figures.")
     margins: Margins
@@ -69,11 +69,5 @@ class Costs(_Strict):
 
 
 def load_costs(path: Path) -> Costs:
-    """Read the file of costs.
-
-    Raises
-    ------
-    ParkfError
-        When it is missing, or says something that there is not.
-    """
+    """Read the file of costs; a ParkfError names a missing file or an unknown key."""
     return load_document(path, Costs)

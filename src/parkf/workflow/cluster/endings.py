@@ -11,17 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Ending:
-    """How a job ended.
-
-    Attributes
-    ----------
-    reason : str
-        The scheduler's word for it.
-    advice : str
-        What follows from it, for the user.
-    curable : bool
-        Whether more memory or time would help.
-    """
+    """The scheduler's reason for the end of a job, advice, and whether more memory or time would help."""
 
     reason: str
     advice: str
@@ -47,12 +37,7 @@ _OVER_MEMORY = re.compile(r"exceeded (?:job )?memory limit|oom[-_ ]kill|out[ -]o
 def slurm_ending(message: str, log: Path | None) -> Ending:
     """Report how a Slurm job ended.
 
-    Parameters
-    ----------
-    message : str
-        What the executor reports, with Slurm's state in quotes.
-    log : Path or None
-        What the job and Slurm's daemon wrote.
+    `message` is the executor's, with Slurm's state in quotes. Slurm's daemon writes to the job's `log`.
     """
     states = [state for state in re.findall(r"'([A-Z_]+)", message) if state in _SLURM]
     if not states:
@@ -66,7 +51,7 @@ def slurm_ending(message: str, log: Path | None) -> Ending:
 
 
 def htcondor_ending(message: str, log: Path | None) -> Ending:
-    """Report how an HTCondor job ended; `message` has the reason for which it is held, if it is."""
+    """Report how an HTCondor job ended; `message` contains the reason where the job is held."""
     held = re.search(r"(?:is held|Hold reason): (.*)", message)
     if held is None:
         if "removed" in message:

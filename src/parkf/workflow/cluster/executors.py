@@ -32,7 +32,7 @@ def _nothing_waits(jobs: Sequence[str]) -> dict[str, str]:
 
 
 def _named(job: Any) -> str:
-    """Return the rules of a job; a group of small jobs has several, and a random number as its name."""
+    """Return the names of a job's rules; a group of small jobs has several."""
     return ", ".join(sorted(set(job.rules)))
 
 
@@ -69,8 +69,7 @@ def _judging(
                 waits.append(job_info)
                 yield job_info
             self._tell_waiting({str(job_info.external_jobid): _named(job_info.job) for job_info in waits})
-            # Slurm's executor would look ever more rarely, in the end every three minutes, and what follows a
-            # job would wait as long.
+            # Slurm's executor lengthens the interval up to three minutes, which following jobs would wait.
             if (interval := getattr(self.workflow.executor_settings, _INTERVAL, None)) is not None:
                 self.next_seconds_between_status_checks = interval
 
@@ -85,9 +84,9 @@ def _judging(
 
 
 def name_endings() -> None:
-    """Let Snakemake's executors for Slurm and HTCondor, where installed, name and judge how jobs end.
+    """Replace Snakemake's executors for Slurm and HTCondor, where installed, by those of this module.
 
-    Every member of a family says so; the first time counts.
+    Each member of a family calls this; only the first call has an effect.
     """
     registry = ExecutorPluginRegistry()
     for name, ending, waiting in (

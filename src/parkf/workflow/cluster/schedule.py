@@ -1,51 +1,40 @@
 """Prediction of the time of a run: its jobs are started in turn on so many cores, each with its cost."""
 
 import heapq
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from parkf.workflow.cluster.costs import Cost, Costs
 
+Key = TypeVar("Key", bound=Hashable)
 TINY = Cost(unit="job", job_s=1.0, unit_ms=0.0, job_mb=200.0)
 """A rule that the file of costs does not name: a command's start."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One job of the workflow.
-
-    Attributes
-    ----------
-    rule : str
-        The rule that it is one of.
-    seconds : float
-        From its start to its end, on its own cores.
-    cores : int
-        How many it takes.
-    memory : int
-        What it asks for, MB.
-    after : tuple of int
-        Jobs that it waits for, by their place in the list.
-    alone : float
-        Seconds of those in which one core works, however many it has.
-    """
+    """One job of the workflow."""
 
     rule: str
+    # From its start to its end, with its own number of cores.
     seconds: float
     cores: int
-    memory: int
-    after: tuple[int, ...]
+    # Requested, MB.
+    memory: int = 0
+    # Positions of the jobs in the list that it waits for.
+    after: tuple[int, ...] = ()
+    # Part of `seconds` in which only one core works.
     alone: float = 0.0
 
     def on(self, cores: int) -> float:
-        """Seconds on so many cores, of which it needs no more than it takes."""
+        """Return the job's time in s on a number of cores, at most its own."""
         return self.alone + (self.seconds - self.alone) * self.cores / cores
 
 
 def stage_of(costs: Costs, rule: str) -> str | None:
     """Return the stage of a rule; None if it costs next to nothing."""
-    # Names of rules begin with what is theirs: purpose, step, in a family the member.
+    # The name of a rule is that of its stage behind a prefix: the purpose, the step, the member of a family.
     named = [stage for stage in costs.stages if rule == stage or rule.endswith(f"_{stage}")]
     return max(named, key=len) if named else None
 
@@ -61,8 +50,17 @@ def seconds_of(costs: Costs, job: Any) -> float:
     return cost_of(costs, job).wall_s(job.resources.get("units", 0), job.threads)
 
 
+def listed(jobs: Mapping[Key, Job], after: Mapping[Key, Iterable[Key]]) -> list[Job]:
+    """List jobs, with the positions of those among them that each one waits for."""
+    positions = {key: position for position, key in enumerate(jobs)}
+    return [
+        replace(job, after=tuple(positions[before] for before in after[key] if before in positions))
+        for key, job in jobs.items()
+    ]
+
+
 def to_the_end(jobs: Sequence[Job], latency: float) -> list[float]:
-    """Seconds from each job's place in the queue to the end of all that waits for it, cores without end."""
+    """Return the time in s from each job's start to the end of all jobs behind it, with unlimited cores."""
     longest = [0.0] * len(jobs)
     for number in reversed(range(len(jobs))):
         longest[number] += latency + jobs[number].seconds
@@ -72,7 +70,7 @@ def to_the_end(jobs: Sequence[Job], latency: float) -> list[float]:
 
 
 def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
-    """Seconds that a run takes on so many cores, by list scheduling."""
+    """Return the time in s that a run takes on a number of cores, by list scheduling."""
     urgency = to_the_end(jobs, latency)
     waits_for = [len(job.after) for job in jobs]
     following: list[list[int]] = [[] for _ in jobs]

@@ -1,4 +1,4 @@
-"""Families of runs: many alignments, fields and geometries, trained together and sharing what they can."""
+"""Families of runs: many alignments, fields and geometries, trained together with common products."""
 
 from parkf.workflow.family.members import Family, Member, load_family, read_family
 from parkf.workflow.family.sharing import PRODUCTS, shared_key, sources

@@ -22,23 +22,14 @@ Axis = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Member:
-    """A run of a family.
-
-    Attributes
-    ----------
-    name : str
-        Among the members: the names along the axes, joined by ``_``.
-    config : dict
-        The run's whole configuration.
-    own : dict of str to Any
-        What the base has not, by key: ``detector.alignment``.
-    labels : tuple of str
-        Its name along each axis.
-    """
+    """A run of a family; its name is that of its entry on each axis, joined by ``_``."""
 
     name: str
+    # Complete.
     config: dict[str, Any]
+    # Values that differ from the base, by keys such as ``detector.alignment``.
     own: dict[str, Any]
+    # Name of its entry on each axis.
     labels: tuple[str, ...]
 
 
@@ -58,25 +49,11 @@ def load_family(
     *,
     look_into_inputs: bool = False,
 ) -> Family:
-    """Check a family's configuration, and expand it.
+    """Check a family's configuration, and expand it into its members.
 
-    Parameters
-    ----------
-    config : mapping
-        As read from YAML.
-    schemas : Path
-        Folder with the JSON schemas of families and of runs.
-    folder : Path
-        Where the runs take place; input paths are relative to it.
-    document : Document, optional
-        What the configuration was read from: mistakes are named with file and line.
-    look_into_inputs : bool
-        Whether the files that members name are read and checked, too; else they only have to be there.
-
-    Raises
-    ------
-    ParkfError
-        With a line for each mistake, in the family's configuration or in that of a member.
+    The folder `schemas` has the JSON schemas of families and runs. Input paths are relative to `folder`,
+    where the runs take place. Inputs only have to exist, unless `look_into_inputs` is set. A ParkfError has a
+    line for each mistake, in the family's configuration or in a member's, with its position in `document`.
     """
     schema = json.loads((schemas / "family.schema.json").read_text())
     problems = [
@@ -108,12 +85,12 @@ def load_family(
 
 
 def read_family(path: Path, schemas: Path, folder: Path) -> Family:
-    """Read a family's configuration, and look into all that its members name.
+    """Read a family's configuration, and check all files that its members name.
 
     Raises
     ------
     ParkfError
-        As :func:`load_family`; where there is no such file, with the families that there are.
+        When there is a mistake in it, or no such file: then with the names of the families that exist.
     """
     if not path.is_file():
         there = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml"))) or "none"
@@ -144,10 +121,7 @@ def _of_inputs(members: Sequence[Member], folder: Path) -> Iterator[str]:
 def expand(family: str, base: Mapping[str, Any], axes: Sequence[Axis]) -> list[Member]:
     """Return a member for every combination of one entry of each axis; the last axis changes fastest.
 
-    Raises
-    ------
-    ParkfError
-        When two axes set the same key, or two combinations have the same name.
+    Two axes that set the same key, or two combinations with the same name, are a ParkfError.
     """
     keys = [{key for own in axis.values() for key, _ in leaves(own)} for axis in axes]
     for i, one in enumerate(keys):

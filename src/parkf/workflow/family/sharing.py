@@ -1,6 +1,6 @@
-"""What members of a family share: products of the workflow, by fingerprints of all that decides them.
+"""Products that members of a family share: those for which all that decides them has the same fingerprint.
 
-The first member with a fingerprint makes the product; others link to it. The code is the same for all.
+The first member with a fingerprint makes the product; others link to it. All members use the same code.
 """
 
 import hashlib
@@ -18,29 +18,22 @@ from parkf.workflow.family.members import Member
 from parkf.workflow.sources import field_fingerprint
 
 Config = Mapping[str, Any]
-# Values that decide a product, by name.
+# Values that decide a product, by name, from a configuration and the folder of its relative paths.
 Deciding = Callable[[Config, Path], dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Product:
-    """Files that a run makes and another may use as its own.
+    """Files that a run makes and another may use as its own."""
 
-    Attributes
-    ----------
-    files : str
-        In the run's folder; with the wildcard ``{file}`` where there are several.
-    deciding : callable
-        Of a configuration, and of the folder that its paths are relative to.
-    """
-
+    # Path in the run's folder, with the wildcard ``{file}`` where there are several files.
     files: str
     deciding: Deciding
 
 
 @lru_cache(maxsize=64)
 def _frame(geometry: Path, _content: str) -> tuple[dict[str, Any], list[float]]:
-    """Where the beams meet, and the planes before and behind the magnet; read once for each content."""
+    """Return the position of the beams and the planes before and behind the magnet; cached by content."""
     found = load_geometry(geometry)
     return found.beam.model_dump(), [found.z_in, found.z_out]
 
@@ -51,7 +44,7 @@ def _beam_and_planes(config: Config, folder: Path) -> tuple[dict[str, Any], list
 
 
 def _documents(config: Config, folder: Path) -> dict[str, Any]:
-    """Fingerprint what geometry and alignment mean."""
+    """Return the fingerprints of the meaning of geometry and alignment."""
     return {name: meaning_of(folder / path) for name, path in config["detector"].items()}
 
 
@@ -60,7 +53,7 @@ def _field(config: Config, folder: Path) -> dict[str, Any]:
 
 
 def _collisions(kind: str) -> Deciding:
-    """Share collisions: of the detector, they depend on the position of the beams alone."""
+    """Decide collisions, for which only the position of the beams matters of the detector."""
 
     def deciding(config: Config, folder: Path) -> dict[str, Any]:
         number = config["signals"] if kind in _SIGNALS else [config["events"][n] for n in (kind, "pile_up")]
@@ -71,10 +64,7 @@ def _collisions(kind: str) -> Deciding:
 
 
 def _passage(kind: str, *, hit: bool) -> Deciding:
-    """Share what the detector makes of collisions without a parameter set: states, hits, candidates.
-
-    `hit` says whether hits enter, and how they are made and searched.
-    """
+    """Decide the detector's response without a parameter set: states, and with `hit` hits and candidates."""
 
     def deciding(config: Config, folder: Path) -> dict[str, Any]:
         misaligned = kind == "misaligned"
@@ -98,7 +88,7 @@ def _datasets(config: Config, folder: Path) -> dict[str, Any]:
 
 
 def _table(config: Config, folder: Path) -> dict[str, Any]:
-    """Share rays from the beam to the plane before the magnet and to the one behind it; no layer matters."""
+    """Decide the magnet table: its rays start at the beam and end behind the magnet, so no layer matters."""
     beam, planes = _beam_and_planes(config, folder)
     return {
         "field": _field(config, folder),
@@ -120,7 +110,7 @@ def _fits(config: Config, folder: Path) -> dict[str, Any]:
 
 
 def _closure_tracks(config: Config, folder: Path) -> dict[str, Any]:
-    """Share tracks of a particle gun with their full fits; no parameter matters."""
+    """Decide tracks of a particle gun with their full fits; no parameter matters."""
     closure = config["training"]["closure"]
     tracks = None if closure is None else closure["tracks"]
     return {
@@ -132,7 +122,7 @@ def _closure_tracks(config: Config, folder: Path) -> dict[str, Any]:
 
 
 def _closed(config: Config, folder: Path) -> dict[str, Any]:
-    """Share the table that was closed on the fit; it depends on all fits and their noise."""
+    """Decide the table that was closed on the fit; it depends on all fits and their noise."""
     training = config["training"]
     return {
         "fits": _fits(config, folder),
@@ -145,7 +135,7 @@ def _closed(config: Config, folder: Path) -> dict[str, Any]:
 
 
 def _throughput(config: Config, folder: Path) -> dict[str, Any]:
-    """Share the speed of the fit, a figure of the machine; it hardly depends on the tracks."""
+    """Decide the speed of the fit, a figure of the machine; it hardly depends on the tracks."""
     return {
         "forms": config["forms"],
         "polarities": sorted(config["polarities"]),
@@ -180,21 +170,10 @@ PRODUCTS: dict[str, Product] = {
 
 
 def shared_key(config: Config, product: str, folder: Path) -> str:
-    """Fingerprint of all that decides a product: runs with the same one may share it.
+    """Return the fingerprint of all that decides a product of :data:`PRODUCTS`.
 
-    Parameters
-    ----------
-    config : mapping
-        A run's configuration, checked.
-    product : str
-        Of :data:`PRODUCTS`.
-    folder : Path
-        That its paths are relative to.
-
-    Raises
-    ------
-    ParkfError
-        When there is no such product, or an input is missing or broken.
+    `config` is a checked configuration, whose paths are relative to `folder`. An unknown product and a
+    missing or broken input are a ParkfError.
     """
     if product not in PRODUCTS:
         raise ParkfError(f"product '{product}' does not exist, expected one of {', '.join(PRODUCTS)}")

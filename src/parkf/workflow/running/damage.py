@@ -1,4 +1,4 @@
-"""Files of a run that a job found damaged: marked by the job, removed by the run, made again."""
+"""Damaged files of a run: a job that finds one marks it, and the run removes it and makes it again."""
 
 import json
 import os
@@ -9,15 +9,12 @@ from parkf.io.errors import DamagedFileError
 
 _SUFFIX = ".damaged"
 _RECORDS = Path(".snakemake/metadata")
-# Records of longer names lie in separate folders and are not looked up; such files are named, and stay.
+# Records of longer names are in separate folders, and are not searched: such files are reported, and stay.
 _LONGEST = 254
 
 
 def mark(error: DamagedFileError) -> None:
-    """Leave a mark beside a damaged file that a run has made, so that the run finds it.
-
-    Beside other files nothing is left, and nowhere where it cannot be written.
-    """
+    """Write a mark beside a damaged file, if a run has made the file and its folder can be written."""
     path = error.path
     try:
         if not _made_here(_from_here(path)):
@@ -29,18 +26,10 @@ def mark(error: DamagedFileError) -> None:
 
 
 def remove_damaged(folder: Path) -> dict[Path, str]:
-    """Remove the marked files that the run has made itself, and all marks.
+    """Remove all marks, and the marked files that the run has made, of which Snakemake has a record.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the run, relative to where Snakemake runs: it keeps a record of each file that it has made there.
-        Others stay.
-
-    Returns
-    -------
-    dict of Path to str
-        What was removed, and in words what was wrong and which rule had made it.
+    `folder` is the run's, relative to where Snakemake runs. Returns a message for each removed file: what was
+    wrong, and which rule had made the file.
     """
     removed = {}
     for sign in sorted(folder.rglob(f".*{_SUFFIX}")):

@@ -1,4 +1,4 @@
-"""A working folder: what a run reads, copied from the project, and a Snakefile that uses its rules."""
+"""A working folder: copies of the project's files that a run reads, and a Snakefile that uses its rules."""
 
 import shutil
 from pathlib import Path
@@ -25,19 +25,14 @@ rule run:
 
 
 def make_folder(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Make a working folder, or add to one what it lacks: a file that is there is never changed.
-
-    Parameters
-    ----------
-    folder : Path
-        Made where it is missing.
+    """Make a working folder, or add missing files to one. Existing files are never changed.
 
     Returns
     -------
     list of Path
         Files that were made.
     list of Path
-        Files that were there.
+        Files that existed.
     """
     sources = sorted(file for name in _COPIED for file in (PROJECT / name).rglob("*") if file.is_file())
     texts = {folder / file.relative_to(PROJECT): file for file in sources} | {folder / "Snakefile": None}

@@ -1,4 +1,4 @@
-"""What a job of the workflow does, in a file beside its log: its arguments, and what decides its products.
+"""The file of a job, beside its log: the arguments of its command, and all that decides its products.
 
 A rule names its inputs, outputs and parameters as its command names its arguments and options, and calls the
 command with ``--job {log}.json``. A run writes these files before its first job starts.
@@ -24,30 +24,20 @@ OUTPUT = "output"
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a run, as its file has it.
+    """A job of a run; its file has the same keys."""
 
-    Attributes
-    ----------
-    command : str
-        As in ``import steps``.
-    arguments : sequence of dict
-        By name, for each of its command lines.
-    inputs, outputs : sequence of str
-        Paths of all files that it reads and makes.
-    deciding : sequence of str
-        Fingerprints of what else decides its products, that of the code first.
-    run : str
-        ``results/<run>``.
-    is_shared : bool
-        Whether other runs may use its products.
-    """
-
+    # Such as ``import steps``.
     command: str
+    # By name, for each of its command lines.
     arguments: Sequence[Mapping[str, Any]]
+    # Paths of all files that it reads and makes.
     inputs: Sequence[str]
     outputs: Sequence[str]
+    # Fingerprints of what else decides its products; the first is that of the code.
     deciding: Sequence[str]
+    # ``results/<run>``.
     run: str
+    # Whether other runs may use its products.
     is_shared: bool
 
     @classmethod

@@ -1,7 +1,7 @@
-"""What a run that was killed leaves behind: its jobs, and files that they had not finished."""
+"""Jobs and unfinished files of a run that was killed."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,15 +14,26 @@ VARIABLE = "PARKF_RUN"
 _PATIENCE_S = 10.0
 
 
+def run_processes(folder: Path) -> Iterator[psutil.Process]:
+    """Iterate over the live processes of a run: its workflow and jobs, not this process or a parent."""
+    own = {psutil.Process().pid, *(process.pid for process in psutil.Process().parents())}
+    for process in psutil.process_iter():
+        try:
+            if process.pid not in own and process.environ().get(VARIABLE) == str(folder.resolve()):
+                yield process
+        except (psutil.Error, OSError):
+            # The environment of another user's process cannot be read.
+            continue
+
+
 def end_orphans(folder: Path) -> list[int]:
-    """End what still works for a run whose lock the caller holds; returns the numbers of the processes."""
-    orphans = list(_jobs(folder))
-    for process in orphans:
-        _quietly(process.terminate)
-    _, alive = psutil.wait_procs(orphans, timeout=_PATIENCE_S)
-    for process in alive:
-        _quietly(process.kill)
-    psutil.wait_procs(alive, timeout=_PATIENCE_S)
+    """End the processes of a run whose lock the caller holds, and return their numbers."""
+    orphans = alive = list(run_processes(folder))
+    for action in (psutil.Process.terminate, psutil.Process.kill):
+        for process in alive:
+            with suppress(psutil.NoSuchProcess):
+                action(process)
+        _, alive = psutil.wait_procs(alive, timeout=_PATIENCE_S)
     return [process.pid for process in orphans]
 
 
@@ -37,20 +48,3 @@ def remove_unfinished(folder: Path) -> list[Path]:
         else:
             path.unlink(missing_ok=True)
     return unfinished
-
-
-def _jobs(folder: Path) -> Iterator[psutil.Process]:
-    own = {psutil.Process().pid, *(process.pid for process in psutil.Process().parents())}
-    for process in psutil.process_iter():
-        try:
-            if process.pid not in own and process.environ().get(VARIABLE) == str(folder.resolve()):
-                yield process
-        except (psutil.Error, OSError):
-            # Others' processes keep their environment to themselves.
-            continue
-
-
-def _quietly(action: Callable[[], None]) -> None:
-    # The process may have ended by itself.
-    with suppress(psutil.NoSuchProcess):
-        action()

@@ -30,28 +30,22 @@ def plan(
     resources: Mapping[str, Any],
     rerun_triggers: Iterable[str] = (),
 ) -> Any:
-    """Let Snakemake plan a run.
+    """Return Snakemake's plan of a run: jobs, their dependencies, which would run and why.
 
     Parameters
     ----------
     snakefile, config : Path
-        Workflow and configuration.
     folder : Path
-        Where the run takes place.
+        Working folder of the run.
     resources : mapping of str to Any
-        As Snakemake's settings have them: cores, chunks.
+        Arguments of Snakemake's ``ResourceSettings``: cores, chunks.
     rerun_triggers : iterable of str
-        What makes a job run again, as a profile names it; Snakemake's own choice where there are none.
-
-    Returns
-    -------
-    snakemake.dag.DAG
-        Jobs, what each of them waits for, which would run and why.
+        Changes that make a job run again, with their names in a profile; by default, Snakemake's choice.
 
     Raises
     ------
     ParkfError
-        When there is no plan, with what Snakemake said.
+        When Snakemake cannot plan the run.
     """
     triggers = frozenset(RerunTrigger.parse_choices_set(list(rerun_triggers)))
     said = io.StringIO()

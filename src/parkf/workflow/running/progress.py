@@ -1,7 +1,7 @@
 """Progress of a run: Snakemake reports it to the leading process, which shows it on a terminal.
 
-Snakemake's process writes a line of JSON into a pipe whenever a job begins or ends (:class:`Teller`); the
-process that leads the run reads them, and draws (:class:`Shower`).
+Snakemake's process writes a line of JSON into a pipe whenever a job starts or ends (:class:`Teller`). The
+process that leads the run reads the lines, and draws the progress (:class:`Shower`).
 """
 
 import json
@@ -10,7 +10,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Self, TextIO
 
@@ -20,52 +20,36 @@ from rich.table import Column
 from rich.text import Text
 
 from parkf.workflow.cluster import Costs
-from parkf.workflow.cluster.schedule import Job, replay, seconds_of
+from parkf.workflow.cluster.schedule import Job, listed, replay, seconds_of
 
 VARIABLE = "PARKF_PROGRESS"
 """Names the open end of the pipe, a number, in the environment of Snakemake."""
 # Time between two jobs that Snakemake and the start of a command take, s.
 BETWEEN = 0.5
-# Share of a run after which the machine's speed is known.
+# Fraction of a run after which the speed of the machine is known, and the largest factor on predicted times.
 _KNOWN = 0.05
 _SLOWEST = 20.0
 
 
 @dataclass(frozen=True)
 class State:
-    """Where a run stands.
-
-    Attributes
-    ----------
-    done, total : int
-        Jobs.
-    share : float
-        Of the run's time that is behind it, by what its jobs cost.
-    elapsed_s, left_s : float
-    running : dict of str to int
-        Jobs at work, by rule.
-    """
+    """The state of a run: how many of its jobs are done, and how much time is left."""
 
     done: int
     total: int
+    # Fraction of the run's predicted time that is over.
     share: float
     elapsed_s: float
     left_s: float
+    # Number of running jobs by rule.
     running: Mapping[str, int]
 
 
 class Forecast:
     """Follows the jobs of a run, and predicts the time for the rest.
 
-    Parameters
-    ----------
-    jobs : mapping of int to Job
-        By Snakemake's number, each behind those that it waits for.
-    after : mapping of int to sequence of int
-        What a job waits for.
-    cores : int
-    now : callable
-        A clock, s.
+    Jobs have Snakemake's numbers; each comes behind those that it waits for, which `after` has by number.
+    `now` is a clock in s.
     """
 
     def __init__(
@@ -82,11 +66,11 @@ class Forecast:
         self._whole_s = self._rest_s()
 
     def begins(self, numbers: Iterable[int]) -> None:
-        """Note jobs that are started."""
+        """Record jobs that start."""
         self._running |= self._jobs.keys() & set(numbers)
 
     def ends(self, number: int) -> None:
-        """Note a job that has ended."""
+        """Record a job that has ended."""
         self._jobs.pop(number, None)
         self._running.discard(number)
 
@@ -106,24 +90,13 @@ class Forecast:
         )
 
     def _rest_s(self) -> float:
-        place = {number: position for position, number in enumerate(self._jobs)}
-        jobs = [
-            replace(job, after=tuple(place[before] for before in self._after[number] if before in place))
-            for number, job in self._jobs.items()
-        ]
-        return replay(jobs, self._cores, BETWEEN)
+        return replay(listed(self._jobs, self._after), self._cores, BETWEEN)
 
 
 class Teller(logging.Handler):
-    """Reports the jobs that Snakemake's log names; what goes wrong here is no fault of the run.
+    """Reports the jobs in Snakemake's log to the process at the end of a pipe; an error there is ignored.
 
-    Parameters
-    ----------
-    forecast : Forecast
-    pipe : TextIO
-        To the process that leads the run.
-    names : mapping of int to str, optional
-        Of jobs, by Snakemake's number.
+    `names` has the names of jobs by Snakemake's number.
     """
 
     def __init__(self, forecast: Forecast, pipe: TextIO, names: Mapping[int, str] | None = None) -> None:
@@ -132,7 +105,7 @@ class Teller(logging.Handler):
         self._tell(asdict(forecast.state()))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Report a record of jobs that begin, of one that ends, or of a warning."""
+        """Report a record of starting jobs, of a job that ends, or of a warning."""
         event = str(getattr(record, "event", None))
         if event == "job_started":
             numbers = getattr(record, "jobs", None) or ()
@@ -164,24 +137,16 @@ class Teller(logging.Handler):
 
 
 def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> None:
-    """Report the progress to the process that leads this run, if there is one.
+    """Report the progress of a plan of Snakemake's to the process that leads this run, if there is one.
 
-    Parameters
-    ----------
-    dag : snakemake.dag.DAG
-    cores : int or None
-        None on a cluster: as many as jobs want.
-    costs : Costs
-        Of the jobs.
-    logger : Logger
-        Snakemake's.
+    `cores` is None on a cluster, where all jobs can run at once.
     """
     pipe = os.environ.get(VARIABLE)
     if not pipe:
         return
-    # In the order in which they can run.
+    # In an order in which they can run.
     running = [job for level in dag.toposorted() for job in level if dag.needrun(job) and not job.is_norun]
-    jobs = {job.jobid: Job(job.rule.name, seconds_of(costs, job), job.threads, 0, ()) for job in running}
+    jobs = {job.jobid: Job(job.rule.name, seconds_of(costs, job), job.threads) for job in running}
     after = {job.jobid: [before.jobid for before in dag.dependencies[job]] for job in running}
     wide = sum(job.threads for job in running)
     forecast = Forecast(jobs, after, cores or max(1, wide))
@@ -190,7 +155,7 @@ def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> N
 
 
 class _Left(ProgressColumn):
-    """Rate and time left from the costs of the jobs, which differ a hundredfold."""
+    """Shows the rate of jobs, and the time left, from the costs of the jobs that remain."""
 
     def render(self, task: Task) -> Text:
         state: State | None = task.fields["state"]
@@ -206,14 +171,9 @@ class _Left(ProgressColumn):
 
 
 class Shower:
-    """Draws on a terminal how far a run is, in a line that is gone at the end; elsewhere prints a line a job.
+    """Shows the progress of a run: on a terminal in one line, elsewhere in a line for each job.
 
-    Parameters
-    ----------
-    what : str
-        The run.
-    console : Console
-        Of the terminal.
+    `what` is the name of the run.
     """
 
     def __init__(self, what: str, console: Console) -> None:
@@ -256,7 +216,7 @@ class Shower:
 
 
 def duration(seconds: float) -> str:
-    """Write a time with as many digits as are known."""
+    """Return a time as text: hours and minutes, minutes and seconds, or seconds."""
     minutes, rest = divmod(round(seconds), 60)
     if minutes >= 60:
         return f"about {minutes // 60} h {minutes % 60} min"

@@ -1,4 +1,4 @@
-"""Rules and jobs of Snakemake: what rules need while the Snakefile is read, and jobs before a run starts.
+"""Functions for rules, while Snakemake reads the Snakefile, and for jobs, before a run starts.
 
 A rule names its inputs, outputs and parameters as its command names its arguments and options, and calls the
 command with ``--job {log}.json``. A run writes these files before its first job starts.
@@ -43,8 +43,8 @@ _CALL = re.compile(r"parkf (?P<command>[a-z-]+(?: [a-z]+)?) --job \{log(?:\[0\])
 # differ, and captions of Snakemake's own report.
 CODE, MEANING, FINGERPRINT, _EACH = "code", "meaning", "fingerprint", "each"
 _NO_ARGUMENTS = (CODE, MEANING, FINGERPRINT, _EACH, "captions")
-# Products of these commands are made anew in each run: figures of the machine, copies, pages of one run, and
-# imports, whose findings are printed.
+# Commands that each run calls itself: measurements of the machine, copies, and pages of one run. Imports are
+# repeated, too, because they print what they find.
 _NOT_SHARED = (
     "throughput",
     "check-dataset",
@@ -54,8 +54,8 @@ _NOT_SHARED = (
     "params publish",
     "family report",
 )
-# Formulas that do not count as code of a command: its rule names the fingerprint of the step that is fitted;
-# of all steps, the table depends on the magnet's.
+# Formulas that do not count as code of a command. The rule of `train` has the fingerprint of its step as a
+# parameter; the table depends on the formulas of the magnet alone.
 _STEPS = ("beam", "corrections", "curved", "forms", "gap", "scifi", "ut", "velo", "velo_to_ut")
 _FORMULAS = {
     command: tuple(f"parkf.model.steps.{step}" for step in steps)
@@ -68,7 +68,7 @@ _UNLED = (
 
 
 def settle(workflow: Any) -> None:
-    """Settle how jobs run: what their shells begin with, and what follows where a scheduler ends one.
+    """Set how jobs run: the first commands of their shells, and the reaction where a scheduler ends a job.
 
     Jobs run the `parkf` that was installed with Snakemake, whatever else is on the PATH. Every log ends with
     the time and memory that its job needed, for stages.json. A run that ``parkf run`` does not lead reports
@@ -83,17 +83,20 @@ def settle(workflow: Any) -> None:
 
 
 def read_run(workflow: Any, config: Mapping[str, Any], gather: Any, *, in_family: bool) -> Run:
-    """Read the configuration of a run: check it, and once, in the process that leads the run, what it names.
+    """Read and check the configuration of a run.
+
+    The process that leads the run also checks the files that it names, except in a family, which has checked
+    them.
 
     Parameters
     ----------
     workflow : snakemake.workflow.Workflow
     config : mapping
-        Of the configuration's own file, and of the command line.
+        From the configuration's own file and the command line.
     gather : snakemake.io.Gather
         With the numbers of chunks.
     in_family : bool
-        Whether the run is one of a family, which has checked what its members name.
+        Whether the run belongs to a family.
     """
     whole, layers = extended(config, [Path(os.path.relpath(file)) for file in workflow.configfiles])
     look = workflow.is_main_process and not in_family
@@ -118,21 +121,14 @@ def fixed(value: Any) -> Callable[[Any], Any]:
 
 
 def gates_file() -> str:
-    """Path of the thresholds: the working folder may have its own."""
+    """Return the path of the thresholds: those of the working folder, or else of the project."""
     return str(found("workflow/config/gates.yaml").absolute())
 
 
 def copies_in(storage: Any) -> str:
-    """Name the folder in which jobs have copies of their files; empty where they use the files themselves.
+    """Return the folder in which jobs have copies of their files; empty where they use the files themselves.
 
-    Parameters
-    ----------
-    storage : snakemake.settings.types.StorageSettings
-
-    Raises
-    ------
-    ParkfError
-        When its path has characters that mean something to a shell.
+    A path with characters that a shell interprets is a ParkfError.
     """
     prefix = str(storage.local_storage_prefix)
     if not re.fullmatch(r"[\w./+-]+", prefix):
@@ -145,16 +141,16 @@ def copies_in(storage: Any) -> str:
 
 
 def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> None:
-    """Write what the jobs of a run and its report read, and follow its progress.
+    """Write files for the jobs of a run and for its report, and begin to report its progress.
 
     Parameters
     ----------
     workflow : snakemake.workflow.Workflow
         With its plan.
     graphs : mapping of str to str
-        Folders of its runs, and what the names of their rules begin with.
+        Prefix of the names of rules by the folder of each run.
     needs_gpu : bool
-        Whether fits run on a GPU, which has to be there before the first job starts.
+        Whether fits run on a GPU, which has to exist before the first job starts.
     """
     write_jobs(workflow.dag, copies_in(workflow.storage_settings))
     for folder, prefix in graphs.items():
@@ -170,13 +166,9 @@ def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> Non
 
 
 def planned(job: Any, copies: str = "") -> Job | None:
-    """Read a job of Snakemake's plan; None for one that calls no command with a job's file.
+    """Return a job of Snakemake's plan; None for a job that calls no command with a job's file.
 
-    Parameters
-    ----------
-    job : snakemake.jobs.Job
-    copies : str
-        Folder with copies of all files; empty where jobs read and write the files themselves.
+    `copies` is the folder from :func:`copies_in`.
     """
     call = _CALL.match(job.rule.shellcmd or "")
     if call is None:
@@ -184,7 +176,7 @@ def planned(job: Any, copies: str = "") -> Job | None:
     params = dict(job.params.items())
     if CODE not in params:
         raise ParkfError(f"rule {job.rule.name}: nothing says what its command is made of")
-    # What the shell itself does with an output is no argument.
+    # An output that the shell writes is no argument.
     made = {name: path for name, path in job.output.items() if f"{{output.{name}" not in job.rule.shellcmd}
     given = {name: value for name, value in params.items() if name not in _NO_ARGUMENTS}
     named = {**dict(job.input.items()), **made, **given}
@@ -211,22 +203,22 @@ def planned(job: Any, copies: str = "") -> Job | None:
 
 
 def complete(rules: Iterable[Any], environment: str) -> None:
-    """Add to each rule what decides its products beside its inputs: as parameters, by which jobs run again.
+    """Add parameters to each rule that decide its products beside its inputs: Snakemake compares them.
 
-    These are a fingerprint of the code of its command and of its own text; and, for each document that it
-    reads without regard to the file's time (``ancient``), a fingerprint of what the document means.
+    They are a fingerprint of the command's code and of the rule's own text; and, for each document that the
+    rule reads without regard to the file's time (``ancient``), a fingerprint of the document's meaning.
 
     Parameters
     ----------
     rules : iterable of snakemake.rules.Rule
-        Those that have it already, of another member of a family, stay as they are.
+        Rules of other members of a family that have these parameters already stay as they are.
     environment : str
-        What jobs run in where Snakemake makes environments.
+        Environment of jobs, where Snakemake makes environments.
 
     Raises
     ------
     ParkfError
-        When the code behind a rule's command cannot be known.
+        When a rule does not call its command with a job's file.
     """
     for rule in rules:
         call = _CALL.match(rule.shellcmd or "")
@@ -259,7 +251,7 @@ def _meanings(rule: Any) -> dict[str, dict[str, str]]:
 
 
 def write_jobs(dag: Any, copies: str = "") -> None:
-    """Write the files of all jobs that a run is to do; `copies` as for :meth:`Job.planned`."""
+    """Write the files of all jobs that a run needs to run; `copies` is the folder from :func:`copies_in`."""
     for one in dag.jobs:
         if dag.needrun(one) and (job := planned(one, copies)) is not None:
             job.write(Path(f"{plain(one.log[0], copies)}.json"))

@@ -1,8 +1,8 @@
 """Store of products that several runs have in common, by the fingerprint of all that decides them.
 
-An entry of the store is a folder, named by the fingerprint: the files that a job made, and ``entry.json``,
-which says what decided them. The files are hard links to those of the run that made them, so that the store
-takes no room; who takes them gets copies, each held against its checksum.
+An entry of the store is a folder, named by the fingerprint. It has the files that a job made, and
+``entry.json``, which lists what decided them. The files are hard links to those of the run that made them, so
+that the store needs no space. Other runs copy them, and compare each copy with its checksum.
 """
 
 import hashlib
@@ -31,39 +31,22 @@ _CODE = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class SharedJob:
-    """A job whose products other runs may copy.
-
-    Attributes
-    ----------
-    store : Path
-    run : str
-        ``results/<run>``.
-    code : str
-        Fingerprint of the command's code, from :func:`parkf.io.fingerprints.code.code_of`.
-    deciding_too : tuple of str
-        Fingerprints of what else decides its products.
-    inputs, outputs : tuple of Path
-    command : tuple of str
-        Arguments of `parkf`.
-    """
+    """A job whose products other runs may copy."""
 
     store: Path
+    # ``results/<run>``.
     run: str
+    # Fingerprint of the command's code, from :func:`parkf.io.fingerprints.code.code_of`.
     code: str
+    # Fingerprints of all else that decides its products beside code, inputs and arguments.
     deciding_too: tuple[str, ...]
     inputs: tuple[Path, ...]
     outputs: tuple[Path, ...]
+    # Arguments of `parkf`.
     command: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Refuse a job that does not name all that decides its products.
-
-        Raises
-        ------
-        ParkfError
-            When there is no command, no fingerprint of its code or no product, or the command reads a file
-            that is not among the inputs.
-        """
+        """Refuse a job without a command, code or product, and one that reads a file that is no input."""
         if not self.command or self.command[0].startswith("-"):
             raise ParkfError(
                 f"share: got {' '.join(self.command[:1]) or 'nothing'}, expected a command of parkf"
@@ -88,15 +71,7 @@ class SharedJob:
     def deciding(self, fingerprint: Callable[[Path], str] = sha256) -> dict[str, Any]:
         """Collect all that decides the bytes of the outputs; the names of the run and of inputs do not.
 
-        Parameters
-        ----------
-        fingerprint : callable
-            Of the content of an input that a job has made. Documents of users count by what they mean.
-
-        Raises
-        ------
-        ParkfError
-            When an input is missing.
+        `fingerprint` is called for each input that a job has made; users' documents count by their meaning.
         """
         products = Path(self.run).parent
         return {
@@ -131,17 +106,7 @@ class SharedJob:
 
 @dataclass(frozen=True)
 class Entry:
-    """What the store has for a job.
-
-    Attributes
-    ----------
-    made_by : str
-        The run that made it.
-    wall_s : float
-        What it took then, s.
-    fingerprints : tuple of str
-        Of its files, in the order of the job's outputs.
-    """
+    """Entry of the store: the run that made it, its time, and its files' checksums in the job's order."""
 
     made_by: str
     wall_s: float
@@ -164,12 +129,12 @@ def find(store: Path, name: str) -> Entry | None:
 
 
 def take(job: SharedJob, name: str) -> Entry | None:
-    """Copy an entry's files to where a job is to put them; all of them or none.
+    """Copy an entry's files to the paths of a job's outputs, all of them or none.
 
     Returns
     -------
     Entry or None
-        None where there is no such entry, or it is not as it was written: then it is removed.
+        None where there is no such entry, or it is damaged: then it is removed.
     """
     folder = job.store / name
     if not folder.is_dir():
@@ -195,18 +160,18 @@ def take(job: SharedJob, name: str) -> Entry | None:
 
 
 def keep(job: SharedJob, name: str, deciding: dict[str, Any], wall_s: float) -> None:
-    """Put what a job has made into the store, complete or not at all.
+    """Put the outputs of a job that has ended well into the store, complete or not at all.
 
     Parameters
     ----------
     job : SharedJob
-        That has ended well; it stays so, whatever goes wrong here.
+        Its result stands, whatever goes wrong here.
     name : str
-        From :func:`key`.
+        From :func:`key` of `deciding`.
     deciding : dict
-        What the name was made of.
+        From :meth:`SharedJob.deciding`.
     wall_s : float
-        What the job took, s.
+        Time that the job took, s.
     """
     staging: Path | None = None
     try:
@@ -230,13 +195,7 @@ def keep(job: SharedJob, name: str, deciding: dict[str, Any], wall_s: float) -> 
 
 
 def tidy(store: Path = STORE) -> int:
-    """Remove entries whose files no run has any more, so that the store needs no space of its own.
-
-    Returns
-    -------
-    int
-        Entries removed.
-    """
+    """Remove entries whose files no run has any more; return their number."""
     orphans = [folder for folder in _folders(store) if not any(_linked(path) for path in folder.iterdir())]
     for folder in orphans:
         _remove(folder)
@@ -244,7 +203,7 @@ def tidy(store: Path = STORE) -> int:
 
 
 def empty(store: Path = STORE) -> int:
-    """Remove all entries; runs keep their files. Gives their number."""
+    """Remove all entries, and return their number; runs keep their files."""
     folders = list(_folders(store))
     for folder in folders:
         _remove(folder)
@@ -252,7 +211,7 @@ def empty(store: Path = STORE) -> int:
 
 
 def listed(store: Path = STORE) -> Iterator[tuple[str, str, int, int]]:
-    """List the entries: command, run that made it, bytes, and bytes that lie nowhere else."""
+    """List the entries: command, run that made it, bytes, and bytes that no run has any more."""
     for folder in _folders(store):
         if (folder / _ENTRY).is_file() and (entry := find(store, folder.name)) is not None:
             command = str(read_json(folder / _ENTRY)["deciding"]["command"])

@@ -1,4 +1,4 @@
-"""The command line of Snakemake that leads a run: where the rules and the profile lie, what jobs run on."""
+"""The command line of Snakemake for a run."""
 
 import sys
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import yaml
 
 from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT, found
-from parkf.workflow.installation import cores as usable_cores
+from parkf.io.workers import default_workers
 
 _PROFILES = "workflow/profiles"
 
@@ -28,20 +28,20 @@ def command(
     Parameters
     ----------
     configuration : Path
-        Of a run or a family.
+        Configuration of a run or a family.
     targets : sequence of str
-        Rules or files to make; none for all of the run.
+        Rules or files to make; by default, the whole run.
     rules : str
-        ``Snakefile``, or that of families; the working folder's own where it has one.
+        Snakefile of runs or of families; that of the working folder where it exists, or else the project's.
     profile : str
-        Folder of ``workflow/profiles``, in the working folder or of the project: where jobs run.
+        Name of a folder in ``workflow/profiles`` of the working folder or of the project.
     cores : int, optional
-        Of this machine; all that this process may use by default. On a cluster, whose scheduler counts cores
-        itself, those for what is too small to submit.
+        Cores of this machine; by default, all that this process may use. On a cluster, they run the jobs that
+        are too small to submit.
     scratch : Path, optional
-        A folder that each machine has of its own: jobs copy what they read there, and what they write back.
+        Local folder of each machine. Jobs copy their inputs there, and their outputs back.
     dry_run : bool
-        Whether to say what would run, and run nothing.
+        Whether to list the jobs that would run, and run nothing.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def command(
     words = [
         *(sys.executable, "-m", "snakemake", "--nolock", "--rerun-incomplete"),
         *("--snakefile", str(found(rules)), "--workflow-profile", str(place)),
-        *("--local-cores" if executor else "--cores", str(cores or usable_cores())),
+        *("--local-cores" if executor else "--cores", str(cores or default_workers())),
         *("--configfile", str(configuration)),
     ]
     if scratch is not None:
@@ -66,7 +66,7 @@ def command(
 
 
 def _executor(profile: Path) -> str | None:
-    """Name what submits the jobs of a profile; None where they run here."""
+    """Return the executor of a profile, which submits its jobs; None where they run on this machine."""
     file = profile / "profile.yaml"
     if not file.is_file():
         folders = {

@@ -1,4 +1,4 @@
-"""Leads a run to its end: alone in its folder, after removing leftovers of a killed run and damaged files."""
+"""Leads a run: locks its folder, removes leftovers of a killed run, and makes damaged files again."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from parkf.workflow.running.damage import remove_damaged
 from parkf.workflow.running.leftovers import VARIABLE, end_orphans, remove_unfinished
 from parkf.workflow.running.lock import held
 
-# Number of times that damaged files are made again; if they are still damaged then, the disk is faulty.
+# Number of attempts to make damaged files again; if they are still damaged then, the disk is faulty.
 _ATTEMPTS = 3
 # Bytes; a log never needs more.
 _NO_ROOM = 1 << 20
@@ -31,8 +31,10 @@ _WRONG = re.compile(r"^.*(?:Error|Exception|error:)", re.MULTILINE)
 _LONGEST = 6000
 # Plugins for schedulers that are installed and not used warn that these are not configured.
 _UNUSED = "ignore::UserWarning:htcondor2"
-# Time that a workflow may need after SIGTERM and without a job, s: it records the outcome of its jobs.
-_PATIENCE_S = 15
+# Times in s, 10 s together: from the signal that ends a run to SIGTERM for its jobs, from there to SIGKILL,
+# and the time that a workflow without jobs may need to record their outcome.
+_AFTER_SIGNAL_S, _AFTER_SIGTERM_S, _WITHOUT_JOB_S = 3.0, 2.0, 5.0
+_STEP_S = 0.1
 
 
 def supervise(folder: Path, command: Sequence[str]) -> int:
@@ -43,7 +45,7 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
     folder : Path
         ``results/<run>``, relative to where Snakemake runs.
     command : sequence of str
-        Snakemake with its arguments; it is not to lock by itself.
+        Snakemake with its arguments, among them ``--nolock``.
 
     Raises
     ------
@@ -56,12 +58,13 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
         if orphans := end_orphans(folder):
             _say(f"{folder}: ended {len(orphans)} of its jobs that were still at work")
         remove_unfinished(folder)
+        endings: list[threading.Thread] = []
         for _ in range(_ATTEMPTS):
-            code = _run(command, folder, lock)
+            code = _run(command, folder, lock, endings)
             damaged = remove_damaged(folder) if code else {}
             for said in damaged.values():
                 _say(said)
-            if not damaged:
+            if endings or not damaged:
                 break
         if code and (free := shutil.disk_usage(folder).free) < _NO_ROOM:
             # A full disk may have left no room for the job's own message in its log.
@@ -72,8 +75,8 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
     return code
 
 
-def _run(command: Sequence[str], folder: Path, lock: int) -> int:
-    """Run a workflow and show how far it is; its own text goes to a file, of which errors are shown."""
+def _run(command: Sequence[str], folder: Path, lock: int, endings: list[threading.Thread]) -> int:
+    """Run a workflow and show its progress; its output goes to a file, and errors in the output are shown."""
     said = folder / _SAID
     said.parent.mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True, quiet=is_quiet())
@@ -93,10 +96,12 @@ def _run(command: Sequence[str], folder: Path, lock: int) -> int:
         ) as process,
     ):
         os.close(end)
-        _pass_signals(process)
+        _pass_signals(process, endings)
         with os.fdopen(told) as pipe, progress.Shower(str(folder), console) as shower:
             shower.read(pipe)
         code = process.wait()
+        for ending in endings:
+            ending.join()
     if code:
         text = said.read_text(errors="replace")
         wrong = _WRONG.search(text)
@@ -104,32 +109,58 @@ def _run(command: Sequence[str], folder: Path, lock: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _pass_signals(process: subprocess.Popen[bytes]) -> None:
-    def interrupted(*_: object) -> None:
-        # An interrupt of the terminal reaches the workflow by itself; it ends its jobs first.
-        threading.Thread(target=_end, args=(process,), daemon=True).start()
+def _pass_signals(process: subprocess.Popen[bytes], endings: list[threading.Thread]) -> None:
+    """Let SIGINT and SIGTERM end a workflow and its jobs, in a thread that is added to the list."""
 
-    def terminated(*_: object) -> None:
-        process.terminate()
-        interrupted()
+    def end(sign: int, _: object) -> None:
+        # An interrupt of the terminal reaches the workflow and its jobs without help.
+        if sign == signal.SIGTERM:
+            process.terminate()
+        if not endings:
+            endings.append(threading.Thread(target=_end, args=(process,)))
+            endings[0].start()
 
-    signal.signal(signal.SIGINT, interrupted)
-    signal.signal(signal.SIGTERM, terminated)
+    signal.signal(signal.SIGINT, end)
+    signal.signal(signal.SIGTERM, end)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a workflow that got SIGTERM, has no job left, and does not end.
+    """End the jobs of a workflow that received a signal, then the workflow, within 10 s.
 
-    Snakemake's own handler waits for a lock, which the code that the signal interrupted may hold.
+    A program that is still starting can lose an interrupt, and Snakemake waits for its jobs. Snakemake's own
+    handler of SIGTERM waits for a lock, which the code that the signal interrupted may hold. Processes that
+    Snakemake starts later are no jobs: it cancels the jobs of a cluster with them, and may finish that.
     """
-    idle_s = 0
-    while process.poll() is None and idle_s < _PATIENCE_S:
-        time.sleep(1)
-        with suppress(psutil.NoSuchProcess):
-            idle_s = 0 if psutil.Process(process.pid).children() else idle_s + 1
+    jobs = _descendants(process.pid)
+    for patience_s, action in (
+        (_AFTER_SIGNAL_S, psutil.Process.terminate),
+        (_AFTER_SIGTERM_S, psutil.Process.kill),
+    ):
+        _, alive = psutil.wait_procs(jobs, timeout=patience_s)
+        if alive and process.poll() is None:
+            # The workflow is not to start further jobs.
+            process.terminate()
+        jobs = {job for one in alive for job in (one, *_descendants(one.pid))}
+        for job in jobs:
+            with suppress(psutil.NoSuchProcess):
+                action(job)
+    idle_s = 0.0
+    while process.poll() is None and idle_s < _WITHOUT_JOB_S:
+        time.sleep(_STEP_S)
+        idle_s = 0.0 if _descendants(process.pid) else idle_s + _STEP_S
     if process.poll() is None:
-        _say(f"the workflow was told to end, and did not for {_PATIENCE_S} s without a job; killed")
+        _say(
+            f"the workflow, process {process.pid}, was told to end, and did not for {_WITHOUT_JOB_S:.0f} s"
+            " without a job; killed"
+        )
         process.kill()
+
+
+def _descendants(number: int) -> set[psutil.Process]:
+    try:
+        return set(psutil.Process(number).children(recursive=True))
+    except psutil.NoSuchProcess:
+        return set()
 
 
 def _say(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Every file of a run, or of a registry of published sets, held against its checksums."""
+"""Check of the files of a run, or of a registry of published sets, against their checksums."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,20 +11,14 @@ from parkf.params.parameter_set import MANIFEST_FILE, load
 
 
 def verify(folder: Path) -> tuple[int, list[str]]:
-    """Read all files below a folder to their ends.
-
-    Parameters
-    ----------
-    folder : Path
-        Of a run or a registry. Tables, archives, JSON and parameter sets are read; pages and logs hold no
-        numbers that anything reads.
+    """Read all tables, archives, JSON files and parameter sets below the folder of a run or a registry.
 
     Returns
     -------
     int
-        Files that were read.
+        Number of files.
     list of str
-        What is wrong with which.
+        A message for each damaged file.
 
     Raises
     ------

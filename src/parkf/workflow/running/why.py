@@ -1,4 +1,4 @@
-"""Why a run would run: what changed since its results were made, what follows, and for how long."""
+"""What has changed since the results of a run were made, which jobs would run again, and for how long."""
 
 import ast
 import textwrap
@@ -33,43 +33,26 @@ _MOST = 8
 
 @dataclass(frozen=True)
 class Why:
-    """What a run would do, and why.
+    """What a run would do, and why. Jobs are counted by rule."""
 
-    Attributes
-    ----------
-    run : str
-        ``results/<run>``.
-    made : datetime or None
-        When the newest of its files was made; None where there are none.
-    causes : dict of str to dict of str to int
-        What changed, in words; and the jobs that see it themselves, by rule: none named for a key of the
-        configuration that the whole training goes by.
-    again, kept, taken : dict of str to int
-        Jobs by rule: that run, whose files stay, and whose files another run has already.
-    wall_s : float
-        How long it takes, s.
-    cores : int
-        On so many cores.
-    """
-
+    # ``results/<run>``.
     run: str
+    # Time of its newest file; None where there is none.
     made: datetime | None
+    # Changes as texts, with the jobs that depend on each directly: none for a key of the configuration that
+    # decides the whole training.
     causes: Mapping[str, Mapping[str, int]]
+    # Jobs that run, whose files stay, and whose files another run has made.
     again: Mapping[str, int]
     kept: Mapping[str, int]
     taken: Mapping[str, int]
+    # Predicted time on a number of cores, s.
     wall_s: float
     cores: int
 
 
 def why(config: Path, cores: int) -> Why:
-    """Ask Snakemake what a run would do here and now.
-
-    Parameters
-    ----------
-    config : Path
-        The run's configuration.
-    cores : int
+    """Return what Snakemake would do for a run's configuration now.
 
     Raises
     ------
@@ -212,7 +195,7 @@ def _newest(paths: Iterable[Path]) -> datetime | None:
 
 
 def _taken(running: Iterable[Any]) -> set[Any]:
-    """Find jobs whose products the store has: of what such a job makes, the next one's are known, too."""
+    """Return the jobs whose products the store has; their checksums decide about the jobs that follow."""
     known: dict[Path, str | None] = {}
     taken = set()
     for job in running:
@@ -240,15 +223,6 @@ def _entry(job: Any, known: Mapping[Path, str | None]) -> Entry | None:
 def _wall_s(
     running: Sequence[Any], taken: set[Any], after: Mapping[Any, Any], costs: Costs, cores: int
 ) -> float:
-    place = {job: number for number, job in enumerate(running)}
-    jobs = [
-        schedule.Job(
-            job.rule.name,
-            _TAKEN_S if job in taken else schedule.seconds_of(costs, job),
-            job.threads,
-            0,
-            tuple(place[before] for before in after[job] if before in place),
-        )
-        for job in running
-    ]
-    return schedule.replay(jobs, cores, BETWEEN)
+    seconds = {job: _TAKEN_S if job in taken else schedule.seconds_of(costs, job) for job in running}
+    jobs = {job: schedule.Job(job.rule.name, seconds[job], job.threads) for job in running}
+    return schedule.replay(schedule.listed(jobs, after), cores, BETWEEN)
