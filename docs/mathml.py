@@ -5,7 +5,7 @@ from html import unescape
 
 from parkf.report.formula import typeset
 
-# What pymdownx.arithmatex leaves of $…$ and $$…$$.
+# The elements that pymdownx.arithmatex writes for $…$ and $$…$$.
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
 

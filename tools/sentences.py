@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_FOLDERS = ("src", "workflow", "docs", "tools")
+_FOLDERS = ("src", "workflow", "docs", "tools", "tests", "benchmarks")
 _SHORTEST = 6
 """Words; what is shorter is a label."""
 
@@ -36,9 +36,10 @@ def _is_generated(file: Path) -> bool:
 
 def _split(text: str) -> Iterator[str]:
     flat = " ".join(text.split())
-    for one in re.split(r"(?<=[.!?])\s+(?=[A-Z])|(?<=:)\s+(?=[A-Z])", flat):
-        if len(one.split()) >= _SHORTEST and not one.startswith(("|", "http", ">>>")):
-            yield one
+    for one in re.split(r"(?<=[.!?])\s+(?=[A-Z`*(]|- )|(?<=:)\s+(?=[A-Z]|- )", flat):
+        begins = re.match(r"(?:- )?[*`(]*[A-Z`]", one)
+        if begins and one[-1] in ".:!?" and len(one.split()) >= _SHORTEST:
+            yield one.removeprefix("- ")
 
 
 def _python(source: str) -> Iterator[tuple[int, str]]:
@@ -46,7 +47,9 @@ def _python(source: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         # Docstrings, help texts and captions are the constants that read like sentences.
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            for paragraph in re.split(r"\n\s*\n|\n\s*-{3,}\s*\n", node.value):
+            # Entries of numpydoc sections are a name with a text that is indented below it.
+            text = re.sub(r"(?m)^( *)\S.*\n(?=\1    \S)", "\n", node.value)
+            for paragraph in re.split(r"\n\s*\n|\n\s*-{3,}\s*\n", text):
                 if re.match(r"[A-Z].*[a-z]", paragraph.strip()) and paragraph.strip().endswith((".", ":")):
                     yield node.lineno, paragraph
     yield from _comments("#", source)

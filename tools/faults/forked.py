@@ -1,4 +1,4 @@
-"""Runs that begin with all modules loaded: a run starts some 300 times here, and loads for two seconds.
+"""Runs in processes that have loaded all modules: 300 runs start here, and each would load for two seconds.
 
 The commands are forked from this process instead of started by their names. What they do is theirs, their
 processes, groups and signals are the same, and so are the jobs, which the workflow starts by itself.

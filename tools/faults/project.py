@@ -78,7 +78,7 @@ class Project:
 
     @classmethod
     def new(cls, folder: Path) -> "Project":
-        """Make a folder with inputs, and nothing done."""
+        """Make a folder that has the inputs of a run and no results."""
         if not (folder / "faults.yaml").exists():
             folder.mkdir(parents=True, exist_ok=True)
             shutil.copytree(ROOT / "data", folder / "data", dirs_exist_ok=True)

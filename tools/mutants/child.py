@@ -19,7 +19,7 @@ MEMORY = 12 << 30
 
 
 def in_child(work: Callable[[], int], processor_s: int = PROCESSOR_S) -> tuple[int, str]:
-    """Run something in a forked process: exit code, negative where a signal ended it, and what it printed."""
+    """Run a function in a forked process; return its exit code (negative after a signal) and its output."""
     with tempfile.TemporaryFile() as said:
         child = os.fork()
         if child == 0:

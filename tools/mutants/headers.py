@@ -20,7 +20,7 @@ from typing import Any
 from tools.mutants.mutant import ROOT, Mutant, numbered
 
 KERNEL = ROOT / "src/kernel"
-# Left alone: what tunes speed, what names builds, and what only GPUs run.
+# Headers that are not mutated: they tune speed, name builds, or run on GPUs alone.
 LEFT_OUT = {
     *(
         "fit/ahead.hpp",

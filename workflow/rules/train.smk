@@ -1,6 +1,6 @@
 """Magnet table, the fits of every step and the parameter set."""
 
-# The commands that a parameter set depends on, for its manifest.
+# Fingerprint of the code of all commands that a parameter set depends on; it is written to the manifest.
 TRAINED_BY = code_of(
     *("field", "generate", "simulate", "draw", "thresholds", "datasets", "gather-dataset", "train-table", "train"),
     *("closure-tracks", "close"),

@@ -64,7 +64,7 @@ def options(
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Read the options of all commands; :func:`main` looks for --debug itself."""
+    """Read the options that all commands have, except --debug, which :func:`main` reads."""
     if quiet:
         be_quiet()
 

@@ -288,7 +288,7 @@ def _now() -> str:
 
 
 def _sync(path: Path) -> None:
-    """Write a file, or the names in a folder, to the disk."""
+    """Wait until the disk has a file, or the names of the files in a folder."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

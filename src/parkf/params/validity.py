@@ -21,7 +21,7 @@ _EXPECTED = "expected a run number such as 300123, or a time with its zone such 
 
 @dataclass(frozen=True)
 class Moment:
-    """Time of data: a run's number, or a second since 1970, UTC."""
+    """Moment of data taking: the number of a run, or seconds since 1970 in UTC."""
 
     unit: Unit
     value: int

@@ -17,7 +17,7 @@ class Row:
 
     @property
     def factor(self) -> float:
-        """From the measurement's unit to this one."""
+        """Factor from the unit of the measurement to the unit of this row."""
         return 100.0 if self.unit == " %" else 1.0
 
 

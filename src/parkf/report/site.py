@@ -1,4 +1,4 @@
-"""Pages that know each other, and the files beside them."""
+"""The site of a report: its pages with links to each other, and the files beside them."""
 
 import json
 import re

@@ -20,8 +20,8 @@ from parkf.training.result import Minimum
 from parkf.training.rows import GROUPS, Rows, StoredRows
 
 F64 = NDArray[np.float64]
-# A function of all parameters (m,) and of rows. It returns the rows' contributions to the negative
-# log-likelihood, (n,), and their derivatives with respect to the floating parameters, (f, n).
+# The type of a likelihood: a function of all parameters (m,) and of rows. It returns the rows' contributions
+# to the negative log-likelihood, (n,), and their derivatives with respect to the floating parameters, (f, n).
 Likelihood = Callable[[F64, Rows], tuple[F64, F64]]
 Limits = tuple[float | None, float | None]
 # Number of rows that Minuit works on: they determine the curvature to a few per cent.

@@ -33,9 +33,9 @@ PLANES, CORRELATIONS = ("x", "y"), ("rho_x", "rho_y")
 # t_d over N_d at the centre, for K = 1.
 _PEAK = {1: np.sqrt(np.pi) / 2, 2: 1.0}
 
-# A function of a width or correlation by its name, of form − truth and of the noise by name, (n,) each, and
-# of the fraction of the tail. It returns contributions to the negative log-likelihood, and their derivatives
-# with respect to that width or correlation and to the fraction, (n,) each.
+# The type of a likelihood of the noise. Arguments: the name of a width or correlation; residuals form − truth
+# and the noise, (n,) each by name; and the fraction in the tail. It returns contributions to the negative
+# log-likelihood, and their derivatives by that width or correlation and by the fraction, (n,) each.
 Density = Callable[[str, dict[str, F64], dict[str, F64], float], tuple[F64, F64, F64]]
 
 

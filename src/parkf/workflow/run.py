@@ -184,8 +184,8 @@ class Run:
     def samples(self, purpose: str) -> list[str]:
         """Return the samples for a purpose, one for each polarity.
 
-        Purposes are ``training``, ``validation``, ``misaligned`` (none where nothing is to be displaced) and
-        the signals ``jpsi`` and ``d0`` (none without collisions), and ``closure`` (none where it is off).
+        Purposes are ``training``, ``validation``, ``misaligned``, ``closure``, and the signals ``jpsi`` and
+        ``d0``. The list is empty if the configuration has switched the purpose off.
         """
         if purpose == "misaligned" and not any(self._config["misalignment"].values()):
             return []

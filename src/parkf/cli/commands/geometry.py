@@ -38,7 +38,9 @@ def import_alignment(
     conditions: Annotated[list[Path], typer.Argument(help="LHCb's conditions (YAML), one or more files.")],
     output: Annotated[Path, typer.Argument(help="Alignment file to write.")],
     geometry: Annotated[Path, typer.Option(help="Geometry that they are for.")],
-    tag: Annotated[str | None, typer.Option(help="Its name; else that of the first file.")] = None,
+    tag: Annotated[
+        str | None, typer.Option(help="Name of the alignment; by default that of the first file.")
+    ] = None,
 ) -> None:
     """Import an alignment from LHCb's conditions."""
     from parkf.imports.geometry.folder import import_conditions

@@ -166,7 +166,7 @@ def _named(change: _Change, rows: Rows) -> str:
 
 
 def unexplained(pulls: np.ndarray) -> list[Finding]:
-    """Report rows that end elsewhere, for no known reason; `pulls` (n, 4) are left after all corrections."""
+    """Report rows whose target states still disagree; `pulls` (n, 4) are those after all corrections."""
     left = float(np.median(np.abs(pulls).max(axis=1)))
     if left <= _FITS:
         return []

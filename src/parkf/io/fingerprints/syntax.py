@@ -16,7 +16,7 @@ from typing import Any, cast
 
 _HELP = {"help", "metavar", "rich_help_panel", "short_help", "epilog"}
 _TYPER = {"Option", "Argument", "Typer"}
-# Fields of a tree without meaning, or that older versions of Python do not have.
+# Fields of a tree that have no meaning, or that older versions of Python lack.
 _FIELDS_LEFT_OUT = {"ctx", "type_comment", "kind", "type_params"}
 ANY_ERROR = "*"
 # Attributes that read the text of an error where no handler names it, and those of an error that are no text.

@@ -80,7 +80,7 @@ def _figures(genuine: Rows, ghosts: Rows, cut: float) -> dict[str, Any]:
 
 
 def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
-    """Describe candidates by what became of their particle: decays and interactions leave it half a track.
+    """Describe candidates by what became of their particle. One that decayed or interacted left half a track.
 
     The entries ``{fate, n, kept, chi2_median}``, with the fraction below the cut on χ²/ndof and the median of
     χ²/ndof, are of genuine tracks, of tracks of particles that decay on their way, of ghosts whose particle

@@ -42,7 +42,7 @@ def find_candidates(
     """Find track candidates in simulated hits.
 
     Only measured hits are used, with one exception: for segments by truth, the truth decides which hits a
-    segment search follows. Candidates whose hits come from several particles occur, and are kept.
+    segment search follows. Candidates with hits of several particles are kept.
 
     Parameters
     ----------

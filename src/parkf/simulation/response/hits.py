@@ -130,7 +130,7 @@ def _noise(of: Columns, means: NDArray[Any], random: np.random.Generator) -> Col
 
 
 def _with_crowd(crossings: Columns, geometry: Geometry, seed: int) -> Columns:
-    """Add crossings of no particle, and `choice` (n,) of each crossing, which decides if it is in a tail."""
+    """Add crossings of no particle, and the random `choice` (n,) that puts crossings into a tail."""
     parts = []
     for of in _by_event(crossings):
         random = keyed_generator(seed, int(of["event"][0]), Stream.CROWD)

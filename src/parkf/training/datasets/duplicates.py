@@ -77,14 +77,14 @@ class Duplicates:
 def _hash(entries: NDArray[Any]) -> NDArray[np.uint64]:
     hashes = np.zeros(len(entries), np.uint64)
     for name in KEY:
-        # Minus zero equals zero but has other bits; adding zero makes both the same.
+        # Minus zero and zero are equal but differ in a bit. Adding zero makes them the same.
         column = entries[name] + entries[name].dtype.type(0)
         hashes = np.uint64(0x9E3779B97F4A7C15) * (hashes ^ pd.util.hash_array(column))
     return hashes ^ (hashes >> np.uint64(32))
 
 
 def _equal(entries: NDArray[Any]) -> tuple[int, int] | None:
-    """Two rows with equal keys; they are searched among equal hashes, which unequal keys may have too."""
+    """Find two rows with equal keys. Rows with equal hashes are compared, since their keys may differ."""
     hashes = _hash(entries)
     order = np.argsort(hashes, kind="stable")
     met = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])

@@ -18,7 +18,7 @@ from parkf.workflow.running.shared import STORE, SharedJob
 
 COPIES = "PARKF_COPIES"
 """Names the folder with a job's own copies of its files in its environment, where it has copies."""
-# The argument that an output without a name is, of commands that have such an argument.
+# Name of the argument for an output that the rule has not named.
 OUTPUT = "output"
 
 
