@@ -34,6 +34,7 @@ def test_every_stage_from_generation_to_fits_is_cut(project):
     assert jobs["fit_full"] == 3 + 3 + 4
     fits = [jobs[f"{purpose}_fit"] for purpose in ("validation", "misaligned", "jpsi", "d0")]
     assert fits == [3, 3, 2, 2]  # all fits of a chunk are one job
-    # Once for each sample: candidates, five fits; particles of three, fates and float64 of one.
-    assert jobs["gather"] == 4 * (1 + 5) + 3 + 2
+    # Once for each sample: candidates, four fits, none of them the trigger's; particles of three, fates and
+    # float64 of one.
+    assert jobs["gather"] == 4 * (1 + 4) + 3 + 2
     assert "gather" not in project.would_run()

@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 PARKF = Path(sys.executable).with_name("parkf")
+# The finished run has a registry of its own.
+PARAMS = Path(__file__).parents[2] / "params"
+PUBLISHED, BEFORE = (str(PARAMS / f"2026-run3-like-2-{revision}") for revision in ("r007", "r003"))
 
 
 def ask(folder, *arguments):
@@ -16,7 +19,7 @@ def ask(folder, *arguments):
 
 def test_a_published_set_is_measured_as_the_trigger_uses_it(finished):
     client = ("--client", "trigger", "--run", "results/smoke")
-    done = ask(finished.folder, "2026-run3-like-2-r007", *client, "--json")
+    done = ask(finished.folder, PUBLISHED, *client, "--json")
     assert done.returncode in (0, 1), done.stderr
     content = json.loads(done.stdout)
     assert content["client"] == "trigger"
@@ -25,7 +28,7 @@ def test_a_published_set_is_measured_as_the_trigger_uses_it(finished):
     assert 1.4 < content["pull"] < 2.5
     assert 0.003 < content["core"] < 0.0055
     assert len(content["gates"]) == 5
-    text = ask(finished.folder, "2026-run3-like-2-r007", *client, "--before", "2026-run3-like-2-r003")
+    text = ask(finished.folder, PUBLISHED, *client, "--before", BEFORE)
     assert "exported and read back" in text.stdout
     assert text.stdout.rstrip().endswith("for the trigger")
 

@@ -8,8 +8,8 @@ namespace parkf::kalman::PARKF_FORMS {
 /// Below the trained momenta, |f| > f_max, the polynomials go on as straight lines.
 constexpr double f_max = 1.05;
 
-/// Of x, y, tx and ty, two each: the bend is even in the place across the magnet, so that its change with the place
-/// begins with f².
+/// Number of leading coefficients: two each for x, y, tx and ty. The bend is even in the position across the magnet, so
+/// its change with the position begins with f².
 constexpr int leading_count = 8;
 
 /// Nearest bin among those with neighbours, direction of the neighbours, and distance from its centre in bins.

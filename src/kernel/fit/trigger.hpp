@@ -1,8 +1,8 @@
 #pragma once
-// The fit of LHCb's trigger in its own arithmetic (text of 2026), on sets of production's forms: the peer that sets are
-// trained for and fits are compared with. A filter forward from the first VELO hit, with q/p of the pattern recognition
-// where the magnet is linearised; then the VELO once more backward, from the state saved at its last hit and the final
-// covariance carried back there, so that VELO hits count twice; then a straight line to the beam.
+// The fit of LHCb's trigger in its own arithmetic (text of 2026), for sets of production's forms: fits here are compared
+// with it. A filter runs forward from the first VELO hit, and linearises the magnet about the seed's q/p. Then the VELO
+// is filtered once more backward, from the state saved at its last hit and the final covariance carried back there, so
+// that VELO hits count twice. A straight line leads to the beam.
 
 #include "fit/beamline.hpp"
 #include "fit/downstream.hpp"
@@ -192,7 +192,8 @@ KERNEL_FUNCTION void straight_to_beamline(const Detector<Scalar<T>>& detector, T
   add<T>({q_x * lever * lever, q_x * shared, q_x, q_y * lever * lever, q_y * shared, q_y}, c);
 }
 
-/// Fit the tracks from number `i` on that run together; `m` keeps the magnet's coefficients meanwhile, and `see` is called with a point and the track there.
+/// Fit the tracks from number `i` on that run together. `m` keeps the magnet's coefficients meanwhile; `see` is called
+/// with each point and the track there.
 template <class T, class Kept, class See>
 KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                               MagnetCoefficients<T, Kept>& m, const See& see) {
@@ -258,7 +259,7 @@ KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const
 
 }  // namespace trigger
 
-/// The same, where these forms have it; other forms' tracks come back as they are.
+/// The same without looking at the points. Other forms than the trigger's have no such fit: callers refuse them.
 template <class T, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_trigger(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                       MagnetCoefficients<T, Kept>& m) {

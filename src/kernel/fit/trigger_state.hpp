@@ -20,16 +20,12 @@ struct Jacobian {
   KERNEL_FUNCTION const T& operator()(int i, int j) const { return f[i][j]; }
 };
 
-/// A square root and a magnitude as the trigger takes them: in single precision, whatever its numbers are. In double
-/// precision the difference counts. The first SciFi hits take a variance of x from 1e4 to 1e-3 mm², and rounding of one
-/// part in 1e7 there is seen in all states behind.
+/// A square root as the trigger takes it: in single precision, whatever its numbers are. In double precision the
+/// difference counts. The first SciFi hits take a variance of x from 1e4 to 1e-3 mm², and rounding of one part in 1e7
+/// there is seen in all states behind.
 template <class T>
 KERNEL_FUNCTION T single_root(const T& a) {
   return single(root(single(a)));
-}
-template <class T>
-KERNEL_FUNCTION T single_magnitude(const T& a) {
-  return single(magnitude(a));
 }
 
 /// after · before, into `before`.

@@ -94,7 +94,7 @@ KERNEL_FUNCTION Noise<T> scattering_magnet(const Scalar<T>* p, const T& k) {
                        width_of<T>(p[15], k), p[14], p[17]);
 }
 
-/// How much a gap turns tx over dz, for 1/MeV; the second without the factor 3 of a derivative.
+/// By how much a gap turns tx for each mm and 1/MeV.
 template <class T, class P>
 KERNEL_FUNCTION T turn_of(const P& p, const T& pol, const T& k, const T& y) {
   using S = Scalar<T>;
