@@ -18,7 +18,7 @@ def ask(folder, *arguments):
 
 
 def test_a_published_set_is_measured_as_the_trigger_uses_it(finished):
-    client = ("--client", "trigger", "--run", "results/smoke")
+    client = ("--client", "trigger", "--run", "results/smoke", "--before", BEFORE)
     done = ask(finished.folder, PUBLISHED, *client, "--json")
     assert done.returncode in (0, 1), done.stderr
     content = json.loads(done.stdout)
@@ -28,7 +28,7 @@ def test_a_published_set_is_measured_as_the_trigger_uses_it(finished):
     assert 1.4 < content["pull"] < 2.5
     assert 0.003 < content["core"] < 0.0055
     assert len(content["gates"]) == 5
-    text = ask(finished.folder, PUBLISHED, *client, "--before", BEFORE)
+    text = ask(finished.folder, PUBLISHED, *client)
     assert "exported and read back" in text.stdout
     assert text.stdout.rstrip().endswith("for the trigger")
 
