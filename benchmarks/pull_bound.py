@@ -58,8 +58,19 @@ class Tracks:
     bins: list[NDArray[np.int64]]
 
 
-def genuine(run: Path, sample: str) -> list[Tracks]:
-    """Read the tracks of a sample, one item for each polarity."""
+@dataclass(frozen=True)
+class Truth:
+    """Candidates of a polarity with true q/p (1/MeV) and p (MeV), and which are genuine tracks or ghosts."""
+
+    candidates: Candidates
+    qop: F64
+    p: F64
+    genuine: NDArray[np.bool_]
+    ghosts: NDArray[np.bool_]
+
+
+def with_truth(run: Path, sample: str) -> list[Truth]:
+    """Read the candidates of a sample, one item for each polarity; genuine tracks are above 2 GeV."""
     found = []
     for path in sorted((run / "candidates").glob(f"{sample}_*.parquet")):
         rows = CANDIDATES.open(path).read().combine_chunks()
@@ -70,16 +81,20 @@ def genuine(run: Path, sample: str) -> list[Tracks]:
         order = np.argsort(known)
         row = order[np.minimum(np.searchsorted(known[order], key), len(order) - 1)]
         p = np.sqrt(sum(true[name] ** 2 for name in ("px", "py", "pz")))[row]
-        good = (known[row] == key) & (rows["purity"].to_numpy() >= GHOST_PURITY) & (p > 2000)
-        chosen = np.flatnonzero(good & (np.abs(true["pdg_id"][row]) != ELECTRON))
-        places = np.searchsorted(MOMENTUM_EDGES, 1e-3 * p[chosen], "right") - 1
-        found.append(
-            Tracks(
-                from_arrow(rows, np.float32).rows(chosen),
-                (true["charge"][row] / p)[chosen],
-                [np.flatnonzero(places == number) for number in range(len(MOMENTUM_EDGES) - 1)],
-            )
-        )
+        pure = rows["purity"].to_numpy() >= GHOST_PURITY
+        genuine = (known[row] == key) & pure & (p > 2000) & (np.abs(true["pdg_id"][row]) != ELECTRON)
+        found.append(Truth(from_arrow(rows, np.float32), true["charge"][row] / p, p, genuine, ~pure))
+    return found
+
+
+def genuine(run: Path, sample: str) -> list[Tracks]:
+    """Read the genuine tracks of a sample, one item for each polarity."""
+    found = []
+    for one in with_truth(run, sample):
+        chosen = np.flatnonzero(one.genuine)
+        places = np.searchsorted(MOMENTUM_EDGES, 1e-3 * one.p[chosen], "right") - 1
+        bins = [np.flatnonzero(places == number) for number in range(len(MOMENTUM_EDGES) - 1)]
+        found.append(Tracks(one.candidates.rows(chosen), one.qop[chosen], bins))
     return found
 
 

@@ -91,6 +91,10 @@ def test_order_and_comments_change_nothing(write):
             {"a": "extends: default\nrun: a\nforms: improved\n"},
             r"default\.yaml:\d+: training\.noise_scale\.BEND: is for forms: production alone; extends: impr",
         ),
+        (
+            {"a": "extends: default\nrun: a\nforms: improved\ntraining:\n  client: trigger\n"},
+            r"a\.yaml:5: training\.client: trigger: it has the forms of production alone",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_where_it_is(write, texts, message):

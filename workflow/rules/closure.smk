@@ -49,6 +49,7 @@ elif CLOSURE:
             fits=fixed(f"{RESULTS}/fits"),
             rays=CLOSURE["rays"],
             passes=CLOSURE["passes"],
+            scheme=RUN.client_scheme,
             seed=RUN["seed"],
             configuration=RUN.noise,
         priority: FIRST

@@ -5,6 +5,8 @@ from typing import Literal, get_args
 Interpolation = Literal["linear", "cubic"]
 Outside = Literal["error", "zero"]
 Scheme = Literal["smoother", "trigger", "velo_only"]
+# Fitters that a set is trained for: this project's smoother, or LHCb's trigger.
+Client = Literal["parkf", "trigger"]
 Precision = Literal["float32", "float64"]
 Backend = Literal["cpu", "gpu"]
 # auto: a GPU where there is one.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from parkf.io.errors import ParkfError
+from parkf.io.option_types import Client
 
 _NOISE_SCALE = "training.noise_scale."
 # Name of the closed table of `training.neighbour` in a manifest's inputs.
@@ -56,6 +57,12 @@ def noise_scale(entries: Mapping[str, str] | None) -> dict[str, float]:
         for key, text in (entries or {}).items()
         if key.startswith(_NOISE_SCALE)
     }
+
+
+def client(entries: Mapping[str, str] | None) -> Client:
+    """Return the fitter that a set was trained for; older and imported sets are for this project's."""
+    name: Client = json.loads((entries or {}).get("training.client", '"parkf"'))
+    return name
 
 
 def start_file(place: Path, step: str) -> Path:

@@ -51,6 +51,9 @@ def load_config(
         if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
             what = "gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
             problems.append((("fits", "backend"), what))
+        if config["forms"] != "production" and config["training"]["client"] == "trigger":
+            what = "trigger: it has the forms of production alone; set forms: production, or client: parkf"
+            problems.append((("training", "client"), what))
         # Check this now: the assembly of the set would refuse it after hours of training.
         if config["forms"] != "production" and config["training"]["noise_scale"].get("BEND", 1) != 1:
             what = "is for forms: production alone; extends: improved has the factors of improved forms"

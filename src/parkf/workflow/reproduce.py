@@ -128,7 +128,7 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
     default: dict[str, Any] = read_document(rest).content
     # A set whose manifest lacks these keys was made without them.
     default["training"]["noise_scale"] = dict.fromkeys(default["training"]["noise_scale"], 1.0)
-    default["training"]["closure"] = None
+    default["training"] |= {"closure": None, "client": "parkf"}
     return merged(default, nested(manifest.configuration)) | {"run": RUN}
 
 

@@ -177,6 +177,11 @@ class Run:
         return rest | {"events": {k: v for k, v in self._config["events"].items() if k != "validation"}}
 
     @property
+    def client_scheme(self) -> str:
+        """Scheme of the fit that the set is trained for."""
+        return SCHEMES[self._config["training"]["client"]]
+
+    @property
     def noise(self) -> dict[str, Any]:
         """Keys of the configuration that scale the noise of a set."""
         return {"training": {"noise_scale": self._config["training"]["noise_scale"]}}

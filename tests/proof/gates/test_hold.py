@@ -1,6 +1,7 @@
 """Gates pass and fail as their bounds say; what was not measured fails, what is of another set is refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,20 @@ def test_the_worst_of_several_decides(run, bounds, met, worst):
     assert gate.met is met
     assert gate.value == pytest.approx(worst, rel=1e-12)
     assert (gate.at_least, gate.at_most) == (bounds.get("at_least"), bounds.get("at_most"))
+
+
+@pytest.mark.parametrize(
+    ("configuration", "client"), [(None, "parkf"), ({"training.client": '"trigger"'}, "trigger")]
+)
+def test_gates_are_those_of_the_sets_client(run, parameters, configuration, client):
+    manifest = parameters.manifest.model_copy(update={"configuration": configuration})
+    replace(parameters, manifest=manifest).save(run / "set")
+    gates = [
+        {"gate": f"of {name}", "reason": "b", "figure": CORE, "at_most": 1, "client": name}
+        for name in ("parkf", "trigger")
+    ]
+    (gate,) = hold(run / "set", Thresholds.model_validate({"gates": gates}))
+    assert gate.what == f"of {client}"
 
 
 @pytest.mark.parametrize(("errors", "met"), [(0, False), (0.4, False), (0.6, True)])

@@ -44,6 +44,18 @@ def test_the_bias_by_direction_goes(closed):
     assert abs(after) < 2e-4 + 3 * error
 
 
+def test_the_bias_of_the_triggers_own_fit_goes(trained, samples, geometry, field):
+    detector = {"geometry": geometry, "field": field}
+    closed = close(
+        trained, samples, **detector, scheme="trigger", rays=40_000, passes=2, seed=SEED, threads=2
+    )
+    stages = {stage["name"]: stage for stage in closed.summary["stages"]}
+    before, _ = weighted(stages["before"], 5)
+    after, error = weighted(stages["pass 2"], 5)
+    assert abs(after) < 2e-4 + 3 * error
+    assert abs(after) < 0.5 * abs(before)
+
+
 def test_a_second_pass_changes_little(closed):
     first, second = closed.summary["changes"]
     assert second["rms"] < 0.5 * first["rms"]
@@ -75,7 +87,7 @@ def test_the_fit_answers_to_the_bend_as_one_for_one(closed):
 def test_nothing_depends_on_cores(trained, samples):
     tracks = next(read_sample(samples)).rows(slice(0, 3000))
     bend = np.full(len(tracks), -1200.0)
-    one, two = (measure_response(trained, tracks, bend, threads) for threads in (1, 2))
+    one, two = (measure_response(trained, tracks, bend, threads=threads) for threads in (1, 2))
     np.testing.assert_array_equal(one.share, two.share)
     np.testing.assert_array_equal(one.gain, two.gain)
 

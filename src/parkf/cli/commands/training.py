@@ -20,6 +20,7 @@ from parkf.cli.commands.options import (
     mapping,
 )
 from parkf.io.errors import ParkfError
+from parkf.io.option_types import Scheme
 
 app = typer.Typer()
 
@@ -254,6 +255,7 @@ def close(
     table_accuracy: Annotated[Path, typer.Option(help="Figures of the table before, to keep.")],
     rays: Annotated[int, typer.Option(min=1000, help="Rays to carry on through the SciFi.")],
     passes: Annotated[int, typer.Option(min=0, help="Passes over the fits of the tracks.")],
+    scheme: Annotated[Scheme, typer.Option(help="The fit that will use the set.")] = "smoother",
     threads: Threads = 1,
 ) -> None:
     """Change the table's bend so that fits of tracks have no bias in any direction."""
@@ -268,6 +270,7 @@ def close(
         rays=rays,
         passes=passes,
         seed=steps.seed,
+        scheme=scheme,
         threads=threads,
     )
     closed.table.save(output)

@@ -8,6 +8,7 @@ from typing import Any
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
+from parkf.params.configuration import client
 from parkf.params.manifest import Blobs, Gate
 from parkf.params.parameter_set import load
 from parkf.proof.gates.path import Found, find
@@ -27,7 +28,7 @@ def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
     Returns
     -------
     list of Gate
-        In the file's order. Of several figures, the worst one.
+        Those for its forms and its client, in the file's order. Of several figures, the worst one.
 
     Raises
     ------
@@ -43,7 +44,9 @@ def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
     return [
         _held(one, documents)
         for one in thresholds.gates
-        if one.forms in (None, manifest.forms) and split_figure(one.figure)[0] in documents
+        if one.forms in (None, manifest.forms)
+        and one.client in (None, client(manifest.configuration))
+        and split_figure(one.figure)[0] in documents
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from parkf.io.documents.models import load_document
-from parkf.io.option_types import FormsName
+from parkf.io.option_types import Client, FormsName
 from parkf.proof.gates.path import find
 
 GATES_FILE = Path("workflow/config/gates.yaml")
@@ -52,6 +52,7 @@ class Threshold(_Strict):
         default="", description="Of figure and bounds; '%': both are fractions, shown as percentages."
     )
     forms: FormsName | None = Field(default=None, description="Only for this set of forms.")
+    client: Client | None = Field(default=None, description="Only for sets that are trained for this fitter.")
     reason: str = Field(min_length=1, description="Why this figure, and why this bound.")
 
     @model_validator(mode="after")
@@ -79,11 +80,16 @@ class Thresholds(_Strict):
     @model_validator(mode="after")
     def _named_once(self) -> "Thresholds":
         for number, one in enumerate(self.gates):
-            # Of one name there may be a gate for each set of forms, or one for all of them.
+            # Gates of one name are for different forms or different clients.
             others = [other for other in self.gates[:number] if other.gate == one.gate]
-            if any(None in (one.forms, other.forms) or one.forms == other.forms for other in others):
+            if any(_both(one.forms, other.forms) and _both(one.client, other.client) for other in others):
                 raise ValueError(f"gate '{one.gate}' is there twice")
         return self
+
+
+def _both(one: str | None, other: str | None) -> bool:
+    """Whether two conditions can hold at once; None holds always."""
+    return one is None or other is None or one == other
 
 
 def split_figure(figure: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.fit import fit
 from parkf.io.errors import ParkfError
+from parkf.io.option_types import Scheme
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps import FORMS
 from parkf.params.parameter_set import ParameterSet, with_blobs
@@ -63,8 +64,9 @@ def close(
     passes: int,
     seed: int,
     threads: int,
+    scheme: Scheme = "smoother",
 ) -> Closed:
-    """Close a set on its own fit.
+    """Close a set on the fit that will use it.
 
     Parameters
     ----------
@@ -82,6 +84,8 @@ def close(
         Of the rays.
     threads : int
         The result does not depend on it.
+    scheme : Scheme
+        Of the fit that will use the set.
 
     Raises
     ------
@@ -90,7 +94,7 @@ def close(
     """
     # One thread for linear algebra: sums are added in the same order, whatever the number of cores.
     with threadpool_limits(1):
-        work = _Closure(parameters, samples, threads)
+        work = _Closure(parameters, samples, scheme, threads)
         response = work.response
         magnet = Magnet(field, geometry.z_in, geometry.z_out, geometry.beam, threads)
 
@@ -131,8 +135,8 @@ def close(
 class _Closure:
     """The current table, and what is kept in memory of each track: a hundred bytes."""
 
-    def __init__(self, parameters: ParameterSet, samples: list[Path], threads: int) -> None:
-        self._parameters, self._samples, self._threads = parameters, samples, threads
+    def __init__(self, parameters: ParameterSet, samples: list[Path], scheme: Scheme, threads: int) -> None:
+        self._parameters, self._samples, self._scheme, self._threads = parameters, samples, scheme, threads
         self.table = MagnetTable(parameters.block("UTT_META")[0], parameters.table)
         self._hop = numpy_step(FORMS[parameters.manifest.forms].steps["UTTF"])
         self._numbers = parameters.block("UTTF")[0].astype(np.float64)
@@ -159,7 +163,9 @@ class _Closure:
         """Measure on the first tracks the fit's response to hits, and momentum losses up to SciFi layers."""
         tracks = next(read_sample(self._samples))
         bend = self._bend(slice(0, len(tracks)))[1] / tracks.true_qop
-        response = measure_response(self._parameters, tracks, bend, self._threads)
+        response = measure_response(
+            self._parameters, tracks, bend, scheme=self._scheme, threads=self._threads
+        )
         return response, np.nanmedian(tracks.loss, axis=0)
 
     def _bend(self, rows: slice | NDArray[np.int64]) -> tuple[F64, F64]:
@@ -172,7 +178,13 @@ class _Closure:
         """Fit all tracks with the current table, and measure the bias of q/p against the reference."""
         closed = with_blobs(self._parameters.manifest, self._parameters.constant, self.table.coefficients)
         fits = [
-            fit(closed, tracks.candidates, precision="float64", threads=self._threads)
+            fit(
+                closed,
+                tracks.candidates,
+                scheme=self._scheme,
+                precision="float64",
+                threads=self._threads,
+            )
             for tracks in read_sample(self._samples)
         ]
         fitted = np.concatenate([one.qop for one in fits])

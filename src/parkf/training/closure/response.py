@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from parkf.fit import fit
 from parkf.fit.candidates import Candidates
+from parkf.io.option_types import Scheme
 from parkf.model.layout import HEADER
 from parkf.params.parameter_set import ParameterSet
 from parkf.training.closure.sample import Tracks
@@ -49,22 +50,21 @@ class Response:
         return np.asarray(np.interp(np.log(p), np.log(self.p), self.gain))
 
 
-def measure_response(parameters: ParameterSet, tracks: Tracks, bend: F64, threads: int) -> Response:
+def measure_response(
+    parameters: ParameterSet, tracks: Tracks, bend: F64, *, scheme: Scheme = "smoother", threads: int
+) -> Response:
     """Fit tracks once more with each SciFi layer moved.
 
     Only tracks with a hit in every layer are used; some thousands are enough. `bend` (n,) is what the
     table adds to their tx, over q/p at production, in MeV. The result does not depend on `threads`.
     """
     candidates = tracks.candidates
-    before = fit(parameters, candidates, precision="float64", threads=threads).qop
-    moves = np.stack(
-        [
-            (fit(parameters, _moved(candidates, layer), precision="float64", threads=threads).qop - before)
-            / SHIFT
-            for layer in range(candidates.scifi[0].shape[1])
-        ],
-        axis=1,
-    )
+
+    def fitted(moved: Candidates) -> F64:
+        return fit(parameters, moved, scheme=scheme, precision="float64", threads=threads).qop
+
+    before, layers = fitted(candidates), range(candidates.scifi[0].shape[1])
+    moves = np.stack([(fitted(_moved(candidates, layer)) - before) / SHIFT for layer in layers], axis=1)
     z_out = float(parameters.block("UTT_META")[0, HEADER.index("z_out")])
     way = parameters.block("TLayer")[0].astype(np.float64) - z_out
     # Derivative of q/p by a slope behind the magnet, which moves the hits of all layers together.
