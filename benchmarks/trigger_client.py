@@ -28,6 +28,8 @@ from parkf.proof.trigger_client import measured, read_back, samples_of
 from parkf.simulation.pattern import find_candidates
 
 PUBLISHED = "2026-run3-like-2-r007"
+# The same statistics and forms, trained for the trigger.
+FOR_THE_TRIGGER = "2026-run3-like-2-r009"
 # Numbers of the noise that are widths, by block.
 WIDTHS = {
     "V": (0, 1),
@@ -79,6 +81,10 @@ def fitter(samples: Samples, folder: Path) -> Callable[..., dict[str, Any]]:
 def figures(samples: Samples, folder: Path, older: ParameterSet) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield what was measured, by the name of set and fit."""
     published, run = load(PROJECT / "params" / PUBLISHED), fitter(samples, folder)
+    theirs = load(PROJECT / "params" / FOR_THE_TRIGGER)
+    yield f"trigger, {FOR_THE_TRIGGER}", run(theirs, "trigger")
+    yield f"trigger in float64, {FOR_THE_TRIGGER}", run(theirs, "trigger", "float64")
+    yield f"smoother, {FOR_THE_TRIGGER}", run(theirs, "smoother")
     yield f"trigger, {PUBLISHED}", run(published, "trigger")
     yield f"trigger in float64, {PUBLISHED}", run(published, "trigger", "float64")
     yield f"smoother, {PUBLISHED}", run(published, "smoother")
