@@ -43,8 +43,7 @@ COSTS = load_costs(PROJECT / COSTS_FILE)
 # Priority of jobs that the parameter set waits for. Those that only validate it fill the cores that the last
 # stages of the training leave idle.
 FIRST = 2
-# Threads of the longest jobs. On two cores, one thread is enough: the other core does other jobs meanwhile,
-# at no loss.
+# Threads of the longest jobs. On two cores one is enough, since the other core does other jobs meanwhile.
 TWO_THREADS = 1 if workflow.resource_settings.cores == 2 else 2
 # Threads of the last jobs of a run, which has nothing else to do then; other members of a family have.
 LAST_THREADS = 1 if IN_FAMILY else 2

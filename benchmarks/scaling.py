@@ -206,7 +206,7 @@ def chain(root: Path, events: int) -> Iterator[tuple[str, dict[str, float]]]:
 
 
 def repeat_rows(source: Path, target: Path, count: int) -> None:
-    """Write so many rows of a step dataset, drawn again and again as of other events, set by set."""
+    """Write `count` rows of a step dataset. Rows are repeated within each set, with new event numbers."""
     with STEP_DATA.open(source) as file:
         table = file.read().sort_by("set")
     sets, of_set = np.unique(table["set"].to_numpy(), return_counts=True)

@@ -62,7 +62,7 @@ class Estimate:
 
 
 def on_plane(state: F64, plane: F64) -> F64:
-    """Shift along the track when a state moves within a leaning plane instead of at one z.
+    """Return how a state on a leaning plane shifts along the track, compared with a state at fixed z.
 
     Parameters
     ----------

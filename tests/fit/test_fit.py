@@ -249,7 +249,7 @@ def test_a_score_is_given_where_it_is_asked_for_and_the_set_has_one():
 
 
 def test_the_last_gap_of_the_ut_leads_on_to_the_magnet():
-    """The way behind the last layer is evaluated with that gap's numbers, here unlike all others'."""
+    """The fit uses the last gap's numbers behind the last layer. In this test they differ from all others."""
     toy = generate(150, 5000.0, seed=7, seed_error=0.05)
     layout = FORMS["improved"].layout
     gaps = toy.parameters.constant[layout.block_slice("UT")].reshape(layout.block("UT").shape)

@@ -85,7 +85,7 @@ class Damage:
 
 
 def plan(seed: int, count: int) -> Iterator[Damage]:
-    """Go through kinds of files, of damage and of times in turn; places are random."""
+    """Yield damages: kinds of files, of damage and of times in turn, at random positions."""
     draw = random.Random(seed)
     paths = list(READ_BY)
     for number in range(count):

@@ -1,6 +1,6 @@
-"""A disk that is full, at every stage: a small file system that holds the results, with hardly any room left.
+"""Full disks: at every stage the results lie on a small file system that has hardly any space left.
 
-It needs the right to mount one: root's, or that of a name space of one's own
+It needs the right to mount one: that of root, or that of an own name space
 (``unshare --map-root-user --mount``).
 """
 

@@ -44,7 +44,7 @@ class _Finder(ast.NodeVisitor):
         """Leave assertions alone."""
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Leave messages alone; what leads to them is changed."""
+        """Leave messages alone. Conditions that lead to them are changed."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Leave texts alone."""

@@ -22,9 +22,8 @@ TAIL_START = 0.03
 # and limits the influence of outliers.
 TAIL_LIMITS = (1e-3, 0.5)
 # Width of the tail in units of the core's. It is fixed, because a floating width would narrow the tail onto
-# the core's flanks, and the core with it. With 2 to 2.5, fitted cores of scattering in layers are 1% to 2%
-# wider than cores determined within two widths; where tails are smaller than normal ones, they are narrower
-# by as much.
+# the core's flanks, and the core with it. With 2 to 2.5, the fitted core of a layer's scattering is 1% to 2%
+# wider than a core that is determined within two widths. It is narrower by as much where the tail is small.
 TAIL_WIDTH = 2.2
 # Beyond this correlation a parabola is added to the negative log-likelihood, which drives Minuit back.
 LARGEST_CORRELATION = 0.9999

@@ -99,7 +99,7 @@ def node():
 
 @pytest.fixture
 def kills(tmp_path):
-    """Start the workflow of kills; gives it, in the test's folder."""
+    """Return a function that starts the workflow of kills in the test's folder."""
     started = []
 
     def start(*arguments):

@@ -39,7 +39,7 @@ def commands():
 
 
 def snakemake(line, folder):
-    """Snakemake's arguments that a `make` command calls it with, in `folder`."""
+    """Return the arguments with which a `make` command in `folder` calls Snakemake."""
     plan = shell(f"{line} --dry-run VENV={sys.prefix}", folder)
     (words,) = [shlex.split(line)[2:] for line in plan.splitlines() if "/bin/parkf run " in line]
     group = get_command(app)
