@@ -68,7 +68,7 @@ def _tree(file, name, branches):
     file.mktree(name, {branch: values.dtype for branch, values in branches.items()}).extend(branches)
 
 
-# Columns of another convention: for each of ours its name there, its unit, and the number that is one of ours.
+# Columns of another convention. For each of ours: its name there, its unit, the number that is one of ours.
 FOREIGN = {
     "event": ("evt", None, 1),
     "particle": ("key", None, 1),
