@@ -26,7 +26,8 @@ CLOSED = {name: f"{RESULTS}/closure/{file}" for name, file in CLOSED_FILES.items
 # neighbour's score, and trains none.
 SCORE = [f"{RESULTS}/score.json"] if RUN.simulates_datasets else []
 TRAINS_SCORE = RUN.neighbour is None
-BLOBS = ("constant.f32", "global.f32", "manifest.json")
+RICH = f"{RESULTS}/rich.json"
+BLOBS = ("constant.f32", "global.f32", "rich.f32", "manifest.json")
 SET = [f"{RESULTS}/set/{file}" for file in (*BLOBS, *(["ghosts.f32"] if SCORE else []))]
 # Inputs of a set beside the table.
 PARTS_OF_SET = [*FITS, *FIELD_SOURCE, *(CLOSED.values() if CLOSURE else ())]

@@ -76,9 +76,7 @@ if RUN.imported_steps:
             **RUN.import_arguments,
             folder=fixed(f"{RESULTS}/datasets"),
             steps="{step}",
-        log:
-            f"{RESULTS}/logs/import-{{step}}.log",
-            f"{RESULTS}/logs/import-steps/{{step}}.txt",
+        log: f"{RESULTS}/logs/import-{{step}}.log", f"{RESULTS}/logs/import-steps/{{step}}.txt"
         shell: "parkf import steps --job {log[0]}.json > {log[1]} 2> {log[0]}"
 
 elif not RUN.simulates_datasets:

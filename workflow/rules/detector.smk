@@ -4,9 +4,7 @@ if DETECTOR_FILES.dumps:
 
     rule import_geometry:
         """Geometry from Allen's dumps."""
-        input:
-            dumps=DETECTOR_FILES.dumps,
-            base=document(RUN["detector"]["base"]),
+        input: dumps=DETECTOR_FILES.dumps, base=document(RUN["detector"]["base"])
         output:
             geometry=f"{RESULTS}/detector/geometry.yaml",
             alignment=f"{RESULTS}/detector/alignment_of_dumps.yaml",
@@ -20,9 +18,7 @@ if DETECTOR_FILES.conditions is not None:
 
     rule import_alignment:
         """Alignment from LHCb's conditions."""
-        input:
-            conditions=DETECTOR_FILES.conditions,
-            geometry=GEOMETRY,
+        input: conditions=DETECTOR_FILES.conditions, geometry=GEOMETRY
         output:
             output=f"{RESULTS}/detector/alignment_of_conditions.yaml",
             told=f"{RESULTS}/detector/import_alignment.txt",

@@ -20,9 +20,7 @@ FIGURES = {
 
 
 rule import_hits:
-    input:
-        source=lambda w: RUN["likeness"]["hits"],
-        tracks=lambda w: RUN["likeness"]["tracks"],
+    input: source=lambda w: RUN["likeness"]["hits"], tracks=lambda w: RUN["likeness"]["tracks"]
     output:
         hits=f"{RESULTS}/hits/lhcb_{{polarity}}.parquet",
         particles=f"{RESULTS}/particles/lhcb_{{polarity}}.parquet",
@@ -93,9 +91,7 @@ rule likeness:
         [file for files in FIGURES.values() for file in files],
         embedded=f"{RESULTS}/likeness/{LIKE['embedded']}.json",
         other=f"{RESULTS}/likeness/{LIKE['lhcb']}.json",
-    output:
-        output=f"{RESULTS}/report/likeness.html",
-        figures=f"{RESULTS}/lhcb.json",
+    output: output=f"{RESULTS}/report/likeness.html", figures=f"{RESULTS}/lhcb.json"
     params:
         measured=[f"{fit}={','.join(FIGURES[fit])}" for fit in LIKENESS_FITS],
         searches=[f"{kind}={','.join(FIGURES[kind])}" for kind in SEARCHES],

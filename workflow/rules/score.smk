@@ -20,6 +20,7 @@ elif SCORE:
             PARTS_OF_SET,
             **PASSAGE,
             table=TABLE,
+            rich=RICH,
         output: DRAFT
         params: folder=fixed(f"{RESULTS}/draft")
         log: f"{RESULTS}/logs/draft.log"

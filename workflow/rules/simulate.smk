@@ -75,9 +75,7 @@ rule simulate_training:
 
 use rule simulate_training as simulate_validation with:
     # Hits are needed for the candidates of the validation, and fates for how hard each track scattered.
-    output:
-        hits=f"{RESULTS}/hits/{{chunk}}.parquet",
-        fates=f"{RESULTS}/fates/{{chunk}}.parquet",
+    output: hits=f"{RESULTS}/hits/{{chunk}}.parquet", fates=f"{RESULTS}/fates/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("validation")
     params:
         hits_before=None,

@@ -3,7 +3,7 @@
 # Fingerprint of the code of all commands that a parameter set depends on; it is written to the manifest.
 TRAINED_BY = code_of(
     *("field", "generate", "simulate", "draw", "thresholds", "datasets", "gather-dataset", "train-table", "train"),
-    *("closure-tracks", "close"),
+    *("closure-tracks", "close", "train-rich"),
 )
 IN_PARTS = [step for step in STEPS if len(RUN.parts(step)) > 1]
 
@@ -71,12 +71,24 @@ if IN_PARTS:
         shell: "parkf join-fits --job {log}.json 2> {log}"
 
 
+rule train_rich:
+    """The trigger's constants for states at the RICH planes."""
+    input:
+        velo=f"{RESULTS}/datasets/VUT.parquet",
+        scifi=f"{RESULTS}/datasets/T.parquet",
+        field=FIELD,
+    output: RICH
+    log: f"{RESULTS}/logs/train-rich.log"
+    shell: "parkf train-rich --job {log}.json 2> {log}"
+
+
 rule assemble:
     input:
         PARTS_OF_SET,
         **PASSAGE,
         table=TABLE,
         score=SCORE,
+        rich=RICH,
     output: SET
     params:
         folder=fixed(f"{RESULTS}/set"),

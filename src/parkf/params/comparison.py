@@ -95,7 +95,7 @@ def compare(first: ParameterSet, second: ParameterSet) -> Comparison:
 def _numbers(parameters: ParameterSet, without: list[str]) -> dict[tuple[str, str, int], NumberDescription]:
     return {
         (block.name, one.label, index): number
-        for block in parameters.manifest.layout
+        for block in (*parameters.manifest.layout, *(parameters.rich.layout if parameters.rich else ()))
         if block.name not in without
         for one in block.sets
         for index, number in enumerate(one.numbers)

@@ -17,7 +17,9 @@ _POWER = re.compile(r"(1e-?\d+|10)(?: |(?=/)|$)")
 
 def describe(layout: Layout, constant: NDArray[np.float32], errors: Errors) -> list[BlockDescription]:
     """Describe every number of `constant`, (m,) float32 in the order of the blocks."""
-    return [_block(block, constant[layout.block_slice(block.name)], errors) for block in layout.blocks]
+    return [
+        describe_block(block, constant[layout.block_slice(block.name)], errors) for block in layout.blocks
+    ]
 
 
 def errors_of(layout: list[BlockDescription]) -> dict[tuple[str, int, int], float | None]:
@@ -44,7 +46,8 @@ def shortest(value: np.float32) -> float:
     return float(str(value))
 
 
-def _block(block: Block, values: NDArray[np.float32], errors: Errors) -> BlockDescription:
+def describe_block(block: Block, values: NDArray[np.float32], errors: Errors) -> BlockDescription:
+    """Describe every number of a block, (sets, columns) float32 or the same in a row."""
     rows = values.reshape(block.shape)
     return BlockDescription(
         name=block.name,

@@ -10,6 +10,7 @@ from parkf import __version__
 from parkf.model.layout import Layout
 from parkf.params.manifest import FORMAT_VERSION, MINIMUM_READER, Blob, Blobs, Constants, Manifest, Validity
 from parkf.params.parameter_set import ParameterSet, with_blobs
+from parkf.params.rich import RichConstants
 
 ALWAYS = Validity(first_run=None, last_run=None, first_time=None, last_time=None)
 # Filled in by `with_blobs`.
@@ -52,6 +53,7 @@ def imported(
     *,
     inputs: dict[str, str],
     source: str,
+    rich: RichConstants | None = None,
 ) -> ParameterSet:
     """Make a set of these numbers.
 
@@ -69,7 +71,9 @@ def imported(
         Fingerprints of the files that were read.
     source : str
         Origin of the numbers, for the manifest.
+    rich : RichConstants, optional
+        The trigger's constants for states at the RICH planes.
     """
     manifest = new_manifest(layout, source=source, detector="unknown", constants=constants, inputs=inputs)
     constant = np.concatenate([blocks[block.name].ravel() for block in layout.blocks])
-    return with_blobs(manifest, constant, table)
+    return with_blobs(manifest, constant, table, rich=rich)

@@ -20,7 +20,8 @@ from parkf.params.schema import first_problem, read_document
 # 3: has all that repeats the training, and the exact figure of each gate; readers of 2 ignore this.
 # 4: may have a ghost score, a third file of numbers; readers of 2 ignore it.
 # 5: has a checksum of its own; readers of 2 ignore it.
-FORMAT_VERSION = 5
+# 6: may have the trigger's constants for the RICH planes, a file of numbers; readers of 2 ignore it.
+FORMAT_VERSION = 6
 # The oldest format whose readers understand today's manifests.
 MINIMUM_READER = 2
 # The oldest format that is read; what it lacks is None.
@@ -130,6 +131,13 @@ class BlockDescription(_Strict):
     sets: list[SetDescription]
 
 
+class Rich(_Strict):
+    """The trigger's constants for states at the RICH planes."""
+
+    blob: Blob = Field(description="rich.f32: the numbers.")
+    layout: list[BlockDescription] = Field(description="Every number of the file, in its order.")
+
+
 class Validity(_Strict):
     """Data that the set is for; null: without limit."""
 
@@ -193,6 +201,9 @@ class Manifest(_Strict):
     created: Time | None = Field(description="When it was published, UTC; null before.")
     ghost_score: GhostScore | None = Field(
         default=None, description="Null where a set has none; those of formats before 4 do not."
+    )
+    rich: Rich | None = Field(
+        default=None, description="Null where a set has none; those of formats before 6 do not."
     )
     # The checksum belongs to the file and not to its content: manifests of the same content are equal.
     checksum: Sha256 | None = Field(

@@ -12,6 +12,7 @@ from parkf.params.blobs import blob_of, read_blob, write_blob
 from parkf.params.description import describe, errors_of
 from parkf.params.ghost_score import Score, read_score, write_score
 from parkf.params.manifest import Blobs, BlockDescription, Manifest, read_manifest, write_manifest
+from parkf.params.rich import RichConstants, read_rich, write_rich
 
 F32 = NDArray[np.float32]
 
@@ -32,12 +33,15 @@ class ParameterSet:
     manifest : Manifest
     score : Score or None
         The ghost score, if the set has one that this kernel evaluates.
+    rich : RichConstants or None
+        The trigger's constants for states at the RICH planes, if the set has them.
     """
 
     constant: F32
     table: F32
     manifest: Manifest
     score: Score | None = None
+    rich: RichConstants | None = None
 
     def __post_init__(self) -> None:
         """Let each bin of the table start a cache line: the fit reads it 5 % faster."""
@@ -58,10 +62,17 @@ class ParameterSet:
         for name, numbers in ((CONSTANT_FILE, self.constant), (TABLE_FILE, self.table)):
             write_blob(folder / name, numbers)
         write_score(folder, self.score)
+        write_rich(folder, self.rich)
         write_manifest(folder / MANIFEST_FILE, self.manifest)
 
 
-def with_blobs(manifest: Manifest, constant: F32, table: F32, score: Score | None = None) -> ParameterSet:
+def with_blobs(
+    manifest: Manifest,
+    constant: F32,
+    table: F32,
+    score: Score | None = None,
+    rich: RichConstants | None = None,
+) -> ParameterSet:
     """Make a set of these numbers, with their checksums in its manifest.
 
     Raises
@@ -78,8 +89,13 @@ def with_blobs(manifest: Manifest, constant: F32, table: F32, score: Score | Non
     _refuse_non_finite("parameter set", known, constant, table)
     blobs = Blobs(constant=blob_of(constant), table=blob_of(table))
     layout = describe(known, constant, errors_of(manifest.layout))
-    more = {"blobs": blobs, "layout": layout, "ghost_score": score and score.description()}
-    return ParameterSet(constant, table, manifest.model_copy(update=more), score)
+    more = {
+        "blobs": blobs,
+        "layout": layout,
+        "ghost_score": score and score.description(),
+        "rich": rich and rich.description(),
+    }
+    return ParameterSet(constant, table, manifest.model_copy(update=more), score, rich)
 
 
 def load(folder: Path) -> ParameterSet:
@@ -106,7 +122,8 @@ def load(folder: Path) -> ParameterSet:
     table = coefficients.reshape(TABLE_SHAPE)
     _refuse_non_finite(str(folder), known, constant, table)
     _compare(path, known, manifest.layout, constant)
-    return ParameterSet(constant, table, manifest, read_score(folder, manifest.ghost_score))
+    score, rich = read_score(folder, manifest.ghost_score), read_rich(folder, manifest.rich)
+    return ParameterSet(constant, table, manifest, score, rich)
 
 
 def _refuse_non_finite(where: str, known: Layout, constant: F32, table: F32) -> None:

@@ -26,6 +26,7 @@ from parkf.params.parameter_set import ParameterSet, load, with_blobs
 from parkf.training.fit_noise import noise_factors
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.result import FitResult, load_results
+from parkf.training.rich import RichFit
 
 F64 = NDArray[np.float64]
 
@@ -66,6 +67,7 @@ def assemble(
     closed: Path | None = None,
     seeds: Mapping[str, int] | None = None,
     score: Path | None = None,
+    rich: Path | None = None,
 ) -> ParameterSet:
     """Make a parameter set from its parts.
 
@@ -86,6 +88,8 @@ def assemble(
         Further seeds for the manifest.
     score : Path, optional
         The ghost score that was trained with the same set without one.
+    rich : Path, optional
+        The fit of the RICH constants.
 
     Raises
     ------
@@ -137,7 +141,13 @@ def assemble(
         configuration=flattened,
         fits=[summary for result in results.values() for summary in _summaries(result)],
     )
-    return with_blobs(manifest, values, magnet.coefficients, None if score is None else load_score(score))
+    return with_blobs(
+        manifest,
+        values,
+        magnet.coefficients,
+        None if score is None else load_score(score),
+        None if rich is None else RichFit.load(rich).constants(),
+    )
 
 
 def _closed(path: Path, constant: NDArray[np.float32], table: MagnetTable) -> MagnetTable:

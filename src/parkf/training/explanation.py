@@ -35,6 +35,11 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
     for n, value in zip(constant_numbers(loaded.layout), loaded.constant, strict=True):
         error = errors.get((n.block, n.set, n.index))
         yield n.block, n.set, n.index, n.name, float(value), n.unit, error, n.text
+    for block in loaded.rich.layout if loaded.rich else ():
+        for one in block.sets:
+            for index, number in enumerate(one.numbers):
+                unit = number.unit if number.scale == 1 else f"{number.scale:g} {number.unit}"
+                yield block.name, one.label, index, number.name, number.value, unit, number.error, number.text
     if table:
         for n, value in zip(table_numbers(loaded.layout.pieces), loaded.table.ravel(), strict=True):
             yield n.block, n.set, n.index, n.name, float(value), n.unit, None, n.text

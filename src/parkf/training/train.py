@@ -164,7 +164,7 @@ def _train_set(
         label=label,
         rows=len(rows),
         values=values.tolist(),
-        errors=_errors(len(values), [*minima, *noise_minima]),
+        errors=parameter_errors(len(values), [*minima, *noise_minima]),
         minima=[*minima, *noise_minima],
         accuracy=spreads.figures(),
         truth_width=spreads.truth_width(),
@@ -205,7 +205,8 @@ def add_residuals(
         )
 
 
-def _errors(count: int, minima: list[Minimum]) -> list[float | None]:
+def parameter_errors(count: int, minima: list[Minimum]) -> list[float | None]:
+    """Return the errors of all parameters of a set from its minima; None where none determined one."""
     errors: list[float | None] = [None] * count
     for minimum in minima:
         for name, error in zip(minimum.names, minimum.errors, strict=True):

@@ -1,6 +1,9 @@
 """The trigger's two files: exact both ways, refused when not whole, and the trigger's own arithmetic."""
 
 import json
+import re
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -12,7 +15,8 @@ from parkf.params.comparison import compare
 from parkf.params.exchange import export_trigger, import_trigger
 from parkf.params.exchange.signs import convert_table, flipped_table
 from parkf.params.exchange.trigger import read_table
-from parkf.params.parameter_set import ParameterSet
+from parkf.params.parameter_set import ParameterSet, with_blobs
+from parkf.params.rich import RichConstants
 
 STEPS = FORMS["production"].steps
 
@@ -36,8 +40,65 @@ def test_a_set_survives_the_round_trip_to_the_bit(parameters, files, tmp_path):
     assert back.manifest.constants == parameters.manifest.constants
     assert compare(parameters, back).identical
     export_trigger(back, tmp_path / "again")
-    for name in ("params.json", "params_UTT_v0.tab", "parkf.json"):
+    for name in ("params.json", "params_UTT_v0.tab", "parkf.json", "constants.hpp"):
         assert (tmp_path / "again" / name).read_bytes() == (files / name).read_bytes()
+
+
+@pytest.fixture
+def with_rich(parameters):
+    """The set with constants for the RICH planes, each another number."""
+    blocks = {"RICH1": np.arange(1, 31).reshape(2, 15) / 8, "RICH2": -np.arange(1, 25).reshape(2, 12) / 8}
+    rich = RichConstants.of(blocks, {})
+    return with_blobs(parameters.manifest, parameters.constant, parameters.table, rich=rich)
+
+
+def test_rich_constants_survive_the_round_trip(with_rich, parameters, tmp_path):
+    export_trigger(with_rich, tmp_path)
+    back = import_trigger(tmp_path)
+    assert back.rich.numbers.tobytes() == with_rich.rich.numbers.tobytes()
+    assert compare(with_rich, back).identical
+    lost = compare(with_rich, parameters)
+    assert {one.block for one in lost.differences} == {"RICH1", "RICH2"}
+    edit(tmp_path / "parkf.json", lambda content: content.pop("RICH2"))
+    with pytest.raises(ParkfError, match=r"parkf.json: RICH2: missing, expected beside RICH1"):
+        import_trigger(tmp_path)
+
+
+def test_the_header_has_the_constants_of_the_trigger_s_code(with_rich, tmp_path):
+    """Read with a regular expression, compiled as C++, and with the trigger's sign of the VELO's kick."""
+    export_trigger(with_rich, tmp_path)
+    text = (tmp_path / "constants.hpp").read_text()
+    arrays = {
+        name: [float(word) for word in words.replace("f", "").split(", ")]
+        for name, words in re.findall(r"float PAR_(\w+)\[\d+\] = \{(.*)\};", text)
+    }
+    entry, leaving = with_rich.rich.block("RICH1")
+    sign = np.where(np.isin(np.arange(15), (5, 6, 7)), -1, 1)
+    np.testing.assert_array_equal(arrays["RICH1_F"], entry * sign)
+    np.testing.assert_array_equal(arrays["RICH1_B"], leaving * sign)
+    for name, row in zip(("RICH2_F", "RICH2_B"), with_rich.rich.block("RICH2"), strict=True):
+        np.testing.assert_array_equal(arrays[name], row)
+    planes = re.findall(r"float (RICH\w+)_zTo = (\d+)\.f;", text)
+    assert planes == [("RICH1_F", "990"), ("RICH1_B", "2165"), ("RICH2_F", "9450"), ("RICH2_B", "11900")]
+    cms = re.search(r"VPHit2ClosestToBeam_cms = (.*)f;", text)[1]
+    assert np.float32(cms) == with_rich.block("BEAM")[1, 0]
+    source = tmp_path / "main.cpp"
+    source.write_text(
+        '#include "constants.hpp"\nint main() { return ParKalmanFilter::PAR_RICH2_B[11] != -3; }\n'
+    )
+    compiler = next(c for c in ("c++", "g++", "clang++") if shutil.which(c))
+    command = [
+        compiler,
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        str(source),
+        "-o",
+        str(tmp_path / "main"),
+    ]
+    subprocess.run(command, check=True)
+    subprocess.run([str(tmp_path / "main")], check=True)
 
 
 def test_the_files_are_the_trigger_s(parameters, files):

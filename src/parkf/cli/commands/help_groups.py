@@ -79,7 +79,7 @@ STAGE_COMMANDS = (
     *("supervise", "share", "together", "kernel"),
     *("field", "generate", "generate-signal", "simulate", "misalign", "candidates"),
     *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
-    *("closure-tracks", "close", "take-closure", "train-score", "assemble"),
+    *("closure-tracks", "close", "take-closure", "train-score", "train-rich", "assemble"),
     *("validate", "throughput", "measure"),
     *("characterise", "characterise-search", "likeness", "report", "stages"),
 )

@@ -148,6 +148,7 @@ def assemble(
     ] = None,
     seeds: Annotated[str | None, typer.Option(help="Further seeds, as JSON, for the manifest.")] = None,
     score: Annotated[Path | None, typer.Option(help="Ghost score, by `train-score`.")] = None,
+    rich: Annotated[Path | None, typer.Option(help="RICH constants, by `train-rich`.")] = None,
 ) -> None:
     """Make a parameter set from fits, magnet table and layers."""
     from parkf.io.files import read_json
@@ -160,7 +161,23 @@ def assemble(
         seeds=mapping("--seeds", seeds),
         validity=None if validity is None else validity_of(mapping("--validity", validity)),
         score=score,
+        rich=rich,
     ).save(folder)
+
+
+@app.command("train-rich")
+def train_rich(
+    output: Path,
+    velo: Annotated[Path, typer.Option(help="Dataset of step VUT: its rows begin at the last VELO hit.")],
+    scifi: Annotated[Path, typer.Option(help="Dataset of step T, whose last gap ends in the last layer.")],
+    field: FieldFile,
+    threads: Threads = 1,
+) -> None:
+    """Train the trigger's constants for states at the RICH planes."""
+    from parkf.detector.field import FieldMap
+    from parkf.training.rich import train_rich as run
+
+    run(velo, scifi, FieldMap.load(field), threads=threads).save(output)
 
 
 @app.command("train-score")

@@ -34,7 +34,7 @@ class Forms:
             Column(name, "", text, -1 if name in ODD_HEADER else 1) for name, text in HEADER_TEXT.items()
         )
         layers = ("z at y = 0, mm", "dy/dz", "dx/dy", "σ² by cluster size, mm²")
-        blocks = {name: _of_step(step) for name, step in self.steps.items()}
+        blocks = {name: block_of(step) for name, step in self.steps.items()}
         return (
             *(blocks[name] for name in ("V", "VUT", "UT", "UTTF")),
             Block("UTT_META", ("header",), header),
@@ -69,7 +69,9 @@ class Forms:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _of_step(step: Step) -> Block:
+def block_of(step: Step) -> Block:
+    """Return the block of the constant blob that holds a step's numbers."""
+
     def column(index: int, parameter: Parameter) -> Column:
         return Column(f"p{index}", parameter.unit, parameter.text, -1 if parameter.parity < 0 else 1)
 

@@ -1,8 +1,8 @@
 """The trigger's two files, ``params.json`` and ``params_UTT_v0.tab``, written and read.
 
-They have production's blocks without ``BEAM``, which the trigger has in its code. The exporter writes this
-block and the constants to a third file, ``parkf.json``, so that a set survives the round trip. The trigger
-does not read it.
+They have production's blocks without ``BEAM``. The trigger has this block and the constants for the RICH
+planes in its code. The exporter writes them as a C++ header (:mod:`.code_constants`), and to ``parkf.json``,
+so that a set survives the round trip. The trigger reads neither.
 
 The numbers are converted where the trigger's arithmetic differs:
 
@@ -18,6 +18,7 @@ The numbers are converted where the trigger's arithmetic differs:
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,13 @@ from parkf.io.files import existing, replacing, sha256, write_json
 from parkf.io.option_types import UtRows
 from parkf.model.layout import HEADER, TABLE_SHAPE, Layout
 from parkf.params.description import shortest
+from parkf.params.exchange.code_constants import HEADER_FILE, header_text
 from parkf.params.exchange.reading import number, read_object, rectangle
 from parkf.params.exchange.signs import TRIGGER, check_layout, convert_blocks, convert_table
 from parkf.params.imported import imported
 from parkf.params.manifest import Constants
 from parkf.params.parameter_set import ParameterSet
+from parkf.params.rich import RichConstants
 
 F32 = NDArray[np.float32]
 
@@ -51,6 +54,8 @@ BLOCKS = {
 UT_ROWS: dict[UtRows, tuple[int, ...]] = {"2026": (0, 1, 2, 3, 4, 5), "older": (0, 1, 2, 5, 4, 3)}
 """Our sets of UT in the order of the trigger's rows."""
 _UT_ROWS_KEY = "ut_rows"
+RICH_BLOCKS = {"RICH1": (2, 15), "RICH2": (2, 12)}
+"""Blocks of the RICH constants: planes by numbers of the form."""
 # The kick from VELO to UT, which the trigger applies with the opposite sign.
 _KICK = (5, 6, 7)
 _FIRST_LINE = HEADER.index("nbin_x")
@@ -62,7 +67,7 @@ _UNITS = np.array(
 
 
 def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = "2026") -> None:
-    """Write ``params.json``, ``params_UTT_v0.tab`` and ``parkf.json``.
+    """Write ``params.json``, ``params_UTT_v0.tab``, ``constants.hpp`` and ``parkf.json``.
 
     Parameters
     ----------
@@ -93,8 +98,16 @@ def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = 
         scaled = parameters.table.reshape(-1, TABLE_SHAPE[2]).astype(np.float64) * _UNITS
         np.savetxt(stream, scaled, fmt="%.9g")
     constants = parameters.manifest.constants.model_dump()
-    beam = _rows(parameters.block("BEAM"))
-    write_json(folder / REST_FILE, {**constants, "BEAM": beam, _UT_ROWS_KEY: ut_rows})
+    in_code = {"BEAM": parameters.block("BEAM")}
+    if parameters.rich is not None:
+        in_code |= {name: parameters.rich.block(name) for name in RICH_BLOCKS}
+    rows = {name: _rows(values) for name, values in in_code.items()}
+    write_json(folder / REST_FILE, {**constants, **rows, _UT_ROWS_KEY: ut_rows})
+    if "RICH1" in in_code:
+        # The same form as VUT, whose kick the trigger subtracts.
+        in_code["RICH1"] = _reversed_kick(in_code["RICH1"])
+    with replacing(folder / HEADER_FILE) as temporary:
+        temporary.write_text(header_text(in_code))
 
 
 def import_trigger(
@@ -132,10 +145,19 @@ def import_trigger(
     header, table = convert_table(str(folder / TABLE_FILE), header, table)
     blocks["UTT_META"] = header[None]
     inputs = {name: sha256(folder / name) for name in (JSON_FILE, TABLE_FILE)}
-    blocks["BEAM"], constants, written, source = _rest(folder, layout, rest)
+    beam, constants, written, source, rich = _rest(folder, layout, rest)
+    blocks["BEAM"] = beam
     order = _order_of(folder, blocks["UT"], written, ut_rows)
     blocks["UT"] = blocks["UT"][list(UT_ROWS[order])]
-    return imported(layout, blocks, table, constants, inputs=inputs | source, source="trigger's params.json")
+    return imported(
+        layout,
+        blocks,
+        table,
+        constants,
+        inputs=inputs | source,
+        source="trigger's params.json",
+        rich=rich,
+    )
 
 
 def as_the_trigger_reads(parameters: ParameterSet) -> ParameterSet:
@@ -228,11 +250,12 @@ def _order_of(folder: Path, ut: F32, written: UtRows | None, asked: UtRows | Non
 
 def _rest(
     folder: Path, layout: Layout, rest: ParameterSet | None
-) -> tuple[F32, Constants, UtRows | None, dict[str, str]]:
-    """Return block BEAM, the constants, the order of UT's rows, and the fingerprint of their file."""
+) -> tuple[F32, Constants, UtRows | None, dict[str, str], RichConstants | None]:
+    """Return block BEAM, constants, order of UT's rows, fingerprint of their file, and RICH constants."""
     path = folder / REST_FILE
     if path.is_file():
-        content = read_object(path, [*Constants.model_fields, "BEAM"], optional=[_UT_ROWS_KEY])
+        content = read_object(path, [*Constants.model_fields, "BEAM"], optional=[_UT_ROWS_KEY, *RICH_BLOCKS])
+        rich = _rich(path, {name: content.pop(name) for name in RICH_BLOCKS if name in content})
         # Files without this key were written in the older order.
         order = content.pop(_UT_ROWS_KEY, "older")
         if order not in UT_ROWS:
@@ -243,11 +266,28 @@ def _rest(
         constants = {name: float(value) for name, value in content.items()}
         if constants["velo_sigma"] <= 0:
             raise ParkfError(f"{path}: velo_sigma: got {constants['velo_sigma']}, expected more than 0")
-        return beam, Constants(**constants), order, {REST_FILE: sha256(path)}
+        return beam, Constants(**constants), order, {REST_FILE: sha256(path)}, rich
     if rest is None:
         raise ParkfError(
             f"{path}: no such file; the trigger's files lack block BEAM, VELO resolution and beam line: "
             "name a set to take them from"
         )
     manifest = rest.manifest
-    return rest.block("BEAM"), manifest.constants, None, {"rest": manifest.blobs.constant.sha256}
+    return (
+        rest.block("BEAM"),
+        manifest.constants,
+        None,
+        {"rest": manifest.blobs.constant.sha256},
+        rest.rich,
+    )
+
+
+def _rich(path: Path, found: dict[str, Any]) -> RichConstants | None:
+    """Read the blocks of the RICH constants; None without any."""
+    if not found:
+        return None
+    for name in RICH_BLOCKS:
+        if name not in found:
+            raise ParkfError(f"{path}: {name}: missing, expected beside {next(iter(found))}")
+    blocks = {name: rectangle(path, name, found[name], shape) for name, shape in RICH_BLOCKS.items()}
+    return RichConstants.of(blocks, {})

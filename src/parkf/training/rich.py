@@ -1,0 +1,124 @@
+"""Fits of the trigger's extrapolations to the planes of the RICH detectors.
+
+True states at the last VELO hit, or in the last SciFi layer, are carried to the planes by Runge-Kutta. Behind
+the end of the field map the track is straight.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from parkf.detector.field import FieldMap
+from parkf.io.files import scratch_folder
+from parkf.io.planes import RICH_PLANES, SCIFI_LAYERS
+from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
+from parkf.model.steps.rich import RICH1, RICH2
+from parkf.model.steps.step import Step
+from parkf.params.rich import RichConstants
+from parkf.training.datasets.carry import carried
+from parkf.training.extrapolation import fit_extrapolation
+from parkf.training.minimise import Fits
+from parkf.training.result import SetResult, StoredModel
+from parkf.training.rows import COMPONENTS, Rows, StoredRows, group_of_particle, read_batches, select
+from parkf.training.spread import Spreads
+from parkf.training.train import add_residuals, parameter_errors
+
+# The rows of step T whose target is the last layer: above and below y = 0.
+LAST_GAP = range(2 * (SCIFI_LAYERS - 2), 2 * (SCIFI_LAYERS - 1))
+
+
+class RichFit(StoredModel):
+    """Fits of both steps to the RICH planes: their sets by name of the step, in the order of the planes."""
+
+    what = "fit of the RICH constants"
+
+    sets: dict[str, list[SetResult]]
+
+    def constants(self) -> RichConstants:
+        """Return the numbers as a part of a parameter set."""
+        numbers = {name: np.array([one.values for one in sets]) for name, sets in self.sets.items()}
+        errors = {
+            (name, i, j): error
+            for name, sets in self.sets.items()
+            for i, one in enumerate(sets)
+            for j, error in enumerate(one.errors)
+        }
+        return RichConstants.of(numbers, errors)
+
+
+def train_rich(velo: Path, scifi: Path, field: FieldMap, *, threads: int | None = None) -> RichFit:
+    """Fit the trigger's forms to Runge-Kutta, plane by plane, both polarities together.
+
+    Parameters
+    ----------
+    velo, scifi : Path
+        Datasets of the steps VUT, whose rows begin at the last VELO hit, and T.
+    field : FieldMap
+        The field that their true states went through.
+    threads : int, optional
+        Of the extrapolation; all cores by default. The result does not depend on it.
+
+    Raises
+    ------
+    ParkfError
+        When a dataset cannot be read, or a fit is invalid.
+    """
+    with threadpool_limits(1), scratch_folder() as folder:
+        fitted = {
+            step.name: [
+                _fit(numpy_step(step), label, rows, Path(folder) / f"{step.name}{z}")
+                for label, z in zip(step.sets, _planes(step), strict=True)
+                for rows in [rows_at(dataset, step, z, field, threads=threads)]
+            ]
+            for step, dataset in ((RICH1, velo), (RICH2, scifi))
+        }
+    return RichFit(sets=fitted)
+
+
+def rows_at(
+    dataset: Path, step: Step, z: float, field: FieldMap, *, threads: int | None = None
+) -> Iterator[Rows]:
+    """Yield rows of a dataset with their Runge-Kutta target at z (mm), as xe, ye, txe, tye.
+
+    Tracks that leave the map before are left out. There is no true state at these planes: x1, y1, tx1, ty1
+    are the same as the target.
+    """
+    last = LAST_GAP if step is RICH2 else None
+    for batch in read_batches(dataset, last):
+        # A row group may hold rows of other sets, too.
+        rows = batch if last is None else select(batch, np.isin(batch["set"], last))
+        if last is not None:
+            rows |= {"z0": rows["z1"], **{f"{c}0": rows[f"{c}1"] for c in COMPONENTS}}
+        end = np.full(len(rows["qop"]), min(z, field.upper[2]))
+        states, arrived = carried({**rows, "charge": np.sign(rows["qop"]), "z1": end}, field, threads)
+        states[:, :2] += (z - end)[:, None] * states[:, 2:]
+        targets = {f"{c}{which}": states[:, i] for i, c in enumerate(COMPONENTS) for which in "1e"}
+        rows |= {**targets, "z1": np.full(len(end), float(z)), "group": group_of_particle(rows)}
+        yield select(rows, arrived)
+
+
+def _planes(step: Step) -> tuple[int, ...]:
+    return RICH_PLANES[:2] if step is RICH1 else RICH_PLANES[2:]
+
+
+def _fit(functions: NumpyStep, label: str, batches: Iterator[Rows], scratch: Path) -> SetResult:
+    stored = StoredRows(scratch)
+    for rows in batches:
+        stored.append(rows)
+    start = np.array([parameter.start for parameter in functions.step.parameters])
+    fits = Fits(stored, len(start), f"step {functions.step.name}, {label}")
+    values, minima = fit_extrapolation(functions, fits, start)
+    spreads = Spreads()
+    add_residuals(spreads, functions, values, stored, None)
+    return SetResult(
+        label=label,
+        rows=len(stored),
+        values=values.tolist(),
+        errors=parameter_errors(len(values), minima),
+        minima=minima,
+        accuracy=spreads.figures(),
+        truth_width={},
+        profiles=[],
+    )

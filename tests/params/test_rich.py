@@ -1,0 +1,57 @@
+"""The RICH constants of a set: kept to the bit, and refused when the file is not whole."""
+
+import numpy as np
+import pytest
+
+from parkf.io.errors import ParkfError
+from parkf.params.parameter_set import load, with_blobs
+from parkf.params.rich import RichConstants
+from parkf.training.explanation import explain
+
+BLOCKS = {"RICH1": np.arange(1, 31).reshape(2, 15) / 8, "RICH2": -np.arange(1, 25).reshape(2, 12) / 8}
+
+
+@pytest.fixture
+def saved(parameters, tmp_path):
+    rich = RichConstants.of(BLOCKS, {("RICH2", 1, 4): 0.5})
+    with_blobs(parameters.manifest, parameters.constant, parameters.table, rich=rich).save(tmp_path)
+    return tmp_path
+
+
+def test_blocks_are_read_as_they_were_written(saved):
+    rich = load(saved).rich
+    for name, block in BLOCKS.items():
+        np.testing.assert_array_equal(rich.block(name), block.astype(np.float32))
+    with pytest.raises(KeyError):
+        rich.block("RICH3")
+
+
+def test_explain_tells_every_number(saved):
+    rows = [row for row in explain(saved) if row[0].startswith("RICH")]
+    assert len(rows) == 54
+    assert [row[4] for row in rows[:30]] == BLOCKS["RICH1"].ravel().tolist()
+    assert {row[1] for row in rows} == {f"z = {z} mm" for z in (990, 2165, 9450, 11900)}
+    (known,) = [row for row in rows if row[6] is not None]
+    assert known[:3] == ("RICH2", "z = 11900 mm", 4)
+    assert known[6] == 0.5
+
+
+def test_a_set_without_them_has_no_file(saved, parameters):
+    parameters.save(saved)
+    assert not (saved / "rich.f32").exists()
+    assert load(saved).rich is None
+
+
+def test_other_numbers_than_described_are_refused(saved):
+    path = saved / "rich.f32"
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(ParkfError, match=r"rich\.f32"):
+        load(saved)
+    path.unlink()
+    with pytest.raises(ParkfError, match=r"rich\.f32"):
+        load(saved)
+
+
+def test_a_wrong_shape_is_refused():
+    with pytest.raises(ParkfError, match=r"RICH2: \(2, 11\) numbers, expected \(2, 12\)"):
+        RichConstants.of(BLOCKS | {"RICH2": np.zeros((2, 11))}, {})
