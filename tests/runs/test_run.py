@@ -59,7 +59,8 @@ def test_sets_of_a_step_are_shared_out(project):
     assert done.returncode == 0, done.stderr
     jobs = dict(re.findall(r"^(train\w*|join_fits) +(\d+)$", done.stdout + done.stderr, re.M))
     # V and BEAM have two sets each, UT has six, T eleven.
-    assert jobs == {"train": "3", "train_part": "12", "join_fits": "4", "train_score": "1"}
+    expected = {"train": "3", "train_part": "12", "join_fits": "4", "train_rich": "1", "train_score": "1"}
+    assert jobs == expected
 
 
 def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):

@@ -1,9 +1,10 @@
 #pragma once
-// The default scheme: one forward filter that carries the state at the first VELO hit along. Every measurement
-// enters once, there is no backward pass, and the bend is evaluated where the first SciFi hit puts q/p.
+// The default scheme: one forward filter, which also improves the state at the first VELO hit with every later hit.
+// Every measurement enters once, and there is no backward pass. The bend is evaluated at the q/p after the first
+// SciFi hit.
 //
-// State, covariance and first state are kept at one q/p, with their derivatives by it; what hits measure of q/p is a
-// parabola beside them. Where the best q/p has moved, all of it is moved along: after the first SciFi hit, and at the
+// State, covariance and first state are those at one fixed q/p, and their derivatives by q/p are kept. What the hits
+// measure of q/p is a parabola. Twice the fixed q/p is replaced by the best one: after the first SciFi hit, and at the
 // end. So every step is evaluated at one q/p, and the covariance has one row and one column less.
 //
 // Why float32 is enough (99.9% of states within 0.003 σ of float64, no negative variance):

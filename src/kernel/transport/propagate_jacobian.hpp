@@ -149,9 +149,10 @@ KERNEL_FUNCTION Mask<T> land(const FieldGrid& grid, const T& turn, const Planes<
 
 /// Carry states to planes, forwards or backwards, each lane in steps of its own, and return their derivatives.
 ///
-/// Of the lanes `which`, those come back that arrive; the others leave the map (unless the field counts as zero
-/// there), turn back, or need absurdly many steps. Derivatives are those on the plane by the start at its z. Steps
-/// are as `propagate` chooses them. The function is of this compilation alone: others may be for other machines.
+/// `which` are the lanes to carry. The result is the lanes that arrive: a track may leave the map (unless the field
+/// counts as zero there), turn back, or need too many steps. The derivatives are those of the state on the plane with
+/// respect to the state at the start, at the start's z. `propagate` chooses the same steps. Each compilation has its
+/// own copy of this function, since others may be for other machines.
 template <class T>
 static Mask<T> propagate_with_jacobian(const FieldGrid& grid, const T& turn, const Planes<T>& plane, double tolerance,
                                        const Mask<T>& which, State<T>& state, Jacobian<T>& jacobian) {

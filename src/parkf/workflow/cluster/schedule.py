@@ -9,7 +9,7 @@ from parkf.workflow.cluster.costs import Cost, Costs
 
 Key = TypeVar("Key", bound=Hashable)
 TINY = Cost(unit="job", job_s=1.0, unit_ms=0.0, job_mb=200.0)
-"""A rule that the file of costs does not name: a command's start."""
+"""Cost of a rule that the file of costs does not name: the start of a command."""
 
 
 @dataclass(frozen=True)
