@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from parkf.io.planes import RICH_PLANES
 from parkf.model.layout import Block
-from parkf.model.steps import scifi, velo_to_ut
-from parkf.model.steps.forms import block_of
+from parkf.model.steps.forms import FORMS, block_of
 from parkf.model.steps.step import Parameter, Step
 
 WEIGHT = 0.03
@@ -37,8 +36,9 @@ def _unread(parameter: Parameter) -> Parameter:
     return replace(parameter, kind="free", text=f"{parameter.text}: not read", start=start)
 
 
-RICH1 = _to_planes(velo_to_ut.PRODUCTION, "RICH1", "last VELO hit to RICH 1", RICH_PLANES[:2])
-RICH2 = _to_planes(scifi.PRODUCTION[1], "RICH2", "last SciFi layer to RICH 2", RICH_PLANES[2:])
+_FORMS = FORMS["production"].steps
+RICH1 = _to_planes(_FORMS["VUT"], "RICH1", "last VELO hit to RICH 1", RICH_PLANES[:2])
+RICH2 = _to_planes(_FORMS["T"], "RICH2", "last SciFi layer to RICH 2", RICH_PLANES[2:])
 RICH_STEPS = {step.name: step for step in (RICH1, RICH2)}
 
 
