@@ -72,9 +72,9 @@ docs: build  ## the pages that the code writes, and the site in build/site
 	$(VENV)/bin/python docs/generate.py
 	$(VENV)/bin/python -m mkdocs build --strict --quiet --site-dir build/site
 
+# Whole runs wait for files and for a cluster's answers: one process more than there are cores.
 test: lint  ## style, types and every test
-	$(VENV)/bin/python -m pytest -n $(CORES) --ignore tests/runs --ignore tests/workflow/cluster
-	$(VENV)/bin/python -m pytest tests/runs tests/workflow/cluster  # their runs take all cores themselves
+	$(VENV)/bin/python -m pytest -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder
 
 # Both go on where they were stopped; on two cores the first takes two hours, the second half an hour.
 mutants: build  ## deliberate mistakes in the code, and whether tests notice

@@ -14,6 +14,11 @@ from .edits import Copy
 ROOT = Path(__file__).parents[1]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with whole runs, the longest tests: what begins last should be short."""
+    items.sort(key=lambda item: ROOT / "tests/runs" not in item.path.parents)
+
+
 @pytest.fixture
 def run_sanitized() -> Callable[[Path], str]:
     """Run a program that was built with a sanitizer, in its folder; gives what it printed."""

@@ -1,5 +1,6 @@
-"""A finished smoke run, made once for all tests that look at it."""
+"""A finished smoke run, made once for all tests that look at it. Each process of the tests has a copy of its own."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ class Project:
     Parameters
     ----------
     folder : Path
-        Where inputs are copied to and results go.
+        Where inputs and results are.
 
     Attributes
     ----------
@@ -29,8 +30,13 @@ class Project:
     def __init__(self, folder):
         self.folder = folder
         self.traced = folder / "traced"
+
+    @classmethod
+    def new(cls, folder):
+        """Return a project that has not run."""
         for name in ("data", "workflow"):
             shutil.copytree(ROOT / name, folder / name)
+        return cls(folder)
 
     def snakemake(self, *arguments, source=None, trace=False):
         """Run Snakemake on the smoke configuration; `source` replaces the package's source in its process."""
@@ -72,9 +78,22 @@ class Project:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory):
+def finished(tmp_path_factory, worker_id):
     """A project after its smoke run."""
-    project = Project(tmp_path_factory.mktemp("smoke"))
+    base = tmp_path_factory.getbasetemp()
+    if worker_id == "master":
+        return _run(base)
+    # The first process that needs the run makes it; the others wait for it.
+    with (base.parent / "finished.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = base.parent / "finished"
+        if not made.exists():
+            _run(base).folder.rename(made)
+    return Project(shutil.copytree(made, base / "finished", symlinks=True))
+
+
+def _run(base):
+    project = Project.new(base / "smoke")
     done = project.snakemake("--cores", "2", trace=True)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
     return project
@@ -83,4 +102,4 @@ def finished(tmp_path_factory):
 @pytest.fixture
 def project(tmp_path):
     """A project that has not run."""
-    return Project(tmp_path)
+    return Project.new(tmp_path)

@@ -21,7 +21,7 @@ PAGES = [DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
 @pytest.fixture
 def folder(finished, tmp_path):
     """A checkout with the finished run under the names that pages give it."""
-    folder = checkout(Project(tmp_path))
+    folder = checkout(Project.new(tmp_path))
     (folder / "examples").symlink_to(ROOT / "examples")
     (folder / "results").mkdir()
     for name in ("default", "tutorial"):

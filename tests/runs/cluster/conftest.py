@@ -1,5 +1,6 @@
 """A Slurm of one node, and Snakemake with the project's profile on it."""
 
+import fcntl
 import shutil
 import subprocess
 import sys
@@ -21,22 +22,25 @@ KILLS = (
 
 
 class Node:
-    """The node, up."""
+    """The node, up. A machine can be one node at a time: other processes of the tests wait."""
 
     def __init__(self, *options):
+        self._lock = (Path(tempfile.gettempdir()) / "slurm-node.lock").open("w")
         self._folder = Path(tempfile.mkdtemp(prefix="slurm-"))
         self._options = options
 
     def __enter__(self):
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         done = self._script("up", *self._options)
         if done.returncode != 0:
-            self._script("down")
+            self.__exit__()
             (pytest.skip if done.returncode == 77 else pytest.fail)(f"no Slurm: {done.stderr.strip()}")
         self.name = command("sinfo", "--noheader", "--format=%n").strip()
         return self
 
     def __exit__(self, *_):
         done = self._script("down")
+        self._lock.close()
         assert done.returncode == 0, done.stderr
         shutil.rmtree(self._folder)
 

@@ -18,7 +18,7 @@ NOT_THERE = "Job waiting .* waits: (Nodes required for job are DOWN, DRAINED|Req
 @pytest.fixture(scope="module")
 def training(node, tmp_path_factory):
     """A training run of the smoke configuration, under way while other tests look at single jobs."""
-    folder = checkout(Project(tmp_path_factory.mktemp("slurm")))
+    folder = checkout(Project.new(tmp_path_factory.mktemp("slurm")))
     workflow = Workflow(
         folder,
         *snakemake("make run PROFILE=slurm RUN=smoke", folder),
