@@ -28,7 +28,8 @@ from benchmarks.machine import Machine
 
 from parkf.fit import Fitted, cpu, fit
 from parkf.fit.candidates import Candidates, from_arrays
-from parkf.fit.interval import states_at_rich, without_outliers
+from parkf.fit.interval import without_outliers
+from parkf.fit.rich import fit_with_rich
 from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS
 from parkf.params.ghost_score import NUMBERS, Score
@@ -112,8 +113,7 @@ def extras(machine: Machine, toy: Toy, tracks: Candidates) -> dict[str, float]:
         cpu.fit(p, left, smoother=True, threads=1)
 
     def with_states() -> None:
-        cpu.fit(p, tracks, smoother=True, threads=1)
-        states_at_rich(p, tracks, threads=1)
+        fit_with_rich(p, tracks, threads=1)
 
     def robust() -> None:
         cpu.fit(p, tracks, smoother=True, threads=1, robust=True)

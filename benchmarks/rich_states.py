@@ -1,10 +1,11 @@
-"""States at the RICH planes by the trigger's forms: numbers of a run, and those in LHCb's code.
+"""States at the RICH planes: by the numbers of a run, and by those in LHCb's code.
 
 ``python -m benchmarks.rich_states results/default [--json rich.json]``
 
-Both extrapolate true states of the run's training data. They are held against Runge-Kutta through the run's
-field: LHCb's numbers, which are for LHCb's field, are at a disadvantage here. The scattering is that of truth
-minus Runge-Kutta at the next layer, scaled to the distance of the plane.
+Both extrapolate true states of the run's training data, and are held against Runge-Kutta through the run's
+field: LHCb's numbers, which are for LHCb's field, are at a disadvantage here. The trigger reaches 2165 mm
+from the last VELO hit, and parkf's fit from the first UT layer. The scattering is that of truth minus
+Runge-Kutta at the next layer, scaled to the distance of the plane.
 """
 
 import argparse
@@ -14,10 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from parkf.detector.field import FieldMap
-from parkf.io.planes import RICH_PLANES
 from parkf.model.codegen.numpy_step import numpy_step
-from parkf.model.steps.rich import RICH1, RICH2
-from parkf.training.rich import LAST_GAP, RichFit, rows_at
+from parkf.model.steps.rich import RICH1, RICH2, RICH_UT
+from parkf.training.rich import SETS, RichFit, rows_at
 from parkf.training.rows import COMPONENTS, read_batches, select
 
 # In LHCb's trigger of 2026: the numbers of each plane's form; the VELO's kick has the other sign in its code.
@@ -74,25 +74,29 @@ def scattering(dataset, last, z):
 
 
 def measure(run: Path):
-    """Figures by plane."""
+    """Figures by plane, and by where the step to it begins."""
     fitted, field = RichFit.load(run / "rich.json"), FieldMap.load(run / "field.npz")
-    before = RICH1, run / "datasets/VUT.parquet", range(1)
-    behind = RICH2, run / "datasets/T.parquet", LAST_GAP
     result = {}
-    for number, z in enumerate(RICH_PLANES):
-        step, dataset, last = before if number < 2 else behind
+    for name, step, number, source in (
+        ("990", RICH1, 0, "VUT"),
+        ("2165", RICH1, 1, "VUT"),
+        ("2165 from the UT", RICH_UT, 0, "UT"),
+        ("9450", RICH2, 0, "T"),
+        ("11900", RICH2, 1, "T"),
+    ):
+        z, dataset = int(name.split()[0]), run / f"datasets/{source}.parquet"
         rows = joined(rows_at(dataset, step, z, field))
         functions, dz = numpy_step(step), z - rows["z0"]
         x, y, tx, ty = (rows[f"{c}0"] for c in COMPONENTS)
         ways = {
-            "trained": functions.predict(np.array(fitted.sets[step.name][number % 2].values), rows),
-            "LHCb": functions.predict(np.array(LHCB[z]), rows),
+            "trained": functions.predict(np.array(fitted.sets[step.name][number].values), rows),
+            **({"LHCb": functions.predict(np.array(LHCB[z]), rows)} if step is not RICH_UT else {}),
             "straight line": (x + dz * tx, y + dz * ty, tx, ty),
         }
-        result[str(z)] = {
+        result[name] = {
             "rows": len(rows["qop"]),
-            "scattering": scattering(dataset, last, z),
-            **{name: half_widths(at, rows) for name, at in ways.items()},
+            "scattering": scattering(dataset, SETS[step.name], z),
+            **{way: half_widths(at, rows) for way, at in ways.items()},
         }
     return result
 
@@ -108,7 +112,7 @@ def main():
         x, y = (1e3 * plane["scattering"][c] for c in ("x", "y"))
         print(f"z = {z} mm, {plane['rows']} tracks; scattering {x:.1f}, {y:.1f} um")
         for way in ("trained", "LHCb", "straight line"):
-            for name, widths in plane[way].items():
+            for name, widths in plane.get(way, {}).items():
                 told = (f"{c} {1e3 * widths[c][0]:.3f} ({1e3 * widths[c][1]:.3f})" for c in COMPONENTS)
                 print(f"  {way:13s} {name:10s} {', '.join(told)} um, mrad: 68 % (95 %)")
     if arguments.json:

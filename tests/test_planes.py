@@ -1,4 +1,4 @@
-"""The kernel has the same numbers of layers, and the same RICH planes, as the package."""
+"""The kernel has the same numbers of layers as the package."""
 
 import re
 from pathlib import Path
@@ -14,9 +14,3 @@ def test_the_kernel_has_the_same_layers():
     assert int(found["ut_layers"]) == planes.UT_LAYERS
     assert int(found["scifi_layers"]) == planes.SCIFI_LAYERS
     assert int(found["velo_slots"]) == VELO_SLOTS == planes.VELO_MODULES // 2
-
-
-def test_the_kernel_has_the_same_rich_planes():
-    text = (FIT / "interval_layout.hpp").read_text()
-    (numbers,) = re.findall(r"rich_z\[rich_planes\] = {([^}]*)}", text)
-    assert tuple(int(z) for z in numbers.split(",")) == planes.RICH_PLANES

@@ -10,6 +10,7 @@ from kalman_reference import Model, landing
 from parkf.fit.candidates import from_arrays
 from parkf.model.layout import TABLE_SHAPE
 from parkf.model.steps import FORMS
+from parkf.model.steps.rich import RICH_STEPS
 from parkf.params.imported import EMPTY
 from parkf.params.parameter_set import aligned
 
@@ -104,7 +105,18 @@ def parameters(name="improved"):
         table=aligned(magnet_table(forms.table)),
         manifest=manifest,
         score=None,
+        rich=SimpleNamespace(numbers=rich_numbers()),
     )
+
+
+def rich_numbers():
+    """Start values of the steps to the RICH planes."""
+    return np.concatenate(
+        [
+            np.tile([parameter.start for parameter in step.parameters], len(step.sets))
+            for step in RICH_STEPS.values()
+        ]
+    ).astype(np.float32)
 
 
 def scatter(random, noise):

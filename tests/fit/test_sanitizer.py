@@ -17,6 +17,7 @@ PROGRAM = r"""
 
 #include "fit/interval.hpp"
 #include "fit/magnet_lanes.hpp"
+#include "fit/rich.hpp"
 #include "fit/smoother.hpp"
 #include "fit/tile.hpp"
 #include "fit/trigger.hpp"
@@ -32,11 +33,11 @@ template <class S> std::vector<S> read(std::FILE* file, long count) {
 }
 
 template <class T>
-void run(const CandidateRows<float>& rows, const Detector<float>& detector) {
+void run(const CandidateRows<float>& rows, const Detector<float>& detector, const std::vector<float>& rich) {
   const long stride = (rows.count + 15) / 16 * 16;
   std::vector<float> numbers(fitted_numbers * stride);
   std::vector<int> integers(fitted_integers * stride);
-  std::vector<float> planes(interval_numbers * stride);
+  std::vector<float> worst(stride), states(rich::planes * plane_numbers * stride);
   std::vector<int> slots(stride);
   Tile<T> tile;
   for (long i = 0; i < rows.count; i += Number<T>::lanes) {
@@ -44,7 +45,8 @@ void run(const CandidateRows<float>& rows, const Detector<float>& detector) {
     const auto tracks = tile.candidates();
     store(fit_trigger<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
     store(fit_smoother<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
-    store_interval(fit_interval<T>(tracks, 0, detector, true), true, stride, i, planes.data(), slots.data());
+    store_interval(fit_interval<T>(tracks, 0, detector), i, worst.data(), slots.data());
+    store_states(fit_rich<T>(tracks, 0, detector, rich.data()), stride, i, states.data());
   }
   std::FILE* out = std::fopen("out", "wb");
   std::fwrite(numbers.data(), 4, numbers.size(), out);
@@ -55,6 +57,7 @@ int main() {
   std::FILE* in = std::fopen("in", "rb");
   const auto constant = read<float>(in, layout::count);
   const auto table = read<float>(in, 240000);
+  const auto rich = read<float>(in, rich::count);
   const long n = read<long>(in, 1)[0];
   const auto velo_n = read<int>(in, n);
   const auto polarity = read<float>(in, n), qop = read<float>(in, n);
@@ -67,7 +70,7 @@ int main() {
   const CandidateRows<float> rows{n, polarity.data(), qop.data(), velo_n.data(), {at(0), at(1), at(2)},
                                   {at(3), at(4), at(5), at(6)}, {at(7), at(8), at(9), at(10)}};
   const Detector<float> detector{constant.data(), table.data(), 0.0125F * 0.0125F, 0.02F, -0.03F};
-  run<NUMBER>(rows, detector);
+  run<NUMBER>(rows, detector, rich);
 }
 """
 
@@ -89,9 +92,9 @@ def test_the_kernel_is_clean_and_gives_the_modules_numbers(tmp_path, number, for
     tracks = toy.candidates("float32")
     with (tmp_path / "in").open("wb") as file:
         count = np.int64([len(tracks.qop)])
-        for part in (toy.parameters.constant, toy.parameters.table, count, tracks.velo_n, tracks.polarity):
+        for part in (toy.parameters.constant, toy.parameters.table, toy.parameters.rich.numbers, count):
             file.write(part.tobytes())
-        for part in (tracks.qop, *tracks.velo, *tracks.ut, *tracks.scifi):
+        for part in (tracks.velo_n, tracks.polarity, tracks.qop, *tracks.velo, *tracks.ut, *tracks.scifi):
             file.write(part.tobytes())
     (tmp_path / "main.cpp").write_text(PROGRAM)
     warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-psabi"]

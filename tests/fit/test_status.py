@@ -13,8 +13,9 @@ from parkf.fit import STATUS, STATUS_BITS, fit, status_names
 from parkf.fit.candidates import from_arrow
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.fit.fitter import fit_file
-from parkf.fit.interval import states_at_rich, without_outliers
+from parkf.fit.interval import without_outliers
 from parkf.fit.reference.full import fit_full
+from parkf.fit.rich import fit_with_rich
 from parkf.fit.summary import Summary
 from parkf.io import tables
 from parkf.io.tables import CANDIDATES, FITTED
@@ -176,7 +177,7 @@ def test_nulls_among_hits_are_named(toy, fitting, column):
 def test_what_is_asked_besides_survives_bad_numbers(toy, fitting):
     tracks = spoiled(toy, "float32")
     without_outliers(toy.parameters, tracks, fitting("parkf", tracks), limit=16.0, threads=1)
-    states_at_rich(toy.parameters, tracks, threads=1)
+    fit_with_rich(toy.parameters, tracks, threads=1)
 
 
 def test_bits_have_one_name_and_the_schema_lists_them():

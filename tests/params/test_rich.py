@@ -8,7 +8,11 @@ from parkf.params.parameter_set import load, with_blobs
 from parkf.params.rich import RichConstants
 from parkf.training.explanation import explain
 
-BLOCKS = {"RICH1": np.arange(1, 31).reshape(2, 15) / 8, "RICH2": -np.arange(1, 25).reshape(2, 12) / 8}
+BLOCKS = {
+    "RICH1": np.arange(1, 31).reshape(2, 15) / 8,
+    "RICH_UT": np.arange(41, 53).reshape(1, 12) / 8,
+    "RICH2": -np.arange(1, 25).reshape(2, 12) / 8,
+}
 
 
 @pytest.fixture
@@ -28,7 +32,7 @@ def test_blocks_are_read_as_they_were_written(saved):
 
 def test_explain_tells_every_number(saved):
     rows = [row for row in explain(saved) if row[0].startswith("RICH")]
-    assert len(rows) == 54
+    assert len(rows) == 66
     assert [row[4] for row in rows[:30]] == BLOCKS["RICH1"].ravel().tolist()
     assert {row[1] for row in rows} == {f"z = {z} mm" for z in (990, 2165, 9450, 11900)}
     (known,) = [row for row in rows if row[6] is not None]

@@ -1,4 +1,4 @@
-"""A finished smoke run, made once for all tests that look at it. Each process of the tests has a copy of its own."""
+"""A finished smoke run, made once for all tests that look at it; each process of the tests has a copy."""
 
 import fcntl
 import os

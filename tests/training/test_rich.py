@@ -25,14 +25,14 @@ def field():
 
 @pytest.fixture(scope="module")
 def datasets(tmp_path_factory):
-    """Rows of VUT from z = 300 to 700 mm, and of T's last gap to z = 9400 mm."""
+    """Rows of VUT from z = 300 to 700 mm, of UT from 2330 mm, and of T's last gap to z = 9400 mm."""
     folder = tmp_path_factory.mktemp("rich")
-    for step, seed in (("VUT", 1), ("T", 2)):
+    for step, seed in (("VUT", 1), ("T", 2), ("UT", 3)):
         random = np.random.default_rng(seed)
         p, charge = random.uniform(3e3, 5e4, TRACKS), random.choice([-1, 1], TRACKS)
         z1 = np.full(TRACKS, 9400.0) if step == "T" else np.full(TRACKS, 2300.0)
-        z0 = z1 - 70 if step == "T" else random.uniform(300, 700, TRACKS)
-        reach = z0 if step == "VUT" else z0 / 4
+        z0 = {"T": z1 - 70, "UT": z1 + 30, "VUT": random.uniform(300, 700, TRACKS)}[step]
+        reach = z0 / 4 if step == "T" else z0
         columns = {name: np.zeros(TRACKS) for name, _ in STEP_DATA.columns}
         tx, ty = random.uniform(-0.2, 0.2, TRACKS), random.uniform(-0.2, 0.2, TRACKS)
         columns |= {
@@ -53,7 +53,11 @@ def datasets(tmp_path_factory):
 
 def test_targets_are_circles_in_a_uniform_field(datasets, field):
     """The sine of the slope grows with the way in the field; behind the map's end the track is straight."""
-    for name, dataset, z, end in (("RICH1", "VUT", 2165, 2165), ("RICH2", "T", 11900, 9600)):
+    for name, dataset, z, end in (
+        ("RICH1", "VUT", 2165, 2165),
+        ("RICH_UT", "UT", 2165, 2165),
+        ("RICH2", "T", 11900, 9600),
+    ):
         (rows,) = list(rows_at(datasets / f"{dataset}.parquet", RICH_STEPS[name], z, field))
         assert len(rows["qop"]) == TRACKS
         # The map is for MagDown; in the plane across the field a track's sine is tx / √(1 + tx²).
@@ -66,13 +70,18 @@ def test_targets_are_circles_in_a_uniform_field(datasets, field):
 
 
 def test_the_fits_follow_runge_kutta(datasets, field, tmp_path):
-    fitted = train_rich(datasets / "VUT.parquet", datasets / "T.parquet", field)
+    paths = [datasets / f"{step}.parquet" for step in ("VUT", "UT", "T")]
+    fitted = train_rich(*paths, field)
     fitted.save(tmp_path / "rich.json")
-    again = train_rich(datasets / "VUT.parquet", datasets / "T.parquet", field, threads=1)
+    again = train_rich(*paths, field, threads=1)
     again.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "rich.json").read_bytes()
-    assert [one.rows for sets in fitted.sets.values() for one in sets] == [TRACKS] * 4
-    for name, dataset, planes in (("RICH1", "VUT", (990, 2165)), ("RICH2", "T", (9450, 11900))):
+    assert [one.rows for sets in fitted.sets.values() for one in sets] == [TRACKS] * 5
+    for name, dataset, planes in (
+        ("RICH1", "VUT", (990, 2165)),
+        ("RICH_UT", "UT", (2165,)),
+        ("RICH2", "T", (9450, 11900)),
+    ):
         for one, z in zip(fitted.sets[name], planes, strict=True):
             (rows,) = list(rows_at(datasets / f"{dataset}.parquet", RICH_STEPS[name], z, field))
             x, *_ = numpy_step(RICH_STEPS[name]).predict(np.array(one.values), rows)

@@ -51,9 +51,7 @@ if IN_PARTS:
 
     use rule train as train_part with:
         output: f"{RESULTS}/fits/{{step}}/{{part}}.json"
-        wildcard_constraints:
-            step="|".join(IN_PARTS),
-            part=r"\d+-of-\d+",
+        wildcard_constraints: step="|".join(IN_PARTS), part=r"\d+-of-\d+"
         params: part="{part}"
         threads: lambda w: cores_for(RUN.part_rows(w.step, w.part))
         resources: **needs(COSTS, "train_part", lambda w: RUN.part_rows(w.step, w.part))
@@ -72,9 +70,10 @@ if IN_PARTS:
 
 
 rule train_rich:
-    """The trigger's constants for states at the RICH planes."""
+    """Constants for states at the RICH planes."""
     input:
         velo=f"{RESULTS}/datasets/VUT.parquet",
+        ut=f"{RESULTS}/datasets/UT.parquet",
         scifi=f"{RESULTS}/datasets/T.parquet",
         field=FIELD,
     output: RICH

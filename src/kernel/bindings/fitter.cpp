@@ -15,7 +15,6 @@
 
 #include "all_forms.hpp"
 #include "bindings/result_memory.hpp"
-#include "fit/interval_layout.hpp"
 #include "fit/robust_layout.hpp"
 #include "fit/score_layout.hpp"
 #include "numbers/instruction_sets.hpp"
@@ -109,15 +108,14 @@ void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&
                    ", " + std::to_string(slots) + ")");
 }
 
-/// Run over a batch: fits, or fits at every plane; (number_rows + more_rows, n) and (integer_rows, n). The last
-/// more_rows are of the ghost score. With `trace`, fit in the trigger's arithmetic, and write there what comes of it.
+/// Run over a batch: fits or searches for worst hits; (number_rows + more_rows, n) and (integer_rows, n). The last
+/// more_rows are of the ghost score. `rich` are the constants of the steps to the RICH planes, where they are wanted. With `trace`, fit in the trigger's arithmetic, and write there what comes of it.
 template <class S>
 nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
-              bool smoother, FitRange<S> Build::* range, bool planes,
-              const float* score, std::size_t number_rows, std::size_t more_rows, std::size_t integer_rows,
-              S* trace = nullptr) {
+              bool smoother, FitRange<S> Build::* range, const S* rich, const float* score, std::size_t number_rows,
+              std::size_t more_rows, std::size_t integer_rows, S* trace = nullptr) {
   const Forms& forms = forms_named(forms_name);
   const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
   expect(smoother || forms.has_trigger,
@@ -142,7 +140,7 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   batch.detector = {constants.data(), table.data(), static_cast<S>(velo_sigma * velo_sigma), static_cast<S>(beam_x),
                     static_cast<S>(beam_y)};
   batch.smoother = smoother;
-  batch.planes = planes;
+  batch.rich = rich;
   batch.scored = more_rows > 0;
   batch.score = score;
   batch.score_row = static_cast<int>(number_rows);
@@ -173,7 +171,7 @@ template <class S>
 nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads, bool smoother,
-              bool robust, const std::optional<In<float, 1>>& score) {
+              bool robust, const std::optional<In<float, 1>>& score, const std::optional<In<float, 1>>& rich) {
   FitRange<S> Build::*range;
   const float* weights = nullptr;
   std::size_t more = 0;
@@ -196,21 +194,31 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
     if constexpr (sizeof(S) == 4) range = &Build::robust_float;
     else range = &Build::robust_double;
   }
+  std::vector<S> steps;
+  std::size_t numbers = fitted_numbers + (robust ? robust_numbers : 0);
+  if (rich) {
+    expect(smoother && !robust && !score, "states at the RICH planes come with the plain smoother alone");
+    const std::size_t expected = forms_named(forms).rich_constants;
+    expect(rich->shape(0) == expected, "RICH constants: expected " + std::to_string(expected) + " numbers");
+    steps.assign(rich->data(), rich->data() + expected);
+    numbers += forms_named(forms).rich_numbers;
+    if constexpr (sizeof(S) == 4) range = &Build::rich_float;
+    else range = &Build::rich_double;
+  }
   return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, smoother, range, false, weights, fitted_numbers + (robust ? robust_numbers : 0), more,
+                threads, smoother, range, steps.data(), weights, numbers, more,
                 fitted_integers + (robust ? robust_integers : 0));
 }
 
 template <class S>
 nb::tuple interval(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
                    In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
-                   const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads,
-                   bool planes) {
+                   const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads) {
   FitRange<S> Build::* range;
   if constexpr (sizeof(S) == 4) range = &Build::interval_float;
   else range = &Build::interval_double;
   return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, true, range, planes, nullptr, planes ? interval_numbers : 1, 0, interval_integers);
+                threads, true, range, nullptr, nullptr, 1, 0, 1);
 }
 
 /// Fit in the trigger's arithmetic, one track after the other, and follow each: points (n, 22, 21), numbers, integers.
@@ -223,7 +231,7 @@ nb::tuple trace_trigger(In<float, 1> constant, In<float, 1> table, double velo_s
   Results<S> traced = results<S>(count * points * numbers);
   S* to = traced.get();
   const nb::tuple fitted = run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi,
-                                  forms, "", 1, false, nullptr, false, nullptr, fitted_numbers, 0, fitted_integers, to);
+                                  forms, "", 1, false, nullptr, nullptr, nullptr, fitted_numbers, 0, fitted_integers, to);
   return nb::make_tuple(owned(std::move(traced), {count, points, numbers}), fitted[0], fitted[1]);
 }
 
@@ -282,20 +290,21 @@ NB_MODULE(_fitter, module) {
   const char* fit_text =
       "Fit candidates given as rows of hits, without copying them; returns numbers (16, n) and integers (4, n); with "
       "`robust` also chi2 by detector before, (19, n), and ndof of the UT before, what was done and where, (7, n). "
-      "`score`, numbers of the ghost score, adds two rows of scores; none of them, the rows of its features. "
+      "`score`, numbers of the ghost score, adds two rows of scores; none of them, the rows of its features. `rich`, "
+      "constants of the steps to the RICH planes, adds x, y, tx, ty and the lower triangle of their covariance at each. "
       "The arrays' type, float32 or float64, is the precision of the fit.";
   const char* interval_text =
-      "Fit the same at every plane; returns u2 (1, n) of the hit that agrees least with the others, with `planes` "
-      "followed by x, y, tx, ty and the lower triangle of their covariance at each RICH plane (57, n), and that hit's "
-      "slot (1, n).";
+      "Search for the hit of each candidate that agrees least with its others; returns its u2 (1, n) and its slot (1, n).";
   const auto define = [&module](const char* name, auto* function, const char* text, auto... last) {
     module.def(name, function, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a, "polarity"_a,
                "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "build"_a, "threads"_a, last...);
   };
-  define("fit", &parkf::kalman::fit<float>, fit_text, "smoother"_a, "robust"_a = false, "score"_a = nb::none());
-  define("fit", &parkf::kalman::fit<double>, fit_text, "smoother"_a, "robust"_a = false, "score"_a = nb::none());
-  define("interval", &parkf::kalman::interval<float>, interval_text, "planes"_a);
-  define("interval", &parkf::kalman::interval<double>, interval_text, "planes"_a);
+  define("fit", &parkf::kalman::fit<float>, fit_text, "smoother"_a, "robust"_a = false, "score"_a = nb::none(),
+         "rich"_a = nb::none());
+  define("fit", &parkf::kalman::fit<double>, fit_text, "smoother"_a, "robust"_a = false, "score"_a = nb::none(),
+         "rich"_a = nb::none());
+  define("interval", &parkf::kalman::interval<float>, interval_text);
+  define("interval", &parkf::kalman::interval<double>, interval_text);
   const char* trace_text =
       "Fit the same in the trigger's arithmetic, and return state, lower triangle of the covariance and z at its points, "
       "(n, 22, 21), besides numbers (16, n) and integers (4, n).";

@@ -10,11 +10,11 @@ struct Batch {
   CandidateRows<S> tracks;
   Detector<S> detector;
   bool smoother;  // of fits; otherwise in the trigger's arithmetic
-  bool planes;    // of the fit at every plane: states at the RICH planes, too
+  const S* rich;  // constants of the steps to the RICH planes, of states there
   bool scored;    // of robust fits: with ghost scores, too
   const float* score;  // numbers of the ghost score; none where features are wanted
   int score_row;       // of `numbers`, where scores or features begin
-  // (quantity, stride): those of Fitted, with those of a robust fit behind them, or of Interval; rows begin at cache lines and hold whole ones.
+  // (quantity, stride): those of Fitted, with those of a robust fit or of states at the RICH planes behind them, or of Interval; rows begin at cache lines and hold whole ones.
   long stride;
   S* numbers;
   int* integers;
@@ -33,6 +33,8 @@ struct Build {
   FitRange<double> fit_double;
   FitRange<float> interval_float;
   FitRange<double> interval_double;
+  FitRange<float> rich_float;
+  FitRange<double> rich_double;
   FitRange<float> robust_float;
   FitRange<double> robust_double;
   // The fit by smoother with scores, or with what they are made of.

@@ -42,23 +42,23 @@ function(add_fitter_part part source)
   endforeach()
 endfunction()
 
+set(fit_kinds fit interval rich robust score)
 function(add_fitter_build build bytes)
-  foreach(part fit interval robust score)
+  foreach(part IN LISTS fit_kinds)
     add_fitter_part(${part}_${build} ${part}_lanes.cpp ${ARGN} -DPARKF_BUILD=${build} -DPARKF_LANE_BYTES=${bytes})
   endforeach()
 endfunction()
 
 add_fitter_part(forms forms.cpp)
 add_fitter_build(plain 0)
-set(fitter_parts forms fit_plain interval_plain robust_plain score_plain)
+set(builds plain)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_fitter_build(v2 16 -march=x86-64-v2)
   add_fitter_build(v3 32 -march=x86-64-v3 -ffp-contract=fast)
   # 512-bit registers are the point of v4; compilers would stop at 256. Tuned for no processor in particular, the code
   # is 4% slower (Zen 4).
   add_fitter_build(v4 64 -march=x86-64-v4 -mtune=skylake-avx512 -mprefer-vector-width=512 -ffp-contract=fast)
-  list(APPEND fitter_parts fit_v2 fit_v3 fit_v4 interval_v2 interval_v3 interval_v4 robust_v2
-       robust_v3 robust_v4 score_v2 score_v3 score_v4)
+  list(APPEND builds v2 v3 v4)
 endif()
 
 nanobind_add_module(_fitter NB_STATIC src/kernel/bindings/fitter.cpp)
@@ -66,16 +66,19 @@ target_include_directories(_fitter PRIVATE src/kernel ${generated})
 add_dependencies(_fitter generate_steps)
 target_compile_options(_fitter PRIVATE -O3)
 target_link_libraries(_fitter PRIVATE Threads::Threads)
-foreach(part IN LISTS fitter_parts)
-  foreach(name IN LISTS forms)
-    target_sources(_fitter PRIVATE $<TARGET_OBJECTS:${part}_${name}>)
+foreach(name IN LISTS forms)
+  target_sources(_fitter PRIVATE $<TARGET_OBJECTS:forms_${name}>)
+  foreach(part IN LISTS fit_kinds)
+    foreach(build IN LISTS builds)
+      target_sources(_fitter PRIVATE $<TARGET_OBJECTS:${part}_${build}_${name}>)
+    endforeach()
   endforeach()
 endforeach()
 install(TARGETS _fitter LIBRARY DESTINATION parkf)
 
 # For CuPy, which compiles them at run time, and for C++ users.
 set(fit_headers status tile shared_tile ahead state parabola measurement track velo after_velo magnet magnet_lanes magnet_block downstream
-    beamline smoother trigger_state trigger_steps trigger record later interval interval_layout treatment kink robust robust_layout
+    beamline smoother trigger_state trigger_steps trigger record later interval rich treatment kink robust robust_layout
     robust_track score score_layout)
 list(TRANSFORM fit_headers PREPEND src/kernel/fit/)
 list(TRANSFORM fit_headers APPEND .hpp)

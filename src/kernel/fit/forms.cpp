@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "fit/rich.hpp"
 #include "fit/tiles.hpp"
 #include "fit/trigger.hpp"
 #include "numbers/build_names.hpp"
@@ -66,6 +67,8 @@ const Forms forms{PARKF_QUOTE(PARKF_FORMS),
                   formulas_hash,
                   layout::count,
                   layout::UTT_META,
+                  rich::count,
+                  rich::planes * plane_numbers,
                   has_trigger,
 #if defined(__x86_64__)
                   {&build_plain, &build_v2, &build_v3, &build_v4},

@@ -14,6 +14,8 @@ struct Forms {
   const char* formulas_hash;
   int constant_count;
   int header_offset;                 // of the magnet table's header in the constant blob
+  int rich_constants;                // of the steps to the RICH planes
+  int rich_numbers;                  // of the states at these planes
   bool has_trigger;                  // whether the trigger's arithmetic is for these forms
   std::vector<const Build*> builds;  // that the processor may be able to run, the slowest first
 

@@ -1,4 +1,4 @@
-// As fit_lanes.cpp, of the fit at every plane.
+// As fit_lanes.cpp, of the search for the worst hit.
 
 #include "fit/interval.hpp"
 #include "fit/magnet_lanes.hpp"
@@ -15,11 +15,11 @@ static void interval_range(const Batch<S>& batch, long begin, long end) {
   Ahead ahead;
   for (long i = begin; i < end; i += Number<T>::lanes) {
     const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead);
-    const Interval<T> track = fit_interval<T>(tracks, 0, batch.detector, batch.planes);
+    const Interval<T> track = fit_interval<T>(tracks, 0, batch.detector);
     if (large) {
-      store_interval<true>(track, batch.planes, batch.stride, i, batch.numbers, batch.integers);
+      store_interval<true>(track, i, batch.numbers, batch.integers);
     } else {
-      store_interval(track, batch.planes, batch.stride, i, batch.numbers, batch.integers);
+      store_interval(track, i, batch.numbers, batch.integers);
     }
   }
   finish_streams();

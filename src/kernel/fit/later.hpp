@@ -80,6 +80,14 @@ struct Later {
     }
   }
 
+  /// Back over the hit of a UT or SciFi layer, and over the steps to it; `step` is how many are left.
+  KERNEL_FUNCTION void strip(const StripsRecord<T>& record, int strip, int& step) {
+    const StripRecord<T>& r = record.hits[strip];
+    hit<0, 1>(velo_slots + strip, r, r.slope);
+    // From the first SciFi layer the way back is through the magnet to the last UT layer.
+    for (const int end = step - (strip == ut_layers ? 3 : 1); step > end;) this->step(record.levers[--step]);
+  }
+
   /// One of the two hits of the start, which passes through both: `row` is its covariance with the state.
   KERNEL_FUNCTION void start(const Integer<T>& slot, const T* row) {
     T w(0), w_by_k(0), d(0);

@@ -87,13 +87,11 @@ struct StripsRecord : AsTheyAre<T> {
   }
 };
 
-/// And in the VELO, with the states that those at the RICH planes start from.
+/// And in the VELO.
 template <class T>
 struct Record : StripsRecord<T> {
   const Filter<T>& fit;
   PixelRecord<T> pixels[velo_slots];
-  Conditional<T> last_velo, first_ut;
-  T last_velo_z, first_ut_z;
   // Covariances of x and y at the first and the second hit of the start with the state at the second.
   T start[4][4];
   Integer<T> second;
@@ -119,25 +117,12 @@ struct Record : StripsRecord<T> {
     r.y.set(uy, zero, p[1], zero, p[3]);
     pixels_end = slot + 1;
   }
-  KERNEL_FUNCTION void end_of_velo() {
-    last_velo = fit;
-    last_velo_z = fit.z;
-  }
-  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p, const Parabola<T>& hits) {
-    if (this->strip == 0) {
-      first_ut = fit;
-      first_ut_z = fit.z;
-    }
-    StripsRecord<T>::hit(u, slope, p, hits);
-  }
   KERNEL_FUNCTION void move(const T& change) {
     for (int slot = 2; slot < pixels_end; ++slot) {
       pixels[slot].x.move(change);
       pixels[slot].y.move(change);
     }
     StripsRecord<T>::move(change);
-    last_velo.move(change);
-    first_ut.move(change);
   }
 };
 

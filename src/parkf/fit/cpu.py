@@ -49,17 +49,33 @@ def fit_features(
 
 
 def interval(
-    parameters: ParameterSet, tracks: Candidates, *, planes: bool, threads: int | None, build: str = ""
+    parameters: ParameterSet, tracks: Candidates, *, threads: int | None, build: str = ""
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Fit a batch at every plane: u² of each candidate's worst hit; with `planes` also the RICH states.
+    """Search for the hit of each candidate that agrees least with its others.
 
     Returns
     -------
-    (1 or 57, n) float, (1, n) int32
-        u², and for each plane x, y, tx, ty and the lower triangle of their covariance; the worst hit: its
-        VELO slot, 26 + UT layer or 30 + SciFi layer.
+    (1, n) float, (1, n) int32
+        u² of the hit; its VELO slot, 26 + UT layer or 30 + SciFi layer.
     """
-    return _fitter.interval(*arguments(parameters, tracks, threads, build), planes=planes)
+    return _fitter.interval(*arguments(parameters, tracks, threads, build))
+
+
+def fit_with_rich(
+    parameters: ParameterSet,
+    rich: NDArray[np.float32],
+    tracks: Candidates,
+    *,
+    threads: int | None,
+    build: str = "",
+) -> tuple[Fitted, NDArray[Any]]:
+    """Fit a batch by the smoother; (56, n) float are the states at the RICH planes.
+
+    For each plane they are x, y, tx, ty and the lower triangle of their covariance. `rich` are the set's
+    constants of the steps there, (66,).
+    """
+    numbers, integers = _fitter.fit(*arguments(parameters, tracks, threads, build), smoother=True, rich=rich)
+    return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
 
 def arguments(

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from parkf.fit import cpu, gpu
 from parkf.fit.candidates import Candidates, as_candidates, check_rows, from_arrow
 from parkf.fit.fitted import Fitted, set_metadata
-from parkf.fit.interval import states_at_rich, without_outliers
+from parkf.fit.interval import without_outliers
+from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary
 from parkf.io.arrow import column
@@ -144,7 +145,7 @@ def fit_file(
         Fit once more without hits whose u² is above this limit
         (:func:`parkf.fit.interval.without_outliers`) and add the columns ``REMOVED_HITS``.
     rich_states : bool
-        Add the columns ``RICH_STATES`` (:func:`parkf.fit.interval.states_at_rich`).
+        Fit on processor cores and add the columns ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`).
     **options : FitOptions
         As for :func:`fit`; `robust` adds the columns ``ROBUST``, `score` the columns ``SCORES``.
 
@@ -175,6 +176,9 @@ def fit_file(
     def batch(rows: pa.RecordBatch) -> Batch:
         tracks = from_arrow(rows, options.get("precision", "float32"))
         more: dict[str, NDArray[Any]] = {}
+        if rich_states and outliers is None and not options.get("score"):
+            result, states = fit_with_rich(numbers, tracks, threads=threads)
+            return result, states.columns()
         result = fit_tracks(tracks)
         if result.before is not None:
             more |= vars(result.before)
@@ -186,7 +190,8 @@ def fit_file(
             )
             result = fit_tracks(tracks) if more["removed"].any() else result
         if rich_states:
-            more |= states_at_rich(numbers, tracks, threads=threads).columns()
+            result, states = fit_with_rich(numbers, tracks, threads=threads)
+            more |= states.columns()
         return result, more
 
     return _fit_batches(batch, candidates, fitted, table, made_with=numbers.manifest.blobs)

@@ -1,10 +1,6 @@
-"""Results of the fit at every plane: outlier hits, and states at the RICH detectors.
-
-They need a second pass over the candidates, always on processor cores and with the smoother.
-"""
+"""Outlier hits, which agree least with the others of their candidate: by the smoother on processor cores."""
 
 import dataclasses
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +9,7 @@ from numpy.typing import NDArray
 from parkf.fit import cpu
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import STATUS_BITS, Fitted
-from parkf.io.planes import RICH_PLANES, UT_LAYERS
+from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
@@ -21,55 +17,6 @@ OUTLIER = 16.0
 # Number of rounds; a candidate loses at most one hit in each.
 ROUNDS = 3
 FEWEST_VELO_HITS = 3
-
-
-@dataclass(frozen=True)
-class PlaneStates:
-    """States at the RICH planes, in the order of :data:`parkf.io.planes.RICH_PLANES`.
-
-    Attributes
-    ----------
-    state : (n, 4, 4) float
-        x, y (mm), tx, ty of each candidate and plane; q/p is the fit's.
-    covariance : (n, 4, 10) float
-        Lower triangle of its covariance, row by row.
-    """
-
-    state: NDArray[Any]
-    covariance: NDArray[Any]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the columns ``RICH_STATES`` of the table ``fitted``."""
-        return {
-            f"{name}_{z}": getattr(self, name)[:, i]
-            for i, z in enumerate(RICH_PLANES)
-            for name in ("state", "covariance")
-        }
-
-
-def states_at_rich(
-    parameters: ParameterSet, tracks: Candidates, *, threads: int | None = None
-) -> PlaneStates:
-    """Compute states and covariances of candidates at z = 990, 2165, 9450 and 11900 mm by all their hits.
-
-    Before the magnet, the smoothed states at the last VELO hit and the first UT layer are extrapolated by the
-    forms of the VELO and of the gap between UT layers; behind it, the state at the last SciFi layer by a
-    straight line. Scattering on the way is left out. Compared with Runge-Kutta from the true state, with the
-    parameters of the trigger's layout, 68% of x and tx are within
-
-    ====== =================== =================== ===================
-    z      3–5 GeV             10–20 GeV           50–100 GeV
-    ====== =================== =================== ===================
-    990    0.03 mm, 0.16 mrad  0.8 μm, 2 μrad      0.1 μm, 0.2 μrad
-    2165   0.015 mm, 0.28 mrad 4.6 μm, 0.09 mrad   1.0 μm, 0.02 mrad
-    9450   0.007 mm, 0.28 mrad 2.0 μm, 0.09 mrad   0.4 μm, 0.02 mrad
-    ====== =================== =================== ===================
-
-    The field's tail between 9450 and 11900 mm, which maps do not cover, is neglected.
-    """
-    numbers, _ = cpu.interval(parameters, tracks, planes=True, threads=threads)
-    planes = numbers[1:].reshape(len(RICH_PLANES), -1, tracks.count)
-    return PlaneStates(planes[:, :4].transpose(2, 0, 1), planes[:, 4:].transpose(2, 0, 1))
 
 
 def without_outliers(
@@ -116,7 +63,7 @@ def without_outliers(
     for _ in range(ROUNDS):
         if not len(suspects):
             break
-        numbers, slots = cpu.interval(parameters, cleaned.rows(suspects), planes=False, threads=threads)
+        numbers, slots = cpu.interval(parameters, cleaned.rows(suspects), threads=threads)
         slot = slots[0]
         bad = numbers[0] > limit
         bad &= (slot >= VELO_SLOTS) | (cleaned.velo_n[suspects] > FEWEST_VELO_HITS)

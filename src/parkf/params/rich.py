@@ -1,4 +1,4 @@
-"""The trigger's constants for states at the RICH planes: a part of a parameter set, in a file of its own."""
+"""The constants for states at the RICH planes: a part of a parameter set, in a file of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ RICH_FILE = "rich.f32"
 
 @dataclass(frozen=True, eq=False)
 class RichConstants:
-    """Numbers of the trigger's extrapolations to the RICH planes.
+    """Numbers of the extrapolations to the RICH planes.
 
     Attributes
     ----------
-    numbers : (54,) float32
-        RICH1, 15 numbers for each of two planes, then RICH2, 12 numbers for each of two.
+    numbers : (66,) float32
+        RICH1, 15 numbers for each of two planes; RICH_UT, 12 for one; RICH2, 12 for each of two.
     layout : list of BlockDescription
         Every number, in their order.
     """

@@ -1,7 +1,7 @@
-"""Fits of the trigger's extrapolations to the planes of the RICH detectors.
+"""Fits of the extrapolations to the planes of the RICH detectors.
 
-True states at the last VELO hit, or in the last SciFi layer, are carried to the planes by Runge-Kutta. Behind
-the end of the field map the track is straight.
+True states at the last VELO hit, in the first UT layer, or in the last SciFi layer are carried to the planes
+by Runge-Kutta. Behind the end of the field map the track is straight.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from parkf.detector.field import FieldMap
 from parkf.io.files import scratch_folder
 from parkf.io.planes import RICH_PLANES, SCIFI_LAYERS
 from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
-from parkf.model.steps.rich import RICH1, RICH2
+from parkf.model.steps.rich import RICH1, RICH2, RICH_UT
 from parkf.model.steps.step import Step
 from parkf.params.rich import RichConstants
 from parkf.training.datasets.carry import carried
@@ -25,12 +25,14 @@ from parkf.training.rows import COMPONENTS, Rows, StoredRows, group_of_particle,
 from parkf.training.spread import Spreads
 from parkf.training.train import add_residuals, parameter_errors
 
-# The rows of step T whose target is the last layer: above and below y = 0.
+# Of T, the two sets whose target is the last layer, above and below y = 0.
 LAST_GAP = range(2 * (SCIFI_LAYERS - 2), 2 * (SCIFI_LAYERS - 1))
+# Sets of the datasets with the rows of each step: of VUT the only one, of UT that from the first layer.
+SETS = {RICH1.name: range(1), RICH_UT.name: range(1), RICH2.name: LAST_GAP}
 
 
 class RichFit(StoredModel):
-    """Fits of both steps to the RICH planes: their sets by name of the step, in the order of the planes."""
+    """Fits of the steps to the RICH planes: their sets by name of the step, in the order of the planes."""
 
     what = "fit of the RICH constants"
 
@@ -48,13 +50,13 @@ class RichFit(StoredModel):
         return RichConstants.of(numbers, errors)
 
 
-def train_rich(velo: Path, scifi: Path, field: FieldMap, *, threads: int | None = None) -> RichFit:
-    """Fit the trigger's forms to Runge-Kutta, plane by plane, both polarities together.
+def train_rich(velo: Path, ut: Path, scifi: Path, field: FieldMap, *, threads: int | None = None) -> RichFit:
+    """Fit production's forms to Runge-Kutta, plane by plane, both polarities together.
 
     Parameters
     ----------
-    velo, scifi : Path
-        Datasets of the steps VUT, whose rows begin at the last VELO hit, and T.
+    velo, ut, scifi : Path
+        Datasets of the steps VUT, whose rows begin at the last VELO hit, UT and T.
     field : FieldMap
         The field that their true states went through.
     threads : int, optional
@@ -69,10 +71,14 @@ def train_rich(velo: Path, scifi: Path, field: FieldMap, *, threads: int | None 
         fitted = {
             step.name: [
                 _fit(numpy_step(step), label, rows, Path(folder) / f"{step.name}{z}")
-                for label, z in zip(step.sets, _planes(step), strict=True)
+                for label, z in zip(step.sets, planes, strict=True)
                 for rows in [rows_at(dataset, step, z, field, threads=threads)]
             ]
-            for step, dataset in ((RICH1, velo), (RICH2, scifi))
+            for step, dataset, planes in (
+                (RICH1, velo, RICH_PLANES[:2]),
+                (RICH_UT, ut, RICH_PLANES[1:2]),
+                (RICH2, scifi, RICH_PLANES[2:]),
+            )
         }
     return RichFit(sets=fitted)
 
@@ -85,11 +91,11 @@ def rows_at(
     Tracks that leave the map before are left out. There is no true state at these planes: x1, y1, tx1, ty1
     are the same as the target.
     """
-    last = LAST_GAP if step is RICH2 else None
-    for batch in read_batches(dataset, last):
+    sets = SETS[step.name]
+    for batch in read_batches(dataset, sets):
         # A row group may hold rows of other sets, too.
-        rows = batch if last is None else select(batch, np.isin(batch["set"], last))
-        if last is not None:
+        rows = select(batch, np.isin(batch["set"], sets))
+        if step is RICH2:
             rows |= {"z0": rows["z1"], **{f"{c}0": rows[f"{c}1"] for c in COMPONENTS}}
         end = np.full(len(rows["qop"]), min(z, field.upper[2]))
         states, arrived = carried({**rows, "charge": np.sign(rows["qop"]), "z1": end}, field, threads)
@@ -97,10 +103,6 @@ def rows_at(
         targets = {f"{c}{which}": states[:, i] for i, c in enumerate(COMPONENTS) for which in "1e"}
         rows |= {**targets, "z1": np.full(len(end), float(z)), "group": group_of_particle(rows)}
         yield select(rows, arrived)
-
-
-def _planes(step: Step) -> tuple[int, ...]:
-    return RICH_PLANES[:2] if step is RICH1 else RICH_PLANES[2:]
 
 
 def _fit(functions: NumpyStep, label: str, batches: Iterator[Rows], scratch: Path) -> SetResult:

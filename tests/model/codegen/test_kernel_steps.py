@@ -1,6 +1,7 @@
 """The generated C++ against the symbolic steps: value, Jacobian, covariance transport and noise."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,9 +14,14 @@ from parkf.model.codegen.cpp_transport import NAMES, SparseJacobian
 from parkf.model.codegen.header import by_name_header, kernel_header
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, numpy_step
 from parkf.model.steps import FORMS
+from parkf.model.steps.rich import RICH_STEPS
 from parkf.model.steps.symbols import Local
 
-STEPS = [(name, step) for name, forms in FORMS.items() for step in forms.steps.values()]
+STEPS = [
+    (name, step)
+    for name, forms in FORMS.items()
+    for step in (*forms.steps.values(), *(replace(step, noise={}) for step in RICH_STEPS.values()))
+]
 every_step = pytest.mark.parametrize(("forms", "step"), STEPS, ids=lambda v: getattr(v, "name", v))
 every_forms = pytest.mark.parametrize("forms", FORMS)
 

@@ -47,7 +47,11 @@ def test_a_set_survives_the_round_trip_to_the_bit(parameters, files, tmp_path):
 @pytest.fixture
 def with_rich(parameters):
     """The set with constants for the RICH planes, each another number."""
-    blocks = {"RICH1": np.arange(1, 31).reshape(2, 15) / 8, "RICH2": -np.arange(1, 25).reshape(2, 12) / 8}
+    blocks = {
+        "RICH1": np.arange(1, 31).reshape(2, 15) / 8,
+        "RICH_UT": np.arange(41, 53).reshape(1, 12) / 8,
+        "RICH2": -np.arange(1, 25).reshape(2, 12) / 8,
+    }
     rich = RichConstants.of(blocks, {})
     return with_blobs(parameters.manifest, parameters.constant, parameters.table, rich=rich)
 
@@ -58,7 +62,7 @@ def test_rich_constants_survive_the_round_trip(with_rich, parameters, tmp_path):
     assert back.rich.numbers.tobytes() == with_rich.rich.numbers.tobytes()
     assert compare(with_rich, back).identical
     lost = compare(with_rich, parameters)
-    assert {one.block for one in lost.differences} == {"RICH1", "RICH2"}
+    assert {one.block for one in lost.differences} == {"RICH1", "RICH_UT", "RICH2"}
     edit(tmp_path / "parkf.json", lambda content: content.pop("RICH2"))
     with pytest.raises(ParkfError, match=r"parkf.json: RICH2: missing, expected beside RICH1"):
         import_trigger(tmp_path)

@@ -169,15 +169,16 @@ def assemble(
 def train_rich(
     output: Path,
     velo: Annotated[Path, typer.Option(help="Dataset of step VUT: its rows begin at the last VELO hit.")],
+    ut: Annotated[Path, typer.Option(help="Dataset of step UT, whose first set begins in the first layer.")],
     scifi: Annotated[Path, typer.Option(help="Dataset of step T, whose last gap ends in the last layer.")],
     field: FieldFile,
     threads: Threads = 1,
 ) -> None:
-    """Train the trigger's constants for states at the RICH planes."""
+    """Train the constants for states at the RICH planes."""
     from parkf.detector.field import FieldMap
     from parkf.training.rich import train_rich as run
 
-    run(velo, scifi, FieldMap.load(field), threads=threads).save(output)
+    run(velo, ut, scifi, FieldMap.load(field), threads=threads).save(output)
 
 
 @app.command("train-score")

@@ -1,16 +1,23 @@
 """The generated C++ headers: everything of the kernel that derives from the symbolic steps."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from parkf.io.planes import RICH_PLANES
 from parkf.model.codegen.cpp_magnet import magnet_functions
 from parkf.model.codegen.cpp_steps import by_name, step_functions
+from parkf.model.layout import Block
 from parkf.model.steps import Forms
+from parkf.model.steps.rich import RICH_STEPS, rich_blocks
 
 _OPENING = [
     "#pragma once",
     "// Written by `python -m parkf.model.codegen` from the formulas in parkf.model.steps;"
     " edit the formulas, not this file.",
 ]
+
+# What they have as noise weighs the tracks of a fit.
+_RICH_STEPS = [replace(step, noise={}) for step in RICH_STEPS.values()]
 
 
 def kernel_header(forms: Forms, name: str) -> str:
@@ -27,8 +34,9 @@ def kernel_header(forms: Forms, name: str) -> str:
         f'constexpr char formulas_hash[] = "{forms.hash()}";',
         "",
         *_layout(forms),
+        *_rich(),
     ]
-    for step in forms.steps.values():
+    for step in (*forms.steps.values(), *_RICH_STEPS):
         lines += step_functions(step)
     lines += magnet_functions(forms)
     return "\n".join([*lines, "}  // namespace parkf::kalman::PARKF_FORMS", ""])
@@ -46,7 +54,12 @@ def by_name_header(forms: Forms) -> str:
         "",
     ]
     return "\n".join(
-        [*lines, *by_name(list(forms.steps.values())), "}  // namespace parkf::kalman::PARKF_FORMS", ""]
+        [
+            *lines,
+            *by_name([*forms.steps.values(), *_RICH_STEPS]),
+            "}  // namespace parkf::kalman::PARKF_FORMS",
+            "",
+        ]
     )
 
 
@@ -71,16 +84,32 @@ def list_header(names: Iterable[str]) -> str:
 
 
 def _layout(forms: Forms) -> list[str]:
-    layout = forms.layout
-    blocks = [(layout.offsets[block.name], block.name, *block.shape) for block in layout.blocks]
     return [
         "/// Where the blocks of the constant blob start, the length of a set, and how many sets there are.",
         "namespace layout {",
-        *(
-            f"constexpr int {name} = {offset}, {name}_columns = {columns}, {name}_sets = {sets};"
-            for offset, name, sets, columns in blocks
-        ),
-        f"constexpr int count = {layout.constant_count};",
+        *_places(forms.layout.blocks),
         "}  // namespace layout",
         "",
     ]
+
+
+def _rich() -> list[str]:
+    return [
+        "/// The planes of the RICH detectors, mm, and the same of the constants of the steps to them.",
+        "namespace rich {",
+        f"constexpr int planes = {len(RICH_PLANES)};",
+        f"constexpr double z[planes] = {{{', '.join(map(str, RICH_PLANES))}}};",
+        *_places(rich_blocks().values()),
+        "}  // namespace rich",
+        "",
+    ]
+
+
+def _places(blocks: Iterable[Block]) -> list[str]:
+    lines, count = [], 0
+    for block in blocks:
+        sets, columns = block.shape
+        name = block.name
+        lines.append(f"constexpr int {name} = {count}, {name}_columns = {columns}, {name}_sets = {sets};")
+        count += sets * columns
+    return [*lines, f"constexpr int count = {count};"]

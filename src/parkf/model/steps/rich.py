@@ -1,7 +1,9 @@
-"""The trigger's extrapolations of a fitted track to the planes of the RICH detectors.
+"""Extrapolations of a fitted track to the planes of the RICH detectors.
 
-They take production's forms, from the last VELO hit and from the last SciFi layer to fixed z, without any
-scattering. Their numbers are constants in the trigger's code and not part of the constant blob.
+They take production's forms to fixed z, without any scattering. RICH1 begins at the last VELO hit, RICH2 in
+the last SciFi layer. The trigger has their numbers as constants in its code, so that they are not part of
+the constant blob. RICH_UT begins at the first UT layer, which is nearer to the exit of RICH 1; only parkf's
+fit uses it.
 """
 
 from dataclasses import replace
@@ -38,8 +40,9 @@ def _unread(parameter: Parameter) -> Parameter:
 
 _FORMS = FORMS["production"].steps
 RICH1 = _to_planes(_FORMS["VUT"], "RICH1", "last VELO hit to RICH 1", RICH_PLANES[:2])
+RICH_UT = _to_planes(_FORMS["UT"], "RICH_UT", "first UT layer back to RICH 1", RICH_PLANES[1:2])
 RICH2 = _to_planes(_FORMS["T"], "RICH2", "last SciFi layer to RICH 2", RICH_PLANES[2:])
-RICH_STEPS = {step.name: step for step in (RICH1, RICH2)}
+RICH_STEPS = {step.name: step for step in (RICH1, RICH_UT, RICH2)}
 
 
 def rich_blocks() -> dict[str, Block]:

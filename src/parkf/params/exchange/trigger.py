@@ -54,7 +54,7 @@ BLOCKS = {
 UT_ROWS: dict[UtRows, tuple[int, ...]] = {"2026": (0, 1, 2, 3, 4, 5), "older": (0, 1, 2, 5, 4, 3)}
 """Our sets of UT in the order of the trigger's rows."""
 _UT_ROWS_KEY = "ut_rows"
-RICH_BLOCKS = {"RICH1": (2, 15), "RICH2": (2, 12)}
+RICH_BLOCKS = {"RICH1": (2, 15), "RICH_UT": (1, 12), "RICH2": (2, 12)}
 """Blocks of the RICH constants: planes by numbers of the form."""
 # The kick from VELO to UT, which the trigger applies with the opposite sign.
 _KICK = (5, 6, 7)

@@ -1,0 +1,38 @@
+// As fit_lanes.cpp, of fits with states at the RICH planes.
+
+#include "fit/magnet_lanes.hpp"
+#include "fit/rich.hpp"
+#include "fit/tiles.hpp"
+#include "numbers/build_names.hpp"
+
+namespace parkf::kalman::PARKF_FORMS {
+
+template <class S>
+static void rich_range(const Batch<S>& batch, long begin, long end) {
+  using T = Together<S>;
+  const bool large = outgrows_cache(batch.tracks);
+  Tile<T> tile;
+  Ahead ahead;
+  S* const to_states = batch.numbers + fitted_numbers * batch.stride;
+  for (long i = begin; i < end; i += Number<T>::lanes) {
+    const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead);
+    const RichStates<T> states = fit_rich<T>(tracks, 0, batch.detector, batch.rich);
+    if (large) {
+      store<true>(states.track, batch.stride, i, batch.numbers, batch.integers);
+      store_states<true>(states, batch.stride, i, to_states);
+    } else {
+      store(states.track, batch.stride, i, batch.numbers, batch.integers);
+      store_states(states, batch.stride, i, to_states);
+    }
+  }
+  finish_streams();
+}
+
+void PARKF_NAME(rich_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
+  rich_range(batch, begin, end);
+}
+void PARKF_NAME(rich_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
+  rich_range(batch, begin, end);
+}
+
+}  // namespace parkf::kalman::PARKF_FORMS
