@@ -38,7 +38,7 @@ def row(case: Case, message: str) -> str:
 
 @pytest.fixture(scope="module")
 def messages():
-    """What was said, by case; goes to the documentation where that is asked for."""
+    """Collect the messages by case. They are written to the documentation on request."""
     said: dict[str, str] = {}
     yield said
     if os.environ.get("PARKF_UPDATE_DOCS") and len(said) == len(CASES):

@@ -38,7 +38,7 @@ def _run(*words, env=WIDE):
 
 def test_every_command_has_a_place_and_every_place_a_command(commands):
     placed = {name for examples in VERBS.values() for name in examples} | set(STAGE_COMMANDS)
-    # A new command: say in parkf/cli/commands/help_groups.py where help shows it, and give an example.
+    # A new command: add it to a group in parkf/cli/commands/help_groups.py, with an example.
     assert {" ".join(words) for words in commands} == placed
 
 

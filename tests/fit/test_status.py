@@ -126,7 +126,7 @@ def test_bad_numbers_have_names_and_harm_no_neighbour(toy, fitting, scheme, prec
         said = status_names(int(result.status[row]))
         if scheme in schemes:
             assert name in said, (row, name, said)
-        # Nothing else that came in is blamed; an infinite z is off its plane, too.
+        # No other input is blamed. A hit with an infinite z is off its plane, too.
         expected = {name, "wrong_qop", "velo_count"} if row >= BAD[-2] else {name, "wrong_plane"}
         assert inputs & set(said) <= expected, (row, name, said)
     for attribute in (*NUMBERS, *INTEGERS):

@@ -75,7 +75,7 @@ def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
         shutil.copy2(tmp_path / "nominal.yaml", alignment)
     # Collisions, field and magnet table know nothing of the alignment.
     assert jobs.keys().isdisjoint({"generate", "field", "table"})
-    # One pass of each sample gives all that it is for.
+    # Each sample is simulated once, whatever it is used for.
     assert (jobs["simulate_training"], jobs["simulate_validation"]) == (2, 2)
     assert (jobs["draw"], jobs["thresholds"], jobs["rows"], jobs["datasets"]) == (2, 1, 2, 1)
     assert jobs["train"] == 7

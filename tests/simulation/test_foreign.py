@@ -132,7 +132,7 @@ def decay_of(foreign, *products, mother=211):
 
 
 def test_hits_behind_a_decay_are_the_mothers(foreign):
-    """A pion seen up to the UT, the muon that it became, and a SciFi hit that both made."""
+    """A pion makes hits up to the UT and becomes a muon; one SciFi hit is of both."""
     decay_of(foreign, muon())
     foreign.rows.loc[len(foreign.rows)] = {**foreign.rows[foreign.rows.key == 10].iloc[0], "key": 9}
     foreign.write()
@@ -223,7 +223,7 @@ def test_long_tracks_are_those_of_lhcb(lhcb):
 
 
 def test_lhcbs_pions_and_kaons_decay_as_often_as_they_should(lhcb):
-    """With hits of what they become their tracks are long, wherever behind the UT they decay."""
+    """Hits of the daughter count: a track is long wherever behind the UT its particle decays."""
     _, found = lhcb
     hard = found[(found.p > 2000) & found.pid.abs().isin(LIVES)]
     per_mm, counted = np.array([LIVES[kind] for kind in hard.pid.abs()]).T

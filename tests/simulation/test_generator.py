@@ -97,7 +97,7 @@ def test_both_sides_of_a_collision_look_alike(sides):
 
 
 def test_what_flies_backward_is_turned_about_the_vertical_axis():
-    """Of the same collisions: x and z change their signs, y does not, and everything else stays."""
+    """In a turned copy of the same collisions x and z have the opposite sign; all else is the same."""
     pythia = initialised(SOFT_COLLISIONS)
     pythia.rndm.init(8)
     both = stable_particles(pythia, collisions_of(pythia, 20))

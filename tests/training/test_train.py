@@ -83,7 +83,7 @@ def test_scattering_of_the_beamline():
 
 
 def test_widths_stay_positive():
-    """A share of the width that does not fall with momentum may be negative, the width may not."""
+    """The part of a width that does not fall with momentum may be negative; the width itself may not."""
     rows = draw("V", 20000, 8, truth("V"), tail=0.05)
     for number, result in enumerate(train_rows([rows], STEPS["V"])):
         sigma = numpy_step(STEPS["V"]).noise(np.array(result.values), select(rows, rows["set"] == number))

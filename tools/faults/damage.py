@@ -121,7 +121,7 @@ def _outcome(
 ) -> tuple[str, bool]:
     files, target, code = project.files(), READ_BY[case.path], ended.code
     file_right = files.get(case.path) == undisturbed[case.path]
-    # Pages show figures of the moment.
+    # Pages show the time at which they were made, so that their bytes may differ.
     target_right = target not in undisturbed or files.get(target) == undisturbed[target]
     if code == 0 and target_right and file_right:
         found = "found, removed and made again" if ended.lines("made again") else "made again"

@@ -88,7 +88,7 @@ class Project:
     def copy(self, folder: Path) -> "Project":
         """Copy the folder with the times of its files; what lay there is gone.
 
-        Results that are only ever replaced as a whole are links to the same content.
+        Results that no program changes in place are hard links: the copy shares their content.
         """
         shutil.rmtree(folder, ignore_errors=True)
         results = str(self.results)

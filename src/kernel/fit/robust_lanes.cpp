@@ -41,9 +41,9 @@ struct alignas(64) Gathered {
   }
 };
 
-/// Numbers of a track that waits: its fit at the last VELO hit, then what its stage needs: how to fit it, as in a
-/// Treatment; where its UT hits are doubted, also χ² and number of UT hits of its plain fit, and whether to look for a
-/// kick in that. Whole pieces of eight are turned into lanes.
+/// How many numbers a waiting track has. The first are those of its fit at the last VELO hit. Those of its stage follow:
+/// a Treatment and, if its UT hits are doubted, χ² and number of UT hits of the plain fit and whether to look for a kick
+/// in that fit. Tracks are turned into lanes in pieces of eight numbers.
 constexpr int waiting_numbers = 56, stage_numbers = 7;
 static_assert(after_velo_numbers + stage_numbers <= waiting_numbers && waiting_numbers % 8 == 0);
 

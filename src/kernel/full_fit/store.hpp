@@ -23,7 +23,7 @@ KERNEL_FUNCTION void store_track(const Batch& batch, const double (&numbers)[fit
   if (good && !positive) status |= status::negative_variance;
   if (velo_n < 2) status |= status::few_velo_hits;
   if (scifi == 0) status |= status::no_scifi_hit;
-  // q/p is a fifth unknown; the first detector behind the VELO measures it.
+  // q/p costs one degree of freedom. It is that of the UT, or of the SciFi where there are no UT hits.
   const int integers[fitted_integers] = {velo > 4 ? velo - 4 : 0, ut > 0 ? ut - 1 : 0,
                                          ut == 0 && scifi > 0 ? scifi - 1 : scifi, status};
   for (int q = 0; q < fitted_integers; ++q) batch.integers[q * stride + row] = integers[q];

@@ -47,7 +47,7 @@ inline Way make_way(const transport::Detector& detector, const PlaneNumbers& fir
   return way;
 }
 
-/// Rows of candidates: hits as (track, slot).
+/// Rows of candidates. Arrays of hits are (track, slot).
 struct Rows {
   long count;
   const double *polarity, *qop;

@@ -359,8 +359,8 @@ class SciFiSearch {
     return sum;
   }
 
-  /// Keep the candidates of at least `fewest` hits that have few hits of better ones; others wait. The hits of those
-  /// that are kept begin no further candidates.
+  /// Keep candidates of at least `fewest` hits, the best first, that share few hits with better ones. Others wait. No
+  /// further candidate begins with a hit of one that is kept.
   void accept(int fewest, Rows& found) {
     std::vector<std::size_t> order(candidates.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -19,7 +19,7 @@ struct Places {
   std::ptrdiff_t at[lanes];
 };
 
-/// Four floats in a row from each lane's source; number i of all goes to result i.
+/// Load four consecutive floats from each lane's source. Float number i of every lane goes to `result[i]`.
 template <int lanes, class Source>
 KERNEL_FUNCTION void load_four(const Source& source, typename Lanes<float, lanes>::Vector (&result)[4]) {
   typedef float Four __attribute__((vector_size(4 * sizeof(float))));

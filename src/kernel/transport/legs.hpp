@@ -19,7 +19,8 @@ class Legs {
   /// The first leg of a lane; false when there is no more work.
   virtual bool begin(int lane, Leg& leg) = 0;
 
-  /// Ends the leg of a lane, on its plane if `there`, and starts the next one. False when there is no more work.
+  /// End the leg of a lane and start the next one; returns false when there is none. `there`: the leg has reached its
+  /// plane.
   virtual bool next(int lane, bool there, Leg& leg) = 0;
 
  protected:

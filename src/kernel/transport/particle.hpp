@@ -99,7 +99,8 @@ class Walk {
     const Surface& surface = detector_.surfaces[surface_];
     const bool covered = surface.covers(leg.state.x, leg.state.y);
     const bool thick = covered && surface.thickness > 0.0;
-    // Half of the material before the recorded point and half behind: forwards and backwards are alike.
+    // The particle crosses half of the material before its state is recorded, and half afterwards. So a state describes
+    // both directions of flight alike.
     const auto step = static_cast<std::uint32_t>(2 * surface_);
     if (thick && !half(surface, step, leg.state)) return false;
     record(surface, covered, leg.state);

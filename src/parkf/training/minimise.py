@@ -228,7 +228,7 @@ class _Problem:
         return float(contributions.sum()), self.directions.T @ derivatives
 
     def gradient(self, rows: Rows, w: F64, shift: tuple[int, float] = (0, 0.0)) -> F64:
-        """Gradient (f,), with one of all parameters shifted."""
+        """Return the gradient (f,), with parameter ``shift[0]`` changed by ``shift[1]``."""
         vector = self.place(w)
         vector[shift[0]] += shift[1]
         gradient: F64 = self.directions.T @ self.likelihood(vector, rows)[1].sum(axis=1)

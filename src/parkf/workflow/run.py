@@ -256,7 +256,7 @@ class Run:
         return "" if count == 1 else rf"/\d+-of-{count}"
 
     def split_samples(self, *purposes: str) -> str:
-        """Regular expression for samples for these purposes that are several chunks."""
+        """Return a regular expression for the samples of these purposes that are cut into several chunks."""
         samples = (sample for purpose in purposes for sample in self.samples(purpose))
         return "|".join(sample for sample in samples if len(self.ranges(sample)) > 1) or NOTHING
 

@@ -25,7 +25,7 @@ LEVERS_AND_BEND = frozenset({("x", "tx"), ("x", "k"), ("tx", "tx"), ("tx", "k"),
 
 
 def levers_and_bend(jacobian: sp.Matrix) -> sp.Matrix:
-    """Put the identity's elements where the Jacobian of a step between planes is none of the above."""
+    """Keep levers and bend of a Jacobian between planes; other elements become the identity's."""
     if jacobian[0, 2] == 0:  # corrections in place
         return jacobian
     kept = [[(a, b) in LEVERS_AND_BEND for b in NAMES] for a in NAMES]

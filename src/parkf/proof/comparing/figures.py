@@ -32,7 +32,7 @@ class Measured:
     value : float
     error : float or None
     place : str
-        Where it is, if it is the worst of many figures.
+        The place of the worst figure, if this is the worst of many.
     signed : bool
         Whether it should be zero, so that ratios have no meaning.
     """

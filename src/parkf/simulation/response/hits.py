@@ -117,7 +117,7 @@ def _with_noise(crossings: Columns, geometry: Geometry, seed: int) -> Columns:
 def _noise(of: Columns, means: NDArray[Any], random: np.random.Generator) -> Columns:
     """Noise crossings of one event, a mean number (planes,) on each plane.
 
-    They are modelled on the plane's real crossings: a plane without these has no noise either.
+    Each is a copy of a real crossing of the plane, moved: a plane that nothing crosses has no noise either.
     """
     wanted = np.repeat(np.arange(len(means)), random.poisson(means))
     by_plane = np.argsort(of["plane"], kind="stable")

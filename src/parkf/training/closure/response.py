@@ -15,8 +15,8 @@ from parkf.training.closure.sample import Tracks
 F64 = NDArray[np.float64]
 # Shift of the hits, mm: far below the error of a hit, far above rounding in float64.
 SHIFT = 1e-3
-# Edges of the bins in p, MeV, in each of which the response is assumed constant, and the fewest tracks
-# that determine it in a bin.
+# The response is assumed constant within a bin of p. These are the edges of the bins, in MeV, and the number
+# of tracks that a bin needs.
 EDGES = np.geomspace(1400.0, 120e3, 13)
 FEWEST = 50
 

@@ -114,7 +114,10 @@ def bend_before(states: F64, qop: F64, z_in: float) -> dict[str, float]:
 
 
 def slopes_gained(bends: Mapping[str, float], place: F64) -> F64:
-    """Slopes (n, 2) gained before z_in over h, in MeV, of tracks at `place` (n, 2), x and y over z_in."""
+    """Return the slopes that tracks gain before z_in, divided by h: (n, 2), MeV.
+
+    `place` (n, 2) is x and y of the tracks, divided by z_in.
+    """
     gained = [sum(bends[name] * term(*place.T) for name, term in terms.items()) for terms in _bend_terms]
     return np.stack(gained, axis=1)
 

@@ -23,8 +23,8 @@ OUTSIDE_WEIGHT = 0.03
 # power of f with which it rises.
 END_WEIGHT, END_ORDER = 1.0, 4
 # The parabolas of neighbouring bins do not join continuously, and miss most where the field map has kinks,
-# above all at y = 0. Stiff tracks stay there. Added weight, the offset (in bins, in y) beyond which it is
-# added, and the f up to which it is.
+# above all at y = 0. Stiff tracks stay there. SEAM_WEIGHT is added to rays whose offset from the bin's centre
+# in y is above SEAM bins and whose f is below STIFF.
 SEAM_WEIGHT, SEAM, STIFF = 1.0, 0.4, 0.2
 # Quantile of the first fit's residuals, among rays of similar momentum, beyond which a ray is in the tail.
 TAIL = 0.98
