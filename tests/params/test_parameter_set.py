@@ -102,3 +102,12 @@ def test_a_save_that_fails_leaves_no_manifest(tmp_path, parameters, monkeypatch)
         parameters.save(tmp_path)
     with pytest.raises(ParkfError, match="no such file"):
         load(tmp_path)
+
+
+def test_numbers_of_a_set_cannot_be_written_to(parameters):
+    with pytest.raises(ValueError, match="read-only"):
+        parameters.constant[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        parameters.table[0, 0, 0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        parameters.block("V")[0, 0] = 1

@@ -123,3 +123,15 @@ def test_a_missing_configuration_is_named_with_those_there(write):
         ParkfError, match=r"mien\.yaml: no such configuration; did you mean mine\? there are default"
     ):
         read_config(path.with_name("mien.yaml"), SCHEMA, ROOT)
+
+
+def test_a_run_is_named_as_its_file_is(tmp_path):
+    """Otherwise its results would be those of another configuration."""
+    path = tmp_path / "other.yaml"
+    path.write_text("extends: smoke\n")
+    shutil.copy(ROOT / "workflow/config/smoke.yaml", tmp_path)
+    shutil.copy(ROOT / "workflow/config/default.yaml", tmp_path)
+    with pytest.raises(ParkfError, match=r"smoke.yaml:3: run: got smoke, expected other"):
+        read_config(path, SCHEMA, ROOT)
+    path.write_text("extends: smoke\nrun: other\n")
+    assert read_config(path, SCHEMA, ROOT)["run"] == "other"

@@ -24,6 +24,7 @@ from parkf.cli.commands import (
 )
 from parkf.cli.commands.help_groups import GroupedCommands
 from parkf.cli.messages import UsageError, explained, usage
+from parkf.cli.outputs import check_outputs
 from parkf.io.process_settings import prepare_process
 from parkf.io.terminal import be_quiet
 from parkf.io.usage import Meter
@@ -74,11 +75,13 @@ def main() -> None:
     meter = Meter()
     prepare_process()
     try:
+        command = typer.main.get_command(app)
+        check_outputs(command)
         code: object
         if sharing.JOB in sys.argv:
-            code = sharing.with_job(typer.main.get_command(app), sys.argv[1:])
+            code = sharing.with_job(command, sys.argv[1:])
         else:
-            code = app(standalone_mode=False, prog_name="parkf")
+            code = command(standalone_mode=False, prog_name="parkf")
         sys.exit(code if isinstance(code, int) else 0)
     except UsageError as error:
         print(usage(error), file=sys.stderr)

@@ -17,6 +17,7 @@ from parkf.io.tables import MEASURED, VELO_SLOTS
 VELO = ("velo_x", "velo_y", "velo_z")
 UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")
 SCIFI = ("scifi_x", "scifi_z", "scifi_dxdy", "scifi_sigma")
+_SCALARS = ("polarity", "qop", "velo_n")
 
 
 @dataclass(frozen=True)
@@ -87,15 +88,25 @@ def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candid
 def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Candidates:
     """Read candidates from arrays by the names of the table ``candidates``; hits as (n, slots).
 
-    C-contiguous arrays of the precision are not copied. An array of another shape, or a polarity that is
-    neither +1 nor -1, raises a ParkfError.
+    C-contiguous arrays of the precision are not copied. Numbers may be rounded to the precision, and are not
+    changed otherwise.
+
+    Raises
+    ------
+    ParkfError
+        When an array is missing, has another shape or no plain numbers, when a number of hits is no whole
+        number, or a polarity neither +1 nor -1.
     """
+    for name in (*_SCALARS, *VELO, *UT, *SCIFI):
+        if name not in arrays:
+            raise ParkfError(f"candidates: '{name}' is missing")
     count = len(arrays["qop"])
     _check_polarity(arrays["polarity"], "candidates", 0)
 
     def contiguous(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray[Any]:
         if arrays[name].shape != shape:
             raise ParkfError(f"candidates: '{name}' has shape {arrays[name].shape}, expected {shape}")
+        _check_numbers(arrays[name], name, np.dtype(dtype))
         return np.ascontiguousarray(arrays[name], dtype=dtype)
 
     return Candidates(
@@ -106,6 +117,22 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Can
         ut=tuple(contiguous(name, (count, UT_LAYERS)) for name in UT),
         scifi=tuple(contiguous(name, (count, SCIFI_LAYERS)) for name in SCIFI),
     )
+
+
+def _check_numbers(values: NDArray[Any], name: str, target: np.dtype[Any]) -> None:
+    """Refuse values that are no plain numbers, or that a number of the target's kind cannot hold."""
+    if values.dtype.kind not in "iuf":
+        raise ParkfError(f"candidates: '{name}' has type {values.dtype}, expected numbers")
+    if np.ma.is_masked(values):
+        raise ParkfError(
+            f"candidates: '{name}' has masked entries; fill them, hits that are missing with NaN"
+        )
+    if target.kind == "i" and values.dtype != target:
+        limits = np.iinfo(target)
+        whole = (values == np.floor(values)) & (values >= limits.min) & (values <= limits.max)
+        if not whole.all():
+            row = int(np.argmin(whole))
+            raise ParkfError(f"candidates: '{name}', row {row}: got {values[row]}, expected a whole number")
 
 
 def check_rows(rows: pa.RecordBatch, path: Path, first: int) -> None:

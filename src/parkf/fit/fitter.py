@@ -99,6 +99,10 @@ def fit(
     for name, kind in (("scheme", Scheme), ("precision", Precision), ("backend", Backend)):
         if given[name] not in get_args(kind):
             raise ParkfError(f"{name} '{given[name]}': expected one of {', '.join(get_args(kind))}")
+    if threads is not None and (threads < 1 or threads != int(threads)):
+        raise ParkfError(
+            f"threads: got {threads}, expected a whole number of at least 1, or None for all cores"
+        )
     if scheme != "smoother" and (robust or score):
         raise ParkfError(f"scheme '{scheme}': robust fits and ghost scores come with the smoother alone")
     if score and parameters.score is None:

@@ -44,8 +44,13 @@ class ParameterSet:
     rich: RichConstants | None = None
 
     def __post_init__(self) -> None:
-        """Let each bin of the table start a cache line: the fit reads it 5 % faster."""
+        """Let each bin of the table start a cache line: the fit reads it 5 % faster.
+
+        The numbers cannot be written to: they would no longer be those that the manifest describes.
+        """
         object.__setattr__(self, "table", aligned(self.table))
+        object.__setattr__(self, "constant", self.constant.view())
+        self.table.flags.writeable = self.constant.flags.writeable = False
 
     @property
     def layout(self) -> Layout:

@@ -87,6 +87,8 @@ class Registry:
             When there is no such set.
         """
         path = Path(name)
+        if path.is_file():
+            raise ParkfError(f"{name}: a file, expected a version or the folder of a set")
         if "/" in name or (path / MANIFEST_FILE).is_file():
             existing(path / MANIFEST_FILE)
             return path

@@ -81,7 +81,8 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
     Raises
     ------
     ParkfError
-        As :func:`load_config`; where there is no such file, with the configurations that there are.
+        As :func:`load_config`; where there is no such file, with the configurations that there are; when the
+        run is not named as the file is, since its results would be those of another configuration.
     """
     if not path.is_file():
         there = configurations(path.parent)
@@ -95,6 +96,12 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
 
     if problems := product_problems(config, folder):
         raise ParkfError("\n".join(problems))
+    if config["run"] != path.stem:
+        where, name = _where(layers, config, ("run",)), config["run"]
+        raise ParkfError(
+            f"{where}: run: got {name}, expected {path.stem}, the name of the file: results/{name} belongs to"
+            f" {name}.yaml"
+        )
     return config
 
 

@@ -138,8 +138,9 @@ def test_a_table_for_the_other_sign_of_h_is_turned(parameters, files, tmp_path):
     """The public tables of before 2025 belong to h' = −pol·q/p: bendx +29.5."""
     header, table = flipped_table(parameters.block("UTT_META")[0], parameters.table)
     assert header[3] == 29.5
-    old = ParameterSet(parameters.constant.copy(), table, parameters.manifest)
-    old.block("UTT_META")[0] = header
+    constant = parameters.constant.copy()
+    constant[parameters.layout.block_slice("UTT_META")] = header
+    old = ParameterSet(constant, table, parameters.manifest)
     export_trigger(old, tmp_path / "old")
     back = import_trigger(tmp_path / "old")
     assert back.table.tobytes() == parameters.table.tobytes()

@@ -117,7 +117,8 @@ def _with_noise(crossings: Columns, geometry: Geometry, seed: int) -> Columns:
 def _noise(of: Columns, means: NDArray[Any], random: np.random.Generator) -> Columns:
     """Noise crossings of one event, a mean number (planes,) on each plane.
 
-    Each is a copy of a real crossing of the plane, moved: a plane that nothing crosses has no noise either.
+    Each is a real crossing of the plane, turned by 180° about the beam and moved by about `NOISE_JITTER`.
+    A plane that nothing crosses has no noise.
     """
     wanted = np.repeat(np.arange(len(means)), random.poisson(means))
     by_plane = np.argsort(of["plane"], kind="stable")
