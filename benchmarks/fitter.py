@@ -28,7 +28,7 @@ from benchmarks.machine import Machine
 
 from parkf.fit import Fitted, cpu, fit
 from parkf.fit.candidates import Candidates, from_arrays
-from parkf.fit.interval import without_outliers
+from parkf.fit.outliers import without_outliers
 from parkf.fit.rich import fit_with_rich
 from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS

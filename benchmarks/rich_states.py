@@ -1,8 +1,8 @@
-"""States at the RICH planes: by the numbers of a run, and by those in LHCb's code.
+"""States at the RICH planes: by the numbers of a run for each fit, and by those in LHCb's code.
 
 ``python -m benchmarks.rich_states results/default [--json rich.json]``
 
-Both extrapolate true states of the run's training data, and are held against Runge-Kutta through the run's
+All extrapolate true states of the run's training data, and are compared with Runge-Kutta through the run's
 field: LHCb's numbers, which are for LHCb's field, are at a disadvantage here. The trigger reaches 2165 mm
 from the last VELO hit, and parkf's fit from the first UT layer. The scattering is that of truth minus
 Runge-Kutta at the next layer, scaled to the distance of the plane.
@@ -16,8 +16,8 @@ import numpy as np
 
 from parkf.detector.field import FieldMap
 from parkf.model.codegen.numpy_step import numpy_step
-from parkf.model.steps.rich import RICH1, RICH2, RICH_UT
-from parkf.training.rich import SETS, RichFit, rows_at
+from parkf.model.steps.rich import PLANES_OF, RICH_STEPS
+from parkf.training.rich import DATASET, SETS, RichFit, rows_at
 from parkf.training.rows import COMPONENTS, read_batches, select
 
 # In LHCb's trigger of 2026: the numbers of each plane's form; the VELO's kick has the other sign in its code.
@@ -39,6 +39,7 @@ LHCB = {
         *(0.71955, 0.88083),
     ),
 }
+OF_TRIGGER = ("RICH1", "RICH2")
 BINS = ((2, 5), (5, 10), (10, 20), (20, 100))
 MOST = 200_000
 
@@ -74,30 +75,27 @@ def scattering(dataset, last, z):
 
 
 def measure(run: Path):
-    """Figures by plane, and by where the step to it begins."""
+    """Figures by plane: of each step that leads there, and of a straight line."""
     fitted, field = RichFit.load(run / "rich.json"), FieldMap.load(run / "field.npz")
     result = {}
-    for name, step, number, source in (
-        ("990", RICH1, 0, "VUT"),
-        ("2165", RICH1, 1, "VUT"),
-        ("2165 from the UT", RICH_UT, 0, "UT"),
-        ("9450", RICH2, 0, "T"),
-        ("11900", RICH2, 1, "T"),
-    ):
-        z, dataset = int(name.split()[0]), run / f"datasets/{source}.parquet"
-        rows = joined(rows_at(dataset, step, z, field))
-        functions, dz = numpy_step(step), z - rows["z0"]
-        x, y, tx, ty = (rows[f"{c}0"] for c in COMPONENTS)
-        ways = {
-            "trained": functions.predict(np.array(fitted.sets[step.name][number].values), rows),
-            **({"LHCb": functions.predict(np.array(LHCB[z]), rows)} if step is not RICH_UT else {}),
-            "straight line": (x + dz * tx, y + dz * ty, tx, ty),
-        }
-        result[name] = {
-            "rows": len(rows["qop"]),
-            "scattering": scattering(dataset, SETS[step.name], z),
-            **{way: half_widths(at, rows) for way, at in ways.items()},
-        }
+    for name, step in RICH_STEPS.items():
+        for number, z in enumerate(PLANES_OF[name]):
+            dataset = run / f"datasets/{DATASET[name]}.parquet"
+            rows = joined(rows_at(dataset, DATASET[name], z, field))
+            functions = numpy_step(step)
+            at = functions.predict(np.array(fitted.sets[name][number].values), rows)
+            if name not in OF_TRIGGER:
+                result[str(z)]["parkf"] = half_widths(at, rows)
+                continue
+            x, y, tx, ty = (rows[f"{c}0"] for c in COMPONENTS)
+            dz = z - rows["z0"]
+            result[str(z)] = {
+                "rows": len(rows["qop"]),
+                "scattering": scattering(dataset, SETS[DATASET[name]], z),
+                "trigger": half_widths(at, rows),
+                "LHCb": half_widths(functions.predict(np.array(LHCB[z]), rows), rows),
+                "straight line": half_widths((x + dz * tx, y + dz * ty, tx, ty), rows),
+            }
     return result
 
 
@@ -111,7 +109,7 @@ def main():
     for z, plane in result.items():
         x, y = (1e3 * plane["scattering"][c] for c in ("x", "y"))
         print(f"z = {z} mm, {plane['rows']} tracks; scattering {x:.1f}, {y:.1f} um")
-        for way in ("trained", "LHCb", "straight line"):
+        for way in ("parkf", "trigger", "LHCb", "straight line"):
             for name, widths in plane.get(way, {}).items():
                 told = (f"{c} {1e3 * widths[c][0]:.3f} ({1e3 * widths[c][1]:.3f})" for c in COMPONENTS)
                 print(f"  {way:13s} {name:10s} {', '.join(told)} um, mrad: 68 % (95 %)")

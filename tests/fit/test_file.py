@@ -9,7 +9,7 @@ from kalman_toy import generate
 from parkf.fit import fit, fit_file, fitter
 from parkf.fit.candidates import from_arrow
 from parkf.fit.fitted import common_set, fitted_with, set_metadata
-from parkf.fit.interval import without_outliers
+from parkf.fit.outliers import fit_as_trigger, without_outliers
 from parkf.fit.rich import fit_with_rich
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
@@ -130,11 +130,42 @@ def test_outliers_and_rich_states_are_columns_of_their_own(toy, files):
     assert abs(table.column("qop")[500].as_py() - clean.qop[500]) < np.sqrt(clean.qopqop[500])
 
 
-@pytest.mark.parametrize("asked", [{"outliers": 16.0}, {"rich_states": True}])
-def test_only_the_smoother_knows_every_plane(files, asked):
-    with pytest.raises(ParkfError, match="scheme 'trigger': outliers and states"):
-        fit_file(files.set, files.candidates, files.fitted, scheme="trigger", **asked)
+@pytest.mark.parametrize(
+    ("scheme", "asked", "message"),
+    [
+        (
+            "trigger",
+            {"rich_states": True},
+            "scheme 'trigger': states at the RICH planes come with",
+        ),
+        ("velo_only", {"outliers": 16.0}, "scheme 'velo_only': outliers are removed by"),
+        (
+            "trigger",
+            {"outliers": 16.0, "backend": "gpu"},
+            "scheme 'trigger': outliers are removed on",
+        ),
+    ],
+)
+def test_options_that_a_scheme_does_not_have(files, scheme, asked, message):
+    with pytest.raises(ParkfError, match=message):
+        fit_file(files.set, files.candidates, files.fitted, scheme=scheme, **asked)
     assert not files.fitted.exists()
+
+
+def test_the_trigger_removes_outliers_in_its_own_way(files, monkeypatch):
+    toy = generate(1000, 6000.0, seed=21, forms="production")
+    monkeypatch.setattr(fitter, "load", lambda folder: toy.parameters)
+    bad = {name: a.copy() for name, a in toy.arrays.items()}
+    bad["scifi_x"][500, 6] += 5
+    with CANDIDATES.writer(files.candidates) as writer:
+        writer.write_table(rows(SimpleNamespace(arrays=bad)))
+    fit_file(files.set, files.candidates, files.fitted, scheme="trigger", outliers=16.0)
+    table = FITTED.open(files.fitted).read()
+    given = from_arrow(rows(SimpleNamespace(arrays=bad)), "float32")
+    expected, removed = fit_as_trigger(toy.parameters, given)
+    np.testing.assert_array_equal(table.column("removed").to_numpy(), removed)
+    assert removed[500] == 1 << 36
+    np.testing.assert_array_equal(table.column("qop").to_numpy(), expected.qop)
 
 
 def test_memory_does_not_grow_with_the_file(toy, files, monkeypatch):

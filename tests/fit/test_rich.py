@@ -16,10 +16,10 @@ from parkf.model.steps.rich import RICH_STEPS
 
 # Of each plane: the step, its set, and where it begins.
 STEPS = (
-    ("RICH1", 0, "last VELO hit"),
+    ("RICH_VELO", 0, "last VELO hit"),
     ("RICH_UT", 0, "first UT layer"),
-    ("RICH2", 0, "last SciFi layer"),
-    ("RICH2", 1, "last SciFi layer"),
+    ("RICH_SCIFI", 0, "last SciFi layer"),
+    ("RICH_SCIFI", 1, "last SciFi layer"),
 )
 
 
@@ -96,5 +96,5 @@ def test_a_set_without_constants_is_refused():
 
 def test_the_number_of_constants_is_checked():
     toy = generate(10, 10000.0, seed=3)
-    with pytest.raises(ValueError, match="expected 66 numbers"):
+    with pytest.raises(ValueError, match="expected 144 numbers"):
         cpu.fit_with_rich(toy.parameters, np.zeros(54, np.float32), toy.candidates("float32"), threads=1)

@@ -44,6 +44,15 @@ void run(const CandidateRows<float>& rows, const Detector<float>& detector, cons
     fill(rows, i, tile);
     const auto tracks = tile.candidates();
     store(fit_trigger<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
+    if constexpr (has_trigger) {
+      OutlierSearch<T> search(Integer<T>(4), Integer<T>(64));
+      MagnetCoefficients<T> m;
+      namespace scheme = PARKF_FORMS::trigger;
+      store(scheme::fit<T>(tracks, 0, detector, m, search, scheme::Unseen{}), stride, i, numbers.data(), integers.data());
+      T chi2;
+      Integer<T> slot;
+      search.choose(chi2, slot);
+    }
     store(fit_smoother<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
     store_interval(fit_interval<T>(tracks, 0, detector), i, worst.data(), slots.data());
     store_states(fit_rich<T>(tracks, 0, detector, rich.data()), stride, i, states.data());

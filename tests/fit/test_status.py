@@ -13,7 +13,7 @@ from parkf.fit import STATUS, STATUS_BITS, fit, status_names
 from parkf.fit.candidates import from_arrow
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.fit.fitter import fit_file
-from parkf.fit.interval import without_outliers
+from parkf.fit.outliers import without_outliers
 from parkf.fit.reference.full import fit_full
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.summary import Summary

@@ -5,13 +5,13 @@ import pytest
 
 from parkf.io.errors import ParkfError
 from parkf.params.parameter_set import load, with_blobs
-from parkf.params.rich import RichConstants
+from parkf.params.rich import RichConstants, rich_blocks
 from parkf.training.explanation import explain
 
+# Each number another one.
 BLOCKS = {
-    "RICH1": np.arange(1, 31).reshape(2, 15) / 8,
-    "RICH_UT": np.arange(41, 53).reshape(1, 12) / 8,
-    "RICH2": -np.arange(1, 25).reshape(2, 12) / 8,
+    name: (100 * i + np.arange(1, np.prod(block.shape) + 1)).reshape(block.shape) / 8
+    for i, (name, block) in enumerate(rich_blocks().items())
 }
 
 
@@ -32,7 +32,7 @@ def test_blocks_are_read_as_they_were_written(saved):
 
 def test_explain_tells_every_number(saved):
     rows = [row for row in explain(saved) if row[0].startswith("RICH")]
-    assert len(rows) == 66
+    assert len(rows) == sum(block.size for block in BLOCKS.values())
     assert [row[4] for row in rows[:30]] == BLOCKS["RICH1"].ravel().tolist()
     assert {row[1] for row in rows} == {f"z = {z} mm" for z in (990, 2165, 9450, 11900)}
     (known,) = [row for row in rows if row[6] is not None]

@@ -7,8 +7,8 @@ import pytest
 from parkf.detector.field import FieldMap
 from parkf.io.tables import STEP_DATA
 from parkf.model.codegen.numpy_step import numpy_step
-from parkf.model.steps.rich import RICH_STEPS
-from parkf.training.rich import LAST_GAP, RichFit, rows_at, train_rich
+from parkf.model.steps.rich import PLANES_OF, RICH_STEPS
+from parkf.training.rich import DATASET, LAST_GAP, RichFit, rows_at, train_rich
 
 TRACKS = 1200
 # c in mm, MeV and T: q/p times this times the field is the curvature.
@@ -53,12 +53,8 @@ def datasets(tmp_path_factory):
 
 def test_targets_are_circles_in_a_uniform_field(datasets, field):
     """The sine of the slope grows with the way in the field; behind the map's end the track is straight."""
-    for name, dataset, z, end in (
-        ("RICH1", "VUT", 2165, 2165),
-        ("RICH_UT", "UT", 2165, 2165),
-        ("RICH2", "T", 11900, 9600),
-    ):
-        (rows,) = list(rows_at(datasets / f"{dataset}.parquet", RICH_STEPS[name], z, field))
+    for dataset, z, end in (("VUT", 2165, 2165), ("UT", 2165, 2165), ("T", 11900, 9600)):
+        (rows,) = list(rows_at(datasets / f"{dataset}.parquet", dataset, z, field))
         assert len(rows["qop"]) == TRACKS
         # The map is for MagDown; in the plane across the field a track's sine is tx / √(1 + tx²).
         across = 1 / np.sqrt(1 + rows["ty0"] ** 2 / (1 + rows["tx0"] ** 2))
@@ -76,15 +72,11 @@ def test_the_fits_follow_runge_kutta(datasets, field, tmp_path):
     again = train_rich(*paths, field, threads=1)
     again.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "rich.json").read_bytes()
-    assert [one.rows for sets in fitted.sets.values() for one in sets] == [TRACKS] * 5
-    for name, dataset, planes in (
-        ("RICH1", "VUT", (990, 2165)),
-        ("RICH_UT", "UT", (2165,)),
-        ("RICH2", "T", (9450, 11900)),
-    ):
-        for one, z in zip(fitted.sets[name], planes, strict=True):
-            (rows,) = list(rows_at(datasets / f"{dataset}.parquet", RICH_STEPS[name], z, field))
-            x, *_ = numpy_step(RICH_STEPS[name]).predict(np.array(one.values), rows)
+    assert [one.rows for sets in fitted.sets.values() for one in sets] == [TRACKS] * 8
+    for name, step in RICH_STEPS.items():
+        for one, z in zip(fitted.sets[name], PLANES_OF[name], strict=True):
+            (rows,) = list(rows_at(datasets / f"{DATASET[name]}.parquet", DATASET[name], z, field))
+            x, *_ = numpy_step(step).predict(np.array(one.values), rows)
             bend = np.abs(rows["x0"] + (z - rows["z0"]) * rows["tx0"] - rows["xe"])
             # In a uniform field the forms are good to a few per cent of the bend.
             assert np.quantile(np.abs(x - rows["xe"]), 0.68) < 0.05 * np.quantile(bend, 0.68)

@@ -34,6 +34,8 @@ void fit_range(const Batch<S>& batch, long begin, long end) {
 
 void PARKF_NAME(interval_float_, PARKF_BUILD)(const Batch<float>&, long, long);
 void PARKF_NAME(interval_double_, PARKF_BUILD)(const Batch<double>&, long, long);
+void PARKF_NAME(outlier_float_, PARKF_BUILD)(const Batch<float>&, long, long);
+void PARKF_NAME(outlier_double_, PARKF_BUILD)(const Batch<double>&, long, long);
 void PARKF_NAME(rich_float_, PARKF_BUILD)(const Batch<float>&, long, long);
 void PARKF_NAME(rich_double_, PARKF_BUILD)(const Batch<double>&, long, long);
 void PARKF_NAME(robust_float_, PARKF_BUILD)(const Batch<float>&, long, long);
@@ -45,6 +47,8 @@ extern const Build PARKF_NAME(build_, PARKF_BUILD);
 const Build PARKF_NAME(build_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), fit_range<float>, fit_range<double>,
                                             PARKF_NAME(interval_float_, PARKF_BUILD),
                                             PARKF_NAME(interval_double_, PARKF_BUILD),
+                                            PARKF_NAME(outlier_float_, PARKF_BUILD),
+                                            PARKF_NAME(outlier_double_, PARKF_BUILD),
                                             PARKF_NAME(rich_float_, PARKF_BUILD),
                                             PARKF_NAME(rich_double_, PARKF_BUILD),
                                             PARKF_NAME(robust_float_, PARKF_BUILD),

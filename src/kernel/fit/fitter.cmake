@@ -42,7 +42,7 @@ function(add_fitter_part part source)
   endforeach()
 endfunction()
 
-set(fit_kinds fit interval rich robust score)
+set(fit_kinds fit interval outlier rich robust score)
 function(add_fitter_build build bytes)
   foreach(part IN LISTS fit_kinds)
     add_fitter_part(${part}_${build} ${part}_lanes.cpp ${ARGN} -DPARKF_BUILD=${build} -DPARKF_LANE_BYTES=${bytes})
@@ -78,7 +78,7 @@ install(TARGETS _fitter LIBRARY DESTINATION parkf)
 
 # For CuPy, which compiles them at run time, and for C++ users.
 set(fit_headers status tile shared_tile ahead state parabola measurement track velo after_velo magnet magnet_lanes magnet_block downstream
-    beamline smoother trigger_state trigger_steps trigger record later interval rich treatment kink robust robust_layout
+    beamline smoother outlier trigger_state trigger_steps trigger record later interval rich treatment kink robust robust_layout
     robust_track score score_layout)
 list(TRANSFORM fit_headers PREPEND src/kernel/fit/)
 list(TRANSFORM fit_headers APPEND .hpp)

@@ -52,7 +52,8 @@ void trace_trigger(const Batch<S>& batch, S* points) {
       fill(batch.tracks, i, tile);
       MagnetCoefficients<S> m;
       const Trace<S> see{points + i * trigger::point::count * trigger::point::numbers};
-      store(trigger::fit<S>(tile.candidates(), 0, batch.detector, m, see), batch.stride, i, batch.numbers,
+      AllHits all;
+      store(trigger::fit<S>(tile.candidates(), 0, batch.detector, m, all, see), batch.stride, i, batch.numbers,
             batch.integers);
     }
   } else {

@@ -91,10 +91,10 @@ KERNEL_FUNCTION RichStates<T> fit_rich(const Candidates<Scalar<T>>& tracks, long
   };
 
   const T last_layer = fit.z + T(layer_lean(detector.constant + layout::TLayer + scifi_layers - 1)) * fit.state.y;
-  for (int set = 0; set < rich::RICH2_sets; ++set) {
+  for (int set = 0; set < rich::RICH_SCIFI_sets; ++set) {
     Conditional<T> there = fit;
-    JacobianRICH2<T> f;
-    step_RICH2<T>(numbers + rich::RICH2 + set * rich::RICH2_columns, pol, last_layer, z_of(2 + set), there.state, f);
+    JacobianRICH_SCIFI<T> f;
+    step_RICH_SCIFI<T>(numbers + rich::RICH_SCIFI + set * rich::RICH_SCIFI_columns, pol, last_layer, z_of(2 + set), there.state, f);
     publish(2 + set, there, f);
   }
   Later<T> later(qop_variance);
@@ -109,8 +109,8 @@ KERNEL_FUNCTION RichStates<T> fit_rich(const Candidates<Scalar<T>>& tracks, long
   }
   later.strip(record, 0, step);
   Conditional<T> there = later.smoothed(memory.last_velo);
-  JacobianRICH1<T> f;
-  step_RICH1<T>(numbers + rich::RICH1, pol, memory.last_velo_z, z_of(0), there.state, f);
+  JacobianRICH_VELO<T> f;
+  step_RICH_VELO<T>(numbers + rich::RICH_VELO, pol, memory.last_velo_z, z_of(0), there.state, f);
   publish(0, there, f);
   return result;
 }

@@ -6,6 +6,7 @@
 
 #include "fit/beamline.hpp"
 #include "fit/downstream.hpp"
+#include "fit/outlier.hpp"
 #include "fit/trigger_steps.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
@@ -37,18 +38,26 @@ struct Unseen {
 };
 
 /// Start at the first VELO hit with the slopes between first and last. Returns the status; `hits` are counted.
-template <class T>
-KERNEL_FUNCTION Integer<T> start(const Candidates<Scalar<T>>& tracks, long i, Track<T>& track, Integer<T>& hits) {
+template <class T, class Used>
+KERNEL_FUNCTION Integer<T> start(const Candidates<Scalar<T>>& tracks, long i, const Used& used, Track<T>& track,
+                                 Integer<T>& hits) {
   using S = Scalar<T>;
   const Integer<T> n = load_integer<T>(tracks.velo_n + i);
-  const T x = load<T>(tracks.velo_x + i), y = load<T>(tracks.velo_y + i), z = load<T>(tracks.velo_z + i);
+  T x = load<T>(tracks.velo_x + i), y = load<T>(tracks.velo_y + i), z = load<T>(tracks.velo_z + i);
   T x_end = x, y_end = y, z_end = z;
   Integer<T> sorted(0);
-  hits = select(Integer<T>(0) < n, Integer<T>(1), Integer<T>(0));
+  hits = count<T>(used.keeps(0, Integer<T>(0) < n));
   for (int slot = 1; slot < velo_slots && slot < largest(n); ++slot) {
     const long at = slot * tracks.stride + i;
-    const Mask<T> there = Integer<T>(slot) < n;
+    const Mask<T> there = used.keeps(slot, Integer<T>(slot) < n);
     const T next = load<T>(tracks.velo_z + at);
+    if constexpr (Used::leaves_out) {
+      const Mask<T> first = there & (hits == Integer<T>(0));
+      x = select(first, load<T>(tracks.velo_x + at), x);
+      y = select(first, load<T>(tracks.velo_y + at), y);
+      z = select(first, next, z);
+      z_end = select(first, next, z_end);
+    }
     sorted = sorted | flag<T>(there & (next < z_end), status::velo_unsorted);
     x_end = select(there, load<T>(tracks.velo_x + at), x_end);
     y_end = select(there, load<T>(tracks.velo_y + at), y_end);
@@ -67,14 +76,18 @@ KERNEL_FUNCTION Integer<T> start(const Candidates<Scalar<T>>& tracks, long i, Tr
          flag<T>((!finite(k)) | (k == T(0)), status::wrong_qop);
 }
 
-/// Use the VELO hit of a slot, after a step to it.
-template <class T>
+/// Use the VELO hit of a slot, after a step to it; hits that are left out only in a step, unless they lie before the
+/// first that is used, at `z_first`.
+template <class T, class Used>
 KERNEL_FUNCTION T use_velo(const Candidates<Scalar<T>>& tracks, long i, int slot, const Scalar<T>* p, const T& pol,
-                           Track<T>& track) {
+                           const T& z_first, const Used& used, Track<T>& track) {
   using S = Scalar<T>;
   const long at = slot * tracks.stride + i;
-  const Mask<T> measured = Integer<T>(slot) < load_integer<T>(tracks.velo_n + i);
-  const T z = select(measured, load<T>(tracks.velo_z + at), track.z);
+  const T z_hit = load<T>(tracks.velo_z + at);
+  Mask<T> there = Integer<T>(slot) < load_integer<T>(tracks.velo_n + i);
+  const Mask<T> measured = used.keeps(slot, there);
+  if constexpr (Used::leaves_out) there = measured | (there & (z_first < z_hit));
+  const T z = select(there, z_hit, track.z);
   const Noise<T> q = where(!(z == track.z), scattering_v<T>(p, T(z - track.z), track.s.k));
   JacobianV<T> step;
   step_V<T>(p, pol, track.z, z, track.s, step);
@@ -104,13 +117,13 @@ KERNEL_FUNCTION Noise<T> no_noise() {
 }
 
 /// From the last VELO hit to z_in.
-template <class T, class See>
+template <class T, class Used, class See>
 KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant, const T& pol,
-                                Track<T>& track, Jacobian<T>& total, Fitted<T>& result, Worst<T>& worst,
+                                Track<T>& track, Jacobian<T>& total, Fitted<T>& result, Worst<T>& worst, Used& used,
                                 const See& see) {
   using S = Scalar<T>;
   for (int layer = 0; layer < ut_layers; ++layer) {
-    const Strip<T> strip = read_strip<T>(tracks.ut_x, tracks.ut_z, tracks.ut_dxdy, tracks.ut_sigma,
+    Strip<T> strip = read_strip<T>(tracks.ut_x, tracks.ut_z, tracks.ut_dxdy, tracks.ut_sigma,
                                          layer * tracks.stride + i, constant[layout::UTLayer + layer]);
     worst.strip(strip.sigma, strip.off);
     Jacobian<T> f;
@@ -126,8 +139,12 @@ KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, con
       carry(f, q, track, total);
     }
     see(point::ut + layer, track);
+    strip.measured = used.keeps(ut_slots + layer, strip.measured);
     // Its UT hits have 1/σ², in single precision.
-    result.chi2_ut += update_strip<T>(strip.measured, strip.x, strip.dxdy, T(1) / single(T(T(1) / strip.variance)), T(static_cast<S>(ut_strip)), track);
+    const T variance = T(1) / single(T(T(1) / strip.variance));
+    const T chi2 = update_strip<T>(strip.measured, strip.x, strip.dxdy, variance, T(static_cast<S>(ut_strip)), track);
+    used.consider(ut_slots + layer, strip.measured, chi2);
+    result.chi2_ut += chi2;
     result.ndof_ut = result.ndof_ut + count<T>(strip.measured);
   }
   see(point::ut_end, track);
@@ -138,10 +155,10 @@ KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, con
 }
 
 /// From z_out through the SciFi.
-template <class T, class See>
+template <class T, class Used, class See>
 KERNEL_FUNCTION void through_scifi(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant,
                                    const T& pol, Track<T>& track, Jacobian<T>& total, Fitted<T>& result,
-                                   Worst<T>& worst, const See& see) {
+                                   Worst<T>& worst, Used& used, const See& see) {
   using S = Scalar<T>;
   for (int layer = 0; layer < scifi_layers; ++layer) {
     const Scalar<T>* place = constant + layout::TLayer + layer;
@@ -163,9 +180,13 @@ KERNEL_FUNCTION void through_scifi(const Candidates<Scalar<T>>& tracks, long i, 
       carry(f, q, track, total);
     }
     see(point::scifi + layer, track);
-    result.chi2_scifi += update_strip<T>(strip.measured, strip.x, strip.dxdy, strip.variance, T(static_cast<S>(scifi_fibre)), track);
-    result.ndof_scifi = result.ndof_scifi + count<T>(strip.measured);
-    track.z = select(strip.measured, T(strip.z + track.s.y / dy_dz), track.z);
+    const Mask<T> measured = used.keeps(scifi_slots + layer, strip.measured);
+    const T chi2 =
+        update_strip<T>(measured, strip.x, strip.dxdy, strip.variance, T(static_cast<S>(scifi_fibre)), track);
+    used.consider(scifi_slots + layer, measured, chi2);
+    result.chi2_scifi += chi2;
+    result.ndof_scifi = result.ndof_scifi + count<T>(measured);
+    track.z = select(measured, T(strip.z + track.s.y / dy_dz), track.z);
   }
   see(point::scifi_end, track);
 }
@@ -192,11 +213,11 @@ KERNEL_FUNCTION void straight_to_beamline(const Detector<Scalar<T>>& detector, T
   add<T>({q_x * lever * lever, q_x * shared, q_x, q_y * lever * lever, q_y * shared, q_y}, c);
 }
 
-/// Fit the tracks from number `i` on that run together. `m` keeps the magnet's coefficients meanwhile; `see` is called
-/// with each point and the track there.
-template <class T, class Kept, class See>
+/// Fit the tracks from number `i` on that run together. `m` keeps the magnet's coefficients meanwhile; `used` decides
+/// which hits count (outlier.hpp); `see` is called with each point and the track there.
+template <class T, class Kept, class Used, class See>
 KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
-                              MagnetCoefficients<T, Kept>& m, const See& see) {
+                              MagnetCoefficients<T, Kept>& m, Used& used, const See& see) {
   const Scalar<T>* constant = detector.constant;
   const T pol = load<T>(tracks.polarity + i), zero(0);
   Fitted<T> result;
@@ -205,32 +226,34 @@ KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const
   Worst<T> worst;
   Track<T> track;
   Integer<T> velo_hits;
-  result.status = start(tracks, i, track, velo_hits);
-  const T k_seed = track.s.k;
+  result.status = start(tracks, i, used, track, velo_hits);
+  const T k_seed = track.s.k, z_first = track.z;
   const int slots = largest(load_integer<T>(tracks.velo_n + i));
   const int last_slot = slots < velo_slots ? slots : velo_slots;
   for (int slot = 0; slot < last_slot; ++slot) {
-    result.chi2_velo += use_velo<T>(tracks, i, slot, constant + layout::V, pol, track);
+    const T chi2 = use_velo<T>(tracks, i, slot, constant + layout::V, pol, z_first, used, track);
+    used.consider(slot, used.keeps(slot, Integer<T>(slot) < load_integer<T>(tracks.velo_n + i)), chi2);
+    result.chi2_velo += chi2;
   }
   see(point::velo_end, track);
   const State<T> saved = track.s;
   const T z_saved = track.z;
 
   Jacobian<T> total;
-  through_ut(tracks, i, constant, pol, track, total, result, worst, see);
+  through_ut(tracks, i, constant, pol, track, total, result, worst, used, see);
   Jacobian<T> f;
   const Noise<T> q = scattering_magnet<T>(constant + layout::UTTF, k_seed);
   result.status = result.status | step_magnet(detector, pol, k_seed, m, track, f);
   carry(f, q, track, total);
   see(point::z_out, track);
-  through_scifi(tracks, i, constant, pol, track, total, result, worst, see);
+  through_scifi(tracks, i, constant, pol, track, total, result, worst, used, see);
 
   track.s = {saved.x, saved.y, saved.tx, saved.ty, track.s.k};
   track.z = z_saved;
   transport(inverse(total), track.c);
   see(point::back, track);
   for (int slot = last_slot - 1; slot >= 0; --slot) {
-    use_velo<T>(tracks, i, slot, constant + layout::V + layout::V_columns, pol, track);
+    use_velo<T>(tracks, i, slot, constant + layout::V + layout::V_columns, pol, z_first, used, track);
   }
   straight_to_beamline(detector, track);
 
@@ -263,7 +286,8 @@ KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const
 template <class T, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_trigger(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                       MagnetCoefficients<T, Kept>& m) {
-  if constexpr (has_trigger) return trigger::fit<T>(tracks, i, detector, m, trigger::Unseen{});
+  AllHits all;
+  if constexpr (has_trigger) return trigger::fit<T>(tracks, i, detector, m, all, trigger::Unseen{});
   else return {};
 }
 

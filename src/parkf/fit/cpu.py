@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
 from parkf.fit.candidates import Candidates
-from parkf.fit.fitted import NUMBERS, Fitted
+from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.fit.source import kernel_of
+from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
 
@@ -59,6 +60,33 @@ def interval(
         u² of the hit; its VELO slot, 26 + UT layer or 30 + SciFi layer.
     """
     return _fitter.interval(*arguments(parameters, tracks, threads, build))
+
+
+def fit_and_search(
+    parameters: ParameterSet,
+    tracks: Candidates,
+    removed: NDArray[np.int64],
+    *,
+    threads: int | None,
+    build: str = "",
+) -> tuple[Fitted, NDArray[Any], NDArray[np.int32]]:
+    """Fit a batch in the trigger's arithmetic without some hits, and search for the worst of the others.
+
+    `removed`, (n,), has bit s for VELO slot s, 26 + l for UT layer l, 30 + l for SciFi layer l.
+
+    Returns
+    -------
+    Fitted, (n,) float, (n,) int32
+        The fits; χ² and slot (the number of its bit) of each candidate's worst hit, 0 and -1 without one.
+    """
+    velo, strips = removed & ((1 << VELO_SLOTS) - 1), removed >> VELO_SLOTS
+    numbers, integers = _fitter.fit_and_search(
+        *arguments(parameters, tracks, threads, build),
+        removed_velo=velo.astype(np.int32),
+        removed_strips=strips.astype(np.int32),
+    )
+    fitted = Fitted.from_kernel(numbers[: len(NUMBERS)], integers[: len(INTEGERS)])
+    return fitted, numbers[-1], integers[-1]
 
 
 def fit_with_rich(

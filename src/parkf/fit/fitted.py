@@ -137,6 +137,16 @@ class Fitted:
     before: Before | None = None
     scores: Mapping[str, NDArray[Any]] | None = None
 
+    @property
+    def chi2(self) -> NDArray[Any]:
+        """Total χ² of each track, (n,)."""
+        return self.chi2_velo + self.chi2_ut + self.chi2_scifi
+
+    @property
+    def ndof(self) -> NDArray[np.int32]:
+        """Total degrees of freedom of each track, (n,)."""
+        return self.ndof_velo + self.ndof_ut + self.ndof_scifi
+
     @classmethod
     def from_kernel(cls, numbers: NDArray[Any], integers: NDArray[np.int32]) -> "Fitted":
         """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied.

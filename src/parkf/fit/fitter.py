@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from parkf.fit import cpu, gpu
 from parkf.fit.candidates import Candidates, as_candidates, check_rows, from_arrow
 from parkf.fit.fitted import Fitted, set_metadata
-from parkf.fit.interval import without_outliers
+from parkf.fit.outliers import fit_again, fit_as_trigger
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary
@@ -146,8 +146,8 @@ def fit_file(
         Parquet tables ``candidates`` (read; the truth, ``particle`` and ``purity``, may be missing) and
         ``fitted`` (written).
     outliers : float, optional
-        Fit once more without hits whose u² is above this limit
-        (:func:`parkf.fit.interval.without_outliers`) and add the columns ``REMOVED_HITS``.
+        Fit once more without hits that agree less with the others than this limit allows
+        (:mod:`parkf.fit.outliers`) and add the columns ``REMOVED_HITS``.
     rich_states : bool
         Fit on processor cores and add the columns ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`).
     **options : FitOptions
@@ -161,10 +161,12 @@ def fit_file(
     numbers = load(parameters)
     scheme, threads = options.get("scheme", "smoother"), options.get("threads")
     robust = options.get("robust", False)
-    if scheme != "smoother" and (outliers is not None or rich_states):
-        raise ParkfError(
-            f"scheme '{scheme}': outliers and states at the RICH planes come with the smoother alone"
-        )
+    if scheme != "smoother" and rich_states:
+        raise ParkfError(f"scheme '{scheme}': states at the RICH planes come with the smoother alone")
+    if scheme == "velo_only" and outliers is not None:
+        raise ParkfError("scheme 'velo_only': outliers are removed by the smoother and the trigger's fit")
+    if scheme == "trigger" and outliers is not None and options.get("backend") == "gpu":
+        raise ParkfError("scheme 'trigger': outliers are removed on processor cores; use backend 'cpu'")
     if robust and (outliers is not None or rich_states):
         raise ParkfError(
             "robust: neither outliers nor states at the RICH planes, which would be of another fit"
@@ -175,7 +177,7 @@ def fit_file(
         + (ROBUST if robust else ())
         + (SCORES if options.get("score") else ())
     )
-    fit_tracks = partial(fit, numbers, **options)
+    fit_tracks, refit = partial(fit, numbers, **options), partial(fit, numbers, **options | {"score": False})
 
     def batch(rows: pa.RecordBatch) -> Batch:
         tracks = from_arrow(rows, options.get("precision", "float32"))
@@ -183,16 +185,18 @@ def fit_file(
         if rich_states and outliers is None and not options.get("score"):
             result, states = fit_with_rich(numbers, tracks, threads=threads)
             return result, states.columns()
+        if scheme == "trigger" and outliers is not None:
+            result, more["removed"] = fit_as_trigger(numbers, tracks, limit=outliers, threads=threads)
+            return result.flagged(tracks.nulls, "null_number"), more
         result = fit_tracks(tracks)
         if result.before is not None:
             more |= vars(result.before)
         # The scores are those of the fit with all hits, before outliers are removed below.
         more |= result.scores or {}
         if outliers is not None:
-            tracks, more["removed"] = without_outliers(
-                numbers, tracks, result, limit=outliers, threads=threads
+            tracks, result, more["removed"] = fit_again(
+                numbers, tracks, result, refit, limit=outliers, threads=threads
             )
-            result = fit_tracks(tracks) if more["removed"].any() else result
         if rich_states:
             result, states = fit_with_rich(numbers, tracks, threads=threads)
             more |= states.columns()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,18 @@ from parkf.params.blobs import blob_of, read_blob, write_blob
 from parkf.params.description import Errors, describe_block
 from parkf.params.manifest import BlockDescription, Rich
 
+if TYPE_CHECKING:
+    from parkf.model.layout import Block
+
 RICH_FILE = "rich.f32"
+
+
+def rich_blocks() -> "dict[str, Block]":
+    """Return the blocks of the RICH constants, by name."""
+    # These formulas are needed by nothing else that reads or writes a set, and take time to import.
+    from parkf.model.steps import rich
+
+    return rich.rich_blocks()
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +33,8 @@ class RichConstants:
 
     Attributes
     ----------
-    numbers : (66,) float32
-        RICH1, 15 numbers for each of two planes; RICH_UT, 12 for one; RICH2, 12 for each of two.
+    numbers : (n,) float32
+        Of the steps in :mod:`parkf.model.steps.rich`, plane by plane.
     layout : list of BlockDescription
         Every number, in their order.
     """
@@ -40,9 +51,6 @@ class RichConstants:
         ParkfError
             When a block has another shape.
         """
-        # These formulas are needed by nothing else that reads or writes a set.
-        from parkf.model.steps.rich import rich_blocks
-
         layout, numbers = [], []
         for name, block in rich_blocks().items():
             values = np.asarray(blocks[name], dtype="<f4")

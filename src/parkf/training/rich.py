@@ -12,10 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from parkf.detector.field import FieldMap
 from parkf.io.files import scratch_folder
-from parkf.io.planes import RICH_PLANES, SCIFI_LAYERS
+from parkf.io.planes import SCIFI_LAYERS
 from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
-from parkf.model.steps.rich import RICH1, RICH2, RICH_UT
-from parkf.model.steps.step import Step
+from parkf.model.steps.rich import PLANES_OF, RICH_STEPS
 from parkf.params.rich import RichConstants
 from parkf.training.datasets.carry import carried
 from parkf.training.extrapolation import fit_extrapolation
@@ -27,8 +26,9 @@ from parkf.training.train import add_residuals, parameter_errors
 
 # Of T, the two sets whose target is the last layer, above and below y = 0.
 LAST_GAP = range(2 * (SCIFI_LAYERS - 2), 2 * (SCIFI_LAYERS - 1))
-# Sets of the datasets with the rows of each step: of VUT the only one, of UT that from the first layer.
-SETS = {RICH1.name: range(1), RICH_UT.name: range(1), RICH2.name: LAST_GAP}
+# Where a step begins decides its dataset, and the sets there: VUT's only one, UT's from the first layer.
+SETS = {"VUT": range(1), "UT": range(1), "T": LAST_GAP}
+DATASET = {"RICH1": "VUT", "RICH_VELO": "VUT", "RICH_UT": "UT", "RICH2": "T", "RICH_SCIFI": "T"}
 
 
 class RichFit(StoredModel):
@@ -51,7 +51,7 @@ class RichFit(StoredModel):
 
 
 def train_rich(velo: Path, ut: Path, scifi: Path, field: FieldMap, *, threads: int | None = None) -> RichFit:
-    """Fit production's forms to Runge-Kutta, plane by plane, both polarities together.
+    """Fit all steps to Runge-Kutta, plane by plane, both polarities together.
 
     Parameters
     ----------
@@ -67,35 +67,32 @@ def train_rich(velo: Path, ut: Path, scifi: Path, field: FieldMap, *, threads: i
     ParkfError
         When a dataset cannot be read, or a fit is invalid.
     """
+    files = {"VUT": velo, "UT": ut, "T": scifi}
     with threadpool_limits(1), scratch_folder() as folder:
-        fitted = {
-            step.name: [
-                _fit(numpy_step(step), label, rows, Path(folder) / f"{step.name}{z}")
-                for label, z in zip(step.sets, planes, strict=True)
-                for rows in [rows_at(dataset, step, z, field, threads=threads)]
+        fitted = {}
+        for name, step in RICH_STEPS.items():
+            dataset = DATASET[name]
+            fitted[name] = [
+                _fit(numpy_step(step), label, rows, Path(folder) / f"{name}{z}")
+                for label, z in zip(step.sets, PLANES_OF[name], strict=True)
+                for rows in [rows_at(files[dataset], dataset, z, field, threads=threads)]
             ]
-            for step, dataset, planes in (
-                (RICH1, velo, RICH_PLANES[:2]),
-                (RICH_UT, ut, RICH_PLANES[1:2]),
-                (RICH2, scifi, RICH_PLANES[2:]),
-            )
-        }
     return RichFit(sets=fitted)
 
 
 def rows_at(
-    dataset: Path, step: Step, z: float, field: FieldMap, *, threads: int | None = None
+    file: Path, dataset: str, z: float, field: FieldMap, *, threads: int | None = None
 ) -> Iterator[Rows]:
-    """Yield rows of a dataset with their Runge-Kutta target at z (mm), as xe, ye, txe, tye.
+    """Yield rows of a step's dataset with their Runge-Kutta target at z (mm), as xe, ye, txe, tye.
 
-    Tracks that leave the map before are left out. There is no true state at these planes: x1, y1, tx1, ty1
-    are the same as the target.
+    `dataset` is the step's name: VUT, UT or T. Tracks that leave the map before are left out. There is no
+    true state at these planes: x1, y1, tx1, ty1 are the same as the target.
     """
-    sets = SETS[step.name]
-    for batch in read_batches(dataset, sets):
+    sets = SETS[dataset]
+    for batch in read_batches(file, sets):
         # A row group may hold rows of other sets, too.
         rows = select(batch, np.isin(batch["set"], sets))
-        if step is RICH2:
+        if dataset == "T":
             rows |= {"z0": rows["z1"], **{f"{c}0": rows[f"{c}1"] for c in COMPONENTS}}
         end = np.full(len(rows["qop"]), min(z, field.upper[2]))
         states, arrived = carried({**rows, "charge": np.sign(rows["qop"]), "z1": end}, field, threads)

@@ -14,13 +14,13 @@ from parkf.model.codegen.cpp_transport import NAMES, SparseJacobian
 from parkf.model.codegen.header import by_name_header, kernel_header
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, numpy_step
 from parkf.model.steps import FORMS
-from parkf.model.steps.rich import RICH_STEPS
+from parkf.model.steps.rich import OWN_STEPS
 from parkf.model.steps.symbols import Local
 
 STEPS = [
     (name, step)
     for name, forms in FORMS.items()
-    for step in (*forms.steps.values(), *(replace(step, noise={}) for step in RICH_STEPS.values()))
+    for step in (*forms.steps.values(), *(replace(step, noise={}) for step in OWN_STEPS))
 ]
 every_step = pytest.mark.parametrize(("forms", "step"), STEPS, ids=lambda v: getattr(v, "name", v))
 every_forms = pytest.mark.parametrize("forms", FORMS)

@@ -16,7 +16,7 @@ from parkf.params.exchange import export_trigger, import_trigger
 from parkf.params.exchange.signs import convert_table, flipped_table
 from parkf.params.exchange.trigger import read_table
 from parkf.params.parameter_set import ParameterSet, with_blobs
-from parkf.params.rich import RichConstants
+from parkf.params.rich import RichConstants, rich_blocks
 
 STEPS = FORMS["production"].steps
 
@@ -48,9 +48,8 @@ def test_a_set_survives_the_round_trip_to_the_bit(parameters, files, tmp_path):
 def with_rich(parameters):
     """The set with constants for the RICH planes, each another number."""
     blocks = {
-        "RICH1": np.arange(1, 31).reshape(2, 15) / 8,
-        "RICH_UT": np.arange(41, 53).reshape(1, 12) / 8,
-        "RICH2": -np.arange(1, 25).reshape(2, 12) / 8,
+        name: (100 * i + np.arange(1, np.prod(block.shape) + 1)).reshape(block.shape) / 8
+        for i, (name, block) in enumerate(rich_blocks().items())
     }
     rich = RichConstants.of(blocks, {})
     return with_blobs(parameters.manifest, parameters.constant, parameters.table, rich=rich)
@@ -62,7 +61,7 @@ def test_rich_constants_survive_the_round_trip(with_rich, parameters, tmp_path):
     assert back.rich.numbers.tobytes() == with_rich.rich.numbers.tobytes()
     assert compare(with_rich, back).identical
     lost = compare(with_rich, parameters)
-    assert {one.block for one in lost.differences} == {"RICH1", "RICH_UT", "RICH2"}
+    assert {one.block for one in lost.differences} == set(rich_blocks())
     edit(tmp_path / "parkf.json", lambda content: content.pop("RICH2"))
     with pytest.raises(ParkfError, match=r"parkf.json: RICH2: missing, expected beside RICH1"):
         import_trigger(tmp_path)
@@ -88,7 +87,7 @@ def test_the_header_has_the_constants_of_the_trigger_s_code(with_rich, tmp_path)
     assert np.float32(cms) == with_rich.block("BEAM")[1, 0]
     source = tmp_path / "main.cpp"
     source.write_text(
-        '#include "constants.hpp"\nint main() { return ParKalmanFilter::PAR_RICH2_B[11] != -3; }\n'
+        '#include "constants.hpp"\nint main() { return ParKalmanFilter::PAR_RICH2_B[11] != 15.5f; }\n'
     )
     compiler = next(c for c in ("c++", "g++", "clang++") if shutil.which(c))
     command = [

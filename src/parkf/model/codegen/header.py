@@ -8,7 +8,7 @@ from parkf.model.codegen.cpp_magnet import magnet_functions
 from parkf.model.codegen.cpp_steps import by_name, step_functions
 from parkf.model.layout import Block
 from parkf.model.steps import Forms
-from parkf.model.steps.rich import RICH_STEPS, rich_blocks
+from parkf.model.steps.rich import OWN_STEPS, rich_blocks
 
 _OPENING = [
     "#pragma once",
@@ -17,7 +17,7 @@ _OPENING = [
 ]
 
 # What they have as noise weighs the tracks of a fit.
-_RICH_STEPS = [replace(step, noise={}) for step in RICH_STEPS.values()]
+_RICH_STEPS = [replace(step, noise={}) for step in OWN_STEPS]
 
 
 def kernel_header(forms: Forms, name: str) -> str:

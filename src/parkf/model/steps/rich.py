@@ -1,48 +1,120 @@
-"""Extrapolations of a fitted track to the planes of the RICH detectors.
+"""Extrapolations of a fitted track to fixed z, the planes of the RICH detectors, without scattering.
 
-They take production's forms to fixed z, without any scattering. RICH1 begins at the last VELO hit, RICH2 in
-the last SciFi layer. The trigger has their numbers as constants in its code, so that they are not part of
-the constant blob. RICH_UT begins at the first UT layer, which is nearer to the exit of RICH 1; only parkf's
-fit uses it.
+The trigger has production's forms: RICH1 begins at the last VELO hit, RICH2 in the last SciFi layer. Their
+numbers are constants in its code, so that they are not part of the constant blob.
+
+This project's fit has better ones: RICH_VELO begins at the last VELO hit, RICH_UT at the first UT layer,
+which is nearer to the exit of RICH 1, and RICH_SCIFI in the last SciFi layer.
 """
 
 from dataclasses import replace
 
+import sympy as sp
+
 from parkf.io.planes import RICH_PLANES
 from parkf.model.layout import Block
+from parkf.model.steps import gap
 from parkf.model.steps.forms import FORMS, block_of
-from parkf.model.steps.step import Parameter, Step
+from parkf.model.steps.gap import H, X, Y, dz
+from parkf.model.steps.step import Numbers, Parameter, Step
+from parkf.model.steps.symbols import COMPONENTS, Local, h, ten, tx, ty, x, y, z0
 
 WEIGHT = 0.03
 
 
-def _to_planes(form: Step, name: str, text: str, planes: tuple[int, ...]) -> Step:
+# Planes that each step leads to: z in mm.
+PLANES_OF = {
+    "RICH1": RICH_PLANES[:2],
+    "RICH2": RICH_PLANES[2:],
+    "RICH_VELO": RICH_PLANES[:1],
+    "RICH_UT": RICH_PLANES[1:2],
+    "RICH_SCIFI": RICH_PLANES[2:],
+}
+
+
+def _to_planes(form: Step, name: str, text: str) -> Step:
     """Take a form to fixed planes. Its noise weighs the tracks of a fit, and keeps its start values.
 
     It is a part of the scattering, `WEIGHT`, so that a fit is good for most tracks rather than for the few
-    soft ones that the form misses by more.
+    soft ones that the form misses by more. Runge-Kutta, which is fitted, loses no energy.
     """
     return replace(
         form,
         name=name,
         text=text,
-        sets=tuple(f"z = {z} mm" for z in planes),
-        parameters=tuple(_unread(q) if q.kind == "noise" else q for q in form.parameters),
+        sets=tuple(f"z = {z} mm" for z in PLANES_OF[name]),
+        parameters=tuple(_unread(q) if q.kind in ("noise", "loss") else q for q in form.parameters),
         surface={},
+        joined=1,
     )
 
 
 def _unread(parameter: Parameter) -> Parameter:
     # Correlations, which have no unit, are no widths.
-    start = parameter.start * (1.0 if parameter.unit == "1" else WEIGHT)
-    return replace(parameter, kind="free", text=f"{parameter.text}: not read", start=start)
+    factor = 0.0 if parameter.kind == "loss" else 1.0 if parameter.unit == "1" else WEIGHT
+    return replace(parameter, kind="free", text=f"{parameter.text}: not read", start=factor * parameter.start)
 
 
-_FORMS = FORMS["production"].steps
-RICH1 = _to_planes(_FORMS["VUT"], "RICH1", "last VELO hit to RICH 1", RICH_PLANES[:2])
-RICH_UT = _to_planes(_FORMS["UT"], "RICH_UT", "first UT layer back to RICH 1", RICH_PLANES[1:2])
-RICH2 = _to_planes(_FORMS["T"], "RICH2", "last SciFi layer to RICH 2", RICH_PLANES[2:])
-RICH_STEPS = {step.name: step for step in (RICH1, RICH_UT, RICH2)}
+def _behind_velo() -> Step:
+    """Return a step through a field that rises steeply up to the plane.
+
+    The mean field and its lever are polynomials in X and Y (m), where the straight line crosses the plane,
+    and in L, the z where the track begins (m, from 0.5 m on).
+    """
+    p = Numbers()
+    one, late = sp.Integer(1), sp.Symbol("L", real=True)
+    place = {
+        X: ten(-3) * (x + tx * dz),
+        Y: ten(-3) * (y + ty * dz),
+        late: ten(-3) * (z0 - 500),
+    }
+
+    def mean(text: str, *terms: sp.Expr) -> sp.Expr:
+        numbers = [p(f"{text}, with {t}", "1e-1 MeV/mm", parity=-1) for t in terms]
+        total = sp.Add(*(number * t for number, t in zip(numbers, terms, strict=True)))
+        return Local(ten(-1) * dz * total.subs(place))
+
+    along = sp.sqrt(1 + tx**2 + ty**2)
+    dipole, skew = (one, late, late**2, X**2, Y**2), (X * Y, X * Y * late, X * Y * late**2)
+    bent = h * Local(along * (1 + tx**2))
+    outputs = {
+        "tx": tx + bent * mean("field that bends tx", *dipole),
+        "ty": ty + h * Local(along) * mean("field that turns ty", *skew),
+        "x": x + (tx + bent * mean("its lever", *dipole)) * dz,
+        "y": y + (ty + h * Local(along) * mean("its lever", *skew)) * dz,
+    }
+    noise = p.scattering(5.4, gap.levers(5.4))
+    return Step("", "", (), tuple(p.parameters), {name: outputs[name] for name in COMPONENTS}, noise)
+
+
+def _behind_scifi() -> Step:
+    """Return a step over a gap whose field ends soon after its start."""
+    p = Numbers()
+    one = sp.Integer(1)
+    outputs, parts, _ = gap.forms(
+        p,
+        bend=(one, X**2, Y, Y**2, X**4, X**2 * Y**2, Y**4, X**6, X**4 * Y**2, X**2 * Y**4, Y**6),
+        turn=(H * Y, X * Y, X**3 * Y, X * Y**3, X**5 * Y, X**3 * Y**3, X * Y**5),
+        lever=(one, Y**2, X**2),
+        field=-0.02,
+        place=gap.START,
+    )
+    noise = p.scattering(1.35, gap.levers(1.35))
+    return Step("", "", (), tuple(p.parameters), outputs, noise, parts=parts)
+
+
+_PRODUCTION = FORMS["production"].steps
+_VELO, _SCIFI = "last VELO hit to RICH 1", "last SciFi layer to RICH 2"
+TRIGGER_STEPS = (
+    _to_planes(_PRODUCTION["VUT"], "RICH1", _VELO),
+    _to_planes(_PRODUCTION["T"], "RICH2", _SCIFI),
+)
+OWN_STEPS = (
+    _to_planes(_behind_velo(), "RICH_VELO", _VELO),
+    _to_planes(_PRODUCTION["UT"], "RICH_UT", "first UT layer back to RICH 1"),
+    _to_planes(_behind_scifi(), "RICH_SCIFI", _SCIFI),
+)
+RICH_STEPS = {step.name: step for step in (*TRIGGER_STEPS, *OWN_STEPS)}
 
 
 def rich_blocks() -> dict[str, Block]:

@@ -34,7 +34,7 @@ from parkf.params.exchange.signs import TRIGGER, check_layout, convert_blocks, c
 from parkf.params.imported import imported
 from parkf.params.manifest import Constants
 from parkf.params.parameter_set import ParameterSet
-from parkf.params.rich import RichConstants
+from parkf.params.rich import RichConstants, rich_blocks
 
 F32 = NDArray[np.float32]
 
@@ -54,8 +54,6 @@ BLOCKS = {
 UT_ROWS: dict[UtRows, tuple[int, ...]] = {"2026": (0, 1, 2, 3, 4, 5), "older": (0, 1, 2, 5, 4, 3)}
 """Our sets of UT in the order of the trigger's rows."""
 _UT_ROWS_KEY = "ut_rows"
-RICH_BLOCKS = {"RICH1": (2, 15), "RICH_UT": (1, 12), "RICH2": (2, 12)}
-"""Blocks of the RICH constants: planes by numbers of the form."""
 # The kick from VELO to UT, which the trigger applies with the opposite sign.
 _KICK = (5, 6, 7)
 _FIRST_LINE = HEADER.index("nbin_x")
@@ -100,7 +98,7 @@ def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = 
     constants = parameters.manifest.constants.model_dump()
     in_code = {"BEAM": parameters.block("BEAM")}
     if parameters.rich is not None:
-        in_code |= {name: parameters.rich.block(name) for name in RICH_BLOCKS}
+        in_code |= {name: parameters.rich.block(name) for name in rich_blocks()}
     rows = {name: _rows(values) for name, values in in_code.items()}
     write_json(folder / REST_FILE, {**constants, **rows, _UT_ROWS_KEY: ut_rows})
     if "RICH1" in in_code:
@@ -254,8 +252,10 @@ def _rest(
     """Return block BEAM, constants, order of UT's rows, fingerprint of their file, and RICH constants."""
     path = folder / REST_FILE
     if path.is_file():
-        content = read_object(path, [*Constants.model_fields, "BEAM"], optional=[_UT_ROWS_KEY, *RICH_BLOCKS])
-        rich = _rich(path, {name: content.pop(name) for name in RICH_BLOCKS if name in content})
+        content = read_object(
+            path, [*Constants.model_fields, "BEAM"], optional=[_UT_ROWS_KEY, *rich_blocks()]
+        )
+        rich = _rich(path, {name: content.pop(name) for name in rich_blocks() if name in content})
         # Files without this key were written in the older order.
         order = content.pop(_UT_ROWS_KEY, "older")
         if order not in UT_ROWS:
@@ -286,8 +286,8 @@ def _rich(path: Path, found: dict[str, Any]) -> RichConstants | None:
     """Read the blocks of the RICH constants; None without any."""
     if not found:
         return None
-    for name in RICH_BLOCKS:
+    for name in rich_blocks():
         if name not in found:
             raise ParkfError(f"{path}: {name}: missing, expected beside {next(iter(found))}")
-    blocks = {name: rectangle(path, name, found[name], shape) for name, shape in RICH_BLOCKS.items()}
+    blocks = {name: rectangle(path, name, found[name], block.shape) for name, block in rich_blocks().items()}
     return RichConstants.of(blocks, {})

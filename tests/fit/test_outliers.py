@@ -1,4 +1,4 @@
-"""The search for the hit that agrees least with the others: against fits without each hit."""
+"""Removal of outliers: the search is compared with fits without each hit."""
 
 import dataclasses
 
@@ -7,7 +7,7 @@ import pytest
 from kalman_toy import generate
 
 from parkf.fit import cpu, fit
-from parkf.fit.interval import without_outliers
+from parkf.fit.outliers import ROUNDS, fit_again, fit_as_trigger, without_outliers
 from parkf.model.steps import FORMS
 
 CHI2 = ("chi2_velo", "chi2_ut", "chi2_scifi")
@@ -157,3 +157,125 @@ def test_builds_and_threads_agree():
     got = cpu.interval(toy.parameters, tracks, threads=2)
     np.testing.assert_array_equal(got[1], expected[1])
     np.testing.assert_allclose(got[0][0], expected[0][0], rtol=1e-6)
+
+
+def test_only_fits_that_lost_a_hit_are_replaced():
+    toy = generate(500, 10000.0, seed=8)
+    shift = np.where(np.arange(500) == 7, 3.0, 0.0)
+    tracks = moved(toy, "scifi_x", np.full(500, 6), shift).candidates("float64")
+    whole = fit(toy.parameters, tracks)
+    cleaned, again, removed = fit_again(
+        toy.parameters, tracks, whole, lambda some: fit(toy.parameters, some), limit=16.0
+    )
+    expected = fit(toy.parameters, cleaned)
+    assert removed[7] == 1 << 36
+    for name in ("qop", "qopqop", "chi2_scifi", "ndof_scifi", "status"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(expected, name))
+        same = removed == 0
+        np.testing.assert_array_equal(getattr(again, name)[same], getattr(whole, name)[same])
+
+
+def searched(toy, tracks, removed):
+    return cpu.fit_and_search(toy.parameters, tracks, np.asarray(removed, np.int64), threads=1)
+
+
+def same_fits(one, other):
+    for name in ("z", "x", "y", "tx", "ty", "qop", "xx", "tyty", "qopqop", *CHI2, "ndof_velo", "ndof_scifi"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-6)
+
+
+def test_the_triggers_fit_with_all_hits_is_the_plain_one():
+    toy = generate(300, 8000.0, seed=4, forms="production")
+    tracks = toy.candidates("float64")
+    fitted, worst, slot = searched(toy, tracks, np.zeros(300))
+    same_fits(fitted, fit(toy.parameters, tracks, scheme="trigger"))
+    assert (worst <= fitted.chi2).all()
+    assert (slot >= 0).all()
+
+
+@pytest.mark.parametrize("slot", [0, 26, 28, 30, 35, 41])
+def test_a_hit_that_is_left_out_does_not_count(slot):
+    """The result is that of candidates without the hit. The first VELO hit is not stepped to either."""
+    toy = generate(300, 8000.0, seed=4, forms="production")
+    toy = dataclasses.replace(toy, arrays={n: a[toy.arrays["velo_n"] > 5] for n, a in toy.arrays.items()})
+    tracks = toy.candidates("float64")
+    fitted, _, worst = searched(toy, tracks, np.full(tracks.count, 1 << slot))
+    same_fits(fitted, fit(toy.parameters, without(tracks, slot), scheme="trigger"))
+    assert (worst != slot).all()
+
+
+def test_a_velo_hit_that_is_left_out_is_stepped_to():
+    """The fit has its scattering, and no longer its two measurements."""
+    toy = generate(300, 8000.0, seed=4, forms="production")
+    toy = dataclasses.replace(toy, arrays={n: a[toy.arrays["velo_n"] > 5] for n, a in toy.arrays.items()})
+    tracks = toy.candidates("float64")
+    fitted, _, _ = searched(toy, tracks, np.full(tracks.count, 1 << 2))
+    whole = fit(toy.parameters, tracks, scheme="trigger")
+    # In the trigger VELO hits count once in each direction.
+    np.testing.assert_array_equal(whole.ndof_velo - fitted.ndof_velo, 2)
+    shorter = fit(toy.parameters, without(tracks, 2), scheme="trigger")
+    assert np.median(fitted.txtx / shorter.txtx) > 1
+    assert np.std((fitted.tx - shorter.tx) / np.sqrt(shorter.txtx)) < 0.3
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("name", "slot", "bit", "shift", "found"),
+    [("velo_x", 3, 3, 0.5, 0.35), ("ut_x", 2, 28, 5.0, 0.9), ("scifi_x", 6, 36, 3.0, 0.95)],
+)
+def test_the_trigger_finds_a_planted_bad_hit(name, slot, bit, shift, found, precision):
+    """In the VELO the bad hit spoils the prediction for the next one, which is often further from it."""
+    toy = generate(2000, 20000.0, seed=8, seed_error=0.01, forms="production")
+    toy = dataclasses.replace(toy, arrays={n: a[toy.arrays["velo_n"] > 5] for n, a in toy.arrays.items()})
+    count = len(toy.arrays["velo_n"])
+    tracks = moved(toy, name, np.full(count, slot), shift).candidates(precision)
+    bad = fit(toy.parameters, tracks, scheme="trigger", precision=precision)
+    fitted, removed = fit_as_trigger(toy.parameters, tracks)
+    assert np.mean(removed >> bit & 1) > found
+    changed = removed != 0
+    fell = fitted.chi2 / fitted.ndof < bad.chi2 / bad.ndof
+    assert fell[changed].all()
+    np.testing.assert_array_equal(fitted.qop[~changed], bad.qop[~changed])
+    numbers = np.arange(42)
+    gone = removed[:, None] >> numbers & 1
+    assert gone.sum(axis=1).max() <= ROUNDS
+    np.testing.assert_array_equal(bad.ndof_scifi - fitted.ndof_scifi, gone[:, 30:].sum(axis=1))
+
+
+def test_the_trigger_keeps_the_fewest_hits_of_a_detector():
+    """With three VELO hits, however bad, none is taken; with four, one is."""
+    toy = generate(3000, 20000.0, seed=8, seed_error=0.01, forms="production")
+    for hits, most in ((3, 0), (4, 1)):
+        arrays = {n: a[toy.arrays["velo_n"] >= hits].copy() for n, a in toy.arrays.items()}
+        arrays["velo_n"] = np.full_like(arrays["velo_n"], hits)
+        for name in ("velo_x", "velo_y", "velo_z"):
+            arrays[name][:, hits:] = np.nan
+        few = dataclasses.replace(toy, arrays=arrays)
+        tracks = moved(few, "velo_x", np.ones(len(arrays["velo_n"]), int), 3.0).candidates("float64")
+        _, removed = fit_as_trigger(toy.parameters, tracks)
+        taken = (removed[:, None] >> np.arange(26) & 1).sum(axis=1)
+        assert taken.max() == most
+    # Of nine SciFi layers none is taken either.
+    scifi = toy.candidates("float64")
+    scifi.scifi[0][:, 9:] = np.nan
+    scifi.scifi[0][:, 5] += 20.0
+    assert (fit_as_trigger(toy.parameters, scifi)[1] >> 30 == 0).all()
+
+
+def test_clean_tracks_keep_their_hits_in_the_trigger():
+    toy = generate(8000, 10000.0, seed=9, seed_error=0.01, forms="production")
+    _, removed = fit_as_trigger(toy.parameters, toy.candidates("float32"))
+    assert np.mean(removed != 0) < 0.01
+
+
+def test_the_triggers_removal_agrees_on_all_builds_and_threads():
+    toy = generate(700, 8000.0, seed=4, forms="production")
+    tracks = moved(toy, "scifi_x", np.full(700, 4), 4.0).candidates("float64")
+    none = np.zeros(700, np.int64)
+    expected = cpu.fit_and_search(toy.parameters, tracks, none, threads=1, build="plain")
+    for threads in (1, 2):
+        got = cpu.fit_and_search(toy.parameters, tracks, none, threads=threads)
+        np.testing.assert_array_equal(got[2], expected[2])
+        np.testing.assert_allclose(got[1], expected[1], rtol=1e-5)
+    one, other = (fit_as_trigger(toy.parameters, tracks, threads=n)[1] for n in (1, 2))
+    np.testing.assert_array_equal(one, other)

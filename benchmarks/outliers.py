@@ -1,0 +1,137 @@
+"""What becomes of a run's candidates when outliers are removed, or tracks are treated robustly.
+
+Run: python -m benchmarks.outliers [RUN] [--json FILE]
+
+Genuine tracks above 2 GeV and ghosts of the validation, in single precision on one core. `core` is the width
+of the core of δp/p, `width95` half of the width that holds 95 % of |δp/p|, `beyond5` the fraction beyond five
+core widths, `ghosts` the fraction of ghosts below the χ²/ndof that keeps 91 % of genuine tracks, and
+`ghosts_before` the same with the χ² of all hits. `speed` is relative to the plain fit of the same scheme, the
+median of seven turns.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from benchmarks.pull_bound import Truth, with_truth
+
+from parkf.fit import Fitted, fit
+from parkf.fit.outliers import OUTLIER, fit_again, fit_as_trigger
+from parkf.fit.sample import chi2_per_ndof
+from parkf.params.parameter_set import ParameterSet, load
+from parkf.proof.validation.core import fit_core
+
+WORKING_POINT = 0.91
+TURNS = 7
+Way = Callable[[Truth], tuple[Fitted, np.ndarray]]
+
+
+def ways(parameters: ParameterSet) -> dict[str, Way]:
+    """Ways to fit a sample, by name: each returns the fits and which candidates were treated."""
+    plain = {scheme: partial(fit, parameters, scheme=scheme, threads=1) for scheme in ("smoother", "trigger")}
+
+    def all_hits(scheme: str, one: Truth) -> tuple[Fitted, np.ndarray]:
+        fitted = plain[scheme](one.candidates)
+        return fitted, np.zeros(len(fitted.qop), bool)
+
+    def without_outliers(one: Truth) -> tuple[Fitted, np.ndarray]:
+        before = plain["smoother"](one.candidates)
+        _, fitted, removed = fit_again(
+            parameters, one.candidates, before, plain["smoother"], limit=OUTLIER, threads=1
+        )
+        return fitted, removed != 0
+
+    def robust(one: Truth) -> tuple[Fitted, np.ndarray]:
+        fitted = plain["smoother"](one.candidates, robust=True)
+        assert fitted.before is not None
+        return fitted, fitted.before.treated != 0
+
+    def trigger(one: Truth) -> tuple[Fitted, np.ndarray]:
+        fitted, removed = fit_as_trigger(parameters, one.candidates, threads=1)
+        return fitted, removed != 0
+
+    found: dict[str, Way] = {
+        "smoother": partial(all_hits, "smoother"),
+        "smoother, outliers": without_outliers,
+        "smoother, robust": robust,
+    }
+    if parameters.manifest.forms == "production":
+        found |= {"trigger": partial(all_hits, "trigger"), "trigger, outliers": trigger}
+    return found
+
+
+def figures(way: Way, sample: list[Truth], cut_on: list[Fitted]) -> dict[str, float]:
+    """Fit the sample and measure it; `cut_on` are the plain fits of the same scheme."""
+    residuals, treated = [], []
+    chi2 = {name: ([], []) for name in ("ghosts", "ghosts_before")}
+    for one, before in zip(sample, cut_on, strict=True):
+        fitted, touched = way(one)
+        good = one.genuine & (fitted.status == 0)
+        residuals.append((one.qop / fitted.qop - 1)[good])
+        treated.append(touched[one.genuine])
+        for name, of in (("ghosts", fitted), ("ghosts_before", before)):
+            ratio = chi2_per_ndof({**vars(of)})
+            chi2[name][0].append(ratio[one.genuine])
+            chi2[name][1].append(ratio[one.ghosts])
+    residual = np.concatenate(residuals)
+    core = fit_core(residual)
+    kept = {
+        name: float((np.concatenate(ghosts) < np.quantile(np.concatenate(genuine), WORKING_POINT)).mean())
+        for name, (genuine, ghosts) in chi2.items()
+    }
+    return {
+        "core": core.width,
+        "width95": float(np.quantile(np.abs(residual), 0.9545)) / 2,
+        "beyond5": float((np.abs(residual - core.mean) > 5 * core.width).mean()),
+        "treated": float(np.concatenate(treated).mean()),
+        **kept,
+    }
+
+
+def seconds(way: Way, sample: list[Truth]) -> float:
+    begin = time.thread_time()
+    for one in sample:
+        way(one)
+    return time.thread_time() - begin
+
+
+def measure(run: Path) -> dict[str, dict[str, float]]:
+    """Figures and speeds of all ways by turns."""
+    parameters, sample = load(run / "set"), with_truth(run, "validation")
+    found = ways(parameters)
+    plain = {name: [way(one)[0] for one in sample] for name, way in found.items() if "," not in name}
+    result = {name: figures(way, sample, plain[name.partition(",")[0]]) for name, way in found.items()}
+    turns = [{name: seconds(way, sample) for name, way in found.items()} for _ in range(TURNS)]
+    tracks = sum(len(one.p) for one in sample)
+    for name in found:
+        of = name.partition(",")[0]
+        result[name]["speed"] = statistics.median(turn[of] / turn[name] for turn in turns)
+        result[name]["tracks_per_s"] = tracks / statistics.median(turn[name] for turn in turns)
+    return result
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("run", type=Path, nargs="?", default=Path("results/default"))
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    arguments = parser.parse_args()
+    result = measure(arguments.run)
+    print(f"{'':20s} core %   95 % %  beyond 5  treated  ghosts  by χ² before  speed  M tracks/s")
+    for name, one in result.items():
+        print(
+            f"{name:20s} {100 * one['core']:.3f}    {100 * one['width95']:.3f}   {one['beyond5']:.2%}"
+            f"     {one['treated']:.1%}    {one['ghosts']:.1%}   {one['ghosts_before']:.1%}"
+            f"         {one['speed']:.2f}   {one['tracks_per_s'] / 1e6:.2f}"
+        )
+    if arguments.json:
+        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
