@@ -48,7 +48,8 @@ void run(const CandidateRows<float>& rows, const Detector<float>& detector, cons
       OutlierSearch<T> search(Integer<T>(4), Integer<T>(64));
       MagnetCoefficients<T> m;
       namespace scheme = PARKF_FORMS::trigger;
-      store(scheme::fit<T>(tracks, 0, detector, m, search, scheme::Unseen{}), stride, i, numbers.data(), integers.data());
+      const Fitted<T> track = scheme::fit<T>(tracks, 0, detector, m, search, scheme::Unseen{});
+      store(track, stride, i, numbers.data(), integers.data());
       T chi2;
       Integer<T> slot;
       search.choose(chi2, slot);
