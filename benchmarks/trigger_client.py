@@ -29,7 +29,7 @@ from parkf.simulation.pattern import find_candidates
 
 PUBLISHED = "2026-run3-like-2-r007"
 # The same statistics and forms, trained for the trigger.
-FOR_THE_TRIGGER = "2026-run3-like-2-r009"
+FOR_THE_TRIGGER = "2026-run3-like-2-r010"
 # Numbers of the noise that are widths, by block.
 WIDTHS = {
     "V": (0, 1),
@@ -48,6 +48,13 @@ def scaled(parameters: ParameterSet, block: str, factor: float) -> ParameterSet:
     numbers = constant[place].reshape(layout.block(block).shape).copy()
     numbers[:, list(WIDTHS[block])] *= factor
     constant[place] = numbers.ravel()
+    return with_blobs(parameters.manifest, constant, parameters.table)
+
+
+def replaced(parameters: ParameterSet, by: ParameterSet, block: str = "T") -> ParameterSet:
+    """Return the set with one block of another: steps that were trained in another field."""
+    constant, place = parameters.constant.copy(), parameters.layout.block_slice(block)
+    constant[place] = by.constant[place]
     return with_blobs(parameters.manifest, constant, parameters.table)
 
 
@@ -88,6 +95,10 @@ def figures(samples: Samples, folder: Path, older: ParameterSet) -> Iterator[tup
     yield f"trigger, {PUBLISHED}", run(published, "trigger")
     yield f"trigger in float64, {PUBLISHED}", run(published, "trigger", "float64")
     yield f"smoother, {PUBLISHED}", run(published, "smoother")
+    yield (
+        f"trigger, {FOR_THE_TRIGGER}, SciFi steps of LHCb's older numbers",
+        run(replaced(theirs, older), "trigger"),
+    )
     yield "trigger, LHCb's older numbers", run(older, "trigger")
     for block in WIDTHS:
         for factor in (0.7, 1.2):

@@ -22,6 +22,7 @@ GOOD = Client(
     momentum=[{"p_min": 3.0, "p_max": 5.0, "n": 9000, "bias": 1e-5, "bias_error": 5e-5}],
     kept=0.15,
     kept_error=0.005,
+    kept_average=0.17,
     cut=1.9,
     not_finite={"genuine": 0.001, "all": 0.005},
     charge_odd={"tx": -0.2, "x": 0.1},
