@@ -7,13 +7,10 @@ import numpy as np
 from parkf.io.planes import SCIFI_LAYERS
 from parkf.io.planes import STEREO as STEREO_OF_STATION
 
-STEREO = np.tile(STEREO_OF_STATION, SCIFI_LAYERS // len(STEREO_OF_STATION))
-"""Which layers are."""
-
+STEREO = np.tile(STEREO_OF_STATION, SCIFI_LAYERS // len(STEREO_OF_STATION))  # which layers are
+# Of a fit, and of the search for z: the second pass knows at which height y the first crossed a fibre.
 PASSES = 2
-"""Of a fit, and of the search for z: the second pass knows at which height y the first crossed a fibre."""
-
-_FEWEST_X, _FEWEST_STEREO = 3, 2
+_FEWEST_X, _FEWEST_STEREO = 3, 2  # layers that determine a curve
 
 
 def fit_curves(
