@@ -56,10 +56,7 @@ def find_candidates(
     matched : bool
         Leave out the search: a candidate is what one particle left behind, by truth.
 
-    Raises
-    ------
-    ParkfError
-        When the hits cannot be read.
+    Hits that cannot be read are a ParkfError.
     """
     search = Search(geometry, fit_magnet_model(field, geometry), polarity)
 
@@ -140,7 +137,7 @@ class Search:
 
 
 def distinct_hits(hits: Columns) -> tuple[np.ndarray, np.ndarray]:
-    """Hits as a detector reports them: each occurs once, however many particles made it.
+    """Find the hits that a detector reports: each occurs once, however many particles made it.
 
     Of columns (m,) of `parkf.io.tables.HITS`, sorted by event, plane and x, with a row for each particle of
     a hit, return the first row of each hit, (k,), and which of these hits each row belongs to, (m,).
@@ -167,16 +164,9 @@ def majority(
     """Find the particle with most of the hits, and the fraction of them that it made, (n,) each.
 
     Where no hit is of a particle, these are -1 and 0; of two particles with as many hits, it is the
-    smaller number.
-
-    Parameters
-    ----------
-    particle : (m,) int
-        Particle of each row of the table of hits, -1 for noise.
-    hits : (n, slots) int
-        Rows of `particle`, -1 for an empty slot; at least one of a candidate is filled.
-    number : (m,) int, optional
-        Which hit a row is of, where one of several particles has a row for each; all differ by default.
+    smaller number. `particle` (m,) is that of each row of the table of hits, -1 for noise. `hits` (n, slots)
+    are rows of that table, -1 for an empty slot; at least one of a candidate is filled. `number` (m,) is the
+    hit that a row is of, where a hit of several particles has a row for each; all differ by default.
     """
     number = np.arange(len(particle)) if number is None else number
     rows = np.argsort(number, kind="stable")

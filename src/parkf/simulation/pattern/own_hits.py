@@ -39,7 +39,7 @@ def find_own_hits(hits: Columns) -> Columns:
     stations = on_plane[:, SCIFI_PLANES].reshape(len(on_plane), -1, _LAYERS_PER_STATION) >= 0
     in_stations = stations[..., [0, 3]].any(2) & stations[..., [1, 2]].any(2)
     enough = (on_plane[:, VELO_PLANES] >= 0).sum(1) >= FEWEST_HITS
-    long = on_plane[enough & in_stations.all(1)]
+    long = on_plane[enough & np.all(in_stations, axis=1)]
 
     velo = long[:, VELO_PLANES]
     order = np.argsort(np.where(velo >= 0, hits["z"][velo], np.inf), axis=1)

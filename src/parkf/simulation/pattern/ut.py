@@ -34,14 +34,8 @@ def find_ut_hits(
 ) -> np.ndarray:
     """UT hits of each candidate: rows (n, 4) of `hits`, -1 where a layer has none.
 
-    Parameters
-    ----------
-    hits : dict of (m,) arrays
-        Columns of `parkf.io.tables.HITS`, any detectors.
-    event, velo, h : (n,) int, (n, 4) and (n,) float64
-        Of each candidate the event, the VELO line (x, y, tx, ty), and polarity · q/p in 1/MeV.
-    geometry, magnet
-        The layers, and the bending up to them.
+    Hits are columns (m,) of `parkf.io.tables.HITS`, any detectors. Candidates have an event (n,), a VELO line
+    x, y, tx, ty (n, 4) in mm and rad, and h = polarity · q/p (n,) in 1/MeV.
     """
     rows = np.flatnonzero((hits["plane"] >= UT_PLANES.start) & (hits["plane"] < UT_PLANES.stop))
     layer = (hits["plane"][rows] - UT_PLANES.start).astype(np.int64)
