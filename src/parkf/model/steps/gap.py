@@ -9,7 +9,7 @@ Vertically dty/dz = κ·h·N·[(1 + ty²)·Bx − tx·ty·By − tx·Bz]; in a d
 Bz ∝ Y near the mid-plane: what turns ty is odd in Y.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import sympy as sp
 
@@ -20,24 +20,31 @@ dz = z1 - z0
 # Where a straight line crosses the middle of the gap, in m; and h in 1/GeV.
 X, Y, H = sp.symbols("X Y H", real=True)
 MIDDLE = {X: ten(-3) * (x + tx * dz / 2), Y: ten(-3) * (y + ty * dz / 2), H: ten(3) * h}
+# The same with X and Y where the gap begins, for gaps whose field ends early.
+START = {X: ten(-3) * x, Y: ten(-3) * y, H: ten(3) * h}
 
 
 def forms(
-    p: Numbers, bend: Sequence[sp.Expr], turn: Sequence[sp.Expr], lever: Sequence[sp.Expr], field: float
+    p: Numbers,
+    bend: Sequence[sp.Expr],
+    turn: Sequence[sp.Expr],
+    lever: Sequence[sp.Expr],
+    field: float,
+    place: Mapping[sp.Symbol, sp.Expr] = MIDDLE,
 ) -> tuple[dict[str, sp.Expr], dict[sp.Symbol, sp.Expr], sp.Expr]:
     """Return the outputs of a step over a gap, their parts, and the factor by which q/p has increased.
 
     `p` declares the form's parameters, one for each term and one for the energy lost before. The terms, in X,
     Y, H, tx and ty, are those of the field that bends tx, which starts at `field` in 0.1 MeV/mm; of the field
     that turns ty; and of the weight of the old slope in x. The first term of `lever` is 1, which is the
-    weight in y, too.
+    weight in y, too. `place` has the values of X, Y and H: `MIDDLE` or `START`.
     """
-    mean = _sum(p, "field that bends tx", bend, field)
-    twist = _sum(p, "field that turns ty", turn, 0.0)
+    mean = _sum(p, "field that bends tx", bend, field, place)
+    twist = _sum(p, "field that turns ty", turn, 0.0, place)
     in_y = p("share of the old slope in x and y", "1", 0.5)
     old = [p(f"share of the old slope in x, with {_name(t)}", _unit("1", t)) * t for t in lever[1:]]
     loss = p("energy lost before", "MeV", 20.0, kind="loss")
-    in_x = sp.Add(in_y, *old).subs(MIDDLE)
+    in_x = sp.Add(in_y, *old).subs(place)
     _, h_here = after_loss(loss)
     # In the Jacobian only the straight line and q/p are differentiated, nothing else (Local). The rest would
     # change the predicted covariance by less than a hundredth of what scattering adds, and would cost more
@@ -50,19 +57,21 @@ def forms(
         "tx": tx + h_here * bent,
         "ty": ty + h_here * turned,
     }
-    named = {"X": MIDDLE[X], "Y": MIDDLE[Y], "B": mean, "C": twist, "b": bent, "c": turned}
+    named = {"X": place[X], "Y": place[Y], "B": mean, "C": twist, "b": bent, "c": turned}
     named[r"\lambda"] = Local(1 - in_x)
     return outputs, {sp.Symbol(name): part for name, part in named.items()}, gain(loss)
 
 
-def _sum(p: Numbers, text: str, terms: Sequence[sp.Expr], start: float) -> sp.Expr:
+def _sum(
+    p: Numbers, text: str, terms: Sequence[sp.Expr], start: float, place: Mapping[sp.Symbol, sp.Expr]
+) -> sp.Expr:
     """Declare a number for each term, and return the sum of number times term in Horner's form."""
     total = sp.Integer(0)
     for t in terms:
         parity = 1 if sp.degree(t, H) == 1 else -1
         full = text if t == 1 else f"{text}, with {_name(t)}"
         total += p(full, _unit("1e-1 MeV/mm", t), start if t == 1 else 0.0, parity=parity) * t
-    return sp.horner(total, wrt=(X, Y)).subs(MIDDLE)
+    return sp.horner(total, wrt=(X, Y)).subs(place)
 
 
 def _name(term: sp.Expr) -> str:

@@ -36,27 +36,14 @@ def find_candidates(
     segments: Segments = "truth",
     matched: bool = False,
 ) -> None:
-    """Find track candidates in simulated hits.
+    """Find track candidates in simulated hits, with any number of `workers` (all cores by default).
 
-    Only measured hits are used, with one exception: for segments by truth, the truth decides which hits a
-    segment search follows. Candidates with hits of several particles are kept.
-
-    Parameters
-    ----------
-    hits_path, path : Path
-        Tables `parkf.io.tables.HITS`, sorted by event, and `CANDIDATES`, sorted by event and candidate.
-    geometry, field
-        The detector that the pattern recognition assumes.
-    polarity : int
-        +1 MagUp, -1 MagDown.
-    workers : int, optional
-        Parallel children, all cores by default.
-    segments : {'found', 'truth'}
-        Found from hits alone, or those of particles.
-    matched : bool
-        Leave out the search: a candidate is what one particle left behind, by truth.
-
-    Hits that cannot be read are a ParkfError.
+    Hits are a table `parkf.io.tables.HITS`, sorted by event; candidates are a table `CANDIDATES`, sorted by
+    event and candidate. Only measured hits are used, with one exception: for `segments` by truth, the truth
+    decides which hits a segment search follows; others are found from hits alone. Candidates with hits of
+    several particles are kept. With `matched` there is no search: a candidate has the hits that one particle
+    left behind, by truth. The polarity is +1 for MagUp, -1 for MagDown; geometry and field are those that
+    the pattern recognition assumes. Hits that cannot be read are a ParkfError.
     """
     search = Search(geometry, fit_magnet_model(field, geometry), polarity)
 

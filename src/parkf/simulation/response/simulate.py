@@ -39,25 +39,12 @@ def simulate(
 ) -> None:
     """Carry particles through field and material; same seed, same bytes, for any number of threads.
 
-    Parameters
-    ----------
-    particles_path : Path
-        Table `parkf.io.tables.PARTICLES`, sorted by event and particle.
-    states_path, hits_path, fates_path : Path or None
-        Tables `parkf.io.tables.STATES` of the true states that :mod:`parkf.simulation.long_tracks` selects,
-        `HITS` of all particles, and `FATES` with the hardest scattering of each particle.
-    geometry, field
-        The detector as it is.
-    polarity : int
-        +1 MagUp, -1 MagDown.
-    hits_before : int, optional
-        Hits and fates are those of crossings below this number alone, a multiple of
-        :data:`EVENTS_PER_PIECE`; of all by default. The states do not depend on it.
-    crowded : bool
-        Whether hits have the tails, the overlaps and the density of LHCb's
-        (`parkf.simulation.response.crowd`).
-    threads : int, optional
-        All cores by default.
+    Particles are a table `parkf.io.tables.PARTICLES`, sorted by event and particle. Tables are written where
+    there is a path: `STATES`, the true states that :mod:`parkf.simulation.long_tracks` selects; `HITS` of all
+    particles; and `FATES`, the hardest scattering of each particle. The states are those of all crossings,
+    hits and fates those of crossings below `hits_before`, if it is given, a multiple of `EVENTS_PER_PIECE`.
+    `crowded` hits have the tails, the overlaps and the density of LHCb's hits
+    (`parkf.simulation.response.crowd`). The polarity is +1 for MagUp, -1 for MagDown.
 
     A ParkfError when no output is asked for, `hits_before` is no such multiple, or particles cannot be read.
     """
