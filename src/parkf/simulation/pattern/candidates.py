@@ -129,15 +129,23 @@ def distinct_hits(hits: Columns) -> tuple[np.ndarray, np.ndarray]:
     Of columns (m,) of `parkf.io.tables.HITS`, sorted by event, plane and x, with a row for each particle of
     a hit, return the first row of each hit, (k,), and which of these hits each row belongs to, (m,).
     """
-    columns = [hits[name] for name in ("z", "y", "x", "plane", "event")]
-    order = np.lexsort(columns)
-    new = np.ones(len(order), bool)
-    new[1:] = np.any([np.diff(values[order]) != 0 for values in columns], axis=0)
+    run = np.cumsum(_begins(hits["event"], hits["plane"], hits["x"]))
+    # Rows of one hit have the same x, so they are adjacent up to other hits of the same x.
+    several = np.flatnonzero(np.bincount(run)[run] > 1)
+    order = several[np.lexsort((hits["z"][several], hits["y"][several], run[several]))]
+    new = _begins(run[order], hits["y"][order], hits["z"][order])
     # The sort is stable: the first row of a hit in it is the first in the table.
-    first = np.empty(len(order), int)
+    first = np.arange(len(run))
     first[order] = order[new][np.cumsum(new) - 1]
-    rows = np.flatnonzero(first == np.arange(len(order)))
+    rows = np.flatnonzero(first == np.arange(len(run)))
     return rows, np.searchsorted(rows, first)
+
+
+def _begins(*columns: np.ndarray) -> np.ndarray:
+    """Mask (m,) of rows in which one of the columns differs from the row before, and of the first row."""
+    new = np.ones(len(columns[0]), bool)
+    new[1:] = np.any([values[1:] != values[:-1] for values in columns], axis=0)
+    return new
 
 
 def rows_or_none(rows: np.ndarray, hits: np.ndarray) -> np.ndarray:

@@ -37,11 +37,11 @@ class LayerSearch:
 
     def nearest(self, group: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Look up the nearest hit of each position's group and its distance, infinite where there is none."""
-        return nearest_of(*self.around(group, x, 2))
+        return nearer(*self.around(group, x, 2))
 
 
-def nearest_of(hits: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Choose the nearest of several hits (..., count), the first of equal ones, and its distance."""
-    nearest = np.argmin(np.abs(distance), axis=-1)[..., None]
-    hit, away = (np.take_along_axis(values, nearest, axis=-1)[..., 0] for values in (hits, distance))
+def nearer(hits: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the nearer of two hits (..., 2), the first of equal ones, and its distance."""
+    second = np.abs(distance[..., 1]) < np.abs(distance[..., 0])
+    hit, away = (np.where(second, values[..., 1], values[..., 0]) for values in (hits, distance))
     return hit, away

@@ -6,7 +6,7 @@ from parkf.detector.geometry import UT_PLANES, Geometry
 from parkf.io.events import Columns
 from parkf.io.planes import UT_LAYERS
 from parkf.simulation.groups import best_of_each
-from parkf.simulation.pattern.layer_search import LayerSearch, nearest_of
+from parkf.simulation.pattern.layer_search import LayerSearch, nearer
 from parkf.simulation.pattern.magnet import MagnetModel
 from parkf.simulation.pattern.velo import Z_REFERENCE
 from parkf.simulation.response.hits import ut_row
@@ -71,7 +71,7 @@ def find_ut_hits(
     turn, way = turns[track, column], z - z_anchor[column, None]
 
     x_tried = x[track] + turn[:, None] * (z - Z_PIVOT)
-    found, distance = nearest_of(*search.nearest(strips[track], x_tried[..., None]))
+    found, distance = nearer(*search.nearest(strips[track], x_tried[..., None]))
     tolerance = WINDOW * np.hypot(MEASUREMENT, SCATTERING_IN_LAYER * h[track, None] * way)
     accepted = np.abs(distance) < tolerance
     missed = np.where(accepted, (distance / tolerance) ** 2, 1.0).sum(-1)
