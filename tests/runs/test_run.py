@@ -95,7 +95,7 @@ def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
         (shutil.copytree if origin.is_dir() else shutil.copy2)(origin, tmp_path / name)
     assert finished.would_run(source=source) == {}
     velo = source / "parkf/model/steps/velo_to_ut.py"
-    changed = velo.read_text().replace('(sp.Integer(10), "1"', '(sp.Integer(11), "1"')
+    changed = velo.read_text().replace('(ten(2) * ty**2, "ty²"', '(ten(3) * ty**2, "ty²"')
     assert changed != velo.read_text()
     velo.write_text(changed)
     jobs = finished.would_run(source=source)

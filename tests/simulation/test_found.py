@@ -7,14 +7,15 @@ import pytest
 
 import parkf._pattern as _pattern
 from parkf.detector.transport import track_through
+from parkf.io.events import select
 from parkf.io.files import sha256
 from parkf.simulation.generate.gun import shoot
-from parkf.simulation.pattern import Windows, find_candidates
 from parkf.simulation.pattern import candidates as module
-from parkf.simulation.pattern.candidates import majority
-from parkf.simulation.pattern.distinct import distinct_hits
-from parkf.simulation.pattern.found import search_scifi, search_velo
+from parkf.simulation.pattern import find_candidates
+from parkf.simulation.pattern.candidates import distinct_hits, majority, rows_or_none
 from parkf.simulation.pattern.magnet import fit_magnet_model
+from parkf.simulation.pattern.scifi import search_scifi
+from parkf.simulation.pattern.velo import FEWEST_HITS, search_velo
 from parkf.simulation.response.hits import respond
 
 GHOST = 0.7
@@ -33,20 +34,12 @@ def hits(request, field, geometry):
     return respond(states, geometry=geometry, seed=5, crowded=request.param)
 
 
-def _owners(hits, distinct, segments):
-    """Majority particle and purity of each segment."""
-    return majority(hits["particle"], distinct.in_table(segments.hits), distinct.number)
-
-
 @pytest.mark.parametrize(("first", "end", "fewest"), [(0, 52, 4), (58, 70, 11)], ids=["VELO", "SciFi"])
 def test_particles_are_found_and_little_else(hits, geometry, magnet, first, end, fewest):
-    distinct = distinct_hits(hits)
-    segments = (
-        search_velo(distinct.hits, geometry, Windows())
-        if first == 0
-        else search_scifi(distinct.hits, geometry=geometry, magnet=magnet, windows=Windows())
-    )
-    particle, purity = _owners(hits, distinct, segments)
+    rows, number = distinct_hits(hits)
+    distinct = select(hits, rows)
+    segments = search_velo(distinct, geometry) if first == 0 else search_scifi(distinct, geometry, magnet)
+    particle, purity = majority(hits["particle"], rows_or_none(rows, segments.hits), number)
     assert (purity < GHOST).mean() < 0.15
     owned = pd.MultiIndex.from_arrays([segments.event, particle])[purity >= GHOST]
     assert owned.duplicated().mean() < 0.02
@@ -71,7 +64,7 @@ def test_a_line_of_hits_is_a_velo_segment_and_its_neighbours_are_not(geometry):
         "z": np.append(z, z[-1]),
         "dxdy": np.zeros(7),
     }
-    found = search_velo(hits, geometry, Windows())
+    found = search_velo(hits, geometry)
     assert found.hits[:, :7].tolist() == [[0, 1, 2, 3, 4, 5, -1]]
     assert np.allclose(found.lines[0, 2:], [0.05, 0.02], atol=1e-6)
 
@@ -103,7 +96,7 @@ def test_three_hits_are_a_segment_where_a_line_goes_through_them(geometry, off, 
         "dxdy": np.zeros(3),
     }
     # σ is 12.5 µm: 0.05 mm have 10.7, and twice that is too much.
-    assert len(search_velo(hits, geometry, Windows()).event) == found
+    assert len(search_velo(hits, geometry).event) == found
 
 
 def test_what_flies_backwards_is_left_out(geometry):
@@ -117,7 +110,7 @@ def test_what_flies_backwards_is_left_out(geometry):
         "z": z,
         "dxdy": np.zeros(5),
     }
-    assert len(search_velo(hits, geometry, Windows()).event) == 0
+    assert len(search_velo(hits, geometry).event) == 0
 
 
 def test_hits_must_have_all_columns():
@@ -145,13 +138,14 @@ def test_hits_must_have_all_columns():
 def test_segments_of_an_event_depend_on_no_other(hits, geometry, magnet):
     late = {name: values[hits["event"] >= 20] for name, values in hits.items()}
     for search in (
-        lambda some: search_velo(some, geometry, Windows()),
-        lambda some: search_scifi(some, geometry=geometry, magnet=magnet, windows=Windows()),
+        lambda some: search_velo(some, geometry),
+        lambda some: search_scifi(some, geometry, magnet),
     ):
-        whole, part = search(distinct_hits(hits).hits), search(distinct_hits(late).hits)
+        distinct = select(hits, distinct_hits(hits)[0])
+        whole, part = search(distinct), search(select(late, distinct_hits(late)[0]))
         rows = whole.event >= 20
         assert np.array_equal(whole.event[rows], part.event)
-        shift = (distinct_hits(hits).hits["event"] < 20).sum()
+        shift = (distinct["event"] < 20).sum()
         assert np.array_equal(whole.hits[rows], np.where(part.hits >= 0, part.hits + shift, -1))
 
 
@@ -170,7 +164,7 @@ def test_workers_and_pieces_do_not_change_a_byte(tmp_path, monkeypatch, geometry
         )
     assert len({sha256(path) for path in paths}) == 1
     frame = pq.read_table(paths[0], columns=["purity", "velo_n"]).to_pandas()
-    assert (frame.velo_n >= Windows().velo_hits).all()
+    assert (frame.velo_n >= FEWEST_HITS).all()
     assert (frame.purity < GHOST).mean() < 0.25
 
 
@@ -192,10 +186,10 @@ def test_rows_of_one_hit_are_one_hit():
         "y": np.array([2.0, 2.0, 2.5, 2.0]),
         "z": np.zeros(4),
     }
-    distinct = distinct_hits(hits)
-    assert distinct.rows.tolist() == [0, 2, 3]
-    assert distinct.number.tolist() == [0, 0, 1, 2]
-    assert distinct.in_table(np.array([2, -1, 0])).tolist() == [3, -1, 0]
+    rows, number = distinct_hits(hits)
+    assert rows.tolist() == [0, 2, 3]
+    assert number.tolist() == [0, 0, 1, 2]
+    assert rows_or_none(rows, np.array([2, -1, 0])).tolist() == [3, -1, 0]
 
 
 def test_where_nothing_was_hit_nothing_is_found(geometry, magnet):
@@ -203,7 +197,6 @@ def test_where_nothing_was_hit_nothing_is_found(geometry, magnet):
         **{name: np.zeros(0, np.int32) for name in ("event", "plane", "particle")},
         **{name: np.zeros(0) for name in ("x", "y", "z", "dxdy", "dzdy", "sigma")},
     }
-    distinct = distinct_hits(hits)
-    assert search_velo(distinct.hits, geometry, Windows()).hits.shape == (0, 26)
-    segments = search_scifi(distinct.hits, geometry=geometry, magnet=magnet, windows=Windows())
-    assert segments.hits.shape == (0, 12)
+    assert [len(found) for found in distinct_hits(hits)] == [0, 0]
+    assert search_velo(hits, geometry).hits.shape == (0, 26)
+    assert search_scifi(hits, geometry, magnet).hits.shape == (0, 12)

@@ -5,13 +5,10 @@ from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES
 from parkf.detector.transport import track_through
 from parkf.simulation.generate.interactions import Z_END
+from parkf.simulation.particles import KAON, MASSES, MUON, PION
 from parkf.simulation.response.in_flight import (
     BEHIND,
-    KAON,
     LIFETIMES,
-    MASSES,
-    MUON,
-    PION,
     TO_MUON,
     TO_PION,
     decay_behind_ut,

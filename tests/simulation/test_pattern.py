@@ -102,8 +102,8 @@ def test_the_nearer_hit_is_taken_whoever_it_belongs_to():
         "y": np.zeros(5),
         "z": np.append(z, 200.0),
     }
-    segments = find_velo_segments(hits, 3)
-    assert segments.particle.tolist() == [7]
+    segments = find_velo_segments(hits)
+    assert len(segments.event) == 1
     assert segments.hits[0, :4].tolist() == [0, 1, 4, 3]
     assert (segments.hits[0, 4:] == -1).all()
     assert abs(segments.lines[0, 2] - 0.01) < 1e-4
@@ -118,7 +118,7 @@ def test_two_hits_make_no_velo_segment():
         **{name: np.zeros(2) for name in "xy"},
         "z": np.array([0.0, 100.0]),
     }
-    assert len(find_velo_segments(hits, 3).particle) == 0
+    assert len(find_velo_segments(hits).event) == 0
 
 
 def test_majority_counts_hits():

@@ -15,8 +15,7 @@ from parkf.io.planes import SCIFI_LAYERS, SCIFI_MATS, UT_LAYERS, UT_SECTORS, VEL
 
 Floats = NDArray[np.float64]
 
-# Limits: an open VELO half is 29 mm from its closed position; a rotation of 0.1 moves the edge of a layer by
-# 30 cm.
+# An open VELO half is 29 mm from its closed position; a rotation of 0.1 moves the edge of a layer by 30 cm.
 Shift = Annotated[
     Finite, Field(ge=-30, le=30, description="mm; more is no misalignment, but another geometry")
 ]
@@ -83,17 +82,10 @@ class Alignment(Strict):
 
 @dataclass(frozen=True)
 class Motion:
-    """Moves a point to ``rotation @ point + offset``.
+    """Moves a point to ``rotation @ point + offset``."""
 
-    Attributes
-    ----------
-    rotation : (3, 3) float64
-    offset : (3,) float64
-        mm.
-    """
-
-    rotation: Floats
-    offset: Floats
+    rotation: Floats  # (3, 3)
+    offset: Floats  # (3,) mm
 
     @classmethod
     def still(cls) -> Self:
@@ -139,11 +131,5 @@ def chained(motions: list[Motion]) -> Motion:
 
 
 def load_alignment(path: Path) -> Alignment:
-    """Read an alignment file.
-
-    Raises
-    ------
-    ParkfError
-        When the file is missing, is not YAML, or names an element or a displacement that does not exist.
-    """
+    """Read an alignment file; a ParkfError when it is missing, not YAML, or has an unknown element or key."""
     return load_document(path, Alignment)

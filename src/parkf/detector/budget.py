@@ -7,28 +7,18 @@ from numpy.typing import NDArray
 
 from parkf.detector.description import SensorSize, VeloSide
 from parkf.detector.frame import Frame
-from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.detector.geometry import UT_PLANES, VELO_PLANES, Geometry
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of material, on lines.
+    """One layer of material, on lines."""
 
-    Attributes
-    ----------
-    part : str
-        VELO, UT, SciFi, or the name of a tube or slab.
-    z : float
-        Position on the beam's axis, of tubes where the lines meet them first; mm.
-    x0 : (...) float64
-        Radiation lengths, one a line; 0 where a line passes by.
-    """
-
-    part: str
-    z: float
-    x0: Floats
+    part: str  # VELO, UT, SciFi, or the name of a tube or slab
+    z: float  # mm; position on the beam's axis, of tubes where the lines meet them first
+    x0: Floats  # (...) radiation lengths, one a line; 0 where a line passes by
 
 
 def budget(geometry: Geometry, eta: Floats, phi: Floats) -> list[Layer]:
@@ -44,21 +34,20 @@ def budget(geometry: Geometry, eta: Floats, phi: Floats) -> list[Layer]:
     for plane, (_, side) in zip(VELO_PLANES, description.velo.modules, strict=True):
         frame, velo = geometry.frames[plane], description.velo
         x, y, path = _reached(frame, tx, ty)
-        inside = _on_sensors(*frame.local(x, y), velo.left if side == "left" else velo.right, velo.sensor) & (
-            frame.plane[0] > 0
-        )
+        inside = _on_sensors(*frame.local(x, y), velo.left if side == "left" else velo.right, velo.sensor)
+        inside &= frame.plane[0] > 0
         thickness = velo.thickness / lengths[velo.material]
         layers.append(Layer("VELO", float(frame.plane[0]), thickness * path * inside))
-    for name, planes, part in (("UT", UT_PLANES, description.ut), ("SciFi", SCIFI_PLANES, description.scifi)):
-        for plane, layer in zip(planes, part.layers, strict=True):
-            frame = geometry.frames[plane]
-            x, y, path = _reached(frame, tx, ty)
-            u, v = frame.local(x, y)
-            u = np.abs(u - layer.dxdy * v)
-            inside = (u < layer.half_width) & (np.abs(v) < layer.half_height)
-            inside &= (u >= part.hole.half_width) | (np.abs(v) >= part.hole.half_height)
-            thickness = part.thickness / lengths[part.material]
-            layers.append(Layer(name, float(frame.plane[0]), thickness * path * inside))
+    for plane, part, layer in geometry.strip_layers():
+        frame = geometry.frames[plane]
+        x, y, path = _reached(frame, tx, ty)
+        u, v = frame.local(x, y)
+        u = np.abs(u - layer.dxdy * v)
+        inside = (u < layer.half_width) & (np.abs(v) < layer.half_height)
+        inside &= (u >= part.hole.half_width) | (np.abs(v) >= part.hole.half_height)
+        thickness = part.thickness / lengths[part.material]
+        name = "UT" if plane in UT_PLANES else "SciFi"
+        layers.append(Layer(name, float(frame.plane[0]), thickness * path * inside))
     for tube in description.tubes:
         z = tube.radius / transverse
         path = np.sqrt(1.0 + tx**2 + ty**2) * ((z > tube.z_min) & (z < tube.z_max))

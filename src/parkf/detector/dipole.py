@@ -1,6 +1,6 @@
 """An analytic dipole: magnetic charges outside the aperture, whose field inside obeys Maxwell exactly."""
 
-from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -22,8 +22,11 @@ class Aperture(Strict):
     y: tuple[Finite, Finite]
 
 
-class SourceFile(Strict):
-    """Content of a file of sources."""
+class DipoleSources(Strict):
+    """A file of magnetic charges (x, y, z in mm, T m² for MagDown).
+
+    Each is mirrored in x, and in y with opposite sign.
+    """
 
     about: str
     form: str
@@ -31,31 +34,10 @@ class SourceFile(Strict):
     aperture: Aperture
     charges: Annotated[tuple[tuple[Position, Position, Position, Charge], ...], Field(min_length=1)]
 
-
-@dataclass(frozen=True)
-class DipoleSources:
-    """Magnetic charges, each mirrored in x, and in y with opposite sign.
-
-    Attributes
-    ----------
-    charges : (n, 4) float64
-        x, y, z in mm and charge in T m² (MagDown).
-    """
-
-    charges: NDArray[np.float64]
-    aperture: Aperture
-
     @classmethod
     def load(cls, path: Path) -> "DipoleSources":
-        """Read a file of sources.
-
-        Raises
-        ------
-        ParkfError
-            When the file is missing, not JSON, or has other content than sources.
-        """
-        content = load_document(path, SourceFile)
-        return cls(np.array(content.charges), content.aperture)
+        """Read a file of sources; a ParkfError when it is missing, not JSON, or has other content."""
+        return load_document(path, cls)
 
     def field(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Field (n, 3) in T at points (n, 3) in mm, for MagDown.
@@ -67,15 +49,15 @@ class DipoleSources:
             limit = np.maximum(size + growth * inside[:, 2], 0.0)
             inside[:, axis] = np.clip(inside[:, axis], -limit, limit)
         field = np.zeros_like(inside)
+        x, y, z, charge = np.array(self.charges).T
         for begin in range(0, len(inside), 4096):
             block = inside[begin : begin + 4096]
-            for sign_x in (1.0, -1.0):
-                for sign_y in (1.0, -1.0):
-                    dx = block[:, :1] - sign_x * self.charges[:, 0]
-                    dy = block[:, 1:2] - sign_y * self.charges[:, 1]
-                    dz = block[:, 2:] - self.charges[:, 2]
-                    square = dx * dx + dy * dy + dz * dz
-                    weight = sign_y * 1e6 * self.charges[:, 3] / (square * np.sqrt(square))
-                    for axis, distance in enumerate((dx, dy, dz)):
-                        field[begin : begin + 4096, axis] += np.einsum("ij,ij->i", weight, distance)
+            for sign_x, sign_y in product((1.0, -1.0), repeat=2):
+                dx = block[:, :1] - sign_x * x
+                dy = block[:, 1:2] - sign_y * y
+                dz = block[:, 2:] - z
+                square = dx * dx + dy * dy + dz * dz
+                weight = sign_y * 1e6 * charge / (square * np.sqrt(square))
+                for axis, distance in enumerate((dx, dy, dz)):
+                    field[begin : begin + 4096, axis] += np.einsum("ij,ij->i", weight, distance)
         return field

@@ -24,39 +24,24 @@ from parkf.io.option_types import Interpolation, Outside
 
 __all__ = ["DipoleSources", "FieldMap", "evaluate_on_grid", "make_field_map", "read_source"]
 
-STRONGEST = 20.0
-"""T; no magnet around a tracker reaches it anywhere."""
-ON_AXIS = (0.01, 5.0)
-r"""Largest \|By\| on the axis in T; LHCb's is 1.04, and 10.4 in kG."""
-SMALLEST_SPACING, LARGEST_SPACING = 10.0, 1000.0
-"""mm, between nodes."""
-FURTHEST = 1e5
-"""mm, of a map's first node."""
+STRONGEST = 20.0  # T; no magnet around a tracker reaches it anywhere
+ON_AXIS = (0.01, 5.0)  # limits of the largest |By| on the axis in T; LHCb's is 1.04, and 10.4 in kG
+SMALLEST_SPACING, LARGEST_SPACING = 10.0, 1000.0  # mm, between nodes
+FURTHEST = 1e5  # mm, of a map's first node
+# Signs of a dipole's (Bx, By, Bz) at -x and at -y: By is even in x and y, Bx odd in both, Bz odd in y.
 DIPOLE_X, DIPOLE_Y = (-1.0, 1.0, 1.0), (-1.0, 1.0, -1.0)
-"""Signs of a dipole's (Bx, By, Bz) at -x and at -y: By is even in x and y, Bx odd in both, Bz odd in y."""
 
 
 @dataclass(frozen=True)
 class FieldMap:
-    """A field on a uniform grid.
+    """A field on a uniform grid."""
 
-    Attributes
-    ----------
-    origin, spacing : (3,) float64
-        Position of the first node and distance between nodes, mm.
-    values : (nx, ny, nz, 3) float32
-        (Bx, By, Bz) in T, MagDown.
-    interpolation : {"linear", "cubic"}
-        Between the nodes: trilinear, or a cubic B-spline through them (twice continuously differentiable).
-    outside : {"error", "zero"}
-        A look-up outside the grid is an error, or there is no field there.
-    """
-
-    origin: NDArray[np.float64]
-    spacing: NDArray[np.float64]
-    values: NDArray[np.float32]
+    origin: NDArray[np.float64]  # (3,) position of the first node, mm
+    spacing: NDArray[np.float64]  # (3,) distance between nodes, mm
+    values: NDArray[np.float32]  # (nx, ny, nz, 3): (Bx, By, Bz) in T, MagDown
+    # Trilinear between the nodes, or a cubic B-spline through them (twice continuously differentiable).
     interpolation: Interpolation = "linear"
-    outside: Outside = "error"
+    outside: Outside = "error"  # a look-up outside the grid is an error, or there is no field ("zero")
 
     def __post_init__(self) -> None:
         if problem := self._problem():
@@ -65,20 +50,16 @@ class FieldMap:
     def _problem(self) -> str | None:
         """Describe what is wrong with the map; None if nothing is."""
         origin, spacing, values = self.origin, self.spacing, self.values
-        if self.interpolation not in get_args(Interpolation):
-            return (
-                f"interpolation '{self.interpolation}', expected one of {', '.join(get_args(Interpolation))}"
-            )
-        if self.outside not in get_args(Outside):
-            return f"outside '{self.outside}', expected one of {', '.join(get_args(Outside))}"
+        for name, kinds in (("interpolation", get_args(Interpolation)), ("outside", get_args(Outside))):
+            if getattr(self, name) not in kinds:
+                return f"{name} '{getattr(self, name)}', expected one of {', '.join(kinds)}"
         if origin.shape != (3,) or spacing.shape != (3,):
             return f"origin and spacing of shapes {origin.shape} and {spacing.shape}, expected (3,) and (3,)"
         if values.ndim != 4 or values.shape[3] != 3 or min(values.shape[:3]) < 2:
             return f"values of shape {values.shape}, expected (nx, ny, nz, 3) with at least two nodes an axis"
         if not np.isfinite(origin).all() or not (np.isfinite(spacing) & (spacing > 0.0)).all():
-            return (
-                f"origin {origin.tolist()}, spacing {spacing.tolist()}, expected finite and positive spacing"
-            )
+            grid = f"origin {origin.tolist()}, spacing {spacing.tolist()}"
+            return f"{grid}, expected finite and positive spacing"
         if not np.isfinite(values).all():
             node = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
             return f"values{node} is not finite"
@@ -89,13 +70,7 @@ class FieldMap:
 
     @classmethod
     def load(cls, path: Path) -> "FieldMap":
-        """Read a map file.
-
-        Raises
-        ------
-        ParkfError
-            When the file is missing, is no ``.npz``, lacks an array, or has a shape or a value of no map.
-        """
+        """Read a map file; a ParkfError when it is missing, no ``.npz``, or has not all that a map has."""
         arrays = load_arrays(path, ("origin", "spacing", "values"), ("interpolation", "outside"))
         for name in ("origin", "spacing", "values"):
             if arrays[name].dtype.kind not in "fiu":
@@ -148,13 +123,7 @@ class FieldMap:
         return coefficients.astype(np.float32)
 
     def for_polarity(self, polarity: int) -> _transport.Field:
-        """Handle for the compiled core: the map for MagDown (-1), with the opposite sign for MagUp (+1).
-
-        Raises
-        ------
-        ParkfError
-            When `polarity` is neither.
-        """
+        """Handle for the compiled core, for MagDown (-1) or MagUp (+1); other numbers are a ParkfError."""
         if polarity not in (-1, 1):
             raise ParkfError(f"polarity {polarity!r}, expected +1 (MagUp) or -1 (MagDown)")
         return _transport.Field(
@@ -169,10 +138,7 @@ class FieldMap:
     def at(self, points: NDArray[np.float64], polarity: int = -1) -> NDArray[np.float64]:
         """Interpolated field (n, 3) in T at points (n, 3) in mm, for MagUp (+1) or MagDown (-1).
 
-        Raises
-        ------
-        ParkfError
-            When a point lies outside the map and that counts as an error, or is not finite.
+        A point that is not finite is a ParkfError, and so is one outside the map if `outside` says so.
         """
         points = np.ascontiguousarray(points, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != 3:
@@ -230,11 +196,7 @@ def make_field_map(
 ) -> FieldMap:
     """Evaluate the sources in a ``.json`` file on a grid, or read a ``.npz`` map.
 
-    Raises
-    ------
-    ParkfError
-        When the file is neither, or broken, the spacing is not positive, or a map's By is positive on the
-        axis.
+    A ParkfError as of :func:`read_source`, or when the spacing is out of range.
     """
     if not SMALLEST_SPACING <= spacing <= LARGEST_SPACING:
         raise ParkfError(
@@ -250,11 +212,8 @@ def make_field_map(
 def read_source(source: Path) -> FieldMap | DipoleSources:
     """Read a user's field: a map in a ``.npz`` file, or the sources in a ``.json`` file.
 
-    Raises
-    ------
-    ParkfError
-        When the file is neither, or broken, or its By on the axis is not that of a spectrometer in T for
-        MagDown.
+    A ParkfError when the file is neither, or broken, or its By on the axis is not that of a spectrometer in T
+    for MagDown.
     """
     field: FieldMap | DipoleSources
     if source.suffix == ".npz":
@@ -269,12 +228,6 @@ def read_source(source: Path) -> FieldMap | DipoleSources:
         on_axis = field.field(np.column_stack([0.0 * z, 0.0 * z, z]))[:, 1].astype(np.float32)
     else:
         raise ParkfError(f"{source}: expected sources (.json) or a map (.npz)")
-    _require_bend(source, on_axis)
-    return field
-
-
-def _require_bend(source: Path, on_axis: NDArray[np.float32]) -> None:
-    """Refuse By on the axis, (n,) T, that bends nothing, too much, or to the wrong side."""
     mean, peak = float(on_axis.mean()), float(np.abs(on_axis).max())
     if mean > 0.0:
         raise ParkfError(
@@ -286,3 +239,4 @@ def _require_bend(source: Path, on_axis: NDArray[np.float32]) -> None:
             f"{source}: By on the axis reaches {peak:.3g} T, "
             f"expected {low:g} to {high:g}, LHCb's reaches 1.04; is it in T?"
         )
+    return field

@@ -13,10 +13,8 @@ Floats = NDArray[np.float64]
 class Frame:
     """Points are ``origin + u axis_u + v axis_v``; the axes need be neither unit nor orthogonal.
 
-    Attributes
-    ----------
-    origin, axis_u, axis_v : (3,) float64
-        In mm, in the detector's (x, y, z).
+    All are (3,) float64 in mm, in the detector's (x, y, z); or (m, 3), for :meth:`points` and :meth:`lines`
+    of one point on each of m elements.
     """
 
     origin: Floats
@@ -53,7 +51,8 @@ class Frame:
 
     def points(self, u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
         """(x, y, z) of local points, any shape, mm."""
-        x, y, z = (self.origin[i] + u * self.axis_u[i] + v * self.axis_v[i] for i in range(3))
+        axes = (self.origin, self.axis_u, self.axis_v)
+        x, y, z = (origin + u * a + v * b for origin, a, b in zip(*(axis.T for axis in axes), strict=True))
         return x, y, z
 
     def lines(self, across: Floats, dxdy: float) -> tuple[Floats, Floats, Floats, Floats]:
@@ -62,6 +61,6 @@ class Frame:
         Strips have u `across` (mm) at v = 0, and the slope du/dv `dxdy` in the element's own coordinates.
         """
         x, y, z = self.points(across, np.zeros_like(across))
-        along = self.axis_v + dxdy * self.axis_u
+        along = (self.axis_v + dxdy * self.axis_u).T
         slope_x, slope_z = along[0] / along[1], along[2] / along[1]
         return x - slope_x * y, z - slope_z * y, np.full_like(across, slope_x), np.full_like(across, slope_z)

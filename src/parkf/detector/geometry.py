@@ -7,7 +7,7 @@ behind the magnet, 58-69 SciFi layers.
 import hashlib
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,20 +34,11 @@ _SIDES = ("left", "right")
 
 @dataclass(frozen=True)
 class Geometry:
-    """A detector in place.
+    """A detector in place."""
 
-    Attributes
-    ----------
-    description : Description
-        Sizes, resolutions, efficiencies and materials.
-    frames : tuple of Frame, 70
-        Position of each plane.
-    pieces : mapping of int to Pieces
-        Pieces of planes by the plane's number, where they are known and may be off the plane.
-    """
-
-    description: Description
-    frames: tuple[Frame, ...]
+    description: Description  # sizes, resolutions, efficiencies and materials
+    frames: tuple[Frame, ...]  # position of each of the 70 planes
+    # By the plane's number, where the pieces are known and may be off the plane.
     pieces: Mapping[int, Pieces] = field(default_factory=dict)
 
     @property
@@ -93,26 +84,31 @@ class Geometry:
     def _planes(self) -> NDArray[np.float64]:
         return np.array([frame.plane for frame in self.frames])
 
+    def strip_layers(self) -> Iterator[tuple[int, Ut | SciFi, StripLayer]]:
+        """Yield the planes of UT and SciFi, each with its detector and its layer."""
+        for planes, part in ((UT_PLANES, self.ut), (SCIFI_PLANES, self.scifi)):
+            for plane, layer in zip(planes, part.layers, strict=True):
+                yield plane, part, layer
+
     def strip_slope(self, plane: int) -> float:
         """Slope du/dv of a UT or SciFi layer's strips in the layer's own coordinates."""
-        if plane in UT_PLANES:
-            return self.ut.layers[plane - UT_PLANES.start].dxdy
-        return self.scifi.layers[plane - SCIFI_PLANES.start].dxdy
+        return {index: layer.dxdy for index, _, layer in self.strip_layers()}[plane]
 
     def align(self, alignment: Alignment) -> "Geometry":
         """Displace every element of the alignment from its position.
 
-        Raises
-        ------
-        ParkfError
-            When a piece is named that the geometry does not have.
+        A ParkfError when the geometry does not have a piece of the alignment, or planes change places.
         """
         frames, pieces = list(self.frames), dict(self.pieces)
         for sensor in alignment.velo_sensors:
             plane = sensor // SENSORS_PER_MODULE
             pieces.setdefault(plane, _sensors(self.description, plane))
-        for name in ("velo_sensors", "ut_sectors", "scifi_mats"):
-            _move_pieces(pieces, name, getattr(alignment, name))
+        for name, planes in (
+            ("velo_sensors", VELO_PLANES),
+            ("ut_sectors", UT_PLANES),
+            ("scifi_mats", SCIFI_PLANES),
+        ):
+            _move_pieces(pieces, name, planes, getattr(alignment, name))
 
         def move(plane: int, displacement: Displacement | None, centre: NDArray[np.float64]) -> None:
             if displacement is not None:
@@ -121,30 +117,23 @@ class Geometry:
                 if plane in pieces:
                     pieces[plane] = pieces[plane].displaced(*motion)
 
-        modules = self.velo.modules
-        velo_centre = self.velo_centre
-        for plane, (_, side) in zip(VELO_PLANES, modules, strict=True):
+        for plane, (_, side) in zip(VELO_PLANES, self.velo.modules, strict=True):
             move(plane, alignment.velo_modules.get(plane), frames[plane].origin)
-            move(plane, alignment.velo_halves.get(side), velo_centre)
-        for planes, displacements in (
-            (UT_PLANES, alignment.ut_layers),
-            (SCIFI_PLANES, alignment.scifi_layers),
+            move(plane, alignment.velo_halves.get(side), self.velo_centre)
+        for first, displacements in (
+            (UT_PLANES.start, alignment.ut_layers),
+            (SCIFI_PLANES.start, alignment.scifi_layers),
         ):
-            for layer, plane in enumerate(planes):
-                move(plane, displacements.get(layer), frames[plane].origin)
+            for layer, displacement in displacements.items():
+                move(first + layer, displacement, frames[first + layer].origin)
         moved = replace(self, frames=tuple(frames), pieces=pieces)
-        moved.require_order()
+        moved._require_order()
         return moved
 
-    def require_order(self) -> None:
+    def _require_order(self) -> None:
         """Refuse planes that changed places: tracks meet them in the order of their numbers.
 
         Modules of the two halves of the VELO may: an open half has been moved along z, too.
-
-        Raises
-        ------
-        ParkfError
-            With the two planes and their z.
         """
         sides = [[plane for plane in VELO_PLANES if self.velo.modules[plane][1] == side] for side in _SIDES]
         detectors = (*(("VELO", side) for side in sides), ("UT", UT_PLANES), ("SciFi", SCIFI_PLANES))
@@ -178,11 +167,7 @@ class Geometry:
 def load_geometry(path: Path) -> Geometry:
     """Read a geometry file; every plane stands at its nominal position.
 
-    Raises
-    ------
-    ParkfError
-        When the file is missing, is not YAML, has unknown, missing or impossible values, or layers out of
-        order.
+    A ParkfError when the file is missing or not YAML, or has unknown, missing or impossible values.
     """
     return geometry_of(load_document(path, Description))
 
@@ -238,25 +223,20 @@ def _strips(layer: StripLayer, lean: float) -> Pieces:
     )
 
 
-def _move_pieces(pieces: dict[int, Pieces], name: str, displacements: Mapping[int, Displacement]) -> None:
-    """Displace pieces, each about its own centre."""
-    if not displacements:
-        return
-    planes = {"velo_sensors": VELO_PLANES, "ut_sectors": UT_PLANES, "scifi_mats": SCIFI_PLANES}[name]
+def _move_pieces(
+    pieces: dict[int, Pieces], name: str, planes: range, displacements: Mapping[int, Displacement]
+) -> None:
+    """Displace pieces of some planes, each about its own centre."""
     place = {
         int(number): (plane, index)
         for plane in planes
         if plane in pieces
         for index, number in enumerate(pieces[plane].numbers)
     }
-    moved: dict[int, list[Frame]] = {}
     for number, displacement in displacements.items():
         if number not in place:
             raise ParkfError(f"alignment: {name}: the geometry has no piece {number}")
         plane, index = place[number]
-        frames = moved.setdefault(plane, [pieces[plane].frame(i) for i in range(len(pieces[plane].numbers))])
-        frames[index] = frames[index].displaced(
-            displacement.rotation, displacement.shift, frames[index].origin
-        )
-    for plane, frames in moved.items():
-        pieces[plane] = pieces[plane].with_frames(frames)
+        frame = pieces[plane].frame(index)
+        moved = frame.displaced(displacement.rotation, displacement.shift, frame.origin)
+        pieces[plane] = pieces[plane].with_frame(index, moved)

@@ -12,41 +12,32 @@ from parkf.detector.frame import Frame
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# number of nearest centres to search for the piece that contains a point, as pieces differ in size
-_NEAREST = 8
+_NEAREST = 8  # centres to search for the piece that contains a point, as pieces differ in size
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces of one plane.
+    """The pieces of one plane, with coordinates (u, v) of their own.
 
-    Attributes
-    ----------
-    numbers : (n,) int64
-        As LHCb counts them.
-    origin, axis_u, axis_v : (n, 3) float64
-        Centres in mm, and axes of length 1 of their own coordinates (u, v): v is along the strips; of VELO
-        sensors u is along the long edge.
-    half_sizes : (n, 2) float64
-        Along u and v, mm.
+    v is along the strips; of VELO sensors u is along the long edge.
     """
 
-    numbers: Ints
-    origin: Floats
-    axis_u: Floats
-    axis_v: Floats
-    half_sizes: Floats
+    numbers: Ints  # (n,), as LHCb counts them
+    origin: Floats  # (n, 3) centres, mm
+    axis_u: Floats  # (n, 3), of length 1
+    axis_v: Floats  # (n, 3), of length 1
+    half_sizes: Floats  # (n, 2) along u and v, mm
 
-    def frame(self, index: int) -> Frame:
-        """One piece's frame."""
+    def frame(self, index: int | Ints) -> Frame:
+        """Frame of one piece, or frames of several, (m,)."""
         return Frame(self.origin[index], self.axis_u[index], self.axis_v[index])
 
-    def with_frames(self, frames: list[Frame]) -> "Pieces":
-        """Return the same pieces at other positions."""
-        origin, axis_u, axis_v = (
-            np.array([getattr(frame, name) for frame in frames]) for name in ("origin", "axis_u", "axis_v")
-        )
-        return replace(self, origin=origin, axis_u=axis_u, axis_v=axis_v)
+    def with_frame(self, index: int, frame: Frame) -> "Pieces":
+        """Return the same pieces with one of them at another position."""
+        axes = {name: getattr(self, name).copy() for name in ("origin", "axis_u", "axis_v")}
+        for name, values in axes.items():
+            values[index] = getattr(frame, name)
+        return replace(self, **axes)
 
     def displaced(self, rotation: Floats, shift: Floats, centre: Floats) -> "Pieces":
         """Rotate all about `centre` by a (3, 3) matrix, then shift them by (3,) mm."""
@@ -94,20 +85,6 @@ class Pieces:
         m = self._inverse[index]
         dx, dy = x - self.origin[index, 0], y - self.origin[index, 1]
         return m[..., 0, 0] * dx + m[..., 0, 1] * dy, m[..., 1, 0] * dx + m[..., 1, 1] * dy
-
-    def points(self, index: Ints, u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
-        """(x, y, z) of points (m,) on pieces, mm."""
-        x, y, z = (
-            self.origin[index, i] + u * self.axis_u[index, i] + v * self.axis_v[index, i] for i in range(3)
-        )
-        return x, y, z
-
-    def lines(self, index: Ints, u: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Lines of strips at u (m,), as :meth:`parkf.detector.frame.Frame.lines`: x, z, dx/dy, dz/dy."""
-        x, y, z = self.points(index, u, np.zeros_like(u))
-        along = self.axis_v[index]
-        slope_x, slope_z = along[:, 0] / along[:, 1], along[:, 2] / along[:, 1]
-        return x - slope_x * y, z - slope_z * y, slope_x, slope_z
 
     def reached(self, index: Ints, states: tuple[Floats, ...]) -> tuple[Floats, Floats]:
         """Points x, y (m,), mm, where straight lines cross pieces.

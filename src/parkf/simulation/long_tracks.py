@@ -7,23 +7,15 @@ from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Z_IN, Z_OUT
 from parkf.detector.transport.particles import FEWEST_VELO_MODULES
+from parkf.simulation.particles import ELECTRON, in_acceptance
 
 P_MIN = 1400.0
 ETA_RANGE = (1.9, 5.1)
-_ELECTRON = 11
 
 
 def select_particles(particles: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
     """Mask of particles to train on: no electrons (they radiate), p and η of usable tracks."""
-    transverse = np.hypot(particles["px"], particles["py"])
-    pz = particles["pz"]
-    low, high = (np.sinh(eta) for eta in ETA_RANGE)
-    return (
-        (np.hypot(transverse, pz) > P_MIN)
-        & (np.abs(particles["pdg_id"]) != _ELECTRON)
-        & (pz > low * transverse)
-        & (pz < high * transverse)
-    )
+    return in_acceptance(particles, ETA_RANGE, P_MIN) & (np.abs(particles["pdg_id"]) != ELECTRON)
 
 
 def usable_states(states: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:

@@ -39,22 +39,18 @@ def track_through(
 
     Parameters
     ----------
-    field : FieldMap
     polarity : int
         +1 MagUp, -1 MagDown.
-    geometry : Geometry
-        Planes, active areas and material, aligned.
     particles : mapping of name to (n,) array
-        event, particle (integers), charge in elementary charges, mass in MeV, production point x, y, z in mm,
-        momentum px, py, pz in MeV, and `z_end` in mm, where it decays or interacts (infinite if it does
-        neither): there is no state behind it. It may be a data frame.
+        Event, particle and `PROPERTIES`, as in ``parkf.io.tables.PARTICLES``. There is no state behind
+        `z_end`, in mm, where a particle decays or interacts (infinite if it does neither).
     seed : int
         From 0 to 2**64 - 1.
     long_only : bool
         Only particles that may become long tracks have states: with active crossings of at least
         `FEWEST_VELO_MODULES` VELO modules and of the last SciFi layer. Others are abandoned on the way.
-    threads : int or None
-        None: as many as there are cores.
+    threads : int, optional
+        All cores by default.
 
     Returns
     -------
@@ -62,13 +58,10 @@ def track_through(
         Columns of ``parkf.io.tables.STATES`` but for the polarity, sorted by event, particle and z, and
         `hardest`: the largest scattering of one layer so far, as space angle over the width that Highland's
         formula gives for one projection. VELO modules appear only where they are hit; the other planes
-        always, `active` saying whether inside the sensitive area.
+        always, and `active` is whether the state is inside the sensitive area.
 
-    Raises
-    ------
-    ParkfError
-        On a seed out of range, a missing column, columns of unlike length, values that are not finite, a
-        mass that is not positive, or (event, particle) twice.
+    A ParkfError on a seed out of range, a missing column, columns of unlike length, values that are not
+    finite, a mass that is not positive, or (event, particle) twice.
     """
     if not 0 <= seed < 2**64:
         raise ParkfError(f"track_through: seed {seed}, expected 0 to 2**64 - 1")
@@ -108,19 +101,16 @@ def _checked(
         kind = np.asarray(particles[name]).dtype
         if kind.kind not in "iu":
             raise ParkfError(f"track_through: '{name}' holds {kind}, expected integers")
-    event = np.ascontiguousarray(particles["event"], dtype=np.int32)
-    number = np.ascontiguousarray(particles["particle"], dtype=np.int32)
-    columns = [np.asarray(particles[name], dtype=np.float64) for name in PROPERTIES]
-    for name, shape in zip(
-        ("particle", *PROPERTIES), (number.shape, *(c.shape for c in columns)), strict=True
-    ):
+    event, number = (np.ascontiguousarray(particles[name], np.int32) for name in ("event", "particle"))
+    columns = {name: np.asarray(particles[name], dtype=np.float64) for name in PROPERTIES}
+    for name, shape in (("particle", number.shape), *((n, column.shape) for n, column in columns.items())):
         if shape != event.shape or len(shape) != 1:
             raise ParkfError(f"track_through: '{name}' has shape {shape}, 'event' has {event.shape}")
-    for name, column in zip(PROPERTIES, columns, strict=True):
+    for name, column in columns.items():
         bad = np.isnan(column) if name == "z_end" else ~np.isfinite(column)
         if name == "mass":
             bad |= ~(column > 0.0)
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             raise ParkfError(f"track_through: '{name}' of row {row} is {column[row]}")
-    return event, number, np.column_stack(columns)
+    return event, number, np.column_stack(list(columns.values()))

@@ -13,23 +13,13 @@ from parkf.io.errors import ParkfError
 
 @dataclass(frozen=True)
 class Propagated:
-    """States at their targets.
+    """States at their targets."""
 
-    Attributes
-    ----------
-    states : (n, 5) float64
-        (x, y, tx, ty, q/p) in mm, rad, 1/MeV; NaN where not `ok`.
-    z : (n,) float64
-        mm; NaN where not `ok`.
-    ok : (n,) bool
-        The plane was reached; not so when the path leaves a map that ends in an error, or turns back.
-    jacobian : (n, 5, 5) float64 or None
-        Derivatives of the end state, on its plane, with respect to the start state at its z.
-    """
-
-    states: NDArray[np.float64]
-    z: NDArray[np.float64]
+    states: NDArray[np.float64]  # (n, 5): x, y, tx, ty, q/p in mm, rad, 1/MeV; NaN where not `ok`
+    z: NDArray[np.float64]  # (n,) mm; NaN where not `ok`
+    # (n,) whether the plane was reached; not when the path leaves a map that ends in an error, or turns back.
     ok: NDArray[np.bool_]
+    # (n, 5, 5) derivatives of the end state, on its plane, with respect to the start state at its z.
     jacobian: NDArray[np.float64] | None
 
 
@@ -50,26 +40,20 @@ def propagate(
 
     Parameters
     ----------
-    field : FieldMap
     polarity : int
         +1 MagUp, -1 MagDown.
     states : (n, 5) float64
-        (x, y, tx, ty, q/p) in mm, rad, 1/MeV.
-    z : float or (n,)
-        Of the states, mm.
+        (x, y, tx, ty, q/p) in mm, rad, 1/MeV, at `z`, float or (n,), in mm.
     plane : (z0, dzdx, dzdy), each float or (n,)
         Targets: z = z0 + dzdx x + dzdy y, mm.
     tolerance : float
         Bound on the estimated local error of one step, mm.
     jacobian : bool
         Also return the transport Jacobian, exact for the steps taken.
-    threads : int or None
-        None: as many as there are cores.
+    threads : int, optional
+        All cores by default.
 
-    Raises
-    ------
-    ParkfError
-        On shapes that do not fit, another polarity, or a tolerance that is not positive.
+    A ParkfError on shapes that do not fit, another polarity, or a tolerance that is not positive.
     """
     start = np.ascontiguousarray(states, dtype=np.float64)
     if start.ndim != 2 or start.shape[1] != 5:
@@ -81,9 +65,8 @@ def propagate(
         start_z = np.ascontiguousarray(np.broadcast_to(np.asarray(z, dtype=np.float64), (count,)))
         columns = [np.broadcast_to(np.asarray(column, dtype=np.float64), (count,)) for column in plane]
     except ValueError as error:
-        raise ParkfError(
-            f"propagate: z and plane must be numbers or have {count} entries: {error}"
-        ) from error
+        message = f"propagate: z and plane must be numbers or have {count} entries: {error}"
+        raise ParkfError(message) from error
     planes = np.ascontiguousarray(np.column_stack(columns))
     run = _transport.propagate_with_jacobian if jacobian else _transport.propagate
     ends, end_z, ok, *derivatives = run(

@@ -5,13 +5,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import parkf._transport as _transport
-from parkf.detector.description import Description, Material, Rectangle
-from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, Z_OUT, Geometry
+from parkf.detector.description import Description, Material
+from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Z_IN, Z_OUT, Geometry
 
-NO_HOLE = Rectangle(half_width=0.0, half_height=0.0)
 NO_PLANE = -1
-
-_PLAIN: dict[str, Any] = {"shear": 0.0, "panels": (), "only_covered": False}
+_PLAIN: dict[str, Any] = {"shear": 0.0, "panels": (), "only_covered": False, "hole": (0.0, 0.0)}
 
 
 def compiled_detector(geometry: Geometry) -> _transport.Detector:
@@ -24,32 +22,29 @@ def compiled_detector(geometry: Geometry) -> _transport.Detector:
     materials = {name: index for index, name in enumerate(description.materials)}
     detector = _transport.Detector()
     for material in description.materials.values():
-        detector.add_material(compiled_material(material))
-    z_in = _surface(geometry, Z_IN, material=0, thickness=0.0)
-    planes_of = (*_velo(geometry, materials), *_strips(geometry, materials), z_in)
-    surfaces = (*planes_of, *_slabs(description, materials))
+        detector.add_material(_compiled(material))
+    surfaces = (
+        *_velo(geometry, materials),
+        *_strips(geometry, materials),
+        _surface(geometry, Z_IN, material=0, thickness=0.0),
+        *_slabs(description, materials),
+    )
     for surface in sorted(surfaces, key=lambda surface: surface["plane"][0]):
         detector.add_surface(**surface)
         if surface["plane_index"] == SCIFI_PLANES.start:
             detector.add_companion(Z_OUT, planes[Z_OUT].tolist())
     for tube in description.tubes:
-        detector.add_tube(
-            radius=tube.radius,
-            z_min=tube.z_min,
-            z_max=tube.z_max,
-            material=materials[tube.material],
-            thickness=tube.thickness,
-        )
+        size = {"radius": tube.radius, "z_min": tube.z_min, "z_max": tube.z_max}
+        detector.add_tube(**size, material=materials[tube.material], thickness=tube.thickness)
     return detector
 
 
-def _surface(geometry: Geometry, plane: int, *, hole: Rectangle = NO_HOLE, **more: Any) -> dict[str, Any]:
+def _surface(geometry: Geometry, plane: int, **more: Any) -> dict[str, Any]:
     frame = geometry.frames[plane]
     return _PLAIN | {
         "plane": geometry.planes()[plane].tolist(),
         "origin": frame.origin[:2].tolist(),
         "map": frame.to_local.ravel().tolist(),
-        "hole": (hole.half_width, hole.half_height),
         "plane_index": plane,
         **more,
     }
@@ -71,11 +66,16 @@ def _velo(geometry: Geometry, materials: Mapping[str, int]) -> Iterator[dict[str
 
 
 def _strips(geometry: Geometry, materials: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    for part, planes in ((geometry.ut, UT_PLANES), (geometry.scifi, SCIFI_PLANES)):
-        matter: dict[str, Any] = {"material": materials[part.material], "thickness": part.thickness}
-        for plane, layer in zip(planes, part.layers, strict=True):
-            panels = ((0.0, 0.0, 1.0, 0.0, layer.half_width, layer.half_height),)
-            yield _surface(geometry, plane, shear=layer.dxdy, panels=panels, hole=part.hole, **matter)
+    for plane, part, layer in geometry.strip_layers():
+        yield _surface(
+            geometry,
+            plane,
+            shear=layer.dxdy,
+            panels=((0.0, 0.0, 1.0, 0.0, layer.half_width, layer.half_height),),
+            hole=(part.hole.half_width, part.hole.half_height),
+            material=materials[part.material],
+            thickness=part.thickness,
+        )
 
 
 def _slabs(description: Description, materials: Mapping[str, int]) -> Iterator[dict[str, Any]]:
@@ -91,8 +91,7 @@ def _slabs(description: Description, materials: Mapping[str, int]) -> Iterator[d
         }
 
 
-def compiled_material(material: Material) -> _transport.Material:
-    """Convert a material for the compiled core."""
+def _compiled(material: Material) -> _transport.Material:
     compiled = _transport.Material()
     compiled.atomic_number = material.atomic_number
     compiled.density = material.density

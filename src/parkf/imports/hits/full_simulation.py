@@ -27,7 +27,8 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import existing
 from parkf.io.tables import HITS, PARTICLES, Table
 from parkf.simulation.generate.interactions import Z_END
-from parkf.simulation.response.in_flight import BEHIND, KAON, MUON, PION
+from parkf.simulation.particles import KAON, MUON, PION
+from parkf.simulation.response.in_flight import BEHIND
 
 HIT_COLUMNS = ("event", "key", "det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err")
 TRACK_COLUMNS = (

@@ -104,15 +104,11 @@ def assignments(
     named = [(name, _divided_once(form)) for name, form in parts.items()]
     forms = [_divided_once(form) for form in targets.values()]
     steps, results = sp.cse(forms, symbols=sp.numbered_symbols("t"))
-    lines = _loaded(symbol for form in (*(f for _, f in steps), *results) for symbol in form.free_symbols)
+    read = set().union(*(form.free_symbols for form in (*(f for _, f in steps), *results)))
+    parameters = {int(match[1]) for symbol in read if (match := _PARAMETER.fullmatch(str(symbol)))}
+    lines = [f"const auto p{i} = p[{i}];" for i in sorted(parameters)]
     lines += [f"const auto {name} = {text(form)};" for name, form in (*named, *steps)]
     lines += [f"const T new_{i} = {text(form)};" for i, form in enumerate(results)]
     lines += [f"{target} = new_{i};" for i, target in enumerate(targets)]
     constants = any("S(" in line for line in lines)
     return (["using S = Scalar<T>;"] if constants else []) + lines
-
-
-def _loaded(symbols: Iterable[sp.Symbol]) -> list[str]:
-    """Statements that read the parameters among `symbols`, in their order."""
-    found = {int(match[1]) for s in symbols if (match := _PARAMETER.fullmatch(str(s)))}
-    return [f"const auto p{i} = p[{i}];" for i in sorted(found)]

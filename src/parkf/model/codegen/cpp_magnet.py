@@ -4,7 +4,7 @@ import sympy as sp
 
 from parkf.model.codegen.cpp_expressions import assignments, function, text
 from parkf.model.codegen.cpp_transport import SparseJacobian
-from parkf.model.layout.magnet import BINS, HEADER
+from parkf.model.layout import BINS, HEADER
 from parkf.model.steps import Forms, magnet
 from parkf.model.steps.magnet import TableForm
 from parkf.model.steps.symbols import STATE, h, k, tx, ty
@@ -16,25 +16,22 @@ def magnet_functions(forms: Forms) -> list[str]:
     """All C++ of the hop through the magnet that derives from formulas."""
     # Of transport through table and corrections: x and y themselves enter the bins only.
     pattern = sp.Matrix(5, 5, lambda i, j: int(i == j) if j < 2 or i == 4 else sp.Symbol(f"e{i}{j}"))
+    here = forms.steps["UTTF"].local_qop
     return [
         "// The magnet: table and corrections.",
         *SparseJacobian("Magnet", pattern).functions(),
-        *_local_qop(forms.steps["UTTF"].local_qop),
+        *function(
+            "void local_qop(const P& p, const T& k, T& here, T& derivative)",
+            assignments({"here": here, "derivative": sp.diff(here, k)}),
+            "q/p after the energy loss before the magnet, and its derivative to q/p at production.",
+            template="class T, class P",
+        ),
         *_deviations(),
         *_place(forms.table),
         *_weights(),
         *_slopes(forms.table),
         *_bin_layout(forms.table),
     ]
-
-
-def _local_qop(form: sp.Expr) -> list[str]:
-    return function(
-        "void local_qop(const P& p, const T& k, T& here, T& derivative)",
-        assignments({"here": form, "derivative": sp.diff(form, k)}),
-        "q/p after the energy loss before the magnet, and its derivative to q/p at production.",
-        template="class T, class P",
-    )
 
 
 def _deviations() -> list[str]:
@@ -68,17 +65,13 @@ def _deviations() -> list[str]:
 
 
 def _weights() -> list[str]:
-    forms = list(magnet.WEIGHTS.values())
-    targets = {f"w[{i}]": form for i, form in enumerate(forms)}
-    slopes = {
-        f"w_{axis}[{i}]": sp.diff(form, axis) for axis in (magnet.a, magnet.b) for i, form in enumerate(forms)
-    }
-
-    def neighbour(axis: str, steps: list[int]) -> str:
-        values = ", ".join(map(str, steps))
-        body = f"constexpr int steps[6] = {{{values}}}; return steps[n];"
-        return f"KERNEL_FUNCTION int neighbour_{axis}(int n) {{ {body} }}"
-
+    numbered = list(enumerate(magnet.WEIGHTS.values()))
+    targets = {f"w[{i}]": form for i, form in numbered}
+    slopes = {f"w_{axis}[{i}]": sp.diff(form, axis) for axis in (magnet.a, magnet.b) for i, form in numbered}
+    neighbours = []
+    for axis, steps in zip("xy", zip(*magnet.WEIGHTS, strict=True), strict=True):
+        body = f"constexpr int steps[6] = {{{', '.join(map(str, steps))}}}; return steps[n];"
+        neighbours.append(f"KERNEL_FUNCTION int neighbour_{axis}(int n) {{ {body} }}")
     return [
         *function(
             "void bin_weights(const T& a, const T& b, T* w)",
@@ -91,8 +84,7 @@ def _weights() -> list[str]:
             "Their derivatives.",
         ),
         "/// Steps in bins, in the direction of the offset, from the nearest bin to the n-th that is read.",
-        neighbour("x", [i for i, _ in magnet.WEIGHTS]),
-        neighbour("y", [j for _, j in magnet.WEIGHTS]),
+        *neighbours,
         "",
     ]
 
@@ -129,38 +121,35 @@ def _place(form: TableForm) -> list[str]:
 
 def _slopes(form: TableForm) -> list[str]:
     """C++ functions that add the polynomials' values to the slopes, with the derivatives."""
+    lines = ["s.tx += gain_x;", "s.ty += gain_y;", "f.tx_tx += T(1);", "f.ty_ty += T(1);"]
+    lines_x = ["out = s.tx + gain;", "out_k = gain_k;"]
     if form.sines:
         lines, lines_x = _bend_sines(form)
-    else:
-        lines = ["s.tx += gain_x;", "s.ty += gain_y;", "f.tx_tx += T(1);", "f.ty_ty += T(1);"]
-        lines_x = ["out = s.tx + gain;", "out_k = gain_k;"]
-    return function(
-        "void bend(const T& gain_x, const T& gain_y, State<T>& s, JacobianMagnet<T>& f)",
-        lines,
-        "Slopes behind the bend. `f` holds the derivatives of what they gain, and then their own.",
-    ) + function(
-        "void bend_x(const T& gain, const T& gain_k, const State<T>& s, T& out, T& out_k)",
-        lines_x,
-        "tx alone, as if ty went straight, and its derivative to q/p from that of what it gains.",
-    )
+    return [
+        *function(
+            "void bend(const T& gain_x, const T& gain_y, State<T>& s, JacobianMagnet<T>& f)",
+            lines,
+            "Slopes behind the bend. `f` holds the derivatives of what they gain, and then their own.",
+        ),
+        *function(
+            "void bend_x(const T& gain, const T& gain_k, const State<T>& s, T& out, T& out_k)",
+            lines_x,
+            "tx alone, as if ty went straight, and its derivative to q/p from that of what it gains.",
+        ),
+    ]
 
 
 def _bend_sines(form: TableForm) -> tuple[list[str], list[str]]:
     """Statements of both functions where the bend is added to s = t/√(1 + tx² + ty²)."""
-    sums = dict(zip("xy", form.summed, strict=True))
-    sums_by_name: dict[str, sp.Expr] = {f"s{a}": sums[a] for a in "xy"}
-    before = sums_by_name | {
-        f"s{a}_t{b}": sp.diff(sums[a], t) for a in "xy" for b, t in zip("xy", (tx, ty), strict=True)
-    }
+    sums: dict[str, sp.Expr] = dict(zip(("sx", "sy"), form.summed, strict=True))
+    before = sums | {f"{s}_{t}": sp.diff(sums[s], t) for s in sums for t in (tx, ty)}
     # Back to slopes: t = s/√q with q = 1 − s², which must not come near zero.
-    s, q = dict(zip("xy", sp.symbols("sx sy"), strict=True)), sp.Symbol("q")
-    slope = {a: s[a] / sp.sqrt(q) for a in "xy"}
-    after = {f"t{a}": slope[a] for a in "xy"}
+    sx, sy, q = sp.symbols("sx sy q")
+    after = {"tx": sx / sp.sqrt(q), "ty": sy / sp.sqrt(q)}
     after |= {
-        f"t{a}_s{b}": sp.diff(slope[a], s[b])
-        + sp.diff(slope[a], q) * sp.diff(1 - s["x"] ** 2 - s["y"] ** 2, s[b])
-        for a in "xy"
-        for b in "xy"
+        f"{t}_{s}": sp.diff(slope, s) + sp.diff(slope, q) * sp.diff(1 - sx**2 - sy**2, s)
+        for t, slope in after.items()
+        for s in (sx, sy)
     }
     chain = []
     for column in ("tx", "ty", "k"):
@@ -182,7 +171,7 @@ def _bend_sines(form: TableForm) -> tuple[list[str], list[str]]:
     lines_x = [
         "const T tx = s.tx, ty = s.ty;",
         "T sx, sy;",
-        *_in_block(sums_by_name),
+        *_in_block(sums),
         "sx += gain;",
         cosine,
         *assignments({"out": after["tx"], "out_k": after["tx_sx"] * sp.Symbol("gain_k")}),

@@ -55,12 +55,7 @@ class SparseJacobian:
 
         return sp.Matrix(5, 5, element)
 
-    def struct(self) -> list[str]:
-        """C++ type that holds the computed elements."""
-        fields = ", ".join(self.fields)
-        return ["template <class T>", f"struct Jacobian{self.name} {{", f"  T {fields};", "};", ""]
-
-    def transport(self, *, decoupled: bool) -> list[str]:
+    def _transport(self, *, decoupled: bool) -> list[str]:
         """C++ function C ← F C Fᵀ; `decoupled`: elements that couple the x and the y part stay zero."""
 
         def coupled(i: int, j: int) -> bool:
@@ -124,27 +119,21 @@ class SparseJacobian:
             form = sum(name(i, m) * f[j, m] for m in ALL if f[j, m] != 0)
             if form != sp.Symbol(f"c{i}{j}"):
                 results[i, j] = form
-        used = set().union(*(form.free_symbols for form in (*results.values(), *named.values())))
-        elements = [(i, j) for i, j in LOWER if sp.Symbol(f"c{i}{j}") in used]
-        lines = [f"const T c{i}{j} = c({i}, {j});" for i, j in elements]
         read = set().union(*(form.free_symbols for form in results.values()))
+        used = read.union(*(form.free_symbols for form in named.values()))
+        lines = [f"const T c{i}{j} = c({i}, {j});" for i, j in LOWER if sp.Symbol(f"c{i}{j}") in used]
         lines += [f"const T {symbol} = {text(form)};" for symbol, form in named.items() if symbol in read]
         return [*lines, *(f"c({i}, {j}) = {text(form)};" for (i, j), form in results.items())]
 
-    def apply(self, part: frozenset[int] = ALL, suffix: str = "") -> list[str]:
-        """C++ function v ← F v for a vector whose elements outside `part` are zero and stay so."""
-        return self._multiply(f"apply{suffix}", part, {})
+    def _multiply(self, name: str, part: frozenset[int] = ALL, *, by_qop: bool = False) -> list[str]:
+        """C++ function v ← F v for a vector whose elements outside `part` are zero and stay so.
 
-    def total_derivative(self, part: frozenset[int] = ALL, suffix: str = "") -> list[str]:
-        """C++ function that transports derivatives by q/p; those outside `part` are zero and stay so."""
-        f = self.pattern
-        return self._multiply(f"total_derivative{suffix}", part, {i: f[i, K] for i in part})
-
-    def _multiply(self, name: str, part: frozenset[int], added: dict[int, sp.Expr]) -> list[str]:
+        `by_qop`: the vector is a derivative by q/p, to which the Jacobian's last column is added.
+        """
         f = self.pattern
         results = {}
         for i in sorted(part):
-            form = sum(f[i, j] * sp.Symbol(f"v{j}") for j in sorted(part)) + added.get(i, 0)
+            form = sum(f[i, j] * sp.Symbol(f"v{j}") for j in sorted(part)) + (f[i, K] if by_qop else 0)
             if form != sp.Symbol(f"v{i}"):
                 results[i] = form
         used = set().union(*(form.free_symbols for form in results.values()))
@@ -154,10 +143,18 @@ class SparseJacobian:
 
     def functions(self) -> list[str]:
         """Type and functions; the decoupled ones where the step keeps x and y apart."""
-        lines = [*self.struct(), *self.transport(decoupled=False), *self.apply(), *self.total_derivative()]
+        lines = [
+            "template <class T>",
+            f"struct Jacobian{self.name} {{",
+            f"  T {', '.join(self.fields)};",
+            "};",
+            "",
+        ]
+        lines += [*self._transport(decoupled=False), *self._multiply("apply")]
+        lines += self._multiply("total_derivative", by_qop=True)
         if all(self.matrix[i, j] == 0 == self.matrix[j, i] for i in X_PART for j in Y_PART):
-            lines += self.transport(decoupled=True) + self.apply(X_PART, "_x")
-            lines += self.total_derivative(X_PART, "_x")
+            lines += [*self._transport(decoupled=True), *self._multiply("apply_x", X_PART)]
+            lines += self._multiply("total_derivative_x", X_PART, by_qop=True)
             if any(self.matrix[i, j] != int(i == j) for i in Y_PART for j in Y_PART):
-                lines += self.apply(Y_PART, "_y")
+                lines += self._multiply("apply_y", Y_PART)
         return lines

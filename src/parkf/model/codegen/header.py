@@ -33,13 +33,31 @@ def kernel_header(forms: Forms, name: str) -> str:
         "",
         f'constexpr char formulas_hash[] = "{forms.hash()}";',
         "",
-        *_layout(forms),
-        *_rich(),
+        "/// Where the blocks of the constant blob start, the length of a set, and how many sets there are.",
+        "namespace layout {",
+        *_places(forms.layout.blocks),
+        "}  // namespace layout",
+        "",
+        "/// The planes of the RICH detectors, mm, and the same of the constants of the steps to them.",
+        "namespace rich {",
+        f"constexpr int planes = {len(RICH_PLANES)};",
+        f"constexpr double z[planes] = {{{', '.join(map(str, RICH_PLANES))}}};",
+        *_places(rich_blocks().values()),
+        "}  // namespace rich",
+        "",
     ]
     for step in (*forms.steps.values(), *_RICH_STEPS):
         lines += step_functions(step)
-    lines += magnet_functions(forms)
-    return "\n".join([*lines, "}  // namespace parkf::kalman::PARKF_FORMS", ""])
+    return "\n".join([*lines, *magnet_functions(forms), "}  // namespace parkf::kalman::PARKF_FORMS", ""])
+
+
+def _places(blocks: Iterable[Block]) -> list[str]:
+    lines, count = [], 0
+    for block in blocks:
+        name, (sets, columns) = block.name, block.shape
+        lines.append(f"constexpr int {name} = {count}, {name}_columns = {columns}, {name}_sets = {sets};")
+        count += block.size
+    return [*lines, f"constexpr int count = {count};"]
 
 
 def by_name_header(forms: Forms) -> str:
@@ -52,15 +70,11 @@ def by_name_header(forms: Forms) -> str:
         "",
         "namespace parkf::kalman::PARKF_FORMS {",
         "",
+        *by_name([*forms.steps.values(), *_RICH_STEPS]),
+        "}  // namespace parkf::kalman::PARKF_FORMS",
+        "",
     ]
-    return "\n".join(
-        [
-            *lines,
-            *by_name([*forms.steps.values(), *_RICH_STEPS]),
-            "}  // namespace parkf::kalman::PARKF_FORMS",
-            "",
-        ]
-    )
+    return "\n".join(lines)
 
 
 def list_header(names: Iterable[str]) -> str:
@@ -81,35 +95,3 @@ def list_header(names: Iterable[str]) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _layout(forms: Forms) -> list[str]:
-    return [
-        "/// Where the blocks of the constant blob start, the length of a set, and how many sets there are.",
-        "namespace layout {",
-        *_places(forms.layout.blocks),
-        "}  // namespace layout",
-        "",
-    ]
-
-
-def _rich() -> list[str]:
-    return [
-        "/// The planes of the RICH detectors, mm, and the same of the constants of the steps to them.",
-        "namespace rich {",
-        f"constexpr int planes = {len(RICH_PLANES)};",
-        f"constexpr double z[planes] = {{{', '.join(map(str, RICH_PLANES))}}};",
-        *_places(rich_blocks().values()),
-        "}  // namespace rich",
-        "",
-    ]
-
-
-def _places(blocks: Iterable[Block]) -> list[str]:
-    lines, count = [], 0
-    for block in blocks:
-        sets, columns = block.shape
-        name = block.name
-        lines.append(f"constexpr int {name} = {count}, {name}_columns = {columns}, {name}_sets = {sets};")
-        count += sets * columns
-    return [*lines, f"constexpr int count = {count};"]

@@ -60,14 +60,14 @@ class NumpyStep:
         """∂component/∂p, (n, m) float64, for x, y, tx or ty at z1; only by the parameters `own`."""
         return self._derivative("outputs", component, p, rows, own)
 
+    def jacobian(self, p: Array, rows: Rows) -> Array:
+        """∂(x, y, tx, ty)₁/∂(x, y, tx, ty, q/p)₀ at fixed z0 and z1, (n, 4, 5) float64."""
+        return np.stack(self._jacobian(p, rows), axis=1).reshape(-1, 4, 5)
+
     @cached_property
     def _jacobian(self) -> "_Evaluation":
         forms = [state_derivative(self.step.outputs[name], v) for name in COMPONENTS for v in (*STATE, k)]
         return _compiled(forms, self.step.symbols)
-
-    def jacobian(self, p: Array, rows: Rows) -> Array:
-        """∂(x, y, tx, ty)₁/∂(x, y, tx, ty, q/p)₀ at fixed z0 and z1, (n, 4, 5) float64."""
-        return np.stack(self._jacobian(p, rows), axis=1).reshape(-1, 4, 5)
 
     def noise(self, p: Array, rows: Rows) -> dict[str, Array]:
         """σ of x, y (mm), tx, ty (rad) and the correlations rho_x, rho_y, each (n,) float64."""

@@ -4,8 +4,7 @@ The formulas in :mod:`parkf.model.steps` determine it, and the build of the kern
 (:mod:`parkf.model.codegen`), so that reading a set does not need the formulas, which take longer to build.
 """
 
-from parkf.model.layout.blocks import Block, Column, Layout
+from parkf.model.layout.blocks import BINS, HEADER, TABLE_SHAPE, Block, Column, Layout, Piece
 from parkf.model.layout.built import layout_of, layouts_of
-from parkf.model.layout.magnet import BINS, HEADER, TABLE_SHAPE, Piece
 
 __all__ = ["BINS", "HEADER", "TABLE_SHAPE", "Block", "Column", "Layout", "Piece", "layout_of", "layouts_of"]

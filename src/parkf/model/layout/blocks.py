@@ -1,11 +1,38 @@
-"""The constant blob as blocks of sets by columns, and where each lies."""
+"""The constant blob as blocks of sets by columns, and where each lies; the magnet table's numbers."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from parkf.io.option_types import FormsName
-from parkf.model.layout.magnet import Piece
+
+# Numbers of the header of the table for the hop through the magnet.
+HEADER_TEXT = {
+    "z_in": "z where the hop begins, mm",
+    "z_out": "z where it ends, mm",
+    "p_min": "momentum at which f = 1, MeV",
+    "bendx": "mean kick in x, MeV",
+    "bendx_x2": "its change with X², MeV",
+    "bendx_y2": "its change with Y², MeV",
+    "bendy_xy": "kick in y with XY, MeV",
+    "tx_max": "edge of the bins in x/z_in",
+    "ty_max": "edge of the bins in y/z_in",
+    "xf_max": "edge of the tracks trained on at z_out, mm",
+    "dtxy": "slope that makes u = 1",
+    "nbin_x": "bins in x",
+    "nbin_y": "bins in y",
+    "x_grid": "kind of grid in x (1: uniform)",
+    "y_grid": "kind of grid in y (1: uniform)",
+    "deg_x1": "degree of the u terms of x and tx",
+    "deg_x2": "degree of the central term of x and tx",
+    "deg_y1": "degree of the u terms of y and ty",
+    "deg_y2": "degree of the central term of y and ty",
+}
+HEADER = tuple(HEADER_TEXT)
+BINS = (60, 50)
+TABLE_SHAPE = (*BINS, 80)
+# Numbers of the header that are odd in h; steps know the parity of their own.
+ODD_HEADER = ("bendx", "bendx_x2", "bendx_y2", "bendy_xy")
 
 
 class Column(NamedTuple):
@@ -15,6 +42,14 @@ class Column(NamedTuple):
     unit: str
     text: str
     parity: int
+
+
+class Piece(NamedTuple):
+    """Coefficients of f, f², …, f^degree in a bin: of `component`, multiplied by `factor` (1, u_x or u_y)."""
+
+    component: str
+    factor: str
+    degree: int
 
 
 @dataclass(frozen=True)
@@ -30,37 +65,23 @@ class Block:
         """Rows and columns."""
         return len(self.sets), len(self.columns)
 
+    @property
+    def size(self) -> int:
+        """Number of numbers."""
+        return len(self.sets) * len(self.columns)
+
 
 @dataclass(frozen=True)
 class Layout:
-    """What the numbers of a parameter set are, by set of forms.
-
-    Attributes
-    ----------
-    name : {'improved', 'production'}
-        Set of forms.
-    layout_version : int
-        Increases with every change of the meaning or position of a number in the blobs.
-    formulas : str
-        Fingerprint of all formulas.
-    steps : dict of str to str
-        Fingerprint of each step's formulas, in the order of the steps.
-    blocks : tuple of Block
-        Blocks of the constant blob, in their order.
-    pieces : tuple of Piece
-        Pieces of a bin of the magnet table, in their order.
-    signature : dict of str to int
-        Numbers of the table's header that identify the form, by their names in
-        :data:`parkf.model.layout.HEADER`.
-    """
+    """What the numbers of a parameter set are, by set of forms."""
 
     name: FormsName
-    layout_version: int
-    formulas: str
-    steps: dict[str, str]
-    blocks: tuple[Block, ...]
-    pieces: tuple[Piece, ...]
-    signature: dict[str, int]
+    layout_version: int  # increases with every change of the meaning or position of a number in the blobs
+    formulas: str  # fingerprint of all formulas
+    steps: dict[str, str]  # fingerprint of each step's formulas, in the order of the steps
+    blocks: tuple[Block, ...]  # of the constant blob, in their order
+    pieces: tuple[Piece, ...]  # of a bin of the magnet table, in their order
+    signature: dict[str, int]  # numbers of the table's header that identify the form, by their names
 
     @cached_property
     def offsets(self) -> dict[str, int]:
@@ -68,13 +89,13 @@ class Layout:
         result, position = {}, 0
         for block in self.blocks:
             result[block.name] = position
-            position += block.shape[0] * block.shape[1]
+            position += block.size
         return result
 
     @property
     def constant_count(self) -> int:
         """Number of numbers in the constant blob."""
-        return sum(block.shape[0] * block.shape[1] for block in self.blocks)
+        return sum(block.size for block in self.blocks)
 
     def block(self, name: str) -> Block:
         """Return the block of this name; KeyError when there is none."""
@@ -82,6 +103,5 @@ class Layout:
 
     def block_slice(self, name: str) -> slice:
         """Positions of a block in the constant blob."""
-        rows, columns = self.block(name).shape
-        start = self.offsets[name]
-        return slice(start, start + rows * columns)
+        size, start = self.block(name).size, self.offsets[name]
+        return slice(start, start + size)

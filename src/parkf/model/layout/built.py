@@ -9,11 +9,9 @@ from typing import Any
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
 from parkf.io.option_types import FormsName
-from parkf.model.layout.blocks import Block, Column, Layout
-from parkf.model.layout.magnet import Piece
+from parkf.model.layout.blocks import Block, Column, Layout, Piece
 
-# File beside the generated headers with a layout and its formulas as JSON, written by
-# parkf.model.steps.frozen.
+# Beside the generated headers: a layout and its formulas, as parkf.model.steps.frozen writes them.
 LAYOUT_FILE = "layout.json"
 
 
@@ -34,17 +32,13 @@ def layout_in(content: Mapping[str, Any]) -> Layout:
 def layout_files(forms: FormsName) -> list[Path]:
     """Return the files of all layouts of a set of forms in the installed kernel, today's first.
 
-    Raises
-    ------
-    ParkfError
-        When the kernel is not installed, or was built before it wrote its layout to a file.
+    A ParkfError when the kernel is not installed, or was built before it wrote its layout to a file.
     """
     kernel = find_spec("parkf._fitter")
-    folder = None if kernel is None or kernel.origin is None else Path(kernel.origin).parent / "kernel"
-    today = folder and folder / forms / LAYOUT_FILE
-    if folder is None or today is None or not today.is_file():
+    folder = Path(kernel.origin).parent / "kernel" if kernel and kernel.origin else None
+    if folder is None or not (folder / forms / LAYOUT_FILE).is_file():
         raise ParkfError("the compiled kernel is missing or has no layout; run `make build`")
-    return [today, *sorted(folder.glob(f"{forms}_*/{LAYOUT_FILE}"))]
+    return [folder / forms / LAYOUT_FILE, *sorted(folder.glob(f"{forms}_*/{LAYOUT_FILE}"))]
 
 
 @cache

@@ -1,60 +1,45 @@
 """Corrections to the magnet table at z_out, and the scattering from z_in to z_out."""
 
+from functools import partial
+
 import sympy as sp
 
-from parkf.model.steps.step import Numbers, Parameter, Step, after_loss, scattering, turned
-from parkf.model.steps.symbols import BEFORE, Side, h, k, parameters, ten, tx, ty, x, y
+from parkf.model.steps.step import Numbers, Step, after_loss, scattering, turned
+from parkf.model.steps.symbols import BEFORE, Side, h, k, ten, tx, ty, x, y
 
-_NAME = "UTTF"
 _TEXT = "corrections to the magnet table at z_out, and the scattering from z_in to z_out"
-_SETS = ("forward",)
-# Half size, in mm, of the opening around the beam pipe in the material behind the UT; inside it there is
-# hardly any scattering.
+_step = partial(Step, "UTTF", _TEXT, ("forward",))
+# mm; half size of the opening around the beam pipe in the material behind the UT, with hardly any scattering.
 OPENING = 35
 
 
 def _production() -> Step:
-    p = parameters(20)
-    return Step(
-        name=_NAME,
-        text=_TEXT,
-        sets=_SETS,
-        parameters=(
-            Parameter("ty", "MeV", 0.0, parity=-1),
-            Parameter("not used", "1", 0.0, "free"),
-            Parameter("not used", "1", 0.0, "free"),
-            Parameter("y", "1e2 mm MeV", 0.0, parity=-1),
-            Parameter("not used", "1", 0.0, "free"),
-            Parameter("not used", "1", 0.0, "free"),
-            Parameter("tx, linear", "MeV", 0.0, parity=-1),
-            Parameter("tx, quadratic", "1e5 MeV²", 0.0),
-            Parameter("tx, cubic", "1e8 MeV³", 0.0, parity=-1),
-            Parameter("x, linear", "1e2 mm MeV", 0.0, parity=-1),
-            Parameter("x, quadratic", "1e5 mm MeV²", 0.0),
-            Parameter("x, cubic", "1e10 mm MeV³", 0.0, parity=-1),
-            Parameter("scattering angle in x times momentum", "MeV", 2.84, "noise"),
-            Parameter("scattering of x times momentum", "1e2 mm MeV", 100.0, "noise"),
-            Parameter("correlation of x and tx", "1", 0.87, "noise"),
-            Parameter("scattering angle in y times momentum", "MeV", 2.43, "noise"),
-            Parameter("scattering of y times momentum", "1e2 mm MeV", 90.0, "noise"),
-            Parameter("correlation of y and ty", "1", 0.85, "noise"),
-            # This parameter is degenerate with the next one and would ruin the conditioning of the fit, so it
-            # stays 0.
-            Parameter("relative change of q/p before the table", "1e-4", 0.0, "free"),
-            Parameter("energy lost before the table", "MeV", 17.0, "loss"),
-        ),
-        outputs={
-            "x": x + ten(2) * p[9] * h + ten(5) * p[10] * k**2 + ten(10) * p[11] * h**3,
-            "y": y + ten(2) * p[3] * h,
-            "tx": tx + p[6] * h + ten(5) * p[7] * k**2 + ten(8) * p[8] * h**3,
-            "ty": ty + p[0] * h,
-        },
-        noise=scattering(
-            (ten(2) * p[13] * sp.Abs(k), ten(2) * p[16] * sp.Abs(k)),
-            (p[12] * sp.Abs(k), p[15] * sp.Abs(k)),
-            (p[14], p[17]),
-        ),
-        local_qop=k * (1 + ten(-4) * p[18]) + k * sp.Abs(k) * p[19],
+    p = Numbers()
+    ty1 = ty + p("ty", "MeV", parity=-1) * h
+    for _ in range(2):
+        p("not used", "1", kind="free")
+    y1 = y + ten(2) * p("y", "1e2 mm MeV", parity=-1) * h
+    for _ in range(2):
+        p("not used", "1", kind="free")
+    tx1 = tx + p("tx, linear", "MeV", parity=-1) * h + ten(5) * p("tx, quadratic", "1e5 MeV²") * k**2
+    tx1 += ten(8) * p("tx, cubic", "1e8 MeV³", parity=-1) * h**3
+    x1 = x + ten(2) * p("x, linear", "1e2 mm MeV", parity=-1) * h
+    x1 += ten(5) * p("x, quadratic", "1e5 mm MeV²") * k**2
+    x1 += ten(10) * p("x, cubic", "1e10 mm MeV³", parity=-1) * h**3
+    sigma_tx = p("scattering angle in x times momentum", "MeV", 2.84, "noise") * sp.Abs(k)
+    sigma_x = ten(2) * p("scattering of x times momentum", "1e2 mm MeV", 100.0, "noise") * sp.Abs(k)
+    rho_x = p("correlation of x and tx", "1", 0.87, "noise")
+    sigma_ty = p("scattering angle in y times momentum", "MeV", 2.43, "noise") * sp.Abs(k)
+    sigma_y = ten(2) * p("scattering of y times momentum", "1e2 mm MeV", 90.0, "noise") * sp.Abs(k)
+    rho_y = p("correlation of y and ty", "1", 0.85, "noise")
+    # It is degenerate with the next parameter and would ruin the conditioning of the fit, so it stays 0.
+    change = p("relative change of q/p before the table", "1e-4", kind="free")
+    loss = p("energy lost before the table", "MeV", 17.0, "loss")
+    return _step(
+        parameters=tuple(p.parameters),
+        outputs={"x": x1, "y": y1, "tx": tx1, "ty": ty1},
+        noise=scattering((sigma_x, sigma_y), (sigma_tx, sigma_ty), (rho_x, rho_y)),
+        local_qop=k * (1 + ten(-4) * change) + k * sp.Abs(k) * loss,
     )
 
 
@@ -67,9 +52,14 @@ def _improved() -> Step:
     x1 = x + ten(2) * p("x, linear", "1e2 mm MeV", parity=-1) * h
     x1 += ten(5) * p("x, quadratic", "1e5 mm MeV²") * k**2
     k_here, _ = after_loss(p("energy lost before the bend", "MeV", 17.0, "loss"))
-    outputs = {"x": x1, "y": y1, "tx": tx1, "ty": ty1}
     noise = _scattering(p)
-    return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, local_qop=k_here, layout=2)
+    return _step(
+        parameters=tuple(p.parameters),
+        outputs={"x": x1, "y": y1, "tx": tx1, "ty": ty1},
+        noise=noise,
+        local_qop=k_here,
+        layout=2,
+    )
 
 
 def _scattering(p: Numbers) -> dict[str, sp.Expr]:

@@ -3,29 +3,25 @@
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 
 import sympy as sp
 
 from parkf.io.option_types import FormsName
-from parkf.model.layout.blocks import Block, Column, Layout
-from parkf.model.layout.magnet import HEADER_TEXT, ODD_HEADER, TABLE_SHAPE
+from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
+from parkf.model.layout.blocks import HEADER_TEXT, ODD_HEADER, TABLE_SHAPE, Block, Column, Layout
 from parkf.model.steps import beam, corrections, magnet, scifi, ut, velo, velo_to_ut
-from parkf.model.steps.step import Parameter, Step
+from parkf.model.steps.step import Step
 
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """A set of forms, and the layout of the constant blob that follows from it.
+    """A set of forms, and the layout of the constant blob that follows from it."""
 
-    `name` is its name in configurations and manifests. `layout_version` increases with every change of the
-    meaning or position of a number in the blobs. `table` is the form of the hop through the magnet, and
-    `steps` are in the order of their blocks.
-    """
-
-    name: FormsName
-    layout_version: int
-    table: magnet.TableForm
-    steps: dict[str, Step]
+    name: FormsName  # in configurations and manifests
+    layout_version: int  # increases with every change of the meaning or position of a number in the blobs
+    table: magnet.TableForm  # the hop through the magnet
+    steps: dict[str, Step]  # in the order of their blocks
 
     @cached_property
     def _blocks(self) -> tuple[Block, ...]:
@@ -34,13 +30,17 @@ class Forms:
             Column(name, "", text, -1 if name in ODD_HEADER else 1) for name, text in HEADER_TEXT.items()
         )
         layers = ("z at y = 0, mm", "dy/dz", "dx/dy", "σ² by cluster size, mm²")
+        scifi_layers, ut_layers = (
+            tuple(Column(f"layer {i}", "", f"{part} layer {i}", 1) for i in range(count))
+            for part, count in (("SciFi", SCIFI_LAYERS), ("UT", UT_LAYERS))
+        )
         blocks = {name: block_of(step) for name, step in self.steps.items()}
         return (
             *(blocks[name] for name in ("V", "VUT", "UT", "UTTF")),
             Block("UTT_META", ("header",), header),
             *(blocks[name] for name in ("TFT", "T")),
-            Block("TLayer", layers, _layers("SciFi", 12)),
-            Block("UTLayer", ("z, mm",), _layers("UT", 4)),
+            Block("TLayer", layers, scifi_layers),
+            Block("UTLayer", ("z, mm",), ut_layers),
             blocks["BEAM"],
         )
 
@@ -71,37 +71,30 @@ class Forms:
 
 def block_of(step: Step) -> Block:
     """Return the block of the constant blob that holds a step's numbers."""
-
-    def column(index: int, parameter: Parameter) -> Column:
-        return Column(f"p{index}", parameter.unit, parameter.text, -1 if parameter.parity < 0 else 1)
-
-    return Block(step.name, step.sets, tuple(column(i, p) for i, p in enumerate(step.parameters)))
+    columns = (Column(f"p{i}", p.unit, p.text, p.parity) for i, p in enumerate(step.parameters))
+    return Block(step.name, step.sets, tuple(columns))
 
 
-def _layers(kind: str, count: int) -> tuple[Column, ...]:
-    return tuple(Column(f"layer {i}", "", f"{kind} layer {i}", 1) for i in range(count))
+# Each module has the forms of its steps as IMPROVED and PRODUCTION, a step or a tuple of steps.
+_MODULES = (velo, velo_to_ut, ut, corrections, scifi, beam)
 
 
-def _forms(name: FormsName, table: magnet.TableForm, *steps: Step) -> Forms:
+def _forms_in(module: ModuleType, name: str) -> tuple[Step, ...]:
+    forms = getattr(module, name.upper())
+    return forms if isinstance(forms, tuple) else (forms,)
+
+
+def _combined(name: FormsName, table: magnet.TableForm) -> Forms:
     """Combine forms to a set, whose layout is that of the newest of them."""
+    steps = [step for module in _MODULES for step in _forms_in(module, name)]
     layout_version = max(table.layout, *(step.layout for step in steps))
     return Forms(name, layout_version, table, {step.name: step for step in steps})
 
 
 FORMS: dict[FormsName, Forms] = {
-    forms.name: forms
-    for forms in (
-        _forms(
-            *("improved", magnet.IMPROVED, velo.IMPROVED, velo_to_ut.IMPROVED, ut.IMPROVED),
-            *(corrections.IMPROVED, *scifi.IMPROVED, beam.IMPROVED),
-        ),
-        _forms(
-            *("production", magnet.PRODUCTION, velo.PRODUCTION, velo_to_ut.PRODUCTION, ut.PRODUCTION),
-            *(corrections.PRODUCTION, *scifi.PRODUCTION, beam.PRODUCTION),
-        ),
-    )
+    "improved": _combined("improved", magnet.IMPROVED),
+    "production": _combined("production", magnet.PRODUCTION),
 }
-_MODULES = (velo, velo_to_ut, ut, corrections, scifi, beam)
 # Names of the steps; they are the same in all sets of forms, and so are the datasets.
 STEP_NAMES = tuple(FORMS["improved"].steps)
 assert all(forms.table.coefficients == TABLE_SHAPE[2] for forms in FORMS.values())
@@ -110,7 +103,6 @@ assert all(forms.table.coefficients == TABLE_SHAPE[2] for forms in FORMS.values(
 def file_of(step: Step) -> str:
     """Return the name of the file with the formulas of one of today's steps."""
     for module in _MODULES:
-        for form in (module.IMPROVED, module.PRODUCTION):
-            if step in (form if isinstance(form, tuple) else (form,)):
-                return module.__name__.rpartition(".")[2] + ".py"
+        if any(step in _forms_in(module, name) for name in FORMS):
+            return module.__name__.rpartition(".")[2] + ".py"
     raise KeyError(step.name)

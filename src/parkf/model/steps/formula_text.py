@@ -10,11 +10,7 @@ from parkf.io.errors import ParkfError
 from parkf.model.steps.symbols import Local, Side
 
 _FUNCTIONS: dict[str, Callable[..., sp.Expr]] = {
-    "Abs": sp.Abs,
-    "Local": Local,
-    "Min": sp.Min,
-    "Side": Side,
-    "sqrt": sp.sqrt,
+    function.__name__: function for function in (sp.Abs, Local, sp.Min, Side, sp.sqrt)
 }
 _OPERATORS: dict[type[ast.operator], Callable[[sp.Expr, sp.Expr], sp.Expr]] = {
     ast.Add: operator.add,
@@ -28,10 +24,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[sp.Expr, sp.Expr], sp.Expr]] = {
 def text(expression: sp.Expr) -> str:
     """Write a formula as text.
 
-    Raises
-    ------
-    ParkfError
-        When :func:`formula` would not read the same formula: it has another function, or a decimal number.
+    A ParkfError when :func:`formula` would not read the same: it has another function, or a decimal number.
     """
     written = str(sp.sstr(expression))
     if formula(written) != expression:
@@ -42,10 +35,7 @@ def text(expression: sp.Expr) -> str:
 def formula(written: str) -> sp.Expr:
     """Read a formula that :func:`text` wrote; none of it is run as Python.
 
-    Raises
-    ------
-    ParkfError
-        When it is not such a formula: numbers must be integers, functions those of the kernel.
+    Any other is a ParkfError: numbers must be integers, functions those of the kernel.
     """
     try:
         return _read(ast.parse(written, mode="eval").body)

@@ -35,10 +35,7 @@ def document(forms: Forms) -> dict[str, Any]:
 def thawed(path: Path) -> Forms:
     """Read a set of forms from a document.
 
-    Raises
-    ------
-    ParkfError
-        When the file is missing or damaged, or the formulas are not the same when they are read.
+    A ParkfError when the file is missing or damaged, or the formulas are not the same when they are read.
     """
     content = read_json(path)
     layout = layout_in(content)
@@ -61,10 +58,7 @@ def thawed(path: Path) -> Forms:
 def forms_of(name: FormsName, formulas: str) -> Forms:
     """Return the formulas of this fingerprint: today's, or those of a published layout.
 
-    Raises
-    ------
-    ParkfError
-        When the installed kernel was not built with these formulas.
+    A ParkfError when the installed kernel was not built with these formulas.
     """
     if FORMS[name].hash() == formulas:
         return FORMS[name]
@@ -78,12 +72,8 @@ def kernel_forms(layouts: Path) -> dict[str, Forms]:
     """Return all sets of forms that a kernel is built for, by the names of their namespaces.
 
     Today's have their own names; published ones that are not today's have names as ``improved_2``. The
-    folder `layouts` has the published layouts, ``<version>.json`` each, if there are any.
-
-    Raises
-    ------
-    ParkfError
-        When today's formulas differ from those that were published under their version.
+    folder `layouts` has the published layouts, ``<version>.json`` each, if there are any. A ParkfError when
+    today's formulas differ from those that were published under their version.
     """
     published = {int(path.stem): path for path in layouts.glob("[0-9]*.json")}
     today = {forms.layout_version: forms for forms in FORMS.values()}
@@ -116,13 +106,8 @@ def _what_to_edit(forms: Forms, published: Layout, version: int) -> str:
 
 
 def _table(form: TableForm) -> dict[str, Any]:
-    return {
-        "central": form.central,
-        "linear": form.linear,
-        "depth": str(form.depth),
-        "sines": form.sines,
-        "grid": form.grid,
-    }
+    kept = {name: getattr(form, name) for name in ("central", "linear", "sines", "grid")}
+    return kept | {"depth": str(form.depth)}
 
 
 def _written(step: Step) -> dict[str, Any]:

@@ -34,25 +34,17 @@ def forms(
 ) -> tuple[dict[str, sp.Expr], dict[sp.Symbol, sp.Expr], sp.Expr]:
     """Return the outputs of a step over a gap, their parts, and the factor by which q/p has increased.
 
-    Parameters
-    ----------
-    p : Numbers
-        Declares the form's parameters, one for each term and one for the energy lost before.
-    bend, turn, lever : sequence of sympy.Expr
-        Terms, in X, Y, H, tx, ty, of the field that bends tx, of the one that turns ty, and of the share of
-        the old slope in x. The first term of `lever` is 1, which is the share in y, too.
-    field : float
-        Start value of the first term of `bend`, in 0.1 MeV/mm.
-    place : mapping of Symbol to sympy.Expr
-        What X, Y and H are: `MIDDLE` or `START`.
+    `p` declares the form's parameters, one for each term and one for the energy lost before. The terms, in X,
+    Y, H, tx and ty, are those of the field that bends tx, which starts at `field` in 0.1 MeV/mm; of the field
+    that turns ty; and of the weight of the old slope in x. The first term of `lever` is 1, which is the
+    weight in y, too. `place` has the values of X, Y and H: `MIDDLE` or `START`.
     """
     mean = _sum(p, "field that bends tx", bend, field, place)
     twist = _sum(p, "field that turns ty", turn, 0.0, place)
-    shares = [
-        p(f"share of the old slope in {_plane(t)}", _unit("1", t), 0.5 if t == 1 else 0.0) for t in lever
-    ]
+    in_y = p("share of the old slope in x and y", "1", 0.5)
+    old = [p(f"share of the old slope in x, with {_name(t)}", _unit("1", t)) * t for t in lever[1:]]
     loss = p("energy lost before", "MeV", 20.0, kind="loss")
-    share = sp.Add(*(q * term for q, term in zip(shares, lever, strict=True))).subs(place)
+    in_x = sp.Add(in_y, *old).subs(place)
     _, h_here = after_loss(loss)
     # In the Jacobian only the straight line and q/p are differentiated, nothing else (Local). The rest would
     # change the predicted covariance by less than a hundredth of what scattering adds, and would cost more
@@ -60,13 +52,13 @@ def forms(
     bent = Local(ten(-1) * dz * sp.sqrt(1 + tx**2 + ty**2) * (1 + tx**2) * mean)
     turned = Local(ten(-1) * dz * twist)
     outputs = {
-        "x": x + (tx + h_here * bent * Local(1 - share)) * dz,
-        "y": y + (ty + h_here * turned * (1 - shares[0])) * dz,
+        "x": x + (tx + h_here * bent * Local(1 - in_x)) * dz,
+        "y": y + (ty + h_here * turned * (1 - in_y)) * dz,
         "tx": tx + h_here * bent,
         "ty": ty + h_here * turned,
     }
     named = {"X": place[X], "Y": place[Y], "B": mean, "C": twist, "b": bent, "c": turned}
-    named[r"\lambda"] = Local(1 - share)
+    named[r"\lambda"] = Local(1 - in_x)
     return outputs, {sp.Symbol(name): part for name, part in named.items()}, gain(loss)
 
 
@@ -74,17 +66,12 @@ def _sum(
     p: Numbers, text: str, terms: Sequence[sp.Expr], start: float, place: Mapping[sp.Symbol, sp.Expr]
 ) -> sp.Expr:
     """Declare a number for each term, and return the sum of number times term in Horner's form."""
-    numbers = []
+    total = sp.Integer(0)
     for t in terms:
         parity = 1 if sp.degree(t, H) == 1 else -1
         full = text if t == 1 else f"{text}, with {_name(t)}"
-        numbers.append(p(full, _unit("1e-1 MeV/mm", t), start if t == 1 else 0.0, parity=parity))
-    total = sp.Add(*(q * term for q, term in zip(numbers, terms, strict=True)))
+        total += p(full, _unit("1e-1 MeV/mm", t), start if t == 1 else 0.0, parity=parity) * t
     return sp.horner(total, wrt=(X, Y)).subs(place)
-
-
-def _plane(term: sp.Expr) -> str:
-    return "x and y" if term == 1 else f"x, with {_name(term)}"
 
 
 def _name(term: sp.Expr) -> str:

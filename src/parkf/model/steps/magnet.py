@@ -11,7 +11,7 @@ from functools import cached_property
 
 import sympy as sp
 
-from parkf.model.layout.magnet import BINS, HEADER, Piece
+from parkf.model.layout.blocks import BINS, HEADER, Piece
 from parkf.model.steps.symbols import h, tx, ty, x, y
 
 _header = dict(zip(HEADER, sp.symbols(" ".join(HEADER), real=True), strict=True))
@@ -42,48 +42,30 @@ WEIGHTS = {
 
 @dataclass(frozen=True, eq=False)
 class TableForm:
-    """What the 80 coefficients of a bin multiply, and how a track's bin is chosen.
+    """What the 80 coefficients of a bin multiply, and how a track's bin is chosen."""
 
-    Attributes
-    ----------
-    central, linear : dict of str to int
-        For the planes x and y: degree in f of c00, and of c10 and c01; of position and slope.
-    depth : sympy.Rational
-        Bins are chosen by where a straight line is at z_in + depth·(z_out − z_in). With depth 0, a track that
-        leaves the line to the origin crosses another field than its bin's, an effect of second order in u
-        that no term describes; with the depth of the bend, it crosses its bin's field.
-    sines : bool
-        Add the bend to s = t/√(1 + tx² + ty²) instead of to the slopes t: the field turns s in proportion to
-        q/p, at any angle.
-    grid : int
-        Kind of the grid in the header: 1 is uniform at z_in, 2 uniform at that depth.
-    edges : (float, float)
-        Edges of the grid, in x/z and y/z at that depth.
-    layout : int
-        First version of the layout with this form.
-    """
-
+    # For the planes x and y: degree in f of c00, and of c10 and c01; of position and slope.
     central: dict[str, int]
     linear: dict[str, int]
+    # Bins are chosen by where a straight line is at z_in + depth·(z_out − z_in). With depth 0, a track that
+    # leaves the line to the origin crosses another field than its bin's, an effect of second order in u that
+    # no term describes; with the depth of the bend, it crosses its bin's field.
     depth: sp.Rational
+    # Add the bend to s = t/√(1 + tx² + ty²) instead of to the slopes t: the field turns s in proportion to
+    # q/p, at any angle.
     sines: bool
-    grid: int
-    edges: tuple[float, float]
-    layout: int
+    grid: int  # kind of the grid in the header: 1 is uniform at z_in, 2 uniform at that depth
+    edges: tuple[float, float]  # of the grid, in x/z and y/z at that depth
+    layout: int  # first version of the layout with this form
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
         """The polynomials of a bin in their order."""
+        in_order = (("", "1"), ("t", "1"), ("", "u_x"), ("", "u_y"), ("t", "u_x"), ("t", "u_y"))
         return tuple(
-            Piece(f"{kind}{plane}", factor, degrees[plane])
+            Piece(f"{kind}{plane}", factor, (self.central if factor == "1" else self.linear)[plane])
             for plane in ("x", "y")
-            for kinds, factors, degrees in (
-                (("", "t"), ("1",), self.central),
-                (("",), ("u_x", "u_y"), self.linear),
-                (("t",), ("u_x", "u_y"), self.linear),
-            )
-            for kind in kinds
-            for factor in factors
+            for kind, factor in in_order
         )
 
     @property
@@ -142,10 +124,10 @@ IMPROVED = TableForm(
 )
 
 
-# Lower limit of 1 − s²: a track below it has turned by more than 75° and left the detector.
-SMALLEST_COSINE_SQUARED = 0.05
 # Forms of published layouts must stay in this list: their tables are recognised by the header.
 TABLE_FORMS = (PRODUCTION, IMPROVED)
+# Lower limit of 1 − s²: a track below it has turned by more than 75° and left the detector.
+SMALLEST_COSINE_SQUARED = 0.05
 
 
 def table_form(header: Mapping[str, float]) -> TableForm | None:

@@ -4,8 +4,8 @@ import sympy as sp
 
 from parkf.model.steps import curved, gap
 from parkf.model.steps.gap import H, X, Y
-from parkf.model.steps.step import Numbers, Parameter, Step, after_loss
-from parkf.model.steps.symbols import h, k, parameters, ten, tx, ty, x, y, z0, z1
+from parkf.model.steps.step import Numbers, Step, after_loss
+from parkf.model.steps.symbols import h, k, ten, tx, ty, x, y, z0, z1
 
 GAPS = 11
 plane0, plane1, lean0, lean1 = sp.symbols("plane0 plane1 lean0 lean1", real=True)
@@ -49,18 +49,11 @@ _SURFACE = {z0: _ORIGIN, z1: _landing(_ORIGIN)}
 
 
 def _production() -> Step:
-    p = parameters(12)
-    return Step(
-        name=_NAME,
-        text=_TEXT,
-        sets=tuple(f"gap {gap}, y {side} 0" for gap in range(GAPS) for side in ("≥", "<")),
-        parameters=curved.parameters_of(
-            Parameter("vertical focusing", "MeV²/mm", 0.0), bend=-0.2, angle=1.35
-        ),
-        outputs=curved.outputs(p, ty + p[7] * k**2 * y),
-        noise=curved.noise(p),
-        surface=_SURFACE,
-    )
+    p = Numbers()
+    sets = tuple(f"gap {gap}, y {side} 0" for gap in range(GAPS) for side in ("≥", "<"))
+    turn = ("vertical focusing", "MeV²/mm", 1)
+    outputs, noise = curved.forms(p, turn, k**2 * y, bend=-0.2, angle=1.35)
+    return Step(_NAME, _TEXT, sets, tuple(p.parameters), outputs, noise, surface=_SURFACE)
 
 
 def _improved() -> Step:

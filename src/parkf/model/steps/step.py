@@ -31,71 +31,36 @@ NOISE = ("x", "y", "tx", "ty", "rho_x", "rho_y")
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number of a step's parameter set.
+    """One number of a step's parameter set."""
 
-    Attributes
-    ----------
-    text : str
-        What it does.
-    unit : str
-        Unit of the number as stored, power of ten included.
-    start : float
-        Start value of a fit.
-    kind : {'extrapolation', 'loss', 'noise', 'free'}
-        Fitted in the formulas of the state; the mean energy lost since production, which is measured rather
-        than fitted; fitted in the formulas of the noise; not fitted.
-    parity : {+1, -1}
-        Sign that the number takes when h is defined with the opposite sign.
-    """
-
-    text: str
-    unit: str
-    start: float
+    text: str  # what it does
+    unit: str  # of the number as stored, power of ten included
+    start: float  # start value of a fit
+    # Fitted in the formulas of the state; the mean energy lost since production ("loss"), which is measured
+    # rather than fitted; fitted in the formulas of the noise; not fitted ("free").
     kind: Kind = "extrapolation"
-    parity: int = 1
+    parity: int = 1  # sign that the number takes when h is defined with the opposite sign
 
 
 @dataclass(frozen=True)
 class Step:
-    """An extrapolation between two kinds of planes.
+    """An extrapolation between two kinds of planes."""
 
-    Attributes
-    ----------
-    name : str
-        Block of the parameter set.
-    text : str
-        From where to where.
-    sets : tuple of str
-        Labels of the parameter sets, in the order of their numbers.
-    parameters : tuple of Parameter
-        p0, p1, …
-    outputs : dict of str to sympy.Expr
-        x, y, tx, ty at z1 from the state at z0 (q/p stays).
-    noise : dict of str to sympy.Expr
-        σ of x, y, tx, ty and the correlations rho_x, rho_y of position and slope; empty without noise.
-    surface : dict of Symbol to sympy.Expr
-        z0 and z1 on leaning planes as the kernel needs them; empty when both are fixed.
-    local_qop : sympy.Expr, optional
-        For the hop through the magnet: the q/p, in 1/MeV, with which the table is evaluated.
-    parts : dict of Symbol to sympy.Expr
-        Named parts of the outputs, for reading; a part may contain earlier ones.
-    joined : int
-        Number of adjacent sets of the step's dataset that are one set here.
-    layout : int
-        First version of the layout with this form. The version of a set of forms is the largest one of its
-        steps and its table.
-    """
-
-    name: str
-    text: str
-    sets: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
-    outputs: dict[str, sp.Expr]
+    name: str  # block of the parameter set
+    text: str  # from where to where
+    sets: tuple[str, ...]  # labels of the parameter sets, in the order of their numbers
+    parameters: tuple[Parameter, ...]  # p0, p1, …
+    outputs: dict[str, sp.Expr]  # x, y, tx, ty at z1 from the state at z0 (q/p stays)
+    # σ of x, y, tx, ty and the correlations rho_x, rho_y of position and slope; empty without noise.
     noise: dict[str, sp.Expr] = field(default_factory=dict)
+    # z0 and z1 on leaning planes as the kernel needs them; empty when both are fixed.
     surface: dict[sp.Symbol, sp.Expr] = field(default_factory=dict)
+    # For the hop through the magnet: the q/p, in 1/MeV, with which the table is evaluated.
     local_qop: sp.Expr | None = None
+    # Named parts of the outputs, for reading; a part may contain earlier ones.
     parts: dict[sp.Symbol, sp.Expr] = field(default_factory=dict)
-    joined: int = 1
+    joined: int = 1  # number of adjacent sets of the step's dataset that are one set here
+    # First version of the layout with this form. A set of forms has the largest one of its steps and table.
     layout: int = 1
 
     @property
@@ -168,11 +133,10 @@ class Step:
         if not self.noise:
             return {}
         sigma = {name: self._by_parts(form) for name, form in self.noise.items()}
-        elements = {}
-        for a in ("x", "y"):
-            elements[f"{a}{a}"] = sigma[a] ** 2
-            elements[f"{a}t{a}"] = sigma[f"rho_{a}"] * sigma[a] * sigma[f"t{a}"]
-            elements[f"t{a}t{a}"] = sigma[f"t{a}"] ** 2
+        elements: dict[str, sp.Expr] = {}
+        for a, ta in (("x", "tx"), ("y", "ty")):
+            cross = sigma[f"rho_{a}"] * sigma[a] * sigma[ta]
+            elements |= {f"{a}{a}": sigma[a] ** 2, f"{a}{ta}": cross, f"{ta}{ta}": sigma[ta] ** 2}
         return elements
 
     def formula_hash(self) -> str:
@@ -191,11 +155,9 @@ class Step:
     def latex(self) -> dict[str, str]:
         """Formulas for a report: parts, primed state components and the noise, by name."""
         names = {"x": "x", "y": "y", "tx": "t_x", "ty": "t_y"}
-        symbols = {s: sp.Symbol(names[str(s)]) for s in STATE}
-        symbols |= {z0: sp.Symbol("z_0"), z1: sp.Symbol("z_0") + sp.Symbol(r"\Delta z")}
-        symbols |= {
-            b: sp.Symbol(rf"{names[str(s)]}^\mathrm{{in}}") for b, s in zip(BEFORE, STATE, strict=True)
-        }
+        symbols = {z0: sp.Symbol("z_0"), z1: sp.Symbol("z_0") + sp.Symbol(r"\Delta z")}
+        for before, now, name in zip(BEFORE, STATE, names.values(), strict=True):
+            symbols |= {now: sp.Symbol(name), before: sp.Symbol(rf"{name}^\mathrm{{in}}")}
         symbols |= {p: sp.Symbol(f"p_{{{i}}}") for i, p in enumerate(self.symbols)}
         lines: dict[str, str] = {}
         known: dict[sp.Expr, sp.Symbol] = {}
@@ -255,26 +217,19 @@ class Numbers:
     def scattering(
         self, angle: float, levers: Sequence[tuple[sp.Expr, str, str, float]], gain: sp.Expr = sp.S.One
     ) -> dict[str, sp.Expr]:
-        """Declare the numbers of scattering in a step.
+        """Declare the numbers of scattering in a step, and return its noise.
 
-        Parameters
-        ----------
-        angle : float
-            Start value of the scattering angle times momentum, MeV.
-        levers : sequence of (term, text, unit, start)
-            The width of the position is that of a turn by MeV over the momentum, times a sum of numbers, each
-            multiplied by its term.
-        gain : sympy.Expr
-            Momentum at production over momentum at the step.
+        The scattering angle times momentum starts at `angle`, MeV. The width of the position is that of a
+        turn by MeV over the momentum, times a sum of numbers, each multiplied by its term; `levers` has the
+        term, text, unit and start value of each. `gain` is the momentum at production over that at the step.
         """
-        sigma, slope, rho = [], [], []
-        for plane, t in (("x", tx), ("y", ty)):
-            numbers = [
-                self(f"scattering in {plane} {text}", unit, start, "noise") for _, text, unit, start in levers
-            ]
-            lever = sp.Add(*(q * term for q, (term, *_) in zip(numbers, levers, strict=True)))
+        noise = {}
+        for a, t in (("x", tx), ("y", ty)):
             turn = gain * turned(t)
-            sigma.append(lever * turn)
-            slope.append(self(f"scattering angle in {plane} times momentum", "MeV", angle, "noise") * turn)
-            rho.append(self(f"correlation of {plane} and t{plane}", "1", 0.8, "noise"))
-        return scattering((sigma[0], sigma[1]), (slope[0], slope[1]), (rho[0], rho[1]))
+            lever = sp.Integer(0)
+            for term, text, unit, start in levers:
+                lever += self(f"scattering in {a} {text}", unit, start, "noise") * term
+            noise[a] = lever * turn
+            noise[f"t{a}"] = self(f"scattering angle in {a} times momentum", "MeV", angle, "noise") * turn
+            noise[f"rho_{a}"] = self(f"correlation of {a} and t{a}", "1", 0.8, "noise")
+        return {name: noise[name] for name in NOISE}

@@ -9,17 +9,11 @@ import sympy as sp
 
 x, y, tx, ty, k, h, pol = sp.symbols("x y tx ty k h pol", real=True)
 z0, z1 = sp.symbols("z0 z1", real=True)
+# In the kernel: z1 - z0, and for a target that leans the inverse of 1 - lean·ty.
 dz, per_slant = sp.symbols("dz per_slant", real=True)
-"""In the kernel: z1 - z0, and for a target that leans the inverse of 1 - lean·ty."""
-
 STATE = (x, y, tx, ty)
 BEFORE = sp.symbols("x_in y_in tx_in ty_in", real=True)
 COMPONENTS = ("x", "y", "tx", "ty")
-
-
-def parameters(count: int) -> tuple[sp.Symbol, ...]:
-    """Symbols p0 … p<count-1>: the numbers of one parameter set of a step."""
-    return sp.symbols(f"p:{count}", real=True)
 
 
 def ten(power: int) -> sp.Rational:

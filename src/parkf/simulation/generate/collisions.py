@@ -1,14 +1,15 @@
 """Proton-proton collisions from Pythia 8, as tables of charged final particles.
 
 One parent initialises Pythia and every chunk of events runs in a fresh fork of it, seeded by (seed, chunk):
-the same seed makes the same events on any number of cores. What decays before the magnet ends there (charged
-pions, kaons and hyperons too), and so does what interacts in the material. Secondaries from the beam pipe and
-the SciFi are added, and products of decays behind the UT.
+the same seed makes the same events on any number of cores. Particles that decay before the magnet end there
+(charged pions, kaons and hyperons too), and so do particles that interact in the material. Secondaries from
+the beam pipe and the SciFi are added, and products of decays behind the UT.
 
 Both beams are protons, and the detector covers one side. Every collision of Pythia is therefore used twice:
 its forward particles in one event, and its backward particles, turned around, in another.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,32 +19,24 @@ import numpy as np
 from parkf.detector.description import Beam
 from parkf.io.arrow import table
 from parkf.io.errors import ParkfError
-from parkf.io.events import concatenate, select
-from parkf.io.tables import PARTICLES
+from parkf.io.events import Columns, concatenate, select
+from parkf.io.tables import PARTICLES, RowGroupWriter
 from parkf.io.terminal import progress_bar
 from parkf.io.workers import forked_map
-from parkf.simulation.generate.interactions import PHOTON, interact
+from parkf.simulation.generate.interactions import interact
 from parkf.simulation.generate.pythia import MAX_SEED, SOFT_COLLISIONS, initialised
 from parkf.simulation.generate.secondaries import secondaries
+from parkf.simulation.particles import PHOTON, in_acceptance
 from parkf.simulation.random_numbers import Stream, keyed_generator
 from parkf.simulation.response.in_flight import decay_behind_ut
 
-EVENTS_PER_CHUNK = 25
-"""Fixed, because the events of a seed depend on it."""
-
-ETA_RANGE = (1.5, 5.5)
-"""Pseudorapidity kept; wider than the spectrometer, as tracks bend across its edges."""
-
-P_MIN = 300.0
-"""MeV; softer particles curl up before the UT."""
-
-Z_MIN = -500.0
-"""mm, of the production vertex: the end of the field map."""
-
-_GEV = 1e3
-
+EVENTS_PER_CHUNK = 25  # fixed, because the events of a seed depend on it
+ETA_RANGE = (1.5, 5.5)  # pseudorapidity kept; wider than the spectrometer, as tracks bend across its edges
+P_MIN = 300.0  # MeV; softer particles curl up before the UT
+Z_MIN = -500.0  # mm, of the production vertex: the end of the field map
+# mm; a charged particle that decays leaves a track when it flies this far along the beam.
 SHORTEST_TRACK = 1.0
-"""mm; a charged particle that decays leaves a track when it flies this far along the beam."""
+_GEV = 1e3
 
 
 def generate(
@@ -56,97 +49,95 @@ def generate(
     first: int = 0,
     workers: int | None = None,
 ) -> None:
-    """Write the charged particles of `events` bunch crossings.
+    """Write the charged particles of bunch crossings: `parkf.io.tables.PARTICLES`, by event and particle.
 
-    Parameters
-    ----------
-    path : Path
-        Table `parkf.io.tables.PARTICLES`, sorted by event and particle.
-    beam : Beam
-        Beam spot: mean x, y and Gaussian widths in mm.
-    events : int
-        Number of bunch crossings.
-    seed : int
-        Same seed, same bytes.
-    pile_up : float
-        Mean number of inelastic collisions in a crossing (Poisson).
-    first : int
-        Number of the first crossing, a multiple of `EVENTS_PER_CHUNK`: crossings of a number are the
-        same, whichever are generated with them.
-    workers : int, optional
-        Parallel children, all cores by default.
+    A crossing has `pile_up` inelastic collisions on average (Poisson). There are `events` crossings, with
+    numbers from `first` on. Crossings of a number are the same for a seed, whichever are generated with them,
+    with any number of `workers` (all cores by default).
 
-    Raises
-    ------
-    ParkfError
-        When `events` or `pile_up` is not positive, `first` no such multiple, or Pythia cannot be initialised.
+    A ParkfError when `events` or `pile_up` is not positive, `first` is no multiple of `EVENTS_PER_CHUNK`, or
+    Pythia cannot be initialised.
     """
     if events <= 0 or not pile_up > 0:
         raise ParkfError(f"events and pile-up must be positive, got {events} and {pile_up}")
-    check_first(first, EVENTS_PER_CHUNK)
+    chunks = chunks_of(first, events, EVENTS_PER_CHUNK)
     pythia = initialised(SOFT_COLLISIONS)
-    end = first + events
 
-    def chunk(start: int) -> dict[str, np.ndarray]:
-        return _generate_chunk(pythia, beam, range(start, min(start + EVENTS_PER_CHUNK, end)), seed, pile_up)
+    def crossings(chunk: range) -> Columns:
+        return _crossings(pythia, beam, chunk, seed, pile_up)
 
-    starts = range(first, end, EVENTS_PER_CHUNK)
-    with PARTICLES.writer(path) as writer, progress_bar("generate", "events", total=events) as bar:
-        for columns in forked_map(chunk, starts, workers):
-            writer.write_table(table(columns, PARTICLES.schema))
-            bar.update(min(EVENTS_PER_CHUNK, events - bar.n))
+    with PARTICLES.writer(path) as writer:
+        write_chunks(writer, chunks, crossings, "generate", workers)
 
 
-def check_first(first: int, multiple: int) -> None:
-    """Refuse to begin inside a chunk: what Pythia draws there depends on the chunk's beginning.
+def chunks_of(first: int, number: int, size: int) -> list[range]:
+    """Divide `number` events from `first` on into chunks of `size`.
 
-    Raises
-    ------
-    ParkfError
-        When `first` is negative or not a multiple.
+    A ParkfError when `first` is negative or inside a chunk: Pythia's draws depend on where a chunk begins.
     """
-    if first < 0 or first % multiple:
-        raise ParkfError(f"first: got {first}, expected a multiple of {multiple}, from 0 on")
+    if first < 0 or first % size:
+        raise ParkfError(f"first: got {first}, expected a multiple of {size}, from 0 on")
+    end = first + number
+    return [range(start, min(start + size, end)) for start in range(first, end, size)]
 
 
-def _generate_chunk(
-    pythia: Any, beam: Beam, events: range, seed: int, pile_up: float
-) -> dict[str, np.ndarray]:
-    """Charged final particles of `events`, columns as in PARTICLES."""
+def write_chunks(
+    writer: RowGroupWriter,
+    chunks: list[range],
+    make: Callable[[range], Columns],
+    label: str,
+    workers: int | None,
+) -> int:
+    """Write what `make` makes of each chunk; return the number of rows."""
+    rows = 0
+    with progress_bar(label, "events", total=sum(map(len, chunks))) as bar:
+        for chunk, columns in zip(chunks, forked_map(make, chunks, workers), strict=True):
+            writer.write_table(table(columns, PARTICLES.schema))
+            rows += len(columns["event"])
+            bar.update(len(chunk))
+    return rows
+
+
+def _crossings(pythia: Any, beam: Beam, events: range, seed: int, pile_up: float) -> Columns:
+    """Charged final particles of some crossings: columns of PARTICLES, sorted by event and particle."""
     counts, vertices = [], []
-    for event in events:
-        random = keyed_generator(seed, event, Stream.COLLISIONS)
-        count = int(random.poisson(pile_up))
-        counts.append(count)
-        vertices.append(vertices_of(beam, count, random))
-    # The seed of the chunk is drawn, keyed, from those that Pythia accepts.
-    chunk_random = keyed_generator(seed, events.start, Stream.PYTHIA)
-    pythia.rndm.init(int(chunk_random.integers(1, MAX_SEED)))
-    wanted = sum(counts)
-    particles = stable_particles(pythia, collisions(pythia, -(-wanted // 2)))
+    for number in events:
+        random = keyed_generator(seed, number, Stream.COLLISIONS)
+        counts.append(int(random.poisson(pile_up)))
+        vertices.append(vertices_of(beam, counts[-1], random))
+    interactions, extra, decays = (
+        keyed_generator(seed, events.start, stream)
+        for stream in (Stream.INTERACTIONS, Stream.SECONDARIES, Stream.DECAYS)
+    )
+    particles = draw_collisions(pythia, -(-sum(counts) // 2), seed, events.start)
     # Of an odd number, the last collision is used once.
-    particles = select(particles, particles["collision"] < wanted)
-    interactions = keyed_generator(seed, events.start, Stream.INTERACTIONS)
+    particles = select(particles, particles["collision"] < sum(counts))
     particles = from_vertices(particles, np.concatenate(vertices), interactions)
-    later = secondaries(particles, keyed_generator(seed, events.start, Stream.SECONDARIES))
-    born = np.repeat([0, 1], [len(particles["z"]), len(later["z"])])
-    particles = concatenate([particles, later])
-    particles, products = decay_behind_ut(particles, keyed_generator(seed, events.start, Stream.DECAYS))
-    born = np.append(born, np.full(len(products["z"]), 2))
+    later = secondaries(particles, extra)
+    particles, products = decay_behind_ut(concatenate([particles, later]), decays)
+    prompt = len(particles["z"]) - len(later["z"])
+    born = np.repeat([0, 1, 2], [prompt, len(later["z"]), len(products["z"])])
     particles = concatenate([particles, products])
-    event = np.repeat(np.arange(len(counts)), counts)[particles["collision"]]
+    event = np.repeat(events, counts)[particles["collision"]]
     # Secondaries and then products of decays come last in an event, so that the numbers of the other
     # particles, which key their random numbers, do not depend on them.
     order = np.lexsort((particles["collision"], born, event))
-    particles = select(particles, order)
-
-    collision = particles["collision"]
-    event = np.repeat(np.array(events), counts)[collision]
+    particles, event = select(particles, order), event[order]
     first_collision = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    particles["collision"] = collision - first_collision[event - events.start]
-    particles["event"] = event
-    particles["particle"] = np.arange(len(event)) - np.searchsorted(event, event)
-    return {name: particles[name].astype(kind.to_pandas_dtype()) for name, kind in PARTICLES.columns}
+    return particles | {
+        "collision": particles["collision"] - first_collision[event - events.start],
+        "event": event,
+        "particle": np.arange(len(event)) - np.searchsorted(event, event),
+    }
+
+
+def draw_collisions(pythia: Any, count: int, seed: int, chunk: int) -> Columns:
+    """Particles of `count` collisions, each used twice, as from :func:`stable_particles`.
+
+    The seed of the chunk, which has the number of its first event, is drawn from those that Pythia accepts.
+    """
+    pythia.rndm.init(int(keyed_generator(seed, chunk, Stream.PYTHIA).integers(1, MAX_SEED)))
+    return stable_particles(pythia, collisions(pythia, count))
 
 
 def collisions(pythia: Any, wanted: int) -> ak.Array:
@@ -161,7 +152,7 @@ def collisions(pythia: Any, wanted: int) -> ak.Array:
     return ak.concatenate(batches)
 
 
-def stable_particles(pythia: Any, records: ak.Array) -> dict[str, np.ndarray]:
+def stable_particles(pythia: Any, records: ak.Array) -> Columns:
     """Collect what leaves a track, and photons: columns as in PARTICLES.
 
     `collision` counts over all records twice; the second time they are turned, by half a turn about y.
@@ -211,9 +202,7 @@ def vertices_of(beam: Beam, count: int, random: np.random.Generator) -> np.ndarr
     return np.array([beam.x, beam.y, 0.0]) + random.standard_normal((count, 3)) * widths
 
 
-def from_vertices(
-    particles: dict[str, np.ndarray], vertices: np.ndarray, random: np.random.Generator
-) -> dict[str, np.ndarray]:
+def from_vertices(particles: Columns, vertices: np.ndarray, random: np.random.Generator) -> Columns:
     """Move particles to the vertices (collisions, 3) of their collisions; let those accepted interact."""
     vertex = vertices[particles["collision"]]
     moved = {name: particles[name] + vertex[:, axis] for axis, name in enumerate("xyz")}
@@ -221,15 +210,6 @@ def from_vertices(
     return accepted(interact(accepted(particles | moved), random))
 
 
-def accepted(particles: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def accepted(particles: Columns) -> Columns:
     """Keep particles that may become tracks."""
-    transverse = np.hypot(particles["px"], particles["py"])
-    pz = particles["pz"]
-    low, high = (np.sinh(eta) for eta in ETA_RANGE)
-    kept = (
-        (pz > low * transverse)
-        & (pz < high * transverse)
-        & (np.hypot(transverse, pz) > P_MIN)
-        & (particles["z"] > Z_MIN)
-    )
-    return select(particles, kept)
+    return select(particles, in_acceptance(particles, ETA_RANGE, P_MIN) & (particles["z"] > Z_MIN))

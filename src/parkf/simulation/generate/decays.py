@@ -5,26 +5,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Decay:
-    """A decay to two charged particles.
+    """A decay to two charged particles."""
 
-    Attributes
-    ----------
-    mother : int
-        PDG id of the peak.
-    from_mother : int
-        PDG id of its required ancestor; 0 where the settings ensure it.
-    mass : float
-        Where the peak is, MeV.
-    settings : tuple of str
-        Of Pythia.
-    p_min, pt_min, pair_pt_min : float
-        MeV; requirements of the decay's trigger line on each track, and on the pair.
-    """
-
-    mother: int
-    from_mother: int
-    mass: float
-    settings: tuple[str, ...]
+    mother: int  # PDG id of the peak
+    from_mother: int  # PDG id of its required ancestor; 0 where the settings ensure it
+    mass: float  # MeV, where the peak is
+    settings: tuple[str, ...]  # of Pythia
+    # MeV; requirements of the decay's trigger line on each track, and on the pair.
     p_min: float
     pt_min: float
     pair_pt_min: float

@@ -2,11 +2,10 @@
 
 import numpy as np
 
+from parkf.io.events import Columns
 from parkf.io.tables import PARTICLES
+from parkf.simulation.particles import MASSES, PION
 from parkf.simulation.random_numbers import Stream, keyed_generator
-
-PION = 211
-PION_MASS = 139.57039
 
 
 def shoot(
@@ -16,7 +15,7 @@ def shoot(
     seed: int,
     p_range: tuple[float, float] = (1500.0, 100_000.0),
     slope_max: tuple[float, float] = (0.25, 0.2),
-) -> dict[str, np.ndarray]:
+) -> Columns:
     """Pions of both charges from the origin, as columns of `parkf.io.tables.PARTICLES`.
 
     log p is uniform in `p_range` (MeV), slopes tx, ty are uniform up to `slope_max` (rad). The same seed
@@ -28,18 +27,12 @@ def shoot(
     tx, ty = (limit * (2 * u[:, axis] - 1) for axis, limit in ((1, slope_max[0]), (2, slope_max[1])))
     charge = np.where(u[:, 3] < 0.5, 1, -1)
     pz = p / np.sqrt(1 + tx**2 + ty**2)
-    zero = np.zeros(len(u))
-    columns = {
+    columns = dict.fromkeys(PARTICLES.schema.names, np.zeros(len(u))) | {
         "event": np.repeat(np.arange(events), per_event),
         "particle": np.tile(np.arange(per_event), events),
-        "collision": zero,
         "pdg_id": charge * PION,
-        "mother": zero,
         "charge": charge,
-        "mass": np.full(len(u), PION_MASS),
-        "x": zero,
-        "y": zero,
-        "z": zero,
+        "mass": np.full(len(u), MASSES[PION]),
         "px": tx * pz,
         "py": ty * pz,
         "pz": pz,

@@ -6,49 +6,26 @@ matches are made of these. Here both processes are equally likely at every z up 
 RICH 1, UT lie all along), at rates that give about as many products per event as LHCb's full simulation.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.io.events import Columns, concatenate, select
+from parkf.simulation.particles import ELECTRON, PHOTON, PION, PROTON, masses_of
 
-Z_END = 2700.0
-"""mm; particles interact with material up to here."""
-
-INTERACTION_LENGTH = 15_000.0
-"""mm; mean free path of hadrons, 16% of which interact before `Z_END`."""
-
-CONVERSION_LENGTH = 10_000.0
-"""mm; mean free path of photons; 24% convert, as in 0.3 radiation lengths."""
-
-MEAN_CHARGED = 2.5
-MEAN_NEUTRAL = 1.5
-"""Mean numbers of products of an interaction, beside one charged product."""
-
-TRANSVERSE = 250.0
-"""MeV; width of a product's momentum along each axis across its parent's."""
-
-PION, PROTON, ELECTRON, PHOTON = 211, 2212, 11, 22
-MASSES = {PION: 139.57039, PROTON: 938.27209, ELECTRON: 0.51099895}
+Z_END = 2700.0  # mm; particles interact with material up to here
+INTERACTION_LENGTH = 15_000.0  # mm; mean free path of hadrons, 16% of which interact before Z_END
+CONVERSION_LENGTH = 10_000.0  # mm; mean free path of photons; 24% convert, as in 0.3 radiation lengths
+# Mean numbers of products of an interaction, beside one charged product.
+MEAN_CHARGED, MEAN_NEUTRAL = 2.5, 1.5
+TRANSVERSE = 250.0  # MeV; width of a product's momentum along each axis across its parent's
 PROTON_SHARE = 0.25
 
 
 def interact(particles: Columns, random: np.random.Generator) -> Columns:
     """Let hadrons interact and photons convert.
 
-    Parameters
-    ----------
-    particles : dict of (n,) arrays
-        collision, pdg_id, mother, charge, mass, x, y, z of production, px, py, pz, and `z_end` of
-        decays (infinite where there is none); mm and MeV.
-    random : Generator
-        Draws everything.
-
-    Returns
-    -------
-    dict of (m,) arrays
-        The charged particles with `z_end` of those that interact, then the products.
+    Particles have the columns of `parkf.io.tables.PARTICLES` except for event and number, (n,) each. Return
+    the charged particles, with the `z_end` of those that interact, then the products.
     """
     hadron = np.abs(particles["pdg_id"]) > 100
     photon = particles["pdg_id"] == PHOTON
@@ -58,8 +35,7 @@ def interact(particles: Columns, random: np.random.Generator) -> Columns:
     particles = particles | {"z_end": np.where(struck, z, particles["z_end"])}
     hadrons, photons = (select(particles, struck & kind) for kind in (hadron, photon))
     charged = select(particles, ~photon)
-    parts = [charged, _hadronic_products(hadrons, random), _pairs(photons, random)]
-    return concatenate(parts)
+    return concatenate([charged, _hadronic_products(hadrons, random), _pairs(photons, random)])
 
 
 def _hadronic_products(parents: Columns, random: np.random.Generator) -> Columns:
@@ -67,44 +43,49 @@ def _hadronic_products(parents: Columns, random: np.random.Generator) -> Columns
     neutral = random.poisson(MEAN_NEUTRAL, len(charged))
     # Exponential random numbers divided by their sum divide the momentum uniformly.
     parent = np.repeat(np.arange(len(charged)), charged)
-    share = random.standard_exponential(len(parent))
-    total = np.bincount(parent, weights=share, minlength=len(charged)) + random.standard_gamma(neutral)
+    part = random.standard_exponential(len(parent))
+    total = np.bincount(parent, weights=part, minlength=len(charged)) + random.standard_gamma(neutral)
     pdg_id = np.where(random.random(len(parent)) < PROTON_SHARE, PROTON, PION)
     charge = np.where(pdg_id == PROTON, 1, random.choice([-1, 1], len(parent)))
     pull = TRANSVERSE * random.standard_normal((2, len(parent)))
-    return _products(parents, parent, share / total[parent], pull, pdg_id * charge, charge)
+    return _products(select(parents, parent), part / total[parent], pull, pdg_id * charge, charge)
 
 
 def _pairs(parents: Columns, random: np.random.Generator) -> Columns:
-    share = random.random(len(parents["z"]))
-    parent = np.repeat(np.arange(len(share)), 2)
-    charge = np.tile([-1, 1], len(share))
-    both = np.column_stack([share, 1 - share]).ravel()
-    return _products(parents, parent, both, np.zeros((2, len(parent))), -ELECTRON * charge, charge)
+    part = random.random(len(parents["z"]))
+    parent = np.repeat(np.arange(len(part)), 2)
+    charge = np.tile([-1, 1], len(part))
+    both = np.column_stack([part, 1 - part]).ravel()
+    no_pull = np.zeros((2, len(parent)))
+    return _products(select(parents, parent), both, no_pull, -ELECTRON * charge, charge)
 
 
 def _products(
     parents: Columns,
-    parent: NDArray[Any],
-    share: NDArray[Any],
-    pull: NDArray[Any],
-    pdg_id: NDArray[Any],
-    charge: NDArray[Any],
+    part: NDArray[np.float64],
+    pull: NDArray[np.float64],
+    pdg_id: NDArray[np.int64],
+    charge: NDArray[np.int64],
 ) -> Columns:
-    """Particles that start where their parents end, with a fraction of the momentum and a transverse kick."""
-    of = select(parents, parent)
-    flight = of["z_end"] - of["z"]
-    return {
-        "collision": of["collision"],
+    """Particles with a part of their parent's momentum, and a pull (2, n) in MeV in px and py."""
+    return at_end(parents) | {
+        "collision": parents["collision"],
         "pdg_id": pdg_id,
-        "mother": of["pdg_id"],
         "charge": charge,
-        "mass": np.array([MASSES[kind] for kind in np.abs(pdg_id).tolist()]),
-        "x": of["x"] + flight * of["px"] / of["pz"],
-        "y": of["y"] + flight * of["py"] / of["pz"],
-        "z": of["z_end"],
-        "px": share * of["px"] + pull[0],
-        "py": share * of["py"] + pull[1],
-        "pz": share * of["pz"],
-        "z_end": np.full(len(share), np.inf),
+        "mass": masses_of(pdg_id),
+        "px": part * parents["px"] + pull[0],
+        "py": part * parents["py"] + pull[1],
+        "pz": part * parents["pz"],
+    }
+
+
+def at_end(parents: Columns) -> Columns:
+    """Columns that products inherit: they begin where their parents end, which fly straight."""
+    flight = parents["z_end"] - parents["z"]
+    return {
+        "mother": parents["pdg_id"],
+        "x": parents["x"] + flight * parents["px"] / parents["pz"],
+        "y": parents["y"] + flight * parents["py"] / parents["pz"],
+        "z": parents["z_end"],
+        "z_end": np.full(len(flight), np.inf),
     }

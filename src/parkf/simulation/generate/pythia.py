@@ -17,13 +17,13 @@ import pythia8mc
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 
+# Settings of all collisions.
 PYTHIA_SETTINGS = (
     "Print:quiet = on",
     "Beams:idA = 2212",
     "Beams:idB = 2212",
     "Beams:eCM = 13600.",
-    # Decays are limited to the volume before the magnet, because Pythia's particles fly straight. Sizes in
-    # mm.
+    # Decays are limited to the volume before the magnet (mm), because Pythia's particles fly straight.
     "ParticleDecays:limitCylinder = on",
     "ParticleDecays:xyMax = 700.",
     "ParticleDecays:zMax = 2700.",
@@ -32,12 +32,10 @@ PYTHIA_SETTINGS = (
     "Random:setSeed = on",
     "Random:seed = 1",
 )
-"""Settings of all collisions."""
-
 SOFT_COLLISIONS = ("SoftQCD:inelastic = on",)
-
-MAX_SEED = 900_000_000
-"""The largest seed that Pythia accepts."""
+MAX_SEED = 900_000_000  # the largest seed that Pythia accepts
+# Pythia's numbers for writing the file of cross sections, and for reading it.
+_KEPT, _LOADED = 1, 2
 
 
 @cache
@@ -46,10 +44,7 @@ def initialised(settings: tuple[str, ...]) -> Any:
 
     Only forks of this process draw from it, so that it stays as new.
 
-    Raises
-    ------
-    ParkfError
-        When Pythia refuses a setting, or cannot be initialised.
+    A ParkfError when Pythia refuses a setting, or cannot be initialised.
     """
     kept = cross_sections(settings)
     return _initialised(settings, _LOADED, kept) if kept.exists() else _initialised(settings)
@@ -65,17 +60,10 @@ def cross_sections(settings: Sequence[str]) -> Path:
 def write_cross_sections(path: Path, settings: Sequence[str]) -> None:
     """Calculate cross sections and keep them.
 
-    Raises
-    ------
-    ParkfError
-        As :func:`initialised`.
+    Errors are those of :func:`initialised`.
     """
     with replacing(path) as temporary:
         _initialised(settings, _KEPT, temporary)
-
-
-# Pythia's numbers for writing the file, and for reading it.
-_KEPT, _LOADED = 1, 2
 
 
 def _initialised(settings: Sequence[str], use: int = 0, file: Path | None = None) -> Any:

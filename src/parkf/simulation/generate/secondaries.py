@@ -8,63 +8,38 @@ particles).
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.io.events import Columns, concatenate
-from parkf.simulation.generate.interactions import ELECTRON, MASSES, PION, PROTON
+from parkf.simulation.particles import ELECTRON, PHOTON, PION, PROTON, masses_of, momentum
 
+# The secondaries of a collision are proportional to its prompt charged particles in this range of
+# pseudorapidity; LHCb's have 103.6 an event.
 ETA = (2.0, 5.0)
-"""The secondaries of a collision are proportional to its prompt charged particles in this range; LHCb's have
-103.6 an event."""
-
-PROMPT_RADIUS = 0.5
-"""mm from the beam line."""
-
-PIPE_SLOPE = (0.0100, 0.0125)
-"""r/z of the beam pipe's wall and flanges."""
-
-HADRON_PULL = 330.0
-"""MeV; width of a hadron's momentum along each axis across the direction from the origin."""
-
-ELECTRON_PULL = 10.0
-"""MeV; the same of electrons, half of which are closer."""
-
+PROMPT_RADIUS = 0.5  # mm from the beam line
+PIPE_SLOPE = (0.0100, 0.0125)  # r/z of the beam pipe's wall and flanges
+# MeV; width of a particle's momentum along each axis across the direction from the origin. Half of the
+# electrons are closer.
+HADRON_PULL, ELECTRON_PULL = 330.0, 10.0
 PROTON_SHARE = 0.3
-
-MOTHER = {True: 22, False: PION}
-"""PDG id of the mother: photons make electrons, pions hadrons."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A stretch of z in mm: how many particles begin there and what they are.
+    """A stretch of z: how many particles begin there and what they are."""
 
-    Attributes
-    ----------
-    z : (float, float)
-        Ends, mm.
-    rate : float
-        Particles for each charged one of the collision.
-    pipe : float
-        Share that begins in the pipe; the others' distance from the beam is log-normal about `radius` (mm)
-        with the width `spread` of its logarithm.
-    electrons : float
-        Their share.
-    electron, hadron : (float, float)
-        Median momentum (MeV) and width of its logarithm.
-    """
-
-    z: tuple[float, float]
-    rate: float
+    z: tuple[float, float]  # ends, mm
+    rate: float  # particles for each charged one of the collision
+    # Fraction that begins in the pipe. The distance of the others from the beam is log-normal about `radius`
+    # (mm), with the width `spread` of its logarithm.
     pipe: float
     radius: float
     spread: float
-    electrons: float
-    electron: tuple[float, float]
-    hadron: tuple[float, float]
+    electrons: float  # fraction of electrons
+    electron: tuple[float, float]  # median momentum (MeV) and width of its logarithm
+    hadron: tuple[float, float]  # the same of hadrons
 
 
 SOURCES = (
@@ -79,19 +54,17 @@ SOURCES = (
 def secondaries(particles: Columns, random: np.random.Generator) -> Columns:
     """Draw the secondaries of some collisions.
 
-    Particles are charged, their columns those of `parkf.simulation.generate.interactions.interact`; so are
-    the result's.
+    The collisions' charged particles and the secondaries have the columns of
+    `parkf.simulation.generate.interactions.interact`.
     """
-    p = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)
-    eta = np.arctanh(particles["pz"] / p)
+    eta = np.arctanh(particles["pz"] / momentum(particles))
     counted = (eta > ETA[0]) & (eta < ETA[1]) & (np.hypot(particles["x"], particles["y"]) < PROMPT_RADIUS)
     collision, charged = np.unique(particles["collision"][counted], return_counts=True)
-    parts = [_from(source, collision, charged, random) for source in SOURCES]
-    return concatenate(parts)
+    return concatenate([_from(source, collision, charged, random) for source in SOURCES])
 
 
 def _from(
-    source: Source, collision: NDArray[Any], charged: NDArray[Any], random: np.random.Generator
+    source: Source, collision: NDArray[np.int64], charged: NDArray[np.int64], random: np.random.Generator
 ) -> Columns:
     of = np.repeat(collision, random.poisson(source.rate * charged))
     count = len(of)
@@ -111,14 +84,15 @@ def _from(
     pz = p / np.sqrt(1 + tx**2 + ty**2)
     proton = ~electron & (random.random(count) < PROTON_SHARE)
     charge = np.where(proton, 1, random.choice([-1, 1], count))
-    kind = np.where(electron, ELECTRON, np.where(proton, PROTON, PION))
+    # The PDG number of the negative electron is positive.
+    kind = np.where(electron, -ELECTRON, np.where(proton, PROTON, PION))
     return {
         "collision": of,
-        # The PDG number of the negative electron is positive.
-        "pdg_id": np.where(electron, -kind, kind) * charge,
-        "mother": np.where(electron, MOTHER[True], MOTHER[False]),
+        "pdg_id": kind * charge,
+        # Photons make electrons, and pions make hadrons.
+        "mother": np.where(electron, PHOTON, PION),
         "charge": charge,
-        "mass": np.array([MASSES[each] for each in kind.tolist()]),
+        "mass": masses_of(kind),
         "x": x,
         "y": y,
         "z": z,

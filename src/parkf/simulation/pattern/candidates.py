@@ -8,21 +8,19 @@ import numpy as np
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.io.arrow import table
-from parkf.io.events import Columns, read_by_event
+from parkf.io.events import Columns, read_by_event, select
 from parkf.io.option_types import Segments
 from parkf.io.tables import CANDIDATES, HITS
 from parkf.io.terminal import progress_bar
 from parkf.io.workers import parallel_map
 from parkf.simulation.groups import best_of_each, ragged
-from parkf.simulation.pattern.distinct import distinct_hits
-from parkf.simulation.pattern.found import search_scifi, search_velo
+from parkf.simulation.pattern.curves import fit_curves, slope_at
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
 from parkf.simulation.pattern.matching import match_segments
 from parkf.simulation.pattern.own_hits import find_own_hits
-from parkf.simulation.pattern.scifi import find_scifi_segments
+from parkf.simulation.pattern.scifi import find_scifi_segments, search_scifi
 from parkf.simulation.pattern.ut import find_ut_hits
-from parkf.simulation.pattern.velo import find_velo_segments
-from parkf.simulation.pattern.windows import Windows
+from parkf.simulation.pattern.velo import find_velo_segments, lines_of, search_velo
 
 EVENTS_PER_CHUNK = 10
 
@@ -35,40 +33,19 @@ def find_candidates(
     field: FieldMap,
     polarity: int,
     workers: int | None = None,
-    windows: Windows | None = None,
     segments: Segments = "truth",
     matched: bool = False,
 ) -> None:
-    """Find track candidates in simulated hits.
+    """Find track candidates in simulated hits, with any number of `workers` (all cores by default).
 
-    Only measured hits are used, with one exception: for segments by truth, the truth decides which hits a
-    segment search follows. Candidates with hits of several particles are kept.
-
-    Parameters
-    ----------
-    hits_path : Path
-        Table `parkf.io.tables.HITS`, sorted by event.
-    path : Path
-        Table `parkf.io.tables.CANDIDATES`, sorted by event and candidate.
-    geometry, field
-        The detector that the pattern recognition assumes.
-    polarity : int
-        +1 MagUp, -1 MagDown.
-    workers : int, optional
-        Parallel children, all cores by default.
-    windows : Windows, optional
-        Search windows.
-    segments : {'found', 'truth'}
-        Found from hits alone, or those of particles.
-    matched : bool
-        Leave out the search: a candidate is what one particle left behind, by truth.
-
-    Raises
-    ------
-    ParkfError
-        When the hits cannot be read.
+    Hits are a table `parkf.io.tables.HITS`, sorted by event; candidates are a table `CANDIDATES`, sorted by
+    event and candidate. Only measured hits are used, with one exception: for `segments` by truth, the truth
+    decides which hits a segment search follows; others are found from hits alone. Candidates with hits of
+    several particles are kept. With `matched` there is no search: a candidate has the hits that one particle
+    left behind, by truth. The polarity is +1 for MagUp, -1 for MagDown; geometry and field are those that
+    the pattern recognition assumes. Hits that cannot be read are a ParkfError.
     """
-    search = Search(geometry, fit_magnet_model(field, geometry), polarity, windows or Windows())
+    search = Search(geometry, fit_magnet_model(field, geometry), polarity)
 
     def chunk(hits: Columns) -> Columns:
         return search.matched(hits) if matched else search.candidates(hits, segments)
@@ -82,7 +59,7 @@ def find_candidates(
 
 @dataclass(frozen=True)
 class Search:
-    """What a pattern recognition knows of the detector, and what it requires of tracks.
+    """A pattern recognition in a detector.
 
     Hits are columns of HITS of some whole events, sorted by event; candidates are columns of CANDIDATES, the
     lists of hits as (n, slots) float32.
@@ -91,50 +68,35 @@ class Search:
     geometry: Geometry
     magnet: MagnetModel
     polarity: int
-    windows: Windows
 
     def candidates(self, hits: Columns, segments: Segments) -> Columns:
         """Find candidates; see :func:`find_candidates`."""
-        distinct = distinct_hits(hits)
+        geometry, magnet = self.geometry, self.magnet
+        rows, number = distinct_hits(hits)
+        distinct = select(hits, rows)
         if segments == "found":
-            velo = search_velo(distinct.hits, self.geometry, self.windows)
-            scifi = search_scifi(
-                distinct.hits, geometry=self.geometry, magnet=self.magnet, windows=self.windows
-            )
-            velo_hits, scifi_hits = (distinct.in_table(segment.hits) for segment in (velo, scifi))
+            velo, scifi = search_velo(distinct, geometry), search_scifi(distinct, geometry, magnet)
+            velo_hits, scifi_hits = (rows_or_none(rows, segment.hits) for segment in (velo, scifi))
         else:
-            velo = find_velo_segments(hits, self.windows.velo_hits)
-            scifi = find_scifi_segments(
-                hits, geometry=self.geometry, magnet=self.magnet, windows=self.windows
-            )
+            velo, scifi = find_velo_segments(hits), find_scifi_segments(hits, geometry, magnet)
             velo_hits, scifi_hits = velo.hits, scifi.hits
-        matches = match_segments(velo, scifi, self.magnet, self.windows)
-        event = velo.event[matches.velo]
-        lines = velo.lines[matches.velo]
-        ut = find_ut_hits(
-            distinct.hits,
-            event,
-            lines,
-            matches.h,
-            geometry=self.geometry,
-            magnet=self.magnet,
-            window=self.windows.ut,
-        )
-        taken = {
-            "velo": velo_hits[matches.velo],
-            "ut": distinct.in_table(ut),
-            "scifi": scifi_hits[matches.scifi],
-        }
-        return self._columns(hits, event, distinct.number, taken, matches.h)
+        i, j, h = match_segments(velo, scifi, magnet)
+        event = velo.event[i]
+        ut = find_ut_hits(distinct, event, velo.lines[i], h, geometry, magnet)
+        taken = {"velo": velo_hits[i], "ut": rows_or_none(rows, ut), "scifi": scifi_hits[j]}
+        return self._columns(hits, event, number, taken, h)
 
     def matched(self, hits: Columns) -> Columns:
         """Collect what each particle left behind, by truth.
 
-        The momentum is still what a pattern recognition would find.
+        The momentum is still what a pattern recognition would find, from the directions of the segments
+        before and behind the magnet.
         """
-        own = find_own_hits(hits, self.windows.velo_hits)
-        taken = {"velo": own.velo, "ut": own.ut, "scifi": own.scifi}
-        return self._columns(hits, own.event, distinct_hits(hits).number, taken, own.h(hits, self.magnet))
+        own, magnet = find_own_hits(hits), self.magnet
+        curves = fit_curves(hits, own["scifi"], magnet.z_scifi, magnet.cubic_ratio)
+        tx_end = slope_at(curves, magnet.z_end - magnet.z_scifi, magnet.cubic_ratio)
+        h = magnet.h(lines_of(hits, own["velo"]), tx_end)
+        return self._columns(hits, hits["event"][own["velo"][:, 0]], distinct_hits(hits)[1], own, h)
 
     def _columns(
         self, hits: Columns, event: np.ndarray, number: np.ndarray, taken: Columns, h: np.ndarray
@@ -161,22 +123,45 @@ class Search:
         return columns
 
 
+def distinct_hits(hits: Columns) -> tuple[np.ndarray, np.ndarray]:
+    """Find the hits that a detector reports: each occurs once, however many particles made it.
+
+    Of columns (m,) of `parkf.io.tables.HITS`, sorted by event, plane and x, with a row for each particle of
+    a hit, return the first row of each hit, (k,), and which of these hits each row belongs to, (m,).
+    """
+    run = np.cumsum(_begins(hits["event"], hits["plane"], hits["x"]))
+    # Rows of one hit have the same x, so they are adjacent up to other hits of the same x.
+    several = np.flatnonzero(np.bincount(run)[run] > 1)
+    order = several[np.lexsort((hits["z"][several], hits["y"][several], run[several]))]
+    new = _begins(run[order], hits["y"][order], hits["z"][order])
+    # The sort is stable: the first row of a hit in it is the first in the table.
+    first = np.arange(len(run))
+    first[order] = order[new][np.cumsum(new) - 1]
+    rows = np.flatnonzero(first == np.arange(len(run)))
+    return rows, np.searchsorted(rows, first)
+
+
+def _begins(*columns: np.ndarray) -> np.ndarray:
+    """Mask (m,) of rows in which one of the columns differs from the row before, and of the first row."""
+    new = np.ones(len(columns[0]), bool)
+    new[1:] = np.any([values[1:] != values[:-1] for values in columns], axis=0)
+    return new
+
+
+def rows_or_none(rows: np.ndarray, hits: np.ndarray) -> np.ndarray:
+    """Rows of a table for numbers of hits in `rows` (k,), any shape, -1 for none in both."""
+    return np.where(hits >= 0, rows[hits], -1)
+
+
 def majority(
     particle: np.ndarray, hits: np.ndarray, number: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the particle with most of the hits, and the fraction of them that it made, (n,) each.
 
     Where no hit is of a particle, these are -1 and 0; of two particles with as many hits, it is the
-    smaller number.
-
-    Parameters
-    ----------
-    particle : (m,) int
-        Particle of each row of the table of hits, -1 for noise.
-    hits : (n, slots) int
-        Rows of `particle`, -1 for an empty slot; at least one of a candidate is filled.
-    number : (m,) int, optional
-        Which hit a row is of, where one of several particles has a row for each; all differ by default.
+    smaller number. `particle` (m,) is that of each row of the table of hits, -1 for noise. `hits` (n, slots)
+    are rows of that table, -1 for an empty slot; at least one of a candidate is filled. `number` (m,) is the
+    hit that a row is of, where a hit of several particles has a row for each; all differ by default.
     """
     number = np.arange(len(particle)) if number is None else number
     rows = np.argsort(number, kind="stable")

@@ -7,13 +7,11 @@ import numpy as np
 from parkf.io.planes import SCIFI_LAYERS
 from parkf.io.planes import STEREO as STEREO_OF_STATION
 
+# Whether each layer is a stereo layer.
 STEREO = np.tile(STEREO_OF_STATION, SCIFI_LAYERS // len(STEREO_OF_STATION))
-"""Which layers are."""
-
+# Iterations of a fit, and of the search for z: the second knows at which y the first crossed a fibre.
 PASSES = 2
-"""Of a fit, and of the search for z: the second pass knows at which height y the first crossed a fibre."""
-
-_FEWEST_X, _FEWEST_STEREO = 3, 2
+_FEWEST_X, _FEWEST_STEREO = 3, 2  # layers that determine a curve
 
 
 def fit_curves(
@@ -54,7 +52,7 @@ def slope_at(curves: np.ndarray, z: float, cubic_ratio: float) -> np.ndarray:
 
 
 def enough(collected: np.ndarray, fewest: int) -> np.ndarray:
-    """Which (n,) of the collected hits (n, 12), -1 for none, are so many and determine a curve."""
+    """Mask (n,) of collected hits (n, 12), -1 for none, in `fewest` layers or more that determine a curve."""
     used = collected >= 0
     return (
         (used.sum(1) >= fewest)

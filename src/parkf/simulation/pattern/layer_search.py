@@ -2,8 +2,7 @@
 
 import numpy as np
 
-_SPACING = 1e5
-"""mm between the groups on the sorted axis; far more than any |x|."""
+_SPACING = 1e5  # mm between the groups on the sorted axis; far more than any |x|
 
 
 class LayerSearch:
@@ -23,20 +22,10 @@ class LayerSearch:
         Return indices into the constructor's arrays and distances, hit minus position in mm, (..., count)
         each. Where the group has no such hit, the distance is infinite and the index is meaningless.
         """
-        place = np.searchsorted(self._key, group * _SPACING + x)[..., None] + np.arange(
+        group, x = group[..., None], x[..., None]
+        place = np.searchsorted(self._key, group * _SPACING + x) + np.arange(
             -(count // 2), count - count // 2
         )
-        return self._hits_at(place, group[..., None], x[..., None])
-
-    def nearest(self, group: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Look up the nearest hit of each position's group and its distance, infinite where there is none."""
-        place = np.searchsorted(self._key, group * _SPACING + x)
-        below, to_below = self._hits_at(place - 1, group, x)
-        above, to_above = self._hits_at(place, group, x)
-        upwards = np.abs(to_above) < np.abs(to_below)
-        return np.where(upwards, above, below), np.where(upwards, to_above, to_below)
-
-    def _hits_at(self, place: np.ndarray, group: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if len(self._key) == 0:
             return place, np.full(place.shape, np.inf)
         inside = (place >= 0) & (place < len(self._key))
@@ -45,3 +34,14 @@ class LayerSearch:
         # number of the group.
         distance = np.where(inside & (self._group[place] == group), self._x[place] - x, np.inf)
         return self._order[place], distance
+
+    def nearest(self, group: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Look up the nearest hit of each position's group and its distance, infinite where there is none."""
+        return nearer(*self.around(group, x, 2))
+
+
+def nearer(hits: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the nearer of two hits (..., 2), the first of equal ones, and its distance."""
+    second = np.abs(distance[..., 1]) < np.abs(distance[..., 0])
+    hit, away = (np.where(second, values[..., 1], values[..., 0]) for values in (hits, distance))
+    return hit, away

@@ -15,60 +15,42 @@ from parkf.detector.transport import propagate
 from parkf.simulation.pattern.curves import STEREO, fit_curves, slope_at
 from parkf.simulation.pattern.velo import Z_REFERENCE
 
-Terms = tuple[np.ndarray, ...]
-"""What a polynomial's coefficients multiply, each (n,)."""
+Terms = tuple[np.ndarray, ...]  # (n,) each: the terms of a polynomial without their coefficients
 
+P_MIN = 1500.0  # MeV; smallest momentum of a candidate, by the seed, and of rays
 N_RAYS = 6000
 _SEED = 20_000
-_P_RANGE = (1500.0, 100_000.0)
+_P_MAX = 100_000.0
 _SLOPE_MAX = (0.3, 0.25)
+# At η = 5. Tracks are uniform in η, rays in the square of slopes: a steep ray represents fewer tracks.
 _SLOPE_MIN = 0.013
-"""At η = 5. Tracks are uniform in η, rays in the square of slopes: a steep ray represents fewer tracks."""
 _VERTEX_SIGMA_Z = 60.0
-_STEREO_SLOPE = 0.0875
-"""dx/dy of stereo fibres; any will do for rays."""
+_STEREO_SLOPE = 0.0875  # dx/dy of stereo fibres; any will do for rays
+# mm; where a VELO segment typically has its direction: its line neglects the bending behind this z.
 _Z_START = 300.0
-"""mm; where a VELO segment typically has its direction: its line neglects the bending behind this z."""
 _MOST = 0.99
 _SMALLEST_BEND = 1e-3
-_NO_BEND = 1e-6
-"""A straight track's momentum is that of this bend."""
+_NO_BEND = 1e-6  # a straight track's momentum is that of this bend
 
 
 @dataclass(frozen=True)
 class MagnetModel:
-    """Fitted polynomials of the bending.
+    """Fitted polynomials of the bending; the methods name the terms of their coefficients (k,).
 
-    Attributes
-    ----------
-    z_scifi, z_end : float
-        mm; z of its segments' states, in the middle of the SciFi, and of its last layer.
-    cubic_ratio : float
-        1/mm; cubic over quadratic coefficient of x(z - z_scifi) in the SciFi: how the field falls off there.
-    curvature : float
-        1/mm²; that quadratic coefficient over where the chord of the first and last layer meets z = 0.
-    chord : float
-        mm MeV; |x| of that place times p, which 99 % of tracks stay below.
-    focusing : float
-        1/mm²; y at z = 0 of the straight line in y behind the magnet, over its y at `z_scifi` and x² of that
-        place.
-    kink, momentum, y_shift, ty_shift : (k,) float64
-        Coefficients; the methods name their terms.
-    ut_shift : (4, k) float64
-        The same for each UT layer.
+    The chord of a track is the straight line through its first and last SciFi layer.
     """
 
-    z_scifi: float
-    z_end: float
-    cubic_ratio: float
-    curvature: float
-    chord: float
-    focusing: float
+    z_scifi: float  # mm; z of the states of SciFi segments, in the middle of the SciFi
+    z_end: float  # mm; z of the last layer
+    cubic_ratio: float  # 1/mm; cubic over quadratic coefficient of x(z - z_scifi): how the field falls off
+    curvature: float  # 1/mm²; that quadratic coefficient over x of the chord at z = 0
+    chord: float  # mm MeV; |x| of the chord at z = 0 times p, which 99 % of tracks stay below
+    focusing: float  # 1/mm²; y of the line behind the magnet at z = 0, over y at z_scifi and x² of the chord
     kink: np.ndarray
     momentum: np.ndarray
     y_shift: np.ndarray
     ty_shift: np.ndarray
-    ut_shift: np.ndarray
+    ut_shift: np.ndarray  # (4, k), one row for each UT layer
 
     def x_at_scifi(self, velo: np.ndarray, tx_scifi: np.ndarray) -> np.ndarray:
         """X (n,) in mm at `z_scifi` of VELO lines (n, 4) that leave the magnet with slope `tx_scifi` (n,).
@@ -102,23 +84,27 @@ class MagnetModel:
 
 def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
     """Carry rays through the field, to the planes of the geometry, and fit the polynomials to them."""
-    rays = _carry_rays(field, geometry)
+    velo, h, x, y = _carry_rays(field, geometry)
+    x_ut, x_scifi, y_scifi = x[:, : len(UT_PLANES)], x[:, len(UT_PLANES) :], y[:, len(UT_PLANES) :]
     z_layers = geometry.planes()[SCIFI_PLANES, 0]
     z_scifi = float(0.5 * (z_layers[0] + z_layers[-1]))
-    cubic_ratio = _cubic_ratio(z_layers - z_scifi, rays.x_scifi)
-    velo, h = rays.velo, rays.h
-    scifi, tx_end, quadratic = _as_segments(rays, z_layers - z_scifi, cubic_ratio)
-    chord = rays.x_scifi[:, 0] - z_layers[0] * (rays.x_scifi[:, -1] - rays.x_scifi[:, 0]) / np.ptp(z_layers)
+    z = z_layers - z_scifi
+    _, _, quadratic, cubic = np.polynomial.polynomial.polyfit(z, x_scifi.T, 3)
+    cubic_ratio = float((quadratic * cubic).sum() / (quadratic**2).sum())
+    curves = _fit_segments(x_scifi, y_scifi, z, cubic_ratio)
+    tx_end = slope_at(curves, z[-1], cubic_ratio)
+    x0, tx0, bent, y0, ty0 = curves.T
+    chord = x_scifi[:, 0] - z_layers[0] * (x_scifi[:, -1] - x_scifi[:, 0]) / np.ptp(z_layers)
 
     weight = 1 / np.maximum(np.hypot(velo[:, 2], velo[:, 3]), _SLOPE_MIN)
 
-    bend = scifi[:, 2] - velo[:, 2]
+    bend = tx0 - velo[:, 2]
     sizeable = np.abs(bend) > _SMALLEST_BEND
     # The z of the kink solves x_velo + tx_velo (z - z0) = x_scifi + tx_scifi (z - z1). Multiplied by the
     # bend, its residual is an error in x.
-    kink_times_bend = velo[:, 0] - velo[:, 2] * Z_REFERENCE - scifi[:, 0] + scifi[:, 2] * z_scifi
-    kink_terms = np.column_stack(_kink_terms(velo, scifi[:, 2])) * bend[:, None]
-    focusing = np.column_stack(_focusing_terms(velo, scifi[:, 2]))
+    kink_times_bend = velo[:, 0] - velo[:, 2] * Z_REFERENCE - x0 + tx0 * z_scifi
+    kink_terms = np.column_stack(_kink_terms(velo, tx0)) * bend[:, None]
+    focusing = np.column_stack(_focusing_terms(velo, tx0))
     momentum_terms = np.column_stack(_momentum_terms(velo, tx_end))
     ut_terms = np.column_stack(_ut_terms(velo))
     straight_y = velo[:, 1] + velo[:, 3] * (z_scifi - Z_REFERENCE)
@@ -127,34 +113,26 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
         z_scifi=z_scifi,
         z_end=float(z_layers[-1]),
         cubic_ratio=cubic_ratio,
-        curvature=_ratio(quadratic, chord),
+        curvature=_ratio(bent, chord),
         # Without rays or without a field nothing is bent.
         chord=float(np.quantile(np.abs(chord / h), _MOST)) if len(h) else 0.0,
-        focusing=_focusing(scifi, chord, z_scifi),
+        focusing=_ratio(y0 - ty0 * z_scifi, y0 * chord**2),
         kink=_solve(kink_terms[sizeable], kink_times_bend[sizeable]),
         momentum=_solve(momentum_terms * (weight * h)[:, None], weight),
-        y_shift=_solve(focusing, scifi[:, 1] - straight_y),
-        ty_shift=_solve(focusing, scifi[:, 3] - velo[:, 3]),
-        ut_shift=np.stack([_solve(ut_terms, shift / h) for shift in (rays.x_ut - straight_x).T]),
+        y_shift=_solve(focusing, y0 - straight_y),
+        ty_shift=_solve(focusing, ty0 - velo[:, 3]),
+        ut_shift=np.stack([_solve(ut_terms, shift / h) for shift in (x_ut - straight_x).T]),
     )
 
 
-@dataclass(frozen=True)
-class _Rays:
-    """VELO lines (n, 4), h (n,), and positions in mm at the UT (n, 4) and SciFi layers (n, 12) each."""
+def _carry_rays(field: FieldMap, geometry: Geometry) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rays from the beam spot that stay within the SciFi.
 
-    velo: np.ndarray
-    h: np.ndarray
-    x_ut: np.ndarray
-    x_scifi: np.ndarray
-    y_scifi: np.ndarray
-
-
-def _carry_rays(field: FieldMap, geometry: Geometry) -> _Rays:
-    """Rays from the beam spot that stay within the SciFi."""
+    Return VELO lines (n, 4), h (n,), and x and y (n, 16) in mm at the layers of UT and SciFi.
+    """
     random = np.random.Generator(np.random.Philox(_SEED))
     tx, ty = (limit * (2 * random.random(N_RAYS) - 1) for limit in _SLOPE_MAX)
-    low, high = np.log(_P_RANGE)
+    low, high = np.log((P_MIN, _P_MAX))
     h = random.choice([-1.0, 1.0], N_RAYS) * np.exp(-(low + (high - low) * random.random(N_RAYS)))
     path = _Z_START - _VERTEX_SIGMA_Z * random.standard_normal(N_RAYS)
     velo = np.column_stack([tx * path, ty * path, tx, ty])
@@ -172,25 +150,19 @@ def _carry_rays(field: FieldMap, geometry: Geometry) -> _Rays:
     last = geometry.scifi.layers[-1]
     alive &= (np.abs(states[:, 0]) < last.half_width) & (np.abs(states[:, 1]) < last.half_height)
     x, y = np.stack(at_planes, axis=2)[alive, :2].transpose(1, 0, 2)
-    n_ut = len(UT_PLANES)
-    return _Rays(velo[alive], h[alive], x[:, :n_ut], x[:, n_ut:], y[:, n_ut:])
+    return velo[alive], h[alive], x, y
 
 
-def _as_segments(rays: _Rays, z: np.ndarray, cubic_ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Fit rays as SciFi segments, with layers at z (12,).
-
-    Return states (n, 4) at z = 0, slopes (n,) at the end, and quadratic coefficients (n,) in 1/mm.
-    """
-    layers = np.arange(z.size) + z.size * np.arange(len(rays.h))[:, None]
-    shape = layers.shape
+def _fit_segments(x: np.ndarray, y: np.ndarray, z: np.ndarray, cubic_ratio: float) -> np.ndarray:
+    """Curves (n, 5) of rays with x and y (n, 12) at layers z (12,), fitted as SciFi segments are."""
+    layers = np.arange(x.size).reshape(x.shape)
     fibre = {
-        "x": (rays.x_scifi - _STEREO_SLOPE * STEREO * rays.y_scifi).ravel(),
-        "z": np.broadcast_to(z, shape).ravel(),
-        "dxdy": np.broadcast_to(_STEREO_SLOPE * STEREO, shape).ravel(),
-        "dzdy": np.zeros(layers.size),
+        "x": (x - _STEREO_SLOPE * STEREO * y).ravel(),
+        "z": np.broadcast_to(z, x.shape).ravel(),
+        "dxdy": np.broadcast_to(_STEREO_SLOPE * STEREO, x.shape).ravel(),
+        "dzdy": np.zeros(x.size),
     }
-    curves = fit_curves(fibre, layers, 0.0, cubic_ratio)
-    return curves[:, [0, 3, 1, 4]], slope_at(curves, z[-1], cubic_ratio), curves[:, 2]
+    return fit_curves(fibre, layers, 0.0, cubic_ratio)
 
 
 def _solve(terms: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -231,19 +203,7 @@ def _ut_terms(velo: np.ndarray) -> Terms:
     return np.ones_like(tx), tx * tx, ty * ty
 
 
-def _focusing(scifi: np.ndarray, chord: np.ndarray, z_scifi: float) -> float:
-    """Least-squares ratio of where the lines in y meet z = 0 to y · chord²."""
-    return _ratio(scifi[:, 1] - scifi[:, 3] * z_scifi, scifi[:, 1] * chord**2)
-
-
 def _ratio(values: np.ndarray, scale: np.ndarray) -> float:
     """Least-squares ratio, 0 where nothing determines it."""
     square = float((scale**2).sum())
     return float((values * scale).sum()) / square if square > 0 else 0.0
-
-
-def _cubic_ratio(z: np.ndarray, x: np.ndarray) -> float:
-    """Least-squares ratio of cubic to quadratic coefficient over all rays."""
-    coefficients = np.polynomial.polynomial.polyfit(z, x.T, 3)
-    quadratic, cubic = coefficients[2], coefficients[3]
-    return float((quadratic * cubic).sum() / (quadratic**2).sum())

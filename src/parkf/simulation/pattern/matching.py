@@ -1,51 +1,33 @@
 """Pairs of VELO and SciFi segments that fit together through the magnet."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from parkf.simulation.groups import ragged
-from parkf.simulation.pattern.magnet import MagnetModel
+from parkf.simulation.pattern.magnet import P_MIN, MagnetModel
 from parkf.simulation.pattern.scifi import SciFiSegments
 from parkf.simulation.pattern.velo import Z_REFERENCE, VeloSegments
-from parkf.simulation.pattern.windows import Windows
 
-COARSE_Y = 120.0
-COARSE_Y_SHARE = 0.06
-"""A pair may be this far apart in y (mm, and fraction of |y| for the focusing) on the straight line."""
-
+CHI2 = 30.0  # largest χ² of a pair from its distances in x, y and ty (3 terms)
+# Two segments may be this far apart in y (mm, and fraction of |y| for the focusing) on the straight line.
+COARSE_Y, COARSE_Y_SHARE = 120.0, 0.06
+# mm between events on the sorted axis, and the largest |y| on it: far outside the detector.
 _EVENT_SPACING, _FARTHEST_Y = 1e6, 1e5
-"""mm between events on the sorted axis, and the largest |y| on it: far outside the detector."""
-
-_MARGIN = 1e-3
-"""mm; more than what rounding moves a position on that axis."""
+_MARGIN = 1e-3  # mm; more than what rounding moves a position on that axis
 
 # Widths of the distances in a genuine pair. One term is the measurement error. The other is proportional to
 # the bend, that is to 1/p: scattering by some 6.5 MeV/p before the magnet, 6.7 m from the middle of the
 # SciFi.
-SIGMA_X = 0.7
-SIGMA_X_PER_BEND = 23.0
-SIGMA_Y = 1.0
-SIGMA_Y_PER_BEND = 37.0
-SIGMA_TY = 0.8e-3
-SIGMA_TY_PER_BEND = 6.3e-3
-
-
-@dataclass(frozen=True)
-class Matches:
-    """VELO-SciFi pairs: rows (n,) of both segments, and h, polarity · q/p (n,) in 1/MeV, from the bending."""
-
-    velo: np.ndarray
-    scifi: np.ndarray
-    h: np.ndarray
+SIGMA_X, SIGMA_X_PER_BEND = 0.7, 23.0
+SIGMA_Y, SIGMA_Y_PER_BEND = 1.0, 37.0
+SIGMA_TY, SIGMA_TY_PER_BEND = 0.8e-3, 6.3e-3
 
 
 def match_segments(
-    velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel, windows: Windows
-) -> Matches:
-    """Join segments of the same events, sorted by event, the best pair first; every segment is used once.
+    velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Join segments of the same events, sorted by event; every segment is used once, in its best pair.
 
-    Of the windows, `match_chi2` and `p_min` apply.
+    Return rows (n,) of both segments, and polarity · q/p (n,) in 1/MeV from the bending.
     """
     i, j = _coarse_pairs(velo, scifi, magnet)
     y, ty = magnet.y_at_scifi(velo.lines[i], scifi.states[j, 2])
@@ -53,16 +35,16 @@ def match_segments(
     chi2 = (scifi.states[j, 1] - y) ** 2 / (SIGMA_Y**2 + (SIGMA_Y_PER_BEND * bend) ** 2)
     chi2 += (scifi.states[j, 3] - ty) ** 2 / (SIGMA_TY**2 + (SIGMA_TY_PER_BEND * bend) ** 2)
     # Few pairs agree in y and ty; the rest is computed only for these.
-    good = np.flatnonzero(chi2 < windows.match_chi2)
+    good = np.flatnonzero(chi2 < CHI2)
     i, j, bend, chi2 = i[good], j[good], bend[good], chi2[good]
     x = magnet.x_at_scifi(velo.lines[i], scifi.states[j, 2])
     chi2 += (scifi.states[j, 0] - x) ** 2 / (SIGMA_X**2 + (SIGMA_X_PER_BEND * bend) ** 2)
     h = magnet.h(velo.lines[i], scifi.tx_end[j])
-    good = np.flatnonzero((chi2 < windows.match_chi2) & (np.abs(h) * windows.p_min < 1))
+    good = np.flatnonzero((chi2 < CHI2) & (np.abs(h) * P_MIN < 1))
     good = good[np.argsort(chi2[good], kind="stable")]
     chosen = good[first_come(i[good], j[good])]
     chosen = chosen[np.argsort(i[chosen])]
-    return Matches(i[chosen], j[chosen], h[chosen])
+    return i[chosen], j[chosen], h[chosen]
 
 
 def first_come(i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -98,10 +80,8 @@ def _coarse_pairs(
     reach = COARSE_Y + COARSE_Y_SHARE * np.abs(y_scifi)
     centre = (scifi.event - first_event) * _EVENT_SPACING + y_scifi
     widest = reach + _MARGIN
-    sorted_key = key[order]
-    j, place = ragged(
-        np.searchsorted(sorted_key, centre - widest), np.searchsorted(sorted_key, centre + widest)
-    )
+    ends = (np.searchsorted(key[order], end) for end in (centre - widest, centre + widest))
+    j, place = ragged(*ends)
     i = order[place]
     near = np.abs(y[i] - y_scifi[j]) < reach[j]
     return i[near], j[near]

@@ -1,76 +1,50 @@
-"""What particles left behind in all three detectors, by truth: tracks without a search."""
-
-from dataclasses import dataclass
+"""Hits that particles left behind, by truth."""
 
 import numpy as np
 
-from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
-from parkf.io.events import particle_key
+from parkf.detector.geometry import PLANES, SCIFI_PLANES, UT_PLANES, VELO_PLANES
+from parkf.io.events import Columns, particle_key
 from parkf.io.tables import VELO_SLOTS
-from parkf.simulation.pattern.curves import fit_curves, slope_at
-from parkf.simulation.pattern.magnet import MagnetModel
-from parkf.simulation.pattern.velo import fit_lines
+from parkf.simulation.pattern.velo import FEWEST_HITS
 
 _LAYERS_PER_STATION = 4
 
 
-@dataclass(frozen=True)
-class OwnHits:
-    """Hits of particles that a pattern recognition can find in VELO and SciFi, sorted by event and particle.
+def hits_on_planes(hits: Columns) -> np.ndarray:
+    """Rows (n, 70) of each particle's first hit on each plane, -1 without one, by event and particle.
 
-    `velo` (n, 26) are rows of the hit table: the first hit of each module in ascending z, -1 behind the
-    last. `ut` (n, 4) and `scifi` (n, 12) are the first hit of each layer, -1 where there is none.
+    Hits are columns (m,) of `parkf.io.tables.HITS`.
     """
-
-    event: np.ndarray
-    particle: np.ndarray
-    velo: np.ndarray
-    ut: np.ndarray
-    scifi: np.ndarray
-
-    def h(self, hits: dict[str, np.ndarray], magnet: MagnetModel) -> np.ndarray:
-        """Polarity · q/p (n,) in 1/MeV, from the segments' directions before and behind the magnet."""
-        points = np.stack([hits["x"], hits["y"]], axis=1)[self.velo]
-        lines = fit_lines(points, hits["z"][self.velo], (self.velo >= 0).sum(1))
-        curves = fit_curves(hits, self.scifi, magnet.z_scifi, magnet.cubic_ratio)
-        return magnet.h(lines, slope_at(curves, magnet.z_end - magnet.z_scifi, magnet.cubic_ratio))
+    rows = np.flatnonzero(hits["particle"] >= 0)
+    key = particle_key({name: hits[name][rows] for name in ("event", "particle")})
+    owner = np.unique(key, return_inverse=True)[1]
+    on_plane = np.full((owner.max(initial=-1) + 1, PLANES), -1)
+    # Among equal indices NumPy keeps the value written last: written backwards, the first hit of a plane
+    # stays.
+    on_plane[owner[::-1], hits["plane"][rows[::-1]]] = rows[::-1]
+    return on_plane
 
 
-def find_own_hits(hits: dict[str, np.ndarray], fewest_velo: int) -> OwnHits:
-    """Collect every particle's hits from columns (m,) of `parkf.io.tables.HITS`, sorted by event and plane.
+def find_own_hits(hits: Columns) -> Columns:
+    """Collect the hits of particles that a search can find in VELO and SciFi, sorted by event and particle.
 
     A particle counts when it has enough VELO modules and, in each SciFi station, an x and a stereo layer:
     LHCb's definition of a reconstructible long track. Its hits are used as they are, outliers too; of
     several in a layer the first.
+
+    Return rows of `hits`, which are columns of `parkf.io.tables.HITS` sorted by event and plane: `velo`
+    (n, 26) in ascending z, -1 behind the last; `ut` (n, 4) and `scifi` (n, 12), -1 for a layer without.
     """
-    rows = np.flatnonzero(hits["particle"] >= 0)
-    _, first, owner = np.unique(
-        particle_key({name: hits[name][rows] for name in ("event", "particle")}),
-        return_index=True,
-        return_inverse=True,
-    )
-    on_plane = np.full((len(first), SCIFI_PLANES.stop), -1)
-    # Among equal indices NumPy keeps the value written last: written backwards, the first hit of a layer
-    # stays.
-    on_plane[owner[::-1], hits["plane"][rows[::-1]]] = rows[::-1]
+    on_plane = hits_on_planes(hits)
+    stations = on_plane[:, SCIFI_PLANES].reshape(len(on_plane), -1, _LAYERS_PER_STATION) >= 0
+    in_stations = stations[..., [0, 3]].any(2) & stations[..., [1, 2]].any(2)
+    enough = (on_plane[:, VELO_PLANES] >= 0).sum(1) >= FEWEST_HITS
+    long = on_plane[enough & np.all(in_stations, axis=1)]
 
-    velo, scifi = on_plane[:, VELO_PLANES], on_plane[:, SCIFI_PLANES]
-    station = (scifi >= 0).reshape(-1, len(SCIFI_PLANES) // _LAYERS_PER_STATION, _LAYERS_PER_STATION)
-    in_station = station[..., [0, 3]].any(2) & station[..., [1, 2]].any(2)
-    long = np.asarray((velo >= 0).sum(1) >= fewest_velo) & np.all(in_station, axis=1)
-    lead = rows[first[long]]
-    return OwnHits(
-        event=hits["event"][lead],
-        particle=hits["particle"][lead],
-        velo=_in_slots(hits["z"], velo[long]),
-        ut=on_plane[long][:, UT_PLANES],
-        scifi=scifi[long],
-    )
-
-
-def _in_slots(z: np.ndarray, velo: np.ndarray) -> np.ndarray:
-    """(n, 26) rows in ascending z from (n, 52) by module; the last of them when there are more."""
-    order = np.argsort(np.where(velo >= 0, z[velo], np.inf), axis=1)
+    velo = long[:, VELO_PLANES]
+    order = np.argsort(np.where(velo >= 0, hits["z"][velo], np.inf), axis=1)
     velo = np.take_along_axis(velo, order, axis=1)
+    # The slots hold the last hits when there are more.
     surplus = np.maximum((velo >= 0).sum(1) - VELO_SLOTS, 0)[:, None]
-    return np.take_along_axis(velo, surplus + np.arange(VELO_SLOTS), axis=1)
+    velo = np.take_along_axis(velo, surplus + np.arange(VELO_SLOTS), axis=1)
+    return {"velo": velo, "ut": long[:, UT_PLANES], "scifi": long[:, SCIFI_PLANES]}

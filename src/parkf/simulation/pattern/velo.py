@@ -1,48 +1,74 @@
-"""VELO segments: the hits of one particle, as a search along a line would collect them."""
+"""VELO segments: found from hits alone as the trigger finds them, or the hits along one particle's line."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from parkf.detector.geometry import VELO_PLANES
-from parkf.io.events import particle_key
+import parkf._pattern as _pattern
+from parkf.detector.geometry import VELO_PLANES, Geometry
+from parkf.io.events import Columns, particle_key
 from parkf.io.tables import VELO_SLOTS
 from parkf.simulation.groups import best_of_each, ragged
 
-Z_REFERENCE = 770.0
-"""mm; just behind the last module. Segments are straight lines at this z."""
-
-_GROUP_SPACING = 1e3
-"""mm between the modules on a sorted axis; far more than a module's size."""
-
-_MARGIN = 1e-6
-"""mm; more than what rounding moves a hit on that axis."""
-
-HIT_ERROR = 0.0125
-"""mm; of a hit's x and y in the fit."""
-
+FEWEST_HITS = 3  # of a segment
+Z_REFERENCE = 770.0  # mm, just behind the last module; segments are straight lines at this z
+HIT_ERROR = 0.0125  # mm; error of a hit's x and y in the fit
+# rad²; variance that a module adds to a slope at any momentum: a constant, and a factor of tx² + ty².
 SCATTERING = (1e-8, 7e-6)
-"""rad²; what a module adds to the variance of a slope, alone and times tx² + ty², whatever the momentum."""
-
 _WIDE_SLOPE = 1.0  # rad; no VELO track is as steep
+_GROUP_SPACING = 1e3  # mm between the modules on a sorted axis; far more than a module's size
+_MARGIN = 1e-6  # mm; more than what rounding moves a hit on that axis
 
 
 @dataclass(frozen=True)
 class VeloSegments:
-    """VELO segments of some events, sorted by event and particle: the one whose hits were followed.
+    """VELO segments of some events, sorted by event."""
 
-    `hits` (n, 26) are rows of the hit table in ascending z, -1 behind the last; `lines` (n, 4) are x, y in
-    mm and tx, ty at `Z_REFERENCE`.
+    event: np.ndarray  # (n,)
+    hits: np.ndarray  # (n, 26) rows of the hit table in ascending z, -1 behind the last
+    lines: np.ndarray  # (n, 4): x, y in mm and tx, ty at Z_REFERENCE
+
+
+def search_velo(hits: Columns, geometry: Geometry) -> VeloSegments:
+    """Find segments that point forward from hits alone; src/kernel/pattern holds the search.
+
+    Hits are columns (m,) of `parkf.io.tables.HITS`, sorted by event and plane, each hit once.
     """
+    beam = np.array([geometry.beam.x, geometry.beam.y])
+    rows = _pattern.velo_segments(
+        *columns_of_search(hits),
+        modules=len(VELO_PLANES),
+        fewest=FEWEST_HITS,
+        slots=VELO_SLOTS,
+        beam_x=beam[0],
+        beam_y=beam[1],
+        azimuth=0.05,  # rad; how far a segment may turn about the beam in a pair of modules
+        displaced=0.5,  # mm; over the distance to the beam, added to that angle
+        steepest=1.0,  # largest slope in x and y
+        kink=0.005,  # rad; a hit may lie this far off, times the distance to the next
+        offset=0.1,  # mm; added to that distance
+        chi2=20.0,  # largest χ² of a line through three hits (2 terms)
+        error=HIT_ERROR,
+    )
+    points = _points(hits)
+    first, last = points[rows[:, 0]], points[rows[np.arange(len(rows)), (rows >= 0).sum(1) - 1]]
+    # Segments that approach the beam with growing z point backward, away from the magnet.
+    rows = rows[((first - beam) * (last - first)).sum(1) > 0]
+    return VeloSegments(hits["event"][rows[:, 0]], rows, lines_of(hits, rows))
 
-    event: np.ndarray
-    particle: np.ndarray
-    hits: np.ndarray
-    lines: np.ndarray
+
+def columns_of_search(hits: Columns) -> tuple[np.ndarray, ...]:
+    """First row of each event, planes, and positions, in the types of the searches in C++."""
+    first = np.flatnonzero(np.diff(hits["event"], prepend=-1))
+    return (
+        first.astype(np.int64),
+        np.ascontiguousarray(hits["plane"], np.int32),
+        *(np.ascontiguousarray(hits[name], np.float64) for name in ("x", "y", "z", "dxdy")),
+    )
 
 
-def find_velo_segments(hits: dict[str, np.ndarray], fewest: int) -> VeloSegments:
-    """Collect the VELO hits of every particle that has at least `fewest`, which is 3 or more.
+def find_velo_segments(hits: Columns) -> VeloSegments:
+    """Collect the VELO hits of every particle that has enough, sorted by event and particle.
 
     At each of the particle's modules, the hit nearest to the line through the segment's neighbouring hits
     is taken, whichever particle made it. Hits are columns (m,) of `parkf.io.tables.HITS`, any detectors and
@@ -51,8 +77,7 @@ def find_velo_segments(hits: dict[str, np.ndarray], fewest: int) -> VeloSegments
     rows = np.flatnonzero(hits["plane"] < VELO_PLANES.stop)
     module = hits["event"][rows].astype(np.int64) * len(VELO_PLANES) + hits["plane"][rows]
     module -= module.min(initial=0)
-    points = np.stack([hits["x"][rows], hits["y"][rows]], axis=1)
-    z = hits["z"][rows]
+    points, z = _points(hits)[rows], hits["z"][rows]
 
     own = np.flatnonzero(hits["particle"][rows] >= 0)
     segment = particle_key({name: hits[name][rows[own]] for name in ("event", "particle")})
@@ -63,7 +88,7 @@ def find_velo_segments(hits: dict[str, np.ndarray], fewest: int) -> VeloSegments
     own, segment = best_of_each(own[new], np.cumsum(new) - 1, own, z[own]), segment[new]
     first = np.flatnonzero(np.diff(segment, prepend=-1))
     count = np.diff(first, append=len(own))
-    long_enough = count >= fewest
+    long_enough = count >= FEWEST_HITS
     first, count = first[long_enough], count[long_enough]
     # The slots hold the hits nearest to the magnet when there are more.
     first, count = first + np.maximum(count - VELO_SLOTS, 0), np.minimum(count, VELO_SLOTS)
@@ -73,15 +98,17 @@ def find_velo_segments(hits: dict[str, np.ndarray], fewest: int) -> VeloSegments
     before = place + np.where(slot == 0, 1, np.where(slot == count[track] - 1, -2, -1))
     after = place + np.where(slot == 0, 2, np.where(slot == count[track] - 1, -1, 1))
     a, b = own[before], own[after]
-    share = (z[own[place]] - z[a]) / (z[b] - z[a])
-    expected = points[a] + share[:, None] * (points[b] - points[a])
+    way = (z[own[place]] - z[a]) / (z[b] - z[a])
+    expected = points[a] + way[:, None] * (points[b] - points[a])
     found = np.full((len(first), VELO_SLOTS), -1)
     found[track, slot] = _nearest_of_module(points, module, expected, own[place])
     lines = fit_lines(points[found], z[found], count)
-    lead = rows[own[first]]
-    return VeloSegments(
-        hits["event"][lead], hits["particle"][lead], np.where(found >= 0, rows[found], -1), lines
-    )
+    return VeloSegments(hits["event"][rows[own[first]]], np.where(found >= 0, rows[found], -1), lines)
+
+
+def _points(hits: Columns) -> np.ndarray:
+    """(m, 2) x and y of all hits."""
+    return np.stack([hits["x"], hits["y"]], axis=1)
 
 
 def _nearest_of_module(
@@ -100,10 +127,13 @@ def _nearest_of_module(
     several = np.flatnonzero(end - first > 1)
     track, place = ragged(first[several], end[several])
     track, hit = several[track], order[place]
-    distance = np.where(
-        module[hit] == module[own[track]], ((points[hit] - expected[track]) ** 2).sum(1), np.inf
-    )
-    return best_of_each(own, track, hit, distance)
+    distance = ((points[hit] - expected[track]) ** 2).sum(1)
+    return best_of_each(own, track, hit, np.where(module[hit] == module[own[track]], distance, np.inf))
+
+
+def lines_of(hits: Columns, rows: np.ndarray) -> np.ndarray:
+    """Fit lines (n, 4) as :func:`fit_lines` does to rows (n, slots) of `hits`, -1 behind the last."""
+    return fit_lines(_points(hits)[rows], hits["z"][rows], (rows >= 0).sum(1))
 
 
 def fit_lines(points: np.ndarray, z: np.ndarray, count: np.ndarray) -> np.ndarray:

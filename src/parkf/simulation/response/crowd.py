@@ -14,60 +14,36 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geomet
 from parkf.io.events import Columns, select
 from parkf.simulation.groups import ragged
 
-JITTER = 20.0
-"""mm; width of a stranger's position about that of a real hit."""
-
-BEAM_SPREAD = 60.0
-"""mm; width along the beam of the point to which its direction points back."""
-
-SHORTEST_WAY, STEEPEST = 20.0, 0.6
-"""mm and slope: limits of a stranger's direction."""
-
+JITTER = 20.0  # mm; width of a stranger's position about that of a real hit
+BEAM_SPREAD = 60.0  # mm; width along the beam of the point to which a stranger's direction points back
+SHORTEST_WAY, STEEPEST = 20.0, 0.6  # mm and slope: limits of a stranger's direction
+# SciFi clusters of hits further apart than so many mm have at least the error of that size class.
 LARGE_CLUSTER, LARGE_EXTENT = 4, 0.20
-"""SciFi clusters of hits further apart than so many mm have at least the error of that size class."""
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """Model of one detector: hits of particles that are not simulated, and errors of its clusters.
+    """Model of one detector: hits of particles that are not simulated, and errors of its clusters."""
 
-    Attributes
-    ----------
-    stubs : float
-        Short straight pieces of tracks (electrons of a few MeV, most of them), for each hit of a particle.
-    length : float
-        Mean number of layers of a stub, before the limit `longest`.
-    longest : int
-        Largest number of layers of a stub: anything longer is a particle, and is simulated.
-    spread : float
-        Largest stretch of their positions from the beam, over the hits that they are modelled on, less one.
-    turn : float
-        rad; width of their slopes about the direction from the beam.
-    singles : float
-        Hits of one layer alone, for each hit of a particle.
-    merged : float
-        mm; hits of several particles that are closer than this are one cluster.
-    tails : tuple of (float, float, float)
-        Largest error to which an entry applies (mm), fraction of these clusters in the tail, and width of the
-        tail (mm).
-    """
-
+    # Short straight pieces of tracks (electrons of a few MeV, most of them), for each hit of a particle.
     stubs: float
-    length: float
-    longest: int
+    length: float  # mean number of layers of a stub, before the limit `longest`
+    longest: int  # largest number of layers of a stub: anything longer is a particle, and is simulated
+    # Largest stretch of their positions from the beam, over the hits that they are modelled on, less one.
     spread: float
-    turn: float
-    singles: float
-    merged: float
+    turn: float  # rad; width of their slopes about the direction from the beam
+    singles: float  # hits of one layer alone, for each hit of a particle
+    merged: float  # mm; hits of several particles that are closer than this are one cluster
+    # Largest error to which an entry applies (mm), fraction of these clusters in the tail, and width of the
+    # tail (mm).
     tails: tuple[tuple[float, float, float], ...]
 
 
 VELO = Crowd(0.10, 1.6, 2, 0.2, 0.05, 0.02, 0.06, ((1.0, 0.003, 0.08),))
 UT = Crowd(0.75, 2.2, 4, 3.0, 0.15, 0.08, 0.12, ())
 SCIFI = Crowd(0.32, 4.0, 8, 3.0, 0.4, 0.2, 0.30, ((0.10, 0.016, 0.30), (0.20, 0.25, 0.50)))
-
+# Planes, the step from one to the next on the same side of the beam, and the model of the crowd there.
 DETECTORS = ((VELO_PLANES, 2, VELO), (UT_PLANES, 1, UT), (SCIFI_PLANES, 1, SCIFI))
-"""Planes, the step from one to the next on the same side of the beam, and the model of the crowd there."""
 
 
 def erring(sigma: NDArray[Any], crowd: Crowd, choice: NDArray[Any]) -> NDArray[Any]:
@@ -76,9 +52,9 @@ def erring(sigma: NDArray[Any], crowd: Crowd, choice: NDArray[Any]) -> NDArray[A
     `choice` (n,) is uniform between 0 and 1.
     """
     width, rest = sigma.copy(), np.ones(len(sigma), bool)
-    for largest, share, tail in crowd.tails:
+    for largest, fraction, tail in crowd.tails:
         of = rest & (sigma <= largest)
-        width[of & (choice < share)] = tail
+        width[of & (choice < fraction)] = tail
         rest &= ~of
     return width
 
@@ -103,9 +79,8 @@ def strangers(
             start = np.stack([jitter[0] - stretch * x[model], jitter[1] - stretch * y[model]])
             way = z[plane[model]] - BEAM_SPREAD * random.standard_normal(count)
             way = np.where(np.abs(way) < SHORTEST_WAY, SHORTEST_WAY, way)
-            slopes = np.clip(start / way, -STEEPEST, STEEPEST) + crowd.turn * random.standard_normal(
-                (2, count)
-            )
+            slopes = np.clip(start / way, -STEEPEST, STEEPEST)
+            slopes += crowd.turn * random.standard_normal((2, count))
             layers = np.minimum(random.geometric(1.0 / length, count), crowd.longest)
             # A stub may begin before the hit that it is modelled on.
             before = (layers * random.random(count)).astype(int)
@@ -124,11 +99,10 @@ def _sees(plane: NDArray[Any], place: NDArray[Any], geometry: Geometry) -> NDArr
     """Whether there are strips or fibres at a crossing; VELO sensors are assumed wherever hits are."""
     x, y = np.abs(place)
     seen = np.ones(len(plane), bool)
-    for planes, part in ((UT_PLANES, geometry.ut), (SCIFI_PLANES, geometry.scifi)):
-        for index, layer in zip(planes, part.layers, strict=True):
-            inside = (x < layer.half_width) & (y < layer.half_height)
-            inside &= (x > part.hole.half_width) | (y > part.hole.half_height)
-            seen &= (plane != index) | inside
+    for index, part, layer in geometry.strip_layers():
+        inside = (x < layer.half_width) & (y < layer.half_height)
+        inside &= (x > part.hole.half_width) | (y > part.hole.half_height)
+        seen &= (plane != index) | inside
     return seen
 
 
@@ -136,14 +110,14 @@ def merge(hits: Columns, geometry: Geometry) -> Columns:
     """Merge hits too close for separate clusters; each particle keeps a row, at the common position.
 
     Hits are columns of `parkf.io.tables.HITS`, in any order. The result is sorted by event, plane and x; a
-    cluster of particles has no row for what is nobody's.
+    cluster of particles has no row for its hits of no particle.
     """
     if not len(hits["x"]):
         return hits
     reach = np.zeros(SCIFI_PLANES.stop)
     for planes, _, crowd in DETECTORS:
         reach[planes] = crowd.merged
-    # Strips of one row, fibres of one half.
+    # Strips of one row have the same y, and so have fibres of one half.
     row = np.where(hits["plane"] < VELO_PLANES.stop, 0.0, hits["y"])
     order = np.lexsort((hits["particle"], hits["x"], row, hits["plane"], hits["event"]))
     hits, row = select(hits, order), row[order]

@@ -1,74 +1,49 @@
 """Hits of true crossings: resolution, inefficiency and noise of the detector.
 
-A hit carries the line or point where its own element is, as the geometry in use has it. Its error is the
-width that it was drawn with; in the SciFi, the error of its position is added.
+A hit has the line or point of its element, at the element's position in the geometry. Its error is the width
+with which it was drawn; in the SciFi, the error of the element's position is added.
 """
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.detector.frame import Frame
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
 from parkf.io.events import Columns, concatenate, select
 from parkf.io.tables import HITS
 from parkf.simulation.random_numbers import Stream, keyed_generator
 from parkf.simulation.response import crowd
 
-UT_STRIP_LENGTH = 97.28
-"""mm; UT strips come in rows of this height, so a UT hit knows its y to within a row."""
-
+UT_STRIP_LENGTH = 97.28  # mm; UT strips come in rows of this height, so a UT hit knows its y to within a row
+# mm; noise lies where the layer's real hits are, turned by 180° about the beam and moved by about this.
 NOISE_JITTER = 20.0
-"""mm; noise lies where the layer's real hits are, turned by 180° about the beam and moved by about this."""
-
-NOISE = -1
-"""Number of the particle of a noise hit."""
+NOISE = -1  # number of the particle of a noise hit
 
 
 def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = False) -> Columns:
     """Turn the true states of some whole events into hits.
 
-    Parameters
-    ----------
-    states : dict of (n,) arrays
-        Columns of `parkf.io.tables.STATES`, sorted by event.
-    geometry : Geometry
-        Planes, resolutions, efficiencies, noise.
-    seed : int
-        Draws are keyed by seed and event.
-    crowded : bool
-        With what `parkf.simulation.response.crowd` adds. Otherwise errors are Gaussian, and a hit is of one
-        particle.
-
-    Returns
-    -------
-    dict of (m,) arrays
-        Columns of `parkf.io.tables.HITS`, sorted by event, plane and x.
+    States are columns of `parkf.io.tables.STATES`, sorted by event; hits are columns of `HITS`, sorted by
+    event, plane and x. Draws are keyed by seed and event. `crowded` hits have what
+    `parkf.simulation.response.crowd` adds. Otherwise errors are Gaussian, and a hit is of one particle.
     """
-    on_sensor = np.flatnonzero(states["active"] & _is_sensor(states["plane"]))
-    x, y = _reached(states, on_sensor, geometry)
-    crossings = {name: states[name][on_sensor] for name in ("event", "plane", "particle")} | {"x": x, "y": y}
-    crossings = _with_noise(crossings, geometry, seed)
-    # The crowd has random numbers of its own: particles have the same hits with and without it.
-    if crowded:
-        crossings = _with_crowd(crossings, geometry, seed)
-    else:
-        crossings["choice"] = np.ones(len(crossings["event"]))
-
+    on_sensor = (states["plane"] < UT_PLANES.stop) | (states["plane"] >= SCIFI_PLANES.start)
+    crossings = _at_elements(select(states, np.flatnonzero(states["active"] & on_sensor)), geometry)
+    crossings = _with_others(crossings, geometry, seed, crowded)
     event, plane, particle = (crossings[name] for name in ("event", "plane", "particle"))
     columns: Columns = {name: np.zeros(len(event)) for name in ("x", "y", "z", "dxdy", "dzdy", "sigma")}
     detected = np.zeros(len(event), bool)
     for index in np.unique(plane):
         rows = np.flatnonzero(plane == index)
-        measure, efficiency = (
-            (_pixels, geometry.velo.efficiency)
-            if index in VELO_PLANES
-            else (_strips, geometry.ut.efficiency if index in UT_PLANES else geometry.scifi.efficiency)
-        )
-        detected[rows] = (crossings["draws"][rows, 0] < efficiency) | (particle[rows] == NOISE)
         of = select(crossings, rows)
+        part = (
+            geometry.velo if index in VELO_PLANES else geometry.ut if index in UT_PLANES else geometry.scifi
+        )
+        detected[rows] = (of["draws"][:, 0] < part.efficiency) | (of["particle"] == NOISE)
+        measure = _pixels if index in VELO_PLANES else _strips
         for name, values in measure(of, int(index), geometry).items():
             columns[name][rows] = values
     columns |= {"event": event, "plane": plane, "particle": particle}
@@ -83,35 +58,54 @@ def ut_row(y: NDArray[Any]) -> NDArray[Any]:
     return np.floor(y / UT_STRIP_LENGTH).astype(np.int64)
 
 
-def _is_sensor(plane: NDArray[Any]) -> NDArray[Any]:
-    return (plane < UT_PLANES.stop) | (plane >= SCIFI_PLANES.start)
-
-
-def _reached(states: Columns, rows: NDArray[Any], geometry: Geometry) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Where particles cross the elements at their planes: (x, y) of some rows, mm."""
-    x, y = states["x"][rows], states["y"][rows]
-    plane = states["plane"][rows]
+def _at_elements(states: Columns, geometry: Geometry) -> Columns:
+    """Move states, in place, to the elements at their planes, and return their columns for crossings."""
+    crossings = {name: states[name] for name in ("event", "plane", "particle", "x", "y")}
     for index, pieces in geometry.pieces.items():
-        here = np.flatnonzero(plane == index)
+        here = np.flatnonzero(states["plane"] == index)
         if not len(here):
             continue
-        line = tuple(states[name][rows[here]].astype(np.float64) for name in ("x", "y", "z", "tx", "ty"))
-        x[here], y[here] = pieces.reached(pieces.at(*line[:2]), line)
-    return x, y
+        line = tuple(states[name][here].astype(np.float64) for name in ("x", "y", "z", "tx", "ty"))
+        crossings["x"][here], crossings["y"][here] = pieces.reached(pieces.at(*line[:2]), line)
+    return crossings
 
 
-def _with_noise(crossings: Columns, geometry: Geometry, seed: int) -> Columns:
-    """Add noise crossings, and `draws` (n, 4) of each crossing: two uniform numbers, two normal ones."""
+def _with_others(crossings: Columns, geometry: Geometry, seed: int, crowded: bool) -> Columns:
+    """Add crossings of no particle, and random numbers of each crossing.
+
+    These are `draws` (n, 4), two uniform numbers and two normal ones, and `choice` (n,), which puts crossings
+    into a tail, and is 1 without a crowd.
+    """
     means = np.zeros(SCIFI_PLANES.stop)
     means[VELO_PLANES] = geometry.velo.noise_per_module
     means[UT_PLANES] = geometry.ut.noise_per_layer
     means[SCIFI_PLANES] = geometry.scifi.noise_per_layer
-    parts = []
-    for of in _by_event(crossings):
-        random = keyed_generator(seed, int(of["event"][0]), Stream.RESPONSE)
-        both = _together(of, [_noise(of, means, random)])
-        parts.append(both | {"draws": _draws(random, len(both["event"]))})
-    return concatenate(parts) if parts else crossings | {"draws": np.zeros((0, 4))}
+    # The first part is for pieces without events.
+    parts = [crossings | {"draws": np.zeros((0, 4)), "choice": np.ones(0)}]
+    _, first = np.unique(crossings["event"], return_index=True)
+    for begin, end in pairwise([*first, len(crossings["event"])]):
+        own = select(crossings, slice(begin, end))
+        event = int(own["event"][0])
+        random = keyed_generator(seed, event, Stream.RESPONSE)
+        found = [own, _noise(own, means, random)]
+        draws = [_draws(random, found)]
+        if crowded:
+            # The crowd has random numbers of its own: particles have the same hits with and without it.
+            random = keyed_generator(seed, event, Stream.CROWD)
+            strangers = crowd.strangers(own["plane"], own["x"], own["y"], geometry, random)
+            found += strangers
+            draws.append(_draws(random, strangers))
+        count = sum(len(part["plane"]) for part in found)
+        parts.append(
+            {
+                "event": np.full(count, event),
+                "particle": np.append(own["particle"], np.full(count - len(own["particle"]), NOISE)),
+                **{name: np.concatenate([part[name] for part in found]) for name in ("plane", "x", "y")},
+                "draws": np.concatenate(draws),
+                "choice": random.random(count) if crowded else np.ones(count),
+            }
+        )
+    return concatenate(parts[1:] or parts)
 
 
 def _noise(of: Columns, means: NDArray[Any], random: np.random.Generator) -> Columns:
@@ -130,60 +124,32 @@ def _noise(of: Columns, means: NDArray[Any], random: np.random.Generator) -> Col
     return {"plane": of["plane"][source], "x": x, "y": y}
 
 
-def _with_crowd(crossings: Columns, geometry: Geometry, seed: int) -> Columns:
-    """Add crossings of no particle, and the random `choice` (n,) that puts crossings into a tail."""
-    parts = []
-    for of in _by_event(crossings):
-        random = keyed_generator(seed, int(of["event"][0]), Stream.CROWD)
-        real = of["particle"] != NOISE
-        strangers = crowd.strangers(of["plane"][real], of["x"][real], of["y"][real], geometry, random)
-        both = _together(of, strangers)
-        draws = _draws(random, len(both["event"]) - len(of["event"]))
-        both["draws"] = np.concatenate([of["draws"], draws])
-        parts.append(both | {"choice": random.random(len(both["event"]))})
-    return concatenate(parts) if parts else crossings | {"choice": np.ones(0)}
-
-
-def _by_event(crossings: Columns) -> Iterator[Columns]:
-    """Yield the crossings of each event."""
-    _, first = np.unique(crossings["event"], return_index=True)
-    for begin, end in pairwise([*first, len(crossings["event"])]):
-        yield select(crossings, slice(begin, end))
-
-
-def _together(of: Columns, others: list[Columns]) -> Columns:
-    """Crossings of one event, followed by others, which are of no particle."""
-    both = {name: np.concatenate([of[name], *(one[name] for one in others)]) for name in ("plane", "x", "y")}
-    count = len(both["plane"])
-    nobody = np.full(count - len(of["plane"]), NOISE)
-    particle = np.concatenate([of["particle"], nobody])
-    return both | {"event": np.full(count, of["event"][0]), "particle": particle}
-
-
-def _draws(random: np.random.Generator, count: int) -> NDArray[Any]:
+def _draws(random: np.random.Generator, crossings: list[Columns]) -> NDArray[Any]:
+    count = sum(len(part["plane"]) for part in crossings)
     return np.column_stack([random.random((count, 2)), random.standard_normal((count, 2))])
 
 
 def _pixels(of: Columns, plane: int, geometry: Geometry) -> Columns:
-    x, y, draws = of["x"], of["y"], of["draws"]
-    sigma = geometry.velo.resolution
-    width = crowd.erring(np.full(len(x), sigma), crowd.VELO, of["choice"])
-    if plane in geometry.pieces:
-        pieces = geometry.pieces[plane]
-        sensor = pieces.at(x, y)
-        u, v = pieces.local(sensor, x, y)
-        x, y, z = pieces.points(sensor, u + width * draws[:, 2], v + width * draws[:, 3])
-    else:
+    sigma = np.full(len(of["x"]), geometry.velo.resolution)
+    width = crowd.erring(sigma, crowd.VELO, of["choice"])
+    frame, u, v = _on_element(of, plane, geometry)
+    x, y, z = frame.points(u + width * of["draws"][:, 2], v + width * of["draws"][:, 3])
+    return {"x": x, "y": y, "z": z, "sigma": sigma}
+
+
+def _on_element(of: Columns, plane: int, geometry: Geometry) -> tuple[Frame, NDArray[Any], NDArray[Any]]:
+    """Frame of the plane, or of the piece at each crossing where there are pieces, and (u, v) in it."""
+    if plane not in geometry.pieces:
         frame = geometry.frames[plane]
-        u, v = frame.local(x, y)
-        x, y, z = frame.points(u + width * draws[:, 2], v + width * draws[:, 3])
-    return {"x": x, "y": y, "z": z, "sigma": np.full(len(x), sigma)}
+        return frame, *frame.local(of["x"], of["y"])
+    pieces = geometry.pieces[plane]
+    piece = pieces.at(of["x"], of["y"])
+    return pieces.frame(piece), *pieces.local(piece, of["x"], of["y"])
 
 
 def _strips(of: Columns, plane: int, geometry: Geometry) -> Columns:
-    x, y, draws = of["x"], of["y"], of["draws"]
-    frame, slope = geometry.frames[plane], geometry.strip_slope(plane)
-    u, v = frame.local(x, y)
+    slope, draws = geometry.strip_slope(plane), of["draws"]
+    u, v = geometry.frames[plane].local(of["x"], of["y"])
     if plane in UT_PLANES:
         sigma = believed = _ut_sigma(u, v, geometry)
         middle = (ut_row(v) + 0.5) * UT_STRIP_LENGTH
@@ -195,13 +161,14 @@ def _strips(of: Columns, plane: int, geometry: Geometry) -> Columns:
         sigma = crowd.erring(sigma, crowd.SCIFI, of["choice"])
         half_height = scifi.layers[plane - SCIFI_PLANES.start].half_height
         middle = np.where(v > 0, 0.5, -0.5) * half_height
+    shift = sigma * draws[:, 2]
+    frame, u, v = _on_element(of, plane, geometry)
     if plane in geometry.pieces:
-        pieces = geometry.pieces[plane]
-        piece = pieces.at(x, y)
-        x, z, dxdy, dzdy = pieces.lines(piece, pieces.local(piece, x, y)[0])
-        x = x + sigma * draws[:, 2]
+        # The strips of a piece are along its own v.
+        x, z, dxdy, dzdy = frame.lines(u, 0.0)
+        x = x + shift
     else:
-        x, z, dxdy, dzdy = frame.lines(u - slope * v + sigma * draws[:, 2], slope)
+        x, z, dxdy, dzdy = frame.lines(u - slope * v + shift, slope)
     return {"x": x, "y": middle, "z": z, "dxdy": dxdy, "dzdy": dzdy, "sigma": believed}
 
 

@@ -1,9 +1,9 @@
 """Decays of pions and kaons behind the UT, in the magnet and the SciFi.
 
-What decays before that ends in the generator, whose particles fly straight. Behind the UT they do not: the
-generator draws where a particle decays and into what, and the transport starts the product where its mother
-then is. A track of both is a ghost, since no particle has 70 % of its hits. It fits well: the angle between
-a muon and its pion is 30 MeV/p at most.
+Particles that decay before that end in the generator, where they fly straight. Behind the UT they do not fly
+straight: the generator draws where a particle decays and into what, and the transport starts the product
+where its mother then is. A track of both is a ghost, since no particle has 70 % of its hits. It fits well:
+the angle between a muon and its pion is 30 MeV/p at most.
 """
 
 import numpy as np
@@ -12,45 +12,27 @@ from numpy.typing import NDArray
 from parkf.detector.field import FieldMap
 from parkf.detector.transport import propagate
 from parkf.io.events import Columns, particle_key, select
-from parkf.simulation.generate.interactions import Z_END
+from parkf.simulation.generate.interactions import Z_END, at_end
+from parkf.simulation.particles import KAON, MASSES, MUON, PION, momentum
 
-BEHIND = 9500.0
-"""mm; what decays behind the last SciFi layer does not matter."""
-
-PION, KAON, MUON = 211, 321, 13
-MASSES = {PION: 139.57039, KAON: 493.677, MUON: 105.6583755}
-NEUTRAL_PION = 134.9768
-"""MeV (PDG)."""
-
-LIFETIMES = {PION: 7804.5, KAON: 3711.0}
-"""mm; mean lifetimes times c (PDG)."""
-
+BEHIND = 9500.0  # mm; what decays behind the last SciFi layer does not matter
+NEUTRAL_PION = 134.9768  # MeV (PDG)
+LIFETIMES = {PION: 7804.5, KAON: 3711.0}  # mm; mean lifetimes times c (PDG)
+# Fractions of the kaon's decays to μν and to ππ⁰ (PDG). Decays to three particles leave no track here.
 TO_MUON, TO_PION = 0.6356, 0.2067
-"""Fractions of the kaon's decays to μν and to ππ⁰ (PDG). Decays to three particles leave no track here."""
-
-LEAST_MOMENTUM = 300.0
-"""MeV; softer products are left out, as in the generator."""
+LEAST_MOMENTUM = 300.0  # MeV; softer products are left out, as in the generator
 
 
 def decay_behind_ut(particles: Columns, random: np.random.Generator) -> tuple[Columns, Columns]:
     """Let pions and kaons decay between the UT and the end of the SciFi.
 
-    Parameters
-    ----------
-    particles : dict of (n,) arrays
-        Charged particles, columns as in :func:`parkf.simulation.generate.interactions.interact`.
-    random : Generator
-        Draws everything.
-
-    Returns
-    -------
-    mothers, products : dict of arrays
-        The particles with `z_end` of those that decay, (n,), and their charged products, (m,). A
-        product begins at exactly its mother's `z_end`. Its position and direction are as if there
-        were no field, until :func:`placed` moves them.
+    Particles are charged, (n,), with columns as in :func:`parkf.simulation.generate.interactions.interact`.
+    Return them with `z_end` of those that decay, (n,), and the charged products, (m,). A product begins at
+    exactly its mother's `z_end`. Its position and direction are as if there were no field, until
+    :func:`placed` moves them.
     """
     kind = np.abs(particles["pdg_id"])
-    p = _momentum(particles)
+    p = momentum(particles)
     path = np.full(len(p), np.inf)
     for one, life in LIFETIMES.items():
         path[kind == one] = (life / MASSES[one] * particles["pz"])[kind == one]
@@ -72,22 +54,11 @@ def decay_behind_ut(particles: Columns, random: np.random.Generator) -> tuple[Co
     forward = (np.hypot(p[rows], mass) * along + p[rows] * np.hypot(turn, new_mass)) / mass
     aside = np.sqrt(turn**2 - along**2)
     angle = 2 * np.pi * azimuth[rows]
-    direction = np.stack([of["px"], of["py"], of["pz"]]) / p[rows]
-    momentum = _turned(np.stack([aside * np.cos(angle), aside * np.sin(angle), forward]), direction)
-    flight = of["z_end"] - of["z"]
-    pdg_id = np.where(to_muon, -MUON, PION) * of["charge"]
-    products = of | {
-        "pdg_id": pdg_id.astype(of["pdg_id"].dtype),
-        "mother": of["pdg_id"],
-        "mass": new_mass,
-        "x": of["x"] + flight * of["px"] / of["pz"],
-        "y": of["y"] + flight * of["py"] / of["pz"],
-        "z": of["z_end"],
-        **dict(zip(("px", "py", "pz"), momentum, strict=True)),
-        "z_end": np.full(len(rows), np.inf),
-    }
-    kept = momentum[2] > LEAST_MOMENTUM
-    return mothers, select(products, kept)
+    direction = _vectors(of) / p[rows]
+    px, py, pz = _turned(np.stack([aside * np.cos(angle), aside * np.sin(angle), forward]), direction)
+    pdg_id = np.where(to_muon, -MUON, PION) * of["charge"].astype(int)
+    new = {"pdg_id": pdg_id, "mass": new_mass, "px": px, "py": py, "pz": pz}
+    return mothers, select(of | at_end(of) | new, pz > LEAST_MOMENTUM)
 
 
 def mothers_of(particles: Columns) -> NDArray[np.int64]:
@@ -95,14 +66,9 @@ def mothers_of(particles: Columns) -> NDArray[np.int64]:
     ends = np.flatnonzero(np.isfinite(particles["z_end"]))
     born = np.flatnonzero(particles["z"] > Z_END)
     mothers = np.full(len(particles["z"]), -1)
-    known = {
-        (event, z): row
-        for event, z, row in zip(
-            particles["event"][ends].tolist(), particles["z_end"][ends].tolist(), ends.tolist(), strict=True
-        )
-    }
-    of = zip(particles["event"][born].tolist(), particles["z"][born].tolist(), strict=True)
-    mothers[born] = [known.get(place, -1) for place in of]
+    event, z, z_end = (particles[name].tolist() for name in ("event", "z", "z_end"))
+    known = {(event[row], z_end[row]): row for row in ends.tolist()}
+    mothers[born] = [known.get((event[row], z[row]), -1) for row in born.tolist()]
     return mothers
 
 
@@ -111,48 +77,37 @@ def placed(
 ) -> Columns:
     """Move products of decays to where their mothers are; return those whose mothers came that far.
 
-    Parameters
-    ----------
-    particles : dict of (n,) arrays
-        Columns of `parkf.io.tables.PARTICLES`.
-    mothers : (n,) int
-        Of :func:`mothers_of`.
-    states : dict of (m,) arrays
-        True states of all other particles, sorted by event, particle and z.
-    field, polarity
-        As of :func:`parkf.detector.transport.propagate`.
+    Particles are columns (n,) of `parkf.io.tables.PARTICLES`, with the rows of their mothers (n,) from
+    :func:`mothers_of`. `states` are true states (m,) of all other particles, sorted by event, particle and z.
     """
     rows = np.flatnonzero(mothers >= 0)
-    of = select(particles, mothers[rows])
-    new = select(particles, rows)
+    of, new = select(particles, mothers[rows]), select(particles, rows)
     known = particle_key(states)
     last = np.searchsorted(known, particle_key(of), side="right") - 1
-    # Carried from the mother's last state in vacuum: only air lies between.
+    # The product is carried from its mother's last state in vacuum: only air lies between.
     reached = (last >= 0) & (known[last] == particle_key(of))
-    last, of, new = last[reached], select(of, reached), select(new, reached)
-    start = np.column_stack([states[name][last].astype(np.float64) for name in ("x", "y", "tx", "ty")])
-    qop = of["charge"] / states["p"][last]
+    of, new, state = select(of, reached), select(new, reached), select(states, last[reached])
+    start = np.column_stack([state[name].astype(np.float64) for name in ("x", "y", "tx", "ty")])
     at = propagate(
         field,
         polarity,
-        np.column_stack([start, qop]),
-        states["z"][last].astype(np.float64),
+        np.column_stack([start, of["charge"] / state["p"]]),
+        state["z"].astype(np.float64),
         (new["z"], 0.0, 0.0),
         threads=1,
     )
     x, y, tx, ty, _ = at.states[at.ok].T
-    of, new, now = select(of, at.ok), select(new, at.ok), states["p"][last][at.ok]
-    # The momentum in the mother's direction as it was, and from there to the mother's as it is.
-    before = np.stack([of["px"], of["py"], of["pz"]]) / _momentum(of)
+    of, new, now = select(of, at.ok), select(new, at.ok), state["p"][at.ok]
+    # Rotate momenta from the mother's direction without a field to its direction in the field.
+    before = _vectors(of) / momentum(of)
     after = np.stack([tx, ty, np.ones(len(tx))]) / np.sqrt(1 + tx**2 + ty**2)
-    momentum = np.stack([new["px"], new["py"], new["pz"]])
-    momentum = _turned(_turned(momentum, before, back=True), after) * now / _momentum(of)
-    return new | {"x": x, "y": y, **dict(zip(("px", "py", "pz"), momentum, strict=True))}
+    px, py, pz = _turned(_turned(_vectors(new), before, back=True), after) * now / momentum(of)
+    return new | {"x": x, "y": y, "px": px, "py": py, "pz": pz}
 
 
-def _momentum(particles: Columns) -> NDArray[np.float64]:
-    p: NDArray[np.float64] = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)
-    return p
+def _vectors(particles: Columns) -> NDArray[np.float64]:
+    """Momentum vectors (3, n)."""
+    return np.stack([particles["px"], particles["py"], particles["pz"]])
 
 
 def _turned(

@@ -6,14 +6,12 @@ import numpy as np
 
 from parkf.detector.geometry import SCIFI_PLANES
 from parkf.io.arrow import table
-from parkf.io.events import read_by_event
+from parkf.io.events import Columns, read_by_event, select
 from parkf.io.tables import HITS
 from parkf.io.terminal import progress_bar
 from parkf.simulation.random_numbers import Stream, keyed_generator
 
-MAT_WIDTH = 132.3
-"""mm; a SciFi module is four mats wide."""
-
+MAT_WIDTH = 132.3  # mm; a SciFi module is four mats wide
 _MATS_PER_MODULE = 4
 _MODULES = 16  # across a layer; an upper bound
 _HALVES = 2  # above and below the beam
@@ -38,10 +36,7 @@ def misalign_scifi(hits: Path, path: Path, *, module: float, mat: float, seed: i
 
     The widths are those of :func:`scifi_shifts`; both files are tables `parkf.io.tables.HITS`.
 
-    Raises
-    ------
-    ParkfError
-        When the hits cannot be read.
+    Hits that cannot be read are a ParkfError.
     """
     shifts = scifi_shifts(module=module, mat=mat, seed=seed)
     with HITS.writer(path) as writer, progress_bar("misalign", "events") as bar:
@@ -50,7 +45,7 @@ def misalign_scifi(hits: Path, path: Path, *, module: float, mat: float, seed: i
             bar.update(_EVENTS_PER_PIECE)
 
 
-def _shifted(columns: dict[str, np.ndarray], shifts: np.ndarray) -> dict[str, np.ndarray]:
+def _shifted(columns: Columns, shifts: np.ndarray) -> Columns:
     scifi = np.flatnonzero(columns["plane"] >= SCIFI_PLANES.start)
     x = columns["x"].copy()
     mat = np.floor(x[scifi] / MAT_WIDTH).astype(int) + shifts.shape[2] // 2
@@ -58,4 +53,4 @@ def _shifted(columns: dict[str, np.ndarray], shifts: np.ndarray) -> dict[str, np
     # A mat displaced by +dx is crossed at an x smaller by dx in its own coordinates.
     x[scifi] -= shifts[columns["plane"][scifi] - SCIFI_PLANES.start, half, mat]
     order = np.lexsort((x, columns["plane"], columns["event"]))
-    return {name: (columns | {"x": x})[name][order] for name in columns}
+    return select(columns | {"x": x}, order)

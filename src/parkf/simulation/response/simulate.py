@@ -13,7 +13,7 @@ from parkf.detector.transport import track_through
 from parkf.io.arrow import table
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, concatenate, particle_key, read_by_event, select
-from parkf.io.tables import FATES, HITS, PARTICLES, STATES
+from parkf.io.tables import FATES, HITS, PARTICLES, STATES, Table
 from parkf.io.terminal import progress_bar
 from parkf.io.workers import default_workers
 from parkf.simulation.long_tracks import long_like, select_particles, usable_states
@@ -37,38 +37,16 @@ def simulate(
     crowded: bool = False,
     threads: int | None = None,
 ) -> None:
-    """Carry particles through field and material.
+    """Carry particles through field and material; same seed, same bytes, for any number of threads.
 
-    Parameters
-    ----------
-    particles_path : Path
-        Table `parkf.io.tables.PARTICLES`, sorted by event and particle.
-    states_path : Path or None
-        For the true states of possible long tracks (`parkf.io.tables.STATES`): those that
-        :mod:`parkf.simulation.long_tracks` selects.
-    hits_path : Path or None
-        For the hits of all particles (`parkf.io.tables.HITS`).
-    fates_path : Path, optional
-        For the hardest scattering of each particle (`parkf.io.tables.FATES`).
-    geometry, field
-        The detector as it is.
-    polarity : int
-        +1 MagUp, -1 MagDown.
-    seed : int
-        Same seed, same bytes, for any number of threads.
-    hits_before : int, optional
-        Hits and fates are those of crossings below this number alone, a multiple of
-        :data:`EVENTS_PER_PIECE`; of all by default. The states do not depend on it.
-    crowded : bool
-        Whether hits have the tails, the overlaps and the density of LHCb's
-        (`parkf.simulation.response.crowd`).
-    threads : int, optional
-        All cores by default.
+    Particles are a table `parkf.io.tables.PARTICLES`, sorted by event and particle. Tables are written where
+    there is a path: `STATES`, the true states that :mod:`parkf.simulation.long_tracks` selects; `HITS` of all
+    particles; and `FATES`, the hardest scattering of each particle. The states are those of all crossings,
+    hits and fates those of crossings below `hits_before`, if it is given, a multiple of `EVENTS_PER_PIECE`.
+    `crowded` hits have the tails, the overlaps and the density of LHCb's hits
+    (`parkf.simulation.response.crowd`). The polarity is +1 for MagUp, -1 for MagDown.
 
-    Raises
-    ------
-    ParkfError
-        When no output is asked for, `hits_before` is no such multiple, or the particles cannot be read.
+    A ParkfError when no output is asked for, `hits_before` is no such multiple, or particles cannot be read.
     """
     if states_path is hits_path is fates_path is None:
         raise ParkfError("nothing to simulate: give a file for the true states, the hits or the fates")
@@ -77,9 +55,15 @@ def simulate(
     threads = threads or default_workers()
     carry = partial(track_through, field, polarity, geometry, seed=seed, threads=threads)
     with ExitStack() as stack:
-        states_writer = None if states_path is None else stack.enter_context(STATES.writer(states_path))
-        hits_writer = None if hits_path is None else stack.enter_context(HITS.writer(hits_path))
-        fates_writer = None if fates_path is None else stack.enter_context(FATES.writer(fates_path))
+        writers = {
+            kind.name: stack.enter_context(kind.writer(path))
+            for kind, path in ((STATES, states_path), (HITS, hits_path), (FATES, fates_path))
+            if path is not None
+        }
+
+        def write(kind: Table, columns: Columns) -> None:
+            writers[kind.name].write_table(table(columns, kind.schema))
+
         bar = stack.enter_context(progress_bar("transport", "events"))
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
             # Where only states are wanted, particles that leave none need not be carried through the
@@ -90,24 +74,23 @@ def simulate(
             if states_alone and states_path is None:
                 break
             if states_alone:
-                chosen = select_particles(particles)
-                particles = select(particles, chosen)
+                particles = select(particles, select_particles(particles))
             mothers = mothers_of(particles)
-            first = select(particles, mothers < 0)
-            states = carry(first, long_only=states_alone)
-            if states_writer is not None:
+            states = carry(select(particles, mothers < 0), long_only=states_alone)
+            if STATES.name in writers:
                 written = _worth_training(states, particles)
-                written["polarity"] = np.full(len(written["z"]), polarity, np.int8)
-                states_writer.write_table(table(written, STATES.schema))
-            if not states_alone and (mothers >= 0).any():
+                write(STATES, written | {"polarity": np.full(len(written["z"]), polarity)})
+            bar.update(EVENTS_PER_PIECE)
+            if states_alone:
+                continue
+            if (mothers >= 0).any():
                 products = placed(particles, mothers, states, field=field, polarity=polarity)
                 states = _with_products(states, carry(products), particles, mothers)
-            if hits_writer is not None and not states_alone:
-                hits = respond(states, geometry=geometry, seed=seed, crowded=crowded)
-                hits_writer.write_table(table(hits, HITS.schema))
-            if fates_writer is not None and not states_alone:
-                fates_writer.write_table(table(_fates(states), FATES.schema))
-            bar.update(EVENTS_PER_PIECE)
+            if HITS.name in writers:
+                write(HITS, respond(states, geometry=geometry, seed=seed, crowded=crowded))
+            if FATES.name in writers:
+                # The last states of particles, with their hardest scattering up to there.
+                write(FATES, select(states, np.diff(particle_key(states), append=-1) != 0))
 
 
 def _with_products(
@@ -126,16 +109,9 @@ def _with_products(
     return select(states, order)
 
 
-def _fates(states: Columns) -> Columns:
-    """How hard each particle scattered up to the last plane that it reached."""
-    last = np.flatnonzero(np.diff(particle_key(states), append=-1) != 0)
-    return {name: states[name][last].astype(kind.to_pandas_dtype()) for name, kind in FATES.columns}
-
-
 def _worth_training(states: Columns, particles: Columns) -> Columns:
     """States that steps can be trained on: those of possible long tracks, where a step may begin or end."""
     row = np.searchsorted(particle_key(particles), particle_key(states))
     chosen = select_particles(particles)
     chosen &= long_like(states["plane"], states["active"], row, len(chosen))
-    kept = np.flatnonzero(chosen[row] & usable_states(states))
-    return {name: states[name][kept] for name in STATES.schema.names if name != "polarity"}
+    return select(states, chosen[row] & usable_states(states))

@@ -20,7 +20,6 @@ from parkf.io.tables import CLOSURE_TRACKS
 from parkf.io.terminal import progress_bar
 from parkf.simulation.pattern.candidates import Search
 from parkf.simulation.pattern.magnet import fit_magnet_model
-from parkf.simulation.pattern.windows import Windows
 from parkf.simulation.random_numbers import Stream, keyed_generator
 from parkf.simulation.response.hits import respond
 
@@ -61,7 +60,7 @@ def simulate_sample(
     geometry, field
         The detector, for simulation and full fit alike.
     """
-    search = Search(geometry, fit_magnet_model(field, geometry), polarity, Windows())
+    search = Search(geometry, fit_magnet_model(field, geometry), polarity)
     events = -(-tracks // PER_EVENT)
     count = 0
     with (
