@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from parkf.report.directions import WORST, bias_map, bias_maps, worst
+from parkf.report.directions import WORST, bias_maps, worst
+from parkf.report.maps import bias_map
 
 
 def cell(**changed):
@@ -40,7 +41,7 @@ def test_the_map_of_planes_has_one_column_for_each():
         {k: v for k, v in cell(plane=plane, bias=bias).items() if k not in own}
         for plane, bias in (("vertical", -0.001), ("horizontal", 0.001))
     ]
-    drawn = bias_map(cells)
+    drawn = bias_map(cells, "bias of δp/p", span=0.4)
     assert [name for _, name in drawn.columns] == ["hori.", "vert."]
     (row,) = drawn.rows.values()
     assert [spot.text for spot in row] == ["+0.10", "-0.10"]

@@ -10,7 +10,7 @@ import pytest
 
 from parkf.report.captions import Captions
 from parkf.report.drawing import COLOURS, Drawn, Panel, Series
-from parkf.report.table_map import table_maps
+from parkf.report.maps import table_maps
 
 EMPTY = Panel("x", "y", [Series("nothing", [], [])])
 
@@ -50,7 +50,7 @@ def test_csv_has_every_number_with_its_error_and_its_bin():
         Series("points", [1.5], [0.25], [0.01], [(1.0, 2.0)]),
         Series("steps", [0.0, 1.0, 3.0], [4.0, 5.0], shape="steps"),
     )
-    rows = list(csv.DictReader(io.StringIO(one.csv)))
+    rows = list(csv.DictReader(io.StringIO(one.picture.csv)))
     assert [row["series"] for row in rows] == ["points", "steps", "steps"]
     assert (rows[0]["x_low"], rows[0]["x_high"], rows[0]["y_error"]) == ("1", "2", "0.01")
     assert (rows[2]["x_value"], rows[2]["y_value"]) == ("2", "5")
@@ -67,7 +67,7 @@ def test_csv_has_every_number_with_its_error_and_its_bin():
     ],
 )
 def test_files_of_their_own_are_sound_xml(panel):
-    root = ElementTree.fromstring(Drawn("n", "t & u", [panel]).standalone(".c0 { color: red }"))
+    root = ElementTree.fromstring(Drawn("n", "t & u", [panel]).picture.standalone(".c0 { color: red }"))
     assert root.tag.endswith("svg")
     for svg in Drawn("n", "t", [panel]).svgs:
         assert ElementTree.fromstring(svg).get("aria-label")
@@ -118,8 +118,8 @@ def test_a_map_of_the_table_shows_each_cell_over_the_median():
 
 
 def test_captions_are_what_the_figure_says(tmp_path):
-    picture = Drawn("a", "|δx| & p_true", [EMPTY], see="See *this*.", good="Good: < 1.")
-    (tmp_path / "page-a.svg").write_text(picture.standalone(""))
+    figure = Drawn("a", "|δx| & p_true", [EMPTY], see="See *this*.", good="Good: < 1.")
+    (tmp_path / "page-a.svg").write_text(figure.picture.standalone(""))
     (tmp_path / "page-b.svg").write_text("<svg/>")
     words = Captions(tmp_path)
     # Bars would be a substitution there, stars and underscores markup.

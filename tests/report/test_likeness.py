@@ -10,8 +10,7 @@ from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_json
 from parkf.proof.validation.likeness import QUANTILES
-from parkf.report.likeness import write_likeness
-from parkf.report.likeness_rows import SEARCH, SEARCHES, SECTIONS
+from parkf.report.likeness import SEARCH, SEARCHES, SECTIONS, write_likeness
 
 NAMES = [row.name for rows in SECTIONS.values() for row in rows]
 HISTOGRAMS = ("p", "eta", "velo", "ut", "scifi", "velo_residual", "ut_residual", "scifi_residual")
