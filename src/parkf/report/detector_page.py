@@ -12,14 +12,9 @@ from parkf.report.geometry import draw_parts
 
 
 def detector_page(run: Path, figures: Path) -> dict[str, Any]:
-    """Draw the detector into `figures`, and lay out what ``detector.html`` shows.
+    """Draw the detector into the folder `figures`, and return the content of ``detector.html``.
 
-    Parameters
-    ----------
-    run : Path
-        Folder of a run, whose copies of geometry and alignment are drawn.
-    figures : Path
-        Folder of pictures, beside the page.
+    The copies of geometry and alignment in the folder of the run are drawn.
 
     Raises
     ------

@@ -342,10 +342,11 @@ def _series(panel: Panel, one: Series, x: _Axis, y: _Axis) -> str:
 def _steps(one: Series, x: _Axis, y: _Axis) -> str:
     path, pen = "", False
     for (low, high), value in zip(pairwise(one.x), one.y, strict=True):
-        shown = _is_number(value) and (not y.log or value > 0)
-        if shown:
+        if _is_number(value) and (not y.log or value > 0):
             path += f"{'V' if pen else f'M{x.at(low):.1f} '}{y.at(value):.1f}H{x.at(high):.1f}"
-        pen = shown
+            pen = True
+        else:
+            pen = False
     drawn = f'<path d="{path}"/>'
     if one.filled and path:
         drawn += f'<path class="fill" d="{path}V{y.at(0.0):.1f}H{x.at(one.x[0]):.1f}Z"/>'

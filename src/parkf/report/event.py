@@ -203,4 +203,5 @@ def _hits(row: Mapping[str, Any]) -> tuple[F64, F64]:
 
 def _among(points: F64, hits: F64) -> NDArray[np.bool_]:
     """Whether each of (n, k) points is one of (m, k) hits."""
-    return (np.abs(hits - points[:, None]) < _NEAR).all(axis=2).any(axis=1)
+    near = np.all(np.abs(hits - points[:, None]) < _NEAR, axis=2)
+    return np.any(near, axis=1)

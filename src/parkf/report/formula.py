@@ -15,17 +15,10 @@ _BINARY = frozenset("=+-")
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula.
-
-    Attributes
-    ----------
-    mathml : Markup
-    long : bool
-        Whether some of it cannot be broken and is long.
-    """
+    """A formula in MathML."""
 
     mathml: Markup
-    long: bool
+    long: bool  # whether it is long and some of it cannot be broken
 
 
 def typeset(latex: str) -> Formula:

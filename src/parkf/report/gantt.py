@@ -28,7 +28,7 @@ def gantt(stages: Stages) -> Picture | None:
     spans = [
         (name, float(begin), float(end)) for name, stage in rows.items() for begin, end in stage["spans"]
     ]
-    clock = _Clock([span for _, *span in spans])
+    clock = _Clock([(begin, end) for _, begin, end in spans])
     return Picture(
         "gantt",
         width=_WIDTH,
@@ -43,7 +43,7 @@ def gantt(stages: Stages) -> Picture | None:
 class _Clock:
     """Time without the pauses: from seconds since the first job to positions."""
 
-    def __init__(self, spans: Sequence[Sequence[float]]) -> None:
+    def __init__(self, spans: Sequence[tuple[float, float]]) -> None:
         self.spans = spans
         self.cuts: list[tuple[float, float]] = []  # begin of a pause, and its length
         busy_until = min(begin for begin, _ in spans)

@@ -1,4 +1,4 @@
-"""What a run ends with on the terminal."""
+"""The text that a run ends with on the terminal."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from parkf.proof.gates import Thresholds, hold
 
 
 def summary(results: Path, thresholds: Thresholds) -> str:
-    """Print the paths of parameter set, figures and report, and the figures beside their bars.
+    """Return the paths of parameter set, figures and report, and the figures beside their bars.
 
     Raises
     ------
