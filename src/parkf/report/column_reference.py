@@ -9,32 +9,21 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from parkf.io import tables
 from parkf.io.errors import ParkfError
-from parkf.io.tables import (
-    CANDIDATES,
-    CLOSURE_TRACKS,
-    FATES,
-    FITTED,
-    HITS,
-    PARTICLES,
-    REMOVED_HITS,
-    RICH_STATES,
-    ROBUST,
-    SCORES,
-    STATES,
-    STEP_DATA,
-    Table,
-)
 from parkf.params.exchange.parquet import NUMBERS
 from parkf.report.words import texts
 
-TABLES = (PARTICLES, STATES, FATES, HITS, CANDIDATES, CLOSURE_TRACKS, STEP_DATA, FITTED, NUMBERS)
+TABLES = (
+    *(tables.PARTICLES, tables.STATES, tables.FATES, tables.HITS, tables.CANDIDATES),
+    *(tables.CLOSURE_TRACKS, tables.STEP_DATA, tables.FITTED, NUMBERS),
+)
 # What `parkf fit` adds to `fitted` when it is asked to, by option.
 OPTIONAL: Mapping[str, tuple[tuple[str, pa.DataType], ...]] = {
-    "--outliers": REMOVED_HITS,
-    "--robust": ROBUST,
-    "--score": SCORES,
-    "--rich-states": RICH_STATES,
+    "--outliers": tables.REMOVED_HITS,
+    "--robust": tables.ROBUST,
+    "--score": tables.SCORES,
+    "--rich-states": tables.RICH_STATES,
 }
 
 
@@ -49,7 +38,7 @@ class Described:
     option: str = ""  # of `parkf fit`, which adds the column; empty where it is always there
 
 
-def table_named(name: str) -> Table:
+def table_named(name: str) -> tables.Table:
     """Find a table by its name.
 
     Raises
@@ -63,11 +52,11 @@ def table_named(name: str) -> Table:
     return known[name]
 
 
-def described(table: Table) -> list[Described]:
+def described(table: tables.Table) -> list[Described]:
     """Describe the columns of a table in their order, those that options add at the end."""
     words = texts("columns")
     own = words["every table"] | words.get(table.name, {})
-    options = {"": table.columns, **(OPTIONAL if table is FITTED else {})}
+    options = {"": table.columns, **(OPTIONAL if table is tables.FITTED else {})}
     return [
         Described(name, _type(kind), *own[name], option)
         for option, columns in options.items()

@@ -36,11 +36,8 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
 
 def published_trend(own: Subject, thresholds: Thresholds, registry: Registry) -> Drawn | None:
     """Draw how figures went over all published sets of a run's detector; None where there is none."""
-    published = [
-        load_subject(version, thresholds, registry)
-        for version in registry.versions()
-        if registry.withdrawal(version) is None
-    ]
+    valid = (version for version in registry.versions() if registry.withdrawal(version) is None)
+    published = (load_subject(version, thresholds, registry) for version in valid)
     alike = [one for one in published if one.manifest.detector == own.manifest.detector]
     return _trend([*alike, own]) if alike else None
 

@@ -17,6 +17,7 @@ from parkf.report.picture import Picture, label
 # Points, points that are joined, a line (broken where there is no number), steps of a histogram, small dots.
 Shape = Literal["points", "joined", "line", "steps", "dots"]
 Number = float | None
+Limits = tuple[Number, Number]
 
 _WIDTH, _HEIGHT = 320.0, 230.0
 # Where the axes end; the rest is for labels.
@@ -63,8 +64,8 @@ class Panel:
     series: Sequence[Series]
     x_log: bool = False
     y_log: bool = False
-    x_limits: tuple[Number, Number] = (None, None)
-    y_limits: tuple[Number, Number] = (None, None)
+    x_limits: Limits = (None, None)
+    y_limits: Limits = (None, None)
     names: Sequence[str] | None = None  # of the positions 0, 1, 2, … in x, where x counts things
     band: tuple[float, float] | None = None  # drawn grey in y: where numbers should be
     levels: Sequence[float] = ()  # thin lines in y
@@ -197,15 +198,9 @@ class _Axis:
 
     @classmethod
     def over(
-        cls,
-        values: Iterable[Number],
-        limits: tuple[Number, Number],
-        log: bool,
-        begin: float,
-        end: float,
-        room: float,
+        cls, values: Iterable[Number], limits: Limits, log: bool, begin: float, end: float, room: float
     ) -> "_Axis":
-        """Reach as far as the values, and `room` of that beyond; or to the limits."""
+        """End at the limits or, where these are None, beyond the values by the fraction `room`."""
         shown = [v for v in values if _is_number(v) and (not log or v > 0)]
         low, high = min(shown, default=0.1 if log else 0.0), max(shown, default=1.0)
         if log:

@@ -1,7 +1,7 @@
 """The figures of the pages: from the numbers of a run to what is drawn."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import exp, pi, sqrt
 from typing import Any
 
@@ -28,37 +28,37 @@ Names = Mapping[str, str]
 
 def momentum(fits: Fits, names: Names = FIT_NAMES, *, name: str = "momentum") -> Drawn:
     """Draw momentum resolution and bias against momentum; `names` are those of the fits in the legend."""
-
-    def series(quantity: str) -> list[Series]:
-        keys = (quantity, f"{quantity}_error")
-        return _by_momentum(fits, names, lambda b: [100.0 * b[key] for key in keys], bars=True)
-
+    series: dict[str, list[Series]] = {"core": [], "bias": []}
+    for quantity, own in series.items():
+        for number, (of, fit) in enumerate(fits.items()):
+            bins = fit["momentum"]
+            reach = [(b["p_min"], b["p_max"]) for b in bins]
+            x = _centres(bins, number, len(fits))
+            own.append(error_bars(names[of], x, bins, quantity, number, 100.0, reach))
     panels = [
-        Panel(_P, "core width of δp/p [%]", series("core"), x_log=True, y_limits=(0.0, None)),
-        Panel(_P, "core mean of δp/p [%]", series("bias"), x_log=True, levels=(0.0,)),
+        Panel(_P, "core width of δp/p [%]", series["core"], x_log=True, y_limits=(0.0, None)),
+        Panel(_P, "core mean of δp/p [%]", series["bias"], x_log=True, levels=(0.0,)),
     ]
     return Drawn(name, panels=panels, **words(name))
 
 
-def _by_momentum(
-    fits: Fits, names: Names, figure: Callable[[Mapping[str, Any]], Sequence[float]], *, bars: bool
-) -> list[Series]:
-    """Return a value and its error in bins of momentum, a series for each fit; the bins may be bars."""
-    return [
-        Series(
-            names[name],
-            _centres(fit["momentum"], number - (len(fits) - 1) / 2),
-            [figure(b)[0] for b in fit["momentum"]],
-            [figure(b)[1] for b in fit["momentum"]],
-            [(b["p_min"], b["p_max"]) for b in fit["momentum"]] if bars else None,
-            colour=number,
-        )
-        for number, (name, fit) in enumerate(fits.items())
-    ]
+def error_bars(
+    name: str,
+    x: Sequence[float],
+    entries: Sequence[Mapping[str, Any]],
+    quantity: str,
+    colour: int,
+    factor: float = 1.0,
+    reach: Sequence[tuple[float, float]] | None = None,
+) -> Series:
+    """Return `quantity` of each entry and its error, `<quantity>_error`, both times a factor, as points."""
+    y, error = ([factor * entry[key] for entry in entries] for key in (quantity, f"{quantity}_error"))
+    return Series(name, x, y, error, reach, colour=colour)
 
 
-def _centres(bins: Iterable[Mapping[str, Any]], aside: float = 0.0) -> list[float]:
-    return [sqrt(b["p_min"] * b["p_max"]) * _ASIDE**aside for b in bins]
+def _centres(bins: Sequence[Mapping[str, Any]], number: int = 0, of: int = 1) -> list[float]:
+    """Return the positions in bins of momentum of one of several series, which do not hide each other."""
+    return [sqrt(b["p_min"] * b["p_max"]) * _ASIDE ** (number - (of - 1) / 2) for b in bins]
 
 
 def _histogram(name: str, histogram: Mapping[str, Any], colour: int, *, filled: bool = False) -> Series:
@@ -86,42 +86,32 @@ def pulls(fits: Fits) -> Drawn:
 
 def pull_widths(fits: Fits, names: Names) -> Drawn:
     """Draw the pull widths of the five parameters against momentum."""
-
-    def series(component: str) -> list[Series]:
-        keys = ("width", "width_error")
-        return _by_momentum(fits, names, lambda b: [b["pulls"][component][key] for key in keys], bars=False)
-
-    panels = [
-        Panel(_P, f"pull width of {text}", series(component), x_log=True, y_limits=(0.6, 1.6), band=_BAND)
-        for component, text in COMPONENTS.items()
-    ]
+    panels = []
+    for component, text in COMPONENTS.items():
+        series = []
+        for number, (name, fit) in enumerate(fits.items()):
+            x = _centres(fit["momentum"], number, len(fits))
+            pulls = [b["pulls"][component] for b in fit["momentum"]]
+            series.append(error_bars(names[name], x, pulls, "width", number))
+        panels.append(Panel(_P, f"pull width of {text}", series, x_log=True, y_limits=(0.6, 1.6), band=_BAND))
     return Drawn("pull-widths", panels=panels, small=True, **words("pull-widths"))
 
 
 def verdict(fits: Fits, *, same_tracks: bool) -> Drawn:
-    """Draw what decides: resolution and bias, pull widths, ghosts, of sets beside each other."""
-    names = {name: name for name in fits}
-    widths = [
-        Series(
-            name,
-            [number + 0.12 * (which - (len(fits) - 1) / 2) for number in range(len(COMPONENTS))],
-            [fit["pulls"][component]["width"] for component in COMPONENTS],
-            [fit["pulls"][component]["width_error"] for component in COMPONENTS],
-            colour=which,
-        )
-        for which, (name, fit) in enumerate(fits.items())
-    ]
+    """Draw the decisive figures of sets beside each other: resolution, bias, pull widths and ghosts."""
+    widths, curves = [], []
+    for number, (name, fit) in enumerate(fits.items()):
+        x = [place + 0.12 * (number - (len(fits) - 1) / 2) for place in range(len(COMPONENTS))]
+        widths.append(error_bars(name, x, [fit["pulls"][c] for c in COMPONENTS], "width", number))
+        curves.append(_roc(name, fit, number, dashed=number > 0, factor=100.0))
     components = list(COMPONENTS.values())
     panels = [
-        *momentum(fits, names).panels,
+        *momentum(fits, {name: name for name in fits}).panels,
         Panel("", "pull width", widths, names=components, band=_BAND, y_limits=(0.8, 1.2)),
         Panel(
             "genuine efficiency [%]",
             "ghost efficiency [%]",
-            [
-                _roc(name, fit, colour, dashed=colour > 0, factor=100.0)
-                for colour, (name, fit) in enumerate(fits.items())
-            ],
+            curves,
             x_limits=(80.0, 100.0),
             y_limits=(0.0, 60.0),
         ),
@@ -159,26 +149,28 @@ def _roc(
 
 def impact(fits: Fits) -> Drawn:
     """Draw resolution and pull of the impact parameters against 1/pT."""
-    panels = []
-    for quantity in ("x", "y", "pull_x", "pull_y"):
-        pull = quantity.startswith("pull")
-        scale, axis = (1.0 if pull else 1000.0), quantity[-1]
-        series = [
-            Series(
+
+    def series(quantity: str, factor: float) -> list[Series]:
+        return [
+            error_bars(
                 FIT_NAMES[name],
                 [(b["low"] + b["high"]) / 2 for b in fit["impact"]],
-                [scale * b[quantity] for b in fit["impact"]],
-                [scale * b[f"{quantity}_error"] for b in fit["impact"]],
-                colour=number,
+                fit["impact"],
+                quantity,
+                number,
+                factor,
             )
             for number, (name, fit) in enumerate(fits.items())
         ]
-        if pull:
-            label = f"pull width of IP in {axis}"
-            panels.append(Panel("1/pT [1/GeV]", label, series, y_limits=(0.0, 1.6), band=_BAND))
-        else:
-            label = f"resolution of IP in {axis} [µm]"
-            panels.append(Panel("1/pT [1/GeV]", label, series, y_limits=(0.0, None)))
+
+    axis = "1/pT [1/GeV]"
+    panels = [
+        Panel(axis, f"resolution of IP in {c} [µm]", series(c, 1000.0), y_limits=(0.0, None)) for c in "xy"
+    ]
+    panels += [
+        Panel(axis, f"pull width of IP in {c}", series(f"pull_{c}", 1.0), y_limits=(0.0, 1.6), band=_BAND)
+        for c in "xy"
+    ]
     return Drawn("impact", panels=panels, small=True, **words("impact"))
 
 

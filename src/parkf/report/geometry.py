@@ -56,9 +56,8 @@ def geometry_figure(geometry: Geometry) -> Figure:
     _close_up(page.add_subplot(grid[1, :2]), geometry)
     _material_by_eta(page.add_subplot(grid[1, 2:4]), geometry)
     _material_by_z(page.add_subplot(grid[1, 4:]), geometry)
-    _planes(
-        [page.add_subplot(grid[row, column]) for row in (2, 3, 4) for column in range(_COLUMNS)], geometry
-    )
+    below = [page.add_subplot(grid[row, column]) for row in (2, 3, 4) for column in range(_COLUMNS)]
+    _planes(below, geometry)
     return page
 
 
@@ -103,10 +102,9 @@ def _planes(panels: Sequence[Axes], geometry: Geometry) -> None:
 
 def _strip_layers(geometry: Geometry) -> Iterator[tuple[int, StripLayer, str]]:
     """Iterate over number, layer and detector of the planes of strips."""
-    yield from ((plane, layer, "UT") for plane, layer in zip(UT_PLANES, geometry.ut.layers, strict=True))
-    yield from (
-        (plane, layer, "SciFi") for plane, layer in zip(SCIFI_PLANES, geometry.scifi.layers, strict=True)
-    )
+    for name, part in (("UT", geometry.ut), ("SciFi", geometry.scifi)):
+        for plane, layer in zip(_DETECTORS[name][0], part.layers, strict=True):
+            yield plane, layer, name
 
 
 def _outlines(geometry: Geometry, plane: int, layer: StripLayer) -> np.ndarray:

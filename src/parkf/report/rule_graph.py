@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from typing import Any
 
@@ -20,8 +20,15 @@ _SET = "assemble"
 def draw_rules(rules: Mapping[str, Mapping[str, Any]]) -> Picture:
     """Draw the graph of ``graph.json``: for each rule how many ``jobs`` it has, and what these ``need``."""
     needs = {name: frozenset(rule["needs"]) & rules.keys() for name, rule in rules.items()}
-    before, levels = _before(needs), _levels(needs)
-    places, lines = _lay_out(levels, _direct(needs, before))
+    before, levels = _order(needs)
+    # Lines that follow from others are left out.
+    direct = [
+        (one, name)
+        for name in sorted(needs)
+        for one in sorted(needs[name])
+        if not any(one in before[other] for other in needs[name])
+    ]
+    places, lines = _lay_out(levels, direct)
     full = before.get(_SET, frozenset()) | {_SET}
     boxes = [_box(name, rules[name]["jobs"], *places[name], name in full) for name in sorted(rules)]
     return Picture(
@@ -35,37 +42,20 @@ def draw_rules(rules: Mapping[str, Mapping[str, Any]]) -> Picture:
     )
 
 
-def _before(needs: Needs) -> Needs:
-    """All that a rule waits for, at any distance."""
+def _order(needs: Needs) -> tuple[dict[str, frozenset[str]], dict[str, int]]:
+    """Return all that each rule waits for, at any distance, and its row.
 
-    @cache
-    def before(name: str) -> frozenset[str]:
-        return needs[name].union(*map(before, needs[name]))
-
-    return {name: before(name) for name in needs}
-
-
-def _direct(needs: Needs, before: Needs) -> list[tuple[str, str]]:
-    """Edges that do not follow from others."""
-    return [
-        (one, name)
-        for name in sorted(needs)
-        for one in sorted(needs[name])
-        if not any(one in before[other] for other in needs[name])
-    ]
-
-
-def _levels(needs: Needs) -> dict[str, int]:
-    """Row of each rule: below all that it needs; one that needs nothing, right above where it is used."""
-
-    @cache
-    def level(name: str) -> int:
-        return 1 + max(map(level, needs[name]), default=-1)
-
-    def above_users(name: str) -> int:
-        return min((level(user) for user in needs if name in needs[user]), default=1) - 1
-
-    return {name: level(name) if needs[name] else above_users(name) for name in needs}
+    A rule is below all that it needs; one that needs nothing is right above where it is used.
+    """
+    before: dict[str, frozenset[str]] = {}
+    levels: dict[str, int] = {}
+    for name in TopologicalSorter(needs).static_order():
+        before[name] = needs[name].union(*(before[one] for one in needs[name]))
+        levels[name] = 1 + max((levels[one] for one in needs[name]), default=-1)
+    for name in needs:
+        if not needs[name]:
+            levels[name] = min((levels[user] for user in needs if name in needs[user]), default=1) - 1
+    return before, levels
 
 
 def _lay_out(

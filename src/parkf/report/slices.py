@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parkf.report.drawing import Drawn, Panel, Series
-from parkf.report.figures import COMPONENTS
+from parkf.report.figures import COMPONENTS, error_bars
 from parkf.report.tables import Cells, with_error
 
 TITLES = {
@@ -53,7 +53,6 @@ def slices_page(fit: Mapping[str, Any]) -> dict[str, Any]:
 def _draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
     """Draw width of δp/p, pull widths and efficiencies of each slice."""
     places, names = range(len(bins)), _labels(variable, bins)
-    width, error = ([100 * b[key] for b in bins] for key in ("core", "core_error"))
     pulls = [
         Series(
             f"pull of {text}", places, [b["pulls"][component] for b in bins], shape="joined", colour=number
@@ -65,19 +64,13 @@ def _draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
         for number, (quantity, text) in enumerate(_KEPT.items())
         if any(b[quantity] is not None for b in bins)
     ]
-    # From zero: an axis that ends at the points would exaggerate small differences.
-    core = Panel(
-        "",
-        "core width of δp/p [%]",
-        [Series("core of δp/p", places, width, error)],
-        names=names,
-        y_limits=(0.0, None),
-    )
+    core = [error_bars("core of δp/p", places, bins, "core", 0, 100)]
     return Drawn(
         variable,
         f"{TITLES[variable]}: resolution, pulls and what a cut keeps",
         [
-            core,
+            # From zero: an axis that ends at the points would exaggerate small differences.
+            Panel("", "core width of δp/p [%]", core, names=names, y_limits=(0.0, None)),
             Panel("", "pull width", pulls, names=names, band=(0.95, 1.05), y_limits=(0.8, None)),
             Panel("", "share", kept, names=names, y_limits=(0.0, 1.05)),
         ],

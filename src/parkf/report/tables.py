@@ -95,32 +95,28 @@ def lost(fits: Mapping[str, Any]) -> Cells:
 
 def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
     """Share of ghosts that each discriminant keeps, where all keep the same share of genuine tracks."""
-    points = {_SCORES[name]: one["working_point"] for name, one in fit["scores"].items()}
-    rows = [
-        [name, with_error(point, "ghost", ".1f", 100), f"{point['cut']:.3g}"]
-        for name, point in points.items()
-    ]
+    rows = []
+    for name, score in fit["scores"].items():
+        point = score["working_point"]
+        rows.append([_SCORES[name], with_error(point, "ghost", ".1f", 100), f"{point['cut']:.3g}"])
     return Cells(["by", "ghosts kept [%]", "cut"], rows, text=("by",))
 
 
 def genuine_kept(fit: Mapping[str, Any]) -> list[Cells]:
     """Share of genuine tracks that the same cuts keep, in slices of p, η, pT and displacement."""
-    return [
-        Cells(
-            [title, "tracks", *(f"{_SCORES[name]} [%]" for name in fit["scores"])],
+    scores = fit["scores"]
+    found = []
+    for variable, title in _SLICES.items():
+        rows = [
             [
-                [
-                    f"{entries[0]['low']:g}–{entries[0]['high']:g}",
-                    str(entries[0]["n"]),
-                    *(with_error(entry, "genuine", ".1f", 100) for entry in entries),
-                ]
-                for entries in zip(
-                    *(one["efficiency"][variable] for one in fit["scores"].values()), strict=True
-                )
-            ],
-        )
-        for variable, title in _SLICES.items()
-    ]
+                f"{bins[0]['low']:g}–{bins[0]['high']:g}",
+                str(bins[0]["n"]),
+                *(with_error(one, "genuine", ".1f", 100) for one in bins),
+            ]
+            for bins in zip(*(score["efficiency"][variable] for score in scores.values()), strict=True)
+        ]
+        found.append(Cells([title, "tracks", *(f"{_SCORES[name]} [%]" for name in scores)], rows))
+    return found
 
 
 def masses(fits: Mapping[str, Any]) -> Cells:
