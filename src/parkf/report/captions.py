@@ -5,7 +5,7 @@ from html import unescape
 from pathlib import Path
 
 _WORDS = re.compile(r"<title>(.*?)</title><desc>(.*?)</desc>", re.DOTALL)
-# What would be markup in reStructuredText.
+# Characters that are markup in reStructuredText.
 _MARKUP = re.compile(r"([\\*`|_])")
 
 

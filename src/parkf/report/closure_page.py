@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from parkf.report.maps import bias_map
-from parkf.report.tables import Cells, interval, with_error
+from parkf.report.tables import Cells, Columns, interval, table_of, with_error
 
 _LABEL, _SPAN = "bias of q/p", 0.3  # % of bias at which the colours are full
 _WORST = 10
@@ -44,35 +44,31 @@ def _by_momentum(stages: Mapping[str, Sequence[Row]]) -> Cells:
 
 
 def _worst(cells: Sequence[Row]) -> Cells:
-    """List the cells whose bias is farthest beyond three errors."""
-    ordered = sorted(cells, key=lambda row: 3 * row["bias_error"] - abs(row["bias"]))
-    return Cells(
-        ["p [GeV]", "η", "φ", "bias [%]", "tracks"],
-        [
-            [
-                interval(row),
-                interval(row, "eta"),
-                interval(row, "phi", ".2f"),
-                with_error(row, "bias", "+.3f", 100),
-                str(row["n"]),
-            ]
-            for row in ordered[:_WORST]
-        ],
-    )
+    """List the cells whose bias exceeds three errors by most."""
+    columns: Columns = {
+        "p [GeV]": interval,
+        "η": lambda cell: interval(cell, "eta"),
+        "φ": lambda cell: interval(cell, "phi", ".2f"),
+        "bias [%]": lambda cell: with_error(cell, "bias", "+.3f", 100),
+        "tracks": lambda cell: str(cell["n"]),
+    }
+    ordered = sorted(cells, key=lambda cell: 3 * cell["bias_error"] - abs(cell["bias"]))
+    return table_of(ordered[:_WORST], columns)
 
 
 def _changes(changes: Sequence[Row]) -> Cells:
-    return Cells(
-        ["pass", "numbers", "change of the bend: RMS [%]", "95 % [%]", "statistical error, RMS [%]"],
-        [
-            [str(number), str(one["terms"]), *(f"{100 * one[q]:.4f}" for q in ("rms", "q95", "error_rms"))]
-            for number, one in enumerate(changes, start=1)
-        ],
-    )
+    columns: Columns = {
+        "pass": lambda one: str(one["pass"]),
+        "numbers": lambda one: str(one["terms"]),
+        "change of the bend: RMS [%]": lambda one: f"{100 * one['rms']:.4f}",
+        "95 % [%]": lambda one: f"{100 * one['q95']:.4f}",
+        "statistical error, RMS [%]": lambda one: f"{100 * one['error_rms']:.4f}",
+    }
+    return table_of(({**one, "pass": number} for number, one in enumerate(changes, start=1)), columns)
 
 
 def _response(response: Row) -> Cells:
-    """How the fit's q/p answers to the bend, and to each SciFi layer."""
+    """Response of the fit's q/p to the bend, and to each SciFi layer."""
     layers = [f"layer {number}" for number in range(len(response["share"][0]))]
     return Cells(
         ["p [GeV]", "to the bend", *layers],

@@ -39,13 +39,7 @@ class Described:
 
 
 def table_named(name: str) -> tables.Table:
-    """Find a table by its name.
-
-    Raises
-    ------
-    ParkfError
-        When there is none of this name.
-    """
+    """Find a table by its name; ParkfError if there is none of this name."""
     known = {one.name: one for one in TABLES}
     if name not in known:
         raise ParkfError(f"no table '{name}'; tables are {', '.join(known)}")
@@ -58,7 +52,7 @@ def described(table: tables.Table) -> list[Described]:
     own = words["every table"] | words.get(table.name, {})
     options = {"": table.columns, **(OPTIONAL if table is tables.FITTED else {})}
     return [
-        Described(name, _type(kind), *own[name], option)
+        Described(name, _type(kind), unit=own[name][0], meaning=own[name][1], option=option)
         for option, columns in options.items()
         for name, kind in columns
     ]

@@ -1,4 +1,4 @@
-"""The page of a comparison: what differed, then figures with differences in errors and as ratios."""
+"""The page of a comparison: differences of inputs, then of figures, in errors and as ratios."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -25,7 +25,7 @@ _TITLES = {
     "cost": "Cost",
     "gates": "Gates",
 }
-# Sets beyond which figures show a trend, and not differences.
+# With more sets than this, a figure shows the trend.
 _MANY = 2
 
 
@@ -35,7 +35,7 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
 
 
 def published_trend(own: Subject, thresholds: Thresholds, registry: Registry) -> Drawn | None:
-    """Draw how figures went over all published sets of a run's detector; None where there is none."""
+    """Draw figures of all published sets of a run's detector, and its own; None without such sets."""
     valid = (version for version in registry.versions() if registry.withdrawal(version) is None)
     published = (load_subject(version, thresholds, registry) for version in valid)
     alike = [one for one in published if one.manifest.detector == own.manifest.detector]
@@ -43,7 +43,7 @@ def published_trend(own: Subject, thresholds: Thresholds, registry: Registry) ->
 
 
 def comparison_page(comparison: Comparison | None, trend: Drawn | None = None) -> dict[str, Any]:
-    """Return the content of ``compare.html``; without a comparison, a text that names this.
+    """Return the content of ``compare.html``; without a comparison, the page says that there is none.
 
     A trend that is passed replaces that of the comparison's own subjects.
     """
@@ -92,7 +92,7 @@ def _table(comparison: Comparison, rows: Sequence[Row]) -> Cells:
 
 
 def _trend(subjects: Sequence[Subject]) -> Drawn:
-    """Draw what gates measured, where the last has it and most of the others do."""
+    """Draw the figures of gates that the last subject and most of the others have."""
     rows = [
         row
         for row in compare_figures(subjects)

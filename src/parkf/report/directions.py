@@ -8,7 +8,7 @@ import numpy as np
 from parkf.report.figures import FIT_NAMES
 from parkf.report.heat import HeatMap
 from parkf.report.maps import bias_map
-from parkf.report.tables import Cells, interval, with_error
+from parkf.report.tables import Cells, Columns, interval, table_of, with_error
 
 WORST = 10
 _ERRORS = 3  # standard errors that a bias must exceed to count
@@ -33,25 +33,20 @@ def directions_page(fits: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def worst(cells: Sequence[Mapping[str, Any]]) -> Cells:
-    """List the cells whose bias, less three errors, is largest."""
+    """List the cells whose bias exceeds three errors by most."""
+    columns: Columns = {
+        "η": lambda cell: interval(cell, "eta"),
+        "φ [°]": lambda cell: f"{np.degrees(cell['phi_min']):.1f} to {np.degrees(cell['phi_max']):.1f}",
+        "charge": lambda cell: "+" if cell["charge"] > 0 else "−",
+        "p [GeV]": interval,
+        "tracks": lambda cell: str(cell["n"]),
+        "bias of δp/p [%]": lambda cell: with_error(cell, "bias", "+.3f", 100),
+        "q/p pull": lambda cell: with_error(cell, "pull_width", ".3f"),
+        "mean of tx": lambda cell: with_error(cell, "tx_mean", "+.3f"),
+        "of ty": lambda cell: with_error(cell, "ty_mean", "+.3f"),
+    }
     ordered = sorted(cells, key=lambda cell: _ERRORS * cell["bias_error"] - abs(cell["bias"]))
-    return Cells(
-        ["η", "φ [°]", "charge", "p [GeV]", "tracks", "bias of δp/p [%]", "q/p pull", "mean of tx", "of ty"],
-        [
-            [
-                interval(cell, "eta"),
-                f"{np.degrees(cell['phi_min']):.1f} to {np.degrees(cell['phi_max']):.1f}",
-                "+" if cell["charge"] > 0 else "−",
-                interval(cell),
-                str(cell["n"]),
-                with_error(cell, "bias", "+.3f", 100),
-                with_error(cell, "pull_width", ".3f"),
-                with_error(cell, "tx_mean", "+.3f"),
-                with_error(cell, "ty_mean", "+.3f"),
-            ]
-            for cell in ordered[:WORST]
-        ],
-    )
+    return table_of(ordered[:WORST], columns)
 
 
 def bias_maps(cells: Sequence[Mapping[str, Any]]) -> dict[str, HeatMap]:

@@ -22,11 +22,11 @@ Limits = tuple[Number, Number]
 _WIDTH, _HEIGHT = 320.0, 230.0
 # Where the axes end; the rest is for labels.
 _LEFT, _RIGHT, _TOP, _FOOT = 46.0, 310.0, 24.0, 192.0
-# What a marker needs beyond the axes.
+# Room that a marker needs beyond the axes.
 _EDGE = 4.0
 _TICKS = 5
 _MOMENTA = (2, 5, 10, 20, 50, 100)
-# Of each colour's marker, about its own middle.
+# SVG path of each colour's marker, from its middle.
 _MARKERS = (
     "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0",
     "m-2.7-2.7h5.4v5.4h-5.4z",
@@ -42,7 +42,7 @@ _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 @dataclass(frozen=True)
 class Series:
-    """Numbers that are drawn alike."""
+    """Numbers that are drawn in the same way."""
 
     name: str  # in the legend
     x: Sequence[float]  # (n,), or (n + 1,) edges of steps
@@ -57,7 +57,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """Series over two axes. A limit of None: the axis ends where the numbers do."""
+    """Series over two axes. Where a limit is None, the axis ends where the numbers do."""
 
     x_label: str  # with its unit
     y_label: str
@@ -73,7 +73,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure; its name, title and three texts are those of its :class:`parkf.report.picture.Picture`."""
+    """A figure. Name, title and texts are those of its :class:`parkf.report.picture.Picture`."""
 
     name: str
     title: str
@@ -85,7 +85,7 @@ class Drawn:
 
     @property
     def legend(self) -> list[tuple[str, int, bool]]:
-        """Name, colour and whether dashed of each series, once."""
+        """Name and colour of each series, and whether it is dashed; each name once."""
         found = {one.name: (one.name, one.colour, one.dashed) for p in self.panels for one in p.series}
         return list(found.values())
 
@@ -135,7 +135,7 @@ class Drawn:
 
     @property
     def numbers(self) -> list[dict[str, Any]]:
-        """What each panel shows, for a script that draws it again: enlarged, or on other axes."""
+        """Content of each panel as JSON, for the script that draws it again: enlarged, or on other axes."""
         return [
             {
                 "x": panel.x_label,
@@ -188,7 +188,7 @@ def _rows(panel: Panel, one: Series) -> Iterator[tuple[object, ...]]:
 
 @dataclass(frozen=True)
 class _Axis:
-    """From numbers between `low` and `high` to pixels between `begin` and `end`."""
+    """Converts numbers between `low` and `high` to pixels between `begin` and `end`."""
 
     low: float
     high: float
@@ -234,7 +234,7 @@ class _Axis:
 
 
 def nice_ticks(low: float, high: float) -> list[float]:
-    """Round numbers between two, about five."""
+    """Return about five round numbers between two."""
     raw = (high - low) / _TICKS
     scale = 10.0 ** math.floor(math.log10(raw))
     step = scale * next(m for m in (1, 2, 2.5, 5, 10) if m * scale >= raw * 0.999)

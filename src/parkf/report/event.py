@@ -18,12 +18,12 @@ from parkf.io.tables import CANDIDATES, FITTED, HITS, PARTICLES, Table
 
 F64 = NDArray[np.float64]
 
-# Where paths are drawn through, mm: dense in the magnet, where they bend.
+# z in mm of the points of a path.
 PLANES = np.concatenate(
     [np.arange(-200.0, 800.0, 100.0), np.arange(800.0, 7800.0, 250.0), np.arange(7800.0, 9500.0, 100.0)]
 )
-GHOST = 0.7  # share of hits of one particle below which a candidate is a ghost
-_NEAR = 1e-3  # mm; candidates keep float32
+GHOST = 0.7  # a candidate with a smaller fraction of hits of one particle is a ghost
+_NEAR = 1e-3  # mm; hits of candidates are rounded to float32
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Track:
 
     number: int  # of the candidate in its event
     particle: int  # to which most hits belong; -1 for noise
-    purity: float  # share of hits of that particle
+    purity: float  # fraction of the hits that are of that particle
     chi2: float  # χ²/ndof of the fit
     good: bool  # whether the fit is good
     p: float  # fitted momentum, GeV, with the charge's sign
@@ -48,7 +48,7 @@ class Track:
 
     @property
     def ghost(self) -> bool:
-        """Whether no particle made enough of the hits."""
+        """Whether too few of the hits are of one particle."""
         return self.purity < GHOST
 
 
@@ -147,7 +147,7 @@ def load_event(
 
 
 def _rows(table: Table, path: Path, number: int | None) -> tuple[pa.Table, int]:
-    """Rows of one event; of the first in the file where none is asked for."""
+    """Return the rows and the number of an event; of the first in the file if `number` is None."""
     for rows in tables_by_event(table, path, events=1):
         event = int(rows["event"][0].as_py())
         if number is None or event == number:
@@ -162,7 +162,7 @@ def _columns(rows: pa.Table, *names: str) -> F64:
 
 
 def _paths(field: FieldMap, polarity: int, states: F64, z: F64) -> F64:
-    """Carry (n, 5) states through all planes; (planes, n, 5), NaN before they begin or where they end."""
+    """Extrapolate (n, 5) states to all planes: (planes, n, 5), NaN before their z and after they fail."""
     paths = np.full((len(PLANES), len(states), 5), np.nan)
     here, at = states.copy(), z.copy()
     for number, plane in enumerate(PLANES):

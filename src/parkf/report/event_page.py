@@ -1,6 +1,6 @@
 """Figures and page of an event: from above, the side and the front, and hits about the fit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,14 @@ from parkf.io.errors import ParkfError
 from parkf.report.drawing import Drawn, Panel, Series
 from parkf.report.event import F64, PLANES, Event, Track, hit_places, load_event
 from parkf.report.site import write_page
-from parkf.report.tables import Cells
+from parkf.report.tables import Cells, table_of
 from parkf.report.words import words
 
 _METRES = 1e-3
-# Sides of the front view, mm, and how far from the fit other hits are drawn.
+# Half sides of the front view, mm; and the distance from the fit up to which other hits are drawn, mm.
 _WIDE, _HIGH = 3000.0, 2500.0
 _AROUND = 10.0
-# Hits of an event that are drawn at most; where there are more, every n-th is.
+# Maximum number of hits in a drawing; of more hits, every n-th is drawn.
 _MOST_HITS = 5000
 _KINDS = ("genuine", "ghost")
 
@@ -25,25 +25,16 @@ _KINDS = ("genuine", "ghost")
 def write_event(
     run: Path, page: Path, *, sample: str | None, number: int | None, tracks: Sequence[int]
 ) -> Event:
-    """Write the page of one event by itself.
-
-    Raises
-    ------
-    ParkfError
-        When a file is missing or broken, or there is no such event or track.
-    """
+    """Write the page of one event by itself; ParkfError if a file is broken, or no such event or track."""
     event = load_event(run, sample=sample, number=number)
     write_page(page, "event.html", folder=f"{page.stem}-figures", **event_page(event, tracks or None))
     return event
 
 
 def event_page(event: Event, tracks: Sequence[int] | None = None) -> dict[str, Any]:
-    """Return the content of ``event.html``: the tracks asked for, or a typical one, a bad one and a ghost.
+    """Return the content of ``event.html``: the tracks of these numbers, or a typical, a bad one and a ghost.
 
-    Raises
-    ------
-    ParkfError
-        When the event has no such track.
+    A ParkfError is raised when the event has no such track.
     """
     known = {track.number: track for track in event.tracks}
     for number in tracks or ():
@@ -66,7 +57,7 @@ def without_event(reason: str) -> dict[str, Any]:
 
 
 def _examples(event: Event) -> list[tuple[str, Track]]:
-    """Choose tracks: the genuine one of median χ², the worst, and the ghost that looks best."""
+    """Choose tracks: the genuine one of median χ², the worst, and the ghost of smallest χ²."""
     good = sorted((track for track in event.tracks if track.good), key=lambda track: track.chi2)
     genuine = [track for track in good if not track.ghost]
     ghosts = [track for track in good if track.ghost]
@@ -81,21 +72,15 @@ def _examples(event: Event) -> list[tuple[str, Track]]:
 
 
 def _table(event: Event) -> Cells:
-    return Cells(
-        ["track", "what", "hits of its particle [%]", "p [GeV]", "χ²/ndof", "hits"],
-        [
-            [
-                str(track.number),
-                "no good fit" if not track.good else _KINDS[track.ghost],
-                f"{100 * track.purity:.0f}",
-                f"{track.p:+.2f}",
-                f"{track.chi2:.2f}",
-                str(len(track.velo) + len(track.strips)),
-            ]
-            for track in event.tracks
-        ],
-        text=("what",),
-    )
+    columns: dict[str, Callable[[Track], str]] = {
+        "track": lambda track: str(track.number),
+        "what": lambda track: _KINDS[track.ghost] if track.good else "no good fit",
+        "hits of its particle [%]": lambda track: f"{100 * track.purity:.0f}",
+        "p [GeV]": lambda track: f"{track.p:+.2f}",
+        "χ²/ndof": lambda track: f"{track.chi2:.2f}",
+        "hits": lambda track: str(len(track.velo) + len(track.strips)),
+    }
+    return table_of(event.tracks, columns, text=("what",))
 
 
 def _views(event: Event) -> Drawn:
@@ -163,7 +148,7 @@ def _track_views(event: Event, track: Track) -> Drawn:
         path("truth", track.truth[:, 0] - track.fit[:, 0]),
         *hits(away),
     ]
-    # Wide enough for all hits of the track itself.
+    # The panel has room for all hits of the track itself.
     far = max(_AROUND, 1.1 * float(np.nanmax(np.abs(away), initial=0.0)))
     return Drawn(
         f"track-{track.number}",
@@ -178,7 +163,7 @@ def _track_views(event: Event, track: Track) -> Drawn:
 
 
 def _others(event: Event, track: Track) -> tuple[list[float], list[float]]:
-    """Hits of any particle near the fit in x and, roughly, in y: z in m, distance in mm."""
+    """Return hits of any particle near the fit in x and, roughly, in y: z in m, distance in mm."""
     z = event.hits[:, 2]
     x, y = (np.interp(z, PLANES, track.fit[:, c], left=np.nan) for c in (0, 1))
     # VELO hits are points. A strip is as long as its half of the detector, so y only selects the half.

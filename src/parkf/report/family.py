@@ -1,4 +1,4 @@
-"""The page that lays the runs of a family beside each other."""
+"""The page that compares the runs of a family."""
 
 import json
 import os
@@ -17,9 +17,9 @@ from parkf.report import figures
 from parkf.report.site import write_page
 from parkf.report.tables import Cells
 
-# Momenta in GeV that the table has; the figure has all.
+# Range of momentum of the table, GeV; the figure has all momenta.
 LOWEST, HIGHEST = 5.0, 50.0
-# Errors beyond which a number has moved away from that of the first run.
+# A number has moved if it differs from that of the first run by more errors than this.
 MOVED = 3.0
 
 
@@ -62,7 +62,7 @@ def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> N
 
 
 def differing(configurations: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """Return the keys whose values differ between the configurations of manifests, with each value."""
+    """Return, for each configuration, its values of the keys that differ between configurations."""
     keys = dict.fromkeys(key for one in configurations for key in one)
     apart = [key for key in keys if len({one.get(key) for one in configurations}) > 1]
     return [{key: json.loads(one[key]) if key in one else None for key in apart} for one in configurations]

@@ -225,7 +225,7 @@ def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
 
 
 def trend(names: Sequence[str], forms: Sequence[str], figures: Mapping[str, Sequence[float | None]]) -> Drawn:
-    """Draw how figures went from one set to the next, sets of the same forms joined."""
+    """Draw the figures of one set after the other; sets of the same forms are joined."""
     # Versions are <year>-<detector>-r<number>: the last part distinguishes them.
     short = [re.sub(r"^.*-(r\d+)$", r"\1", name) for name in names]
     alike = {

@@ -1,4 +1,4 @@
-"""When each job of a run was at work: a bar for each job, a row for each stage."""
+"""A chart of when each job of a run ran: a bar for each job, a row for each stage."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -13,7 +13,7 @@ _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _CURVE = 980.0, 216.0, 960.0, 8.0, 15.0, 46.0
 # Seconds: a longer time without any job counts as a pause, which is not drawn.
 PAUSE = 60.0
 _PAUSES = f" Where all stood still for over {PAUSE:g} s the time is left out, at the dashed lines."
-# Width of a note.
+# Pixels of the text beside the bars of a row.
 _NOTE = 230.0
 
 Stages = Mapping[str, Mapping[str, Any]]
@@ -41,7 +41,7 @@ def gantt(stages: Stages) -> Picture | None:
 
 
 class _Clock:
-    """Time without the pauses: from seconds since the first job to positions."""
+    """Converts seconds since the first job to positions; pauses have no length."""
 
     def __init__(self, spans: Sequence[tuple[float, float]]) -> None:
         self.spans = spans

@@ -1,4 +1,4 @@
-"""A geometry drawn: from the side, every plane from the front, and its material."""
+"""Drawings of a geometry: from the side, every plane from the front, and its material."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,13 +32,7 @@ _ALONG, _ACROSS = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1
 
 
 def draw(geometry: Geometry, path: Path) -> None:
-    """Draw a geometry on one page, as SVG or PNG by the ending of the path.
-
-    Raises
-    ------
-    ParkfError
-        On another ending.
-    """
+    """Draw a geometry on one page, as SVG or PNG by the ending of the path; another one is a ParkfError."""
     if path.suffix not in _CANVASES:
         raise ParkfError(f"{path}: expected a name that ends with {' or '.join(_CANVASES)}")
     _save(geometry_figure(geometry), path)
@@ -62,7 +56,7 @@ def geometry_figure(geometry: Geometry) -> Figure:
 
 
 def draw_parts(geometry: Geometry, path: Path) -> list[str]:
-    """Draw the same as several SVG files, each no wider than a page of text.
+    """Draw the same panels as several SVG files, each no wider than a page of text.
 
     Their names are `path` with ``-side.svg``, ``-material.svg`` and ``-planes.svg``. Returns the names of the
     parts, such as ``side``.
@@ -108,7 +102,7 @@ def _strip_layers(geometry: Geometry) -> Iterator[tuple[int, StripLayer, str]]:
 
 
 def _outlines(geometry: Geometry, plane: int, layer: StripLayer) -> np.ndarray:
-    """(n, 4, 3) corners of what a layer is made of, or of itself."""
+    """Corners of a layer's pieces, or of the layer itself, (n, 4, 3)."""
     if plane in geometry.pieces:
         return geometry.pieces[plane].corners()
     v = _ACROSS * layer.half_height
@@ -117,7 +111,7 @@ def _outlines(geometry: Geometry, plane: int, layer: StripLayer) -> np.ndarray:
 
 
 def _sensors(geometry: Geometry, plane: int) -> np.ndarray:
-    """(n, 4, 3) corners of a module's sensors."""
+    """Corners of a module's sensors, (n, 4, 3)."""
     if plane in geometry.pieces:
         return geometry.pieces[plane].corners()
     side = geometry.velo.left if geometry.velo.modules[plane][1] == "left" else geometry.velo.right

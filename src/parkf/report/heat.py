@@ -6,13 +6,13 @@ from itertools import accumulate, groupby, pairwise
 
 from parkf.report.picture import Picture, label
 
-# Shades of a colour, from white to the darkest: of red for what is too much, of blue for what is too little.
+# Shades from white to the darkest: red is too much, and blue is too little.
 _RED = ("#fff", "#fde0d0", "#f7b799", "#e58a6b", "#c0433c", "#9a1228", "#5c001c")
 _BLUE = ("#fff", "#dbeaf2", "#a8d0e4", "#74b2d4", "#2a72a8", "#1b5a98", "#053061")
 # The first shade that is too dark for black text.
 _DARK = 4
 _BLACK = "#1b1f24"
-# Class: colour of the field, and of the text in it.
+# Colours of the field and of its text, for each class of the style sheet.
 PALETTE = {
     f"{kind}{level}": (colour, "#fff" if level >= _DARK else _BLACK)
     for kind, colours in (("p", _RED), ("n", _BLUE))
@@ -23,7 +23,7 @@ _CELL, _NAME, _LINE, _BAR = 44.0, 84.0, 15.0, 1.4 * 44.0
 
 
 def shade(value: float) -> str:
-    """Return the style sheet's class for a value from −1, darkest blue, over 0, white, to 1, darkest red."""
+    """Return the class of a value: −1 is the darkest blue, 0 is white, and 1 is the darkest red."""
     level = round((len(_RED) - 1) * min(abs(value), 1.0))
     return f"{'p' if value >= 0 else 'n'}{level}"
 
@@ -44,7 +44,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A map, as ``heat`` of ``table.html`` writes it."""
+    """A map, which the macro ``heat`` of ``table.html`` writes."""
 
     corner: str  # what the rows are
     columns: Sequence[tuple[str, str]]  # group and name of each; those of a group follow each other
@@ -59,12 +59,12 @@ class HeatMap:
 
     @property
     def groups(self) -> list[tuple[str, int]]:
-        """Groups of columns, and how many each has."""
+        """Names of the groups of columns, and the number of columns in each."""
         return [(name, len(list(own))) for name, own in groupby(self.columns, key=lambda column: column[0])]
 
     @property
     def parts(self) -> list["HeatMap"]:
-        """A map for each group of columns, since all beside each other would be too wide for a page."""
+        """A map for each group of columns, because all groups in a row are too wide for a page."""
         ends = accumulate((count for _, count in self.groups), initial=0)
         return [
             replace(

@@ -1,4 +1,4 @@
-"""What waits for what in a run: the graph of its rules, as Snakemake knows it when it starts."""
+"""The graph of a run's rules as data, as Snakemake knows it when it starts."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The page that lays the embedded simulation beside another one of the same detector, LHCb's."""
+"""The page that compares the embedded simulation with LHCb's simulation of the same detector."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from parkf.report.words import texts
 EMBEDDED, OTHER = "embedded", "LHCb"
 # GeV; quantiles of momentum of LHCb's long tracks above 2 GeV, electrons and all η with them.
 LARGER_SAMPLE_P = (2.4, 4.1, 7.4, 14.3, 39.0)
-_ALIKE = 3.0  # combined errors
-_SAME = 0.02  # relative difference that is none, however significant
+_ALIKE = 3.0  # a difference of fewer combined errors does not count
+_SAME = 0.02  # a smaller relative difference does not count, however significant it is
 _TRACKS = {"p": "p [GeV]", "eta": "η", "velo": "VELO modules", "scifi": "SciFi layers"}
 _HITS = {f"{name.lower()}_residual": f"{name} residual [µm]" for name in ("VELO", "UT", "SciFi")}
 _BY_MOMENTUM = (
@@ -37,7 +37,7 @@ class Row:
     name: str  # in the measurement
     label: str
     decimals: int
-    reason: str  # what makes it so, in HTML
+    reason: str  # why the figure has its value, in HTML
     unit: str = ""
 
 
@@ -66,7 +66,7 @@ def write_likeness(
     page : Path
         The HTML file.
     searches : mapping of str to (Path, Path), optional
-        For "found" and "truth", what segments are, the results of
+        For segments that are "found", or by "truth", the results of
         `parkf.proof.validation.search.characterise_search`, embedded and other.
 
     Raises
@@ -134,7 +134,7 @@ def _fit(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
 
 
 def _draw(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], labels: Mapping[str, str]) -> Drawn:
-    """Shares of all tracks (hits) a bin: a line for the embedded simulation, points for the other."""
+    """Draw fractions of tracks or hits in bins: a line is the embedded simulation, points are LHCb's."""
     panels = []
     for variable, label in labels.items():
         one, two = ours["histograms"][variable], theirs["histograms"][variable]

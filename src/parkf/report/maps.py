@@ -13,13 +13,13 @@ from parkf.report.heat import HeatMap, Spot
 # Numbers by row, component, and p_min and p_max in GeV.
 Bins = Mapping[tuple[str, str, float, float], float]
 _COMPONENTS = ("x", "y", "tx", "ty")
-# Misfit over scattering at which a map is white, and darkest; in between by the logarithm.
+# Misfits over the scattering that are white, and darkest; shades between them follow the logarithm.
 _CLEAN, _BAD = 0.1, 3.0
-# Factor above and below one from which on the colour of a width is the darkest.
+# A width has the darkest colour from this factor on, above and below one.
 _WIDE = 1.3
-# Unit that the table's misfits are written in, and how many of it make a mm or a rad.
+# Unit of the table's misfits on the page, and its ratio to mm or rad.
 _UNITS = {"x": ("µm", 1e3), "y": ("µm", 1e3), "tx": ("µrad", 1e6), "ty": ("µrad", 1e6)}
-# Multiple of the median of its map from which on a cell has the darkest colour.
+# A cell has the darkest colour from this multiple of its map's median on.
 _DARKEST = 8.0
 
 
@@ -101,7 +101,7 @@ def _spots(one: Mapping[str, Any]) -> list[list[Spot | None]]:
 
 
 def _excess(ratio: float) -> float:
-    """From 0 at the median to 1; what is better than the median is white, too."""
+    """Return 0 up to the median, and 1 for the darkest colour."""
     return min(max(math.log(max(ratio, 1e-9)) / math.log(_DARKEST), 0.0), 1.0)
 
 

@@ -17,7 +17,7 @@ from parkf.report.tables import Cells
 from parkf.training.assembly import CLOSED_TABLE
 from parkf.training.result import FitResult
 
-# Gates that the head of the report shows besides the missed ones.
+# Number of gates that the first screen shows besides the missed ones.
 _NEAREST = 10
 
 

@@ -43,7 +43,7 @@ def write_report(
     inputs: Mapping[str, Path] | None = None,
     threads: int = 1,
 ) -> None:
-    """Write the report of a run; and into its folder ``run.json``, ``beside.json`` and copies of its inputs.
+    """Write the report of a run, and ``run.json``, ``beside.json`` and copies of inputs into its folder.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def write_report(
     fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEP_NAMES}
     lights = {name: step_light(name, own.gates, thresholds) for name in STEP_NAMES}
 
-    # Of each page the title, the template, and what makes its content.
+    # Title and template of each page, and the function that makes its content.
     contents: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
         "compare": ("What changed", "compare", partial(comparison_page, comparison, trend))
     }
@@ -106,7 +106,7 @@ def write_report(
         _, template, content = contents[name]
         write_page(index.with_name(f"{name}.html"), f"{template}.html", pages=pages, **content())
 
-    # The longest first, so that all end together: steps of many sets, and the detector, which is drawn.
+    # Pages that take long are written first: the detector, and steps of many sets.
     rows = {name: len(fits[name].sets) if name in fits else 1 for name in contents} | {"detector": 12}
     for _ in parallel_map(write, sorted(contents, key=rows.__getitem__, reverse=True), threads):
         pass

@@ -19,12 +19,12 @@ class Picture:
     columns: Sequence[str]  # heads of the CSV file
     rows: Iterable[Sequence[object]]  # cells of the CSV file
     see: str = ""  # what to look at
-    good: str = ""  # what is good
+    good: str = ""  # what a good figure looks like
     otherwise: str = ""  # what to do where it is not good
 
     @property
     def svg(self) -> str:
-        """For a page, where it is never narrower than is needed to read it."""
+        """The drawing for a page, which is never too narrow to read it."""
         return (
             f'<svg class="picture" role="img" aria-label="{escape(self.title)}"'
             f' style="min-width:{0.75 * self.width:.0f}px;max-width:{self.width:.0f}px"'

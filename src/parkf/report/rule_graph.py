@@ -1,4 +1,4 @@
-"""What waits for what: the rules of a run, each below those that it needs."""
+"""The graph of a run's rules: each rule is below those that it needs."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ Needs = Mapping[str, frozenset[str]]
 
 _BOX, _HIGH, _GAP, _DUMMY, _LEVEL = 124.0, 22.0, 10.0, 12.0, 46.0
 _SWEEPS = 8
-# What the parameter set is.
+# The rule that makes the parameter set.
 _SET = "assemble"
 
 
@@ -91,12 +91,12 @@ def _lay_out(
 
 
 def _room(node: str) -> float:
-    """Width of a rule's box, or of the bend of a line, whose name has blanks."""
+    """Return the width of a rule's box, or of a line's bend, whose name has blanks."""
     return _DUMMY if " " in node else _BOX + _GAP
 
 
 def _spread(row: Sequence[str], wanted: Mapping[str, float]) -> dict[str, float]:
-    """Place nodes in their order, near where they are wanted, and none upon another."""
+    """Place nodes in their order, near their wanted positions, and so that none overlap."""
     places: dict[str, float] = {}
     end = float("-inf")
     for node in row:

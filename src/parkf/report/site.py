@@ -42,7 +42,7 @@ def write_page(
     Parameters
     ----------
     path : Path
-        The HTML file; CSS and JavaScript are in it, but for the library that draws enlarged figures.
+        The HTML file. It holds CSS and JavaScript, except the library that draws enlarged figures.
     template : str
         Name of the template.
     pages : sequence of Page

@@ -5,7 +5,7 @@ from typing import Any
 
 from parkf.report.drawing import Drawn, Panel, Series
 from parkf.report.figures import COMPONENTS, error_bars
-from parkf.report.tables import Cells, with_error
+from parkf.report.tables import Cells, Columns, table_of, with_error
 
 TITLES = {
     "p": "Momentum [GeV]",
@@ -22,7 +22,7 @@ TITLES = {
     "hardest": "Largest scattering of one layer, over its width",
     "born": "Distance of the origin from the beam [mm]",
 }
-# Variables of few values.
+# Names of the slices of variables that have few values.
 _NAMES = {
     "charge": ["−", "+"],
     "polarity": ["down", "up"],
@@ -36,12 +36,14 @@ _KEPT = {"genuine": "genuine kept", "ghost": "ghosts kept", "purity": "purity"}
 
 def slices_page(fit: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of ``slices.html``: what a cut keeps by fate, and each variable's figures."""
-    fates = [
-        [row["fate"], str(row["n"]), f"{100 * row['kept']:.1f}", f"{row['chi2_median']:.2f}"]
-        for row in fit["fates"]
-    ]
+    fates: Columns = {
+        "candidates": lambda row: row["fate"],
+        "number": lambda row: str(row["n"]),
+        "kept [%]": lambda row: f"{100 * row['kept']:.1f}",
+        "median χ²/ndof": lambda row: f"{row['chi2_median']:.2f}",
+    }
     return {
-        "fates": Cells(["candidates", "number", "kept [%]", "median χ²/ndof"], fates, text=("candidates",)),
+        "fates": table_of(fit["fates"], fates, text=("candidates",)),
         "slices": {
             title: {"anchor": variable, "figure": _draw(variable, bins), "table": _table(variable, bins)}
             for variable, title in TITLES.items()
@@ -69,7 +71,7 @@ def _draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
         variable,
         f"{TITLES[variable]}: resolution, pulls and what a cut keeps",
         [
-            # From zero: an axis that ends at the points would exaggerate small differences.
+            # The axis starts at zero, because one that ends at the points would exaggerate differences.
             Panel("", "core width of δp/p [%]", core, names=names, y_limits=(0.0, None)),
             Panel("", "pull width", pulls, names=names, band=(0.95, 1.05), y_limits=(0.8, None)),
             Panel("", "share", kept, names=names, y_limits=(0.0, 1.05)),

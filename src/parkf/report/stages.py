@@ -9,7 +9,7 @@ from typing import Any
 from parkf.io.errors import ParkfError
 from parkf.io.usage import Usage, read_usage, was_taken
 
-# The name that Snakemake gives one of several like jobs: 3-of-8.
+# Snakemake's name of one of several similar jobs, such as 3-of-8.
 _PART = re.compile(r"\d+-of-(\d+)")
 
 
@@ -70,7 +70,7 @@ def collect_stages(logs: Path) -> dict[str, Any]:
 
 
 def _of_this_run(logs: Path) -> Iterator[Path]:
-    """Find the logs of the newest division of each stage into jobs; those of others may lie beside them."""
+    """Find the logs of each stage's newest division into jobs; logs of older ones may lie beside them."""
     newest: dict[Path, tuple[float, str]] = {}
     files = [(path, path.stat().st_mtime, _PART.search(path.stem)) for path in sorted(logs.rglob("*.log"))]
     for path, written, part in files:

@@ -1,4 +1,4 @@
-"""The page of a step: formula, light, what the form misses, and the numbers of each of its sets."""
+"""The page of a step: formula, light, misfit of the form, and the numbers of each set."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from parkf.report.formula import typeset
 from parkf.report.maps import Bins, ratio_map, width_map
 from parkf.training.result import FitResult, SetResult
 
-# By block, set and index, how many errors a number has moved; None without errors.
+# How many errors a number has moved, by block, set and index; None where it has no error.
 Pulls = Mapping[tuple[str, str, int], float | None]
 
 
@@ -83,5 +83,5 @@ def _bins(fit: FitResult, quantity: str) -> Bins:
 
 
 def _anchor(label: str) -> str:
-    """Name a set in a link: of "forward 0→1", forward-0-1; of "gap 3, y ≥ 0", gap-3-y-ge-0."""
+    """Return the name of a set in links: of "forward 0→1" forward-0-1, of "gap 3, y ≥ 0" gap-3-y-ge-0."""
     return "-".join(re.findall(r"\w+", label.replace("≥", " ge ").replace("<", " lt ")))

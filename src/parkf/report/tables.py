@@ -1,9 +1,9 @@
 """Tables of the report, as heads and formatted rows that templates print."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from markupsafe import Markup
 
@@ -14,6 +14,10 @@ from parkf.proof.gates import colour, room
 from parkf.report.figures import FIT_NAMES
 from parkf.training.explanation import COLUMNS, explain
 from parkf.training.result import SetResult
+
+T = TypeVar("T")
+# Of each column its head, and the function that writes a cell from a row.
+Columns = Mapping[str, Callable[[Mapping[str, Any]], str]]
 
 _SCORES = {
     "chi2": "χ²/ndof",
@@ -33,32 +37,45 @@ class Cells:
     text: Sequence[str] = ()  # heads of columns that hold text
 
 
+def table_of(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], text: Sequence[str] = ()) -> Cells:
+    """Return the table of some rows; for each head of a column there is a function that writes the cell."""
+    return Cells(list(columns), [[write(row) for write in columns.values()] for row in rows], text)
+
+
 def with_error(entry: Mapping[str, Any], name: str, spec: str, factor: float = 1.0) -> str:
     """Write a number and its error, `<name>_error`, both times a factor; the error has no sign."""
     return f"{factor * entry[name]:{spec}} ± {factor * entry[f'{name}_error']:{spec.lstrip('+')}}"
 
 
 def interval(entry: Mapping[str, Any], name: str = "p", spec: str = "g") -> str:
-    """Write from where to where a bin reaches: `<name>_min` to `<name>_max`."""
+    """Write the edges of a bin, `<name>_min` and `<name>_max`."""
     return f"{entry[f'{name}_min']:{spec}}–{entry[f'{name}_max']:{spec}}"
 
 
 def gates(held: Sequence[Gate]) -> Cells:
-    """Gates with what is left to their bars."""
-    rows = []
-    for gate in held:
-        left = room(gate)
-        verdict = Markup('<span class="{}">{}</span>').format(
-            {"green": "good", "amber": "near"}.get(colour(gate), "bad"), "met" if gate.met else "missed"
-        )
-        share = "–" if left is None else f"{100 * left:.0f} %".replace("-", "−")
-        rows.append([gate.what, gate.measured, gate.bar, share, verdict, gate.reason or ""])
-    head = ["gate", "measured", "bar", "room left, of the bar", "", "why this bar"]
-    return Cells(head, rows, text=("gate", "measured", "bar", "", "why this bar"))
+    """Gates, with the room that is left to their bars."""
+
+    def left(gate: Gate) -> str:
+        fraction = room(gate)
+        return "–" if fraction is None else f"{100 * fraction:.0f} %".replace("-", "−")
+
+    def verdict(gate: Gate) -> str:
+        style = {"green": "good", "amber": "near"}.get(colour(gate), "bad")
+        return Markup('<span class="{}">{}</span>').format(style, "met" if gate.met else "missed")
+
+    columns: dict[str, Callable[[Gate], str]] = {
+        "gate": lambda gate: gate.what,
+        "measured": lambda gate: gate.measured,
+        "bar": lambda gate: gate.bar,
+        "room left, of the bar": left,
+        "": verdict,
+        "why this bar": lambda gate: gate.reason or "",
+    }
+    return table_of(held, columns, text=("gate", "measured", "bar", "", "why this bar"))
 
 
 def momentum(fits: Mapping[str, Any]) -> Cells:
-    """Momentum resolution and bias, one column pair a fit."""
+    """Momentum resolution and bias, two columns for each fit."""
     heads = [head for name in fits for head in (f"{FIT_NAMES[name]}: core [%]", "bias [%]")]
     rows = []
     for bins in zip(*(fit["momentum"] for fit in fits.values()), strict=True):
@@ -121,23 +138,21 @@ def genuine_kept(fit: Mapping[str, Any]) -> list[Cells]:
 
 def masses(fits: Mapping[str, Any]) -> Cells:
     """Mean and width of each mass peak, and the core widths due to momenta or directions alone, MeV."""
-    return Cells(
-        ["signal", "fit", "pairs", "mean [MeV]", "width", "core, of momenta", "of directions"],
-        [
-            [
-                signal,
-                FIT_NAMES[name],
-                str(peak["n"]),
-                with_error(peak, "mean", ".2f"),
-                with_error(peak, "width", ".2f"),
-                f"{peak['parts']['momenta']:.2f}",
-                f"{peak['parts']['directions']:.2f}",
-            ]
-            for name, fit in fits.items()
-            for signal, peak in sorted(fit.get("masses", {}).items())
-        ],
-        text=("signal", "fit"),
-    )
+    peaks = [
+        {"signal": signal, "fit": FIT_NAMES[name], **peak}
+        for name, fit in fits.items()
+        for signal, peak in sorted(fit.get("masses", {}).items())
+    ]
+    columns: Columns = {
+        "signal": lambda peak: peak["signal"],
+        "fit": lambda peak: peak["fit"],
+        "pairs": lambda peak: str(peak["n"]),
+        "mean [MeV]": lambda peak: with_error(peak, "mean", ".2f"),
+        "width": lambda peak: with_error(peak, "width", ".2f"),
+        "core, of momenta": lambda peak: f"{peak['parts']['momenta']:.2f}",
+        "of directions": lambda peak: f"{peak['parts']['directions']:.2f}",
+    }
+    return table_of(peaks, columns, text=("signal", "fit"))
 
 
 def precision(content: Mapping[str, Any]) -> Cells:
@@ -160,35 +175,30 @@ def magnet(rows: Sequence[Mapping[str, Any]]) -> Cells:
 
 def stages(content: Mapping[str, Any]) -> Cells:
     """Wall and processor time and peak memory of each stage, the longest first."""
-    ordered = sorted(content["stages"].items(), key=lambda item: -item[1]["wall_s"])
-    return Cells(
-        ["stage", "wall [s]", "cores busy [s]", "peak memory [MB]"],
-        [
-            [name, f"{one['wall_s']:.1f}", f"{one['cpu_s']:.1f}", f"{one['peak_mb']:.0f}"]
-            for name, one in ordered
-        ],
-    )
+    rows = [{"stage": name, **stage} for name, stage in content["stages"].items()]
+    columns: Columns = {
+        "stage": lambda stage: stage["stage"],
+        "wall [s]": lambda stage: f"{stage['wall_s']:.1f}",
+        "cores busy [s]": lambda stage: f"{stage['cpu_s']:.1f}",
+        "peak memory [MB]": lambda stage: f"{stage['peak_mb']:.0f}",
+    }
+    return table_of(sorted(rows, key=lambda stage: -stage["wall_s"]), columns)
 
 
 def throughput(content: Mapping[str, Any]) -> Cells:
-    """Tracks a second by precision and number of threads."""
-    return Cells(
-        ["numbers", "threads", "tracks per second", "slowest to fastest", "µs a track and thread"],
-        [
-            [
-                rate["precision"],
-                str(rate["threads"]),
-                f"{rate['tracks_per_s']:,.0f}",
-                f"{rate['slowest']:,.0f} to {rate['fastest']:,.0f}",
-                f"{1e6 * rate['threads'] / rate['tracks_per_s']:.2f}",
-            ]
-            for rate in content["rates"]
-        ],
-    )
+    """Tracks per second by precision and number of threads."""
+    columns: Columns = {
+        "numbers": lambda rate: rate["precision"],
+        "threads": lambda rate: str(rate["threads"]),
+        "tracks per second": lambda rate: f"{rate['tracks_per_s']:,.0f}",
+        "slowest to fastest": lambda rate: f"{rate['slowest']:,.0f} to {rate['fastest']:,.0f}",
+        "µs a track and thread": lambda rate: f"{1e6 * rate['threads'] / rate['tracks_per_s']:.2f}",
+    }
+    return table_of(content["rates"], columns)
 
 
 def parameters(step: Step, one: SetResult, moves: Mapping[str, Sequence[float | None]]) -> Cells:
-    """Value and error of each parameter of a set, and how many errors it is away from other sets' by name."""
+    """Value and error of each parameter of a set, and its pulls against other sets, by their names."""
     numbers = zip(step.parameters, one.values, one.errors, strict=True)
     return Cells(
         ["number", "meaning", "kind", "value", "error", "unit", *(f"pull against {name}" for name in moves)],

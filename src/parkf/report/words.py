@@ -1,4 +1,4 @@
-"""Texts of the figures, and what the pages say about them; they are written in the folder ``words``."""
+"""Texts of figures, tables and columns, from the YAML files of the folder ``words``."""
 
 from functools import cache
 from pathlib import Path
@@ -17,5 +17,5 @@ def texts(name: str) -> dict[str, Any]:
 
 
 def words(figure: str, **values: Any) -> dict[str, Any]:
-    """Return ``title``, ``see``, ``good`` and ``otherwise`` of a figure, with the values in their places."""
+    """Return ``title``, ``see``, ``good`` and ``otherwise`` of a figure, with the values filled in."""
     return {key: text.format(**values) for key, text in texts("figures")[figure].items()}
