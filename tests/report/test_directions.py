@@ -13,7 +13,7 @@ def cell(**changed):
     return content | {"ty_mean": 0.0, "ty_mean_error": 0.1} | changed
 
 
-def test_the_worst_cells_are_those_of_the_surest_bias():
+def test_the_worst_cells_are_those_of_the_most_significant_bias():
     cells = [cell(p_min=float(i)) for i in range(20)]
     cells += [cell(bias=0.01, bias_error=0.01), cell(bias=-0.002, charge=-1), cell(bias=0.001)]
     rows = worst(cells).rows

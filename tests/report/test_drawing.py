@@ -1,4 +1,4 @@
-"""Figures drawn from numbers: what lies where, and the same numbers as CSV."""
+"""Figures are drawn from numbers: marks lie where the numbers are, and the CSV file has the same numbers."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ def drawn(*series, **options):
     return Drawn("name", "A title", [Panel("x [mm]", "y", series, **options)])
 
 
-def test_points_lie_where_their_numbers_say():
+def test_points_lie_where_their_numbers_are():
     one = drawn(Series("a", [0.0, 5.0, 10.0], [0.0, 1.0, 2.0]), x_limits=(0.0, 10.0), y_limits=(0.0, 2.0))
     (left, low), (middle, half), (right, high) = points(one.svgs[0])
     assert middle == pytest.approx((left + right) / 2)
@@ -37,7 +37,7 @@ def test_equal_ratios_are_equal_distances_on_a_logarithmic_axis():
     assert places[1] - places[0] == pytest.approx(places[2] - places[1], abs=0.2)
 
 
-def test_what_is_no_number_is_left_out():
+def test_values_that_are_not_numbers_are_left_out():
     one = drawn(Series("a", [0.0, 1.0, 2.0], [1.0, None, float("nan")], shape="joined"))
     assert len(points(one.svgs[0])) == 1
     gap = drawn(Series("a", [0.0, 1.0, 2.0, 3.0], [1.0, None, 2.0], shape="steps"))
@@ -86,7 +86,7 @@ def test_numbers_are_those_that_are_drawn():
     assert (panel["logs"], panel["limits"]) == ([True, False], [[None, None], [0.0, None]])
     first, second, third = panel["series"]
     assert first == {"name": "a", "shape": "steps", "colour": 0, "x": edges, "y": [4.0, None], "filled": True}
-    # The same edges are not said twice.
+    # The same edges are written only once.
     assert second == {"name": "b", "shape": "steps", "colour": 1, "y": [5.123, 6.0], "dashed": True}
     assert (third["x"], third["error"], third["reach"]) == ([1.0], [0.1], [[0.5, 2.0]])
 
@@ -117,7 +117,7 @@ def test_a_map_of_the_table_shows_each_cell_over_the_median():
     assert len(rows) == 1 + 2 * 5
 
 
-def test_captions_are_what_the_figure_says(tmp_path):
+def test_captions_are_the_texts_of_the_figure(tmp_path):
     figure = Drawn("a", "|δx| & p_true", [EMPTY], see="See *this*.", good="Good: < 1.")
     (tmp_path / "page-a.svg").write_text(figure.picture.standalone(""))
     (tmp_path / "page-b.svg").write_text("<svg/>")
