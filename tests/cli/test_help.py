@@ -12,6 +12,7 @@ import parkf
 from parkf.cli.commands.help_groups import STAGE_COMMANDS, STAGES, VERBS
 from parkf.cli.main import app
 from parkf.report import column_reference as columns
+from parkf.report.words import texts
 from parkf.workflow import installation
 
 WIDE = {"COLUMNS": "200", "TERM": "dumb"}
@@ -116,8 +117,9 @@ def test_schema_has_words_for_every_column():
         assert always == [name for name, _ in table.columns]
         assert all(one.meaning for one in found)
     # Nothing is described that is in no table.
-    for name, words in columns._OF_ONE_TABLE.items():
-        named = {one.name for one in columns.described(columns.table_named(name))}
+    for name, words in texts("columns").items():
+        tables = columns.TABLES if name == "every table" else [columns.table_named(name)]
+        named = {one.name for table in tables for one in columns.described(table)}
         assert words.keys() <= named, name
 
 

@@ -1,4 +1,4 @@
-"""The closure's page shows the cells that it is given, the worst first."""
+"""The page of the closure shows all cells, the worst first."""
 
 from parkf.report.closure_page import closure_page
 from parkf.report.site import write_page

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from parkf.report.directions import WORST, bias_map, bias_maps, worst
+from parkf.report.directions import WORST, bias_maps, worst
+from parkf.report.maps import bias_map
 
 
 def cell(**changed):
@@ -12,7 +13,7 @@ def cell(**changed):
     return content | {"ty_mean": 0.0, "ty_mean_error": 0.1} | changed
 
 
-def test_the_worst_cells_are_those_of_the_surest_bias():
+def test_the_worst_cells_are_those_of_the_most_significant_bias():
     cells = [cell(p_min=float(i)) for i in range(20)]
     cells += [cell(bias=0.01, bias_error=0.01), cell(bias=-0.002, charge=-1), cell(bias=0.001)]
     rows = worst(cells).rows
@@ -40,7 +41,7 @@ def test_the_map_of_planes_has_one_column_for_each():
         {k: v for k, v in cell(plane=plane, bias=bias).items() if k not in own}
         for plane, bias in (("vertical", -0.001), ("horizontal", 0.001))
     ]
-    drawn = bias_map(cells)
+    drawn = bias_map(cells, "bias of δp/p", span=0.4)
     assert [name for _, name in drawn.columns] == ["hori.", "vert."]
     (row,) = drawn.rows.values()
     assert [spot.text for spot in row] == ["+0.10", "-0.10"]

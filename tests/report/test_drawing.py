@@ -1,4 +1,4 @@
-"""Figures drawn from numbers: what lies where, and the same numbers as CSV."""
+"""Figures are drawn from numbers: marks lie where the numbers are, and the CSV file has the same numbers."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ import pytest
 
 from parkf.report.captions import Captions
 from parkf.report.drawing import COLOURS, Drawn, Panel, Series
-from parkf.report.table_map import table_maps
+from parkf.report.maps import table_maps
 
 EMPTY = Panel("x", "y", [Series("nothing", [], [])])
 
@@ -23,7 +23,7 @@ def drawn(*series, **options):
     return Drawn("name", "A title", [Panel("x [mm]", "y", series, **options)])
 
 
-def test_points_lie_where_their_numbers_say():
+def test_points_lie_where_their_numbers_are():
     one = drawn(Series("a", [0.0, 5.0, 10.0], [0.0, 1.0, 2.0]), x_limits=(0.0, 10.0), y_limits=(0.0, 2.0))
     (left, low), (middle, half), (right, high) = points(one.svgs[0])
     assert middle == pytest.approx((left + right) / 2)
@@ -37,7 +37,7 @@ def test_equal_ratios_are_equal_distances_on_a_logarithmic_axis():
     assert places[1] - places[0] == pytest.approx(places[2] - places[1], abs=0.2)
 
 
-def test_what_is_no_number_is_left_out():
+def test_values_that_are_not_numbers_are_left_out():
     one = drawn(Series("a", [0.0, 1.0, 2.0], [1.0, None, float("nan")], shape="joined"))
     assert len(points(one.svgs[0])) == 1
     gap = drawn(Series("a", [0.0, 1.0, 2.0, 3.0], [1.0, None, 2.0], shape="steps"))
@@ -50,7 +50,7 @@ def test_csv_has_every_number_with_its_error_and_its_bin():
         Series("points", [1.5], [0.25], [0.01], [(1.0, 2.0)]),
         Series("steps", [0.0, 1.0, 3.0], [4.0, 5.0], shape="steps"),
     )
-    rows = list(csv.DictReader(io.StringIO(one.csv)))
+    rows = list(csv.DictReader(io.StringIO(one.picture.csv)))
     assert [row["series"] for row in rows] == ["points", "steps", "steps"]
     assert (rows[0]["x_low"], rows[0]["x_high"], rows[0]["y_error"]) == ("1", "2", "0.01")
     assert (rows[2]["x_value"], rows[2]["y_value"]) == ("2", "5")
@@ -67,7 +67,7 @@ def test_csv_has_every_number_with_its_error_and_its_bin():
     ],
 )
 def test_files_of_their_own_are_sound_xml(panel):
-    root = ElementTree.fromstring(Drawn("n", "t & u", [panel]).standalone(".c0 { color: red }"))
+    root = ElementTree.fromstring(Drawn("n", "t & u", [panel]).picture.standalone(".c0 { color: red }"))
     assert root.tag.endswith("svg")
     for svg in Drawn("n", "t", [panel]).svgs:
         assert ElementTree.fromstring(svg).get("aria-label")
@@ -86,7 +86,7 @@ def test_numbers_are_those_that_are_drawn():
     assert (panel["logs"], panel["limits"]) == ([True, False], [[None, None], [0.0, None]])
     first, second, third = panel["series"]
     assert first == {"name": "a", "shape": "steps", "colour": 0, "x": edges, "y": [4.0, None], "filled": True}
-    # The same edges are not said twice.
+    # The same edges are written only once.
     assert second == {"name": "b", "shape": "steps", "colour": 1, "y": [5.123, 6.0], "dashed": True}
     assert (third["x"], third["error"], third["reach"]) == ([1.0], [0.1], [[0.5, 2.0]])
 
@@ -117,9 +117,9 @@ def test_a_map_of_the_table_shows_each_cell_over_the_median():
     assert len(rows) == 1 + 2 * 5
 
 
-def test_captions_are_what_the_figure_says(tmp_path):
-    picture = Drawn("a", "|δx| & p_true", [EMPTY], see="See *this*.", good="Good: < 1.")
-    (tmp_path / "page-a.svg").write_text(picture.standalone(""))
+def test_captions_are_the_texts_of_the_figure(tmp_path):
+    figure = Drawn("a", "|δx| & p_true", [EMPTY], see="See *this*.", good="Good: < 1.")
+    (tmp_path / "page-a.svg").write_text(figure.picture.standalone(""))
     (tmp_path / "page-b.svg").write_text("<svg/>")
     words = Captions(tmp_path)
     # Bars would be a substitution there, stars and underscores markup.

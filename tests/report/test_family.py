@@ -1,4 +1,4 @@
-"""The page of a family: what members have of their own, where they stand, and where their numbers moved."""
+"""The page of a family: differences of the configurations, the figures, and numbers that moved."""
 
 import json
 
@@ -31,7 +31,7 @@ def thresholds(tmp_path):
 
 @pytest.fixture
 def run(tmp_path):
-    """Write what a finished run has, as far as the page reads it."""
+    """Write the files of a finished run that the page reads."""
     layout = layout_of("production")
     random = np.random.default_rng(2)
     blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in layout.blocks}
@@ -91,7 +91,7 @@ def test_members_stand_side_by_side(run, thresholds, tmp_path):
     assert "runs from 100 on" in page
     assert "detector.alignment" in page
     assert "b&lt;i&gt;.yaml" in page
-    assert "seed" not in page, "what is the same in all of them is left out"
+    assert "seed" not in page, "keys that are the same in all members are left out"
     assert '<span class="bad">0 of 1</span>' in page
     assert "<svg" in page
     first, second = read_json(index.with_name("family.json"))["members"]
@@ -114,7 +114,7 @@ def test_a_run_that_has_not_ended_leaves_no_page(run, thresholds, tmp_path):
     assert not index.exists()
 
 
-def test_only_what_differs_is_told():
-    told = differing([{"a": "1", "b": "2"}, {"a": "1", "b": "3"}, {"a": "1"}])
-    assert told == [{"b": 2}, {"b": 3}, {"b": None}]
+def test_only_keys_that_differ_are_returned():
+    found = differing([{"a": "1", "b": "2"}, {"a": "1", "b": "3"}, {"a": "1"}])
+    assert found == [{"b": 2}, {"b": 3}, {"b": None}]
     assert differing([{"a": "1"}]) == [{}]

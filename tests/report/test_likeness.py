@@ -1,4 +1,4 @@
-"""The page that lays simulations side by side."""
+"""The page that compares two simulations."""
 
 import copy
 
@@ -10,8 +10,7 @@ from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_json
 from parkf.proof.validation.likeness import QUANTILES
-from parkf.report.likeness import write_likeness
-from parkf.report.likeness_rows import SEARCH, SEARCHES, SECTIONS
+from parkf.report.likeness import SEARCH, SEARCHES, SECTIONS, write_likeness
 
 NAMES = [row.name for rows in SECTIONS.values() for row in rows]
 HISTOGRAMS = ("p", "eta", "velo", "ut", "scifi", "velo_residual", "ut_residual", "scifi_residual")
@@ -54,7 +53,7 @@ def page(tmp_path, sample, fit):
     return write
 
 
-def test_what_differs_is_said(page, sample):
+def test_figures_that_differ_are_marked(page, sample):
     other = copy.deepcopy(sample)
     assert page(other).count(">differs<") == 0
     other["figures"]["ghosts"]["value"] = 0.6  # 7 errors
@@ -67,7 +66,7 @@ def test_what_differs_is_said(page, sample):
     assert ">differs<" in line[: line.index("</tr>")]
 
 
-def test_a_difference_of_a_percent_is_none_however_sure(page, sample):
+def test_a_difference_of_a_percent_is_not_marked_however_small_its_error(page, sample):
     other = copy.deepcopy(sample)
     for one in (sample, other):
         one["figures"]["kick"]["error"] = 1e-6
@@ -113,7 +112,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_the_others_figures_are_kept_for_gates(tmp_path, sample, fit):
-    """The full fit knows no set; the file says of which set the others' figures are."""
+    """The full fit uses no set; the file has the checksums of the set that the other fits used."""
     paths = {name: tmp_path / f"{name}.json" for name in ("sample", "plain", "full", "page", "kept")}
     write_json(paths["sample"], sample)
     write_json(paths["plain"], fit | {"set": {"table": "abc"}})

@@ -42,7 +42,7 @@ def test_jobs_are_placed_in_time(tmp_path):
     assert stages["fit"]["wall_s"] == 6.0
 
 
-def test_parts_of_an_earlier_cut_do_not_count(tmp_path):
+def test_parts_of_an_earlier_division_do_not_count(tmp_path):
     for part in range(1, 5):
         write(tmp_path / f"train-T/{part}-of-4.log", 4.0, 200.0, at=1000)
     for part in range(1, 3):
@@ -50,7 +50,7 @@ def test_parts_of_an_earlier_cut_do_not_count(tmp_path):
     assert collect_stages(tmp_path)["stages"]["train-T"]["cpu_s"] == 16.0
 
 
-def test_logs_that_say_nothing_are_refused(tmp_path):
+def test_logs_without_usage_are_refused(tmp_path):
     (tmp_path / "table.log").write_text("")
     with pytest.raises(ParkfError, match="no log with a line 'parkf usage'"):
         collect_stages(tmp_path)

@@ -1,4 +1,4 @@
-"""What a step's page says beside the numbers of a published set."""
+"""The pulls of a step's page against the numbers of a published set."""
 
 from dataclasses import replace
 from pathlib import Path

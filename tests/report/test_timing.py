@@ -1,4 +1,4 @@
-"""What a run's timing page draws: jobs where they were in time, and rules below what they wait for."""
+"""The drawings of a run's timing page: jobs along a time axis, and rules below those that they need."""
 
 import csv
 import io
@@ -83,7 +83,7 @@ def test_a_rule_stands_below_what_it_waits_for():
         for needed in rule["needs"]:
             here = place[name.replace("<", "&lt;").replace(">", "&gt;")]
             assert place[needed][1] < here[1]
-    # What needs nothing stands where it is wanted, and beside, not upon, another.
+    # A rule that needs nothing stands above the rule that needs it, and does not overlap another.
     assert place["late"][1] == place["assemble"][1]
     assert abs(place["late"][0] - place["assemble"][0]) > 100
     # simulate → report and field → train, → assemble follow from others.

@@ -5,18 +5,12 @@ from html import unescape
 from pathlib import Path
 
 _WORDS = re.compile(r"<title>(.*?)</title><desc>(.*?)</desc>", re.DOTALL)
-# What would be markup in reStructuredText.
+# Characters that are markup in reStructuredText.
 _MARKUP = re.compile(r"([\\*`|_])")
 
 
 class Captions:
-    """Title and caption of each figure, read from its file when a caption is needed.
-
-    Parameters
-    ----------
-    folder : Path
-        Holds ``<name>.svg`` as :meth:`parkf.report.picture.Picture.standalone` writes them.
-    """
+    """Title and caption of each figure, read when needed from ``<name>.svg`` in the folder of figures."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

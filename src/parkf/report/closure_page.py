@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from parkf.report.heat import HeatMap, Spot, about_zero
-from parkf.report.tables import Cells
+from parkf.report.maps import bias_map
+from parkf.report.tables import Cells, Columns, interval, table_of, with_error
 
-# Bias at which the colours are full.
-SPAN = 3e-3
-WORST = 10
+_LABEL, _SPAN = "bias of q/p", 0.3  # % of bias at which the colours are full
+_WORST = 10
 _TITLES = {"before": "before", "targets": "with targets carried on"}
 
 Row = Mapping[str, Any]
@@ -18,97 +17,58 @@ Row = Mapping[str, Any]
 
 def closure_page(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of ``closure.html`` from ``closure.json``."""
-    stages = summary["stages"]
-    first, last = stages[0], stages[-1]
+    stages = {_TITLES.get(one["name"], f"after {one['name']}"): one["cells"] for one in summary["stages"]}
+    (first, before), *_, (last, after) = stages.items()
     return {
         "tracks": summary["tracks"],
-        "before": _map(first["cells"]),
-        "after": _map(last["cells"]),
+        "before": bias_map(before, _LABEL, _SPAN),
+        "after": bias_map(after, _LABEL, _SPAN),
         "by_momentum": _by_momentum(stages),
-        "worst": [(_title(stage), _worst(stage["cells"])) for stage in (first, last)],
+        "worst": [(first, _worst(before)), (last, _worst(after))],
         "changes": _changes(summary["changes"]),
         "response": _response(summary["response"]),
     }
 
 
-def _title(stage: Mapping[str, Any]) -> str:
-    return _TITLES.get(stage["name"], f"after {stage['name']}")
-
-
-def _range(row: Row, name: str, digits: str = "g") -> str:
-    return f"{row[f'{name}_min']:{digits}}–{row[f'{name}_max']:{digits}}"
-
-
-def _map(cells: Sequence[Row]) -> HeatMap:
-    """Lay out a map of η and, for each range of momentum, φ."""
-    columns = sorted({(row["p_min"], row["p_max"], row["phi_min"], row["phi_max"]) for row in cells})
-    rows = sorted({(row["eta_min"], row["eta_max"]) for row in cells}, reverse=True)
-    spots = {
-        (row["eta_min"], row["p_min"], row["phi_min"]): Spot(f"{100 * row['bias']:+.2f}", row["bias"] / SPAN)
-        for row in cells
-    }
-    return HeatMap(
-        corner="η",
-        columns=[
-            (f"{low:g}–{high:g} GeV", f"{np.degrees((start + end) / 2):.0f}°")
-            for low, high, start, end in columns
-        ],
-        rows={
-            f"{low:g}–{high:g}": [spots.get((low, p, start)) for p, _, start, _ in columns]
-            for low, high in rows
-        },
-        scale=about_zero("bias of q/p", 100 * SPAN, "%"),
-    )
-
-
-def _by_momentum(stages: Sequence[Mapping[str, Any]]) -> Cells:
+def _by_momentum(stages: Mapping[str, Sequence[Row]]) -> Cells:
     """Mean, spread and largest bias of the cells, stage after stage."""
-    momenta = sorted({(row["p_min"], row["p_max"]) for stage in stages for row in stage["cells"]})
     rows = []
-    for low, high in momenta:
+    for low, high in sorted({(cell["p_min"], cell["p_max"]) for cells in stages.values() for cell in cells}):
         row = [f"{low:g}–{high:g}"]
-        for stage in stages:
-            bias = np.array([cell["bias"] for cell in stage["cells"] if cell["p_min"] == low])
+        for cells in stages.values():
+            bias = np.array([cell["bias"] for cell in cells if cell["p_min"] == low])
             row += [f"{100 * bias.mean():+.3f}", f"{100 * bias.std():.3f}", f"{100 * np.abs(bias).max():.3f}"]
         rows.append(row)
-    heads = [head for stage in stages for head in (f"{_title(stage)}: mean [%]", "spread", "largest")]
+    heads = [head for title in stages for head in (f"{title}: mean [%]", "spread", "largest")]
     return Cells(["p [GeV]", *heads], rows)
 
 
 def _worst(cells: Sequence[Row]) -> Cells:
-    """List the cells whose bias is farthest beyond three errors."""
-    ordered = sorted(cells, key=lambda row: 3 * row["bias_error"] - abs(row["bias"]))
-    return Cells(
-        ["p [GeV]", "η", "φ", "bias [%]", "tracks"],
-        [
-            [
-                _range(row, "p"),
-                _range(row, "eta"),
-                _range(row, "phi", ".2f"),
-                f"{100 * row['bias']:+.3f} ± {100 * row['bias_error']:.3f}",
-                str(row["n"]),
-            ]
-            for row in ordered[:WORST]
-        ],
-    )
+    """List the cells whose bias exceeds three errors by most."""
+    columns: Columns = {
+        "p [GeV]": interval,
+        "η": lambda cell: interval(cell, "eta"),
+        "φ": lambda cell: interval(cell, "phi", ".2f"),
+        "bias [%]": lambda cell: with_error(cell, "bias", "+.3f", 100),
+        "tracks": lambda cell: str(cell["n"]),
+    }
+    ordered = sorted(cells, key=lambda cell: 3 * cell["bias_error"] - abs(cell["bias"]))
+    return table_of(ordered[:_WORST], columns)
 
 
 def _changes(changes: Sequence[Row]) -> Cells:
-    return Cells(
-        ["pass", "numbers", "change of the bend: RMS [%]", "95 % [%]", "statistical error, RMS [%]"],
-        [
-            [
-                str(number),
-                str(one["terms"]),
-                *(f"{100 * one[key]:.4f}" for key in ("rms", "q95", "error_rms")),
-            ]
-            for number, one in enumerate(changes, start=1)
-        ],
-    )
+    columns: Columns = {
+        "pass": lambda one: str(one["pass"]),
+        "numbers": lambda one: str(one["terms"]),
+        "change of the bend: RMS [%]": lambda one: f"{100 * one['rms']:.4f}",
+        "95 % [%]": lambda one: f"{100 * one['q95']:.4f}",
+        "statistical error, RMS [%]": lambda one: f"{100 * one['error_rms']:.4f}",
+    }
+    return table_of(({**one, "pass": number} for number, one in enumerate(changes, start=1)), columns)
 
 
 def _response(response: Row) -> Cells:
-    """How the fit's q/p answers to the bend, and to each SciFi layer."""
+    """Response of the fit's q/p to the bend, and to each SciFi layer."""
     layers = [f"layer {number}" for number in range(len(response["share"][0]))]
     return Cells(
         ["p [GeV]", "to the bend", *layers],

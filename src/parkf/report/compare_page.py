@@ -1,4 +1,4 @@
-"""The page of a comparison: what differed, then figures with differences in errors and as ratios."""
+"""The page of a comparison: differences of inputs, then of figures, in errors and as ratios."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -25,7 +25,7 @@ _TITLES = {
     "cost": "Cost",
     "gates": "Gates",
 }
-# Sets beyond which figures show a trend, and not differences.
+# With more sets than this, a figure shows the trend.
 _MANY = 2
 
 
@@ -35,45 +35,33 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
 
 
 def published_trend(own: Subject, thresholds: Thresholds, registry: Registry) -> Drawn | None:
-    """Draw how figures went over all published sets of a run's detector; None where there is none."""
-    published = [
-        load_subject(version, thresholds, registry)
-        for version in registry.versions()
-        if registry.withdrawal(version) is None
-    ]
+    """Draw figures of all published sets of a run's detector, and its own; None without such sets."""
+    valid = (version for version in registry.versions() if registry.withdrawal(version) is None)
+    published = (load_subject(version, thresholds, registry) for version in valid)
     alike = [one for one in published if one.manifest.detector == own.manifest.detector]
     return _trend([*alike, own]) if alike else None
 
 
 def comparison_page(comparison: Comparison | None, trend: Drawn | None = None) -> dict[str, Any]:
-    """Return the content of ``compare.html``; without a set to compare with, a text that names this.
+    """Return the content of ``compare.html``; without a comparison, the page says that there is none.
 
-    Parameters
-    ----------
-    comparison : Comparison or None
-    trend : Drawn, optional
-        In place of that of the comparison's own subjects.
+    A trend that is passed replaces that of the comparison's own subjects.
     """
     if comparison is None:
         return {"comparison": None}
-    fits = {
-        subject.name: subject.validation["fits"]["parkf"]
-        for subject in comparison.subjects
-        if subject.validation is not None
-    }
-    names = {name: name for name in fits}
-    if trend is None and len(comparison.subjects) > _MANY:
-        trend = _trend(comparison.subjects)
-    same_tracks = len(fits) == 1 + sum(subject.borrowed is not None for subject in comparison.subjects)
+    subjects = comparison.subjects
+    fits = fits_of(subjects)
+    if trend is None and len(subjects) > _MANY:
+        trend = _trend(subjects)
+    same_tracks = len(fits) == 1 + sum(subject.borrowed is not None for subject in subjects)
     return {
         "comparison": comparison,
         "others": [
-            (other.name, comparison.same(number), comparison.inputs[number - 1], comparison.sentence(number))
-            for number, other in enumerate(comparison.subjects)
-            if number
+            (subjects[n].name, comparison.same(n), comparison.inputs[n - 1], comparison.sentence(n))
+            for n in comparison.others
         ],
         "moved": MOVED,
-        "drawn": figures.verdict(fits, names, same_tracks=same_tracks) if fits else None,
+        "drawn": figures.verdict(fits, same_tracks=same_tracks) if fits else None,
         "trend": trend,
         "tables": {
             _TITLES[group]: (group, _table(comparison, list(rows)))
@@ -82,26 +70,29 @@ def comparison_page(comparison: Comparison | None, trend: Drawn | None = None) -
     }
 
 
-def _table(comparison: Comparison, rows: list[Row]) -> Cells:
-    first, *others = comparison.subjects
-    head = ["figure", first.name]
-    for other in others:
-        head += [other.name, "Δ/σ", "ratio"]
+def fits_of(subjects: Sequence[Subject]) -> dict[str, Any]:
+    """Return the validated figures of the fit with each set, by name; sets without figures are left out."""
+    return {one.name: one.validation["fits"]["parkf"] for one in subjects if one.validation is not None}
+
+
+def _table(comparison: Comparison, rows: Sequence[Row]) -> Cells:
+    first, *others = (one.name for one in comparison.subjects)
+    head = ["figure", first, *(text for name in others for text in (name, "Δ/σ", "ratio"))]
     cells = []
     for row in rows:
         line = [row.what, row.figure(0)]
         for number in comparison.others:
             in_errors, ratio = row.texts(number)
-            marked = Markup('<span class="{}">{}</span>').format(
-                "bad" if row.moved(number) else "", in_errors
-            )
-            line += [row.figure(number), marked if in_errors else "–", ratio or "–"]
+            if in_errors:
+                style = "bad" if row.moved(number) else ""
+                in_errors = Markup('<span class="{}">{}</span>').format(style, in_errors)
+            line += [row.figure(number), in_errors or "–", ratio or "–"]
         cells.append(line)
     return Cells(head, cells, ("figure",))
 
 
 def _trend(subjects: Sequence[Subject]) -> Drawn:
-    """Draw what gates measured, where the last has it and most of the others do."""
+    """Draw the figures of gates that the last subject and most of the others have."""
     rows = [
         row
         for row in compare_figures(subjects)

@@ -1,4 +1,4 @@
-"""The page of the detector that a set is for: drawn as aligned, and what the alignment moves."""
+"""The page of the detector that a set is for: the aligned detector, and what the alignment moves."""
 
 from pathlib import Path
 from typing import Any
@@ -12,19 +12,9 @@ from parkf.report.geometry import draw_parts
 
 
 def detector_page(run: Path, figures: Path) -> dict[str, Any]:
-    """Draw the detector into `figures`, and lay out what ``detector.html`` shows.
+    """Draw a run's detector into the folder `figures`, and return the content of ``detector.html``.
 
-    Parameters
-    ----------
-    run : Path
-        Folder of a run, whose copies of geometry and alignment are drawn.
-    figures : Path
-        Folder of pictures, beside the page.
-
-    Raises
-    ------
-    ParkfError
-        When either is broken.
+    Geometry and alignment are the copies in the folder of the run; a ParkfError where either is broken.
     """
     geometry, alignment = (run / INPUTS / f"{kind}.yaml" for kind in KEPT)
     if not (geometry.is_file() and alignment.is_file()):

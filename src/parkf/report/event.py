@@ -18,88 +18,64 @@ from parkf.io.tables import CANDIDATES, FITTED, HITS, PARTICLES, Table
 
 F64 = NDArray[np.float64]
 
-# Where paths are drawn through, mm: dense in the magnet, where they bend.
+# z in mm of the points of a path.
 PLANES = np.concatenate(
     [np.arange(-200.0, 800.0, 100.0), np.arange(800.0, 7800.0, 250.0), np.arange(7800.0, 9500.0, 100.0)]
 )
-GHOST = 0.7  # share of hits of one particle below which a candidate is a ghost
-_NEAR = 1e-3  # mm; candidates keep float32
+GHOST = 0.7  # a candidate with a smaller fraction of hits of one particle is a ghost
+_NEAR = 1e-3  # mm; hits of candidates are rounded to float32
 
 
 @dataclass(frozen=True)
 class Track:
     """A track that was found.
 
-    Attributes
-    ----------
-    number : int
-        Of the candidate in its event.
-    particle : int
-        That most hits belong to; -1 for noise.
-    purity : float
-        Share of hits of that particle.
-    chi2 : float
-        χ²/ndof of the fit.
-    good : bool
-        Whether the fit is.
-    p : float
-        Fitted momentum, GeV, with the charge's sign.
-    velo : (n, 3) float64
-        x, y, z of VELO hits, mm.
-    strips : (n, 4) float64
-        x at y = 0, z, dx/dy and error of UT and SciFi hits, mm.
-    own : (n_velo + n_strips,) bool
-        Whether a hit is of that particle.
-    fit, truth : (len(PLANES), 5) float64
-        Paths of the fitted and of the true state, by Runge-Kutta without scattering; NaN before they begin,
-        and where there is none.
+    The paths hold x, y, tx, ty and q/p at `PLANES`, by Runge-Kutta without scattering. They are NaN before
+    the state, and where there is no state.
     """
 
-    number: int
-    particle: int
-    purity: float
-    chi2: float
-    good: bool
-    p: float
-    velo: F64
-    strips: F64
-    own: NDArray[np.bool_]
-    fit: F64
-    truth: F64
+    number: int  # of the candidate in its event
+    particle: int  # to which most hits belong; -1 for noise
+    purity: float  # fraction of the hits that are of that particle
+    chi2: float  # χ²/ndof of the fit
+    good: bool  # whether the fit is good
+    p: float  # fitted momentum, GeV, with the charge's sign
+    velo: F64  # (n, 3): x, y, z of VELO hits, mm
+    strips: F64  # (n, 4): x at y = 0, z, dx/dy and error of UT and SciFi hits, mm
+    own: NDArray[np.bool_]  # (n_velo + n_strips,): whether a hit is of that particle
+    fit: F64  # (len(PLANES), 5): path of the fitted state
+    truth: F64  # (len(PLANES), 5): path of the true state
 
     @property
     def ghost(self) -> bool:
-        """Whether no particle made enough of the hits."""
+        """Whether too few of the hits are of one particle."""
         return self.purity < GHOST
 
 
 @dataclass(frozen=True)
 class Event:
-    """An event.
-
-    Attributes
-    ----------
-    sample : str
-    number : int
-    hits : (n, 4) float64
-        x, y, z in mm (of strips in their middles), and the particle, -1 for noise.
-    tracks : sequence of Track
-    """
+    """An event of a sample, with its hits and the tracks that were found."""
 
     sample: str
     number: int
-    hits: F64
+    hits: F64  # (n, 4): x, y, z in mm (of strips in their middles), and the particle, -1 for noise
     tracks: Sequence[Track]
 
 
-def hit_distances(track: Track) -> tuple[F64, F64]:
-    """Return z and the distance of a track's hits from its fitted path in x, each (n,), in mm."""
+def hit_places(track: Track) -> tuple[F64, F64, F64]:
+    """Return z and x of a track's hits, at the height of the fit, and the x of the fit there, (n,), in mm."""
     z = np.concatenate([track.velo[:, 2], track.strips[:, 1]])
     x, y = (np.interp(z, PLANES, track.fit[:, axis], left=np.nan) for axis in (0, 1))
     # A strip's x is that at y = 0; its slope gives the x at the height of the track.
     slopes = np.concatenate([np.zeros(len(track.velo)), track.strips[:, 2]])
     measured = np.concatenate([track.velo[:, 0], track.strips[:, 0]])
-    return z, measured + slopes * y - x
+    return z, measured + slopes * y, x
+
+
+def hit_distances(track: Track) -> tuple[F64, F64]:
+    """Return z and the distance of a track's hits from its fitted path in x, each (n,), in mm."""
+    z, measured, x = hit_places(track)
+    return z, measured - x
 
 
 def load_event(
@@ -112,11 +88,11 @@ def load_event(
     run : Path
         Folder of the run.
     sample : str, optional
-        ``validation_up``, say; the first validation sample by default.
+        Such as ``validation_up``; the first validation sample by default.
     number : int, optional
-        Of the event; the first that has a track by default.
+        Number of the event; the first that has a track by default.
     fit : str
-        Which of the run's fits.
+        Name of one of the run's fits.
 
     Raises
     ------
@@ -129,40 +105,49 @@ def load_event(
             raise ParkfError(f"{run / 'candidates'}: no validation sample")
         sample = found[0].stem
     candidates, number = _rows(CANDIDATES, run / f"candidates/{sample}.parquet", number)
-    fitted, _ = _rows(FITTED, run / f"fitted/{fit}/{sample}.parquet", number)
-    hits, _ = _rows(HITS, run / f"hits/{sample}.parquet", number)
-    particles, _ = _rows(PARTICLES, run / f"particles/{sample}.parquet", number)
+    fitted, hits, particles = (
+        _rows(table, run / f"{folder}/{sample}.parquet", number)[0]
+        for table, folder in ((FITTED, f"fitted/{fit}"), (HITS, "hits"), (PARTICLES, "particles"))
+    )
     if not candidates["candidate"].equals(fitted["candidate"]):
         raise ParkfError(f"{run}: candidates and fits of {sample} are not of the same rows; fit them again")
     field, polarity = FieldMap.load(run / "field.npz"), int(candidates["polarity"][0].as_py())
-    start = np.column_stack([_numbers(fitted, name) for name in ("x", "y", "tx", "ty", "qop")])
-    good = _numbers(fitted, "status") == 0
-    fits = _paths(field, polarity, np.where(good[:, None], start, np.nan), _numbers(fitted, "z"))
+    start, (z, status) = _columns(fitted, "x", "y", "tx", "ty", "qop"), _columns(fitted, "z", "status").T
+    good = status == 0
+    fits = _paths(field, polarity, np.where(good[:, None], start, np.nan), z)
     truths = _true_paths(field, polarity, candidates, particles)
-    points = np.column_stack([_numbers(hits, name) for name in ("x", "y", "z", "particle")])
-    middle = np.nan_to_num(points[:, 1] * _numbers(hits, "dxdy"))
     ndof, chi2 = (
-        np.sum([_numbers(fitted, f"{what}_{name}") for name in ("velo", "ut", "scifi")], axis=0)
+        _columns(fitted, f"{what}_velo", f"{what}_ut", f"{what}_scifi").sum(axis=1)
         for what in ("ndof", "chi2")
     )
-    tracks = [
-        _track(
-            row,
-            points,
-            fits[:, i],
-            truths[:, i],
-            float(chi2[i] / max(ndof[i], 1)),
-            bool(good[i]),
-            start[i, 4],
+    points = _columns(hits, "x", "y", "z", "particle")
+    tracks = []
+    for i, row in enumerate(candidates.to_pylist()):
+        velo, strips = _hits(row)
+        own = points[points[:, 3] == row["particle"]]
+        belongs = [_among(velo, own[:, :3]), _among(strips[:, :2], own[:, [0, 2]])]
+        tracks.append(
+            Track(
+                number=row["candidate"],
+                particle=row["particle"],
+                purity=row["purity"],
+                chi2=float(chi2[i] / max(ndof[i], 1)),
+                good=bool(good[i]),
+                p=1e-3 / start[i, 4] if start[i, 4] else float("nan"),
+                velo=velo,
+                strips=strips,
+                own=np.concatenate(belongs),
+                fit=fits[:, i],
+                truth=truths[:, i],
+            )
         )
-        for i, row in enumerate(candidates.to_pylist())
-    ]
-    drawn = points + np.column_stack([middle, *np.zeros((3, len(points)))])
-    return Event(sample, number, drawn, tracks)
+    middles = points.copy()
+    middles[:, 0] += np.nan_to_num(points[:, 1] * _columns(hits, "dxdy")[:, 0])
+    return Event(sample, number, middles, tracks)
 
 
 def _rows(table: Table, path: Path, number: int | None) -> tuple[pa.Table, int]:
-    """Rows of one event; of the first in the file where none is asked for."""
+    """Return the rows and the number of an event; of the first in the file if `number` is None."""
     for rows in tables_by_event(table, path, events=1):
         event = int(rows["event"][0].as_py())
         if number is None or event == number:
@@ -172,13 +157,12 @@ def _rows(table: Table, path: Path, number: int | None) -> tuple[pa.Table, int]:
     raise ParkfError(f"{path}: no event {number if number is not None else ''}".rstrip())
 
 
-def _numbers(rows: pa.Table, name: str) -> F64:
-    values: F64 = numbers(rows[name]).astype(np.float64)
-    return values
+def _columns(rows: pa.Table, *names: str) -> F64:
+    return np.column_stack([numbers(rows[name]).astype(np.float64) for name in names])
 
 
 def _paths(field: FieldMap, polarity: int, states: F64, z: F64) -> F64:
-    """Carry (n, 5) states through all planes; (planes, n, 5), NaN before they begin or where they end."""
+    """Extrapolate (n, 5) states to all planes: (planes, n, 5), NaN before their z and after they fail."""
     paths = np.full((len(PLANES), len(states), 5), np.nan)
     here, at = states.copy(), z.copy()
     for number, plane in enumerate(PLANES):
@@ -192,56 +176,32 @@ def _paths(field: FieldMap, polarity: int, states: F64, z: F64) -> F64:
 
 
 def _true_paths(field: FieldMap, polarity: int, candidates: pa.Table, particles: pa.Table) -> F64:
-    momentum = np.column_stack([_numbers(particles, name) for name in ("px", "py", "pz")])
-    place = {int(key): row for row, key in enumerate(_numbers(particles, "particle"))}
-    rows = np.array([place.get(int(key), -1) for key in _numbers(candidates, "particle")])
-    p = np.linalg.norm(momentum, axis=1)
-    states = np.column_stack(
-        [
-            *(_numbers(particles, name) for name in ("x", "y")),
-            momentum[:, 0] / momentum[:, 2],
-            momentum[:, 1] / momentum[:, 2],
-            _numbers(particles, "charge") / p,
-        ]
-    )
-    z = _numbers(particles, "z")
+    x, y, z, px, py, pz, charge, key = _columns(
+        particles, "x", "y", "z", "px", "py", "pz", "charge", "particle"
+    ).T
+    p = np.linalg.norm([px, py, pz], axis=0)
+    states = np.column_stack([x, y, px / pz, py / pz, charge / p])
+    place = {int(particle): row for row, particle in enumerate(key)}
+    rows = np.array([place.get(particle, -1) for particle in candidates["particle"].to_pylist()])
     known = rows >= 0
     return _paths(
         field, polarity, np.where(known[:, None], states[rows], np.nan), np.where(known, z[rows], 0.0)
     )
 
 
-def _track(
-    row: Mapping[str, Any], hits: F64, fit: F64, truth: F64, chi2: float, good: bool, qop: float
-) -> Track:
-    count = row["velo_n"]
-    velo = np.column_stack([row[f"velo_{axis}"][:count] for axis in "xyz"]).astype(np.float64)
+def _hits(row: Mapping[str, Any]) -> tuple[F64, F64]:
+    """Return the VELO hits and the strips of a candidate, as :class:`Track` has them."""
+    velo = np.column_stack([row[f"velo_{axis}"][: row["velo_n"]] for axis in "xyz"])
     strips = np.concatenate(
         [
-            np.column_stack([row[f"{name}_{column}"] for column in ("x", "z", "dxdy", "sigma")]).astype(
-                np.float64
-            )
-            for name in ("ut", "scifi")
+            np.column_stack([row[f"{detector}_{column}"] for column in ("x", "z", "dxdy", "sigma")])
+            for detector in ("ut", "scifi")
         ]
     )
-    strips = strips[np.isfinite(strips[:, 0])]
-    own = hits[hits[:, 3] == row["particle"]]
-    belongs = [bool(_close(own[:, :3] - point)) for point in velo]
-    belongs += [bool(_close(own[:, [0, 2]] - point[:2])) for point in strips]
-    return Track(
-        number=row["candidate"],
-        particle=row["particle"],
-        purity=row["purity"],
-        chi2=chi2,
-        good=good,
-        p=1e-3 / qop if qop else float("nan"),
-        velo=velo,
-        strips=strips,
-        own=np.array(belongs, bool),
-        fit=fit,
-        truth=truth,
-    )
+    return velo.astype(np.float64), strips[np.isfinite(strips[:, 0])].astype(np.float64)
 
 
-def _close(differences: F64) -> bool:
-    return bool((np.abs(differences) < _NEAR).all(axis=1).any()) if len(differences) else False
+def _among(points: F64, hits: F64) -> NDArray[np.bool_]:
+    """Whether each of (n, k) points is one of (m, k) hits."""
+    near = np.all(np.abs(hits - points[:, None]) < _NEAR, axis=2)
+    return np.any(near, axis=1)

@@ -1,4 +1,4 @@
-"""The page that lays the runs of a family beside each other."""
+"""The page that compares the runs of a family."""
 
 import json
 import os
@@ -17,11 +17,10 @@ from parkf.report import figures
 from parkf.report.site import write_page
 from parkf.report.tables import Cells
 
-# Momenta, GeV, that the table quotes; the figure has all.
+# Range of momentum of the table, GeV; the figure has all momenta.
 LOWEST, HIGHEST = 5.0, 50.0
-# In errors: a number that is further from the first run's has moved.
+# A number has moved if it differs from that of the first run by more errors than this.
 MOVED = 3.0
-_NEAR_FIT = ("x", "y", "tx", "ty")
 
 
 def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> None:
@@ -34,7 +33,7 @@ def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> N
     index : Path
         The page.
     thresholds : Thresholds
-        What figures are held against.
+        The bars that figures are compared with.
 
     Raises
     ------
@@ -47,43 +46,35 @@ def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> N
     fits = [read_json(run / "validation.json")["fits"]["parkf"] for run in runs]
     own = differing([one.manifest.configuration or {} for one in sets])
     rows = [
-        _row(name, run, one, sets[0], fit, thresholds, said)
-        for name, run, one, fit, said in zip(names, runs, sets, fits, own, strict=True)
+        {"member": name, "run": run.name, "own": keys, **_figures(run, one, sets[0], fit, thresholds)}
+        for name, run, one, fit, keys in zip(names, runs, sets, fits, own, strict=True)
     ]
     write_json(index.with_name("family.json"), {"members": rows})
+    reports = [Path(os.path.relpath(run / "report/index.html", index.parent)).as_posix() for run in runs]
     write_page(
         index,
         "family.html",
         family=family,
-        members=_table(rows, runs, index.parent),
+        members=_table(rows, reports),
         missed=[(row["member"], row["gates"]["missed"]) for row in rows if row["gates"]["missed"]],
         drawn=figures.momentum(dict(zip(names, fits, strict=True)), {name: name for name in names}),
     )
 
 
 def differing(configurations: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """Return the keys whose values differ between the configurations of manifests, with each value."""
+    """Return, for each configuration, its values of the keys that differ between configurations."""
     keys = dict.fromkeys(key for one in configurations for key in one)
     apart = [key for key in keys if len({one.get(key) for one in configurations}) > 1]
     return [{key: json.loads(one[key]) if key in one else None for key in apart} for one in configurations]
 
 
-def _row(
-    name: str,
-    run: Path,
-    parameters: ParameterSet,
-    first: ParameterSet,
-    fit: Mapping[str, Any],
-    thresholds: Thresholds,
-    own: dict[str, Any],
+def _figures(
+    run: Path, parameters: ParameterSet, first: ParameterSet, fit: Mapping[str, Any], thresholds: Thresholds
 ) -> dict[str, Any]:
     gates = hold(run / "set", thresholds)
     bins = [b for b in fit["momentum"] if b["p_min"] >= LOWEST and b["p_max"] <= HIGHEST]
     pulls = [abs(d.pull) for d in compare(first, parameters).differences if d.pull is not None]
     return {
-        "member": name,
-        "run": run.name,
-        "own": own,
         "validity": str(Interval.of(parameters.manifest.validity)),
         "gates": {
             "met": sum(gate.met for gate in gates),
@@ -97,32 +88,28 @@ def _row(
     }
 
 
-def _table(rows: Sequence[Mapping[str, Any]], runs: Sequence[Path], here: Path) -> Cells:
+def _table(rows: Sequence[Mapping[str, Any]], reports: Sequence[str]) -> Cells:
     keys = list(rows[0]["own"])
     head = ["member", *keys, "holds for", "gates met", f"core of δp/p, {LOWEST:g}–{HIGHEST:g} GeV [%]"]
     head += ["pull widths of x, y, tx, ty", "of q/p", "ghosts kept [%]", "numbers moved", "by at most"]
     cells = []
-    for row, run in zip(rows, runs, strict=True):
-        near = [row["pull_widths"][component] for component in _NEAR_FIT]
+    for row, report in zip(rows, reports, strict=True):
+        widths, gates = row["pull_widths"], row["gates"]
+        near = [widths[component] for component in ("x", "y", "tx", "ty")]
         core = [100 * b["core"] for b in row["core"]]
-        gates = row["gates"]
         light = "good" if gates["met"] == gates["of"] else "bad"
         cells.append(
             [
-                Markup('<a href="{}">{}</a>').format(_report(run, here), row["member"]),
+                Markup('<a href="{}">{}</a>').format(report, row["member"]),
                 *(str(row["own"][key]) for key in keys),
                 row["validity"],
                 Markup('<span class="{}">{} of {}</span>').format(light, gates["met"], gates["of"]),
                 f"{min(core):.2f}–{max(core):.2f}",
                 f"{min(near):.2f}–{max(near):.2f}",
-                f"{row['pull_widths']['qop']:.2f}",
+                f"{widths['qop']:.2f}",
                 f"{100 * row['ghost']:.1f}",
                 str(row["moved"]["numbers"]),
                 f"{row['moved']['most']:.1f} σ",
             ]
         )
     return Cells(head, cells, text=(*keys, "holds for"))
-
-
-def _report(run: Path, here: Path) -> str:
-    return Path(os.path.relpath(run / "report/index.html", here)).as_posix()

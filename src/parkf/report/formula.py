@@ -1,4 +1,4 @@
-"""Formulas as MathML, in pieces, since browsers break lines between formulas and not inside them."""
+"""Formulas as MathML, in pieces, because browsers break lines between formulas and not inside them."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from latex2mathml.converter import convert
 from markupsafe import Markup
 
-# Characters of LaTeX beyond which a piece stands alone, and beyond which it does not fit a printed page.
+# Characters of LaTeX from which on a piece is complete, and from which on it is too long for a printed page.
 _PIECE, _LONG = 60, 220
 _TOKEN = re.compile(r"\\left\\?.|\\right\\?.|[{}]|\\[A-Za-z]+|\\.|\s+|.")
 _BINARY = frozenset("=+-")
@@ -15,17 +15,10 @@ _BINARY = frozenset("=+-")
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula.
-
-    Attributes
-    ----------
-    mathml : Markup
-    long : bool
-        Whether some of it cannot be broken and is long.
-    """
+    """A formula in MathML."""
 
     mathml: Markup
-    long: bool
+    long: bool  # whether it is long and some of it cannot be broken
 
 
 def typeset(latex: str) -> Formula:
@@ -36,7 +29,7 @@ def typeset(latex: str) -> Formula:
 
 
 def pieces(latex: str) -> Iterator[str]:
-    """Break a formula between terms and factors outside all brackets; in the end nothing is lost."""
+    """Break a formula between terms and factors outside all brackets; the pieces hold all of it."""
     piece = ""
     for part in _parts(latex):
         # A sign goes with what follows it.

@@ -1,57 +1,51 @@
-"""When each job of a run was at work: a bar a job, a row a stage."""
+"""A chart of when each job of a run ran: a bar for each job, a row for each stage."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import accumulate
 from typing import Any
 
 from parkf.report.drawing import nice_ticks
-from parkf.report.picture import Picture
+from parkf.report.picture import Picture, label
+from parkf.report.words import words
 
-Span = tuple[float, float]
-
-_WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _CURVE = 980.0, 216.0, 20.0, 8.0, 15.0, 46.0
+_WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _CURVE = 980.0, 216.0, 960.0, 8.0, 15.0, 46.0
 # Seconds: a longer time without any job counts as a pause, which is not drawn.
 PAUSE = 60.0
-_SEE = (
-    "Each bar is a job. A row has the jobs of one stage; rows are in the order in which stages began. Beside"
-    " the bars are their seconds, the cores that they kept busy, and the memory of the largest. Below is how"
-    " many jobs ran at once."
-)
-_CUT = f" Where all stood still for over {PAUSE:g} s the time is left out, at the dashed lines."
-# Width of a note.
+_PAUSES = f" Where all stood still for over {PAUSE:g} s the time is left out, at the dashed lines."
+# Pixels of the text beside the bars of a row.
 _NOTE = 230.0
 
+Stages = Mapping[str, Mapping[str, Any]]
 
-def gantt(stages: Mapping[str, Mapping[str, Any]]) -> Picture | None:
+
+def gantt(stages: Stages) -> Picture | None:
     """Draw the spans of ``stages.json``; None if its logs have no times of jobs."""
-    rows = {name: stage for name, stage in stages.items() if stage.get("spans")}
-    if not rows:
+    timed = [(name, stage) for name, stage in stages.items() if stage.get("spans")]
+    if not timed:
         return None
-    rows = dict(sorted(rows.items(), key=lambda item: (min(item[1]["spans"]), item[0])))
-    spans = [tuple(span) for stage in rows.values() for span in stage["spans"]]
-    clock = _Clock(spans)
+    rows = dict(sorted(timed, key=lambda item: (min(item[1]["spans"]), item[0])))
+    spans = [
+        (name, float(begin), float(end)) for name, stage in rows.items() for begin, end in stage["spans"]
+    ]
+    clock = _Clock([(begin, end) for _, begin, end in spans])
     return Picture(
         "gantt",
-        "When each job ran",
-        _WIDTH,
-        _TOP + _ROW * len(rows) + _CURVE + 40,
-        _body(rows, clock, spans),
-        ["stage", "begin [s]", "end [s]"],
-        [(name, float(begin), float(end)) for name, stage in rows.items() for begin, end in stage["spans"]],
-        see=_SEE + (_CUT if clock.cuts else ""),
-        good="Good: as many jobs at once as there are cores, to the end.",
-        otherwise=(
-            "Otherwise: the run waits for a long job that runs alone; --set-scatter cuts samples and fits"
-            " into more jobs."
-        ),
+        width=_WIDTH,
+        height=_TOP + _ROW * len(rows) + _CURVE + 40,
+        body="".join(_body(rows, clock)),
+        columns=["stage", "begin [s]", "end [s]"],
+        rows=spans,
+        **words("gantt", pauses=_PAUSES if clock.cuts else ""),
     )
 
 
 class _Clock:
-    """Time without the pauses: from seconds since the first job to places."""
+    """Converts seconds since the first job to positions; pauses have no length."""
 
-    def __init__(self, spans: Sequence[Any]) -> None:
-        self.cuts: list[Span] = []  # begin of a pause, and its length
+    def __init__(self, spans: Sequence[tuple[float, float]]) -> None:
+        self.spans = spans
+        self.cuts: list[tuple[float, float]] = []  # begin of a pause, and its length
         busy_until = min(begin for begin, _ in spans)
         for begin, end in sorted(spans):
             if begin - busy_until > PAUSE:
@@ -66,66 +60,54 @@ class _Clock:
         return self.place(self.seconds(time))
 
     def place(self, seconds: float) -> float:
-        return _LEFT + seconds / self.length * (_WIDTH - _LEFT - _RIGHT)
+        return _LEFT + seconds / self.length * (_RIGHT - _LEFT)
 
 
-def _body(rows: Mapping[str, Mapping[str, Any]], clock: _Clock, spans: Sequence[Any]) -> str:
-    foot = _TOP + _ROW * len(rows)
-    base = foot + _CURVE
-    minutes = clock.length > 600
-    unit = 60.0 if minutes else 1.0
-    parts = []
+def _body(rows: Stages, clock: _Clock) -> Iterator[str]:
+    base = _TOP + _ROW * len(rows) + _CURVE
+    unit, name = (60.0, "min") if clock.length > 600 else (1.0, "s")
     for tick in nice_ticks(0.0, clock.length / unit):
-        place = clock.place(tick * unit)
-        parts.append(
-            f'<path class="grid" d="M{place:.1f} {_TOP}V{base}"/>'
-            f'<text class="t" x="{place:.1f}" y="{base + 14}" text-anchor="middle">{tick:g}</text>'
-        )
+        x = f"{clock.place(tick * unit):.1f}"
+        yield f'<path class="grid" d="M{x} {_TOP}V{base}"/>'
+        yield label("t", x, base + 14, f"{tick:g}", ' text-anchor="middle"')
     for begin, _ in clock.cuts:
-        parts.append(f'<path class="level cut" d="M{clock.at(begin):.1f} {_TOP}V{base}"/>')
-    for number, (name, stage) in enumerate(rows.items()):
-        parts.append(_row(name, stage, clock, _TOP + _ROW * number))
-    parts.append(_at_once(spans, clock, base))
-    parts.append(
-        f'<path class="axis" d="M{_LEFT} {_TOP}V{base}H{_WIDTH - _RIGHT}"/>'
-        f'<text class="t" x="{_WIDTH - _RIGHT}" y="{base + 28}" text-anchor="end">'
-        f"time since the first job [{'min' if minutes else 's'}]</text>"
-    )
-    return "".join(parts)
+        yield f'<path class="level cut" d="M{clock.at(begin):.1f} {_TOP}V{base}"/>'
+    for number, (stage, content) in enumerate(rows.items()):
+        yield from _row(stage, content, clock, _TOP + _ROW * number)
+    yield from _at_once(clock, base)
+    yield f'<path class="axis" d="M{_LEFT} {_TOP}V{base}H{_RIGHT}"/>'
+    yield label("t", _RIGHT, base + 28, f"time since the first job [{name}]", ' text-anchor="end"')
 
 
-def _row(name: str, stage: Mapping[str, Any], clock: _Clock, top: float) -> str:
-    bars = "".join(
-        f'<rect class="job" x="{clock.at(begin):.1f}" y="{top + 3:g}" height="{_ROW - 5:g}"'
-        f' width="{max(clock.at(end) - clock.at(begin), 1.0):.1f}"><title>'
-        f"{escape(name)}: {end - begin:.1f} s, from {begin:.1f} to {end:.1f} s</title></rect>"
-        for begin, end in stage["spans"]
-    )
-    first, last = clock.at(stage["spans"][0][0]), clock.at(max(end for _, end in stage["spans"]))
+def _row(name: str, stage: Mapping[str, Any], clock: _Clock, top: float) -> Iterator[str]:
+    y, spans = f"{top + 11:g}", stage["spans"]
+    yield label("row", _LEFT - 5, y, name)
+    for begin, end in spans:
+        width = max(clock.at(end) - clock.at(begin), 1.0)
+        yield (
+            f'<rect class="job" x="{clock.at(begin):.1f}" y="{top + 3:g}" height="{_ROW - 5:g}"'
+            f' width="{width:.1f}"><title>{escape(name)}: {end - begin:.1f} s,'
+            f" from {begin:.1f} to {end:.1f} s</title></rect>"
+        )
+    first, last = clock.at(spans[0][0]), clock.at(max(end for _, end in spans))
+    style, x = "t soft", last + 4
+    if last > _WIDTH - _NOTE:
+        # Before the first bar or, where there is no room either, on the last.
+        style, x = ("row soft", first - 4) if first > _LEFT + _NOTE else ("row pale", last - 4)
     busy = stage["cpu_s"] / stage["wall_s"] if stage["wall_s"] else 0.0
     jobs = f"{stage['jobs']} jobs, " if stage["jobs"] > 1 else ""
     note = f"{jobs}{stage['wall_s']:.1f} s, {busy:.1f} cores, {stage['peak_mb']:.0f} MB"
-    place, style = last + 4, "t soft"
-    if last > _WIDTH - _NOTE:
-        # Before the first bar or, where there is no room either, on the last.
-        place, style = (first - 4, "row soft") if first > _LEFT + _NOTE else (last - 4, "row pale")
-    return (
-        f'<text class="row" x="{_LEFT - 5}" y="{top + 11:g}">{escape(name)}</text>{bars}'
-        f'<text class="{style}" x="{place:.1f}" y="{top + 11:g}">{note}</text>'
-    )
+    yield label(style, f"{x:.1f}", y, note)
 
 
-def _at_once(spans: Iterable[Any], clock: _Clock, base: float) -> str:
+def _at_once(clock: _Clock, base: float) -> Iterator[str]:
     """Draw the number of jobs at work as steps above the time axis."""
-    changes = sorted((time, change) for begin, end in spans for time, change in ((begin, 1), (end, -1)))
-    counts, count = [], 0
-    for time, change in changes:
-        count += change
-        counts.append((clock.at(time), count))
-    most = max(count for _, count in counts)
-    scale = (_CURVE - 14) / most
-    path = f"M{counts[0][0]:.1f} {base}" + "".join(f"H{x:.1f}V{base - scale * n:.1f}" for x, n in counts)
-    return (
-        f'<g class="s c0"><path d="{path}"/><path class="fill" d="{path}V{base}Z"/></g>'
-        f'<text class="row" x="{_LEFT - 5}" y="{base - 2:g}">jobs at once, {most} at most</text>'
+    changes = sorted([(begin, 1) for begin, _ in clock.spans] + [(end, -1) for _, end in clock.spans])
+    counts = [*accumulate(change for _, change in changes)]
+    scale = (_CURVE - 14) / max(counts)
+    path = f"M{clock.at(changes[0][0]):.1f} {base}" + "".join(
+        f"H{clock.at(time):.1f}V{base - scale * count:.1f}"
+        for (time, _), count in zip(changes, counts, strict=True)
     )
+    yield f'<g class="s c0"><path d="{path}"/><path class="fill" d="{path}V{base}Z"/></g>'
+    yield label("row", _LEFT - 5, f"{base - 2:g}", f"jobs at once, {max(counts)} at most")

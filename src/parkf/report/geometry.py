@@ -1,7 +1,8 @@
-"""A geometry drawn: from the side, every plane from the front, and its material."""
+"""Drawings of a geometry: from the side, every plane from the front, and its material."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
@@ -13,35 +14,25 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from parkf.detector.budget import budget
-from parkf.detector.description import SciFi, StripLayer, Ut
-from parkf.detector.frame import Frame
+from parkf.detector.description import StripLayer
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 
 _VELO, _UT, _SCIFI, _OTHER = "#0072B2", "#D55E00", "#009E73", "#999999"
+_DETECTORS = {"VELO": (VELO_PLANES, _VELO), "UT": (UT_PLANES, _UT), "SciFi": (SCIFI_PLANES, _SCIFI)}
 _CANVASES = {".svg": FigureCanvasSVG, ".png": FigureCanvasAgg}
 _DPI = 110
 _COLUMNS = 6
 _ETA = np.linspace(1.9, 5.1, 129)
 _PHI = np.linspace(-np.pi, np.pi, 48, endpoint=False)
 _ETA_OF_Z = 3.0
+# Corners of a rectangle from its middle, in halves of its sides.
+_ALONG, _ACROSS = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1.0])
 
 
 def draw(geometry: Geometry, path: Path) -> None:
-    """Draw a geometry on one page.
-
-    Parameters
-    ----------
-    geometry : Geometry
-    path : Path
-        Picture to write; its ending says whether SVG or PNG.
-
-    Raises
-    ------
-    ParkfError
-        On another ending.
-    """
+    """Draw a geometry on one page, as SVG or PNG by the ending of the path; another one is a ParkfError."""
     if path.suffix not in _CANVASES:
         raise ParkfError(f"{path}: expected a name that ends with {' or '.join(_CANVASES)}")
     _save(geometry_figure(geometry), path)
@@ -59,25 +50,16 @@ def geometry_figure(geometry: Geometry) -> Figure:
     _close_up(page.add_subplot(grid[1, :2]), geometry)
     _material_by_eta(page.add_subplot(grid[1, 2:4]), geometry)
     _material_by_z(page.add_subplot(grid[1, 4:]), geometry)
-    _planes(
-        [page.add_subplot(grid[2 + index // _COLUMNS, index % _COLUMNS]) for index in range(18)], geometry
-    )
+    below = [page.add_subplot(grid[row, column]) for row in (2, 3, 4) for column in range(_COLUMNS)]
+    _planes(below, geometry)
     return page
 
 
 def draw_parts(geometry: Geometry, path: Path) -> list[str]:
-    """Draw the same as several pictures, each no wider than a page of text.
+    """Draw the same panels as several SVG files, each no wider than a page of text.
 
-    Parameters
-    ----------
-    geometry : Geometry
-    path : Path
-        What the names of the SVG files begin with; ``-side.svg``, ``-material.svg``, ``-planes.svg`` follow.
-
-    Returns
-    -------
-    list of str
-        What follows, without ``.svg``.
+    Their names are `path` with ``-side.svg``, ``-material.svg`` and ``-planes.svg``. Returns the names of the
+    parts, such as ``side``.
     """
     side, material = (Figure(figsize=(11.0, height), layout="constrained") for height in (6.4, 3.6))
     whole, close = side.subplots(2, 1)
@@ -96,17 +78,6 @@ def draw_parts(geometry: Geometry, path: Path) -> list[str]:
     return list(drawn)
 
 
-def _planes(panels: Sequence[Axes], geometry: Geometry) -> None:
-    """Each half of the VELO and each strip layer from the front, on 18 panels."""
-    _velo_front(panels[0], geometry, "right")
-    _velo_front(panels[1], geometry, "left")
-    for panel, plane, layer in zip(panels[2:6], UT_PLANES, geometry.ut.layers, strict=True):
-        _strips_front(panel, geometry, plane, layer, geometry.ut, _UT, f"UT {plane - UT_PLANES.start}")
-    for panel, plane, layer in zip(panels[6:], SCIFI_PLANES, geometry.scifi.layers, strict=True):
-        name = f"SciFi {plane - SCIFI_PLANES.start}"
-        _strips_front(panel, geometry, plane, layer, geometry.scifi, _SCIFI, name)
-
-
 def _save(page: Figure, path: Path) -> None:
     kind = path.suffix[1:]
     _CANVASES[path.suffix](page)
@@ -115,32 +86,46 @@ def _save(page: Figure, path: Path) -> None:
         page.savefig(temporary, format=kind, metadata={"Date": None} if kind == "svg" else None)
 
 
+def _planes(panels: Sequence[Axes], geometry: Geometry) -> None:
+    """Draw each half of the VELO and each strip layer from the front, on 18 panels."""
+    _velo_front(panels[0], geometry, "right")
+    _velo_front(panels[1], geometry, "left")
+    for panel, (plane, layer, name) in zip(panels[2:], _strip_layers(geometry), strict=True):
+        _strips_front(panel, geometry, plane, layer, name)
+
+
+def _strip_layers(geometry: Geometry) -> Iterator[tuple[int, StripLayer, str]]:
+    """Iterate over number, layer and detector of the planes of strips."""
+    for name, part in (("UT", geometry.ut), ("SciFi", geometry.scifi)):
+        for plane, layer in zip(_DETECTORS[name][0], part.layers, strict=True):
+            yield plane, layer, name
+
+
 def _outlines(geometry: Geometry, plane: int, layer: StripLayer) -> np.ndarray:
-    """(n, 4, 3) corners of what a layer is made of, or of itself."""
+    """Corners of a layer's pieces, or of the layer itself, (n, 4, 3)."""
     if plane in geometry.pieces:
         return geometry.pieces[plane].corners()
-    v = np.array([-1.0, -1.0, 1.0, 1.0]) * layer.half_height
-    u = np.array([-1.0, 1.0, 1.0, -1.0]) * layer.half_width + layer.dxdy * v
+    v = _ACROSS * layer.half_height
+    u = _ALONG * layer.half_width + layer.dxdy * v
     return np.stack(geometry.frames[plane].points(u, v), axis=-1)[None]
 
 
 def _sensors(geometry: Geometry, plane: int) -> np.ndarray:
-    """(n, 4, 3) corners of a module's sensors."""
+    """Corners of a module's sensors, (n, 4, 3)."""
     if plane in geometry.pieces:
         return geometry.pieces[plane].corners()
     side = geometry.velo.left if geometry.velo.modules[plane][1] == "left" else geometry.velo.right
-    size, corners = geometry.velo.sensor, []
+    a, b = 0.5 * geometry.velo.sensor.length * _ALONG, 0.5 * geometry.velo.sensor.width * _ACROSS
+    corners = []
     for sensor in side.sensors:
         c, s = np.cos(np.radians(sensor.angle)), np.sin(np.radians(sensor.angle))
-        a = 0.5 * size.length * np.array([-1, 1, 1, -1])
-        b = 0.5 * size.width * np.array([-1, -1, 1, 1])
         points = geometry.frames[plane].points(sensor.x + c * a - s * b, sensor.y + s * a + c * b)
         corners.append(np.stack(points, axis=-1))
     return np.array(corners)
 
 
 def _seen_from_side(axes: Axes, corners: np.ndarray, colour: str) -> None:
-    """Each element as the line between its lowest and its highest corner."""
+    """Draw each element as the line between its lowest and its highest corner."""
     order = np.argsort(corners[..., 1], axis=1)[..., None]
     ends = np.take_along_axis(corners, order, axis=1)[:, [0, -1]]
     axes.add_collection(LineCollection(list(ends[..., [2, 1]]), colors=colour, linewidths=0.8))
@@ -149,12 +134,8 @@ def _seen_from_side(axes: Axes, corners: np.ndarray, colour: str) -> None:
 def _side(axes: Axes, geometry: Geometry) -> None:
     for plane in VELO_PLANES:
         _seen_from_side(axes, _sensors(geometry, plane), _VELO)
-    for planes, layers, colour in (
-        (UT_PLANES, geometry.ut.layers, _UT),
-        (SCIFI_PLANES, geometry.scifi.layers, _SCIFI),
-    ):
-        for plane, layer in zip(planes, layers, strict=True):
-            _seen_from_side(axes, _outlines(geometry, plane, layer), colour)
+    for plane, layer, detector in _strip_layers(geometry):
+        _seen_from_side(axes, _outlines(geometry, plane, layer), _DETECTORS[detector][1])
     top = 1.04 * geometry.scifi.layers[-1].half_height
     for slab in geometry.description.slabs:
         for begin, end in ((slab.opening, top), (-top, -slab.opening)):
@@ -183,27 +164,24 @@ def _close_up(axes: Axes, geometry: Geometry) -> None:
 
 
 def _parts(geometry: Geometry) -> dict[str, tuple[str, str]]:
-    """Return the names under which material is summed up, with their colours."""
-    parts = {"VELO": ("VELO", _VELO), "UT": ("UT", _UT), "SciFi": ("SciFi", _SCIFI)}
+    """Return the names under which the material of each part is summed up, with their colours."""
+    parts = {name: (name, colour) for name, (_, colour) in _DETECTORS.items()}
     parts |= {tube.name: ("around the beam", "#56B4E9") for tube in geometry.description.tubes}
-    z_in = geometry.z_in
     for slab in geometry.description.slabs:
-        parts[slab.name] = ("VELO to UT", "#CC79A7") if slab.z < z_in - 1 else ("behind the UT", "#E69F00")
+        before = slab.z < geometry.z_in - 1
+        parts[slab.name] = ("VELO to UT", "#CC79A7") if before else ("behind the UT", "#E69F00")
     return parts
 
 
 def _material_by_eta(axes: Axes, geometry: Geometry) -> None:
     parts = _parts(geometry)
-    eta, phi = np.meshgrid(_ETA, _PHI, indexing="ij")
     sums: dict[str, np.ndarray] = {}
-    for layer in budget(geometry, eta, phi):
+    for layer in budget(geometry, *np.meshgrid(_ETA, _PHI, indexing="ij")):
         name = parts[layer.part][0]
         sums[name] = sums.get(name, np.zeros(len(_ETA))) + layer.x0.mean(axis=1)
-    order = [n for n in dict.fromkeys(name for name, _ in parts.values()) if n in sums]
-    colours = dict(parts.values())
-    axes.stackplot(
-        _ETA, [100 * sums[n] for n in order], labels=order, colors=[colours[n] for n in order], alpha=0.85
-    )
+    colours = {name: colour for name, colour in parts.values() if name in sums}
+    stacked = [100 * sums[name] for name in colours]
+    axes.stackplot(_ETA, stacked, labels=list(colours), colors=list(colours.values()), alpha=0.85)
     highest = 100 * float(np.sum(list(sums.values()), axis=0).max())
     axes.set(xlim=(_ETA[0], _ETA[-1]), ylim=(0, 1.3 * highest), xlabel="η", ylabel="X/X0 [%]")
     axes.legend(fontsize=8, ncols=3, loc="upper center")
@@ -211,18 +189,12 @@ def _material_by_eta(axes: Axes, geometry: Geometry) -> None:
 
 
 def _material_by_z(axes: Axes, geometry: Geometry) -> None:
-    eta, phi = np.full(len(_PHI), _ETA_OF_Z), _PHI
-    layers = budget(geometry, eta, phi)
-    z = np.array([layer.z for layer in layers])
+    layers = budget(geometry, np.full(len(_PHI), _ETA_OF_Z), _PHI)
     total = 100 * np.cumsum([layer.x0.mean() for layer in layers])
-    axes.step(z, total, where="post", color="black")
-    for planes, colour, name in (
-        (VELO_PLANES, _VELO, "VELO"),
-        (UT_PLANES, _UT, "UT"),
-        (SCIFI_PLANES, _SCIFI, "SciFi"),
-    ):
-        places = geometry.planes()[list(planes), 0]
-        axes.axvspan(places.min(), places.max(), color=colour, alpha=0.2, label=name)
+    axes.step(np.array([layer.z for layer in layers]), total, where="post", color="black")
+    for name, (planes, colour) in _DETECTORS.items():
+        z = geometry.planes()[list(planes), 0]
+        axes.axvspan(z.min(), z.max(), color=colour, alpha=0.2, label=name)
     axes.set(xlabel="z [mm]", ylabel="X/X0 [%]", ylim=(0, None))
     axes.legend(fontsize=8)
     axes.set_title(f"the same up to z, at η = {_ETA_OF_Z:g}", fontsize=10)
@@ -231,41 +203,36 @@ def _material_by_z(axes: Axes, geometry: Geometry) -> None:
 def _velo_front(axes: Axes, geometry: Geometry, side: str) -> None:
     planes = [plane for plane in VELO_PLANES if geometry.velo.modules[plane][1] == side]
     for plane in planes:
-        corners = _sensors(geometry, plane)
-        axes.add_collection(
-            PolyCollection(list(corners[..., :2]), facecolors="none", edgecolors=_VELO, lw=0.4)
-        )
+        outlines = list(_sensors(geometry, plane)[..., :2])
+        axes.add_collection(PolyCollection(outlines, facecolors="none", edgecolors=_VELO, lw=0.4))
+    angle = np.linspace(0, 2 * np.pi, 60)
     for tube in geometry.description.tubes:
-        angle = np.linspace(0, 2 * np.pi, 60)
         axes.plot(tube.radius * np.cos(angle), tube.radius * np.sin(angle), color=_OTHER, lw=0.8)
     axes.set(xlim=(-60, 60), ylim=(-60, 60), aspect="equal")
     axes.set_title(f"VELO {side}, {len(planes)} modules", fontsize=9)
 
 
-def _strips_front(
-    axes: Axes, geometry: Geometry, plane: int, layer: StripLayer, part: Ut | SciFi, colour: str, name: str
-) -> None:
-    corners = _outlines(geometry, plane, layer)
-    axes.add_collection(
-        PolyCollection(list(corners[..., :2]), facecolors=colour, edgecolors=colour, lw=0.4, alpha=0.25)
-    )
-    hole = part.hole
-    axes.add_patch(
-        Rectangle((-hole.half_width, -hole.half_height), 2 * hole.half_width, 2 * hole.half_height,
-                  facecolor="white", edgecolor="black", lw=0.6)
-    )  # fmt: skip
-    if isinstance(part, Ut):
-        for zone in part.zones[:-1]:
-            w, h = zone.half_width, zone.half_height
-            axes.add_patch(Rectangle((-w, -h), 2 * w, 2 * h, fill=False, edgecolor="black", lw=0.4, ls=":"))
-    frame: Frame = geometry.frames[plane]
-    x, _, slope, _ = frame.lines(np.linspace(-0.8, 0.8, 5) * layer.half_width, layer.dxdy)
+def _strips_front(axes: Axes, geometry: Geometry, plane: int, layer: StripLayer, detector: str) -> None:
+    planes, colour = _DETECTORS[detector]
+    outlines = list(_outlines(geometry, plane, layer)[..., :2])
+    axes.add_collection(PolyCollection(outlines, facecolors=colour, edgecolors=colour, lw=0.4, alpha=0.25))
+    hole = geometry.ut.hole if detector == "UT" else geometry.scifi.hole
+    _rectangle(axes, hole.half_width, hole.half_height, facecolor="white", lw=0.6)
+    for zone in geometry.ut.zones[:-1] if detector == "UT" else ():
+        _rectangle(axes, zone.half_width, zone.half_height, fill=False, lw=0.4, ls=":")
+    x, _, slope, _ = geometry.frames[plane].lines(np.linspace(-0.8, 0.8, 5) * layer.half_width, layer.dxdy)
+    y = np.array([-1.0, 1.0]) * layer.half_height
     for begin, tilt in zip(x, slope, strict=True):
-        y = np.array([-1.0, 1.0]) * layer.half_height
         axes.plot(begin + tilt * y, y, color=colour, lw=0.6, ls="--")
     width = 1.12 * layer.half_width + abs(layer.dxdy) * layer.half_height
     axes.set(xlim=(-width, width), ylim=(-1.12 * layer.half_height, 1.12 * layer.half_height), aspect="equal")
-    z0, _, dzdy = frame.plane
-    axes.set_title(f"{name}: z = {z0:.2f} mm\ndx/dy {slope[0]:+.4f}, dz/dy {1e3 * dzdy:+.2f}e-3", fontsize=8)
+    z0, _, dzdy = geometry.frames[plane].plane
+    title = f"{detector} {plane - planes.start}: z = {z0:.2f} mm"
+    axes.set_title(f"{title}\ndx/dy {slope[0]:+.4f}, dz/dy {1e3 * dzdy:+.2f}e-3", fontsize=8)
     axes.tick_params(labelsize=7)
     axes.locator_params(nbins=5)
+
+
+def _rectangle(axes: Axes, half_width: float, half_height: float, **style: Any) -> None:
+    corner = (-half_width, -half_height)
+    axes.add_patch(Rectangle(corner, 2 * half_width, 2 * half_height, edgecolor="black", **style))

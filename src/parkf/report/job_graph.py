@@ -1,4 +1,4 @@
-"""What waits for what in a run: the graph of its rules, as Snakemake knows it when it starts."""
+"""The graph of a run's rules as data, as Snakemake knows it when it starts."""
 
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,16 @@ _LAST = "report"
 def write_graph(dag: Any, run: Path, prefix: str = "") -> None:
     """Write ``rules.<rule> = {jobs, needs}``: how many jobs a rule has, and the rules whose files they read.
 
-    A run for less than the report, such as one that publishes, leaves the graph of the whole run as it is.
+    Rules whose names begin with `prefix` are written without it, and others are left out. Jobs that have
+    already run count, too. A run for less than the report, such as one that publishes, leaves the graph of
+    the whole run as it is.
 
     Parameters
     ----------
     dag : snakemake.dag.DAG
-        Jobs that have already run are in it, too.
     run : Path
         Folder of the run.
     prefix : str
-        What the names of the run's rules begin with, and are written without; others are left out.
     """
     rules: dict[str, dict[str, Any]] = {}
     for job in dag.jobs:

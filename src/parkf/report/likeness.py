@@ -1,6 +1,8 @@
-"""The page that lays the embedded simulation beside another one of the same detector, LHCb's."""
+"""The page that compares the embedded simulation with LHCb's simulation of the same detector."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from math import hypot
 from pathlib import Path
 from typing import Any
@@ -8,24 +10,40 @@ from typing import Any
 from markupsafe import Markup
 
 from parkf.io.files import read_json
-from parkf.report import figures
 from parkf.report.drawing import Drawn, Panel, Series
-from parkf.report.likeness_rows import LARGER_SAMPLE_P, SEARCH, SEARCHES, SECTIONS, Row
+from parkf.report.figures import FIT_NAMES
 from parkf.report.site import write_page
-from parkf.report.tables import Cells
+from parkf.report.tables import Cells, interval, with_error
+from parkf.report.words import texts
 
 EMBEDDED, OTHER = "embedded", "LHCb"
-_ALIKE = 3.0  # combined errors
-_SAME = 0.02  # relative difference that is none, however significant
-_PANELS = (
-    ("p", "p [GeV]"),
-    ("eta", "η"),
-    ("velo", "VELO modules"),
-    ("scifi", "SciFi layers"),
-    ("velo_residual", "VELO residual [µm]"),
-    ("ut_residual", "UT residual [µm]"),
-    ("scifi_residual", "SciFi residual [µm]"),
+# GeV; quantiles of momentum of LHCb's long tracks above 2 GeV, electrons and all η with them.
+LARGER_SAMPLE_P = (2.4, 4.1, 7.4, 14.3, 39.0)
+_ALIKE = 3.0  # a difference of fewer combined errors does not count
+_SAME = 0.02  # a smaller relative difference does not count, however significant it is
+_TRACKS = {"p": "p [GeV]", "eta": "η", "velo": "VELO modules", "scifi": "SciFi layers"}
+_HITS = {f"{name.lower()}_residual": f"{name} residual [µm]" for name in ("VELO", "UT", "SciFi")}
+_BY_MOMENTUM = (
+    ("half_width", "half width of δp/p, 68 % [%]", 100.0),
+    ("bias", "bias of p [%]", 100.0),
+    ("pull_width", "pull of q/p, width", 1.0),
 )
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure of the page."""
+
+    name: str  # in the measurement
+    label: str
+    decimals: int
+    reason: str  # why the figure has its value, in HTML
+    unit: str = ""
+
+
+SECTIONS = {title: [Row(**row) for row in rows] for title, rows in texts("likeness")["sections"].items()}
+SEARCHES: Mapping[str, str] = texts("likeness")["searches"]
+SEARCH = [Row(**row) for row in texts("likeness")["search"]]
 
 
 def write_likeness(
@@ -48,7 +66,7 @@ def write_likeness(
     page : Path
         The HTML file.
     searches : mapping of str to (Path, Path), optional
-        For "found" and "truth", what segments are, the results of
+        For segments that are "found", or by "truth", the results of
         `parkf.proof.validation.search.characterise_search`, embedded and other.
 
     Raises
@@ -56,37 +74,32 @@ def write_likeness(
     ParkfError
         When a file is missing or no JSON.
     """
-    ours, theirs = read_json(embedded), read_json(other)
-    fits = {name: (read_json(one), read_json(two)) for name, (one, two) in measured.items()}
-    found = {name: (read_json(one), read_json(two)) for name, (one, two) in (searches or {}).items()}
-    drawn = {
-        "tracks": _draw("tracks", ours, theirs, _PANELS[:4]),
-        "hits": _draw("hits", ours, theirs, _PANELS[4:]),
-    }
+    pair = (read_json(embedded), read_json(other))
+    fits = {name: [*map(read_json, files)] for name, files in measured.items()}
+    found = {name: [*map(read_json, files)] for name, files in (searches or {}).items()}
+    sections = {title: [_line(row, *pair) for row in rows] for title, rows in SECTIONS.items()}
+    for name, two in found.items():
+        rows = [row for row in SEARCH if all(row.name in one["figures"] for one in two)]
+        sections[SEARCHES[name]] = [_line(row, *two) for row in rows]
     write_page(
         page,
         "likeness.html",
-        counts={EMBEDDED: ours, OTHER: theirs},
-        drawn=drawn,
-        quantiles=_quantiles(ours, theirs),
-        sections={title: [_line(row, ours, theirs) for row in rows] for title, rows in SECTIONS.items()}
-        | {
-            SEARCHES[name]: [
-                _line(row, *pair) for row in SEARCH if all(row.name in p["figures"] for p in pair)
-            ]
-            for name, pair in found.items()
-        },
-        fits={figures.FIT_NAMES[name]: _fit(*pair) for name, pair in fits.items()},
+        counts=dict(zip((EMBEDDED, OTHER), pair, strict=True)),
+        drawn={"tracks": _draw("tracks", *pair, _TRACKS), "hits": _draw("hits", *pair, _HITS)},
+        quantiles=_quantiles(*pair),
+        sections=sections,
+        fits={FIT_NAMES[name]: _fit(*two) for name, two in fits.items()},
     )
 
 
 def _line(row: Row, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
     one, two = ours["figures"][row.name], theirs["figures"][row.name]
     difference, error = two["value"] - one["value"], hypot(one["error"], two["error"])
+    factor, spec = (100.0 if row.unit == " %" else 1.0), f".{row.decimals}f"
     return {
         "label": row.label,
         "values": [
-            _with_error(f["value"], f["error"], row.factor, row.decimals) + row.unit for f in (one, two)
+            f"{factor * f['value']:{spec}} ± {factor * f['error']:{spec}}{row.unit}" for f in (one, two)
         ],
         "significance": f"{difference / error:+.1f}" if error else "–",
         "alike": abs(difference) < max(_ALIKE * error, _SAME * abs(two["value"])),
@@ -94,54 +107,41 @@ def _line(row: Row, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[
     }
 
 
-def _with_error(value: float, error: float, factor: float, decimals: int) -> str:
-    return f"{factor * value:.{decimals}f} ± {factor * error:.{decimals}f}"
-
-
 def _quantiles(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
-    rows = []
-    for name, label, decimals in (("p", "p [GeV]", 1), ("eta", "η", 2)):
-        for which, sample in ((EMBEDDED, ours), (OTHER, theirs)):
-            rows.append(
-                [f"{label}, {which}", *(f"{value:.{decimals}f}" for value in sample["quantiles"][name])]
-            )
+    rows = [
+        [f"{label}, {which}", *(f"{value:{spec}}" for value in sample["quantiles"][name])]
+        for name, label, spec in (("p", "p [GeV]", ".1f"), ("eta", "η", ".2f"))
+        for which, sample in ((EMBEDDED, ours), (OTHER, theirs))
+    ]
     rows.insert(2, [f"p [GeV], {OTHER}, a larger sample", *map(str, LARGER_SAMPLE_P)])
     return Cells(["", "5 %", "25 %", "50 %", "75 %", "95 %"], rows)
 
 
 def _fit(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
     """Resolution, bias and pull of the momentum by its bins, then χ² by detectors."""
-    rows = []
     bins = {(entry["p_min"], entry["p_max"]): entry for entry in theirs["momentum"]}
-    for one in ours["momentum"]:
-        if (two := bins.get((one["p_min"], one["p_max"]))) is None:
-            continue
-        for name, label, factor in (
-            ("half_width", "half width of δp/p, 68 % [%]", 100.0),
-            ("bias", "bias of p [%]", 100.0),
-            ("pull_width", "pull of q/p, width", 1.0),
-        ):
-            cells = [_with_error(m[name], m[f"{name}_error"], factor, 3) for m in (one, two)]
-            rows.append([f"{label}, {one['p_min']:g}–{one['p_max']:g} GeV", *cells])
+    rows = [
+        [f"{label}, {interval(one)} GeV", *(with_error(m, name, ".3f", factor) for m in (one, two))]
+        for one in ours["momentum"]
+        if (two := bins.get((one["p_min"], one["p_max"])))
+        for name, label, factor in _BY_MOMENTUM
+    ]
     for detector, label in (("velo", "VELO"), ("ut", "UT"), ("scifi", "SciFi"), ("all", "all")):
         pair = [m["chi2"][detector] for m in (ours, theirs)]
-        medians = [_with_error(m["median"], m["median_error"], 1.0, 3) for m in pair]
-        rows.append([f"χ²/ndof {label}, median", *medians])
+        rows.append([f"χ²/ndof {label}, median", *(with_error(m, "median", ".3f") for m in pair)])
         rows.append([f"χ²/ndof {label} above 3 [%]", *(f"{100 * m['large']:.1f}" for m in pair)])
     return Cells(["", EMBEDDED, OTHER], rows)
 
 
-def _draw(
-    name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], panels: tuple[tuple[str, str], ...]
-) -> Drawn:
-    """Shares of all tracks (hits) a bin: a line for the embedded simulation, points for the other."""
-    drawn = []
-    for variable, label in panels:
+def _draw(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], labels: Mapping[str, str]) -> Drawn:
+    """Draw fractions of tracks or hits in bins: a line is the embedded simulation, points are LHCb's."""
+    panels = []
+    for variable, label in labels.items():
         one, two = ours["histograms"][variable], theirs["histograms"][variable]
-        centres = [(low + high) / 2 for low, high in zip(two["edges"], two["edges"][1:], strict=False)]
+        centres = [(low + high) / 2 for low, high in pairwise(two["edges"])]
         series = [
             Series(EMBEDDED, one["edges"], one["content"], shape="steps"),
             Series(OTHER, centres, two["content"], two["error"], colour=1),
         ]
-        drawn.append(Panel(label, "share a bin", series, x_log=variable == "p", y_limits=(0.0, None)))
-    return Drawn(name, f"Distributions of {name}, {EMBEDDED} and {OTHER}", drawn, small=True)
+        panels.append(Panel(label, "share a bin", series, x_log=variable == "p", y_limits=(0.0, None)))
+    return Drawn(name, f"Distributions of {name}, {EMBEDDED} and {OTHER}", panels, small=True)

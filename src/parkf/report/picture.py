@@ -1,4 +1,4 @@
-"""Drawings that are no panels with axes: bars of time, graphs, maps; and how any drawing becomes a file."""
+"""A drawing with its numbers, as SVG for a page and as files of its own."""
 
 import csv
 import io
@@ -9,72 +9,50 @@ from html import escape
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing, with the numbers that are in it.
+    """A drawing, with the numbers that are in it."""
 
-    Attributes
-    ----------
-    name : str
-        Of its files, without ending.
-    title : str
-        What is drawn, for those who do not see it.
-    width, height : float
-        In pixels of the page.
-    body : str
-        SVG, in the classes of ``figure.css``.
-    columns : sequence of str
-        Heads of the CSV file.
-    rows : sequence of sequence
-        Its cells.
-    see, good, otherwise : str
-        What to look at, what is good, and what to do when it is not.
-    """
-
-    name: str
-    title: str
-    width: float
+    name: str  # of its files, without ending
+    title: str  # what is drawn, for readers who do not see it
+    width: float  # pixels of the page
     height: float
-    body: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[object]]
-    see: str = ""
-    good: str = ""
-    otherwise: str = ""
+    body: str  # SVG, in the classes of figure.css
+    columns: Sequence[str]  # heads of the CSV file
+    rows: Iterable[Sequence[object]]  # cells of the CSV file
+    see: str = ""  # what to look at
+    good: str = ""  # what a good figure looks like
+    otherwise: str = ""  # what to do where it is not good
 
     @property
     def svg(self) -> str:
-        """For a page, where it is never narrower than is needed to read it."""
-        narrow, wide = 0.75 * self.width, self.width
+        """The drawing for a page, which is never too narrow to read it."""
         return (
             f'<svg class="picture" role="img" aria-label="{escape(self.title)}"'
-            f' style="min-width:{narrow:.0f}px;max-width:{wide:.0f}px"'
+            f' style="min-width:{0.75 * self.width:.0f}px;max-width:{self.width:.0f}px"'
             f' viewBox="0 0 {self.width:g} {self.height:g}">{self.body}</svg>'
         )
 
     @property
     def csv(self) -> str:
-        """All numbers."""
-        return comma_separated(self.columns, self.rows)
+        """All numbers as a CSV file, with six digits."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(
+            [f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in self.rows
+        )
+        return stream.getvalue()
 
     def standalone(self, style: str) -> str:
-        """Return it as an SVG file with a style sheet of its own."""
+        """Return the drawing as an SVG file with a style sheet of its own."""
         words = " ".join((self.see, self.good, self.otherwise)).strip()
-        return document(self.title, words, self.width, self.height, style, self.body)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}"'
+            f' width="{self.width:g}"><title>{escape(self.title)}</title>'
+            f"<desc>{escape(words)}</desc><style>{style}</style>"
+            f'<rect width="100%" height="100%" fill="#fff"/>{self.body}</svg>\n'
+        )
 
 
-def document(title: str, words: str, width: float, height: float, style: str, body: str) -> str:
-    """Return an SVG file."""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}">'
-        f"<title>{escape(title)}</title>"
-        f"<desc>{escape(words)}</desc><style>{style}</style>"
-        f'<rect width="100%" height="100%" fill="#fff"/>{body}</svg>\n'
-    )
-
-
-def comma_separated(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a CSV file; numbers have six digits."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in rows)
-    return stream.getvalue()
+def label(style: str, x: float | str, y: float | str, text: str, more: str = "") -> str:
+    """Return an SVG text at `x` and `y`; `style` is its class, and `more` holds further attributes."""
+    return f'<text class="{style}" x="{x}" y="{y}"{more}>{escape(text)}</text>'

@@ -3,11 +3,9 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -22,42 +20,18 @@ _TEMPLATES = Environment(
 _TEMPLATES.globals["palette"] = PALETTE
 # JSON within HTML, without blanks.
 _TEMPLATES.filters["compact"] = lambda value: json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
-# Draws figures again, enlarged, where a reader asks for it: a file beside the pages, since it is half as
-# large as all of them together.
+# Draws figures again, enlarged, where a reader asks for it. It is a file beside the pages, because it is half
+# as large as all of them together.
 _LIBRARY = Path(__file__).parent / "vendor" / "plotly-basic.min.js"
 _HEADING = re.compile(r'<h2 id="(?P<anchor>[^"]+)">(?P<title>.*?)</h2>', re.DOTALL)
 _TAG = re.compile(r"<[^>]+>")
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """File name and title of a page."""
 
     file: str
     title: str
-
-
-@dataclass(frozen=True)
-class Place:
-    """A page among all of its site, for the templates."""
-
-    pages: Sequence[Page]
-    current: str
-
-    @property
-    def previous(self) -> Page | None:
-        """Page before this one."""
-        number = self._number()
-        return self.pages[number - 1] if number else None
-
-    @property
-    def next(self) -> Page | None:
-        """Page after this one."""
-        number = self._number() + 1
-        return self.pages[number] if number < len(self.pages) else None
-
-    def _number(self) -> int:
-        return [page.file for page in self.pages].index(self.current)
 
 
 def write_page(
@@ -68,7 +42,7 @@ def write_page(
     Parameters
     ----------
     path : Path
-        The HTML file; CSS and JavaScript are in it, but for the library that draws enlarged figures.
+        The HTML file. It holds CSS and JavaScript, except the library that draws enlarged figures.
     template : str
         Name of the template.
     pages : sequence of Page
@@ -80,29 +54,33 @@ def write_page(
     """
     kept: dict[str, Drawn | Picture] = {}
 
-    def keep(drawn: Drawn | Picture) -> str:
-        name = f"{folder}/{path.stem}-{drawn.name}"
-        kept[name] = drawn
+    def keep(one: Drawn | Picture) -> str:
+        name = f"{folder}/{path.stem}-{one.name}"
+        kept[name] = one
         return name
 
-    here = Place(pages or [Page(path.name, "Overview")], path.name)
-    library = path.parent / folder / _LIBRARY.name
+    pages = pages or [Page(path.name, "Overview")]
+    number = [page.file for page in pages].index(path.name)
+    site = {
+        "pages": pages,
+        "current": path.name,
+        "previous": [None, *pages][number],
+        "next": [*pages, None][number + 1],
+    }
+    library = f"{folder}/{_LIBRARY.name}"
     text = _TEMPLATES.get_template(template).render(
-        site=here, contents=_contents, keep=keep, library=f"{folder}/{library.name}", **content
+        site=site, contents=_contents, keep=keep, library=library, **content
     )
-    for name, drawn in kept.items():
-        for suffix, written in ((".svg", drawn.standalone(_style())), (".csv", drawn.csv)):
+    style = _TEMPLATES.get_template("figure.css").render()
+    for name, one in kept.items():
+        picture = one.picture if isinstance(one, Drawn) else one
+        for suffix, written in ((".svg", picture.standalone(style)), (".csv", picture.csv)):
             with replacing(path.parent / f"{name}{suffix}") as temporary:
                 temporary.write_text(written)
-    if any(isinstance(drawn, Drawn) for drawn in kept.values()) and not library.exists():
-        copy(_LIBRARY, library)
+    if any(isinstance(one, Drawn) for one in kept.values()) and not (path.parent / library).exists():
+        copy(_LIBRARY, path.parent / library)
     with replacing(path) as temporary:
         temporary.write_text(text)
-
-
-@cache
-def _style() -> str:
-    return _TEMPLATES.get_template("figure.css").render()
 
 
 def _contents(body: str) -> list[tuple[str, str]]:

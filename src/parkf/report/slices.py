@@ -1,11 +1,11 @@
-"""Figures and tables of a fit by direction, charge and hits."""
+"""The page of a fit in slices: its figures by momentum, direction, charge and hits."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parkf.report.drawing import Drawn, Panel, Series
-from parkf.report.figures import COMPONENTS
-from parkf.report.tables import Cells
+from parkf.report.figures import COMPONENTS, error_bars
+from parkf.report.tables import Cells, Columns, table_of, with_error
 
 TITLES = {
     "p": "Momentum [GeV]",
@@ -22,24 +22,39 @@ TITLES = {
     "hardest": "Largest scattering of one layer, over its width",
     "born": "Distance of the origin from the beam [mm]",
 }
-# Variables of few values.
+# Names of the slices of variables that have few values.
 _NAMES = {
-    "charge": ("−", "+"),
-    "polarity": ("down", "up"),
-    "side": ("tx < 0", "tx > 0"),
-    "half": ("ty < 0", "ty > 0"),
-    "purity": ("0.7–0.9", "0.9–1", "all"),
+    "charge": ["−", "+"],
+    "polarity": ["down", "up"],
+    "side": ["tx < 0", "tx > 0"],
+    "half": ["ty < 0", "ty > 0"],
+    "purity": ["0.7–0.9", "0.9–1", "all"],
 }
 _OPEN = 1000.0  # the last slice of scatterings and origins has no end
-_COUNTS = ("velo_hits", "ut_layers", "scifi_layers")
+_KEPT = {"genuine": "genuine kept", "ghost": "ghosts kept", "purity": "purity"}
 
 
-def draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
+def slices_page(fit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of ``slices.html``: what a cut keeps by fate, and each variable's figures."""
+    fates: Columns = {
+        "candidates": lambda row: row["fate"],
+        "number": lambda row: str(row["n"]),
+        "kept [%]": lambda row: f"{100 * row['kept']:.1f}",
+        "median χ²/ndof": lambda row: f"{row['chi2_median']:.2f}",
+    }
+    return {
+        "fates": table_of(fit["fates"], fates, text=("candidates",)),
+        "slices": {
+            title: {"anchor": variable, "figure": _draw(variable, bins), "table": _table(variable, bins)}
+            for variable, title in TITLES.items()
+            if (bins := fit["breakdown"][variable])
+        },
+    }
+
+
+def _draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
     """Draw width of δp/p, pull widths and efficiencies of each slice."""
-    places, names = list(range(len(bins))), _labels(variable, bins)
-    core = Series(
-        "core of δp/p", places, [100 * b["core"] for b in bins], [100 * b["core_error"] for b in bins]
-    )
+    places, names = range(len(bins)), _labels(variable, bins)
     pulls = [
         Series(
             f"pull of {text}", places, [b["pulls"][component] for b in bins], shape="joined", colour=number
@@ -48,17 +63,16 @@ def draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
     ]
     kept = [
         Series(text, places, [b[quantity] for b in bins], shape="joined", colour=number, dashed=True)
-        for number, (quantity, text) in enumerate(
-            (("genuine", "genuine kept"), ("ghost", "ghosts kept"), ("purity", "purity"))
-        )
+        for number, (quantity, text) in enumerate(_KEPT.items())
         if any(b[quantity] is not None for b in bins)
     ]
+    core = [error_bars("core of δp/p", places, bins, "core", 0, 100)]
     return Drawn(
         variable,
         f"{TITLES[variable]}: resolution, pulls and what a cut keeps",
         [
-            # From zero: an axis that ends at the points would exaggerate small differences.
-            Panel("", "core width of δp/p [%]", [core], names=names, y_limits=(0.0, None)),
+            # The axis starts at zero, because one that ends at the points would exaggerate differences.
+            Panel("", "core width of δp/p [%]", core, names=names, y_limits=(0.0, None)),
             Panel("", "pull width", pulls, names=names, band=(0.95, 1.05), y_limits=(0.8, None)),
             Panel("", "share", kept, names=names, y_limits=(0.0, 1.05)),
         ],
@@ -66,46 +80,33 @@ def draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
     )
 
 
-def table(variable: str, bins: Sequence[Mapping[str, Any]]) -> Cells:
-    """Write the same figures as numbers."""
+def _table(variable: str, bins: Sequence[Mapping[str, Any]]) -> Cells:
     head = ["slice", "tracks", "core of δp/p [%]", "bias [%]", *(f"pull {c}" for c in COMPONENTS)]
     return Cells(
-        [*head, "genuine kept [%]", "ghosts kept [%]", "purity [%]"],
+        [*head, *(f"{text} [%]" for text in _KEPT.values())],
         [
             [
                 name,
                 str(b["n"]),
-                f"{100 * b['core']:.3f} ± {100 * b['core_error']:.3f}",
-                f"{100 * b['bias']:+.3f} ± {100 * b['bias_error']:.3f}",
+                with_error(b, "core", ".3f", 100),
+                with_error(b, "bias", "+.3f", 100),
                 *(f"{b['pulls'][component]:.3f}" for component in COMPONENTS),
-                *("–" if b[q] is None else f"{100 * b[q]:.1f}" for q in ("genuine", "ghost", "purity")),
+                *("–" if b[quantity] is None else f"{100 * b[quantity]:.1f}" for quantity in _KEPT),
             ]
             for name, b in zip(_labels(variable, bins), bins, strict=True)
         ],
     )
 
 
-def fates(rows: Sequence[Mapping[str, Any]]) -> Cells:
-    """Write what the cut keeps of tracks and of ghosts with and without an end."""
-    return Cells(
-        ["candidates", "number", "kept [%]", "median χ²/ndof"],
-        [
-            [row["fate"], str(row["n"]), f"{100 * row['kept']:.1f}", f"{row['chi2_median']:.2f}"]
-            for row in rows
-        ],
-        text=("candidates",),
-    )
-
-
 def _labels(variable: str, bins: Sequence[Mapping[str, Any]]) -> list[str]:
-    if variable in _NAMES and len(bins) == len(_NAMES[variable]):
-        return list(_NAMES[variable])
+    names = _NAMES.get(variable, [])
+    if len(names) == len(bins):
+        return names
+    edges = [(b["low"], b["high"]) for b in bins]
     if variable in ("hardest", "born"):
-        return [f"{b['low']:g}–{b['high']:g}" if b["high"] < _OPEN else f"> {b['low']:g}" for b in bins]
-    if variable in _COUNTS:
-        return [_count(int(b["low"]), int(b["high"]) - 1) for b in bins]
-    return [f"{b['low']:.3g}–{b['high']:.3g}" for b in bins]
-
-
-def _count(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low}–{high}"
+        return [f"{low:g}–{high:g}" if high < _OPEN else f"> {low:g}" for low, high in edges]
+    if variable in ("velo_hits", "ut_layers", "scifi_layers"):
+        # A slice ends before its upper edge.
+        counts = [(int(low), int(high) - 1) for low, high in edges]
+        return [f"{low}" if low == high else f"{low}–{high}" for low, high in counts]
+    return [f"{low:.3g}–{high:.3g}" for low, high in edges]

@@ -9,7 +9,7 @@ from typing import Any
 from parkf.io.errors import ParkfError
 from parkf.io.usage import Usage, read_usage, was_taken
 
-# The name that Snakemake gives one of several like jobs: 3-of-8.
+# Snakemake's name of one of several similar jobs, such as 3-of-8.
 _PART = re.compile(r"\d+-of-(\d+)")
 
 
@@ -27,22 +27,41 @@ def collect_stages(logs: Path) -> dict[str, Any]:
         ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs, spans}``, seconds summed over the stage's jobs and
         the peak (MiB, :class:`parkf.io.usage.Usage`) of the largest, and ``total_cpu_s`` and ``peak_mb`` over
         all stages. ``spans`` are pairs of begin and end of each job, in seconds since the first job began;
-        they are left out where logs do not say so. ``taken`` of a stage counts jobs that another run had
-        done, and which took next to nothing here; left out where there are none.
+        they are left out where the logs do not have them. ``taken`` of a stage counts jobs that another run
+        had done, and which took almost no time here; it is left out where there are none.
 
     Raises
     ------
     ParkfError
-        When no log says what its job took.
+        When no log has what its job took.
     """
-    found, taken = _jobs(logs)
-    first = min((job.began for jobs in found.values() for job in jobs if job.began is not None), default=0.0)
-    stages = {stage: _together(jobs, first) for stage, jobs in sorted(found.items())}
-    for stage, count in taken.items():
-        if count:
-            stages[stage]["taken"] = count
-    if not stages:
+    found: dict[str, list[Usage]] = {}
+    taken: Counter[str] = Counter()
+    for path in _of_this_run(logs):
+        log = path.read_text(errors="replace")
+        usage = read_usage(log)
+        if usage is not None:
+            stage = path.relative_to(logs).parts[0].removesuffix(".log")
+            found.setdefault(stage, []).append(usage)
+            taken[stage] += was_taken(log)
+    if not found:
         raise ParkfError(f"{logs}: no log with a line 'parkf usage'; did the run go through Snakemake?")
+    first = min((job.began for jobs in found.values() for job in jobs if job.began is not None), default=0.0)
+    stages: dict[str, dict[str, Any]] = {}
+    for stage, jobs in sorted(found.items()):
+        spans = sorted(
+            (round(job.began - first, 3), round(job.ended - first, 3))
+            for job in jobs
+            if job.began is not None and job.ended is not None
+        )
+        stages[stage] = {
+            "wall_s": round(sum(job.wall_s for job in jobs), 3),
+            "cpu_s": round(sum(job.cpu_s for job in jobs), 3),
+            "peak_mb": max(job.peak_mb for job in jobs),
+            "jobs": len(jobs),
+        }
+        optional = {"spans": spans, "taken": taken[stage]}
+        stages[stage] |= {key: value for key, value in optional.items() if value}
     return {
         "stages": stages,
         "total_cpu_s": sum(stage["cpu_s"] for stage in stages.values()),
@@ -50,42 +69,13 @@ def collect_stages(logs: Path) -> dict[str, Any]:
     }
 
 
-def _jobs(logs: Path) -> tuple[dict[str, list[Usage]], Counter[str]]:
-    """Return the time and memory of each job of a stage, and how many jobs another run had done."""
-    jobs: dict[str, list[Usage]] = {}
-    taken: Counter[str] = Counter()
-    for path in _of_this_run(logs):
-        log = path.read_text(errors="replace")
-        usage = read_usage(log)
-        if usage is not None:
-            stage = path.relative_to(logs).parts[0].removesuffix(".log")
-            jobs.setdefault(stage, []).append(usage)
-            taken[stage] += was_taken(log)
-    return jobs, taken
-
-
 def _of_this_run(logs: Path) -> Iterator[Path]:
-    """Find the logs of the newest division of each stage into jobs; those of others may lie beside them."""
+    """Find the logs of each stage's newest division into jobs; logs of older ones may lie beside them."""
     newest: dict[Path, tuple[float, str]] = {}
     files = [(path, path.stat().st_mtime, _PART.search(path.stem)) for path in sorted(logs.rglob("*.log"))]
     for path, written, part in files:
-        if part:
+        if part is not None:
             newest[path.parent] = max(newest.get(path.parent, (0.0, "")), (written, part[1]))
     for path, _, part in files:
         if part is None or part[1] == newest[path.parent][1]:
             yield path
-
-
-def _together(jobs: list[Usage], first: float) -> dict[str, Any]:
-    spans = sorted(
-        (round(job.began - first, 3), round(job.ended - first, 3))
-        for job in jobs
-        if job.began is not None and job.ended is not None
-    )
-    return {
-        "wall_s": round(sum(job.wall_s for job in jobs), 3),
-        "cpu_s": round(sum(job.cpu_s for job in jobs), 3),
-        "peak_mb": max(job.peak_mb for job in jobs),
-        "jobs": len(jobs),
-        **({"spans": spans} if spans else {}),
-    }

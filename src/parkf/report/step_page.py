@@ -1,6 +1,7 @@
-"""The page of a step: formula, light, what the form misses, and the numbers of each of its sets."""
+"""The page of a step: formula, light, misfit of the form, and the numbers of each set."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from parkf.model.steps import FORMS
@@ -10,19 +11,19 @@ from parkf.params.registry import Registry
 from parkf.proof.gates import Light
 from parkf.report import figures, tables
 from parkf.report.formula import typeset
-from parkf.report.step_map import Bins, ratio_map, width_map
+from parkf.report.maps import Bins, ratio_map, width_map
 from parkf.training.result import FitResult, SetResult
 
-Pulls = dict[tuple[str, str, int], float | None]
-"""By block, set and index, how many errors a number has moved; None without errors."""
+# How many errors a number has moved, by block, set and index; None where it has no error.
+Pulls = Mapping[tuple[str, str, int], float | None]
 
 
 def newest_alike(registry: Registry, parameters: ParameterSet) -> str | None:
     """Name the newest published set of the same detector and forms that is not withdrawn."""
+    own = parameters.manifest
     for version in reversed(registry.versions()):
         if registry.withdrawal(version) is None:
             manifest = load(registry.path(version)).manifest
-            own = parameters.manifest
             if (manifest.detector, manifest.forms) == (own.detector, own.forms):
                 return version
     return None
@@ -34,10 +35,9 @@ def moves(published: ParameterSet, parameters: ParameterSet) -> Pulls:
     Numbers of blocks whose formulas differ have no pull, since there is nothing to compare them with.
     """
     found = compare(published, parameters)
-    changed = [parameters.layout.block(name) for name in found.other_formulas]
-    none: Pulls = {
+    none: dict[tuple[str, str, int], float | None] = {
         (block.name, label, index): None
-        for block in changed
+        for block in map(parameters.layout.block, found.other_formulas)
         for label in block.sets
         for index in range(block.shape[1])
     }
@@ -45,55 +45,43 @@ def moves(published: ParameterSet, parameters: ParameterSet) -> Pulls:
 
 
 def step_page(fit: FitResult, light: Light, against: str | None, pulls: Pulls) -> dict[str, Any]:
-    """Return the content of ``step.html``.
-
-    Parameters
-    ----------
-    fit : FitResult
-        The step's fits.
-    light : Light
-    against : str or None
-        Name of the published set that numbers are compared with.
-    pulls : dict
-        Of :func:`moves`.
-    """
+    """Return the content of ``step.html``; `pulls` are those against the published set of this name."""
     step = FORMS[fit.forms].steps[fit.step]
 
     def one_set(one: SetResult) -> dict[str, Any]:
         own = [pulls.get((step.name, one.label, index), 0.0) for index in range(len(one.values))]
+        anchor = _anchor(one.label)
         return {
             "label": one.label,
             "rows": one.rows,
             "parameters": tables.parameters(step, one, {against: own} if against else {}),
             "minima": tables.minima(one),
-            "anchor": _anchor(one.label),
-            "profiles": figures.profiles(f"profiles-{_anchor(one.label)}", one.profiles)
-            if one.profiles
-            else None,
+            "anchor": anchor,
+            "profiles": figures.profiles(f"profiles-{anchor}", one.profiles) if one.profiles else None,
             "correlations": [m for m in one.minima if len(m.names) > 1],
         }
 
+    ratios, widths = _bins(fit, "ratio_rms"), _bins(fit, "truth_width")
     return {
         "step": step,
         "light": light,
         "formulas": [typeset(line) for line in step.latex().values()],
-        "ratio": None if (ratios := _bins(fit, "ratio_rms")) is None else ratio_map(ratios),
-        "truth": None if (widths := _bins(fit, "truth_width")) is None else width_map(widths),
+        "ratio": ratio_map(ratios) if ratios else None,
+        "truth": width_map(widths) if widths else None,
         "sets": [one_set(one) for one in fit.sets],
     }
 
 
-def _bins(fit: FitResult, quantity: str) -> Bins | None:
+def _bins(fit: FitResult, quantity: str) -> Bins:
     """Return one figure of all sets of a step by momentum; empty for a step without scattering."""
-    values: dict[str, dict[str, dict[tuple[float, float], float]]] = {}
-    for one in fit.sets:
-        for row in one.accuracy:
-            if (number := getattr(row, quantity)) is not None:
-                bins = values.setdefault(one.label, {}).setdefault(row.component, {})
-                bins[row.p_min, row.p_max] = number
-    return values or None
+    return {
+        (one.label, row.component, row.p_min, row.p_max): number
+        for one in fit.sets
+        for row in one.accuracy
+        if (number := getattr(row, quantity)) is not None
+    }
 
 
 def _anchor(label: str) -> str:
-    """Name a set in a link: of "forward 0→1", forward-0-1; of "gap 3, y ≥ 0", gap-3-y-ge-0."""
+    """Return the name of a set in links: of "forward 0→1" forward-0-1, of "gap 3, y ≥ 0" gap-3-y-ge-0."""
     return "-".join(re.findall(r"\w+", label.replace("≥", " ge ").replace("<", " lt ")))

@@ -1,4 +1,4 @@
-"""What a run ends with on the terminal."""
+"""The text that a run ends with on the terminal."""
 
 from pathlib import Path
 
@@ -7,13 +7,7 @@ from parkf.proof.gates import Thresholds, hold
 
 
 def summary(results: Path, thresholds: Thresholds) -> str:
-    """Print the paths of parameter set, figures and report, and the figures beside their bars.
-
-    Raises
-    ------
-    ParkfError
-        When the run has not ended.
-    """
+    """Return the paths of a run's results, and its figures with their bars; ParkfError if it is not done."""
     counts = read_json(results / "validation.json")["counts"]
     lines = [
         f"  {'met   ' if gate.met else 'MISSED'}  {gate.what}: {gate.measured} (bar {gate.bar})"

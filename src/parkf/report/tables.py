@@ -1,9 +1,9 @@
 """Tables of the report, as heads and formatted rows that templates print."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from markupsafe import Markup
 
@@ -15,6 +15,18 @@ from parkf.report.figures import FIT_NAMES
 from parkf.training.explanation import COLUMNS, explain
 from parkf.training.result import SetResult
 
+T = TypeVar("T")
+# Of each column its head, and the function that writes a cell from a row.
+Columns = Mapping[str, Callable[[Mapping[str, Any]], str]]
+
+_SCORES = {
+    "chi2": "χ²/ndof",
+    "pieces": "three pieces of χ²",
+    "score": "score, without p and η",
+    "score_kinematic": "score, with them",
+}
+_SLICES = {"p": "p [GeV]", "eta": "η", "pt": "pT [GeV]", "displacement": "distance from the beam line [mm]"}
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -25,137 +37,122 @@ class Cells:
     text: Sequence[str] = ()  # heads of columns that hold text
 
 
+def table_of(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], text: Sequence[str] = ()) -> Cells:
+    """Return the table of some rows; for each head of a column there is a function that writes the cell."""
+    return Cells(list(columns), [[write(row) for write in columns.values()] for row in rows], text)
+
+
+def with_error(entry: Mapping[str, Any], name: str, spec: str, factor: float = 1.0) -> str:
+    """Write a number and its error, `<name>_error`, both times a factor; the error has no sign."""
+    return f"{factor * entry[name]:{spec}} ± {factor * entry[f'{name}_error']:{spec.lstrip('+')}}"
+
+
+def interval(entry: Mapping[str, Any], name: str = "p", spec: str = "g") -> str:
+    """Write the edges of a bin, `<name>_min` and `<name>_max`."""
+    return f"{entry[f'{name}_min']:{spec}}–{entry[f'{name}_max']:{spec}}"
+
+
 def gates(held: Sequence[Gate]) -> Cells:
-    """Gates with what is left to their bars."""
-    rows = []
-    for gate in held:
-        left, shade = room(gate), colour(gate)
-        rows.append(
-            [
-                gate.what,
-                gate.measured,
-                gate.bar,
-                "–" if left is None else f"{100 * left:.0f} %".replace("-", "−"),
-                Markup('<span class="{}">{}</span>').format(
-                    {"green": "good", "amber": "near"}.get(shade, "bad"),
-                    "met" if gate.met else "missed",
-                ),
-                gate.reason or "",
-            ]
-        )
-    return Cells(
-        ["gate", "measured", "bar", "room left, of the bar", "", "why this bar"],
-        rows,
-        ("gate", "measured", "bar", "", "why this bar"),
-    )
+    """Gates, with the room that is left to their bars."""
 
+    def left(gate: Gate) -> str:
+        fraction = room(gate)
+        return "–" if fraction is None else f"{100 * fraction:.0f} %".replace("-", "−")
 
-def _range(row: Mapping[str, Any]) -> str:
-    return f"{row['p_min']:g}–{row['p_max']:g}"
+    def verdict(gate: Gate) -> str:
+        style = {"green": "good", "amber": "near"}.get(colour(gate), "bad")
+        return Markup('<span class="{}">{}</span>').format(style, "met" if gate.met else "missed")
+
+    columns: dict[str, Callable[[Gate], str]] = {
+        "gate": lambda gate: gate.what,
+        "measured": lambda gate: gate.measured,
+        "bar": lambda gate: gate.bar,
+        "room left, of the bar": left,
+        "": verdict,
+        "why this bar": lambda gate: gate.reason or "",
+    }
+    return table_of(held, columns, text=("gate", "measured", "bar", "", "why this bar"))
 
 
 def momentum(fits: Mapping[str, Any]) -> Cells:
-    """Momentum resolution and bias, one column pair a fit."""
-    head = ["p [GeV]", "tracks"]
-    for name in fits:
-        head += [f"{FIT_NAMES[name]}: core [%]", "bias [%]"]
+    """Momentum resolution and bias, two columns for each fit."""
+    heads = [head for name in fits for head in (f"{FIT_NAMES[name]}: core [%]", "bias [%]")]
     rows = []
     for bins in zip(*(fit["momentum"] for fit in fits.values()), strict=True):
-        row = [_range(bins[0]), str(bins[0]["n"])]
+        row = [interval(bins[0]), str(bins[0]["n"])]
         for entry in bins:
-            row += [
-                f"{100 * entry['core']:.3f} ± {100 * entry['core_error']:.3f}",
-                f"{100 * entry['bias']:+.3f} ± {100 * entry['bias_error']:.3f}",
-            ]
+            row += [with_error(entry, "core", ".3f", 100), with_error(entry, "bias", "+.3f", 100)]
         rows.append(row)
-    return Cells(head, rows)
+    return Cells(["p [GeV]", "tracks", *heads], rows)
 
 
 def pulls(fits: Mapping[str, Any]) -> Cells:
     """Mean of the pulls, width of their core, and half widths of 68 % and 95 % over a Gaussian's."""
-    head = ["pull"]
-    for name in fits:
-        head += [f"{FIT_NAMES[name]}: mean", "width", "68 %", "95 %"]
+    heads = [head for name in fits for head in (f"{FIT_NAMES[name]}: mean", "width", "68 %", "95 %")]
     rows = []
     for component in STATE:
         row = [component]
-        for fit in fits.values():
-            pull = fit["pulls"][component]
-            row += [
-                f"{pull['mean']:+.3f} ± {pull['mean_error']:.3f}",
-                *(f"{pull[w]:.3f} ± {pull[f'{w}_error']:.3f}" for w in ("width", "width68", "width95")),
-            ]
+        for pull in (fit["pulls"][component] for fit in fits.values()):
+            row.append(with_error(pull, "mean", "+.3f"))
+            row += [with_error(pull, width, ".3f") for width in ("width", "width68", "width95")]
         rows.append(row)
-    return Cells(head, rows)
+    return Cells(["pull", *heads], rows)
 
 
 def lost(fits: Mapping[str, Any]) -> Cells:
     """Share of tracks without a good fit, by true momentum."""
-    rows = []
-    for bins in zip(*(fit["lost"] for fit in fits.values()), strict=True):
-        shares = [f"{100 * b['lost']:.2f} ± {100 * b['lost_error']:.2f}" for b in bins]
-        rows.append([_range(bins[0]), str(bins[0]["n"]), *shares])
-    return Cells(["p [GeV]", "tracks", *(f"{FIT_NAMES[name]} [%]" for name in fits)], rows)
-
-
-SCORES = {
-    "chi2": "χ²/ndof",
-    "pieces": "three pieces of χ²",
-    "score": "score, without p and η",
-    "score_kinematic": "score, with them",
-}
-_SLICES = {"p": "p [GeV]", "eta": "η", "pt": "pT [GeV]", "displacement": "distance from the beam line [mm]"}
+    return Cells(
+        ["p [GeV]", "tracks", *(f"{FIT_NAMES[name]} [%]" for name in fits)],
+        [
+            [interval(bins[0]), str(bins[0]["n"]), *(with_error(b, "lost", ".2f", 100) for b in bins)]
+            for bins in zip(*(fit["lost"] for fit in fits.values()), strict=True)
+        ],
+    )
 
 
 def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
     """Share of ghosts that each discriminant keeps, where all keep the same share of genuine tracks."""
-    rows = [
-        [
-            SCORES[name],
-            f"{100 * point['ghost']:.1f} ± {100 * point['ghost_error']:.1f}",
-            f"{point['cut']:.3g}",
-        ]
-        for name, point in ((name, one["working_point"]) for name, one in fit["scores"].items())
-    ]
+    rows = []
+    for name, score in fit["scores"].items():
+        point = score["working_point"]
+        rows.append([_SCORES[name], with_error(point, "ghost", ".1f", 100), f"{point['cut']:.3g}"])
     return Cells(["by", "ghosts kept [%]", "cut"], rows, text=("by",))
 
 
 def genuine_kept(fit: Mapping[str, Any]) -> list[Cells]:
     """Share of genuine tracks that the same cuts keep, in slices of p, η, pT and displacement."""
+    scores = fit["scores"]
     found = []
     for variable, title in _SLICES.items():
-        columns = [one["efficiency"][variable] for one in fit["scores"].values()]
         rows = [
             [
-                f"{entries[0]['low']:g}–{entries[0]['high']:g}",
-                str(entries[0]["n"]),
-                *(f"{100 * e['genuine']:.1f} ± {100 * e['genuine_error']:.1f}" for e in entries),
+                f"{bins[0]['low']:g}–{bins[0]['high']:g}",
+                str(bins[0]["n"]),
+                *(with_error(one, "genuine", ".1f", 100) for one in bins),
             ]
-            for entries in zip(*columns, strict=True)
+            for bins in zip(*(score["efficiency"][variable] for score in scores.values()), strict=True)
         ]
-        found.append(Cells([title, "tracks", *(f"{SCORES[name]} [%]" for name in fit["scores"])], rows))
+        found.append(Cells([title, "tracks", *(f"{_SCORES[name]} [%]" for name in scores)], rows))
     return found
 
 
 def masses(fits: Mapping[str, Any]) -> Cells:
     """Mean and width of each mass peak, and the core widths due to momenta or directions alone, MeV."""
-    return Cells(
-        ["signal", "fit", "pairs", "mean [MeV]", "width", "core, of momenta", "of directions"],
-        [
-            [
-                signal,
-                FIT_NAMES[name],
-                str(peak["n"]),
-                f"{peak['mean']:.2f} ± {peak['mean_error']:.2f}",
-                f"{peak['width']:.2f} ± {peak['width_error']:.2f}",
-                f"{peak['parts']['momenta']:.2f}",
-                f"{peak['parts']['directions']:.2f}",
-            ]
-            for name, fit in fits.items()
-            for signal, peak in sorted(fit.get("masses", {}).items())
-        ],
-        text=("signal", "fit"),
-    )
+    peaks = [
+        {"signal": signal, "fit": FIT_NAMES[name], **peak}
+        for name, fit in fits.items()
+        for signal, peak in sorted(fit.get("masses", {}).items())
+    ]
+    columns: Columns = {
+        "signal": lambda peak: peak["signal"],
+        "fit": lambda peak: peak["fit"],
+        "pairs": lambda peak: str(peak["n"]),
+        "mean [MeV]": lambda peak: with_error(peak, "mean", ".2f"),
+        "width": lambda peak: with_error(peak, "width", ".2f"),
+        "core, of momenta": lambda peak: f"{peak['parts']['momenta']:.2f}",
+        "of directions": lambda peak: f"{peak['parts']['directions']:.2f}",
+    }
+    return table_of(peaks, columns, text=("signal", "fit"))
 
 
 def precision(content: Mapping[str, Any]) -> Cells:
@@ -171,42 +168,38 @@ def magnet(rows: Sequence[Mapping[str, Any]]) -> Cells:
     for row in rows:
         scale = 1.0 if row["component"] in ("x", "y") else 1e4
         cell = f"{scale * row['q68']:.3g} / {scale * row['q99']:.3g}"
-        bins.setdefault(_range(row), []).append(cell)
+        bins.setdefault(interval(row), []).append(cell)
     heads = ["x 68 / 99 % [mm]", "y [mm]", "tx [1e-4]", "ty [1e-4]"]
     return Cells(["p [GeV]", *heads], [[name, *cells] for name, cells in bins.items()])
 
 
 def stages(content: Mapping[str, Any]) -> Cells:
     """Wall and processor time and peak memory of each stage, the longest first."""
-    ordered = sorted(content["stages"].items(), key=lambda item: -item[1]["wall_s"])
-    return Cells(
-        ["stage", "wall [s]", "cores busy [s]", "peak memory [MB]"],
-        [
-            [name, f"{stage['wall_s']:.1f}", f"{stage['cpu_s']:.1f}", f"{stage['peak_mb']:.0f}"]
-            for name, stage in ordered
-        ],
-    )
+    rows = [{"stage": name, **stage} for name, stage in content["stages"].items()]
+    columns: Columns = {
+        "stage": lambda stage: stage["stage"],
+        "wall [s]": lambda stage: f"{stage['wall_s']:.1f}",
+        "cores busy [s]": lambda stage: f"{stage['cpu_s']:.1f}",
+        "peak memory [MB]": lambda stage: f"{stage['peak_mb']:.0f}",
+    }
+    return table_of(sorted(rows, key=lambda stage: -stage["wall_s"]), columns)
 
 
 def throughput(content: Mapping[str, Any]) -> Cells:
-    """Tracks a second by precision and number of threads."""
-    return Cells(
-        ["numbers", "threads", "tracks per second", "slowest to fastest", "µs a track and thread"],
-        [
-            [
-                rate["precision"],
-                str(rate["threads"]),
-                f"{rate['tracks_per_s']:,.0f}",
-                f"{rate['slowest']:,.0f} to {rate['fastest']:,.0f}",
-                f"{1e6 * rate['threads'] / rate['tracks_per_s']:.2f}",
-            ]
-            for rate in content["rates"]
-        ],
-    )
+    """Tracks per second by precision and number of threads."""
+    columns: Columns = {
+        "numbers": lambda rate: rate["precision"],
+        "threads": lambda rate: str(rate["threads"]),
+        "tracks per second": lambda rate: f"{rate['tracks_per_s']:,.0f}",
+        "slowest to fastest": lambda rate: f"{rate['slowest']:,.0f} to {rate['fastest']:,.0f}",
+        "µs a track and thread": lambda rate: f"{1e6 * rate['threads'] / rate['tracks_per_s']:.2f}",
+    }
+    return table_of(content["rates"], columns)
 
 
 def parameters(step: Step, one: SetResult, moves: Mapping[str, Sequence[float | None]]) -> Cells:
-    """Value and error of each parameter of a set, and how many errors it is away from other sets' by name."""
+    """Value and error of each parameter of a set, and its pulls against other sets, by their names."""
+    numbers = zip(step.parameters, one.values, one.errors, strict=True)
     return Cells(
         ["number", "meaning", "kind", "value", "error", "unit", *(f"pull against {name}" for name in moves)],
         [
@@ -219,9 +212,7 @@ def parameters(step: Step, one: SetResult, moves: Mapping[str, Sequence[float | 
                 parameter.unit,
                 *("–" if (pull := own[index]) is None else f"{pull:+.1f}" for own in moves.values()),
             ]
-            for index, (parameter, value, error) in enumerate(
-                zip(step.parameters, one.values, one.errors, strict=True)
-            )
+            for index, (parameter, value, error) in enumerate(numbers)
         ],
         text=("meaning", "kind", "unit"),
     )
@@ -229,12 +220,12 @@ def parameters(step: Step, one: SetResult, moves: Mapping[str, Sequence[float | 
 
 def constants(parameters: Path, fits: Path) -> Cells:
     """Every number of the constant blob."""
-    rows = [[_cell(value) for value in row] for row in explain(parameters, fits=fits)]
+
+    def cell(value: str | float | None) -> str:
+        return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    rows = [[*map(cell, row)] for row in explain(parameters, fits=fits)]
     return Cells(COLUMNS, rows, text=("set", "name", "unit", "text"))
-
-
-def _cell(value: str | float | None) -> str:
-    return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def minima(one: SetResult) -> Cells:

@@ -14,7 +14,7 @@ from parkf.imports.hits.full_simulation import import_hits
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.proof.validation.likeness import Files, characterise, hits_of
-from parkf.report.likeness_rows import LARGER_SAMPLE_P
+from parkf.report.likeness import LARGER_SAMPLE_P
 from parkf.simulation.generate.gun import shoot
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate

@@ -1,0 +1,127 @@
+"""The overview of a report: the verdict, the gates, and the main figures and tables."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from parkf.model.steps import FORMS, STEP_NAMES
+from parkf.proof.comparing import Comparison, Subject
+from parkf.proof.gates import NEAR, Light, nearest
+from parkf.report import figures, tables
+from parkf.report.compare_page import fits_of
+from parkf.report.figures import FIT_NAMES
+from parkf.report.maps import Bins, ratio_map, table_maps
+from parkf.report.tables import Cells
+from parkf.training.assembly import CLOSED_TABLE
+from parkf.training.result import FitResult
+
+# Number of gates that the first screen shows besides the missed ones.
+_NEAREST = 10
+
+
+def verdict_part(own: Subject, comparison: Comparison | None, lights: Mapping[str, Light]) -> dict[str, Any]:
+    """Return the first screen of ``index.html``: verdict, what changed, what the run is, decisive gates."""
+    ordered = nearest(own.gates)
+    missed = [gate for gate in ordered if not gate.met]
+    close = [gate for gate in ordered if gate.met][:_NEAREST]
+    rest = [gate for gate in own.gates if gate.met and gate not in close]
+    fits = fits_of(comparison.subjects[::-1]) if comparison else {}
+    return {
+        "near": NEAR,
+        "lights": lights,
+        "missed": missed,
+        "gate_tables": {
+            "missed": tables.gates(missed),
+            "close": tables.gates(close),
+            "rest": tables.gates(rest),
+        },
+        "count": len(own.gates),
+        "comparison": comparison,
+        "verdict": figures.verdict(fits or fits_of([own]), same_tracks=True),
+        "identity": own.identity or {},
+    }
+
+
+def figures_part(
+    own: Subject,
+    validation: Mapping[str, Any],
+    accuracy: Mapping[str, Any],
+    throughput: Mapping[str, Any],
+    fits: Mapping[str, FitResult],
+    lights: Mapping[str, Light],
+) -> dict[str, Any]:
+    """Return the figures, maps and tables of ``index.html``, from files of the run and fits of its steps."""
+    measured, table = validation["fits"], accuracy["table"]
+    # The published set on the same tracks, where its figures are available.
+    overlaid, names = dict(measured), dict(FIT_NAMES)
+    if (beside := own.beside or {}).get("fit"):
+        overlaid["beside"], names["beside"] = beside["fit"], beside["version"] or "the set beside"
+    manifest = own.manifest
+    inputs = [[name, str(value)] for name, value in {**manifest.inputs, **manifest.seeds}.items()]
+    return {
+        "counts": validation["counts"],
+        "closed": CLOSED_TABLE in manifest.inputs,
+        "throughput": throughput,
+        "fits": measured,
+        "figures": {
+            "momentum": figures.momentum(overlaid, names),
+            "misaligned": figures.momentum(validation["misaligned"]["fits"], name="misaligned")
+            if "misaligned" in validation
+            else None,
+            "pulls": figures.pulls(measured),
+            "pull_widths": figures.pull_widths(overlaid, names),
+            "impact": figures.impact(measured),
+            "masses": figures.masses(measured) if "masses" in measured["parkf"] else None,
+            "ghosts": figures.ghosts(measured),
+            "table": figures.table_accuracy(table["fiducial"]),
+        },
+        "maps": {
+            "steps": ratio_map(_ratios(accuracy["steps"])),
+            "magnet": table_maps(table["maps"]) if "maps" in table else {},
+        },
+        "tables": {
+            "momentum": tables.momentum(measured),
+            "pulls": tables.pulls(measured),
+            "lost": tables.lost(measured),
+            "ghosts_kept": tables.ghosts_kept(measured["parkf"]),
+            "genuine_kept": tables.genuine_kept(measured["parkf"]),
+            "masses": tables.masses(measured),
+            "precision": tables.precision(validation["precision"]),
+            "magnet": tables.magnet(table["fiducial"]),
+            "steps": _steps(fits, lights),
+            "throughput": tables.throughput(throughput),
+            "inputs": Cells(["input", "fingerprint or seed"], inputs, text=("fingerprint or seed",)),
+        },
+    }
+
+
+def _steps(fits: Mapping[str, FitResult], lights: Mapping[str, Light]) -> Cells:
+    rows = [
+        [
+            Markup('<a href="{0}.html">{0}</a>').format(name),
+            FORMS[fit.forms].steps[name].text,
+            Markup('<span class="light {0}"></span> {0}').format(lights[name].colour),
+            lights[name].reason,
+            str(len(fit.sets)),
+            str(sum(one.rows for one in fit.sets)),
+        ]
+        for name, fit in fits.items()
+    ]
+    return Cells(["step", "what", "light", "because", "sets", "rows"], rows, ("what", "light", "because"))
+
+
+def _ratios(steps: Mapping[str, Any]) -> Bins:
+    """Arrange the ratios of ``accuracy.json``: steps as a track meets them, and gaps by number."""
+
+    def order(label: str) -> tuple[int, int, str]:
+        step, _, rest = label.partition(".")
+        return STEP_NAMES.index(step), int(re.sub(r"\D", "", rest) or 0), rest
+
+    return {
+        (label, component, row["p_min"], row["p_max"]): row["ratio_rms"]
+        for label in sorted(steps, key=order)
+        for component, rows in steps[label].items()
+        for row in rows
+    }
