@@ -1,6 +1,7 @@
 """A configuration says what differs; what it extends says the rest, and who says what is known."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest

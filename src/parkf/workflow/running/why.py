@@ -213,11 +213,9 @@ def _entry(job: Any, known: Mapping[Path, str | None]) -> Entry | None:
     asked = planned(job)
     if asked is None or not asked.is_shared:
         return None
-    shared = asked.shared()
-    if any(path in known and known[path] is None for path in shared.inputs):
+    if any(path in known and known[path] is None for path in map(Path, asked.inputs)):
         return None
-    name = key(shared.deciding(lambda path: known.get(path) or sha256(path)))
-    return find(shared.store, name)
+    return find(key(asked.decided_by(lambda path: known.get(path) or sha256(path))))
 
 
 def _wall_s(
