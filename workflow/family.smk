@@ -54,7 +54,7 @@ for member in FAMILY.members:
 
     for product, maker in SHARED[name].items():
         if maker != name:
-            files = PRODUCTS[product].files
+            files = PRODUCTS[product]
             link = f"{prefix}link_{product.replace(' ', '_')}"
 
             rule:

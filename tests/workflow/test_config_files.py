@@ -129,10 +129,10 @@ def test_a_missing_configuration_is_named_with_those_there(write):
 def test_a_run_is_named_as_its_file_is(tmp_path):
     """Otherwise its results would be those of another configuration."""
     path = tmp_path / "other.yaml"
-    path.write_text("extends: smoke\n")
-    shutil.copy(ROOT / "workflow/config/smoke.yaml", tmp_path)
-    shutil.copy(ROOT / "workflow/config/default.yaml", tmp_path)
-    with pytest.raises(ParkfError, match=r"smoke.yaml:3: run: got smoke, expected other"):
+    path.write_text("extends: smoke\nrun: smoke\n")
+    for name in ("smoke", "improved", "default"):
+        shutil.copy(ROOT / f"workflow/config/{name}.yaml", tmp_path)
+    with pytest.raises(ParkfError, match=r"other.yaml:2: run: got smoke, expected other"):
         read_config(path, SCHEMA, ROOT)
     path.write_text("extends: smoke\nrun: other\n")
     assert read_config(path, SCHEMA, ROOT)["run"] == "other"

@@ -1,8 +1,9 @@
 """Checks of the files that a configuration names, before a run starts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from parkf.detector.alignment import Alignment, load_alignment
 from parkf.detector.field import DipoleSources, FieldMap, read_source
@@ -13,34 +14,28 @@ from parkf.io.files import read_json
 from parkf.io.tables import STEP_DATA
 from parkf.workflow.sources import is_conditions, is_foreign_field, is_imported
 
-T = TypeVar("T")
 
-
-def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
+def input_problems(detector: Mapping[str, str], field: Mapping[str, Any], folder: Path) -> list[str]:
     """Return what is wrong with geometry, alignment and field, each alone and together.
 
-    The configuration has passed its schema, and its files exist, relative to `folder`.
+    `detector` and `field` are sections of a configuration that has passed its schema; their files exist,
+    relative to `folder`.
     """
     problems: list[str] = []
-
-    def attempted(read: Callable[[], T]) -> T | None:
-        try:
-            return read()
-        except ParkfError as error:
-            problems.append(str(error))
-            return None
-
-    source = folder / config["field"]["source"]
-    declared = config["field"]
-    geometry, alignment = attempted(lambda: _geometry(config["detector"], folder)) or (None, None)
-    on_top = attempted(lambda: _alignment(config["detector"], folder, geometry)) or alignment
-    field = attempted(lambda: _field(declared, source))
-    if geometry is not None and on_top is not None:
-        placed, moved = geometry, on_top
-        attempted(lambda: placed.align(moved))
-    if geometry is not None and isinstance(field, FieldMap) and config["field"]["outside"] == "error":
-        seen, map_ = geometry, field
-        attempted(lambda: _require_cover(source, map_, seen))
+    geometry, alignment, source = None, None, None
+    with _noted(problems):
+        geometry, alignment = _geometry(detector, folder)
+    with _noted(problems):
+        alignment = _alignment(detector, folder, geometry) or alignment
+    path = folder / field["source"]
+    with _noted(problems):
+        source = _field(field, path)
+    with _noted(problems):
+        if geometry is not None and alignment is not None:
+            geometry.align(alignment)
+    with _noted(problems):
+        if geometry is not None and isinstance(source, FieldMap) and field["outside"] == "error":
+            _require_cover(path, source, geometry)
     return problems
 
 
@@ -68,17 +63,22 @@ def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
         score = ["score.json"] if datasets == "simulate" else []
         names = ["closure/accuracy.json", "closure/closure.json", *score]
         read.append((read_json, [folder / neighbour / name for name in names]))
-    return [problem for reader, paths in read if (problem := _first_problem(reader, paths))]
+    problems: list[str] = []
+    for reader, paths in read:
+        # Of files of one kind, only the first problem is reported: the others mostly have the same one.
+        with _noted(problems):
+            for path in paths:
+                reader(path)
+    return problems
 
 
-def _first_problem(reader: Callable[[Path], object], paths: Sequence[Path]) -> str | None:
-    """Read files until one cannot be read, and return its error: the others mostly have the same one."""
-    for path in paths:
-        try:
-            reader(path)
-        except ParkfError as error:
-            return str(error)
-    return None
+@contextmanager
+def _noted(problems: list[str]) -> Iterator[None]:
+    """Add a ParkfError to a list, and go on behind the block that raised it."""
+    try:
+        yield
+    except ParkfError as error:
+        problems.append(str(error))
 
 
 def _geometry(config: Mapping[str, str], folder: Path) -> tuple[Geometry, Alignment | None]:
@@ -114,14 +114,14 @@ def _field(declared: Mapping[str, Any], source: Path) -> FieldMap | DipoleSource
     from parkf.imports.field import Declared, read_field
     from parkf.imports.units import sign_of
 
-    said = Declared(
+    units = Declared(
         length=declared.get("length"),
         field=declared.get("unit"),
         symmetry=declared.get("symmetry", "none"),
         polarity=sign_of(declared.get("polarity", "down")),
         tree=declared.get("tree"),
     )
-    return read_field(str(source), said)
+    return read_field(str(source), units)
 
 
 def _require_cover(source: Path, field: FieldMap, geometry: Geometry) -> None:

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
 from parkf.io.documents.document import Document, read_document
 from parkf.io.documents.messages import got, said
+from parkf.io.documents.position import Place
 from parkf.io.documents.schemas import mistakes
 from parkf.io.errors import ParkfError
 from parkf.workflow.config import load_config
@@ -22,15 +23,12 @@ Axis = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Member:
-    """A run of a family; its name is that of its entry on each axis, joined by ``_``."""
+    """A run of a family."""
 
-    name: str
-    # Complete.
-    config: dict[str, Any]
-    # Values that differ from the base, by keys such as ``detector.alignment``.
-    own: dict[str, Any]
-    # Name of its entry on each axis.
-    labels: tuple[str, ...]
+    name: str  # the names of its entry on each axis, joined by ``_``
+    config: dict[str, Any]  # complete
+    own: dict[str, Any]  # values that differ from the base, by keys such as ``detector.alignment``
+    labels: tuple[str, ...]  # name of its entry on each axis
 
 
 @dataclass(frozen=True)
@@ -56,29 +54,37 @@ def load_family(
     line for each mistake, in the family's configuration or in a member's, with its position in `document`.
     """
     schema = json.loads((schemas / "family.schema.json").read_text())
-    problems = [
+    problems = sorted(
         said("family" if document is None else document.where(place), place, what)
         for place, what in mistakes(schema, dict(config))
-    ]
+    )
     if problems:
-        raise ParkfError("\n".join(sorted(problems)))
+        raise ParkfError("\n".join(problems))
     base = read_layers(folder / config["base"])
-    axes = config["matrix"] if "matrix" in config else [config["conditions"]]
-    members = expand(config["family"], laid(base), axes)
+    axes: dict[Place, Axis]
+    if "matrix" in config:
+        axes = {("matrix", number): axis for number, axis in enumerate(config["matrix"])}
+    else:
+        axes = {("conditions",): config["conditions"]}
+    members = expand(config["family"], laid(base), list(axes.values()))
     for member in members:
-        documents = [*base, *([] if document is None else _parts(document, member))]
+        places = [(*place, label) for place, label in zip(axes, member.labels, strict=True)]
+        parts = [] if document is None else map(document.inside, places)
         try:
-            load_config(member.config, schemas / "config.schema.json", folder, documents)
+            load_config(member.config, schemas / "config.schema.json", folder, [*base, *parts])
         except ParkfError as error:
-            lines = (f"member {member.name}: {line}" for line in str(error).splitlines())
-            problems.append("\n".join(lines))
+            problems += [f"member {member.name}: {line}" for line in str(error).splitlines()]
             continue
-        place = Detector.of(member.config["detector"], "", folder)
-        if place.dumps or place.conditions:
+        files = Detector.of(member.config["detector"], "", folder)
+        if files.dumps or files.conditions:
             what = "a family takes files of this project: parkf import geometry, parkf import alignment"
             problems.append(f"member {member.name}: detector: {what}")
     if not problems and look_into_inputs:
-        problems = list(dict.fromkeys(_of_inputs(members, folder)))
+        # Members with the same files have the same mistakes.
+        files_of = ([member.config[section] for section in ("detector", "field")] for member in members)
+        distinct = {json.dumps(files, sort_keys=True): files for files in files_of}
+        lines = (line for files in distinct.values() for line in input_problems(*files, folder))
+        problems = list(dict.fromkeys(lines))
     if problems:
         raise ParkfError("\n".join(problems))
     return Family(config["family"], tuple(members))
@@ -87,10 +93,7 @@ def load_family(
 def read_family(path: Path, schemas: Path, folder: Path) -> Family:
     """Read a family's configuration, and check all files that its members name.
 
-    Raises
-    ------
-    ParkfError
-        When there is a mistake in it, or no such file: then with the names of the families that exist.
+    A ParkfError reports each mistake in it. If the file is missing, it lists the families that exist.
     """
     if not path.is_file():
         there = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml"))) or "none"
@@ -101,45 +104,27 @@ def read_family(path: Path, schemas: Path, folder: Path) -> Family:
     return load_family(document.content, schemas, folder, document, look_into_inputs=True)
 
 
-def _parts(document: Document, member: Member) -> Iterator[Document]:
-    if "conditions" in document.content:
-        yield document.inside(("conditions", *member.labels))
-        return
-    for number, label in enumerate(member.labels):
-        yield document.inside(("matrix", number, label))
-
-
-def _of_inputs(members: Sequence[Member], folder: Path) -> Iterator[str]:
-    seen = set()
-    for member in members:
-        used = json.dumps([member.config["detector"], member.config["field"]], sort_keys=True)
-        if used not in seen:
-            seen.add(used)
-            yield from input_problems(member.config, folder)
-
-
 def expand(family: str, base: Mapping[str, Any], axes: Sequence[Axis]) -> list[Member]:
     """Return a member for every combination of one entry of each axis; the last axis changes fastest.
 
     Two axes that set the same key, or two combinations with the same name, are a ParkfError.
     """
     keys = [{key for own in axis.values() for key, _ in leaves(own)} for axis in axes]
-    for i, one in enumerate(keys):
-        for other in keys[i + 1 :]:
-            if both := sorted(one & other):
-                raise ParkfError(f"family: matrix: two axes set {', '.join(both)}; one of them has to")
-    members: list[Member] = []
+    for one, other in combinations(keys, 2):
+        if both := sorted(one & other):
+            raise ParkfError(f"family: matrix: two axes set {', '.join(both)}; one of them has to")
+    members: dict[str, Member] = {}
     for chosen in product(*(axis.items() for axis in axes)):
-        name = "_".join(label for label, _ in chosen)
-        if name in (member.name for member in members):
+        labels = tuple(label for label, _ in chosen)
+        name = "_".join(labels)
+        if name in members:
             raise ParkfError(f"family: two members are called {name}; name them differently")
         config, own = dict(base), dict[str, Any]()
         for _, part in chosen:
             config = merged(config, part)
             own |= dict(leaves(part))
-        labels = tuple(label for label, _ in chosen)
-        members.append(Member(name, config | {"run": f"{family}.{name}"}, own, labels))
-    return members
+        members[name] = Member(name, config | {"run": f"{family}.{name}"}, own, labels)
+    return list(members.values())
 
 
 def leaves(part: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
