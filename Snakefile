@@ -11,10 +11,9 @@ from pathlib import Path
 
 from parkf.workflow.cluster import COSTS_FILE, load_costs, needs
 from parkf.io.fingerprints.code import code_of
-from parkf.io.fingerprints.meaning import meaning_of
-from parkf.workflow.running.rules import complete, fixed, gates_file, read_run, settle
-from parkf.workflow.run import OTHERS, cores_for
-from parkf.workflow.sources import field_fingerprint
+from parkf.workflow.running.rules import complete, fixed, gates, read_run, settle
+from parkf.workflow.run import OTHERS, SCHEMES, cores_for
+from parkf.workflow.sources import field_fingerprint, named_files
 from parkf.training.ghost_score import CROSSINGS
 from parkf.training.rows import MOST_ROWS
 
@@ -33,11 +32,10 @@ scattergather: training=1, validation=1, signals=1, sets=1
 PROJECT = Path(workflow.current_basedir)
 IN_FAMILY = workflow.main_snakefile == str(PROJECT / "workflow/family.smk")
 RUN = read_run(workflow, config, gather, in_family=IN_FAMILY)
-RESULTS = f"results/{RUN.name}"
+RESULTS = f"results/{RUN['run']}"
 # Folders of runs in this workflow, and what the names of their rules begin with.
 GRAPHS = {RESULTS: ""}
 STEPS = RUN.steps
-GATES = gates_file()
 NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 COSTS = load_costs(PROJECT / COSTS_FILE)
 # Priority of jobs that the parameter set waits for. Those that only validate it fill the cores that the last

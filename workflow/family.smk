@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 
 from parkf.workflow.family import PRODUCTS, sources
-from parkf.io.fingerprints.meaning import meaning_of
-from parkf.workflow.running.rules import complete, gates_file, read_runs
+from parkf.workflow.running.rules import complete, gates, read_runs
 
 if not config:
 
@@ -20,7 +19,6 @@ FAMILY = read_runs(workflow, config)
 NEEDS_GPU = any(member.config["fits"]["backend"] == "gpu" for member in FAMILY.members)
 SHARED = sources(FAMILY.members, Path.cwd())
 OVERVIEW = f"results/{FAMILY.name}"
-GATES = gates_file()
 RUNS = {member.name: f"results/{member.config['run']}" for member in FAMILY.members}
 GRAPHS = {run: f"{name}_" for name, run in RUNS.items()}
 
@@ -36,8 +34,7 @@ rule overview:
     output: index=f"{OVERVIEW}/index.html"
     params:
         runs=list(RUNS.values()),
-        gates=lambda w, input: GATES,
-        fingerprint={"gates.yaml": meaning_of(Path(GATES))},
+        **gates(),
     log: f"{OVERVIEW}/logs/overview.log"
     shell: "parkf family report --job {log}.json 2> {log}"
 

@@ -25,12 +25,12 @@ def config():
 def test_shipped_configs_pass_and_are_named_after_their_file(path):
     if path.stem == "lhcb" and not DUMPS.is_dir():
         pytest.skip("LHCb's dumps are not here")
-    assert Run(load_config(laid(read_layers(path)), SCHEMA, ROOT)).name == path.stem
+    assert Run(load_config(laid(read_layers(path)), SCHEMA, ROOT))["run"] == path.stem
 
 
 def test_the_paper_runs_ten_thousand_events_a_polarity():
     run = Run(load_config(laid(read_layers(ROOT / "workflow/config/paper.yaml")), SCHEMA, ROOT))
-    assert [run.events(sample) for sample in run.samples("training")] == [10_000, 10_000]
+    assert [run.size(sample) for sample in run.samples("training")] == [10_000, 10_000]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_samples_are_cut_as_widely_as_asked(config):
     }
     assert run.chunk("d0_down/2-of-3") == range(500, 1000)
     # A misaligned detector sees the particles of the other; what others made is not cut.
-    assert list(run.ranges("misaligned_up")) == list(run.ranges("validation_up"))
+    assert [*run.chunks("misaligned_up").values()] == [*run.chunks("validation_up").values()]
     assert len(run.chunks("validation_down")) == 6  # of fifty crossings
     assert list(run.chunks("matched-validation_up")) == ["matched-validation_up"]
     assert run.seed("training_down/2-of-3") == whole.seed("training_down")

@@ -73,7 +73,8 @@ if RUN.imported_steps:
         output: f"{RESULTS}/datasets/{{step}}.parquet"
         wildcard_constraints: step="|".join(RUN.imported_steps)
         params:
-            **RUN.import_arguments,
+            source=RUN["training"]["datasets"],
+            polarity=RUN["training"].get("datasets_polarity"),
             folder=fixed(f"{RESULTS}/datasets"),
             steps="{step}",
         log: f"{RESULTS}/logs/import-{{step}}.log", f"{RESULTS}/logs/import-steps/{{step}}.txt"

@@ -5,7 +5,7 @@ found from hits alone are `found-<sample>`, those of segments of particles `trut
 """
 
 LIKENESS = RUN.likeness(Path.cwd())
-if LIKENESS is None and RUN.names_likeness:
+if LIKENESS is None and "likeness" in RUN:
     logger.warning(f"{RUN['likeness']['hits']} or tracks: no such file; report/likeness.html is left out")
 LIKE = {"embedded": f"validation_{LIKENESS}", "lhcb": f"lhcb_{LIKENESS}"}
 # Where a run has figures of LHCb's own hits, the gates apply to them, too.

@@ -112,7 +112,7 @@ rule candidates:
     params:
         polarity=lambda w: RUN.polarity(w.chunk),
         segments=RUN["pattern"]["segments"],
-    priority: lambda w: FIRST / 2 if RUN.is_training(w.chunk) else 0
+    priority: lambda w: FIRST / 2 if RUN.purpose(w.chunk) == "training" else 0
     resources: **needs(COSTS, SEARCHED, lambda w: RUN.searched(w.chunk))
     log: f"{RESULTS}/logs/candidates-{{chunk}}.log"
     shell: "parkf candidates --job {log}.json 2> {log}"

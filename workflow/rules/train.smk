@@ -97,7 +97,7 @@ rule assemble:
         seeds={sample: RUN.seed(sample) for sample in RUN.samples("closure")},
         # For the manifest, so that the training can be repeated.
         configuration=RUN.training,
-        validity=RUN.validity,
+        validity=RUN.get("validity", {}),
         inputs=lambda w, input: {"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY},
         fingerprint={"code": TRAINED_BY},
     priority: FIRST

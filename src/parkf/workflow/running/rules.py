@@ -120,9 +120,13 @@ def fixed(value: Any) -> Callable[[Any], Any]:
     return lambda wildcards: value
 
 
-def gates_file() -> str:
-    """Return the path of the thresholds: those of the working folder, or else of the project."""
-    return str(found("workflow/config/gates.yaml").absolute())
+def gates() -> dict[str, Any]:
+    """Return parameters of a rule that reads the thresholds of the working folder, or else of the project.
+
+    Their meaning decides whether a job runs again, not the path, because a project may be moved.
+    """
+    path = found("workflow/config/gates.yaml").absolute()
+    return {"gates": lambda wildcards, input: str(path), FINGERPRINT: {"gates.yaml": meaning_of(path)}}
 
 
 def copies_in(storage: Any) -> str:
