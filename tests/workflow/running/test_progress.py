@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from parkf.workflow.cluster.schedule import Job
-from parkf.workflow.running.progress import Forecast, Shower, Teller, duration
+from parkf.workflow.running.progress import Forecast, Teller, duration, show
 
 PARKF = Path(sys.executable).with_name("parkf")
 
@@ -53,8 +53,8 @@ def told(records):
     for level, text, extra in records:
         logger.log(level, text, extra=extra)
     drawn = io.StringIO()
-    with Shower("results/x", Console(file=drawn, force_terminal=True, width=120)) as shower:
-        shower.read(io.StringIO(pipe.getvalue()))
+    console = Console(file=drawn, force_terminal=True, width=120)
+    show("results/x", console, io.StringIO(pipe.getvalue()))
     return [json.loads(line) for line in pipe.getvalue().splitlines()], drawn.getvalue()
 
 

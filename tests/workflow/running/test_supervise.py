@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from parkf.io.files import scratch_folder
-from parkf.workflow.running.leftovers import VARIABLE, remove_unfinished
+from parkf.workflow.running.lock import VARIABLE, remove_unfinished
 from parkf.workflow.running.supervise import supervise
 
 # Snakemake without the plugins for other executors, which take half of its start.

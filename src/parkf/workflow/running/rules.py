@@ -31,7 +31,7 @@ from parkf.workflow.config_files import extended
 from parkf.workflow.family import Family, load_family
 from parkf.workflow.run import Run
 from parkf.workflow.running.jobs import COPIES, OUTPUT, Job, plain, text_of
-from parkf.workflow.running.leftovers import VARIABLE as LED
+from parkf.workflow.running.lock import VARIABLE as LED
 from parkf.workflow.running.progress import tell
 from parkf.workflow.running.shared import tidy
 
