@@ -55,38 +55,20 @@ class Coefficient:
 class Replay:
     """Result of a repeated training."""
 
-    # Whether both blobs have the same bytes.
-    identical: bool
-    # Of the set with the repeated one.
-    comparison: Comparison
-    # Number of bins of the magnet table that differ, and the first number that differs in each, by bins in x,
-    # then in y.
-    bins: int
-    coefficients: list[Coefficient]
-    # Inputs and intermediate products whose fingerprints differ.
-    inputs: list[str]
-    # Versions of Python, machine and packages that differ today, a line each.
-    environment: list[str]
+    identical: bool  # whether both blobs have the same bytes
+    comparison: Comparison  # of the set with the repeated one
+    bins: int  # number of bins of the magnet table that differ
+    coefficients: list[Coefficient]  # the first number that differs in each, by bins in x, then in y
+    inputs: list[str]  # inputs and intermediate products whose fingerprints differ
+    environment: list[str]  # versions of Python, machine and packages that differ today, a line each
 
 
 def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> Replay:
-    """Train a set again, and compare.
+    """Train a set again that a run of this project trained, and compare.
 
-    Parameters
-    ----------
-    parameters : ParameterSet
-        A set that a run of this project trained.
-    project : Path
-        Checkout with the Snakefile and the input files.
-    work : Path
-        Folder for the repeated run, which continues an earlier attempt there.
-    cores : int
-        Cores to run on; results do not depend on their number.
-
-    Raises
-    ------
-    ParkfError
-        With one line for each reason why the training cannot be repeated here, or when it fails.
+    The checkout `project` has the Snakefile and the input files. The folder `work` is for the repeated run,
+    which continues an earlier attempt there. Results do not depend on the number of `cores`. A ParkfError has
+    one line for each reason why the training cannot be repeated here, or reports that it failed.
     """
     manifest = parameters.manifest
     config = _configuration(manifest, existing(project / _REST))
@@ -181,12 +163,10 @@ def _other(source: str, found: str, manifest: Manifest, name: str) -> Iterator[s
 def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
     work.mkdir(parents=True, exist_ok=True)
     training = config["training"]
-    for section, key in (*_FILES, ("detector", "base")):
-        if key in config[section]:
+    others = (("detector", "base"), ("training", "start_from"), ("training", "neighbour"))
+    for section, key in (*_FILES, *others):
+        if config[section].get(key) is not None:
             config[section][key] = _linked(config[section][key], project, work)
-    for key in ("start_from", "neighbour"):
-        if training.get(key) is not None:
-            training[key] = _linked(training[key], project, work)
     if is_imported(training["datasets"]):
         # A pattern of many files, or a map of columns with paths that are relative to it.
         training["datasets"] = str((project / training["datasets"]).absolute())
@@ -222,6 +202,7 @@ def _linked(name: str, project: Path, work: Path) -> str:
 
 
 def _environment(manifest: Manifest) -> list[str]:
+    """Compare the versions of a manifest with those of today."""
     here, lines = environment(), []
     for name, was in manifest.environment.items():
         try:

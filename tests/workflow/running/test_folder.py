@@ -109,7 +109,7 @@ def test_the_package_finds_its_project_in_a_checkout_and_in_a_wheel(tmp_path):
 )
 def test_what_changed_formulas_lack_is_one_line(checkout, said, monkeypatch):
     monkeypatch.setattr("parkf.workflow.installation.kernel_is_current", lambda: False)
-    monkeypatch.setattr("parkf.workflow.running.kernel.IS_CHECKOUT", checkout)
+    monkeypatch.setattr("parkf.workflow.installation.IS_CHECKOUT", checkout)
     monkeypatch.setenv("PATH", os.devnull)
     monkeypatch.delenv("CXX", raising=False)
     done = CliRunner().invoke(app, ["kernel", "--compile"])

@@ -17,9 +17,8 @@ def mark(error: DamagedFileError) -> None:
     """Write a mark beside a damaged file, if a run has made the file and its folder can be written."""
     path = error.path
     try:
-        if not _made_here(_from_here(path)):
-            return
-        path.with_name(f".{path.name}{_SUFFIX}").write_text(f"{error}\n")
+        if _record(_from_here(path)) is not None:
+            path.with_name(f".{path.name}{_SUFFIX}").write_text(f"{error}\n")
     except OSError:
         # The error message is enough for the user; the mark only serves the run.
         return
@@ -33,12 +32,12 @@ def remove_damaged(folder: Path) -> dict[Path, str]:
     """
     removed = {}
     for sign in sorted(folder.rglob(f".*{_SUFFIX}")):
-        marked = sign.with_name(sign.name.removeprefix(".").removesuffix(_SUFFIX))
         # In a family the file may be a link to the product of another member.
-        path = _from_here(marked)
-        if path.is_file() and _made_here(path):
+        path = _from_here(sign.with_name(sign.name.removeprefix(".").removesuffix(_SUFFIX)))
+        record = _record(path)
+        if path.is_file() and record is not None:
             why = sign.read_text(errors="replace").strip()
-            removed[path] = f"{why}\n{path}: made by {_maker(path)}: removed, to be made again"
+            removed[path] = f"{why}\n{path}: made by {_maker(record)}: removed, to be made again"
             path.unlink()
         sign.unlink()
     return removed
@@ -48,22 +47,17 @@ def _from_here(path: Path) -> Path:
     return Path(os.path.relpath(path.resolve(), Path.cwd().resolve()))
 
 
-def _made_here(path: Path) -> bool:
-    return _record(path) is not None
+def _record(path: Path) -> Path | None:
+    """Return Snakemake's record of a file that a run has made."""
+    name = urlsafe_b64encode(str(path).encode()).decode()
+    record = _RECORDS / name
+    return record if len(name) <= _LONGEST and record.is_file() else None
 
 
-def _maker(path: Path) -> str:
-    """Name the rule of this run that has made a file."""
-    record = _record(path)
+def _maker(record: Path) -> str:
     try:
-        rule = None if record is None else json.loads(record.read_text()).get("rule")
+        rule = json.loads(record.read_text()).get("rule")
     except ValueError:
         # The record may be damaged as well.
         rule = None
     return f"rule {rule} of this run" if rule else "this run"
-
-
-def _record(path: Path) -> Path | None:
-    name = urlsafe_b64encode(str(path).encode()).decode()
-    record = _RECORDS / name
-    return record if len(name) <= _LONGEST and record.is_file() else None

@@ -34,7 +34,8 @@ def command(
     rules : str
         Snakefile of runs or of families; that of the working folder where it exists, or else the project's.
     profile : str
-        Name of a folder in ``workflow/profiles`` of the working folder or of the project.
+        Name of a folder in ``workflow/profiles`` of the working folder or of the project. If there is none,
+        it is a ParkfError.
     cores : int, optional
         Cores of this machine; by default, all that this process may use. On a cluster, they run the jobs that
         are too small to submit.
@@ -42,18 +43,20 @@ def command(
         Local folder of each machine. Jobs copy their inputs there, and their outputs back.
     dry_run : bool
         Whether to list the jobs that would run, and run nothing.
-
-    Raises
-    ------
-    ParkfError
-        When there is no such profile.
     """
     place = found(f"{_PROFILES}/{profile}")
-    executor = _executor(place)
+    file = place / "profile.yaml"
+    if not file.is_file():
+        known = (path for root in (Path(), PROJECT) for path in (root / _PROFILES).glob("*/profile.yaml"))
+        names = ", ".join(sorted({path.parent.name for path in known}))
+        raise ParkfError(f"{place}: no such profile; there are {names}")
+    content = yaml.safe_load(file.read_text())
+    # An executor submits the jobs; without one, they run on this machine.
+    submits = isinstance(content, dict) and content.get("executor")
     words = [
         *(sys.executable, "-m", "snakemake", "--nolock", "--rerun-incomplete"),
         *("--snakefile", str(found(rules)), "--workflow-profile", str(place)),
-        *("--local-cores" if executor else "--cores", str(cores or default_workers())),
+        *("--local-cores" if submits else "--cores", str(cores or default_workers())),
         *("--configfile", str(configuration)),
     ]
     if scratch is not None:
@@ -63,17 +66,3 @@ def command(
         words.append("--dry-run")
     # Without the separator, targets would be read as configuration files.
     return [*words, "--", *targets] if targets else words
-
-
-def _executor(profile: Path) -> str | None:
-    """Return the executor of a profile, which submits its jobs; None where they run on this machine."""
-    file = profile / "profile.yaml"
-    if not file.is_file():
-        folders = {
-            path.parent.name
-            for root in (Path(), PROJECT)
-            for path in (root / _PROFILES).glob("*/profile.yaml")
-        }
-        raise ParkfError(f"{profile}: no such profile; there are {', '.join(sorted(folders))}")
-    content = yaml.safe_load(file.read_text())
-    return content.get("executor") if isinstance(content, dict) else None

@@ -1,6 +1,6 @@
 """Check of the files of a run, or of a registry of published sets, against their checksums."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from parkf.io.checksums import check_pages
@@ -13,40 +13,22 @@ from parkf.params.parameter_set import MANIFEST_FILE, load
 def verify(folder: Path) -> tuple[int, list[str]]:
     """Read all tables, archives, JSON files and parameter sets below the folder of a run or a registry.
 
-    Returns
-    -------
-    int
-        Number of files.
-    list of str
-        A message for each damaged file.
-
-    Raises
-    ------
-    ParkfError
-        When there is no such folder, or nothing in it to read.
+    Returns the number of files, and a message for each damaged file. A missing folder, and one with nothing
+    in it to read, are a ParkfError.
     """
     if not folder.is_dir():
         raise ParkfError(f"{folder}: no such folder")
     count, problems = 0, []
-    for path in _files(folder):
-        count += 1
-        try:
-            _READERS[path.suffix](path)
-        except ParkfError as error:
-            problems.append(str(error))
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in _READERS and path.is_file() and not path.name.startswith("."):
+            count += 1
+            try:
+                _READERS[path.suffix](path)
+            except ParkfError as error:
+                problems.append(str(error))
     if not count:
         raise ParkfError(f"{folder}: nothing to verify; expected results/<run>, or a registry of sets")
     return count, problems
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in _READERS and path.is_file() and not path.name.startswith("."):
-            yield path
-
-
-def _archive(path: Path) -> None:
-    load_arrays(path, array_names(path))
 
 
 def _json(path: Path) -> None:
@@ -57,4 +39,8 @@ def _json(path: Path) -> None:
         read_json(path)
 
 
-_READERS = {".parquet": check_pages, ".npz": _archive, ".json": _json}
+_READERS: dict[str, Callable[[Path], object]] = {
+    ".parquet": check_pages,
+    ".npz": lambda path: load_arrays(path, array_names(path)),
+    ".json": _json,
+}
