@@ -1,4 +1,4 @@
-"""A family of runs in one DAG: each member is the whole workflow, and links to what another one makes for it.
+"""A family of runs in one DAG: each member is a whole run, and links to products of other members.
 
     snakemake --snakefile workflow/family.smk --configfile workflow/config/families/alignments.yaml …
 """
@@ -29,7 +29,7 @@ include: "rules/start.smk"
 rule overview:
     """Report on all members, on one page."""
     input:
-        # A member's report comes last of all that it makes.
+        # The report is the last product of a member.
         [f"{run}/report/index.html" for run in RUNS.values()],
     output: index=f"{OVERVIEW}/index.html"
     params:

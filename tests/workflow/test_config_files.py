@@ -1,4 +1,4 @@
-"""A configuration says what differs; what it extends says the rest, and who says what is known."""
+"""A configuration overrides keys of the file that it extends; messages name the file of a value."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ DEFAULT = (ROOT / "workflow/config/default.yaml").read_text()
 
 @pytest.fixture
 def write(tmp_path):
-    """Write configurations beside a copy of the default; gives the path of the last one."""
+    """Write configurations beside a copy of the default; return the path of the last one."""
     (tmp_path / "default.yaml").write_text(DEFAULT)
 
     def make(**texts):
@@ -75,7 +75,7 @@ def test_order_and_comments_change_nothing(write):
         ),
         ({"a": "run: a\nextends: [default]\n"}, r"a\.yaml:2: extends: got a list of 1, expected the name"),
         ({"b": "- 5\n", "a": "extends: b\nrun: a\n"}, r"b\.yaml: got a list of 1, expected the keys"),
-        # A value is told with the file and line that it is really from.
+        # A message names the file and line in which the value stands.
         (
             {"b": "extends: default\nrun: b\nseed: -1\n", "a": "extends: b\nrun: a\n"},
             r"b\.yaml:3: seed: got -1",
@@ -86,7 +86,7 @@ def test_order_and_comments_change_nothing(write):
             r"a\.yaml:4: training\.max_rwos: unknown key .*'max_rows'\?$",
         ),
         ({"a": "extend: default\nrun: a\n"}, r"a\.yaml:1: extend: unknown key .* mean 'extends'\?"),
-        # Its name is no other's.
+        # The name of a run is not inherited.
         ({"a": "extends: default\nseed: 5\n"}, r"a\.yaml: run: missing; expected text"),
         (
             {"a": "extends: default\nrun: a\nforms: improved\n"},
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_named_where_it_is(write, texts, message):
 
 def test_the_command_line_lies_on_top(write):
     path = write(mine="extends: default\nrun: mine\nseed: 7\n")
-    # What Snakemake has of the file, and of --config seed=8.
+    # The configuration that Snakemake merges from the file and from --config seed=8.
     given = {"extends": "default", "run": "mine", "seed": 8}
     whole, layers = extended(given, [path])
     assert (whole["seed"], whole["forms"]) == (8, "production")
@@ -127,7 +127,7 @@ def test_a_missing_configuration_is_named_with_those_there(write):
 
 
 def test_a_run_is_named_as_its_file_is(tmp_path):
-    """Otherwise its results would be those of another configuration."""
+    """Otherwise the results of one configuration would replace those of another."""
     path = tmp_path / "other.yaml"
     path.write_text("extends: smoke\nrun: smoke\n")
     for name in ("smoke", "improved", "default"):

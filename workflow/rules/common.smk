@@ -2,12 +2,12 @@
 
 
 def document(path):
-    """Return a file as an input: of a document, the meaning decides what runs again, and not the time."""
+    """Return a file as an input; the meaning of a document, not its time, decides whether jobs run again."""
     is_made = path.startswith(f"{RESULTS}/") or not path.endswith((".yaml", ".json"))
     return path if is_made else ancient(path)
 
 
-DETECTOR_FILES = RUN.detector(Path.cwd())
+DETECTOR_FILES = Detector.of(RUN["detector"], f"{RESULTS}/detector", Path.cwd())
 GEOMETRY = document(DETECTOR_FILES.geometry)
 DETECTOR = {"geometry": GEOMETRY, "alignment": document(DETECTOR_FILES.alignment)}
 FIELD = f"{RESULTS}/field.npz"

@@ -1,4 +1,4 @@
-"""LHCb's own simulation beside the embedded one, where a configuration names it and its files are there.
+"""LHCb's own simulation beside the embedded one, if a configuration names it and its files exist.
 
 Candidates by truth are `matched-<sample>`: what each particle left behind, without a search. Those of segments
 found from hits alone are `found-<sample>`, those of segments of particles `truth-<sample>`, whatever the run has.

@@ -106,7 +106,7 @@ rule assemble:
 
 
 rule accuracy:
-    """Accuracy of all steps and the table against Runge-Kutta; the set's run has all inputs."""
+    """Accuracy of all steps and the table against Runge-Kutta."""
     input:
         SET,
         PARTS_OF_SET,

@@ -49,14 +49,8 @@ def load_config(
         lines = input_problems(config["detector"], config["field"], folder)
     if lines:
         raise ParkfError("\n".join(sorted(lines)))
-    return _in_order(config)
-
-
-def _in_order(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: _in_order(value) if isinstance(value, Mapping) else value
-        for key, value in sorted(config.items())
-    }
+    ordered: dict[str, Any] = json.loads(json.dumps(config, sort_keys=True))
+    return ordered
 
 
 def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:

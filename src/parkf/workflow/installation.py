@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 
@@ -148,10 +149,9 @@ def _packages(extra: str) -> tuple[Package, ...]:
         name, marker = requirement.name, requirement.marker
         with_package, with_extra = (marker is None or marker.evaluate({"extra": one}) for one in ("", extra))
         if with_extra and with_package == (not extra) and name != "parkf":
-            try:
+            installed: str | None = None
+            with suppress(PackageNotFoundError):
                 installed = version(name)
-            except PackageNotFoundError:
-                installed = None
             good = installed is not None and requirement.specifier.contains(installed, prereleases=True)
             packages.append(Package(name, str(requirement.specifier), installed, good))
     return tuple(packages)

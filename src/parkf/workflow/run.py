@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from parkf.training.ghost_score import CROSSINGS
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
-from parkf.workflow.sources import OF_MAPS, Detector, is_foreign_field, is_imported
+from parkf.workflow.sources import OF_MAPS, is_foreign_field, is_imported
 
 if TYPE_CHECKING:
     from parkf.model.steps.step import Step
@@ -106,10 +106,6 @@ class Run(dict[str, Any]):
 
         return [str(path) for path in files_of(self["training"]["datasets"], step)]
 
-    def detector(self, folder: Path) -> Detector:
-        """Find the files of geometry and alignment that the jobs read, relative to `folder`."""
-        return Detector.of(self["detector"], f"results/{self['run']}/detector", folder)
-
     def start(self, step: str) -> list[str]:
         """Return a list of the file that a step's fit starts from; empty where fits start by themselves."""
         place = self["training"]["start_from"]
@@ -191,11 +187,8 @@ class Run(dict[str, Any]):
         """Regular expression for the names of the chunks of samples for these purposes."""
         return "|".join(f"{sample}{self._ending(sample)}" for sample in self.samples(*purposes)) or NOTHING
 
-    def endings(self, *purposes: str) -> str:
-        """Regular expression for what follows a sample in its chunks' names: nothing if there is one."""
-        return "|".join(f"(?<={sample}){self._ending(sample)}" for sample in self.samples(*purposes))
-
     def _ending(self, sample: str) -> str:
+        """Return a regular expression for what follows a sample in its chunks' names."""
         count = len(self.chunks(sample))
         return "" if count == 1 else rf"/\d+-of-{count}"
 
@@ -250,7 +243,9 @@ class Run(dict[str, Any]):
             "segments": "found|truth",
             # Of samples that are generated: a chunk is {purpose}_{polarity}{part}.
             "purpose": "training|validation",
-            "part": self.endings("training", "validation"),
+            "part": "|".join(
+                f"(?<={one}){self._ending(one)}" for one in self.samples("training", "validation")
+            ),
         }
 
     def fits(self, purpose: str) -> list[str]:

@@ -53,7 +53,7 @@ class Detector:
 
     @classmethod
     def of(cls, config: Mapping[str, str], made: str, folder: Path) -> Self:
-        """Return the files that a configuration names; imported ones go to the folder `made`."""
+        """Return the files that a configuration names in `folder`; imported ones go to the folder `made`."""
         geometry, alignment = config["geometry"], config["alignment"]
         dumps: tuple[str, ...] = ()
         if (folder / geometry).is_dir():

@@ -1,4 +1,4 @@
-"""A family is its base, once for each combination, with what that one has of its own."""
+"""A family has a member for each combination: the base with the settings of that combination."""
 
 from math import prod
 from pathlib import Path

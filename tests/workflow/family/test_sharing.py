@@ -1,4 +1,4 @@
-"""Members share what is the same for both, and nothing else."""
+"""Members share the products that are the same for both, and no others."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ DOWNSTREAM = TRAINING | VALIDATION | SIGNALS | CLOSURE
 
 @pytest.fixture
 def other(tmp_path):
-    """Write a copy of an input with something else in it."""
+    """Write a copy of an input with a change in it."""
 
     def make(name, change):
         path = tmp_path / Path(name).name
@@ -34,7 +34,7 @@ def other(tmp_path):
 
 
 def apart(difference):
-    """Products that a run with this difference does not share with the base."""
+    """Return the products that a run with this difference does not share with the base."""
     base, other = shared_keys(BASE, ROOT), shared_keys(merged(BASE, difference), ROOT)
     assert base.keys() == other.keys() == EVERYTHING
     return {name for name in EVERYTHING if base[name] != other[name]}

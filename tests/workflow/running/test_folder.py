@@ -1,4 +1,4 @@
-"""A working folder is made once, its files are its own, and a run in it is that of a checkout."""
+"""A working folder is made once, its own files stay, and a run in it equals a run in a checkout."""
 
 import importlib.util
 import os
@@ -72,7 +72,7 @@ def test_profiles_and_rules_are_the_folders_own_where_it_has_them(folder):
     assert words[words.index("--snakefile") + 1] == "Snakefile"
     assert words[words.index("--workflow-profile") + 1] == str(PROJECT / "workflow/profiles/local")
     assert words[words.index("--cores") + 1] == "3"
-    # Where a scheduler counts cores, there is no number of them.
+    # Without a number of cores, since the scheduler counts them.
     ours = folder / "workflow/profiles/ours"
     shutil.copytree(PROJECT / "workflow/profiles/slurm", ours)
     words = command(SMOKE, ["publish"], profile="ours", scratch=Path("/scratch/me"))

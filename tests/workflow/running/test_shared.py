@@ -1,4 +1,4 @@
-"""What a run has made another one takes, the same bytes, where nothing that decides them differs."""
+"""A run copies the products of another run if all that decides their bytes is the same."""
 
 import shutil
 from pathlib import Path
@@ -62,9 +62,9 @@ def test_another_run_takes_copies_of_the_same_bytes(here):
     assert (entry.made_by, entry.wall_s) == ("results/one", 2.5)
     for path, text in zip(products(two), TEXT.values(), strict=True):
         assert path.read_text() == text
-        # Neither run can change the other's.
+        # Neither run can change the files of the other.
         assert not path.samefile(here / "results/one" / path.name)
-    # The store itself takes no room, and can be verified like a run.
+    # The store itself needs no disk space, and can be verified like a run.
     assert [row[0] for row in listed()] == ["field"]
     assert [row[3] for row in listed()] == [0]
     assert verify(STORE) == (2, [])
@@ -94,7 +94,7 @@ def test_a_document_counts_by_its_content_and_a_product_by_its_bytes(here):
     before = key(job("one").decided_by())
     Path("input.yaml").write_text("# A comment.\nx:   1.0\n")
     assert key(job("two").decided_by()) == before
-    # The fingerprint of a product is that of its bytes, as the store has it.
+    # The fingerprint of a product is that of its bytes, which the store records.
     product = Path("results/one/rows.json")
     product.parent.mkdir(parents=True)
     product.write_text('{"a": 1}')
@@ -118,7 +118,7 @@ def test_arguments_of_the_command_decide(here):
         }.items()
     }
     assert len(set(keys.values())) == 3
-    # Another name for the same input, and another run, are the same job.
+    # The names of the input and of the run do not count.
     shutil.copy("input.yaml", "other.yaml")
     given = {"hits": "other.yaml", "output": "results/two/f"}
     elsewhere = command("candidates", ["other.yaml"], ["results/two/f"], run="two", **given)
@@ -189,11 +189,11 @@ def test_an_entry_appears_whole_or_not_at_all(here, monkeypatch):
         patched.setattr(shared, "write_sealed", cut)
         name = made("one")
         assert list(STORE.iterdir()) == []
-    # A kill leaves what has no name that a job looks for.
+    # A killed process leaves a folder whose name no job looks for.
     shutil.copytree(here / "results/one", STORE / f".{name}.killed")
     assert take(job("two"), name) is None
     assert tidy() == 1
-    # A file system without links shares nothing, and stops nobody.
+    # On a file system without links nothing is shared, and jobs go on.
     monkeypatch.setattr(shared.os, "link", cut)
     assert not (STORE / made("one")).exists()
 
@@ -226,7 +226,7 @@ def test_the_command_makes_once(here, capsys):
     assert "taken" not in run("three", spacing=190.0)
     record = read_json(next(STORE.glob("*/entry.json")))
     assert record["deciding"]["inputs"] == [meaning_of(Path("dipole.json"))]
-    # A stage that fails leaves nothing.
+    # A stage that fails adds nothing to the store.
     with pytest.raises(ParkfError, match="no such file"):
         run("x", source="no.json")
     assert len(list(listed())) == 2

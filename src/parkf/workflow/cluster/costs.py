@@ -73,14 +73,9 @@ def needs(costs: Costs, stage: str, size: Callable[[Any], float] | float) -> dic
     """Return a rule's ``resources:``; a repeated job asks for twice as much each time.
 
     `size` is the number of units of work in a job, or a function of its wildcards that returns it. A
-    ParkfError reports a `stage` that `costs` does not have.
-
-    Returns
-    -------
-    dict
-        ``mem_mb`` and ``disk_mb`` in MB, ``runtime`` in minutes: functions of wildcards and attempt. The same
-        again under the names that HTCondor's executor knows, the time in seconds. And ``units``, the size,
-        for readers of the plan of a run.
+    ParkfError reports a `stage` that `costs` does not have. The resources are functions of wildcards and
+    attempt: ``mem_mb`` and ``disk_mb`` in MB, ``runtime`` in minutes; the same under the names that the
+    executor of HTCondor knows, with the time in s; and ``units``, the size, for readers of a run's plan.
     """
     if stage not in costs.stages:
         raise ParkfError(f"costs: no stage {stage!r}; there are {', '.join(sorted(costs.stages))}")

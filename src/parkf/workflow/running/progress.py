@@ -87,12 +87,12 @@ class Forecast:
 class Teller(logging.Handler):
     """Reports the jobs in Snakemake's log to the process at the end of a pipe; an error there is ignored.
 
-    `names` has the names of jobs by Snakemake's number; a job without a name is only counted.
+    `names` has the names of jobs by Snakemake's number.
     """
 
-    def __init__(self, forecast: Forecast, pipe: TextIO, names: Mapping[int, str] | None = None) -> None:
+    def __init__(self, forecast: Forecast, pipe: TextIO, names: Mapping[int, str]) -> None:
         super().__init__()
-        self._forecast, self._pipe, self._names = forecast, pipe, names or {}
+        self._forecast, self._pipe, self._names = forecast, pipe, names
         self._tell(asdict(forecast.state()))
 
     def emit(self, record: logging.LogRecord) -> None:

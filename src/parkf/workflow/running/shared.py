@@ -72,7 +72,7 @@ def take(job: Job, name: str) -> Entry | None:
     except (ParkfError, OSError) as error:
         if isinstance(error, OSError) and out_of_space(error):
             raise
-        print(f"{folder}: damaged: {error}; removed, and made again", file=sys.stderr, flush=True)
+        print(f"{folder}: damaged: {error}; removed, and made again", file=sys.stderr)
         _remove([folder])
         return None
     return entry
@@ -100,7 +100,7 @@ def keep(job: Job, deciding: dict[str, Any], wall_s: float) -> None:
     except OSError as error:
         # Another run may have stored the entry first, or the file system may not have hard links.
         if not (STORE / name).is_dir():
-            print(f"not shared with other runs: {error}", file=sys.stderr, flush=True)
+            print(f"not shared with other runs: {error}", file=sys.stderr)
     finally:
         if staging is not None:
             shutil.rmtree(staging, ignore_errors=True)
@@ -108,7 +108,7 @@ def keep(job: Job, deciding: dict[str, Any], wall_s: float) -> None:
 
 def tidy() -> int:
     """Remove entries whose files no run has any more; return their number."""
-    return _remove([folder for folder in _folders() if not any(map(_is_linked, folder.iterdir()))])
+    return _remove([one for one in _folders() if all(file.st_nlink == 1 for file in _products(one))])
 
 
 def empty() -> int:
@@ -120,17 +120,17 @@ def listed() -> Iterator[tuple[str, str, int, int]]:
     """List the entries: command, run that made it, bytes, and bytes that no run has any more."""
     for folder in _folders():
         if (entry := find(folder.name)) is not None:
-            files = [path.stat() for path in folder.iterdir() if path.name != _ENTRY]
-            alone = sum(one.st_size for one in files if one.st_nlink == 1)
-            yield entry.command, entry.made_by, sum(one.st_size for one in files), alone
+            files = _products(folder)
+            alone = sum(file.st_size for file in files if file.st_nlink == 1)
+            yield entry.command, entry.made_by, sum(file.st_size for file in files), alone
 
 
 def _folders() -> list[Path]:
     return sorted(path for path in STORE.iterdir() if path.is_dir()) if STORE.is_dir() else []
 
 
-def _is_linked(path: Path) -> bool:
-    return path.name != _ENTRY and path.stat().st_nlink > 1
+def _products(folder: Path) -> list[os.stat_result]:
+    return [path.stat() for path in folder.iterdir() if path.name != _ENTRY]
 
 
 def _file_name(number: int, output: str | Path) -> str:

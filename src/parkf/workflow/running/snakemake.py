@@ -25,24 +25,12 @@ def command(
 ) -> list[str]:
     """Return the command line of Snakemake for a run in the working folder.
 
-    Parameters
-    ----------
-    configuration : Path
-        Configuration of a run or a family.
-    targets : sequence of str
-        Rules or files to make; by default, the whole run.
-    rules : str
-        Snakefile of runs or of families; that of the working folder where it exists, or else the project's.
-    profile : str
-        Name of a folder in ``workflow/profiles`` of the working folder or of the project. If there is none,
-        it is a ParkfError.
-    cores : int, optional
-        Cores of this machine; by default, all that this process may use. On a cluster, they run the jobs that
-        are too small to submit.
-    scratch : Path, optional
-        Local folder of each machine. Jobs copy their inputs there, and their outputs back.
-    dry_run : bool
-        Whether to list the jobs that would run, and run nothing.
+    The run makes `targets`, rules or files; by default, all. `rules` is the Snakefile of runs or of families:
+    that of the working folder where it exists, or else the project's. `profile` is the name of a folder in
+    ``workflow/profiles`` of either; a ParkfError reports that there is none. `cores` are those of this
+    machine; by default, all that this process may use. On a cluster, they run the jobs that are too small to
+    submit. Jobs copy their inputs to `scratch`, a local folder of each machine, and their outputs back. A dry
+    run lists the jobs that would run, and runs nothing.
     """
     place = found(f"{_PROFILES}/{profile}")
     file = place / "profile.yaml"

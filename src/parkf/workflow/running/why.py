@@ -12,6 +12,7 @@ from typing import Any
 from parkf.io.documents.document import read_document
 from parkf.io.files import sha256
 from parkf.io.project import PROJECT, found
+from parkf.params.comparison import changed
 from parkf.params.configuration import flat
 from parkf.params.manifest import read_manifest
 from parkf.params.parameter_set import MANIFEST_FILE
@@ -125,12 +126,8 @@ def _changed_keys(results: Path, now: Mapping[str, str]) -> dict[str, str]:
     before = read_manifest(path).configuration or {}
     return {
         key: f"{key}: {_short(before.get(key, 'not there'))} → {_short(now.get(key, 'not there'))}"
-        for key in _different(before, now)
+        for key in sorted(changed(before, now))
     }
-
-
-def _different(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    return [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
 
 
 def _causes(job: Any, reason: Any, keys: Iterable[str]) -> list[str]:
@@ -165,7 +162,7 @@ def _params(job: Any, old: set[str], new: set[str]) -> Iterator[tuple[str, str]]
             yield name, "code"
         elif isinstance(value, dict):
             same = (one for one in before if isinstance(one, dict) and one.keys() & value.keys())
-            for entry in _different(flat(next(same, {})), flat(value)):
+            for entry in sorted(changed(flat(next(same, {})), flat(value))):
                 yield entry, f"{entry} has changed" if name == MEANING else entry
         else:
             was = [one for one in before if _kind(one) == _kind(value)]
