@@ -1,9 +1,8 @@
 """Checks of the files that a configuration names, before a run starts."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from parkf.detector.alignment import Alignment, load_alignment
 from parkf.detector.field import DipoleSources, FieldMap, read_source
@@ -14,6 +13,8 @@ from parkf.io.files import read_json
 from parkf.io.tables import STEP_DATA
 from parkf.workflow.sources import is_conditions, is_foreign_field, is_imported
 
+T = TypeVar("T")
+
 
 def input_problems(detector: Mapping[str, str], field: Mapping[str, Any], folder: Path) -> list[str]:
     """Return what is wrong with geometry, alignment and field, each alone and together.
@@ -22,20 +23,14 @@ def input_problems(detector: Mapping[str, str], field: Mapping[str, Any], folder
     relative to `folder`.
     """
     problems: list[str] = []
-    geometry, alignment, source = None, None, None
-    with _noted(problems):
-        geometry, alignment = _geometry(detector, folder)
-    with _noted(problems):
-        alignment = _alignment(detector, folder, geometry) or alignment
     path = folder / field["source"]
-    with _noted(problems):
-        source = _field(field, path)
-    with _noted(problems):
-        if geometry is not None and alignment is not None:
-            geometry.align(alignment)
-    with _noted(problems):
-        if geometry is not None and isinstance(source, FieldMap) and field["outside"] == "error":
-            _require_cover(path, source, geometry)
+    geometry, alignment = _attempted(problems, _geometry, detector, folder) or (None, None)
+    alignment = _attempted(problems, _alignment, detector, folder, geometry) or alignment
+    source = _attempted(problems, _field, field, path)
+    if geometry is not None and alignment is not None:
+        _attempted(problems, geometry.align, alignment)
+    if geometry is not None and isinstance(source, FieldMap) and field["outside"] == "error":
+        _attempted(problems, _require_cover, path, source, geometry)
     return problems
 
 
@@ -65,20 +60,23 @@ def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
         read.append((read_json, [folder / neighbour / name for name in names]))
     problems: list[str] = []
     for reader, paths in read:
-        # Of files of one kind, only the first problem is reported: the others mostly have the same one.
-        with _noted(problems):
-            for path in paths:
-                reader(path)
+        _attempted(problems, _read_all, reader, paths)
     return problems
 
 
-@contextmanager
-def _noted(problems: list[str]) -> Iterator[None]:
-    """Add a ParkfError to a list, and go on behind the block that raised it."""
+def _attempted(problems: list[str], read: Callable[..., T], *arguments: Any) -> T | None:
+    """Call a function; if it raises a ParkfError, add that to `problems` and return None."""
     try:
-        yield
+        return read(*arguments)
     except ParkfError as error:
         problems.append(str(error))
+        return None
+
+
+def _read_all(reader: Callable[[Path], object], paths: Sequence[Path]) -> None:
+    """Read files until one cannot be read; the others mostly have the same mistake."""
+    for path in paths:
+        reader(path)
 
 
 def _geometry(config: Mapping[str, str], folder: Path) -> tuple[Geometry, Alignment | None]:

@@ -12,9 +12,9 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, sha256
 from parkf.io.fingerprints.meaning import meaning_of
 from parkf.workflow.running import jobs, shared
+from parkf.workflow.running.damage import verify
 from parkf.workflow.running.jobs import Job
 from parkf.workflow.running.shared import STORE, empty, find, keep, key, listed, take, tidy
-from parkf.workflow.running.verify import verify
 
 TEXT = {"a.json": '{"a": 1}\n', "b.txt": "b" * 5000}
 

@@ -10,8 +10,7 @@ from parkf.io.files import write_sealed
 from parkf.io.tables import FATES
 from parkf.params import load
 from parkf.params.registry import readable_registry
-from parkf.workflow.running.damage import remove_damaged
-from parkf.workflow.running.verify import verify
+from parkf.workflow.running.damage import remove_damaged, verify
 
 
 @pytest.fixture

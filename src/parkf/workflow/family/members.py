@@ -81,7 +81,7 @@ def load_family(
             problems.append(f"member {member.name}: detector: {what}")
     if not problems and look_into_inputs:
         # Members with the same files have the same mistakes.
-        files_of = ([member.config[section] for section in ("detector", "field")] for member in members)
+        files_of = ((member.config["detector"], member.config["field"]) for member in members)
         distinct = {json.dumps(files, sort_keys=True): files for files in files_of}
         lines = (line for files in distinct.values() for line in input_problems(*files, folder))
         problems = list(dict.fromkeys(lines))

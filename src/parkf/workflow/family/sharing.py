@@ -72,34 +72,29 @@ def sources(members: Iterable[Member], folder: Path) -> dict[str, dict[str, str]
 
 def _deciding(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Collect all that decides each product."""
-    training, seed, forms = config["training"], config["seed"], config["forms"]
-    polarities = sorted(config["polarities"])
+    training, seed, events = config["training"], config["seed"], config["events"]
+    forms, polarities, closure = config["forms"], sorted(config["polarities"]), config["training"]["closure"]
     geometry = folder / config["detector"]["geometry"]
     beam, planes = _beam_and_planes(geometry, meaning_of(geometry))
     field = config["field"] | {"source": field_fingerprint(config["field"], folder)}
-    documents = {name: meaning_of(folder / path) for name, path in config["detector"].items()}
-    detector = documents | {"field": field}
+    detector = [field, {name: meaning_of(folder / path) for name, path in config["detector"].items()}]
     # Of the detector, only the position of the beams matters for collisions.
-    events = config["events"]
-    numbers = {kind: [events[kind], events["pile_up"]] for kind in ("training", "validation")}
-    numbers |= dict.fromkeys(_SIGNALS, config["signals"])
-    collisions = {
-        kind: {"kind": kind, "beam": beam, "seed": seed, "number": number} for kind, number in numbers.items()
-    }
+    collisions = {kind: [beam, seed, events[kind], events["pile_up"]] for kind in ("training", "validation")}
+    collisions |= {kind: [beam, seed, config["signals"]] for kind in _SIGNALS}
     # Behind the transport: true states, and hits and candidates, which also depend on the pattern.
-    states = {kind: detector | {"collisions": those} for kind, those in collisions.items()}
-    hits = {kind: those | {"pattern": config["pattern"]} for kind, those in states.items()}
-    hits["misaligned"] = hits["validation"] | {"misalignment": config["misalignment"]}
+    states = {kind: [detector, those] for kind, those in collisions.items()}
+    hits = {kind: [those, config["pattern"]] for kind, those in states.items()}
+    hits["misaligned"] = [hits["validation"], config["misalignment"]]
     # Rays of the magnet table start at the beam and end behind the magnet, so no layer matters.
-    rays = {"planes": planes, "beam": beam, "rays": training["rays"], "seed": seed, "forms": forms}
-    table = rays | {"field": field}
-    datasets = {"datasets": training["datasets"]}
+    table = [field, planes, beam, training["rays"], seed, forms]
+    datasets = [training["datasets"]]
     if training["datasets"] == "simulate":
-        datasets = states["training"] | {"max_rows": training["max_rows"], "polarities": polarities}
-    fits = {"datasets": datasets, "table": table, "start_from": training["start_from"]}
+        datasets = [states["training"], training["max_rows"], polarities]
+    fits = [datasets, table, training["start_from"]]
     # Tracks of a particle gun with their full fits, for which no parameter matters.
-    closure = training["closure"]
-    tracks = detector | {"seed": seed, "tracks": None if closure is None else closure["tracks"]}
+    tracks = [detector, seed, None if closure is None else closure["tracks"]]
+    # The table that is closed on the fit depends on all fits and their noise.
+    closed = [fits, tracks, polarities, closure, training.get("neighbour"), training["noise_scale"]]
     return {
         "field": field,
         **{f"{kind} collisions": those for kind, those in collisions.items()},
@@ -111,17 +106,9 @@ def _deciding(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "datasets": datasets,
         "fits": fits,
         "closure tracks": tracks,
-        # The table that is closed on the fit depends on all fits and their noise.
-        "closed table": {
-            "fits": fits,
-            "tracks": tracks,
-            "polarities": polarities,
-            "closure": closure,
-            "neighbour": training.get("neighbour"),
-            "noise_scale": training["noise_scale"],
-        },
+        "closed table": closed,
         # The speed of the fit is a figure of the machine, and hardly depends on the tracks.
-        "throughput": {"forms": forms, "polarities": polarities, "collisions": collisions["validation"]},
+        "throughput": [forms, polarities, collisions["validation"]],
     }
 
 

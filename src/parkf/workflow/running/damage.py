@@ -1,16 +1,50 @@
-"""Damaged files of a run: a job that finds one marks it, and the run removes it and makes it again."""
+"""Damaged files: a check finds them; a job that finds one marks it, and its run makes the file again."""
 
 import json
 import os
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from pathlib import Path
 
-from parkf.io.errors import DamagedFileError
+from parkf.io.errors import DamagedFileError, ParkfError
 
 _SUFFIX = ".damaged"
 _RECORDS = Path(".snakemake/metadata")
 # Records of longer names are in separate folders, and are not searched: such files are reported, and stay.
 _LONGEST = 254
+
+
+def verify(folder: Path) -> tuple[int, list[str]]:
+    """Read all tables, archives, JSON files and parameter sets below the folder of a run or a registry.
+
+    Returns the number of files, and a message for each damaged file. A missing folder, and one with nothing
+    in it to read, are a ParkfError.
+    """
+    # Imported here, because all commands import this module.
+    from parkf.io.checksums import check_pages
+    from parkf.io.files import read_json
+    from parkf.io.npz import array_names, load_arrays
+    from parkf.params.parameter_set import MANIFEST_FILE, load
+
+    readers: dict[str, Callable[[Path], object]] = {
+        ".parquet": check_pages,
+        ".npz": lambda path: load_arrays(path, array_names(path)),
+        # The manifest holds the checksums of the blobs beside it, which are checked with it.
+        ".json": lambda path: load(path.parent) if path.name == MANIFEST_FILE else read_json(path),
+    }
+    if not folder.is_dir():
+        raise ParkfError(f"{folder}: no such folder")
+    count, problems = 0, []
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in readers and path.is_file() and not path.name.startswith("."):
+            count += 1
+            try:
+                readers[path.suffix](path)
+            except ParkfError as error:
+                problems.append(str(error))
+    if not count:
+        raise ParkfError(f"{folder}: nothing to verify; expected results/<run>, or a registry of sets")
+    return count, problems
 
 
 def mark(error: DamagedFileError) -> None:
