@@ -153,14 +153,12 @@ class Run(dict[str, Any]):
         """
         if sample not in self._chunks:
             purpose = self.purpose(sample)
-            ranges = [range(1)]
-            if purpose in _SIGNALS:
-                collisions = int(self["signals"]["collisions"])
-                ranges = chunk_ranges(collisions, BLOCK_COLLISIONS, self._widths.get("signals", 1))
-            elif purpose in ("training", "validation", "misaligned"):
-                purpose = purpose.replace("misaligned", "validation")
-                events = int(self["events"][purpose])
-                ranges = chunk_ranges(events, BLOCK_EVENTS, self._widths.get(purpose, 1))
+            kind = "signals" if purpose in _SIGNALS else purpose.replace("misaligned", "validation")
+            total, block = self["events"].get(kind), BLOCK_EVENTS
+            if kind == "signals":
+                total, block = self["signals"]["collisions"], BLOCK_COLLISIONS
+            width = self._widths.get(kind, 1)
+            ranges = [range(1)] if total is None else chunk_ranges(int(total), block, width)
             self._chunks[sample] = dict(zip(chunk_names(sample, len(ranges)), ranges, strict=True))
         return self._chunks[sample]
 
@@ -206,7 +204,7 @@ class Run(dict[str, Any]):
         if purpose in OTHERS:
             return int(self["events"]["validation"])
         chunks = self.chunks(self.sample(chunk))
-        events = sum(map(len, chunks.values())) if chunk == self.sample(chunk) else len(chunks[chunk])
+        events = len(chunks[chunk]) if chunk in chunks else sum(map(len, chunks.values()))
         return 0.1 * events if purpose in _SIGNALS else events
 
     def sizes(self, *purposes: str) -> float:
