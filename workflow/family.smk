@@ -6,7 +6,7 @@
 import os
 from pathlib import Path
 
-from parkf.workflow.family import PRODUCTS, sources
+from parkf.workflow.family import sources
 from parkf.workflow.running.rules import complete, gates, read_runs
 
 if not config:
@@ -49,9 +49,8 @@ for member in FAMILY.members:
 
     use rule * from name as prefix*
 
-    for product, maker in SHARED[name].items():
+    for product, (maker, files) in SHARED[name].items():
         if maker != name:
-            files = PRODUCTS[product]
             link = f"{prefix}link_{product.replace(' ', '_')}"
 
             rule:

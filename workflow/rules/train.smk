@@ -106,7 +106,7 @@ rule assemble:
 
 
 rule accuracy:
-    """Accuracy of all steps and the table against Runge-Kutta."""
+    """Accuracy of all steps and the table against Runge-Kutta; the command finds their files in the set's run."""
     input:
         SET,
         PARTS_OF_SET,

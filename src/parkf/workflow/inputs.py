@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def input_problems(detector: Mapping[str, str], field: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return what is wrong with geometry, alignment and field, each alone and together.
+    """Return the mistakes in geometry, alignment and field, and between them.
 
     `detector` and `field` are sections of a configuration that has passed its schema; their files exist,
     relative to `folder`.
@@ -35,15 +35,14 @@ def input_problems(detector: Mapping[str, str], field: Mapping[str, Any], folder
 
 
 def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return what is wrong with files of other runs or projects: datasets, starts, a neighbour, hits."""
+    """Return the mistakes in files of other runs or projects: datasets, starts, a neighbour, hits."""
     training, datasets = config["training"], config["training"]["datasets"]
     start, neighbour = training["start_from"], training.get("neighbour")
     own = datasets != "simulate" and not is_imported(datasets)
+    problems: list[str] = []
     likeness = [folder / config.get("likeness", {}).get(name, "") for name in ("hits", "tracks")]
     # Without these files, the run leaves out their page.
-    read: list[tuple[Callable[[Path], object], Sequence[Path]]] = [
-        (CheckedFile, [path for path in likeness if path.is_file()]),
-    ]
+    _attempted(problems, _read_all, CheckedFile, [path for path in likeness if path.is_file()])
     if own or start is not None:
         # Imported here, because most configurations name neither.
         from parkf.model.steps import FORMS
@@ -51,16 +50,15 @@ def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
 
         steps = FORMS[config["forms"]].steps
         if own:
-            read.append((STEP_DATA.open, [folder / datasets / f"{step}.parquet" for step in steps]))
+            files = [folder / datasets / f"{step}.parquet" for step in steps]
+            _attempted(problems, _read_all, STEP_DATA.open, files)
         if start is not None:
-            read.append((read_json, [start_file(folder / start, step) for step in steps]))
+            files = [start_file(folder / start, step) for step in steps]
+            _attempted(problems, _read_all, read_json, files)
     if neighbour is not None:
         score = ["score.json"] if datasets == "simulate" else []
         names = ["closure/accuracy.json", "closure/closure.json", *score]
-        read.append((read_json, [folder / neighbour / name for name in names]))
-    problems: list[str] = []
-    for reader, paths in read:
-        _attempted(problems, _read_all, reader, paths)
+        _attempted(problems, _read_all, read_json, [folder / neighbour / name for name in names])
     return problems
 
 

@@ -32,7 +32,6 @@ TASKS: Mapping[str, str] = {
     "acts": "compare the propagation with ACTS",
     "dev": "change formulas or code, and test",
 }
-_COMPILERS = ("c++", "g++", "clang++")
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,9 @@ def compile_kernel() -> None:
 
 def found_compiler() -> str | None:
     """Name a C++ compiler that is installed; None where there is none."""
-    return next((name for name in (os.environ.get("CXX", ""), *_COMPILERS) if shutil.which(name)), None)
+    return next(
+        (name for name in (os.environ.get("CXX", ""), "c++", "g++", "clang++") if shutil.which(name)), None
+    )
 
 
 def _says(program: str) -> str:

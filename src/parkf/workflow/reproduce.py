@@ -29,9 +29,6 @@ from parkf.workflow.sources import field_fingerprint, is_conditions, is_imported
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
 _SNAKEFILE = Path("Snakefile")
-# Has the values of keys that a manifest lacks, which do not affect the training.
-_REST = CONFIGS / "default.yaml"
-_PROFILE = Path("workflow/profiles/local")
 # Keys of the configuration that name a file, and the name of its fingerprint in the manifest.
 _FILES = {
     ("detector", "geometry"): "geometry",
@@ -71,7 +68,8 @@ def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> R
     one line for each reason why the training cannot be repeated here, or reports that it failed.
     """
     manifest = parameters.manifest
-    config = _configuration(manifest, existing(project / _REST))
+    # The default configuration has the keys that a manifest lacks, which do not affect the training.
+    config = _configuration(manifest, existing(project / CONFIGS / "default.yaml"))
     if reasons := list(_obstacles(manifest, config, project)):
         raise ParkfError("\n".join(["the training cannot be repeated here:", *reasons]))
     _run(config, project, work, cores)
@@ -80,7 +78,7 @@ def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> R
     # Fingerprints in older manifests are those of the files' bytes, and in newer ones those of their meaning.
     files = {name: project / config[section][key] for (section, key), name in _FILES.items()}
     manifests = (manifest, again.manifest)
-    same = {name for name, path in files.items() if all(_is_input(path, one, name) for one in manifests)}
+    same = {name for name, path in files.items() if all(_has_input(one, name, path) for one in manifests)}
     return replace(found, inputs=[name for name in found.inputs if name not in same])
 
 
@@ -144,11 +142,11 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
 def _other_bytes(path: Path, manifest: Manifest, name: str) -> Iterator[str]:
     if not path.is_file():
         yield f"{path}: no such file; it is the {name} of the set"
-    elif not _is_input(path, manifest, name):
+    elif not _has_input(manifest, name, path):
         yield from _other(str(path), sha256(path), manifest, name)
 
 
-def _is_input(path: Path, manifest: Manifest, name: str) -> bool:
+def _has_input(manifest: Manifest, name: str, path: Path) -> bool:
     return path.is_file() and is_file_of(path, manifest.inputs.get(name, ""))
 
 
@@ -178,7 +176,7 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
         [
             *(sys.executable, "-m", "snakemake", "--snakefile", str((project / _SNAKEFILE).absolute())),
             *("--directory", str(work), "--configfile", str(work / "config.yaml")),
-            *("--workflow-profile", str((project / _PROFILE).absolute())),
+            *("--workflow-profile", str((project / "workflow/profiles/local").absolute())),
             *("--cores", str(cores), str(_SET / MANIFEST_FILE)),
         ],
         stdout=sys.stderr,

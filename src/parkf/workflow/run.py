@@ -37,8 +37,8 @@ OTHERS = (
     "lhcb",
     *(f"{kind}-{of}" for kind in ("matched", "found", "truth") for of in ("lhcb", "validation")),
 )
-NOTHING = r"(?!)"
-"""A regular expression that nothing matches."""
+# A regular expression that nothing matches.
+_NOTHING = r"(?!)"
 
 
 def cores_for(rows: float) -> int:
@@ -183,7 +183,7 @@ class Run(dict[str, Any]):
 
     def pattern(self, *purposes: str) -> str:
         """Regular expression for the names of the chunks of samples for these purposes."""
-        return "|".join(f"{sample}{self._ending(sample)}" for sample in self.samples(*purposes)) or NOTHING
+        return "|".join(f"{sample}{self._ending(sample)}" for sample in self.samples(*purposes)) or _NOTHING
 
     def _ending(self, sample: str) -> str:
         """Return a regular expression for what follows a sample in its chunks' names."""
@@ -192,7 +192,7 @@ class Run(dict[str, Any]):
 
     def split_samples(self, *purposes: str) -> str:
         """Return a regular expression for the samples of these purposes that are cut into several chunks."""
-        return "|".join(one for one in self.samples(*purposes) if len(self.chunks(one)) > 1) or NOTHING
+        return "|".join(one for one in self.samples(*purposes) if len(self.chunks(one)) > 1) or _NOTHING
 
     def size(self, chunk: str) -> float:
         """Count the crossings of a chunk or sample, from which the costs of its stages follow.

@@ -6,13 +6,12 @@ import pytest
 import yaml
 
 from parkf.workflow.config_files import laid, merged, read_layers
-from parkf.workflow.family import PRODUCTS, shared_keys, sources
-from parkf.workflow.family.members import expand
+from parkf.workflow.family import expand, shared_products, sources
 
 ROOT = Path(__file__).parents[3]
 BASE = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
-EVERYTHING = set(PRODUCTS)
-COLLISIONS = {name for name in PRODUCTS if name.endswith("collisions")}
+EVERYTHING = set(shared_products(BASE, ROOT))
+COLLISIONS = {name for name in EVERYTHING if name.endswith("collisions")}
 TRAINING = {"states", "training candidates", "datasets", "fits"}
 SEEN = ("hits", "candidates", "full fits")
 VALIDATION = {"fates", *(f"validation {what}" for what in SEEN), *(f"misaligned {what}" for what in SEEN)}
@@ -35,7 +34,7 @@ def other(tmp_path):
 
 def apart(difference):
     """Return the products that a run with this difference does not share with the base."""
-    base, other = shared_keys(BASE, ROOT), shared_keys(merged(BASE, difference), ROOT)
+    base, other = shared_products(BASE, ROOT), shared_products(merged(BASE, difference), ROOT)
     assert base.keys() == other.keys() == EVERYTHING
     return {name for name in EVERYTHING if base[name] != other[name]}
 
@@ -94,11 +93,11 @@ def test_the_first_member_with_a_fingerprint_makes_it():
     found = sources(expand("fam", BASE, axes), ROOT)
     first, second, third, fourth = found
     assert (first, fourth) == ("nominal_improved", "shifted_production")
-    assert set(found[first].values()) == {first}
+    assert {maker for maker, _ in found[first].values()} == {first}
     own = {"table", "fits", "closed table", "throughput"}
-    assert {p for p, maker in found[second].items() if maker == second} == own
-    assert {p for p, maker in found[third].items() if maker == third} == DOWNSTREAM
+    assert {p for p, (maker, _) in found[second].items() if maker == second} == own
+    assert {p for p, (maker, _) in found[third].items() if maker == third} == DOWNSTREAM
     # The table of its forms comes from one member, the states of its alignment from another.
-    assert found[fourth]["table"] == second
-    assert found[fourth]["states"] == third
-    assert found[fourth]["fits"] == fourth
+    assert found[fourth]["table"] == (second, "table/{file}")
+    assert found[fourth]["states"][0] == third
+    assert found[fourth]["fits"][0] == fourth

@@ -84,19 +84,17 @@ def needs(costs: Costs, stage: str, size: Callable[[Any], float] | float) -> dic
     def units(wildcards: Any) -> float:
         return size(wildcards) if callable(size) else size
 
-    def memory(wildcards: Any, attempt: int) -> int:
-        peak_mb = cost.job_mb + 1e-3 * cost.unit_kb * units(wildcards)
-        return math.ceil(margins.snakemake_mb + margins.memory * peak_mb) * 2 ** (attempt - 1)
+    def doubled(once: Callable[[float], float]) -> Callable[[Any, int], int]:
+        return lambda wildcards, attempt: math.ceil(once(units(wildcards))) * 2 ** (attempt - 1)
 
-    def minutes(wildcards: Any, attempt: int) -> int:
-        # Threads may have to share one core.
-        seconds = margins.snakemake_s + cost.cpu_s(units(wildcards))
-        return max(margins.minutes, math.ceil(margins.time * seconds / 60)) * 2 ** (attempt - 1)
-
-    def disk(wildcards: Any, attempt: int) -> int:
-        written_mb = 1e-3 * cost.disk_kb * units(wildcards)
-        return math.ceil(100 + margins.memory * written_mb) * 2 ** (attempt - 1)
-
+    memory = doubled(
+        lambda count: margins.snakemake_mb + margins.memory * (cost.job_mb + 1e-3 * cost.unit_kb * count)
+    )
+    # Threads may have to use the same core.
+    minutes = doubled(
+        lambda count: max(margins.minutes, margins.time * (margins.snakemake_s + cost.cpu_s(count)) / 60)
+    )
+    disk = doubled(lambda count: 100 + margins.memory * (1e-3 * cost.disk_kb * count))
     return {
         "units": lambda wildcards: math.ceil(units(wildcards)),
         "mem_mb": memory,

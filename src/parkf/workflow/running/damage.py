@@ -4,6 +4,7 @@ import json
 import os
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from parkf.io.errors import DamagedFileError, ParkfError
@@ -50,12 +51,10 @@ def verify(folder: Path) -> tuple[int, list[str]]:
 def mark(error: DamagedFileError) -> None:
     """Write a mark beside a damaged file, if a run has made the file and its folder can be written."""
     path = error.path
-    try:
+    # The error message is enough for the user; the mark only serves the run.
+    with suppress(OSError):
         if _record(_from_here(path)) is not None:
             path.with_name(f".{path.name}{_SUFFIX}").write_text(f"{error}\n")
-    except OSError:
-        # The error message is enough for the user; the mark only serves the run.
-        return
 
 
 def remove_damaged(folder: Path) -> dict[Path, str]:
@@ -89,9 +88,8 @@ def _record(path: Path) -> Path | None:
 
 
 def _maker(record: Path) -> str:
-    try:
+    rule = None
+    # The record may be damaged as well.
+    with suppress(ValueError):
         rule = json.loads(record.read_text()).get("rule")
-    except ValueError:
-        # The record may be damaged as well.
-        rule = None
     return f"rule {rule} of this run" if rule else "this run"

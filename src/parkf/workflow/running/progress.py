@@ -10,6 +10,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, TextIO
 
@@ -117,11 +118,9 @@ class Teller(logging.Handler):
         self._tell(asdict(self._forecast.state()))
 
     def _tell(self, content: Mapping[str, Any]) -> None:
-        try:
+        # An error means that the process at the other end of the pipe has ended.
+        with suppress(OSError):
             print(json.dumps(content), file=self._pipe, flush=True)
-        except OSError:
-            # The process at the other end of the pipe has ended.
-            return
 
 
 def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> None:
@@ -136,8 +135,7 @@ def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> N
     running = [job for level in dag.toposorted() for job in level if dag.needrun(job) and not job.is_norun]
     jobs = {job.jobid: Job(job.rule.name, seconds_of(costs, job), job.threads) for job in running}
     after = {job.jobid: [before.jobid for before in dag.dependencies[job]] for job in running}
-    wide = sum(job.threads for job in running)
-    forecast = Forecast(jobs, after, cores or max(1, wide))
+    forecast = Forecast(jobs, after, cores or max(1, sum(job.threads for job in running)))
     names = {job.jobid: " ".join([job.rule.name, *filter(None, map(str, job.wildcards))]) for job in running}
     logger.addHandler(Teller(forecast, os.fdopen(int(pipe), "w"), names))
 

@@ -120,10 +120,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     Snakemake starts later are no jobs: it cancels the jobs of a cluster with them, and may finish that.
     """
     jobs = _descendants(process.pid)
-    for patience_s, action in (
-        (_AFTER_SIGNAL_S, psutil.Process.terminate),
-        (_AFTER_SIGTERM_S, psutil.Process.kill),
-    ):
+    actions = {psutil.Process.terminate: _AFTER_SIGNAL_S, psutil.Process.kill: _AFTER_SIGTERM_S}
+    for action, patience_s in actions.items():
         _, alive = psutil.wait_procs(jobs, timeout=patience_s)
         if alive and process.poll() is None:
             # The workflow is not to start further jobs.
@@ -145,10 +143,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _descendants(number: int) -> set[psutil.Process]:
-    try:
+    with suppress(psutil.NoSuchProcess):
         return set(psutil.Process(number).children(recursive=True))
-    except psutil.NoSuchProcess:
-        return set()
+    return set()
 
 
 def _say(text: str) -> None:
