@@ -54,7 +54,7 @@ def load_config(
 
 
 def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
-    """Read a run's configuration, and check all that it names.
+    """Read a run's configuration, and check all files that it names.
 
     Raises a ParkfError as :func:`load_config` does. If there is no such file, it lists the configurations
     that exist. If the run has another name than the file, its results would be those of another
@@ -103,7 +103,7 @@ def _value(content: Any, place: Place) -> Any:
 
 
 def _contradictions(config: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield keys that do not fit others, or this installation."""
+    """Yield keys that do not agree with other keys, or with this installation."""
     if limits := config.get("validity"):
         # Imported here, because most configurations have no limits.
         from parkf.params.validity import validity_of

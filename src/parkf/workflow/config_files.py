@@ -11,7 +11,7 @@ from parkf.io.documents.messages import got, nearest
 from parkf.io.errors import ParkfError
 
 EXTENDS = "extends"
-# Keys that are not inherited: a run's name is that of its folder, and differs between configurations.
+# Keys that are not inherited: each run has a name of its own, that of its folder.
 _OWN = (EXTENDS, "run")
 
 

@@ -137,7 +137,7 @@ def expand(family: str, base: Mapping[str, Any], axes: Sequence[Axis]) -> list[M
 
 
 def leaves(part: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Go through a nested mapping: keys joined by dots, and their values."""
+    """Yield the keys of a nested mapping, joined by dots, and their values."""
     for key, value in part.items():
         if isinstance(value, Mapping) and value:
             yield from leaves(value, f"{prefix}{key}.")
@@ -173,7 +173,7 @@ def shared_products(config: Mapping[str, Any], folder: Path) -> dict[str, tuple[
     # Of the detector, only the position of the beams matters for collisions.
     collisions = {kind: [beam, seed, events[kind], events["pile_up"]] for kind in ("training", "validation")}
     collisions |= {kind: [beam, seed, config["signals"]] for kind in ("jpsi", "d0")}
-    # Behind the transport: true states, and hits and candidates, which also depend on the pattern.
+    # The transport makes true states; hits and candidates also depend on the pattern.
     states = {kind: [detector, those] for kind, those in collisions.items()}
     hits = {kind: [those, config["pattern"]] for kind, those in states.items()}
     seen = {

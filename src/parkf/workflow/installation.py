@@ -22,7 +22,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.project import IS_CHECKOUT, PROJECT
 from parkf.io.workers import default_workers
 
-# Tasks by the extra of the package that brings what they need; "" is the package itself.
+# Tasks by the extra of the package that has the packages they need; "" is the package itself.
 TASKS: Mapping[str, str] = {
     "": "train, validate, publish and fit",
     "gpu": "fit on a GPU",
@@ -46,7 +46,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Task:
-    """Something to do with parkf, and the packages that it needs."""
+    """A task, such as a fit on a GPU, and the packages that it needs."""
 
     extra: str
     what: str

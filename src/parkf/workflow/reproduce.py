@@ -61,7 +61,7 @@ class Replay:
 
 
 def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> Replay:
-    """Train a set again that a run of this project trained, and compare.
+    """Repeat the training of a set that a run of this project trained, and compare the results.
 
     The checkout `project` has the Snakefile and the input files. The folder `work` is for the repeated run,
     which continues an earlier attempt there. Results do not depend on the number of `cores`. A ParkfError has
@@ -83,7 +83,7 @@ def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> R
 
 
 def compare_bytes(first: ParameterSet, second: ParameterSet) -> Replay:
-    """Compare a set with its repetition: whether they have the same bytes, and where not."""
+    """Compare a set with its repetition, and find the numbers that differ."""
     one, two = first.manifest, second.manifest
     coefficients = []
     for i, j in np.argwhere((first.table != second.table).any(axis=2)).tolist():

@@ -12,7 +12,7 @@ from parkf.workflow.sources import OF_MAPS, is_foreign_field, is_imported
 if TYPE_CHECKING:
     from parkf.model.steps.step import Step
 
-# Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set. The fit in
+# Fits that are compared, and the scheme of each; "full" needs no parameter set. The fit in
 # float64 shows what the precision of the others costs. The trigger's arithmetic is for production's forms.
 SCHEMES = {
     "parkf": "smoother",
@@ -30,7 +30,7 @@ _SEEDS = (
 )
 _NOT_TRAINING = ("run", "validity", "misalignment", "signals", "likeness", "fits")
 ROWS_A_CROSSING = {"V": 1150, "VUT": 70, "UT": 420, "UTTF": 72, "TFT": 70, "T": 770, "BEAM": 640}
-"""Of each step, at the pile-up of Run 3."""
+"""Rows of each step's dataset from a crossing, at the pile-up of Run 3."""
 _FEW_ROWS = 1e6
 # Purposes of samples that are always one chunk: hits of another simulation, and candidates by truth.
 OTHERS = (
@@ -147,7 +147,7 @@ class Run(dict[str, Any]):
         ]
 
     def chunks(self, sample: str) -> dict[str, range]:
-        """Name of each chunk of a sample, in order, and its crossings; for a signal, its collisions.
+        """Names of the chunks of a sample, in order, and their crossings; for a signal, their collisions.
 
         A sample that others made is one chunk.
         """
@@ -239,7 +239,7 @@ class Run(dict[str, Any]):
             # Samples that are compared with those of another simulation, and segments that candidates are of.
             "like": r"(validation|lhcb)_(up|down)",
             "segments": "found|truth",
-            # Of samples that are generated: a chunk is {purpose}_{polarity}{part}.
+            # Names of the chunks of generated samples: {purpose}_{polarity}{part}.
             "purpose": "training|validation",
             "part": "|".join(
                 f"(?<={one}){self._ending(one)}" for one in self.samples("training", "validation")

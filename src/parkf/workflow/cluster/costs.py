@@ -1,4 +1,4 @@
-"""What each stage costs, measured, from ``workflow/costs.yaml``, and the resources that its rule declares."""
+"""The measured costs of stages, from ``workflow/costs.yaml``, and the resources that rules declare."""
 
 import math
 from collections.abc import Callable

@@ -92,7 +92,7 @@ def _judging(
     ending: Callable[[str, Path | None], Ending],
     waiting: Callable[[Sequence[str]], dict[str, str]],
 ) -> type:
-    """Derive an executor from a plugin's that classifies the ends of jobs and reports why jobs wait."""
+    """Derive a class from a plugin's executor that reports why jobs end, and why they wait."""
 
     class Executor(executor):
         judges = True

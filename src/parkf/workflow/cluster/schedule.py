@@ -29,7 +29,7 @@ class Job:
 
 
 def stage_of(costs: Costs, rule: str) -> str | None:
-    """Return the stage of a rule; None if it costs next to nothing."""
+    """Return the stage of a rule; None if the file of costs has none for it."""
     # The name of a rule is that of its stage behind a prefix: the purpose, the step, the member of a family.
     named = [stage for stage in costs.stages if rule == stage or rule.endswith(f"_{stage}")]
     return max(named, key=len) if named else None
@@ -73,7 +73,7 @@ def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
     for number, job in enumerate(jobs):
         for before in job.after:
             following[before].append(number)
-    # What happens when: the number of a job that may start, or that has ended.
+    # Time, number of a job, and whether it ends then; otherwise it may start.
     events = [(latency, number, False) for number, count in enumerate(waits_for) if count == 0]
     heapq.heapify(events)
     ready: list[tuple[float, int]] = []

@@ -11,7 +11,7 @@ from parkf.io.errors import DamagedFileError, ParkfError
 
 _SUFFIX = ".damaged"
 _RECORDS = Path(".snakemake/metadata")
-# Records of longer names are in separate folders, and are not searched: such files are reported, and stay.
+# Snakemake puts records of longer names into other folders, which are not searched. Such files stay.
 _LONGEST = 254
 
 

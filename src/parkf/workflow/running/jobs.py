@@ -14,7 +14,7 @@ from parkf.io.fingerprints.environment import environment
 from parkf.io.fingerprints.meaning import meaning_of
 
 COPIES = "PARKF_COPIES"
-"""Names the folder with a job's own copies of its files in its environment, where it has copies."""
+"""Variable of a job's environment with the folder of its own copies of its files, if it has copies."""
 # Name of the argument for an output that the rule has not named.
 OUTPUT = "output"
 _LONGEST_NAME = 255
@@ -29,13 +29,13 @@ class Job:
     arguments: Sequence[Mapping[str, Any]]  # by name, for each of its command lines
     inputs: Sequence[str]  # paths of all files that it reads
     outputs: Sequence[str]  # paths of all files that it makes
-    deciding: Sequence[str]  # fingerprints of what else decides its products; the first is that of the code
+    deciding: Sequence[str]  # fingerprints of the code and of all else that decides its products
     run: str  # ``results/<run>``
     is_shared: bool  # whether other runs may copy its products
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a job's file; where the job has copies of its files, with the paths of these.
+        """Read a job's file; if the job has copies of its files, the paths are those of the copies.
 
         A file that is missing or not a job's is a ParkfError.
         """
@@ -57,7 +57,7 @@ class Job:
                 return value
             if value in files | folders:
                 return f"{copies}/{value}"
-            # Pairs of files with a name: name=file,file.
+            # Arguments such as name=file,file contain paths.
             parts = re.split("([=,])", value)
             return "".join(f"{copies}/{part}" if part in files else part for part in parts)
 
@@ -175,7 +175,7 @@ def _words(command: str, parameters: Iterable[Any], arguments: dict[str, Any]) -
             options += [parameter.opts[0], *texts]
     if left := ", ".join(arguments.keys() - {OUTPUT}):
         raise ParkfError(f"{command}: no argument or option is called {left}")
-    # No path is an option, whatever it begins with.
+    # Behind the separator, a path that begins with a dash is no option.
     return [*options, "--", *positional]
 
 

@@ -1,4 +1,4 @@
-"""The lock that lets one run at a time work in a folder, and what a killed run has left behind there."""
+"""The lock that lets one run at a time work in a folder, and the leftovers of a killed run there."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""What Snakemake would run, from its own dry run."""
+"""The plan of a run, from a dry run of Snakemake."""
 
 import io
 import warnings

@@ -23,7 +23,7 @@ from parkf.workflow.cluster import Costs
 from parkf.workflow.cluster.schedule import Job, listed, replay, seconds_of
 
 VARIABLE = "PARKF_PROGRESS"
-"""Names the open end of the pipe, a number, in the environment of Snakemake."""
+"""Variable of Snakemake's environment with the number of the open end of the pipe."""
 # Time between two jobs that Snakemake and the start of a command take, s.
 BETWEEN = 0.5
 # Fraction of a run after which the speed of the machine is known, and the largest factor on predicted times.
@@ -124,14 +124,14 @@ class Teller(logging.Handler):
 
 
 def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> None:
-    """Report the progress of a plan of Snakemake's to the process that leads this run, if there is one.
+    """Report the progress of a planned run to the process that leads it, if there is one.
 
     `cores` is None on a cluster, where all jobs can run at once.
     """
     pipe = os.environ.get(VARIABLE)
     if not pipe:
         return
-    # In an order in which they can run.
+    # Each job comes behind those that it waits for.
     running = [job for level in dag.toposorted() for job in level if dag.needrun(job) and not job.is_norun]
     jobs = {job.jobid: Job(job.rule.name, seconds_of(costs, job), job.threads) for job in running}
     after = {job.jobid: [before.jobid for before in dag.dependencies[job]] for job in running}

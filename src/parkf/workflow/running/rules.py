@@ -34,7 +34,7 @@ from parkf.workflow.running.lock import VARIABLE as LED
 from parkf.workflow.running.progress import tell
 from parkf.workflow.running.shared import tidy
 
-# What `scattergather` divides.
+# Samples and parameter sets that `scattergather` divides.
 _SCATTERED = ("training", "validation", "signals", "sets")
 _CALL = re.compile(r"parkf (?P<command>[a-z-]+(?: [a-z]+)?) --job \{log(?:\[0\])?\}\.json(?= )")
 # Parameters that are no arguments: fingerprints, the arguments in which several command lines of one job
@@ -66,7 +66,7 @@ _UNLED = (
 
 
 def settle(workflow: Any) -> None:
-    """Set how jobs run: the first commands of their shells, and the reaction where a scheduler ends a job.
+    """Set how jobs run: the first commands of their shells, and the reaction if a scheduler ends a job.
 
     Jobs run the `parkf` that was installed with Snakemake, whatever else is on the PATH. Every log ends with
     the time and memory that its job needed, for stages.json. A run that ``parkf run`` does not lead reports
@@ -213,7 +213,7 @@ def complete(rules: Iterable[Any], environment: str) -> None:
             names = [
                 sorted(name for name, _ in part.items()) for part in (rule.input, rule.output, rule.params)
             ]
-            # What the shell does beside the command, such as where its output goes, belongs to the rule.
+            # The rule also decides what the shell does beside the command, such as where its output goes.
             decided_by = [code_of(command, without=_FORMULAS.get(command, ())), text, names]
             fingerprint = hashlib.sha256(json.dumps(decided_by).encode()).hexdigest()[:16]
             copies = copies_in(rule.workflow.storage_settings)

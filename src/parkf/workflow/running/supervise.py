@@ -1,4 +1,4 @@
-"""Leads a run: locks its folder, removes leftovers of a killed run, and makes damaged files again."""
+"""Leading a run: lock its folder, remove leftovers of a killed run, and make damaged files again."""
 
 import os
 import re
@@ -22,7 +22,7 @@ from parkf.workflow.running.lock import VARIABLE, end_orphans, held, remove_unfi
 
 # Number of attempts to make damaged files again; if they are still damaged then, the disk is faulty.
 _ATTEMPTS = 3
-# Bytes; a log never needs more.
+# Free bytes of a disk; a log never needs more.
 _NO_ROOM = 1 << 20
 # File for Snakemake's output; pattern of errors in it; and how many characters of them are shown.
 _OUTPUT = Path("logs/snakemake.txt")
@@ -124,7 +124,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     for action, patience_s in actions.items():
         _, alive = psutil.wait_procs(jobs, timeout=patience_s)
         if alive and process.poll() is None:
-            # The workflow is not to start further jobs.
+            # The workflow must not start further jobs.
             process.terminate()
         jobs = {job for one in alive for job in (one, *_descendants(one.pid))}
         for job in jobs:

@@ -1,4 +1,4 @@
-"""What has changed since the results of a run were made, which jobs would run again, and for how long."""
+"""The changes since the results of a run were made, the jobs that would run again, and their time."""
 
 import ast
 import textwrap
@@ -34,12 +34,12 @@ _MOST = 8
 
 @dataclass(frozen=True)
 class Why:
-    """What a run would do, and why. Jobs are counted by rule."""
+    """The jobs that a run would do, counted by rule, and the reasons."""
 
     run: str  # ``results/<run>``
     made: datetime | None  # time of its newest file; None where there is none
-    # Changes as texts, with the jobs that depend on each directly: none for a key of the configuration that
-    # decides the whole training.
+    # Changes as texts, each with the jobs that depend on it directly. A key of the configuration that decides
+    # the whole training has no jobs.
     causes: Mapping[str, Mapping[str, int]]
     again: Mapping[str, int]  # jobs that run
     kept: Mapping[str, int]  # jobs whose files stay
@@ -49,7 +49,7 @@ class Why:
 
 
 def why(config: Path, cores: int) -> Why:
-    """Return what Snakemake would do for a run's configuration now.
+    """Return the jobs that Snakemake would run for a configuration now, and the reasons.
 
     A wrong configuration and a missing input are a ParkfError.
     """
@@ -83,7 +83,7 @@ def why(config: Path, cores: int) -> Why:
 
 
 def in_words(found: Why) -> str:
-    """Return a text of fewer than 25 lines."""
+    """Return the reasons as a text of fewer than 25 lines."""
     running, taken, kept = (sum(jobs.values()) for jobs in (found.again, found.taken, found.kept))
     made = "" if found.made is None else f", made {found.made:%d %b %Y, %H:%M} UTC"
     if not running + taken:
