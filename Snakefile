@@ -11,10 +11,9 @@ from pathlib import Path
 
 from parkf.workflow.cluster import COSTS_FILE, load_costs, needs
 from parkf.io.fingerprints.code import code_of
-from parkf.io.fingerprints.meaning import meaning_of
-from parkf.workflow.running.rules import complete, fixed, gates_file, read_run, settle
-from parkf.workflow.run import OTHERS, cores_for
-from parkf.workflow.sources import field_fingerprint
+from parkf.workflow.running.rules import complete, fixed, gates, read_run, settle
+from parkf.workflow.run import OTHERS, SCHEMES, cores_for
+from parkf.workflow.sources import Detector, field_fingerprint, named_files
 from parkf.training.ghost_score import CROSSINGS
 from parkf.training.rows import MOST_ROWS
 
@@ -33,11 +32,10 @@ scattergather: training=1, validation=1, signals=1, sets=1
 PROJECT = Path(workflow.current_basedir)
 IN_FAMILY = workflow.main_snakefile == str(PROJECT / "workflow/family.smk")
 RUN = read_run(workflow, config, gather, in_family=IN_FAMILY)
-RESULTS = f"results/{RUN.name}"
-# Folders of runs in this workflow, and what the names of their rules begin with.
+RESULTS = f"results/{RUN['run']}"
+# Folders of the runs in this workflow, each with the prefix of the names of its rules.
 GRAPHS = {RESULTS: ""}
 STEPS = RUN.steps
-GATES = gates_file()
 NEEDS_GPU = RUN["fits"]["backend"] == "gpu"
 COSTS = load_costs(PROJECT / COSTS_FILE)
 # Priority of jobs that the parameter set waits for. Those that only validate it fill the cores that the last
@@ -45,7 +43,7 @@ COSTS = load_costs(PROJECT / COSTS_FILE)
 FIRST = 2
 # Threads of the longest jobs. On two cores one is enough, since the other core does other jobs meanwhile.
 TWO_THREADS = 1 if workflow.resource_settings.cores == 2 else 2
-# Threads of the last jobs of a run, which has nothing else to do then; other members of a family have.
+# Threads of the last jobs of a run. Then no other job of the run waits; in a family, those of other members do.
 LAST_THREADS = 1 if IN_FAMILY else 2
 
 
@@ -74,5 +72,5 @@ include: "workflow/rules/validate.smk"
 include: "workflow/rules/likeness.smk"
 include: "workflow/rules/report.smk"
 
-# The code of its command decides whether a job runs again, too.
+# Whether a job runs again also depends on the code of its command.
 complete(workflow.rules, environment=str(PROJECT / "workflow/envs/parkf.yaml"))

@@ -1,4 +1,4 @@
-"""A family of runs in one DAG: each member is the whole workflow, and links to what another one makes for it.
+"""A family of runs in one DAG: each member is a whole run, and links to products of other members.
 
     snakemake --snakefile workflow/family.smk --configfile workflow/config/families/alignments.yaml …
 """
@@ -6,9 +6,8 @@
 import os
 from pathlib import Path
 
-from parkf.workflow.family import PRODUCTS, sources
-from parkf.io.fingerprints.meaning import meaning_of
-from parkf.workflow.running.rules import complete, gates_file, read_runs
+from parkf.workflow.family import sources
+from parkf.workflow.running.rules import complete, gates, read_runs
 
 if not config:
 
@@ -20,7 +19,6 @@ FAMILY = read_runs(workflow, config)
 NEEDS_GPU = any(member.config["fits"]["backend"] == "gpu" for member in FAMILY.members)
 SHARED = sources(FAMILY.members, Path.cwd())
 OVERVIEW = f"results/{FAMILY.name}"
-GATES = gates_file()
 RUNS = {member.name: f"results/{member.config['run']}" for member in FAMILY.members}
 GRAPHS = {run: f"{name}_" for name, run in RUNS.items()}
 
@@ -31,13 +29,12 @@ include: "rules/start.smk"
 rule overview:
     """Report on all members, on one page."""
     input:
-        # A member's report comes last of all that it makes.
+        # The report is the last product of a member.
         [f"{run}/report/index.html" for run in RUNS.values()],
     output: index=f"{OVERVIEW}/index.html"
     params:
         runs=list(RUNS.values()),
-        gates=lambda w, input: GATES,
-        fingerprint={"gates.yaml": meaning_of(Path(GATES))},
+        **gates(),
     log: f"{OVERVIEW}/logs/overview.log"
     shell: "parkf family report --job {log}.json 2> {log}"
 
@@ -52,9 +49,8 @@ for member in FAMILY.members:
 
     use rule * from name as prefix*
 
-    for product, maker in SHARED[name].items():
+    for product, (maker, files) in SHARED[name].items():
         if maker != name:
-            files = PRODUCTS[product].files
             link = f"{prefix}link_{product.replace(' ', '_')}"
 
             rule:

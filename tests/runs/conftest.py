@@ -1,4 +1,4 @@
-"""A finished smoke run, made once for all tests that look at it; each process of the tests has a copy."""
+"""A finished smoke run, made once for all tests that read it; each process of the tests has a copy."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Chunks of samples are jobs of their own, and change no byte of what comes out."""
+"""The number of chunks of a sample changes no byte of the results."""
 
 import json
 
@@ -9,7 +9,7 @@ STEPS = FORMS["improved"].steps
 
 
 def test_datasets_have_the_same_bytes(finished, project):
-    """And with them all that is trained on them."""
+    """The files of samples do not depend on it, nor do the products that are trained on them."""
     targets = [f"results/smoke/datasets/{step}.parquet" for step in STEPS]
     done = project.snakemake("--cores", "2", "--set-scatter", "training=2", "--", *targets)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
@@ -24,7 +24,7 @@ def test_every_stage_from_generation_to_fits_is_cut(project):
     own = {"events": {"validation": 150}, "signals": {"collisions": 1000}, "misalignment": {"scifi_mat": 0.1}}
     config.rename(config.with_name("small.yaml"))
     config.write_text(json.dumps({"extends": "small", "run": "smoke", "polarities": ["up"]} | own))
-    # More than there are blocks: no chunk is empty.
+    # There are fewer blocks than chunks asked for, and no chunk is empty.
     jobs = project.would_run("--set-scatter", "training=9", "validation=3", "signals=2")
     assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 2 * 2)
     assert (jobs["simulate_training"], jobs["draw"], jobs["rows"]) == (2, 2, 2)

@@ -1,4 +1,4 @@
-"""Comments run nothing again, wherever they stand; a changed value runs what depends on it."""
+"""A changed comment makes no job run again; a changed value makes the jobs run that depend on it."""
 
 import shutil
 from contextlib import contextmanager

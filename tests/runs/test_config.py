@@ -9,6 +9,7 @@ from parkf.io.errors import ParkfError
 from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, read_layers
 from parkf.workflow.run import Run
+from parkf.workflow.sources import Detector
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.json"
@@ -25,12 +26,12 @@ def config():
 def test_shipped_configs_pass_and_are_named_after_their_file(path):
     if path.stem == "lhcb" and not DUMPS.is_dir():
         pytest.skip("LHCb's dumps are not here")
-    assert Run(load_config(laid(read_layers(path)), SCHEMA, ROOT)).name == path.stem
+    assert Run(load_config(laid(read_layers(path)), SCHEMA, ROOT))["run"] == path.stem
 
 
 def test_the_paper_runs_ten_thousand_events_a_polarity():
     run = Run(load_config(laid(read_layers(ROOT / "workflow/config/paper.yaml")), SCHEMA, ROOT))
-    assert [run.events(sample) for sample in run.samples("training")] == [10_000, 10_000]
+    assert [run.size(sample) for sample in run.samples("training")] == [10_000, 10_000]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_every_mistake_is_named(config, change, message):
 
 
 def test_lhcbs_files_stand_where_the_projects_own_do(config, tmp_path):
-    """A folder of dumps, LHCb's conditions: the run says what it imports and where to."""
+    """A run imports a folder of dumps and LHCb's conditions into its own folder."""
     for path in ("dumps/velo_geometry.bin", "dumps/ut_geometry.bin", "own.yaml", "base.yaml", "field.json"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("tag: x")
@@ -75,7 +76,7 @@ def test_lhcbs_files_stand_where_the_projects_own_do(config, tmp_path):
         ("own.yaml", "own.yaml", ("own.yaml", "own.yaml", (), None)),
     ):
         config["detector"] = {"geometry": geometry, "alignment": alignment, "base": "base.yaml"}
-        places = Run(load_config(config, SCHEMA, tmp_path)).detector(tmp_path)
+        places = Detector.of(load_config(config, SCHEMA, tmp_path)["detector"], made, tmp_path)
         assert (places.geometry, places.alignment, places.dumps, places.conditions) == expected
     for detector, message in (
         ({"geometry": "dumps", "alignment": "dumps"}, r"detector\.base: nothing: no such file; dumps need"),
@@ -123,8 +124,8 @@ def test_samples_are_cut_as_widely_as_asked(config):
         "training_up/3-of-3": range(650, 1000),
     }
     assert run.chunk("d0_down/2-of-3") == range(500, 1000)
-    # A misaligned detector sees the particles of the other; what others made is not cut.
-    assert list(run.ranges("misaligned_up")) == list(run.ranges("validation_up"))
+    # The misaligned sample has the particles of the validation; samples that others made are not cut.
+    assert [*run.chunks("misaligned_up").values()] == [*run.chunks("validation_up").values()]
     assert len(run.chunks("validation_down")) == 6  # of fifty crossings
     assert list(run.chunks("matched-validation_up")) == ["matched-validation_up"]
     assert run.seed("training_down/2-of-3") == whole.seed("training_down")

@@ -1,4 +1,4 @@
-"""A family in one DAG: who makes what, and who takes it from another."""
+"""A family in one DAG: which member makes a product, and which members link to it."""
 
 import re
 import subprocess
@@ -30,7 +30,7 @@ FAMILY = {
 
 @pytest.fixture
 def family(project):
-    """Run Snakemake on a family in a folder of its own; gives what it printed."""
+    """Run Snakemake on a family in a folder of its own; return the output."""
     (project.folder / "family.yaml").write_text(yaml.safe_dump(FAMILY, sort_keys=False))
 
     def snakemake(*arguments):
@@ -61,7 +61,7 @@ def test_what_members_share_is_made_once(family):
     planned = jobs(family("--dry-run"))
     assert planned["overview"] == 1
     assert {"nominal_field", "nominal_generate", "nominal_table"} <= planned.keys()
-    # Nothing of it is made again, and who shares states does not simulate.
+    # No shared product is made again, and a member that shares states does not simulate.
     made_again = {f"{name}_{rule}" for name in ("shifted", "near") for rule in ("field", "generate", "table")}
     assert planned.keys().isdisjoint(made_again | {"production_generate", "production_field"})
     for name in ("shifted", "near"):
@@ -77,7 +77,7 @@ def test_what_members_share_is_made_once(family):
     assert not [
         rule for rule in planned if re.match(r"production_(simulate|datasets|candidates|fit_full)", rule)
     ]
-    # Everybody is measured and reported on.
+    # Every member is measured and has a report.
     for name in FAMILY["conditions"]:
         assert planned[f"{name}_assemble"] == planned[f"{name}_validate"] == planned[f"{name}_report"] == 1
 

@@ -1,4 +1,4 @@
-"""Text of a configuration on its way to a shell: no part of a name runs there."""
+"""No part of a name in a configuration runs as a command of a shell."""
 
 import subprocess
 from pathlib import Path
@@ -20,7 +20,7 @@ from parkf.workflow.running.rules import planned
 from .conftest import ROOT
 
 SCHEMAS = ROOT / "workflow/schemas"
-# Whatever of these runs leaves a file behind; it takes a shell alone, without any program.
+# A fragment that runs leaves a file behind; it needs only a shell, and no program.
 PLANT = ": >canary"
 FRAGMENTS = (
     *(f"{sign} {PLANT}" for sign in (";", "&&", "||", "|", "&", ";;", "|&", "!")),
@@ -30,15 +30,15 @@ FRAGMENTS = (
     *(f"\\`{PLANT}\\`", f"$'; {PLANT}", f"({PLANT})", f"#; {PLANT}", f"$IFS; {PLANT}"),
     *("*", "?[a-z]", "~root", "-n --help", "%s%n", "=x", "$HOME", "!!", "é µ 磁", "\\"),
 )
-# Where a run's configuration may have them.
+# Number of paths in a configuration that can contain fragments.
 SLOTS = 6
 NOT_NAMES = ("a{b}", "{input:q}", f"${{x:-$({PLANT})}}", "a\nb", "a\x00b", "a\x1b[31m", "", "a\u0007", "a\n")
-# Stands for every program: says what it was given, a line each.
+# Replaces every program: prints its arguments, one in each line.
 SHELL = r"""parkf() { printf '%s\n' "$@"; }; PATH=; """
 
 
 def ran(command: str, folder: Path) -> list[str]:
-    """Have a shell take a command apart, where there is no program to run; gives the arguments."""
+    """Let a shell without programs split a command; return the arguments."""
     for place in ("results/smoke/logs/datasets", "results/smoke/closure", "results/smoke/report"):
         (folder / place).mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
@@ -87,11 +87,11 @@ def test_no_rule_runs_a_part_of_a_name(project, monkeypatch) -> None:
         line.partition("Shell command: ")[2] for line in said.splitlines() if "Shell command: " in line
     ]
     assert len(commands) > 50
-    # A shell runs these without their program: no name of the configuration is in them.
+    # A shell splits these commands: no name of the configuration is in them.
     seen = [one for command in commands for one in ran(command, folder)]
     assert {word.partition("/")[0] for word in seen if "/" in word} == {"results"}
     assert not any(name in word for name in names for word in seen)
-    # The commands themselves get each name whole.
+    # The commands receive each name as a whole.
     monkeypatch.chdir(folder)
     dag = plan(ROOT / "Snakefile", folder / "nasty.yaml", folder, {"cores": 1})
     jobs = [job for job in map(planned, dag.jobs) if job is not None]

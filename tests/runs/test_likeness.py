@@ -1,4 +1,4 @@
-"""Another simulation is looked at where a configuration names it and its files are there."""
+"""Another simulation is compared if a configuration names it and its files exist."""
 
 
 def test_the_page_is_made_where_the_hits_are(project):

@@ -1,4 +1,4 @@
-"""Paths with characters that mean something to a shell: they name files, and run nothing."""
+"""Paths with characters that a shell interprets name files, and run nothing."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ from parkf.workflow.config_files import laid, read_layers
 from .conftest import ROOT
 
 CANARY = "canary"
-# Whoever runs one of these leaves a file behind.
+# A name that runs as a command leaves a file behind.
 NAMES = (
     f"a; touch {CANARY}",
     f"b$(touch {CANARY})",
@@ -32,7 +32,7 @@ NAMES = (
 
 
 def configure(project, **paths):
-    """Write a configuration whose inputs have such names; gives the file."""
+    """Write a configuration whose inputs have such names; return its path."""
     config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
     config["training"]["closure"]["tracks"] = 1000
     for key, path in paths.items():

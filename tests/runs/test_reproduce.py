@@ -1,4 +1,4 @@
-"""A published set can be trained again from its manifest, on any number of cores; and it is said when not."""
+"""A published set can be trained again from its manifest, on any number of cores; an error says why not."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ FILES = ("constant.f32", "global.f32", "ghosts.f32", "manifest.json")
 
 
 def params(project, *arguments):
-    """Call `parkf params …` in the project; give exit code, and what it says, Snakemake's words last."""
+    """Call `parkf params …` in the project; return the exit code and the output, that of Snakemake last."""
     done = subprocess.run(
         [sys.executable, "-m", "parkf.cli.main", "params", *map(str, arguments)],
         cwd=project.folder,
@@ -32,7 +32,7 @@ def params(project, *arguments):
 
 @pytest.fixture(scope="module")
 def checkout(finished):
-    """The finished project as a checkout, its set published."""
+    """The finished project as a checkout, with its set published."""
     for name in ("Snakefile", "src"):
         (finished.folder / name).symlink_to(ROOT / name)
     (finished.folder / "gates.yaml").write_text(GATES)
@@ -72,7 +72,7 @@ def test_a_changed_alignment_is_named(checkout):
 
 
 def test_other_numbers_are_named(checkout):
-    """A set that somebody has laid hands on before it was published."""
+    """A set that somebody changed before it was published."""
     trained = load(checkout.folder / "results/smoke/set")
     constant, table = trained.constant.copy(), trained.table.copy()
     number = trained.manifest.layout[2].sets[1].numbers[4]

@@ -1,4 +1,4 @@
-"""The whole chain on the smoke configuration: what it leaves, and what a change makes run again."""
+"""The whole workflow on the smoke configuration: its files, and the jobs that a change makes run again."""
 
 import re
 import shutil
@@ -21,12 +21,12 @@ def test_leaves_a_set_numbers_and_report(finished):
     assert parameters.table.size == 240_000
     validation = read_json(results / "validation.json")
     assert validation["counts"]["genuine"] > 500
-    # Few tracks, but the same physics: the fit must already be sound.
+    # There are few tracks, but the fit must already be sound.
     for component in ("x", "y", "tx", "ty"):
         assert 0.8 < validation["fits"]["parkf"]["pulls"][component]["width"] < 1.2
     stages = read_json(results / "stages.json")["stages"]
     assert {"table", "datasets", "train-UTTF", "validate"} <= stages.keys()
-    # When its jobs ran, and what waits for what: jobs of the set had ended when it was assembled.
+    # The graph has the times of the jobs: the jobs of the set had ended when it was assembled.
     begin = min(begin for begin, _ in stages["assemble"]["spans"])
     rules = read_json(results / "graph.json")["rules"]
     assert {"train", "table"} <= set(rules["assemble"]["needs"])
@@ -45,7 +45,7 @@ def test_leaves_a_set_numbers_and_report(finished):
 
 def test_every_gate_finds_its_figure(finished):
     gates = hold(finished.folder / "results/smoke/set", load_thresholds(ROOT / GATES_FILE))
-    # No cell of direction, charge and momentum has a hundred of the few tracks there.
+    # There are too few tracks for a hundred in any cell of direction, charge and momentum.
     assert [gate.what for gate in gates if gate.value is None and "cells" not in gate.figure] == []
 
 
@@ -54,7 +54,7 @@ def test_nothing_to_do_afterwards(finished):
 
 
 def test_sets_of_a_step_are_shared_out(project):
-    """Steps of two sets and more are trained in as many jobs as asked for, or as they have sets."""
+    """A step is trained in as many jobs as the profile asks for, at most one for each of its sets."""
     done = project.snakemake("--cores", "1", "--dry-run", "--set-scatter", "sets=4")
     assert done.returncode == 0, done.stderr
     jobs = dict(re.findall(r"^(train\w*|join_fits) +(\d+)$", done.stdout + done.stderr, re.M))
@@ -73,9 +73,9 @@ def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
         jobs = finished.would_run()
     finally:
         shutil.copy2(tmp_path / "nominal.yaml", alignment)
-    # Collisions, field and magnet table know nothing of the alignment.
+    # Collisions, field and magnet table do not depend on the alignment.
     assert jobs.keys().isdisjoint({"generate", "field", "table"})
-    # Each sample is simulated once, whatever it is used for.
+    # Each sample is simulated once, even if several stages use it.
     assert (jobs["simulate_training"], jobs["simulate_validation"]) == (2, 2)
     assert (jobs["draw"], jobs["thresholds"], jobs["rows"], jobs["datasets"]) == (2, 1, 2, 1)
     assert jobs["train"] == 7
@@ -86,7 +86,7 @@ def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
 def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
     source = tmp_path / "src"
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-    # Inputs are looked at before anything runs, with the kernel that was built here.
+    # Inputs are checked before any job runs, with the kernel that was built here.
     for built in Path(_transport.__file__).parent.glob("*.so"):
         (source / "parkf" / built.name).symlink_to(built)
     # The kernel is built for the published layouts, too.

@@ -1,4 +1,4 @@
-"""In words: what changed, what would run again, and what another run has made already."""
+"""The report of `parkf why`: changes, jobs that would run again, and products of other runs."""
 
 import json
 import shutil
@@ -13,9 +13,9 @@ from parkf.workflow.running.why import in_words, why
 
 @pytest.fixture
 def ask(finished, tmp_path, monkeypatch):
-    """Ask why a run would run that extends the finished one."""
+    """Return a function that asks why a run that extends the finished one would run."""
     monkeypatch.chdir(finished.folder)
-    # As the command line does.
+    # The command line prepares the process, too.
     prepare_process()
     config = finished.folder / "workflow/config/asked.yaml"
 
@@ -30,11 +30,11 @@ def ask(finished, tmp_path, monkeypatch):
 
 
 def test_another_misalignment_takes_all_but_what_it_looks_at(ask):
-    """The collisions, field, table, datasets, fits and set of a run are another's, too."""
+    """The run copies collisions, field, table, datasets, fits and set of the other run."""
     found = ask(run="misaligned", misalignment={"scifi_module": 0.08, "scifi_mat": 0.06})
     assert found.made is None
     assert found.kept == {}
-    # The second look at the validation's hits; what is measured with it; what is of this run alone.
+    # The misaligned hits of the validation, their measurement, and the products of this run alone.
     looks = {"misalign": 2, "candidates": 2, "misaligned_fit": 2, "fit_full": 2}
     assert found.again == looks | {"validate": 1, "stages": 1, "throughput": 1, "report": 1}
     made = {

@@ -19,7 +19,7 @@ def test_ranges_are_whole_blocks_that_cover_a_sample(total, block, wanted):
     blocks = [round(len(one) / block) for one in ranges[:-1]]
     assert max(blocks, default=1) - min(blocks, default=1) <= 1
     assert len(ranges) == min(wanted, max(1, (total + block // 2) // block))
-    # What is left behind the last block is no job of its own.
+    # A small rest behind the last block belongs to the last chunk.
     assert len(ranges) == 1 or len(ranges[-1]) >= block / 2
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tools.faults.cases import Case, Journal
 from tools.faults.project import Ended, Project
 
-from parkf.workflow.running.verify import verify
+from parkf.workflow.running.damage import verify
 
 # Each kind of intermediate, with what a cheap job makes of it.
 READ_BY = {

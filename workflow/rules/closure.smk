@@ -1,20 +1,20 @@
 """The closed magnet table: its bend is corrected with fits of tracks."""
 
-if RUN.neighbour:
+if NEIGHBOUR:
 
     rule take_closure:
         """The closed table of a run whose alignment is a little different."""
         input:
             FITS,
-            [f"{RUN.neighbour}/closure/{file}" for file in CLOSED_FILES.values()],
+            [f"{NEIGHBOUR}/closure/{file}" for file in CLOSED_FILES.values()],
             **PASSAGE,
             table=TABLE,
         output: **CLOSED
         params:
-            neighbour=f"{RUN.neighbour}/closure",
+            neighbour=f"{NEIGHBOUR}/closure",
             fits=fixed(f"{RESULTS}/fits"),
             seed=RUN["seed"],
-            configuration=RUN.noise,
+            configuration=NOISE,
         priority: FIRST
         log: f"{RESULTS}/logs/close.log"
         shell: "parkf take-closure --job {log}.json 2> {log}"
@@ -49,9 +49,9 @@ elif CLOSURE:
             fits=fixed(f"{RESULTS}/fits"),
             rays=CLOSURE["rays"],
             passes=CLOSURE["passes"],
-            scheme=RUN.client_scheme,
+            scheme=SCHEMES[RUN["training"]["client"]],
             seed=RUN["seed"],
-            configuration=RUN.noise,
+            configuration=NOISE,
         priority: FIRST
         threads: TWO_THREADS
         resources: **needs(COSTS, "close", CLOSURE["rays"])

@@ -2,20 +2,23 @@
 
 
 def document(path):
-    """Return a file as an input: of a document, the meaning decides what runs again, and not the time."""
+    """Return a file as an input; the meaning of a document, not its time, decides whether jobs run again."""
     is_made = path.startswith(f"{RESULTS}/") or not path.endswith((".yaml", ".json"))
     return path if is_made else ancient(path)
 
 
-DETECTOR_FILES = RUN.detector(Path.cwd())
+DETECTOR_FILES = Detector.of(RUN["detector"], f"{RESULTS}/detector", Path.cwd())
 GEOMETRY = document(DETECTOR_FILES.geometry)
 DETECTOR = {"geometry": GEOMETRY, "alignment": document(DETECTOR_FILES.alignment)}
 FIELD = f"{RESULTS}/field.npz"
 # Files that describe the transport of particles.
 PASSAGE = {**DETECTOR, "field": FIELD}
-FIELD_SOURCE = [document(file) for file in RUN.field_files]
+FIELD_SOURCE = [document(file) for file in named_files(RUN["field"]["source"], Path())]
 
 CLOSURE = RUN["training"]["closure"]
+NOISE = {"training": {"noise_scale": RUN["training"]["noise_scale"]}}
+# Folder of the run whose closed table and ghost score are used; None if both are trained.
+NEIGHBOUR = RUN["training"].get("neighbour")
 TABLE = f"{RESULTS}/table/table.npz"
 TABLE_ACCURACY = f"{RESULTS}/table/accuracy.json"
 FITS = [f"{RESULTS}/fits/{step}.json" for step in STEPS]
@@ -25,13 +28,13 @@ CLOSED = {name: f"{RESULTS}/closure/{file}" for name, file in CLOSED_FILES.items
 # The ghost score. Without candidates to train it on, a set has no score. A run with a neighbour uses the
 # neighbour's score, and trains none.
 SCORE = [f"{RESULTS}/score.json"] if RUN.simulates_datasets else []
-TRAINS_SCORE = RUN.neighbour is None
+TRAINS_SCORE = NEIGHBOUR is None
 RICH = f"{RESULTS}/rich.json"
 BLOBS = ("constant.f32", "global.f32", "rich.f32", "manifest.json")
 SET = [f"{RESULTS}/set/{file}" for file in (*BLOBS, *(["ghosts.f32"] if SCORE else []))]
 # Inputs of a set beside the table.
 PARTS_OF_SET = [*FITS, *FIELD_SOURCE, *(CLOSED.values() if CLOSURE else ())]
-SIGNALS = [*RUN.samples("jpsi"), *RUN.samples("d0")]
+SIGNALS = RUN.samples("jpsi", "d0")
 # Crowded hits and the search for segments cost several times as much.
 CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"

@@ -1,4 +1,4 @@
-"""Step datasets: simulated in chunks, or the user's own, which are checked."""
+"""Step datasets, which are simulated in chunks, or the user's own datasets, which are checked."""
 
 # Arguments that name all chunks of the training.
 CHUNKED = {"samples": RUN.samples("training"), "chunks": len(RUN.chunks(RUN.samples("training")[0]))}
@@ -66,14 +66,15 @@ if RUN.simulated_steps:
 if RUN.imported_steps:
 
     rule import_steps:
-        """The dataset of a step from foreign tuples, whose inspection is printed."""
+        """The dataset of a step from foreign tuples; the command prints what it finds in them."""
         input:
             lambda w: RUN.dataset_files(w.step),
             **PASSAGE,
         output: f"{RESULTS}/datasets/{{step}}.parquet"
         wildcard_constraints: step="|".join(RUN.imported_steps)
         params:
-            **RUN.import_arguments,
+            source=RUN["training"]["datasets"],
+            polarity=RUN["training"].get("datasets_polarity"),
             folder=fixed(f"{RESULTS}/datasets"),
             steps="{step}",
         log: f"{RESULTS}/logs/import-{{step}}.log", f"{RESULTS}/logs/import-steps/{{step}}.txt"

@@ -1,11 +1,11 @@
-"""LHCb's own simulation beside the embedded one, where a configuration names it and its files are there.
+"""LHCb's own simulation beside the embedded one, if a configuration names it and its files exist.
 
 Candidates by truth are `matched-<sample>`: what each particle left behind, without a search. Those of segments
 found from hits alone are `found-<sample>`, those of segments of particles `truth-<sample>`, whatever the run has.
 """
 
 LIKENESS = RUN.likeness(Path.cwd())
-if LIKENESS is None and RUN.names_likeness:
+if LIKENESS is None and "likeness" in RUN:
     logger.warning(f"{RUN['likeness']['hits']} or tracks: no such file; report/likeness.html is left out")
 LIKE = {"embedded": f"validation_{LIKENESS}", "lhcb": f"lhcb_{LIKENESS}"}
 # Where a run has figures of LHCb's own hits, the gates apply to them, too.

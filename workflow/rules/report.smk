@@ -34,9 +34,7 @@ rule report:
         output=f"{RESULTS}/report/index.html",
     params:
         results=fixed(RESULTS),
-        # The meaning decides, not the path, because a project may be moved.
-        gates=lambda w, input: GATES,
-        fingerprint={"gates.yaml": meaning_of(Path(GATES))},
+        **gates(),
         captions=lambda w, output: Captions(Path(output[0])),
     threads: LAST_THREADS
     log: f"{RESULTS}/logs/report.log"
@@ -54,8 +52,7 @@ rule publish:
     output: f"{RESULTS}/published.json"
     params:
         parameters=fixed(f"{RESULTS}/set"),
-        gates=lambda w, input: GATES,
-        fingerprint={"gates.yaml": meaning_of(Path(GATES))},
+        **gates(),
         json=True,
     log: f"{RESULTS}/logs/publish.log"
     shell: "parkf params publish --job {log}.json > {output:q} 2> {log} || (cat {log} >&2; exit 1)"

@@ -4,7 +4,7 @@ if SCORE and not TRAINS_SCORE:
 
     rule take_score:
         """The ghost score of a run whose alignment is a little different."""
-        input: f"{RUN.neighbour}/score.json"
+        input: f"{NEIGHBOUR}/score.json"
         output: SCORE
         priority: FIRST
         localrule: True

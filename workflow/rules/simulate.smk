@@ -2,7 +2,7 @@
 
 
 rule field:
-    """The field on a grid, from an analytic dipole or from a foreign map, whose inspection is printed."""
+    """The field on a grid, from an analytic dipole or from a foreign map, which the command describes."""
     input: FIELD_SOURCE
     output: FIELD
     params: **{name: fixed(value) for name, value in RUN.field_arguments.items()}
@@ -18,7 +18,7 @@ rule field:
 
 
 rule generate:
-    """Collisions of a chunk for all polarities, in one job: the start of Pythia takes seconds."""
+    """Collisions of a chunk for all polarities in one job, because the start of Pythia takes seconds."""
     input: geometry=GEOMETRY
     output: [f"{RESULTS}/particles/{{purpose}}_{polarity}{{part}}.parquet" for polarity in RUN["polarities"]]
     params:
@@ -65,7 +65,7 @@ rule simulate_training:
         hits_before=CROSSINGS if TRAINS_SCORE else None,
         seed=lambda w: RUN.seed(w.chunk),
         polarity=lambda w: RUN.polarity(w.chunk),
-        # States do not depend on it.
+        # States do not depend on how crowded the hits are.
         crowded=TRAINS_SCORE and RUN["pattern"]["crowded"],
     priority: FIRST
     resources: **needs(COSTS, CROWDED or "simulate_training", lambda w: RUN.size(w.chunk))
@@ -112,7 +112,7 @@ rule candidates:
     params:
         polarity=lambda w: RUN.polarity(w.chunk),
         segments=RUN["pattern"]["segments"],
-    priority: lambda w: FIRST / 2 if RUN.is_training(w.chunk) else 0
+    priority: lambda w: FIRST / 2 if RUN.purpose(w.chunk) == "training" else 0
     resources: **needs(COSTS, SEARCHED, lambda w: RUN.searched(w.chunk))
     log: f"{RESULTS}/logs/candidates-{{chunk}}.log"
     shell: "parkf candidates --job {log}.json 2> {log}"

@@ -97,7 +97,7 @@ rule assemble:
         seeds={sample: RUN.seed(sample) for sample in RUN.samples("closure")},
         # For the manifest, so that the training can be repeated.
         configuration=RUN.training,
-        validity=RUN.validity,
+        validity=RUN.get("validity", {}),
         inputs=lambda w, input: {"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY},
         fingerprint={"code": TRAINED_BY},
     priority: FIRST
@@ -106,7 +106,7 @@ rule assemble:
 
 
 rule accuracy:
-    """Accuracy of all steps and the table against Runge-Kutta; the set's run has all inputs."""
+    """Accuracy of all steps and the table against Runge-Kutta; the command finds their files in the set's run."""
     input:
         SET,
         PARTS_OF_SET,

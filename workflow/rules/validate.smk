@@ -1,6 +1,6 @@
 """Fit independent candidates with the new set and measure the outcome."""
 
-VALIDATED = [*RUN.samples("validation"), *RUN.samples("misaligned"), *SIGNALS]
+VALIDATED = RUN.samples("validation", "misaligned", "jpsi", "d0")
 
 for purpose in ("validation", "misaligned", "jpsi", "d0", "likeness"):
 
@@ -34,7 +34,7 @@ rule fit_full:
 
 rule validate:
     input:
-        [f"{RESULTS}/particles/{s}.parquet" for s in [*RUN.samples("validation"), *SIGNALS]],
+        [f"{RESULTS}/particles/{s}.parquet" for s in RUN.samples("validation", "jpsi", "d0")],
         [f"{RESULTS}/candidates/{s}.parquet" for s in VALIDATED],
         [f"{RESULTS}/fates/{s}.parquet" for s in RUN.samples("validation")],
         [f"{RESULTS}/fitted/{fit}/{s}.parquet" for fit in RUN["fits"]["of"] for s in VALIDATED],

@@ -20,6 +20,7 @@ _NO_DUMPS = (
     ", and no folder; put Allen's velo_geometry.bin, ut_geometry.bin, scifi_geometry.bin and beamline.bin"
     " there, or name your own folder of them (docs/geometry.md)"
 )
+_ABSENT = object()
 
 
 def load_config(
@@ -37,67 +38,41 @@ def load_config(
     place. Inputs only have to exist, unless `look_into_inputs` is set. A ParkfError has one line for each key
     that is unknown, missing or out of range, for each missing input, and for a GPU fit without CuPy.
     """
-    rules = json.loads(schema.read_text())
-    problems = [(place, what) for place, what in mistakes(rules, dict(config))]
+    problems = mistakes(json.loads(schema.read_text()), dict(config))
     if EXTENDS in config:
         problems.append(((EXTENDS,), "only a configuration's own file says what it extends"))
-    if not problems:
-        problems += _missing_inputs(config, folder)
-        problems += _validity_problems(config.get("validity", {}))
-        other = config.get("likeness")
-        if other is not None and other["polarity"] not in config["polarities"]:
-            what = f"got {other['polarity']}, expected one of polarities: {', '.join(config['polarities'])}"
-            problems.append((("likeness", "polarity"), what))
-        if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
-            what = "gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
-            problems.append((("fits", "backend"), what))
-        if config["forms"] != "production" and config["training"]["client"] == "trigger":
-            what = "trigger: it has the forms of production alone; set forms: production, or client: parkf"
-            problems.append((("training", "client"), what))
-        # Check this now: the assembly of the set would refuse it after hours of training.
-        if config["forms"] != "production" and config["training"]["noise_scale"].get("BEND", 1) != 1:
-            what = "is for forms: production alone; extends: improved has the factors of improved forms"
-            problems.append((("training", "noise_scale", "BEND"), what))
+    problems = problems or [*_missing_inputs(config, folder), *_contradictions(config)]
     lines = [said(_where(documents, config, place), place, what) for place, what in problems]
     if not lines and look_into_inputs:
         from parkf.workflow.inputs import input_problems
 
-        lines = input_problems(config, folder)
+        lines = input_problems(config["detector"], config["field"], folder)
     if lines:
         raise ParkfError("\n".join(sorted(lines)))
-    return _in_order(config)
-
-
-def _in_order(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: _in_order(value) if isinstance(value, Mapping) else value
-        for key, value in sorted(config.items())
-    }
+    ordered: dict[str, Any] = json.loads(json.dumps(config, sort_keys=True))
+    return ordered
 
 
 def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
-    """Read a run's configuration, and look into all that it names.
+    """Read a run's configuration, and check all files that it names.
 
-    Raises
-    ------
-    ParkfError
-        As :func:`load_config`; where there is no such file, with the configurations that there are; when the
-        run is not named as the file is, since its results would be those of another configuration.
+    Raises a ParkfError as :func:`load_config` does. If there is no such file, it lists the configurations
+    that exist. If the run has another name than the file, its results would be those of another
+    configuration, which is a ParkfError, too.
     """
     if not path.is_file():
         there = configurations(path.parent)
-        known = ", ".join(there) or "none"
         near = nearest(path.stem, there)
         hint = f"did you mean {near}? " if near else ""
-        raise ParkfError(f"{path}: no such configuration; {hint}there are {known}")
+        raise ParkfError(f"{path}: no such configuration; {hint}there are {', '.join(there) or 'none'}")
     layers = read_layers(path)
     config = load_config(laid(layers), schema, folder, layers, look_into_inputs=True)
     from parkf.workflow.inputs import product_problems
 
     if problems := product_problems(config, folder):
         raise ParkfError("\n".join(problems))
-    if config["run"] != path.stem:
-        where, name = _where(layers, config, ("run",)), config["run"]
+    if (name := config["run"]) != path.stem:
+        where = _where(layers, config, ("run",))
         raise ParkfError(
             f"{where}: run: got {name}, expected {path.stem}, the name of the file: results/{name} belongs to"
             f" {name}.yaml"
@@ -107,33 +82,51 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
 
 def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Place) -> str:
     """Return the file and line of a value; for a missing value, those of the mapping that lacks it."""
-    given = _has(config, place)
+    value = _value(config, place)
     for length in range(len(place), 0, -1):
-        part = place[:length]
         for document in reversed(documents):
-            if _has(document.content, part):
+            there = _value(document.content, place[:length])
+            if there is not _ABSENT:
                 # The value differs where the command line has replaced it.
-                same = (
-                    _value(document.content, place) == _value(config, place)
-                    if length == len(place)
-                    else not given
-                )
-                return document.where(part) if same else "config"
-    return str(documents[-1].path) if documents and not given else "config"
-
-
-def _has(content: Any, place: Place) -> bool:
-    try:
-        _value(content, place)
-    except (KeyError, IndexError, TypeError):
-        return False
-    return True
+                same = there == value if length == len(place) else value is _ABSENT
+                return document.where(place[:length]) if same else "config"
+    return str(documents[-1].path) if documents and value is _ABSENT else "config"
 
 
 def _value(content: Any, place: Place) -> Any:
-    for name in place:
-        content = content[name]
+    try:
+        for name in place:
+            content = content[name]
+    except (KeyError, IndexError, TypeError):
+        return _ABSENT
     return content
+
+
+def _contradictions(config: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield keys that do not agree with other keys, or with this installation."""
+    if limits := config.get("validity"):
+        # Imported here, because most configurations have no limits.
+        from parkf.params.validity import validity_of
+
+        try:
+            validity_of(limits)
+        except ParkfError as error:
+            yield ("validity",), str(error).removeprefix("validity: ")
+    other, polarities = config.get("likeness"), config["polarities"]
+    if other is not None and other["polarity"] not in polarities:
+        what = f"got {other['polarity']}, expected one of polarities: {', '.join(polarities)}"
+        yield ("likeness", "polarity"), what
+    if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
+        what = "gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
+        yield ("fits", "backend"), what
+    if config["forms"] != "production":
+        if config["training"]["client"] == "trigger":
+            what = "trigger: it has the forms of production alone; set forms: production, or client: parkf"
+            yield ("training", "client"), what
+        # Check this now: the assembly of the set would refuse it after hours of training.
+        if config["training"]["noise_scale"].get("BEND", 1) != 1:
+            what = "is for forms: production alone; extends: improved has the factors of improved forms"
+            yield ("training", "noise_scale", "BEND"), what
 
 
 def _missing_inputs(config: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, str]]:
@@ -180,14 +173,3 @@ def _missing_detector(detector: Mapping[str, str], folder: Path) -> Iterator[tup
             yield ("detector", key), f"{name}: no such file{hint}"
             if hint:
                 return
-
-
-def _validity_problems(limits: Mapping[str, int | str]) -> Iterator[tuple[Place, str]]:
-    if not limits:
-        return
-    from parkf.params.validity import validity_of
-
-    try:
-        validity_of(limits)
-    except ParkfError as error:
-        yield ("validity",), str(error).removeprefix("validity: ")

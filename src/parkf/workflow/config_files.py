@@ -1,5 +1,6 @@
 """Configurations in layers: a file overrides the keys of the file that it extends."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from parkf.io.documents.messages import got, nearest
 from parkf.io.errors import ParkfError
 
 EXTENDS = "extends"
-# Keys that are not inherited: a run's name is that of its folder, and differs between configurations.
+# Keys that are not inherited: each run has a name of its own, that of its folder.
 _OWN = (EXTENDS, "run")
 
 
@@ -42,17 +43,15 @@ def read_layers(path: Path) -> list[Document]:
     """
     layers = [_mapping(path)]
     while (name := layers[0].content.get(EXTENDS)) is not None:
-        above = layers[0]
-        where = f"{above.where((EXTENDS,))}: {EXTENDS}"
-        below = _named(name, above.path.parent, where)
+        where = f"{layers[0].where((EXTENDS,))}: {EXTENDS}"
+        below = _named(name, path.parent, where)
         names = [layer.path.stem for layer in reversed(layers)]
         if below.stem in names:
             chain = ", which extends ".join([*names[names.index(below.stem) :], below.stem])
             raise ParkfError(f"{where}: a circle: {chain}")
-        document = _mapping(below)
-        layers.insert(0, document)
-    top = layers[-1]
-    return [*(_without_own(layer) for layer in layers[:-1]), top]
+        layers.insert(0, _mapping(below))
+    *lower, top = layers
+    return [*map(_without_own, lower), top]
 
 
 def extended(config: Mapping[str, Any], files: Iterable[Path]) -> tuple[dict[str, Any], list[Document]]:
@@ -67,6 +66,16 @@ def extended(config: Mapping[str, Any], files: Iterable[Path]) -> tuple[dict[str
     if any(top.content.get(EXTENDS) == whole.get(EXTENDS) for top in tops):
         whole.pop(EXTENDS, None)
     return whole, [*below, *tops]
+
+
+def configurations(folder: Path) -> list[str]:
+    """Return the names of the configurations of runs in a folder."""
+    files = (file for file in folder.glob("*.yaml") if file.is_file())
+    return sorted(file.stem for file in files if re.search("^run:", file.read_text(errors="replace"), re.M))
+
+
+def _without_own(layer: Document) -> Document:
+    return replace(layer, content={key: value for key, value in layer.content.items() if key not in _OWN})
 
 
 def _mapping(path: Path) -> Document:
@@ -88,18 +97,3 @@ def _named(name: object, folder: Path, where: str) -> Path:
         hint = f"did you mean {near}?" if near else f"there are {', '.join(there) or 'none'}"
         raise ParkfError(f"{where}: {name}: no such configuration in {folder}; {hint}")
     return path
-
-
-def configurations(folder: Path) -> list[str]:
-    """Return the names of the configurations of runs in a folder."""
-    return sorted(file.stem for file in folder.glob("*.yaml") if _is_config(file))
-
-
-def _is_config(file: Path) -> bool:
-    return file.is_file() and any(
-        line.startswith("run:") for line in file.read_text(errors="replace").splitlines()
-    )
-
-
-def _without_own(layer: Document) -> Document:
-    return replace(layer, content={key: value for key, value in layer.content.items() if key not in _OWN})

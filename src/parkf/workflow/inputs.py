@@ -16,44 +16,33 @@ from parkf.workflow.sources import is_conditions, is_foreign_field, is_imported
 T = TypeVar("T")
 
 
-def input_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return what is wrong with geometry, alignment and field, each alone and together.
+def input_problems(detector: Mapping[str, str], field: Mapping[str, Any], folder: Path) -> list[str]:
+    """Return the mistakes in geometry, alignment and field, and between them.
 
-    The configuration has passed its schema, and its files exist, relative to `folder`.
+    `detector` and `field` are sections of a configuration that has passed its schema; their files exist,
+    relative to `folder`.
     """
     problems: list[str] = []
-
-    def attempted(read: Callable[[], T]) -> T | None:
-        try:
-            return read()
-        except ParkfError as error:
-            problems.append(str(error))
-            return None
-
-    source = folder / config["field"]["source"]
-    declared = config["field"]
-    geometry, alignment = attempted(lambda: _geometry(config["detector"], folder)) or (None, None)
-    on_top = attempted(lambda: _alignment(config["detector"], folder, geometry)) or alignment
-    field = attempted(lambda: _field(declared, source))
-    if geometry is not None and on_top is not None:
-        placed, moved = geometry, on_top
-        attempted(lambda: placed.align(moved))
-    if geometry is not None and isinstance(field, FieldMap) and config["field"]["outside"] == "error":
-        seen, map_ = geometry, field
-        attempted(lambda: _require_cover(source, map_, seen))
+    path = folder / field["source"]
+    geometry, alignment = _attempted(problems, _geometry, detector, folder) or (None, None)
+    alignment = _attempted(problems, _alignment, detector, folder, geometry) or alignment
+    source = _attempted(problems, _field, field, path)
+    if geometry is not None and alignment is not None:
+        _attempted(problems, geometry.align, alignment)
+    if geometry is not None and isinstance(source, FieldMap) and field["outside"] == "error":
+        _attempted(problems, _require_cover, path, source, geometry)
     return problems
 
 
 def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return what is wrong with files of other runs or projects: datasets, starts, a neighbour, hits."""
+    """Return the mistakes in files of other runs or projects: datasets, starts, a neighbour, hits."""
     training, datasets = config["training"], config["training"]["datasets"]
     start, neighbour = training["start_from"], training.get("neighbour")
     own = datasets != "simulate" and not is_imported(datasets)
+    problems: list[str] = []
     likeness = [folder / config.get("likeness", {}).get(name, "") for name in ("hits", "tracks")]
     # Without these files, the run leaves out their page.
-    read: list[tuple[Callable[[Path], object], Sequence[Path]]] = [
-        (CheckedFile, [path for path in likeness if path.is_file()]),
-    ]
+    _attempted(problems, _read_all, CheckedFile, [path for path in likeness if path.is_file()])
     if own or start is not None:
         # Imported here, because most configurations name neither.
         from parkf.model.steps import FORMS
@@ -61,24 +50,31 @@ def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
 
         steps = FORMS[config["forms"]].steps
         if own:
-            read.append((STEP_DATA.open, [folder / datasets / f"{step}.parquet" for step in steps]))
+            files = [folder / datasets / f"{step}.parquet" for step in steps]
+            _attempted(problems, _read_all, STEP_DATA.open, files)
         if start is not None:
-            read.append((read_json, [start_file(folder / start, step) for step in steps]))
+            files = [start_file(folder / start, step) for step in steps]
+            _attempted(problems, _read_all, read_json, files)
     if neighbour is not None:
         score = ["score.json"] if datasets == "simulate" else []
         names = ["closure/accuracy.json", "closure/closure.json", *score]
-        read.append((read_json, [folder / neighbour / name for name in names]))
-    return [problem for reader, paths in read if (problem := _first_problem(reader, paths))]
+        _attempted(problems, _read_all, read_json, [folder / neighbour / name for name in names])
+    return problems
 
 
-def _first_problem(reader: Callable[[Path], object], paths: Sequence[Path]) -> str | None:
-    """Read files until one cannot be read, and return its error: the others mostly have the same one."""
+def _attempted(problems: list[str], read: Callable[..., T], *arguments: Any) -> T | None:
+    """Call a function; if it raises a ParkfError, add that to `problems` and return None."""
+    try:
+        return read(*arguments)
+    except ParkfError as error:
+        problems.append(str(error))
+        return None
+
+
+def _read_all(reader: Callable[[Path], object], paths: Sequence[Path]) -> None:
+    """Read files until one cannot be read; the others mostly have the same mistake."""
     for path in paths:
-        try:
-            reader(path)
-        except ParkfError as error:
-            return str(error)
-    return None
+        reader(path)
 
 
 def _geometry(config: Mapping[str, str], folder: Path) -> tuple[Geometry, Alignment | None]:
@@ -114,14 +110,14 @@ def _field(declared: Mapping[str, Any], source: Path) -> FieldMap | DipoleSource
     from parkf.imports.field import Declared, read_field
     from parkf.imports.units import sign_of
 
-    said = Declared(
+    units = Declared(
         length=declared.get("length"),
         field=declared.get("unit"),
         symmetry=declared.get("symmetry", "none"),
         polarity=sign_of(declared.get("polarity", "down")),
         tree=declared.get("tree"),
     )
-    return read_field(str(source), said)
+    return read_field(str(source), units)
 
 
 def _require_cover(source: Path, field: FieldMap, geometry: Geometry) -> None:

@@ -1,4 +1,4 @@
-"""The installation: versions, processors that fits run on, and packages that a task lacks.
+"""The installation: versions, processors that fits run on, packages that a task lacks, and the kernel.
 
 The packages that each task needs are read from the metadata of parkf.
 """
@@ -7,7 +7,9 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 
@@ -16,9 +18,11 @@ from packaging.requirements import Requirement
 
 import parkf._fitter as _fitter
 from parkf import __version__
+from parkf.io.errors import ParkfError
+from parkf.io.project import IS_CHECKOUT, PROJECT
 from parkf.io.workers import default_workers
 
-# Tasks by the extra of the package that brings what they need; "" is the package itself.
+# Tasks by the extra of the package that has the packages they need; "" is the package itself.
 TASKS: Mapping[str, str] = {
     "": "train, validate, publish and fit",
     "gpu": "fit on a GPU",
@@ -28,22 +32,21 @@ TASKS: Mapping[str, str] = {
     "acts": "compare the propagation with ACTS",
     "dev": "change formulas or code, and test",
 }
-_COMPILERS = ("c++", "g++", "clang++")
 
 
 @dataclass(frozen=True)
 class Package:
-    """A package that a task needs, the accepted versions (``>=2.0``), and the installed one, if any."""
+    """A package that a task needs."""
 
     name: str
-    asked: str
-    found: str | None
+    asked: str  # versions that are accepted, such as ``>=2.0``
+    found: str | None  # the installed version
     good: bool
 
 
 @dataclass(frozen=True)
 class Task:
-    """Something to do with parkf, and the packages that it needs."""
+    """A task, such as a fit on a GPU, and the packages that it needs."""
 
     extra: str
     what: str
@@ -59,21 +62,14 @@ class Task:
 class Installation:
     """Everything that ``parkf doctor`` reports."""
 
-    # Of parkf, Python and the operating system.
-    versions: dict[str, str]
-    # Instruction sets of the compiled kernel that this processor supports; fits use the first.
-    builds: tuple[str, ...]
-    # Whether the kernel was compiled from the formulas of the installed package.
-    current: bool
-    # That this process may use.
-    cores: int
-    # Memory of this machine, and its free part, GB (10⁹ bytes).
-    memory_gb: float
+    versions: dict[str, str]  # of parkf, Python and the operating system
+    builds: tuple[str, ...]  # instruction sets of the kernel that this processor has; fits use the first
+    current: bool  # whether the kernel was compiled from the formulas of the installed package
+    cores: int  # that this process may use
+    memory_gb: float  # of this machine, GB (10⁹ bytes)
     free_gb: float
-    # Name of the GPU, or the reason why fits cannot use one.
-    gpu: str
-    # Line of the compiler's output with its version; None where the compiler is missing.
-    compiler: str | None
+    gpu: str  # name of the GPU, or the reason why fits cannot use one
+    compiler: str | None  # line of its output with its version; None where it is missing
     nvcc: str | None
     tasks: tuple[Task, ...]
 
@@ -102,10 +98,7 @@ def examine() -> Installation:
 def kernel_is_current() -> bool:
     """Whether the installed kernel was compiled from today's formulas and those of published layouts.
 
-    Raises
-    ------
-    ParkfError
-        When formulas of a published layout have changed: there is no kernel for both.
+    If formulas of a published layout have changed, there is no kernel for both, which is a ParkfError.
     """
     from parkf.model.steps.frozen import kernel_forms
     from parkf.params.registry import SHIPPED, Registry
@@ -114,35 +107,52 @@ def kernel_is_current() -> bool:
     return {name: forms.hash() for name, forms in wanted.items()}.items() <= _fitter.formulas.items()
 
 
+def compile_kernel() -> None:
+    """Compile the kernel of a checkout from today's formulas; other processes find it from then on.
+
+    Without a checkout or a compiler, and when the compiler fails, it raises a ParkfError.
+    """
+    if not IS_CHECKOUT:
+        raise ParkfError(
+            f"{PROJECT.parent / 'steps'}: the formulas are not those that the kernel was compiled from; undo"
+            " the change, or make it in a checkout, which `make build` compiles"
+        )
+    if found_compiler() is None:
+        raise ParkfError(
+            "the formulas have changed, and there is no C++ compiler to compile them with; install one"
+            " (g++ or clang++), or name it in CXX"
+        )
+    install = ("pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--editable", str(PROJECT))
+    # Use new processes, because this one has the old kernel loaded.
+    for module in (install, ("parkf.cli.main", "kernel")):
+        if subprocess.run([sys.executable, "-m", *module], check=False).returncode != 0:
+            raise ParkfError(f"{PROJECT}: the kernel was not compiled; what was wrong is said above")
+
+
 def found_compiler() -> str | None:
     """Name a C++ compiler that is installed; None where there is none."""
-    return next((name for name in (os.environ.get("CXX", ""), *_COMPILERS) if shutil.which(name)), None)
+    return next(
+        (name for name in (os.environ.get("CXX", ""), "c++", "g++", "clang++") if shutil.which(name)), None
+    )
 
 
 def _says(program: str) -> str:
     """Return the line of a compiler's --version that names the version."""
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
-    lines = [line for line in said.splitlines() if line.strip()]
-    return next((line for line in lines if "release" in line), lines[0] if lines else program)
+    output = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    lines = [line for line in output.splitlines() if line.strip()] or [program]
+    return next((line for line in lines if "release" in line), lines[0])
 
 
 def _packages(extra: str) -> tuple[Package, ...]:
-    """List the packages of an extra that are not of the package itself, too."""
-    found = []
+    """Return the packages that an extra needs and the package itself does not; for "", of the package."""
+    packages = []
     for requirement in map(Requirement, requires("parkf") or ()):
-        marker = requirement.marker
-        with_package, with_extra = (
-            marker is None or marker.evaluate({"extra": name}) for name in ("", extra)
-        )
-        if with_extra and with_package == (not extra) and requirement.name != "parkf":
-            found.append(_package(requirement))
-    return tuple(found)
-
-
-def _package(requirement: Requirement) -> Package:
-    try:
-        installed = version(requirement.name)
-    except PackageNotFoundError:
-        return Package(requirement.name, str(requirement.specifier), None, good=False)
-    good = requirement.specifier.contains(installed, prereleases=True)
-    return Package(requirement.name, str(requirement.specifier), installed, good)
+        name, marker = requirement.name, requirement.marker
+        with_package, with_extra = (marker is None or marker.evaluate({"extra": one}) for one in ("", extra))
+        if with_extra and with_package == (not extra) and name != "parkf":
+            installed: str | None = None
+            with suppress(PackageNotFoundError):
+                installed = version(name)
+            good = installed is not None and requirement.specifier.contains(installed, prereleases=True)
+            packages.append(Package(name, str(requirement.specifier), installed, good))
+    return tuple(packages)

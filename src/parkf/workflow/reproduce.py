@@ -29,9 +29,6 @@ from parkf.workflow.sources import field_fingerprint, is_conditions, is_imported
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
 _SNAKEFILE = Path("Snakefile")
-# Has the values of keys that a manifest lacks, which do not affect the training.
-_REST = CONFIGS / "default.yaml"
-_PROFILE = Path("workflow/profiles/local")
 # Keys of the configuration that name a file, and the name of its fingerprint in the manifest.
 _FILES = {
     ("detector", "geometry"): "geometry",
@@ -55,41 +52,24 @@ class Coefficient:
 class Replay:
     """Result of a repeated training."""
 
-    # Whether both blobs have the same bytes.
-    identical: bool
-    # Of the set with the repeated one.
-    comparison: Comparison
-    # Number of bins of the magnet table that differ, and the first number that differs in each, by bins in x,
-    # then in y.
-    bins: int
-    coefficients: list[Coefficient]
-    # Inputs and intermediate products whose fingerprints differ.
-    inputs: list[str]
-    # Versions of Python, machine and packages that differ today, a line each.
-    environment: list[str]
+    identical: bool  # whether both blobs have the same bytes
+    comparison: Comparison  # of the set with the repeated one
+    bins: int  # number of bins of the magnet table that differ
+    coefficients: list[Coefficient]  # the first number that differs in each, by bins in x, then in y
+    inputs: list[str]  # inputs and intermediate products whose fingerprints differ
+    environment: list[str]  # versions of Python, machine and packages that differ today, a line each
 
 
 def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> Replay:
-    """Train a set again, and compare.
+    """Repeat the training of a set that a run of this project trained, and compare the results.
 
-    Parameters
-    ----------
-    parameters : ParameterSet
-        A set that a run of this project trained.
-    project : Path
-        Checkout with the Snakefile and the input files.
-    work : Path
-        Folder for the repeated run, which continues an earlier attempt there.
-    cores : int
-        Cores to run on; results do not depend on their number.
-
-    Raises
-    ------
-    ParkfError
-        With one line for each reason why the training cannot be repeated here, or when it fails.
+    The checkout `project` has the Snakefile and the input files. The folder `work` is for the repeated run,
+    which continues an earlier attempt there. Results do not depend on the number of `cores`. A ParkfError has
+    one line for each reason why the training cannot be repeated here, or reports that it failed.
     """
     manifest = parameters.manifest
-    config = _configuration(manifest, existing(project / _REST))
+    # The default configuration has the keys that a manifest lacks, which do not affect the training.
+    config = _configuration(manifest, existing(project / CONFIGS / "default.yaml"))
     if reasons := list(_obstacles(manifest, config, project)):
         raise ParkfError("\n".join(["the training cannot be repeated here:", *reasons]))
     _run(config, project, work, cores)
@@ -98,12 +78,12 @@ def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> R
     # Fingerprints in older manifests are those of the files' bytes, and in newer ones those of their meaning.
     files = {name: project / config[section][key] for (section, key), name in _FILES.items()}
     manifests = (manifest, again.manifest)
-    same = {name for name, path in files.items() if all(_is_input(path, one, name) for one in manifests)}
+    same = {name for name, path in files.items() if all(_has_input(one, name, path) for one in manifests)}
     return replace(found, inputs=[name for name in found.inputs if name not in same])
 
 
 def compare_bytes(first: ParameterSet, second: ParameterSet) -> Replay:
-    """Compare a set with its repetition: whether they have the same bytes, and where not."""
+    """Compare a set with its repetition, and find the numbers that differ."""
     one, two = first.manifest, second.manifest
     coefficients = []
     for i, j in np.argwhere((first.table != second.table).any(axis=2)).tolist():
@@ -162,11 +142,11 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
 def _other_bytes(path: Path, manifest: Manifest, name: str) -> Iterator[str]:
     if not path.is_file():
         yield f"{path}: no such file; it is the {name} of the set"
-    elif not _is_input(path, manifest, name):
+    elif not _has_input(manifest, name, path):
         yield from _other(str(path), sha256(path), manifest, name)
 
 
-def _is_input(path: Path, manifest: Manifest, name: str) -> bool:
+def _has_input(manifest: Manifest, name: str, path: Path) -> bool:
     return path.is_file() and is_file_of(path, manifest.inputs.get(name, ""))
 
 
@@ -181,12 +161,10 @@ def _other(source: str, found: str, manifest: Manifest, name: str) -> Iterator[s
 def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
     work.mkdir(parents=True, exist_ok=True)
     training = config["training"]
-    for section, key in (*_FILES, ("detector", "base")):
-        if key in config[section]:
+    others = (("detector", "base"), ("training", "start_from"), ("training", "neighbour"))
+    for section, key in (*_FILES, *others):
+        if config[section].get(key) is not None:
             config[section][key] = _linked(config[section][key], project, work)
-    for key in ("start_from", "neighbour"):
-        if training.get(key) is not None:
-            training[key] = _linked(training[key], project, work)
     if is_imported(training["datasets"]):
         # A pattern of many files, or a map of columns with paths that are relative to it.
         training["datasets"] = str((project / training["datasets"]).absolute())
@@ -198,7 +176,7 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
         [
             *(sys.executable, "-m", "snakemake", "--snakefile", str((project / _SNAKEFILE).absolute())),
             *("--directory", str(work), "--configfile", str(work / "config.yaml")),
-            *("--workflow-profile", str((project / _PROFILE).absolute())),
+            *("--workflow-profile", str((project / "workflow/profiles/local").absolute())),
             *("--cores", str(cores), str(_SET / MANIFEST_FILE)),
         ],
         stdout=sys.stderr,
@@ -222,6 +200,7 @@ def _linked(name: str, project: Path, work: Path) -> str:
 
 
 def _environment(manifest: Manifest) -> list[str]:
+    """Compare the versions of a manifest with those of today."""
     here, lines = environment(), []
     for name, was in manifest.environment.items():
         try:

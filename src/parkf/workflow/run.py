@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from parkf.training.ghost_score import CROSSINGS
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
-from parkf.workflow.sources import OF_MAPS, Detector, is_foreign_field, is_imported, named_files
+from parkf.workflow.sources import OF_MAPS, is_foreign_field, is_imported
 
 if TYPE_CHECKING:
     from parkf.model.steps.step import Step
 
-# Fits that are measured beside each other, and the scheme of each; "full" needs no parameter set. The fit in
+# Fits that are compared, and the scheme of each; "full" needs no parameter set. The fit in
 # float64 shows what the precision of the others costs. The trigger's arithmetic is for production's forms.
 SCHEMES = {
     "parkf": "smoother",
@@ -21,22 +21,24 @@ SCHEMES = {
     "trigger": "trigger",
     "velo_only": "velo_only",
 }
-_SAMPLES = ("training_up", "training_down", "validation_up", "validation_down")
-_SIGNALS = ("jpsi_up", "jpsi_down", "d0_up", "d0_down")
+_SIGNALS = ("jpsi", "d0")
+# Samples that are generated, and the first seed of each group of them, above the seeds of the others.
+_SEEDS = (
+    (0, ("training_up", "training_down", "validation_up", "validation_down")),
+    (1 << 40, ("jpsi_up", "jpsi_down", "d0_up", "d0_down")),
+    (1 << 50, ("closure_up", "closure_down")),
+)
 _NOT_TRAINING = ("run", "validity", "misalignment", "signals", "likeness", "fits")
 ROWS_A_CROSSING = {"V": 1150, "VUT": 70, "UT": 420, "UTTF": 72, "TFT": 70, "T": 770, "BEAM": 640}
-"""Of each step, at the pile-up of Run 3."""
+"""Rows of each step's dataset from a crossing, at the pile-up of Run 3."""
 _FEW_ROWS = 1e6
 # Purposes of samples that are always one chunk: hits of another simulation, and candidates by truth.
 OTHERS = (
     "lhcb",
     *(f"{kind}-{of}" for kind in ("matched", "found", "truth") for of in ("lhcb", "validation")),
 )
-NOTHING = r"(?!)"
-"""A regular expression that nothing matches."""
-_FIRST_SIGNAL_SEED = 1 << 40  # above the seeds of all samples
-_CLOSURES = ("closure_up", "closure_down")
-_FIRST_CLOSURE_SEED = 1 << 50  # above the seeds of all signals
+# A regular expression that nothing matches.
+_NOTHING = r"(?!)"
 
 
 def cores_for(rows: float) -> int:
@@ -44,71 +46,47 @@ def cores_for(rows: float) -> int:
     return min(8, max(1, round(rows / 1e7)))
 
 
-class Run:
-    """Properties of a run that its rules use.
+class Run(dict[str, Any]):
+    """A configuration, from :func:`parkf.workflow.config.load_config`, with properties that rules use.
 
-    Parameters
-    ----------
-    config : dict
-        From :func:`parkf.workflow.config.load_config`.
-    widths : mapping of str to int, optional
-        Number of chunks of each sample for ``training``, ``validation`` and ``signals``, and number of parts
-        of the ``sets`` of a step; one by default.
+    `widths` has the number of chunks of each sample for ``training``, ``validation`` and ``signals``, and the
+    number of parts of the ``sets`` of a step; one by default.
     """
 
-    def __init__(self, config: dict[str, Any], widths: Mapping[str, int] | None = None) -> None:
+    def __init__(self, config: Mapping[str, Any], widths: Mapping[str, int] | None = None) -> None:
         of = [fit for fit in config["fits"]["of"] if fit != "trigger" or config["forms"] == "production"]
-        self._config = config | {"fits": config["fits"] | {"of": of}}
+        super().__init__({**config, "fits": config["fits"] | {"of": of}})
         self._widths = widths or {}
         # Cached by sample, because a plan needs them for every job.
         self._chunks: dict[str, dict[str, range]] = {}
 
-    def __getitem__(self, key: str) -> Any:
-        return self._config[key]
-
-    @property
-    def validity(self) -> dict[str, int | str]:
-        """Data that the set is for; empty without limits."""
-        return dict(self._config.get("validity", {}))
-
-    @property
-    def name(self) -> str:
-        """Folder of the run under ``results/``."""
-        return str(self._config["run"])
-
     @property
     def simulates_datasets(self) -> bool:
         """Whether step datasets come from the embedded simulation."""
-        return bool(self._config["training"]["datasets"] == "simulate")
+        return bool(self["training"]["datasets"] == "simulate")
 
     @cached_property
     def steps(self) -> Mapping[str, "Step"]:
         """Steps of the run's forms, by name."""
         from parkf.model.steps import FORMS
 
-        return FORMS[self._config["forms"]].steps
-
-    @property
-    def field_files(self) -> list[str]:
-        """Files of the field, relative to the working folder."""
-        return named_files(self._config["field"]["source"], Path())
+        return FORMS[self["forms"]].steps
 
     @property
     def imports_field(self) -> bool:
         """Whether the field is a map of others."""
-        return is_foreign_field(self._config["field"]["source"])
+        return is_foreign_field(self["field"]["source"])
 
     @property
     def field_arguments(self) -> dict[str, Any]:
         """Arguments of `parkf import field` for a map of others, or else of `parkf field`."""
-        keys = ("source", *OF_MAPS) if self.imports_field else ("source", "spacing")
-        own = ("outside", "interpolation")
-        return {key: value for key, value in self._config["field"].items() if key in (*keys, *own)}
+        keys = ("source", *(OF_MAPS if self.imports_field else ["spacing"]), "outside", "interpolation")
+        return {key: value for key, value in self["field"].items() if key in keys}
 
     @cached_property
     def imported_steps(self) -> tuple[str, ...]:
         """Steps whose datasets are imported from others' tuples."""
-        datasets = self._config["training"]["datasets"]
+        datasets = self["training"]["datasets"]
         if not is_imported(datasets):
             return ()
         from parkf.imports.steps.take import steps_of
@@ -122,50 +100,24 @@ class Run:
             return []
         return [step for step in self.steps if step not in self.imported_steps]
 
-    @property
-    def training_chunks(self) -> list[str]:
-        """Chunks of all training samples."""
-        return [chunk for sample in self.samples("training") for chunk in self.chunks(sample)]
-
     def dataset_files(self, step: str) -> list[str]:
         """Files that a step's dataset is imported from."""
         from parkf.imports.steps.take import files_of
 
-        return [str(path) for path in files_of(self._config["training"]["datasets"], step)]
-
-    @property
-    def import_arguments(self) -> dict[str, Any]:
-        """Arguments of `parkf import steps`, without the folder and the datasets to compare with."""
-        training = self._config["training"]
-        return {"source": training["datasets"], "polarity": training.get("datasets_polarity")}
-
-    def detector(self, folder: Path) -> Detector:
-        """Find the files of geometry and alignment that the jobs read, relative to `folder`."""
-        return Detector.of(self._config["detector"], f"results/{self.name}/detector", folder)
+        return [str(path) for path in files_of(self["training"]["datasets"], step)]
 
     def start(self, step: str) -> list[str]:
         """Return a list of the file that a step's fit starts from; empty where fits start by themselves."""
-        place = self._config["training"]["start_from"]
+        place = self["training"]["start_from"]
         if place is None:
             return []
         from parkf.params.configuration import start_file
 
         return [str(start_file(Path(place), step))]
 
-    @property
-    def neighbour(self) -> str | None:
-        """Folder of the run whose closed table and ghost score are used; None if both are trained."""
-        place = self._config["training"].get("neighbour")
-        return None if place is None else str(place)
-
-    @property
-    def names_likeness(self) -> bool:
-        """Whether the configuration names another simulation."""
-        return "likeness" in self._config
-
     def likeness(self, folder: Path) -> str | None:
         """Polarity of the other simulation, "up" or "down"; None without one or without its files."""
-        other = self._config.get("likeness")
+        other = self.get("likeness")
         if other is None or not all((folder / other[name]).is_file() for name in ("hits", "tracks")):
             return None
         return str(other["polarity"])
@@ -173,59 +125,47 @@ class Run:
     @property
     def training(self) -> dict[str, Any]:
         """Part of the configuration that decides a parameter set: all but its name and the validation."""
-        rest = {key: value for key, value in self._config.items() if key not in _NOT_TRAINING}
-        return rest | {"events": {k: v for k, v in self._config["events"].items() if k != "validation"}}
+        rest = {key: value for key, value in self.items() if key not in _NOT_TRAINING}
+        return rest | {"events": {k: v for k, v in self["events"].items() if k != "validation"}}
 
-    @property
-    def client_scheme(self) -> str:
-        """Scheme of the fit that the set is trained for."""
-        return SCHEMES[self._config["training"]["client"]]
-
-    @property
-    def noise(self) -> dict[str, Any]:
-        """Keys of the configuration that scale the noise of a set."""
-        return {"training": {"noise_scale": self._config["training"]["noise_scale"]}}
-
-    def samples(self, purpose: str) -> list[str]:
-        """Return the samples for a purpose, one for each polarity.
+    def samples(self, *purposes: str) -> list[str]:
+        """Return the samples for some purposes, one for each polarity, without those that are switched off.
 
         Purposes are ``training``, ``validation``, ``misaligned``, ``closure``, and the signals ``jpsi`` and
-        ``d0``. The list is empty if the configuration has switched the purpose off.
+        ``d0``.
         """
-        if purpose == "misaligned" and not any(self._config["misalignment"].values()):
-            return []
-        if purpose in ("jpsi", "d0") and not self._config["signals"]["collisions"]:
-            return []
-        if purpose == "closure" and self._config["training"]["closure"] is None:
-            return []
-        return [f"{purpose}_{polarity}" for polarity in self._config["polarities"]]
-
-    def events(self, sample: str) -> int:
-        """Bunch crossings of a sample."""
-        return int(self._config["events"][self.purpose(sample)])
-
-    def ranges(self, sample: str) -> list[range]:
-        """Crossings of each chunk; for a signal, collisions. A sample that others made is one chunk."""
-        return list(self.chunks(sample).values())
+        is_on = {
+            "misaligned": any(self["misalignment"].values()),
+            "closure": self["training"]["closure"] is not None,
+            **dict.fromkeys(_SIGNALS, self["signals"]["collisions"] > 0),
+        }
+        return [
+            f"{purpose}_{polarity}"
+            for purpose in purposes
+            if is_on.get(purpose, True)
+            for polarity in self["polarities"]
+        ]
 
     def chunks(self, sample: str) -> dict[str, range]:
-        """Name and range of each chunk of a sample, in order."""
+        """Names of the chunks of a sample, in order, and their crossings; for a signal, their collisions.
+
+        A sample that others made is one chunk.
+        """
         if sample not in self._chunks:
-            ranges = self._cut(sample)
+            purpose = self.purpose(sample)
+            kind = "signals" if purpose in _SIGNALS else purpose.replace("misaligned", "validation")
+            total, block = self["events"].get(kind), BLOCK_EVENTS
+            if kind == "signals":
+                total, block = self["signals"]["collisions"], BLOCK_COLLISIONS
+            width = self._widths.get(kind, 1)
+            ranges = [range(1)] if total is None else chunk_ranges(int(total), block, width)
             self._chunks[sample] = dict(zip(chunk_names(sample, len(ranges)), ranges, strict=True))
         return self._chunks[sample]
 
-    def _cut(self, sample: str) -> list[range]:
-        purpose = self.purpose(sample)
-        if purpose in ("jpsi", "d0"):
-            collisions = int(self._config["signals"]["collisions"])
-            return chunk_ranges(collisions, BLOCK_COLLISIONS, self._widths.get("signals", 1))
-        if purpose == "misaligned":
-            purpose = "validation"
-        if purpose in ("training", "validation"):
-            return chunk_ranges(self.events(purpose), BLOCK_EVENTS, self._widths.get(purpose, 1))
-        # Candidates by truth and hits of another simulation.
-        return [range(1)]
+    @property
+    def training_chunks(self) -> list[str]:
+        """Chunks of all training samples."""
+        return [chunk for sample in self.samples("training") for chunk in self.chunks(sample)]
 
     def chunk(self, name: str) -> range:
         """Crossings or collisions of one chunk."""
@@ -243,22 +183,16 @@ class Run:
 
     def pattern(self, *purposes: str) -> str:
         """Regular expression for the names of the chunks of samples for these purposes."""
-        samples = [sample for purpose in purposes for sample in self.samples(purpose)]
-        return "|".join(f"{sample}{self._ending(sample)}" for sample in samples) or NOTHING
-
-    def endings(self, *purposes: str) -> str:
-        """Regular expression for what follows a sample in its chunks' names: nothing if there is one."""
-        samples = [sample for purpose in purposes for sample in self.samples(purpose)]
-        return "|".join(f"(?<={sample}){self._ending(sample)}" for sample in samples)
+        return "|".join(f"{sample}{self._ending(sample)}" for sample in self.samples(*purposes)) or _NOTHING
 
     def _ending(self, sample: str) -> str:
+        """Return a regular expression for what follows a sample in its chunks' names."""
         count = len(self.chunks(sample))
         return "" if count == 1 else rf"/\d+-of-{count}"
 
     def split_samples(self, *purposes: str) -> str:
         """Return a regular expression for the samples of these purposes that are cut into several chunks."""
-        samples = (sample for purpose in purposes for sample in self.samples(purpose))
-        return "|".join(sample for sample in samples if len(self.ranges(sample)) > 1) or NOTHING
+        return "|".join(one for one in self.samples(*purposes) if len(self.chunks(one)) > 1) or _NOTHING
 
     def size(self, chunk: str) -> float:
         """Count the crossings of a chunk or sample, from which the costs of its stages follow.
@@ -266,19 +200,20 @@ class Run:
         One in ten collisions of a signal yields a pair of tracks. Another simulation counts as many crossings
         as the validation, since their number is unknown before its hits are read.
         """
-        purpose = self.purpose(self.sample(chunk))
-        if purpose == "lhcb" or "-" in purpose:
-            return self.events("validation_up")
-        events = sum(map(len, self.ranges(chunk))) if chunk == self.sample(chunk) else len(self.chunk(chunk))
-        return 0.1 * events if purpose in ("jpsi", "d0") else events
+        purpose = self.purpose(chunk)
+        if purpose in OTHERS:
+            return int(self["events"]["validation"])
+        chunks = self.chunks(self.sample(chunk))
+        events = len(chunks[chunk]) if chunk in chunks else sum(map(len, chunks.values()))
+        return 0.1 * events if purpose in _SIGNALS else events
 
     def sizes(self, *purposes: str) -> float:
         """Return the sum of :meth:`size` over all samples for these purposes."""
-        return sum(self.size(sample) for purpose in purposes for sample in self.samples(purpose))
+        return sum(map(self.size, self.samples(*purposes)))
 
     def rows(self, step: str) -> int:
         """Rows of a step's dataset, at most."""
-        most = int(self._config["training"]["max_rows"])
+        most = int(self["training"]["max_rows"])
         if not self.simulates_datasets:
             return most
         return min(most, round(ROWS_A_CROSSING[step] * self.sizes("training")))
@@ -287,10 +222,14 @@ class Run:
         """Crossings of a chunk of the training whose candidates train the ghost score."""
         return max(0, min(self.chunk(chunk).stop, CROSSINGS) - self.chunk(chunk).start)
 
+    def searched(self, chunk: str) -> float:
+        """Crossings of a chunk in which candidates are searched for."""
+        return self.scored(chunk) if self.purpose(chunk) == "training" else self.size(chunk)
+
     @property
     def wildcards(self) -> dict[str, str]:
         """Regular expressions for the wildcards of all rules."""
-        purposes = ("training", "validation", "misaligned", "jpsi", "d0")
+        purposes = ("training", "validation", "misaligned", *_SIGNALS)
         return {
             "sample": rf"((matched|found|truth)-)?({'|'.join(purposes)}|lhcb)_(up|down)",
             # A sample, or one chunk of it.
@@ -300,14 +239,16 @@ class Run:
             # Samples that are compared with those of another simulation, and segments that candidates are of.
             "like": r"(validation|lhcb)_(up|down)",
             "segments": "found|truth",
-            # Of samples that are generated: a chunk is {purpose}_{polarity}{part}.
+            # Names of the chunks of generated samples: {purpose}_{polarity}{part}.
             "purpose": "training|validation",
-            "part": self.endings("training", "validation"),
+            "part": "|".join(
+                f"(?<={one}){self._ending(one)}" for one in self.samples("training", "validation")
+            ),
         }
 
     def fits(self, purpose: str) -> list[str]:
         """Fits of a purpose's candidates with the set; ``likeness`` is the comparison with others' hits."""
-        measured = [fit for fit in SCHEMES if fit in self._config["fits"]["of"]]
+        measured = [fit for fit in SCHEMES if fit in self["fits"]["of"]]
         if purpose == "likeness":
             return [fit for fit in measured if fit in ("parkf", "parkf_robust")]
         return [*measured, "parkf_float64"] if purpose == "validation" else measured
@@ -320,18 +261,10 @@ class Run:
     def report_files(self) -> list[str]:
         """Files that `parkf report` writes beside its index and figures."""
         pages = ["compare", "event", *self.steps, "detector", "slices", "directions", "timing", "parameters"]
-        if self._config["training"]["closure"] is not None:
+        if self["training"]["closure"] is not None:
             pages.append("closure")
         inputs = ("inputs/geometry.yaml", "inputs/alignment.yaml")
         return [*(f"report/{page}.html" for page in pages), "run.json", "beside.json", *inputs]
-
-    def is_training(self, chunk: str) -> bool:
-        """Whether a chunk is one of the training."""
-        return self.purpose(chunk) == "training"
-
-    def searched(self, chunk: str) -> float:
-        """Crossings of a chunk in which candidates are searched for."""
-        return self.scored(chunk) if self.is_training(chunk) else self.size(chunk)
 
     def parts(self, step: str) -> list[str]:
         """Parts of a step's sets that are fitted by separate jobs: no more than it has sets."""
@@ -351,8 +284,8 @@ class Run:
         """Arguments of `parkf fit` for one of the fits that are measured."""
         return {
             "scheme": SCHEMES[fit],
-            "precision": "float64" if fit == "parkf_float64" else self._config["fits"]["precision"],
-            "backend": self._config["fits"]["backend"],
+            "precision": "float64" if fit == "parkf_float64" else self["fits"]["precision"],
+            "backend": self["fits"]["backend"],
             "robust": fit == "parkf_robust",
             # Without candidates to train one on, a set has no ghost score.
             "score": self.simulates_datasets and fit.startswith("parkf"),
@@ -365,8 +298,5 @@ class Run:
     def seed(self, chunk: str) -> int:
         """Seed of a chunk's sample; it differs between samples, and between seeds of runs."""
         sample = self.sample(chunk)
-        if sample in _CLOSURES:
-            return _FIRST_CLOSURE_SEED + len(_CLOSURES) * int(self._config["seed"]) + _CLOSURES.index(sample)
-        if sample in _SIGNALS:
-            return _FIRST_SIGNAL_SEED + len(_SIGNALS) * int(self._config["seed"]) + _SIGNALS.index(sample)
-        return len(_SAMPLES) * int(self._config["seed"]) + _SAMPLES.index(sample)
+        first, samples = next(entry for entry in _SEEDS if sample in entry[1])
+        return first + len(samples) * int(self["seed"]) + samples.index(sample)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from parkf.io.errors import ParkfError
-from parkf.io.files import sha256
+from parkf.io.files import matching, sha256
 
 OF_MAPS = ("length", "unit", "symmetry", "polarity", "tree")
 """Keys of the section ``field`` that only a map of others needs."""
@@ -23,10 +23,13 @@ def is_imported(datasets: str) -> bool:
     return Path(datasets).suffix in (".yaml", ".yml", ".root")
 
 
+def is_conditions(path: Path) -> bool:
+    """Whether a file is YAML of LHCb's conditions rather than an alignment of this project."""
+    return path.is_file() and b"!alignment" in path.read_bytes()
+
+
 def named_files(pattern: str, folder: Path) -> list[str]:
     """Return the files that match a pattern; an empty list if there is none."""
-    from parkf.io.files import matching
-
     try:
         return [str(path) for path in matching(pattern, folder)]
     except ParkfError:
@@ -35,8 +38,6 @@ def named_files(pattern: str, folder: Path) -> list[str]:
 
 def field_fingerprint(config: Mapping[str, Any], folder: Path) -> str:
     """Return the SHA-256 of the file of a section ``field``; of several files, that of their checksums."""
-    from parkf.io.files import matching
-
     prints = [sha256(path) for path in matching(config["source"], folder)]
     return prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
 
@@ -47,14 +48,12 @@ class Detector:
 
     geometry: str
     alignment: str
-    # Allen's dumps of the geometry.
-    dumps: tuple[str, ...]
-    # LHCb's conditions of the alignment.
-    conditions: str | None
+    dumps: tuple[str, ...]  # Allen's dumps of the geometry
+    conditions: str | None  # LHCb's conditions of the alignment
 
     @classmethod
     def of(cls, config: Mapping[str, str], made: str, folder: Path) -> Self:
-        """Return the files that a configuration names; imported ones go to the folder `made`."""
+        """Return the files that a configuration names in `folder`; imported ones go to the folder `made`."""
         geometry, alignment = config["geometry"], config["alignment"]
         dumps: tuple[str, ...] = ()
         if (folder / geometry).is_dir():
@@ -68,8 +67,3 @@ class Detector:
         elif dumps and alignment == geometry:
             alignment = f"{made}/alignment_of_dumps.yaml"
         return cls(f"{made}/geometry.yaml" if dumps else geometry, alignment, dumps, conditions)
-
-
-def is_conditions(path: Path) -> bool:
-    """Whether a file is YAML of LHCb's conditions rather than an alignment of this project."""
-    return path.is_file() and b"!alignment" in path.read_bytes()

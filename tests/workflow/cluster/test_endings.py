@@ -1,6 +1,6 @@
 import pytest
 
-from parkf.workflow.cluster.endings import htcondor_ending, slurm_ending
+from parkf.workflow.cluster.executors import htcondor_ending, slurm_ending
 
 SLURM = "SLURM-job '7' failed, SLURM status is: '{}'. Detailed failure reason unavailable."
 CONDOR = "Job 3 with HTCondor Cluster ID 12 "

@@ -1,4 +1,4 @@
-"""The profiles against their executors: every setting is one that there is, and reaches the scheduler."""
+"""Every setting of a profile is one that its executor knows, and reaches the scheduler."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ import yaml
 ROOT = Path(__file__).parents[3]
 PROFILES = ROOT / "workflow/profiles"
 
-# What HTCondor is handed, in a file, instead of a pool that takes it.
+# Writes the job descriptions for HTCondor to a file, instead of submitting them to a pool.
 POOL = """
 import json, sys
 import snakemake_executor_plugin_htcondor as plugin

@@ -1,4 +1,4 @@
-"""Replaying jobs on paper: cases whose answer is plain."""
+"""The predicted time of a run in cases that can be computed by hand."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[3]))
 from benchmarks.replay import Job, critical_path, replay, stops_scaling
 
-# One that all wait for, eight of 10 s, one that waits for all.
+# The first job precedes eight jobs of 10 s; the last one waits for all of them.
 FAN = [
     Job("first", 5.0, 1, 100, ()),
     *(Job("middle", 10.0, 1, 100, (0,)) for _ in range(8)),
@@ -24,7 +24,7 @@ def test_wall_time_without_a_queue(cores, seconds):
 def test_each_step_of_the_chain_waits_in_the_queue():
     assert replay(FAN, 100, latency=2.0) == 16 + 3 * 2
     assert critical_path(FAN, 2.0) == {"first": 5.0, "queue": 6.0, "middle": 10.0, "last": 1.0}
-    # Jobs of one layer wait side by side: on one core the queue is paid for by the chain alone.
+    # Jobs of one layer wait in the queue at the same time: on one core only the chain adds waiting.
     assert replay(FAN, 1, latency=2.0) == 86 + 3 * 2
 
 
@@ -37,7 +37,7 @@ def test_the_longest_chain_goes_first():
 def test_threads_take_as_many_cores_and_fewer_take_longer():
     assert replay([Job("wide", 3.0, 4, 100, ())] * 2, 4, latency=0.0) == 6
     assert replay([Job("wide", 3.0, 4, 100, ())], 2, latency=0.0) == 6
-    # Of 3 s, one core works for 2 whatever the others do.
+    # One core works alone for 2 of the 3 s.
     assert replay([Job("wide", 3.0, 4, 100, (), alone=2.0)], 2, latency=0.0) == 4
 
 

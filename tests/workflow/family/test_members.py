@@ -1,4 +1,4 @@
-"""A family is its base, once for each combination, with what that one has of its own."""
+"""A family has a member for each combination: the base with the settings of that combination."""
 
 from math import prod
 from pathlib import Path
@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from parkf.io.errors import ParkfError
 from parkf.workflow.config_files import merged
-from parkf.workflow.family import load_family
-from parkf.workflow.family.members import expand, leaves
+from parkf.workflow.family import expand, leaves, load_family
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = ROOT / "workflow/schemas"

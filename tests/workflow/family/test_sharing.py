@@ -1,19 +1,17 @@
-"""Members share what is the same for both, and nothing else."""
+"""Members share the products that are the same for both, and no others."""
 
 from pathlib import Path
 
 import pytest
 import yaml
 
-from parkf.io.errors import ParkfError
 from parkf.workflow.config_files import laid, merged, read_layers
-from parkf.workflow.family import PRODUCTS, shared_key, sources
-from parkf.workflow.family.members import expand
+from parkf.workflow.family import expand, shared_products, sources
 
 ROOT = Path(__file__).parents[3]
 BASE = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
-EVERYTHING = set(PRODUCTS)
-COLLISIONS = {name for name in PRODUCTS if name.endswith("collisions")}
+EVERYTHING = set(shared_products(BASE, ROOT))
+COLLISIONS = {name for name in EVERYTHING if name.endswith("collisions")}
 TRAINING = {"states", "training candidates", "datasets", "fits"}
 SEEN = ("hits", "candidates", "full fits")
 VALIDATION = {"fates", *(f"validation {what}" for what in SEEN), *(f"misaligned {what}" for what in SEEN)}
@@ -24,7 +22,7 @@ DOWNSTREAM = TRAINING | VALIDATION | SIGNALS | CLOSURE
 
 @pytest.fixture
 def other(tmp_path):
-    """Write a copy of an input with something else in it."""
+    """Write a copy of an input with a change in it."""
 
     def make(name, change):
         path = tmp_path / Path(name).name
@@ -35,9 +33,10 @@ def other(tmp_path):
 
 
 def apart(difference):
-    """Products that a run with this difference does not share with the base."""
-    config = merged(BASE, difference)
-    return {name for name in PRODUCTS if shared_key(config, name, ROOT) != shared_key(BASE, name, ROOT)}
+    """Return the products that a run with this difference does not share with the base."""
+    base, other = shared_products(BASE, ROOT), shared_products(merged(BASE, difference), ROOT)
+    assert base.keys() == other.keys() == EVERYTHING
+    return {name for name in EVERYTHING if base[name] != other[name]}
 
 
 @pytest.mark.parametrize(
@@ -94,16 +93,11 @@ def test_the_first_member_with_a_fingerprint_makes_it():
     found = sources(expand("fam", BASE, axes), ROOT)
     first, second, third, fourth = found
     assert (first, fourth) == ("nominal_improved", "shifted_production")
-    assert set(found[first].values()) == {first}
+    assert {maker for maker, _ in found[first].values()} == {first}
     own = {"table", "fits", "closed table", "throughput"}
-    assert {p for p, maker in found[second].items() if maker == second} == own
-    assert {p for p, maker in found[third].items() if maker == third} == DOWNSTREAM
+    assert {p for p, (maker, _) in found[second].items() if maker == second} == own
+    assert {p for p, (maker, _) in found[third].items() if maker == third} == DOWNSTREAM
     # The table of its forms comes from one member, the states of its alignment from another.
-    assert found[fourth]["table"] == second
-    assert found[fourth]["states"] == third
-    assert found[fourth]["fits"] == fourth
-
-
-def test_a_product_that_does_not_exist():
-    with pytest.raises(ParkfError, match="product 'tracks' does not exist, expected one of field"):
-        shared_key(BASE, "tracks", ROOT)
+    assert found[fourth]["table"] == (second, "table/{file}")
+    assert found[fourth]["states"][0] == third
+    assert found[fourth]["fits"][0] == fourth

@@ -1,4 +1,4 @@
-"""A working folder is made once, its files are its own, and a run in it is that of a checkout."""
+"""A working folder is made once, its own files stay, and a run in it equals a run in a checkout."""
 
 import importlib.util
 import os
@@ -72,7 +72,7 @@ def test_profiles_and_rules_are_the_folders_own_where_it_has_them(folder):
     assert words[words.index("--snakefile") + 1] == "Snakefile"
     assert words[words.index("--workflow-profile") + 1] == str(PROJECT / "workflow/profiles/local")
     assert words[words.index("--cores") + 1] == "3"
-    # Where a scheduler counts cores, there is no number of them.
+    # Without a number of cores, since the scheduler counts them.
     ours = folder / "workflow/profiles/ours"
     shutil.copytree(PROJECT / "workflow/profiles/slurm", ours)
     words = command(SMOKE, ["publish"], profile="ours", scratch=Path("/scratch/me"))
@@ -109,7 +109,7 @@ def test_the_package_finds_its_project_in_a_checkout_and_in_a_wheel(tmp_path):
 )
 def test_what_changed_formulas_lack_is_one_line(checkout, said, monkeypatch):
     monkeypatch.setattr("parkf.workflow.installation.kernel_is_current", lambda: False)
-    monkeypatch.setattr("parkf.workflow.running.kernel.IS_CHECKOUT", checkout)
+    monkeypatch.setattr("parkf.workflow.installation.IS_CHECKOUT", checkout)
     monkeypatch.setenv("PATH", os.devnull)
     monkeypatch.delenv("CXX", raising=False)
     done = CliRunner().invoke(app, ["kernel", "--compile"])

@@ -1,4 +1,4 @@
-"""A job's file has what its command needs: by the names of arguments and options, and wherever files lie."""
+"""A job's file has all arguments of its command, by name, also where the job has copies of its files."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def job(command, arguments, inputs=(), outputs=()):
             {"hits": "a b.parquet", "output": "-c", "scifi_module": 0.1, "scifi_mat": 0.2, "seed": 7},
             "misalign|--scifi-module|0.1|--scifi-mat|0.2|--seed|7|--|a b.parquet|-c",
         ),
-        # Flags, what is not given, several values, names with blanks between them, mappings.
+        # Flags, arguments without a value, several values, names with blanks between them, mappings.
         (
             "fit",
             {"parameters": "set", "candidates": "c", "output": "f", "robust": True, "score": False},

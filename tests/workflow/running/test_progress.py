@@ -1,4 +1,4 @@
-"""On a terminal a run shows how far it is, how fast it goes, and for how long it goes on."""
+"""On a terminal a run shows how many jobs are done, their rate, and the time that is left."""
 
 import io
 import json
@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from parkf.workflow.cluster.schedule import Job
-from parkf.workflow.running.progress import Forecast, Shower, Teller, duration
+from parkf.workflow.running.progress import Forecast, Teller, duration, show
 
 PARKF = Path(sys.executable).with_name("parkf")
 
@@ -25,14 +25,14 @@ def jobs(seconds):
 
 def test_the_rest_takes_what_its_jobs_cost_at_the_pace_of_those_before():
     clock = [0.0]
-    # Two that wait for one, on two cores.
+    # Two jobs wait for one, on two cores.
     forecast = Forecast(jobs({5: 9.5, 7: 19.5, 8: 9.5}), {5: [], 7: [5], 8: [5]}, 2, lambda: clock[0])
     state = forecast.state()
     assert (state.done, state.total, state.share) == (0, 3, 0.0)
     assert state.left_s == pytest.approx(30)
     forecast.begins([5])
     assert forecast.state().running == {"rule5": 1}
-    # Twice as slow as thought.
+    # The first job took twice as long as predicted.
     clock[0] = 20
     forecast.ends(5)
     forecast.begins([7, 8])
@@ -47,14 +47,14 @@ def test_the_rest_takes_what_its_jobs_cost_at_the_pace_of_those_before():
 
 
 def told(records):
-    """Lines that Snakemake's records make, and what is drawn of them."""
+    """Return the lines that Snakemake's records make, and the text that is drawn from them."""
     pipe, logger = io.StringIO(), logging.Logger("snakemake")
-    logger.addHandler(Teller(Forecast(jobs({1: 2.0, 2: 2.0}), {1: [], 2: [1]}, 1), pipe))
+    logger.addHandler(Teller(Forecast(jobs({1: 2.0, 2: 2.0}), {1: [], 2: [1]}, 1), pipe, {}))
     for level, text, extra in records:
         logger.log(level, text, extra=extra)
     drawn = io.StringIO()
-    with Shower("results/x", Console(file=drawn, force_terminal=True, width=120)) as shower:
-        shower.read(io.StringIO(pipe.getvalue()))
+    console = Console(file=drawn, force_terminal=True, width=120)
+    show("results/x", console, io.StringIO(pipe.getvalue()))
     return [json.loads(line) for line in pipe.getvalue().splitlines()], drawn.getvalue()
 
 
@@ -92,7 +92,7 @@ rule a:
 
 
 def on_a_terminal(folder, command):
-    """Run a command on a terminal; gives its exit code, and what is seen there."""
+    """Run a command on a terminal; return its exit code, and the text that it shows."""
     ours, theirs = pty.openpty()
     seen = []
 
@@ -160,5 +160,5 @@ def test_bars_are_drawn_unless_quiet(quiet, tmp_path):
     say += ("be_quiet()\n" if quiet else "") + "with progress_bar('fit', 'tracks', 3) as bar: bar.update(3)"
     code, seen = on_a_terminal(tmp_path, [sys.executable, "-c", say])
     assert code == 0
-    # A terminal without a width has room for the line alone.
+    # A terminal without a width shows the line alone.
     assert bool(seen) != quiet

@@ -13,10 +13,10 @@ import psutil
 import pytest
 
 from parkf.io.files import scratch_folder
-from parkf.workflow.running.leftovers import VARIABLE, remove_unfinished
+from parkf.workflow.running.lock import VARIABLE, remove_unfinished
 from parkf.workflow.running.supervise import supervise
 
-# Snakemake without the plugins for other executors, which take half of its start.
+# Snakemake without the plugins for other executors, which take half of the time of its start.
 SNAKEMAKE = """
 import pkgutil
 found = pkgutil.iter_modules
@@ -42,7 +42,7 @@ rule second:
         " {python} {wait};"
         " {python} {read} {input} && cp {input} {output}"
 """
-# A shell would go on after an interrupt that meets it between two commands.
+# This is a program, because a shell continues after an interrupt between two commands.
 WAIT = """
 import time
 from pathlib import Path
@@ -55,7 +55,7 @@ from pathlib import Path
 from parkf.io.files import write_sealed
 write_sealed(Path(sys.argv[1]), {"value": 1.5})
 """
-# As the command line does: what is wrong is said, and a damaged file is marked.
+# Like the command line, it prints the error, and marks a damaged file.
 READ = """
 import sys
 from pathlib import Path
@@ -94,7 +94,7 @@ def finished(tmp_path_factory):
 
 def start(project):
     snakemake = [sys.executable, "-c", SNAKEMAKE, "--nolock", "--rerun-incomplete", "--cores", "1"]
-    # No pipe: jobs that outlive the run would hold it open.
+    # A file instead of a pipe, which jobs that outlive the run would keep open.
     with (project / "said").open("w") as said:
         run = subprocess.Popen(
             [PARKF, "supervise", "results/run", "--", *snakemake],
@@ -102,7 +102,7 @@ def start(project):
             stdout=said,
             stderr=said,
             start_new_session=True,
-            # Whoever runs the tests in the background may have all of them ignore it.
+            # A shell that runs the tests in the background lets them ignore this signal.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
     run.said = project / "said"
@@ -110,7 +110,7 @@ def start(project):
 
 
 def end(run):
-    """Exit code, and what was said."""
+    """Return the exit code and the output."""
     return run.wait(60), run.said.read_text()
 
 
@@ -256,7 +256,7 @@ def test_a_damaged_intermediate_is_made_again(finished, tmp_path, damage):
 
 
 def test_a_full_disk_is_named_where_a_job_could_not_say_so(tmp_path, monkeypatch, capsys):
-    """A job's last line goes to a log on the same disk."""
+    """The job cannot write its own message, because its log is on the same disk."""
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
     before = [signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)]
     try:
@@ -270,7 +270,7 @@ def test_a_full_disk_is_named_where_a_job_could_not_say_so(tmp_path, monkeypatch
 
 
 def test_what_killed_writers_had_begun_goes(tmp_path, monkeypatch):
-    """Files and folders of the run, and scratch in TMPDIR of processes that are no more on this machine."""
+    """Unfinished files and folders of the run, and scratch folders of processes that have ended here."""
     run, scratch = tmp_path / "run", tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))

@@ -10,8 +10,7 @@ from parkf.io.files import write_sealed
 from parkf.io.tables import FATES
 from parkf.params import load
 from parkf.params.registry import readable_registry
-from parkf.workflow.running.damage import remove_damaged
-from parkf.workflow.running.verify import verify
+from parkf.workflow.running.damage import remove_damaged, verify
 
 
 @pytest.fixture
@@ -52,13 +51,13 @@ def test_published_sets_are_sound():
     ],
 )
 def test_a_damaged_set_is_told_and_marked_for_the_run(tmp_path, monkeypatch, name, said):
-    """A set of a run: the file at fault, of which Snakemake has a record, is the one to be made again."""
+    """Snakemake has a record of the damaged file of a set, so the run removes it and makes it again."""
     monkeypatch.chdir(tmp_path)
     path = Path("results/run/set") / name
     load(readable_registry().path("2026-run3-like-2-r005")).save(path.parent)
     assert verify(Path("results")) == (1, [])
     content = bytearray(path.read_bytes())
-    # In a number that the fit takes from it.
+    # The changed byte is in a number that the fit uses.
     content[content.index(b"0.0125") + 5 if name.endswith("json") else 1000] ^= 1
     path.write_bytes(content)
     (problem,) = verify(Path("results"))[1]

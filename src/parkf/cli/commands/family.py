@@ -25,7 +25,7 @@ def members(
     rows = []
     for member in family.members:
         taken: dict[str, list[str]] = {}
-        for product, maker in shared[member.name].items():
+        for product, (maker, _) in shared[member.name].items():
             if maker != member.name:
                 taken.setdefault(maker, []).append(product)
         rows.append(

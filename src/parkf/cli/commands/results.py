@@ -73,7 +73,7 @@ def verify(
     ],
 ) -> None:
     """Read every table, archive, JSON file and set below folders, and compare them with their checksums."""
-    from parkf.workflow.running.verify import verify as run
+    from parkf.workflow.running.damage import verify as run
 
     results = [run(folder) for folder in folders]
     count, problems = sum(read for read, _ in results), [one for _, found in results for one in found]

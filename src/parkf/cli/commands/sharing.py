@@ -72,21 +72,20 @@ def with_job(parkf: Any, arguments: list[str]) -> int:
 
 
 def _run(parkf: Any, job: "Job", options: list[str]) -> int:
-    from parkf.workflow.running.shared import keep, key, take
+    from parkf.workflow.running.shared import STORE, keep, key, take
 
-    shared = job.shared() if job.is_shared else None
-    deciding = {} if shared is None else shared.deciding()
+    deciding = job.decided_by() if job.is_shared else {}
     name = key(deciding)
-    if shared is not None and (entry := take(shared, name)) is not None:
+    if job.is_shared and (entry := take(job, name)) is not None:
         made = f"{entry.made_by} made it in {entry.wall_s:.1f} s"
-        print(f"{TAKEN} {shared.store / name}: {made}", file=sys.stderr)
+        print(f"{TAKEN} {STORE / name}: {made}", file=sys.stderr)
         return 0
     begin = time.perf_counter()
     for line in job.command_lines(parkf, options):
         if code := _call(parkf, line):
             return code
-    if shared is not None:
-        keep(shared, name, deciding, time.perf_counter() - begin)
+    if job.is_shared:
+        keep(job, deciding, time.perf_counter() - begin)
     return 0
 
 

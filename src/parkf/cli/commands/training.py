@@ -47,7 +47,7 @@ def kernel(
     compiling: Annotated[bool, typer.Option("--compile", help="Compile it again if it was not.")] = False,
 ) -> None:
     """Check that the installed kernel was compiled from today's formulas and those of published layouts."""
-    from parkf.workflow.installation import kernel_is_current
+    from parkf.workflow.installation import compile_kernel, kernel_is_current
 
     if kernel_is_current():
         return
@@ -55,8 +55,6 @@ def kernel(
         raise ParkfError(
             "the compiled kernel is older than the formulas in parkf.model.steps; run `make build`"
         )
-    from parkf.workflow.running.kernel import compile_kernel
-
     compile_kernel()
 
 

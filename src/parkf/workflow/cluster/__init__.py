@@ -1,7 +1,6 @@
 """Clusters: resources that jobs request, and the reaction to a job that a scheduler ended."""
 
-from parkf.workflow.cluster.costs import COSTS_FILE, Cost, Costs, load_costs
+from parkf.workflow.cluster.costs import COSTS_FILE, Costs, load_costs, needs
 from parkf.workflow.cluster.executors import name_endings
-from parkf.workflow.cluster.needs import needs
 
-__all__ = ["COSTS_FILE", "Cost", "Costs", "load_costs", "name_endings", "needs"]
+__all__ = ["COSTS_FILE", "Costs", "load_costs", "name_endings", "needs"]

@@ -1,10 +1,14 @@
-"""What each stage costs, measured, from one file: ``workflow/costs.yaml``."""
+"""The measured costs of stages, from ``workflow/costs.yaml``, and the resources that rules declare."""
 
+import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from parkf.io.documents.models import load_document
+from parkf.io.errors import ParkfError
 
 COSTS_FILE = Path("workflow/costs.yaml")
 EFFICIENCY = 0.85
@@ -41,14 +45,6 @@ class Cost(_Strict):
         alone = self.alone_s(size)
         return alone + (self.cpu_s(size) - alone) / (EFFICIENCY * threads)
 
-    def memory_mb(self, size: float) -> float:
-        """Peak memory of a job with `size` units, MB."""
-        return self.job_mb + 1e-3 * self.unit_kb * size
-
-    def written_mb(self, size: float) -> float:
-        """Files that a job with `size` units writes, MB."""
-        return 1e-3 * self.disk_kb * size
-
 
 class Margins(_Strict):
     """Resources that jobs request beyond the measured ones."""
@@ -71,3 +67,40 @@ class Costs(_Strict):
 def load_costs(path: Path) -> Costs:
     """Read the file of costs; a ParkfError names a missing file or an unknown key."""
     return load_document(path, Costs)
+
+
+def needs(costs: Costs, stage: str, size: Callable[[Any], float] | float) -> dict[str, Callable[..., int]]:
+    """Return a rule's ``resources:``; a repeated job asks for twice as much each time.
+
+    `size` is the number of units of work in a job, or a function of its wildcards that returns it. A
+    ParkfError reports a `stage` that `costs` does not have. The resources are functions of wildcards and
+    attempt: ``mem_mb`` and ``disk_mb`` in MB, ``runtime`` in minutes; the same under the names that the
+    executor of HTCondor knows, with the time in s; and ``units``, the size, for readers of a run's plan.
+    """
+    if stage not in costs.stages:
+        raise ParkfError(f"costs: no stage {stage!r}; there are {', '.join(sorted(costs.stages))}")
+    cost, margins = costs.stages[stage], costs.margins
+
+    def units(wildcards: Any) -> float:
+        return size(wildcards) if callable(size) else size
+
+    def doubled(once: Callable[[float], float]) -> Callable[[Any, int], int]:
+        return lambda wildcards, attempt: math.ceil(once(units(wildcards))) * 2 ** (attempt - 1)
+
+    memory = doubled(
+        lambda count: margins.snakemake_mb + margins.memory * (cost.job_mb + 1e-3 * cost.unit_kb * count)
+    )
+    # Threads may have to use the same core.
+    minutes = doubled(
+        lambda count: max(margins.minutes, margins.time * (margins.snakemake_s + cost.cpu_s(count)) / 60)
+    )
+    disk = doubled(lambda count: 100 + margins.memory * (1e-3 * cost.disk_kb * count))
+    return {
+        "units": lambda wildcards: math.ceil(units(wildcards)),
+        "mem_mb": memory,
+        "runtime": minutes,
+        "disk_mb": disk,
+        "htcondor_request_mem_mb": memory,
+        "htcondor_request_disk_mb": disk,
+        "allowed_execute_duration": lambda wildcards, attempt: 60 * minutes(wildcards, attempt),
+    }

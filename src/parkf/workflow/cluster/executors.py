@@ -1,17 +1,73 @@
-"""Snakemake's executors for clusters: they report why jobs end, and repeat no job in vain."""
+"""Snakemake's executors for clusters: they report why jobs end or wait, and repeat no job in vain.
 
+Snakemake repeats every failed job. That only helps a job that was killed for memory or time, since its next
+attempt asks for more of both; a job that failed by itself would fail again, after another wait.
+"""
+
+import re
 import subprocess
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 
-from parkf.workflow.cluster.endings import Ending, htcondor_ending, slurm_ending
-
 _INTERVAL = "init_seconds_before_status_checks"
 # Reasons to wait that need no action.
 _USUAL = {"None", "Priority", "Resources", "Dependency", "BeginTime", "JobArrayTaskLimit", "Cleaning"}
+_MEMORY = "it needed more memory than it had asked for"
+_TIME = "it needed more time than it had asked for"
+_AGAIN = "start the run again"
+_SLURM = {
+    "OUT_OF_MEMORY": (_MEMORY, True),
+    "TIMEOUT": (_TIME, True),
+    "CANCELLED": (f"somebody cancelled it; {_AGAIN}", False),
+    "NODE_FAIL": (f"its node failed; {_AGAIN}", False),
+    "PREEMPTED": (f"another job took its place; {_AGAIN}", False),
+    "FAILED": ("its log says why", False),
+}
+# Slurm ends a job that is over its memory in two ways. With control groups its state is OUT_OF_MEMORY. With
+# sampling it is FAILED, and only the daemon's line in the job's log names the reason.
+_OVER_MEMORY = re.compile(r"exceeded (?:job )?memory limit|oom[-_ ]kill|out[ -]of[ -]memory", re.I)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The scheduler's reason for the end of a job, advice, and whether more memory or time would help."""
+
+    reason: str
+    advice: str
+    curable: bool
+
+
+def slurm_ending(message: str, log: Path | None) -> Ending:
+    """Report how a Slurm job ended.
+
+    `message` is the executor's, with Slurm's state in quotes. Slurm's daemon writes to the job's `log`.
+    """
+    state = next((state for state in re.findall(r"'([A-Z_]+)", message) if state in _SLURM), None)
+    if state is None:
+        return Ending("FAILED", message, False)
+    words = log.read_text(errors="replace") if log is not None and log.is_file() else ""
+    if state == "FAILED" and _OVER_MEMORY.search(words):
+        state = "OUT_OF_MEMORY"
+    advice, curable = _SLURM[state]
+    return Ending(state, advice, curable)
+
+
+def htcondor_ending(message: str, log: Path | None) -> Ending:
+    """Report how an HTCondor job ended; `message` contains the reason where the job is held."""
+    held = re.search(r"(?:is held|Hold reason): (.*)", message)
+    if held is None:
+        if "removed" in message:
+            return Ending("REMOVED", f"somebody removed it; {_AGAIN}", False)
+        return Ending("FAILED", message, False)
+    reason = held[1]
+    for word, advice in (("memory", _MEMORY), ("duration", _TIME)):
+        if word in reason.lower():
+            return Ending("HELD", f"{advice} ({reason})", True)
+    return Ending("HELD", reason, False)
 
 
 def slurm_waiting(jobs: Sequence[str]) -> dict[str, str]:
@@ -26,11 +82,6 @@ def slurm_waiting(jobs: Sequence[str]) -> dict[str, str]:
     return {job: reason for job, _, reason in told if reason not in _USUAL}
 
 
-def _nothing_waits(jobs: Sequence[str]) -> dict[str, str]:
-    """HTCondor holds jobs that it cannot run, and its executor reports them."""
-    return {}
-
-
 def _named(job: Any) -> str:
     """Return the names of a job's rules; a group of small jobs has several."""
     return ", ".join(sorted(set(job.rules)))
@@ -41,14 +92,14 @@ def _judging(
     ending: Callable[[str, Path | None], Ending],
     waiting: Callable[[Sequence[str]], dict[str, str]],
 ) -> type:
-    """Derive an executor from a plugin's that classifies the ends of jobs and reports why jobs wait."""
+    """Derive a class from a plugin's executor that reports why jobs end, and why they wait."""
 
     class Executor(executor):
         judges = True
 
         def __post_init__(self) -> None:
             super().__post_init__()
-            self._told: dict[str, str] = {}
+            self._reported: dict[str, str] = {}
 
         def report_job_error(self, job_info: Any, msg: str | None = None, **kwargs: Any) -> None:
             logs = [Path(log) for log in kwargs.get("aux_logs") or () if log]
@@ -68,17 +119,15 @@ def _judging(
             async for job_info in super().check_active_jobs(active_jobs):
                 waits.append(job_info)
                 yield job_info
-            self._tell_waiting({str(job_info.external_jobid): _named(job_info.job) for job_info in waits})
+            names = {str(job_info.external_jobid): _named(job_info.job) for job_info in waits}
+            reasons = waiting(list(names)) if names else {}
+            for job, reason in reasons.items():
+                if self._reported.get(job) != reason:
+                    self.logger.warning(f"Job {names[job]} ({job}) waits: {reason}.")
+            self._reported = reasons
             # Slurm's executor lengthens the interval up to three minutes, which following jobs would wait.
             if (interval := getattr(self.workflow.executor_settings, _INTERVAL, None)) is not None:
                 self.next_seconds_between_status_checks = interval
-
-        def _tell_waiting(self, jobs: dict[str, str]) -> None:
-            reasons = waiting(list(jobs)) if jobs else {}
-            for job, reason in reasons.items():
-                if self._told.get(job) != reason:
-                    self.logger.warning(f"Job {jobs[job]} ({job}) waits: {reason}.")
-            self._told = reasons
 
     return Executor
 
@@ -91,7 +140,8 @@ def name_endings() -> None:
     registry = ExecutorPluginRegistry()
     for name, ending, waiting in (
         ("slurm", slurm_ending, slurm_waiting),
-        ("htcondor", htcondor_ending, _nothing_waits),
+        # HTCondor holds jobs that it cannot run, and its executor reports them.
+        ("htcondor", htcondor_ending, lambda jobs: {}),
     ):
         if registry.is_installed(name):
             plugin = registry.get_plugin(name)

@@ -17,15 +17,11 @@ class Job:
     """One job of the workflow."""
 
     rule: str
-    # From its start to its end, with its own number of cores.
-    seconds: float
+    seconds: float  # from its start to its end, with its own number of cores
     cores: int
-    # Requested, MB.
-    memory: int = 0
-    # Positions of the jobs in the list that it waits for.
-    after: tuple[int, ...] = ()
-    # Part of `seconds` in which only one core works.
-    alone: float = 0.0
+    memory: int = 0  # requested, MB
+    after: tuple[int, ...] = ()  # positions of the jobs in the list that it waits for
+    alone: float = 0.0  # part of `seconds` in which only one core works
 
     def on(self, cores: int) -> float:
         """Return the job's time in s on a number of cores, at most its own."""
@@ -33,7 +29,7 @@ class Job:
 
 
 def stage_of(costs: Costs, rule: str) -> str | None:
-    """Return the stage of a rule; None if it costs next to nothing."""
+    """Return the stage of a rule; None if the file of costs has none for it."""
     # The name of a rule is that of its stage behind a prefix: the purpose, the step, the member of a family.
     named = [stage for stage in costs.stages if rule == stage or rule.endswith(f"_{stage}")]
     return max(named, key=len) if named else None
@@ -77,34 +73,34 @@ def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
     for number, job in enumerate(jobs):
         for before in job.after:
             following[before].append(number)
-    # When something happens: a job may start, or has ended.
-    queued = [(latency, number) for number, count in enumerate(waits_for) if count == 0]
+    # Time, number of a job, and whether it ends then; otherwise it may start.
+    events = [(latency, number, False) for number, count in enumerate(waits_for) if count == 0]
+    heapq.heapify(events)
     ready: list[tuple[float, int]] = []
-    running: list[tuple[float, int]] = []
     now, free = 0.0, cores
-    heapq.heapify(queued)
-    while queued or ready or running:
-        now = min(heap[0][0] for heap in (queued, running) if heap)
-        while running and running[0][0] <= now:
-            _, ended = heapq.heappop(running)
-            free += min(jobs[ended].cores, cores)
-            for number in following[ended]:
-                waits_for[number] -= 1
-                if waits_for[number] == 0:
-                    heapq.heappush(queued, (now + latency, number))
-        while queued and queued[0][0] <= now:
-            number = heapq.heappop(queued)[1]
-            heapq.heappush(ready, (-urgency[number], number))
+    while events:
+        now = events[0][0]
+        while events and events[0][0] <= now:
+            _, number, has_ended = heapq.heappop(events)
+            if not has_ended:
+                heapq.heappush(ready, (-urgency[number], number))
+                continue
+            free += min(jobs[number].cores, cores)
+            for behind in following[number]:
+                waits_for[behind] -= 1
+                if waits_for[behind] == 0:
+                    heapq.heappush(events, (now + latency, behind, False))
         # The most urgent job comes first; where it does not fit, a smaller one may start before it.
         passed = []
         while ready and free:
             entry = heapq.heappop(ready)
-            wanted = min(jobs[entry[1]].cores, cores)
+            number = entry[1]
+            wanted = min(jobs[number].cores, cores)
             if wanted > free:
                 passed.append(entry)
                 continue
             free -= wanted
-            heapq.heappush(running, (now + jobs[entry[1]].on(wanted), entry[1]))
+            heapq.heappush(events, (now + jobs[number].on(wanted), number, True))
         for entry in passed:
             heapq.heappush(ready, entry)
     return now

@@ -1,1 +1,1 @@
-"""Continuing killed runs: the lock of the folder, leftovers, and what has to be made again."""
+"""Jobs of a run: their files, plan and progress, the store of shared products, and killed runs."""

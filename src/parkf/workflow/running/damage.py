@@ -1,28 +1,60 @@
-"""Damaged files of a run: a job that finds one marks it, and the run removes it and makes it again."""
+"""Damaged files: a check finds them; a job that finds one marks it, and its run makes the file again."""
 
 import json
 import os
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from parkf.io.errors import DamagedFileError
+from parkf.io.errors import DamagedFileError, ParkfError
 
 _SUFFIX = ".damaged"
 _RECORDS = Path(".snakemake/metadata")
-# Records of longer names are in separate folders, and are not searched: such files are reported, and stay.
+# Snakemake puts records of longer names into other folders, which are not searched. Such files stay.
 _LONGEST = 254
+
+
+def verify(folder: Path) -> tuple[int, list[str]]:
+    """Read all tables, archives, JSON files and parameter sets below the folder of a run or a registry.
+
+    Returns the number of files, and a message for each damaged file. A missing folder, and one with nothing
+    in it to read, are a ParkfError.
+    """
+    # Imported here, because all commands import this module.
+    from parkf.io.checksums import check_pages
+    from parkf.io.files import read_json
+    from parkf.io.npz import array_names, load_arrays
+    from parkf.params.parameter_set import MANIFEST_FILE, load
+
+    readers: dict[str, Callable[[Path], object]] = {
+        ".parquet": check_pages,
+        ".npz": lambda path: load_arrays(path, array_names(path)),
+        # The manifest holds the checksums of the blobs beside it, which are checked with it.
+        ".json": lambda path: load(path.parent) if path.name == MANIFEST_FILE else read_json(path),
+    }
+    if not folder.is_dir():
+        raise ParkfError(f"{folder}: no such folder")
+    count, problems = 0, []
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in readers and path.is_file() and not path.name.startswith("."):
+            count += 1
+            try:
+                readers[path.suffix](path)
+            except ParkfError as error:
+                problems.append(str(error))
+    if not count:
+        raise ParkfError(f"{folder}: nothing to verify; expected results/<run>, or a registry of sets")
+    return count, problems
 
 
 def mark(error: DamagedFileError) -> None:
     """Write a mark beside a damaged file, if a run has made the file and its folder can be written."""
     path = error.path
-    try:
-        if not _made_here(_from_here(path)):
-            return
-        path.with_name(f".{path.name}{_SUFFIX}").write_text(f"{error}\n")
-    except OSError:
-        # The error message is enough for the user; the mark only serves the run.
-        return
+    # The error message is enough for the user; the mark only serves the run.
+    with suppress(OSError):
+        if _record(_from_here(path)) is not None:
+            path.with_name(f".{path.name}{_SUFFIX}").write_text(f"{error}\n")
 
 
 def remove_damaged(folder: Path) -> dict[Path, str]:
@@ -33,12 +65,12 @@ def remove_damaged(folder: Path) -> dict[Path, str]:
     """
     removed = {}
     for sign in sorted(folder.rglob(f".*{_SUFFIX}")):
-        marked = sign.with_name(sign.name.removeprefix(".").removesuffix(_SUFFIX))
         # In a family the file may be a link to the product of another member.
-        path = _from_here(marked)
-        if path.is_file() and _made_here(path):
+        path = _from_here(sign.with_name(sign.name.removeprefix(".").removesuffix(_SUFFIX)))
+        record = _record(path)
+        if path.is_file() and record is not None:
             why = sign.read_text(errors="replace").strip()
-            removed[path] = f"{why}\n{path}: made by {_maker(path)}: removed, to be made again"
+            removed[path] = f"{why}\n{path}: made by {_maker(record)}: removed, to be made again"
             path.unlink()
         sign.unlink()
     return removed
@@ -48,22 +80,16 @@ def _from_here(path: Path) -> Path:
     return Path(os.path.relpath(path.resolve(), Path.cwd().resolve()))
 
 
-def _made_here(path: Path) -> bool:
-    return _record(path) is not None
-
-
-def _maker(path: Path) -> str:
-    """Name the rule of this run that has made a file."""
-    record = _record(path)
-    try:
-        rule = None if record is None else json.loads(record.read_text()).get("rule")
-    except ValueError:
-        # The record may be damaged as well.
-        rule = None
-    return f"rule {rule} of this run" if rule else "this run"
-
-
 def _record(path: Path) -> Path | None:
+    """Return Snakemake's record of a file that a run has made."""
     name = urlsafe_b64encode(str(path).encode()).decode()
     record = _RECORDS / name
     return record if len(name) <= _LONGEST and record.is_file() else None
+
+
+def _maker(record: Path) -> str:
+    rule = None
+    # The record may be damaged as well.
+    with suppress(ValueError):
+        rule = json.loads(record.read_text()).get("rule")
+    return f"rule {rule} of this run" if rule else "this run"

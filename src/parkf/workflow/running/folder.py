@@ -25,24 +25,19 @@ rule run:
 
 
 def make_folder(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Make a working folder, or add missing files to one. Existing files are never changed.
+    """Make a working folder, or add missing files to one; return the files made, and those that existed.
 
-    Returns
-    -------
-    list of Path
-        Files that were made.
-    list of Path
-        Files that existed.
+    Existing files are never changed.
     """
-    sources = sorted(file for name in _COPIED for file in (PROJECT / name).rglob("*") if file.is_file())
-    texts = {folder / file.relative_to(PROJECT): file for file in sources} | {folder / "Snakefile": None}
-    there = [path for path in texts if path.exists()]
-    missing = [path for path in texts if path not in there]
+    files = sorted(file for name in _COPIED for file in (PROJECT / name).rglob("*") if file.is_file())
+    sources = {folder / file.relative_to(PROJECT): file for file in files}
+    targets = [*sources, folder / "Snakefile"]
+    there = [path for path in targets if path.exists()]
+    missing = [path for path in targets if path not in there]
     for path in missing:
-        source = texts[path]
         with replacing(path) as temporary:
-            if source is None:
-                temporary.write_text(_SNAKEFILE)
+            if path in sources:
+                shutil.copyfile(sources[path], temporary)
             else:
-                shutil.copyfile(source, temporary)
+                temporary.write_text(_SNAKEFILE)
     return missing, there

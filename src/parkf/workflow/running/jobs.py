@@ -1,59 +1,48 @@
-"""The file of a job, beside its log: the arguments of its command, and all that decides its products.
-
-A rule names its inputs, outputs and parameters as its command names its arguments and options, and calls the
-command with ``--job {log}.json``. A run writes these files before its first job starts.
-"""
+"""The file of a job, beside its log: the arguments of its command, and all that decides its products."""
 
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
 from parkf.io.errors import ParkfError
-from parkf.io.files import read_json, write_sealed
-from parkf.workflow.running.shared import STORE, SharedJob
+from parkf.io.files import read_json, sha256, write_sealed
+from parkf.io.fingerprints.environment import environment
+from parkf.io.fingerprints.meaning import meaning_of
 
 COPIES = "PARKF_COPIES"
-"""Names the folder with a job's own copies of its files in its environment, where it has copies."""
+"""Variable of a job's environment with the folder of its own copies of its files, if it has copies."""
 # Name of the argument for an output that the rule has not named.
 OUTPUT = "output"
+_LONGEST_NAME = 255
+_CODE = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
 class Job:
     """A job of a run; its file has the same keys."""
 
-    # Such as ``import steps``.
-    command: str
-    # By name, for each of its command lines.
-    arguments: Sequence[Mapping[str, Any]]
-    # Paths of all files that it reads and makes.
-    inputs: Sequence[str]
-    outputs: Sequence[str]
-    # Fingerprints of what else decides its products; the first is that of the code.
-    deciding: Sequence[str]
-    # ``results/<run>``.
-    run: str
-    # Whether other runs may use its products.
-    is_shared: bool
+    command: str  # such as ``import steps``
+    arguments: Sequence[Mapping[str, Any]]  # by name, for each of its command lines
+    inputs: Sequence[str]  # paths of all files that it reads
+    outputs: Sequence[str]  # paths of all files that it makes
+    deciding: Sequence[str]  # fingerprints of the code and of all else that decides its products
+    run: str  # ``results/<run>``
+    is_shared: bool  # whether other runs may copy its products
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a job's file; where the job has copies of its files, with the paths of these.
+        """Read a job's file; if the job has copies of its files, the paths are those of the copies.
 
-        Raises
-        ------
-        ParkfError
-            When it is missing or not a job's file.
+        A file that is missing or not a job's is a ParkfError.
         """
         copies = os.environ.get(COPIES, "")
         content = read_json(Path(plain(str(path), copies)))
         if not isinstance(content, dict) or content.keys() != {field.name for field in fields(cls)}:
-            what = "expected the file of a job, results/<run>/logs/<job>.log.json"
-            raise ParkfError(f"{path}: {what}")
+            raise ParkfError(f"{path}: expected the file of a job, results/<run>/logs/<job>.log.json")
         values: dict[str, Any] = content
         job = cls(**values)
         if not copies:
@@ -68,7 +57,7 @@ class Job:
                 return value
             if value in files | folders:
                 return f"{copies}/{value}"
-            # Pairs of files with a name: name=file,file.
+            # Arguments such as name=file,file contain paths.
             parts = re.split("([=,])", value)
             return "".join(f"{copies}/{part}" if part in files else part for part in parts)
 
@@ -80,34 +69,56 @@ class Job:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_sealed(path, asdict(self))
 
-    def shared(self) -> SharedJob:
-        """Describe the job for the store."""
+    def decided_by(self, fingerprint: Callable[[Path], str] = sha256) -> dict[str, Any]:
+        """Collect all that decides the bytes of the outputs; the names of the run and of inputs do not.
+
+        `fingerprint` is called for each input that a job has made; users' documents count by their meaning.
+        A job without a command, code or product, or that reads a file that is no input, is a ParkfError.
+        """
         words = [word for one in self.arguments for pair in sorted(one.items()) for word in _flat(pair)]
+        inputs = list(map(Path, self.inputs))
+        self._require_complete(words)
+        names = {str(path): f"input {number}" for number, path in enumerate(inputs)}
+        products = Path(self.run).parent
         code, *others = self.deciding
-        return SharedJob(
-            store=STORE,
-            run=self.run,
-            code=code,
-            deciding_too=tuple(others),
-            inputs=tuple(map(Path, self.inputs)),
-            outputs=tuple(map(Path, self.outputs)),
-            command=(self.command, *words),
-        )
+        return {
+            "command": self.command,
+            "arguments": [names.get(word) or self._in_any_run(word) for word in words],
+            "code": code,
+            "fingerprints": others,
+            "inputs": [
+                fingerprint(path) if path.is_relative_to(products) else meaning_of(path) for path in inputs
+            ],
+            "outputs": [self._in_any_run(str(Path(path))) for path in self.outputs],
+            "environment": environment(),
+        }
+
+    def _require_complete(self, words: Sequence[str]) -> None:
+        if not self.command or self.command.startswith("-"):
+            raise ParkfError(f"share: got {self.command or 'nothing'}, expected a command of parkf")
+        if not _CODE.fullmatch(self.deciding[0]):
+            raise ParkfError(
+                f"share: {self.command}: got {self.deciding[0]!r} for the fingerprint of its code, expected"
+                " 16 hexadecimal digits; call parkf.io.fingerprints.code.code_of in the rule"
+            )
+        if not self.outputs:
+            raise ParkfError(f"share: {self.command}: no outputs; nothing can be shared")
+        known = {Path(path) for path in (*self.inputs, *self.outputs)}
+        for word in words:
+            # Other arguments may be longer than the name of a file can be.
+            if len(word) < _LONGEST_NAME and Path(word) not in known and Path(word).is_file():
+                raise ParkfError(
+                    f"share: {self.command}: reads {word}, which is no input of the rule; other runs would"
+                    " get the products of another file"
+                )
+
+    def _in_any_run(self, text: str) -> str:
+        return re.sub(rf"{re.escape(self.run)}(/|(?![\w.+-]))", "", text)
 
     def command_lines(self, parkf: Any, options: Sequence[str] = ()) -> Iterator[list[str]]:
-        """Write out what to call, as a user would type it.
+        """Yield the words of each command line, as a user would type them, with further `options`.
 
-        Parameters
-        ----------
-        parkf : click.Group
-            With all commands, their arguments and options.
-        options : sequence of str
-            Further options of each command line.
-
-        Raises
-        ------
-        ParkfError
-            When there is no such command, or it has no such argument.
+        `parkf` is the click.Group with all commands. An unknown command or argument is a ParkfError.
         """
         command = parkf
         for word in self.command.split():
@@ -134,7 +145,7 @@ def plain(value: Any, copies: str) -> Any:
 
 
 def _flat(value: Any) -> Iterator[str]:
-    """Write out a nested value in pieces, so that each path in it is one."""
+    """Yield the pieces of a nested value as texts; each path in it is one piece."""
     if isinstance(value, list | tuple):
         for one in value:
             yield from _flat(one)
@@ -147,11 +158,9 @@ def _words(command: str, parameters: Iterable[Any], arguments: dict[str, Any]) -
     positional: list[str] = []
     for parameter in parameters:
         is_option = parameter.param_type_name == "option"
-        names = (
-            [name.removeprefix("--").replace("-", "_") for name in parameter.opts]
-            if is_option
-            else [parameter.name]
-        )
+        names = [parameter.name]
+        if is_option:
+            names = [name.removeprefix("--").replace("-", "_") for name in parameter.opts]
         value = next((arguments.pop(name) for name in names if name in arguments), None)
         if value is None or value is False or value == []:
             continue
@@ -166,7 +175,7 @@ def _words(command: str, parameters: Iterable[Any], arguments: dict[str, Any]) -
             options += [parameter.opts[0], *texts]
     if left := ", ".join(arguments.keys() - {OUTPUT}):
         raise ParkfError(f"{command}: no argument or option is called {left}")
-    # No path is an option, whatever it begins with.
+    # Behind the separator, a path that begins with a dash is no option.
     return [*options, "--", *positional]
 
 

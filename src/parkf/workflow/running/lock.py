@@ -1,8 +1,9 @@
-"""A lock that lets one run at a time work in a folder."""
+"""The lock that lets one run at a time work in a folder, and the leftovers of a killed run there."""
 
 import fcntl
 import os
 import re
+import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,9 +14,12 @@ from typing import TextIO
 import psutil
 
 from parkf.io.errors import ParkfError
-from parkf.workflow.running.leftovers import run_processes
+from parkf.io.files import is_unfinished, scratch_folders
 
 LOCK = ".lock"
+VARIABLE = "PARKF_RUN"
+"""Names the run's folder in the environment of all its jobs."""
+_PATIENCE_S = 10.0
 
 
 @contextmanager
@@ -33,39 +37,70 @@ def held(folder: Path) -> Iterator[tuple[int, str | None]]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            who = _holder(folder, file)
+            who = _holder(folder, _content(file))
             raise ParkfError(
                 f"{folder}: {who} is at work here; wait until that run has ended, or stop it"
             ) from error
-        before = _said(file)
-        _say(file, f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%F %T} UTC")
+        before = _content(file)
+        _write(file, f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%F %T} UTC")
         yield file.fileno(), before
-        _say(file, "")
+        _write(file, "")
 
 
-def _holder(folder: Path, file: TextIO) -> str:
+def _holder(folder: Path, named: str | None) -> str:
     """Name the live processes that hold the lock: the leader of a run, or processes that outlived it."""
-    who = _said(file) or "somebody"
+    who = named or "somebody"
     here = re.match(rf"process (\d+) on {re.escape(socket.gethostname())} ", who)
-    if here is None or _is_alive(int(here[1])):
+    if here is None:
         return who
+    with suppress(psutil.NoSuchProcess):
+        if psutil.Process(int(here[1])).status() != psutil.STATUS_ZOMBIE:
+            return who
     alive = ", ".join(f"process {process.pid}" for process in run_processes(folder))
     return f"{alive or 'a process'}, of the run that {who} began and did not end,"
 
 
-def _is_alive(number: int) -> bool:
-    with suppress(psutil.NoSuchProcess):
-        return psutil.Process(number).status() != psutil.STATUS_ZOMBIE
-    return False
-
-
-def _said(file: TextIO) -> str | None:
+def _content(file: TextIO) -> str | None:
     file.seek(0)
     return file.read().strip() or None
 
 
-def _say(file: TextIO, text: str) -> None:
+def _write(file: TextIO, text: str) -> None:
     file.seek(0)
     file.truncate()
     file.write(text)
     file.flush()
+
+
+def run_processes(folder: Path) -> Iterator[psutil.Process]:
+    """Iterate over the live processes of a run: its workflow and jobs, not this process or a parent."""
+    own = {psutil.Process().pid, *(process.pid for process in psutil.Process().parents())}
+    for process in psutil.process_iter():
+        # The environment of another user's process cannot be read.
+        with suppress(psutil.Error, OSError):
+            if process.pid not in own and process.environ().get(VARIABLE) == str(folder.resolve()):
+                yield process
+
+
+def end_orphans(folder: Path) -> list[int]:
+    """End the processes of a run whose lock the caller holds, and return their numbers."""
+    orphans = alive = list(run_processes(folder))
+    for action in (psutil.Process.terminate, psutil.Process.kill):
+        for process in alive:
+            with suppress(psutil.NoSuchProcess):
+                action(process)
+        _, alive = psutil.wait_procs(alive, timeout=_PATIENCE_S)
+    return [process.pid for process in orphans]
+
+
+def remove_unfinished(folder: Path) -> list[Path]:
+    """Remove unfinished files of writers that ended, below a run's folder and in TMPDIR; return them."""
+    unfinished = [path for path in folder.rglob(".*") if is_unfinished(path)]
+    unfinished += [path for path, number in scratch_folders().items() if not psutil.pid_exists(number)]
+    for path in unfinished:
+        if path.is_dir():
+            # Folders of another user cannot be removed, and stay.
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    return unfinished

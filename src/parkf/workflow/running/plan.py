@@ -1,4 +1,4 @@
-"""What Snakemake would run, from its own dry run."""
+"""The plan of a run, from a dry run of Snakemake."""
 
 import io
 import warnings
@@ -30,29 +30,18 @@ def plan(
     resources: Mapping[str, Any],
     rerun_triggers: Iterable[str] = (),
 ) -> Any:
-    """Return Snakemake's plan of a run: jobs, their dependencies, which would run and why.
+    """Return Snakemake's plan of a run in a working folder, a snakemake.dag.DAG.
 
-    Parameters
-    ----------
-    snakefile, config : Path
-    folder : Path
-        Working folder of the run.
-    resources : mapping of str to Any
-        Arguments of Snakemake's ``ResourceSettings``: cores, chunks.
-    rerun_triggers : iterable of str
-        Changes that make a job run again, with their names in a profile; by default, Snakemake's choice.
-
-    Raises
-    ------
-    ParkfError
-        When Snakemake cannot plan the run.
+    It has the jobs, their dependencies, which would run and why. `resources` are arguments of Snakemake's
+    ``ResourceSettings``: cores, chunks. `rerun_triggers` are the changes that make a job run again, by their
+    names in a profile; by default, Snakemake chooses. A run that Snakemake cannot plan is a ParkfError.
     """
     triggers = frozenset(RerunTrigger.parse_choices_set(list(rerun_triggers)))
-    said = io.StringIO()
+    output = io.StringIO()
     # A dry run lists its jobs even with --quiet, so catch its output.
     with (
-        redirect_stderr(said),
-        redirect_stdout(said),
+        redirect_stderr(output),
+        redirect_stdout(output),
         SnakemakeApi(OutputSettings(dryrun=True, quiet={Quietness.ALL})) as api,
     ):
         workflow = api.workflow(

@@ -1,7 +1,7 @@
 """Progress of a run: Snakemake reports it to the leading process, which shows it on a terminal.
 
 Snakemake's process writes a line of JSON into a pipe whenever a job starts or ends (:class:`Teller`). The
-process that leads the run reads the lines, and draws the progress (:class:`Shower`).
+process that leads the run reads the lines, and draws the progress (:func:`show`).
 """
 
 import json
@@ -10,9 +10,9 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
@@ -23,7 +23,7 @@ from parkf.workflow.cluster import Costs
 from parkf.workflow.cluster.schedule import Job, listed, replay, seconds_of
 
 VARIABLE = "PARKF_PROGRESS"
-"""Names the open end of the pipe, a number, in the environment of Snakemake."""
+"""Variable of Snakemake's environment with the number of the open end of the pipe."""
 # Time between two jobs that Snakemake and the start of a command take, s.
 BETWEEN = 0.5
 # Fraction of a run after which the speed of the machine is known, and the largest factor on predicted times.
@@ -37,12 +37,10 @@ class State:
 
     done: int
     total: int
-    # Fraction of the run's predicted time that is over.
-    share: float
+    share: float  # fraction of the run's predicted time that is over
     elapsed_s: float
     left_s: float
-    # Number of running jobs by rule.
-    running: Mapping[str, int]
+    running: Mapping[str, int]  # number of running jobs by rule
 
 
 class Forecast:
@@ -80,14 +78,8 @@ class Forecast:
         share = 1 - rest_s / self._whole_s if self._whole_s else 1.0
         pace = elapsed_s / (share * self._whole_s) if share > _KNOWN else 1.0
         running = Counter(self._jobs[number].rule for number in sorted(self._running))
-        return State(
-            done=self._total - len(self._jobs),
-            total=self._total,
-            share=share,
-            elapsed_s=elapsed_s,
-            left_s=min(pace, _SLOWEST) * rest_s,
-            running=dict(running),
-        )
+        left_s = min(pace, _SLOWEST) * rest_s
+        return State(self._total - len(self._jobs), self._total, share, elapsed_s, left_s, dict(running))
 
     def _rest_s(self) -> float:
         return replay(listed(self._jobs, self._after), self._cores, BETWEEN)
@@ -99,9 +91,9 @@ class Teller(logging.Handler):
     `names` has the names of jobs by Snakemake's number.
     """
 
-    def __init__(self, forecast: Forecast, pipe: TextIO, names: Mapping[int, str] | None = None) -> None:
+    def __init__(self, forecast: Forecast, pipe: TextIO, names: Mapping[int, str]) -> None:
         super().__init__()
-        self._forecast, self._pipe, self._names = forecast, pipe, names or {}
+        self._forecast, self._pipe, self._names = forecast, pipe, names
         self._tell(asdict(forecast.state()))
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -110,46 +102,40 @@ class Teller(logging.Handler):
         if event == "job_started":
             numbers = getattr(record, "jobs", None) or ()
             self._forecast.begins(numbers)
-            for number in numbers:
-                self._tell_job(number, "starts")
+            what = "starts"
         elif event == "job_finished":
-            number = getattr(record, "job_id", -1)
-            self._forecast.ends(number)
+            numbers = [getattr(record, "job_id", -1)]
+            self._forecast.ends(numbers[0])
             state = self._forecast.state()
-            self._tell_job(number, f"ends ({state.done} of {state.total}, {duration(state.left_s)} left)")
-        elif record.levelno == logging.WARNING:
-            self._tell({"said": record.getMessage()})
-            return
+            what = f"ends ({state.done} of {state.total}, {duration(state.left_s)} left)"
         else:
+            if record.levelno == logging.WARNING:
+                self._tell({"said": record.getMessage()})
             return
+        for number in numbers:
+            if number in self._names:
+                self._tell({"job": f"{self._names[number]} {what}"})
         self._tell(asdict(self._forecast.state()))
 
-    def _tell_job(self, number: int, what: str) -> None:
-        if (name := self._names.get(number)) is not None:
-            self._tell({"job": f"{name} {what}"})
-
     def _tell(self, content: Mapping[str, Any]) -> None:
-        try:
+        # An error means that the process at the other end of the pipe has ended.
+        with suppress(OSError):
             print(json.dumps(content), file=self._pipe, flush=True)
-        except OSError:
-            # The process at the other end of the pipe has ended.
-            return
 
 
 def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> None:
-    """Report the progress of a plan of Snakemake's to the process that leads this run, if there is one.
+    """Report the progress of a planned run to the process that leads it, if there is one.
 
     `cores` is None on a cluster, where all jobs can run at once.
     """
     pipe = os.environ.get(VARIABLE)
     if not pipe:
         return
-    # In an order in which they can run.
+    # Each job comes behind those that it waits for.
     running = [job for level in dag.toposorted() for job in level if dag.needrun(job) and not job.is_norun]
     jobs = {job.jobid: Job(job.rule.name, seconds_of(costs, job), job.threads) for job in running}
     after = {job.jobid: [before.jobid for before in dag.dependencies[job]] for job in running}
-    wide = sum(job.threads for job in running)
-    forecast = Forecast(jobs, after, cores or max(1, wide))
+    forecast = Forecast(jobs, after, cores or max(1, sum(job.threads for job in running)))
     names = {job.jobid: " ".join([job.rule.name, *filter(None, map(str, job.wildcards))]) for job in running}
     logger.addHandler(Teller(forecast, os.fdopen(int(pipe), "w"), names))
 
@@ -162,57 +148,38 @@ class _Left(ProgressColumn):
         if state is None:
             return Text("looking what there is to do")
         left_s = max(0.0, state.left_s - (time.monotonic() - task.fields["told"]))
-        rate = (
-            f", {60 * state.done / state.elapsed_s:.0f} a minute"
-            if state.done and state.elapsed_s > 1
-            else ""
-        )
+        rate = ""
+        if state.done and state.elapsed_s > 1:
+            rate = f", {60 * state.done / state.elapsed_s:.0f} a minute"
         return Text(f"{state.done} of {state.total} jobs{rate}, {duration(left_s)} left")
 
 
-class Shower:
-    """Shows the progress of a run: on a terminal in one line, elsewhere in a line for each job.
+def show(what: str, console: Console, pipe: TextIO) -> None:
+    """Show the progress of the run `what` until its pipe is closed.
 
-    `what` is the name of the run.
+    On a terminal it is one line, which changes; elsewhere there is a line for each job.
     """
-
-    def __init__(self, what: str, console: Console) -> None:
-        self._what = what
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=12),
-            _Left(table_column=Column(no_wrap=True)),
-            TextColumn("{task.fields[at]}", table_column=Column(no_wrap=True)),
-        )
-        self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._progress.add_task(what, total=1.0, state=None, told=0.0, at="")
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._progress.stop()
-
-    def read(self, pipe: TextIO) -> None:
-        """Draw each report of progress until the pipe is closed."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=12),
+        _Left(table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[at]}", table_column=Column(no_wrap=True)),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=1.0, state=None, told=0.0, at="")
         for line in pipe:
             content = json.loads(line)
-            if "job" in content or "said" in content:
-                console = self._progress.console
-                if "said" in content or not console.is_terminal:
-                    text = content.get("said") or f"{time.strftime('%H:%M:%S')} {content['job']}"
+            if "said" in content:
+                console.print(content["said"], markup=False, highlight=False, soft_wrap=True)
+            elif "job" in content:
+                if not console.is_terminal:
+                    text = f"{time.strftime('%H:%M:%S')} {content['job']}"
                     console.print(text, markup=False, highlight=False, soft_wrap=True)
-                continue
-            state = State(**content)
-            at = ", ".join(f"{count} {rule}" if count > 1 else rule for rule, count in state.running.items())
-            told = time.monotonic()
-            self._progress.update(self._task, completed=state.share, state=state, told=told, at=at)
+            else:
+                state = State(**content)
+                at = ", ".join(f"{n} {rule}" if n > 1 else rule for rule, n in state.running.items())
+                told = time.monotonic()
+                progress.update(task, completed=state.share, state=state, told=told, at=at)
 
 
 def duration(seconds: float) -> str:

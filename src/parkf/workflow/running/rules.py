@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -31,13 +30,12 @@ from parkf.workflow.config_files import extended
 from parkf.workflow.family import Family, load_family
 from parkf.workflow.run import Run
 from parkf.workflow.running.jobs import COPIES, OUTPUT, Job, plain, text_of
-from parkf.workflow.running.leftovers import VARIABLE as LED
+from parkf.workflow.running.lock import VARIABLE as LED
 from parkf.workflow.running.progress import tell
 from parkf.workflow.running.shared import tidy
 
-# What `scattergather` divides.
+# Samples and parameter sets that `scattergather` divides.
 _SCATTERED = ("training", "validation", "signals", "sets")
-
 _CALL = re.compile(r"parkf (?P<command>[a-z-]+(?: [a-z]+)?) --job \{log(?:\[0\])?\}\.json(?= )")
 # Parameters that are no arguments: fingerprints, the arguments in which several command lines of one job
 # differ, and captions of Snakemake's own report.
@@ -56,11 +54,11 @@ _NOT_SHARED = (
 )
 # Formulas that do not count as code of a command. The rule of `train` has the fingerprint of its step as a
 # parameter; the table depends on the formulas of the magnet alone.
-_STEPS = ("beam", "corrections", "curved", "forms", "gap", "scifi", "ut", "velo", "velo_to_ut")
-_FORMULAS = {
-    command: tuple(f"parkf.model.steps.{step}" for step in steps)
-    for command, steps in (("train", (*_STEPS, "magnet")), ("train-table", _STEPS))
-}
+_STEPS = tuple(
+    f"parkf.model.steps.{name}"
+    for name in ("beam", "corrections", "curved", "forms", "gap", "scifi", "ut", "velo", "velo_to_ut")
+)
+_FORMULAS = {"train": (*_STEPS, "parkf.model.steps.magnet"), "train-table": _STEPS}
 _UNLED = (
     "plain snakemake neither looks after a killed run's lock, jobs and files, nor makes damaged files again:"
     " `parkf run` does"
@@ -68,7 +66,7 @@ _UNLED = (
 
 
 def settle(workflow: Any) -> None:
-    """Set how jobs run: the first commands of their shells, and the reaction where a scheduler ends a job.
+    """Set how jobs run: the first commands of their shells, and the reaction if a scheduler ends a job.
 
     Jobs run the `parkf` that was installed with Snakemake, whatever else is on the PATH. Every log ends with
     the time and memory that its job needed, for stages.json. A run that ``parkf run`` does not lead reports
@@ -83,26 +81,16 @@ def settle(workflow: Any) -> None:
 
 
 def read_run(workflow: Any, config: Mapping[str, Any], gather: Any, *, in_family: bool) -> Run:
-    """Read and check the configuration of a run.
+    """Read and check the configuration of a run of a snakemake.workflow.Workflow.
 
-    The process that leads the run also checks the files that it names, except in a family, which has checked
-    them.
-
-    Parameters
-    ----------
-    workflow : snakemake.workflow.Workflow
-    config : mapping
-        From the configuration's own file and the command line.
-    gather : snakemake.io.Gather
-        With the numbers of chunks.
-    in_family : bool
-        Whether the run belongs to a family.
+    `config` is from the configuration's own file and the command line; `gather`, a snakemake.io.Gather, has
+    the numbers of chunks. The process that leads the run also checks the files that the configuration names,
+    except in a family, which has checked them.
     """
     whole, layers = extended(config, [Path(os.path.relpath(file)) for file in workflow.configfiles])
     look = workflow.is_main_process and not in_family
     checked = load_config(whole, PROJECT / SCHEMA, Path(), layers, look_into_inputs=look)
-    widths = {name: len(getattr(gather, name)("{scatteritem}")) for name in _SCATTERED}
-    return Run(checked, widths)
+    return Run(checked, {name: len(getattr(gather, name)("{scatteritem}")) for name in _SCATTERED})
 
 
 def read_runs(workflow: Any, config: Mapping[str, Any]) -> Family:
@@ -120,9 +108,13 @@ def fixed(value: Any) -> Callable[[Any], Any]:
     return lambda wildcards: value
 
 
-def gates_file() -> str:
-    """Return the path of the thresholds: those of the working folder, or else of the project."""
-    return str(found("workflow/config/gates.yaml").absolute())
+def gates() -> dict[str, Any]:
+    """Return parameters of a rule that reads the thresholds of the working folder, or else of the project.
+
+    Their meaning decides whether a job runs again, not the path, because a project may be moved.
+    """
+    path = found("workflow/config/gates.yaml").absolute()
+    return {"gates": lambda wildcards, input: str(path), FINGERPRINT: {"gates.yaml": meaning_of(path)}}
 
 
 def copies_in(storage: Any) -> str:
@@ -141,21 +133,18 @@ def copies_in(storage: Any) -> str:
 
 
 def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> None:
-    """Write files for the jobs of a run and for its report, and begin to report its progress.
+    """Write files for the jobs of a planned run and for its report, and begin to report its progress.
 
-    Parameters
-    ----------
-    workflow : snakemake.workflow.Workflow
-        With its plan.
-    graphs : mapping of str to str
-        Prefix of the names of rules by the folder of each run.
-    needs_gpu : bool
-        Whether fits run on a GPU, which has to exist before the first job starts.
+    `graphs` has the prefix of the names of rules by the folder of each run. A run that `needs_gpu` needs the
+    GPU before the first job starts.
     """
-    write_jobs(workflow.dag, copies_in(workflow.storage_settings))
+    dag, copies = workflow.dag, copies_in(workflow.storage_settings)
+    for one in dag.jobs:
+        if dag.needrun(one) and (job := planned(one, copies)) is not None:
+            job.write(Path(f"{plain(one.log[0], copies)}.json"))
     for folder, prefix in graphs.items():
-        write_graph(workflow.dag, Path(folder), prefix)
-    tell(workflow.dag, workflow.resource_settings.cores, load_costs(PROJECT / COSTS_FILE), logger)
+        write_graph(dag, Path(folder), prefix)
+    tell(dag, workflow.resource_settings.cores, load_costs(PROJECT / COSTS_FILE), logger)
     # Shared products that no run has any more would only need disk space.
     tidy()
     # On a cluster the GPU is in the jobs' machines, so it is not checked here.
@@ -186,72 +175,49 @@ def planned(job: Any, copies: str = "") -> Job | None:
         arguments = [{**named, **own, OUTPUT: file} for own, file in pairs]
     else:
         arguments = [({OUTPUT: unnamed[0]} if len(unnamed) == 1 else {}) | named]
-    content = [plain(one, copies) for one in (arguments, list(job.input), list(job.output))]
     on_gpu = any(one.get("backend", "cpu") != "cpu" for one in arguments)
     command = call["command"]
-    imported = command.startswith("import ")
+    imports = command.startswith("import ")
     return Job(
         command=command,
-        arguments=content[0],
-        inputs=content[1],
-        outputs=content[2],
+        arguments=plain(arguments, copies),
+        inputs=plain(list(job.input), copies),
+        outputs=plain(list(job.output), copies),
         deciding=[text_of(params[name]) for name in (CODE, FINGERPRINT) if name in params],
         run=plain(job.log[0], copies).partition("/logs/")[0],
         # Results of a GPU agree to rounding, not byte for byte.
-        is_shared=not (copies or on_gpu or imported or command in _NOT_SHARED),
+        is_shared=not (copies or on_gpu or imports or command in _NOT_SHARED),
     )
 
 
 def complete(rules: Iterable[Any], environment: str) -> None:
-    """Add parameters to each rule that decide its products beside its inputs: Snakemake compares them.
+    """Add parameters to each of Snakemake's rules that decide its products beside its inputs.
 
     They are a fingerprint of the command's code and of the rule's own text; and, for each document that the
     rule reads without regard to the file's time (``ancient``), a fingerprint of the document's meaning.
-
-    Parameters
-    ----------
-    rules : iterable of snakemake.rules.Rule
-        Rules of other members of a family that have these parameters already stay as they are.
-    environment : str
-        Environment of jobs, where Snakemake makes environments.
-
-    Raises
-    ------
-    ParkfError
-        When a rule does not call its command with a job's file.
+    Snakemake compares them. Rules of other members of a family that have them already stay as they are. Where
+    Snakemake makes environments, jobs run in `environment`. A rule that does not call its command with a
+    job's file is a ParkfError.
     """
     for rule in rules:
-        call = _CALL.match(rule.shellcmd or "")
+        text = rule.shellcmd or ""
+        call = _CALL.match(text)
         if call is None:
-            if (rule.shellcmd or "").startswith("parkf"):
+            if text.startswith("parkf"):
                 raise ParkfError(
-                    f"rule {rule.name}: got {rule.shellcmd!r}, expected `parkf <command> --job {{log}}.json`:"
-                    " without it, nothing says what decides the rule's products"
+                    f"rule {rule.name}: got {text!r}, expected `parkf <command> --job {{log}}.json`: without"
+                    " it, nothing says what decides the rule's products"
                 )
         elif CODE not in dict(rule.params.items()):
+            command = call["command"]
             names = [
                 sorted(name for name, _ in part.items()) for part in (rule.input, rule.output, rule.params)
             ]
-            # What the shell does beside the command, such as where its output goes, belongs to the rule.
-            decided_by = [_code(call["command"]), rule.shellcmd, names]
+            # The rule also decides what the shell does beside the command, such as where its output goes.
+            decided_by = [code_of(command, without=_FORMULAS.get(command, ())), text, names]
             fingerprint = hashlib.sha256(json.dumps(decided_by).encode()).hexdigest()[:16]
-            rule.set_params(code=fingerprint, **_meanings(rule))
+            copies = copies_in(rule.workflow.storage_settings)
+            documents = [plain(file, copies) for file in rule.input if getattr(file, "is_ancient", False)]
+            meanings = {MEANING: {file: meaning_of(Path(file)) for file in documents}} if documents else {}
+            rule.set_params(code=fingerprint, **meanings)
             rule.conda_env = environment
-
-
-@cache
-def _code(command: str) -> str:
-    return code_of(command, without=_FORMULAS.get(command, ()))
-
-
-def _meanings(rule: Any) -> dict[str, dict[str, str]]:
-    copies = copies_in(rule.workflow.storage_settings)
-    documents = [plain(file, copies) for file in rule.input if getattr(file, "is_ancient", False)]
-    return {MEANING: {file: meaning_of(Path(file)) for file in documents}} if documents else {}
-
-
-def write_jobs(dag: Any, copies: str = "") -> None:
-    """Write the files of all jobs that a run needs to run; `copies` is the folder from :func:`copies_in`."""
-    for one in dag.jobs:
-        if dag.needrun(one) and (job := planned(one, copies)) is not None:
-            job.write(Path(f"{plain(one.log[0], copies)}.json"))

@@ -25,35 +25,26 @@ def command(
 ) -> list[str]:
     """Return the command line of Snakemake for a run in the working folder.
 
-    Parameters
-    ----------
-    configuration : Path
-        Configuration of a run or a family.
-    targets : sequence of str
-        Rules or files to make; by default, the whole run.
-    rules : str
-        Snakefile of runs or of families; that of the working folder where it exists, or else the project's.
-    profile : str
-        Name of a folder in ``workflow/profiles`` of the working folder or of the project.
-    cores : int, optional
-        Cores of this machine; by default, all that this process may use. On a cluster, they run the jobs that
-        are too small to submit.
-    scratch : Path, optional
-        Local folder of each machine. Jobs copy their inputs there, and their outputs back.
-    dry_run : bool
-        Whether to list the jobs that would run, and run nothing.
-
-    Raises
-    ------
-    ParkfError
-        When there is no such profile.
+    The run makes `targets`, rules or files; by default, all. `rules` is the Snakefile of runs or of families:
+    that of the working folder where it exists, or else the project's. `profile` is the name of a folder in
+    ``workflow/profiles`` of either; a ParkfError reports that there is none. `cores` are those of this
+    machine; by default, all that this process may use. On a cluster, they run the jobs that are too small to
+    submit. Jobs copy their inputs to `scratch`, a local folder of each machine, and their outputs back. A dry
+    run lists the jobs that would run, and runs nothing.
     """
     place = found(f"{_PROFILES}/{profile}")
-    executor = _executor(place)
+    file = place / "profile.yaml"
+    if not file.is_file():
+        known = (path for root in (Path(), PROJECT) for path in (root / _PROFILES).glob("*/profile.yaml"))
+        names = ", ".join(sorted({path.parent.name for path in known}))
+        raise ParkfError(f"{place}: no such profile; there are {names}")
+    content = yaml.safe_load(file.read_text())
+    # An executor submits the jobs; without one, they run on this machine.
+    submits = isinstance(content, dict) and content.get("executor")
     words = [
         *(sys.executable, "-m", "snakemake", "--nolock", "--rerun-incomplete"),
         *("--snakefile", str(found(rules)), "--workflow-profile", str(place)),
-        *("--local-cores" if executor else "--cores", str(cores or default_workers())),
+        *("--local-cores" if submits else "--cores", str(cores or default_workers())),
         *("--configfile", str(configuration)),
     ]
     if scratch is not None:
@@ -63,17 +54,3 @@ def command(
         words.append("--dry-run")
     # Without the separator, targets would be read as configuration files.
     return [*words, "--", *targets] if targets else words
-
-
-def _executor(profile: Path) -> str | None:
-    """Return the executor of a profile, which submits its jobs; None where they run on this machine."""
-    file = profile / "profile.yaml"
-    if not file.is_file():
-        folders = {
-            path.parent.name
-            for root in (Path(), PROJECT)
-            for path in (root / _PROFILES).glob("*/profile.yaml")
-        }
-        raise ParkfError(f"{profile}: no such profile; there are {', '.join(sorted(folders))}")
-    content = yaml.safe_load(file.read_text())
-    return content.get("executor") if isinstance(content, dict) else None

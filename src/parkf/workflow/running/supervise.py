@@ -1,4 +1,4 @@
-"""Leads a run: locks its folder, removes leftovers of a killed run, and makes damaged files again."""
+"""Leading a run: lock its folder, remove leftovers of a killed run, and make damaged files again."""
 
 import os
 import re
@@ -18,15 +18,14 @@ from rich.console import Console
 from parkf.io.terminal import is_quiet
 from parkf.workflow.running import progress
 from parkf.workflow.running.damage import remove_damaged
-from parkf.workflow.running.leftovers import VARIABLE, end_orphans, remove_unfinished
-from parkf.workflow.running.lock import held
+from parkf.workflow.running.lock import VARIABLE, end_orphans, held, remove_unfinished
 
 # Number of attempts to make damaged files again; if they are still damaged then, the disk is faulty.
 _ATTEMPTS = 3
-# Bytes; a log never needs more.
+# Free bytes of a disk; a log never needs more.
 _NO_ROOM = 1 << 20
 # File for Snakemake's output; pattern of errors in it; and how many characters of them are shown.
-_SAID = Path("logs/snakemake.txt")
+_OUTPUT = Path("logs/snakemake.txt")
 _WRONG = re.compile(r"^.*(?:Error|Exception|error:)", re.MULTILINE)
 _LONGEST = 6000
 # Plugins for schedulers that are installed and not used warn that these are not configured.
@@ -40,17 +39,8 @@ _STEP_S = 0.1
 def supervise(folder: Path, command: Sequence[str]) -> int:
     """Run a workflow that writes to a folder, and return its exit code.
 
-    Parameters
-    ----------
-    folder : Path
-        ``results/<run>``, relative to where Snakemake runs.
-    command : sequence of str
-        Snakemake with its arguments, among them ``--nolock``.
-
-    Raises
-    ------
-    ParkfError
-        When another run is at work in the folder.
+    `folder` is ``results/<run>``, relative to where Snakemake runs; `command` is Snakemake with its
+    arguments, among them ``--nolock``. A ParkfError reports that another run is at work in the folder.
     """
     with held(folder) as (lock, before):
         if before:
@@ -62,30 +52,33 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
         for _ in range(_ATTEMPTS):
             code = _run(command, folder, lock, endings)
             damaged = remove_damaged(folder) if code else {}
-            for said in damaged.values():
-                _say(said)
+            for problem in damaged.values():
+                _say(problem)
             if endings or not damaged:
                 break
         if code and (free := shutil.disk_usage(folder).free) < _NO_ROOM:
             # A full disk may have left no room for the job's own message in its log.
-            free_mb = free / 1e6
             _say(
-                f"error: {folder}: no space left, {free_mb:.1f} MB are free; make room there, and start again"
+                f"error: {folder}: no space left, {free / 1e6:.1f} MB are free; make room there, and start"
+                " again"
             )
     return code
 
 
 def _run(command: Sequence[str], folder: Path, lock: int, endings: list[threading.Thread]) -> int:
-    """Run a workflow and show its progress; its output goes to a file, and errors in the output are shown."""
-    said = folder / _SAID
-    said.parent.mkdir(parents=True, exist_ok=True)
+    """Run a workflow and show its progress; its output goes to a file, and errors in the output are shown.
+
+    SIGINT and SIGTERM end the workflow and its jobs, in a thread that is added to `endings`.
+    """
+    output = folder / _OUTPUT
+    output.parent.mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True, quiet=is_quiet())
     if not (console.is_terminal or is_quiet()):
-        _say(f"{folder}: Snakemake's text goes to {said}")
-    told, end = os.pipe()
+        _say(f"{folder}: Snakemake's text goes to {output}")
+    begin, end = os.pipe()
     environment = {VARIABLE: str(folder.resolve()), progress.VARIABLE: str(end), "PYTHONWARNINGS": _UNUSED}
     with (
-        said.open("w") as file,
+        output.open("w") as file,
         # The workflow inherits the lock, in case this process is killed and the workflow is not.
         subprocess.Popen(
             command,
@@ -96,32 +89,27 @@ def _run(command: Sequence[str], folder: Path, lock: int, endings: list[threadin
         ) as process,
     ):
         os.close(end)
-        _pass_signals(process, endings)
-        with os.fdopen(told) as pipe, progress.Shower(str(folder), console) as shower:
-            shower.read(pipe)
+
+        def pass_on(sign: int, _: object) -> None:
+            # An interrupt of the terminal reaches the workflow and its jobs without help.
+            if sign == signal.SIGTERM:
+                process.terminate()
+            if not endings:
+                endings.append(threading.Thread(target=_end, args=(process,)))
+                endings[0].start()
+
+        signal.signal(signal.SIGINT, pass_on)
+        signal.signal(signal.SIGTERM, pass_on)
+        with os.fdopen(begin) as pipe:
+            progress.show(str(folder), console, pipe)
         code = process.wait()
         for ending in endings:
             ending.join()
     if code:
-        text = said.read_text(errors="replace")
+        text = output.read_text(errors="replace")
         wrong = _WRONG.search(text)
-        _say(f"{text[wrong.start() if wrong else 0 :][-_LONGEST:].strip()}\nthe whole output is in {said}")
+        _say(f"{text[wrong.start() if wrong else 0 :][-_LONGEST:].strip()}\nthe whole output is in {output}")
     return code if code >= 0 else 128 - code
-
-
-def _pass_signals(process: subprocess.Popen[bytes], endings: list[threading.Thread]) -> None:
-    """Let SIGINT and SIGTERM end a workflow and its jobs, in a thread that is added to the list."""
-
-    def end(sign: int, _: object) -> None:
-        # An interrupt of the terminal reaches the workflow and its jobs without help.
-        if sign == signal.SIGTERM:
-            process.terminate()
-        if not endings:
-            endings.append(threading.Thread(target=_end, args=(process,)))
-            endings[0].start()
-
-    signal.signal(signal.SIGINT, end)
-    signal.signal(signal.SIGTERM, end)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -132,13 +120,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     Snakemake starts later are no jobs: it cancels the jobs of a cluster with them, and may finish that.
     """
     jobs = _descendants(process.pid)
-    for patience_s, action in (
-        (_AFTER_SIGNAL_S, psutil.Process.terminate),
-        (_AFTER_SIGTERM_S, psutil.Process.kill),
-    ):
+    actions = {psutil.Process.terminate: _AFTER_SIGNAL_S, psutil.Process.kill: _AFTER_SIGTERM_S}
+    for action, patience_s in actions.items():
         _, alive = psutil.wait_procs(jobs, timeout=patience_s)
         if alive and process.poll() is None:
-            # The workflow is not to start further jobs.
+            # The workflow must not start further jobs.
             process.terminate()
         jobs = {job for one in alive for job in (one, *_descendants(one.pid))}
         for job in jobs:
@@ -157,10 +143,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _descendants(number: int) -> set[psutil.Process]:
-    try:
+    with suppress(psutil.NoSuchProcess):
         return set(psutil.Process(number).children(recursive=True))
-    except psutil.NoSuchProcess:
-        return set()
+    return set()
 
 
 def _say(text: str) -> None:

@@ -1,9 +1,9 @@
-"""What has changed since the results of a run were made, which jobs would run again, and for how long."""
+"""The changes since the results of a run were made, the jobs that would run again, and their time."""
 
 import ast
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,16 +12,17 @@ from typing import Any
 from parkf.io.documents.document import read_document
 from parkf.io.files import sha256
 from parkf.io.project import PROJECT, found
+from parkf.params.comparison import changed
 from parkf.params.configuration import flat
 from parkf.params.manifest import read_manifest
 from parkf.params.parameter_set import MANIFEST_FILE
-from parkf.workflow.cluster import COSTS_FILE, Costs, load_costs, schedule
+from parkf.workflow.cluster import COSTS_FILE, load_costs, schedule
 from parkf.workflow.config import SCHEMA, read_config
 from parkf.workflow.run import Run
 from parkf.workflow.running.plan import in_order, plan
 from parkf.workflow.running.progress import BETWEEN, duration
 from parkf.workflow.running.rules import CODE, MEANING, planned
-from parkf.workflow.running.shared import Entry, find, key
+from parkf.workflow.running.shared import find, key
 
 _PROFILE = Path("workflow/profiles/local/profile.yaml")
 # Time to copy the product of another run, s.
@@ -33,31 +34,24 @@ _MOST = 8
 
 @dataclass(frozen=True)
 class Why:
-    """What a run would do, and why. Jobs are counted by rule."""
+    """The jobs that a run would do, counted by rule, and the reasons."""
 
-    # ``results/<run>``.
-    run: str
-    # Time of its newest file; None where there is none.
-    made: datetime | None
-    # Changes as texts, with the jobs that depend on each directly: none for a key of the configuration that
-    # decides the whole training.
+    run: str  # ``results/<run>``
+    made: datetime | None  # time of its newest file; None where there is none
+    # Changes as texts, each with the jobs that depend on it directly. A key of the configuration that decides
+    # the whole training has no jobs.
     causes: Mapping[str, Mapping[str, int]]
-    # Jobs that run, whose files stay, and whose files another run has made.
-    again: Mapping[str, int]
-    kept: Mapping[str, int]
-    taken: Mapping[str, int]
-    # Predicted time on a number of cores, s.
-    wall_s: float
+    again: Mapping[str, int]  # jobs that run
+    kept: Mapping[str, int]  # jobs whose files stay
+    taken: Mapping[str, int]  # jobs whose files another run has made
+    wall_s: float  # predicted time on a number of cores
     cores: int
 
 
 def why(config: Path, cores: int) -> Why:
-    """Return what Snakemake would do for a run's configuration now.
+    """Return the jobs that Snakemake would run for a configuration now, and the reasons.
 
-    Raises
-    ------
-    ParkfError
-        When the configuration is wrong, or an input is missing.
+    A wrong configuration and a missing input are a ParkfError.
     """
     read = read_config(config, found(SCHEMA), Path())
     profile = read_document(found(_PROFILE)).content
@@ -68,24 +62,28 @@ def why(config: Path, cores: int) -> Why:
     taken = _taken(running)
     results = Path("results") / read["run"]
     keys = _changed_keys(results, flat(Run(read).training))
-    causes: dict[str, Counter[str]] = defaultdict(Counter, {key: Counter() for key in keys.values()})
+    causes: dict[str, Counter[str]] = defaultdict(Counter, {change: Counter() for change in keys.values()})
     for job in running:
         for cause in _causes(job, dag.reason(job), keys):
             causes[cause][job.rule.name] += 1
+    files = [path for job in jobs for path in map(Path, job.output) if path.is_file()]
+    costs = load_costs(PROJECT / COSTS_FILE)
+    seconds = {job: _TAKEN_S if job in taken else schedule.seconds_of(costs, job) for job in running}
+    timed = {job: schedule.Job(job.rule.name, seconds[job], job.threads) for job in running}
     return Why(
         run=str(results),
-        made=_newest(path for job in jobs for path in map(Path, job.output)),
+        made=datetime.fromtimestamp(max(path.stat().st_mtime for path in files), UTC) if files else None,
         causes={cause: dict(jobs) for cause, jobs in causes.items()},
         again=_by_rule(job for job in running if job not in taken),
         kept=_by_rule(job for job in jobs if not dag.needrun(job)),
         taken=_by_rule(job for job in running if job in taken),
-        wall_s=_wall_s(running, taken, dag.dependencies, load_costs(PROJECT / COSTS_FILE), cores),
+        wall_s=schedule.replay(schedule.listed(timed, dag.dependencies), cores, BETWEEN),
         cores=cores,
     )
 
 
 def in_words(found: Why) -> str:
-    """Return a text of fewer than 25 lines."""
+    """Return the reasons as a text of fewer than 25 lines."""
     running, taken, kept = (sum(jobs.values()) for jobs in (found.again, found.taken, found.kept))
     made = "" if found.made is None else f", made {found.made:%d %b %Y, %H:%M} UTC"
     if not running + taken:
@@ -97,23 +95,17 @@ def in_words(found: Why) -> str:
     else:
         parts.append("What has changed (and which jobs see it):")
         causes = sorted(found.causes.items(), key=lambda one: (bool(one[1]), -sum(one[1].values())))
-        parts += [_line(cause, jobs) for cause, jobs in causes[:_MOST]]
+        for cause, jobs in causes[:_MOST]:
+            seen = f" ({_names(jobs)})" if jobs else ""
+            parts.append("  " + textwrap.shorten(cause + seen, 110, placeholder=" …"))
         if len(causes) > _MOST:
             parts.append(f"  and {len(causes) - _MOST} more")
-    for title, jobs in (
-        ("Run", found.again),
-        ("Taken from other runs", found.taken),
-        ("Kept", found.kept),
-    ):
+    titles = {"Run": found.again, "Taken from other runs": found.taken, "Kept": found.kept}
+    for title, jobs in titles.items():
         if jobs:
             text = f"{title}: {_names(jobs)}"
             parts += ["", *textwrap.wrap(text, 100, subsequent_indent="  ", max_lines=4, placeholder=" …")]
     return "\n".join(parts)
-
-
-def _line(cause: str, jobs: Mapping[str, int]) -> str:
-    seen = f" ({_names(jobs)})" if jobs else ""
-    return "  " + textwrap.shorten(cause + seen, 110, placeholder=" …")
 
 
 def _names(jobs: Mapping[str, int]) -> str:
@@ -134,8 +126,7 @@ def _changed_keys(results: Path, now: Mapping[str, str]) -> dict[str, str]:
     before = read_manifest(path).configuration or {}
     return {
         key: f"{key}: {_short(before.get(key, 'not there'))} → {_short(now.get(key, 'not there'))}"
-        for key in sorted({*before, *now})
-        if before.get(key) != now.get(key)
+        for key in sorted(changed(before, now))
     }
 
 
@@ -171,10 +162,8 @@ def _params(job: Any, old: set[str], new: set[str]) -> Iterator[tuple[str, str]]
             yield name, "code"
         elif isinstance(value, dict):
             same = (one for one in before if isinstance(one, dict) and one.keys() & value.keys())
-            entries = flat(next(same, {})), flat(value)
-            for entry in sorted({*entries[0], *entries[1]}):
-                if entries[0].get(entry) != entries[1].get(entry):
-                    yield entry, f"{entry} has changed" if name == MEANING else entry
+            for entry in sorted(changed(flat(next(same, {})), flat(value))):
+                yield entry, f"{entry} has changed" if name == MEANING else entry
         else:
             was = [one for one in before if _kind(one) == _kind(value)]
             yield name, f"{name}: {_short(was[0])} → {_short(value)}" if len(was) == 1 else name
@@ -189,40 +178,19 @@ def _short(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _newest(paths: Iterable[Path]) -> datetime | None:
-    times = [path.stat().st_mtime for path in paths if path.is_file()]
-    return datetime.fromtimestamp(max(times), UTC) if times else None
-
-
 def _taken(running: Iterable[Any]) -> set[Any]:
     """Return the jobs whose products the store has; their checksums decide about the jobs that follow."""
+    # Of files that earlier jobs make: the checksum of a file in the store, None of one that is made again.
     known: dict[Path, str | None] = {}
     taken = set()
     for job in running:
-        entry = _entry(job, known)
-        outputs = [Path(path) for path in job.output]
+        asked, entry = planned(job), None
+        if asked and asked.is_shared and None not in [known.get(Path(path), "") for path in asked.inputs]:
+            entry = find(key(asked.decided_by(lambda path: known.get(path) or sha256(path))))
+        outputs = list(map(Path, job.output))
         if entry is None:
-            known |= dict.fromkeys(outputs)
+            known.update(dict.fromkeys(outputs))
         else:
-            known |= dict(zip(outputs, entry.fingerprints, strict=True))
+            known.update(zip(outputs, entry.fingerprints, strict=True))
             taken.add(job)
     return taken
-
-
-def _entry(job: Any, known: Mapping[Path, str | None]) -> Entry | None:
-    asked = planned(job)
-    if asked is None or not asked.is_shared:
-        return None
-    shared = asked.shared()
-    if any(path in known and known[path] is None for path in shared.inputs):
-        return None
-    name = key(shared.deciding(lambda path: known.get(path) or sha256(path)))
-    return find(shared.store, name)
-
-
-def _wall_s(
-    running: Sequence[Any], taken: set[Any], after: Mapping[Any, Any], costs: Costs, cores: int
-) -> float:
-    seconds = {job: _TAKEN_S if job in taken else schedule.seconds_of(costs, job) for job in running}
-    jobs = {job: schedule.Job(job.rule.name, seconds[job], job.threads) for job in running}
-    return schedule.replay(schedule.listed(jobs, after), cores, BETWEEN)
