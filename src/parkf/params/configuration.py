@@ -25,23 +25,17 @@ def flat(configuration: Mapping[str, Any]) -> dict[str, str]:
 
 
 def nested(entries: Mapping[str, str]) -> dict[str, Any]:
-    """Undo :func:`flat`.
-
-    Raises
-    ------
-    ParkfError
-        When a value is not JSON, or a key is inside another's value.
-    """
+    """Undo :func:`flat`; a value that is not JSON, or a key inside another's value, raises a ParkfError."""
     configuration: dict[str, Any] = {}
     for key, text in entries.items():
         *outer, last = key.split(".")
-        place = configuration
+        inner = configuration
         for name in outer:
-            place = place.setdefault(name, {})
-            if not isinstance(place, dict):
+            inner = inner.setdefault(name, {})
+            if not isinstance(inner, dict):
                 raise ParkfError(f"configuration.{key}: lies inside the value of another key")
         try:
-            place[last] = json.loads(text)
+            inner[last] = json.loads(text)
         except ValueError as error:
             raise ParkfError(f"configuration.{key}: got {text:.40}, expected JSON") from error
     return configuration
@@ -65,17 +59,12 @@ def client(entries: Mapping[str, str] | None) -> Client:
     return name
 
 
-def start_file(place: Path, step: str) -> Path:
-    """Name the file to start a step's fit from.
+def start_file(source: Path, step: str) -> Path:
+    """Name the file to start the fit of a step from.
 
-    Parameters
-    ----------
-    place : Path
-        A fit, ``fits/<step>.json``; or the folder of a parameter set, which has a manifest; or that of a run.
-    step : str
-        Name of the step.
+    The source is a fit, ``fits/<step>.json``, the folder of a parameter set, or that of a run.
     """
-    if place.suffix == ".json":
-        return place
-    manifest = place / "manifest.json"
-    return manifest if manifest.is_file() else place / "fits" / f"{step}.json"
+    if source.suffix == ".json":
+        return source
+    manifest = source / "manifest.json"
+    return manifest if manifest.is_file() else source / "fits" / f"{step}.json"

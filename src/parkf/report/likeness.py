@@ -49,7 +49,7 @@ def write_likeness(
         The HTML file.
     searches : mapping of str to (Path, Path), optional
         For "found" and "truth", what segments are, the results of
-        `parkf.proof.validation.search.characterise_search`, embedded and other.
+        `parkf.proof.validation.likeness.characterise_search`, embedded and other.
 
     Raises
     ------

@@ -4,6 +4,7 @@ Red is a missed gate. Amber is one that is met with less room than :data:`NEAR` 
 The light of a step is the worst of the gates that look at it.
 """
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,6 @@ from parkf.proof.gates.thresholds import Threshold, Thresholds, split_figure
 
 # Fraction of the bar; less room than this is little.
 NEAR = 0.1
-# The step whose forms are the magnet table.
-_TABLE_STEP = "UTTF"
 
 Colour = Literal["green", "amber", "red", "none"]
 
@@ -51,7 +50,7 @@ def nearest(gates: Iterable[Gate]) -> list[Gate]:
 
     def key(gate: Gate) -> tuple[bool, float]:
         left = room(gate)
-        return gate.met, float("-inf") if left is None else left
+        return gate.met, -math.inf if left is None else left
 
     return sorted(gates, key=key)
 
@@ -68,9 +67,9 @@ class Light:
         """Figure, bar and room of the gate."""
         if self.gate is None:
             return "no gate looks at it"
-        left, rest = room(self.gate), ""
-        if left is not None:
-            rest = f"; {abs(100 * left):.0f} % of the bar {'left' if left >= 0 else 'beyond'}"
+        left = room(self.gate)
+        side = "left" if left is None or left >= 0 else "beyond"
+        rest = "" if left is None else f"; {abs(100 * left):.0f} % of the bar {side}"
         return f"{self.gate.what}: {self.gate.measured} (bar {self.gate.bar}{rest})"
 
 
@@ -86,7 +85,8 @@ def _looks_at(threshold: Threshold, step: str) -> bool:
     if file != "accuracy":
         return False
     if path.startswith("table/"):
-        return step == _TABLE_STEP
+        # The step whose forms are the magnet table.
+        return step == "UTTF"
     found = re.match(r"steps/([^/\[]+)", path)
     # The step of T.gap3 and V.* is the part in front of the dot.
     return found is not None and any(

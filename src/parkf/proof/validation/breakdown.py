@@ -17,10 +17,6 @@ LOSS_EDGES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 IMPACT_EDGES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  # 1/pT in 1/GeV
 
 
-def _eta(rows: Rows) -> npt.NDArray[Any]:
-    return np.arcsinh(1 / np.hypot(rows["tx"], rows["ty"]))
-
-
 def _born(rows: Rows) -> F64:
     """Distance of the particle's origin from x = y = 0, mm; the truth is a line through it."""
     way = rows["true_z"] - rows["z"]
@@ -31,7 +27,7 @@ def _born(rows: Rows) -> F64:
 # so that ghosts have them too; purity, hard scatters and origins are known from truth only.
 VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]] = {
     "p": (lambda rows: 1e-3 / np.abs(rows["qop"]), (1.5, 3, 5, 10, 20, 50, 100)),
-    "eta": (_eta, (2, 2.5, 3, 3.5, 4, 4.5, 5)),
+    "eta": (lambda rows: np.arcsinh(1 / np.hypot(rows["tx"], rows["ty"])), (2, 2.5, 3, 3.5, 4, 4.5, 5)),
     "phi": (lambda rows: np.arctan2(rows["ty"], rows["tx"]), tuple(np.linspace(-np.pi, np.pi, 9))),
     "charge": (lambda rows: np.sign(rows["qop"]), (-1.5, 0, 1.5)),
     "polarity": (lambda rows: rows["polarity"], (-1.5, 0, 1.5)),
@@ -55,10 +51,9 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
     of genuine tracks among those below it. Slices of fewer than 50 genuine tracks are left out.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
-    slices: dict[str, list[dict[str, Any]]] = {}
+    slices: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIABLES}
     for name, (of, edges) in VARIABLES.items():
         several = zip(binned(of(genuine), edges), binned(of(ghosts), edges), strict=True)
-        slices[name] = []
         for (low, high, inside), (_, _, inside_ghosts) in several:
             kept = genuine[inside], ghosts[inside_ghosts]
             if (kept[0]["status"] == 0).sum() >= ENOUGH:
@@ -93,16 +88,13 @@ def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
         "ghost of a particle that ends": sample.ghosts[ended],
         "other ghost": sample.ghosts[~ended],
     }
-    return [
-        {
-            "fate": fate,
-            "n": len(rows),
-            "kept": float((chi2_per_ndof(rows) < cut).mean()),
-            "chi2_median": float(np.median(chi2_per_ndof(rows))),
-        }
-        for fate, rows in several.items()
-        if len(rows) >= ENOUGH
-    ]
+    entries: list[dict[str, Any]] = []
+    for fate, rows in several.items():
+        if len(rows) >= ENOUGH:
+            chi2 = chi2_per_ndof(rows)
+            kept, median = float((chi2 < cut).mean()), float(np.median(chi2))
+            entries.append({"fate": fate, "n": len(rows), "kept": kept, "chi2_median": median})
+    return entries
 
 
 def losses(sample: Sample) -> list[dict[str, float]]:

@@ -82,12 +82,8 @@ def compare_precision(single: Sample, double: Sample) -> dict[str, Any]:
         difference = np.asarray(a[component] - b[component], np.float64)
         return difference / np.sqrt(b[VARIANCES[component]])
 
-    chi2 = [
-        np.sum([np.asarray(rows[f"chi2_{name}"], np.float64) for name in DETECTORS], axis=0)
-        for rows in (a, b)
-    ]
-    return {
-        "n": int(good.sum()),
-        **{component: quantiles(in_errors(component)) for component in STATE},
-        "chi2": quantiles(chi2[0] / chi2[1] - 1),
-    }
+    def chi2(rows: Rows) -> F64:
+        return np.sum([np.asarray(rows[f"chi2_{name}"], np.float64) for name in DETECTORS], axis=0)
+
+    figures = {component: quantiles(in_errors(component)) for component in STATE}
+    return {"n": int(good.sum()), **figures, "chi2": quantiles(chi2(a) / chi2(b) - 1)}

@@ -18,47 +18,25 @@ _COLUMNS = ("det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err"
 
 @dataclass(frozen=True)
 class Positions:
-    """How far hits of one detector lie from where a geometry has its elements; each array is (n,) float64.
+    """How far hits of one detector lie from where a geometry has its elements; each array is (n,) float64."""
 
-    Attributes
-    ----------
-    detector : str
-        ``VELO``, ``UT`` or ``SciFi``.
-    off
-        Distance of the hit, of a line that of its worse end, from the surface of its piece, mm; in a layer
-        without pieces, from the layer.
-    beside
-        Distance beyond the edge of its piece, mm; negative within. NaN without pieces.
-    plane_off
-        As `off`, from the layer or module as a whole, mm.
-    shifted
-        Displacement of the hit in units of its error: `off` times the slope of a line from the origin.
-    plane_shifted
-        The same with `plane_off`: the displacement if only the planes were known, and not their pieces.
-    """
-
-    detector: str
+    detector: str  # VELO, UT or SciFi
+    # Distance of the hit, of a line that of its worse end, from the surface of its piece, mm; in a layer
+    # without pieces, from the layer.
     off: Floats
-    beside: Floats
-    plane_off: Floats
+    beside: Floats  # distance beyond the edge of its piece, mm; negative within, NaN without pieces
+    plane_off: Floats  # as `off`, from the layer or module as a whole, mm
+    # Displacement of the hit in units of its error: `off` times the slope of a line from the origin.
     shifted: Floats
-    plane_shifted: Floats
+    plane_shifted: Floats  # the same with `plane_off`, as if only the planes were known, and not their pieces
 
 
 def positions(hits: pd.DataFrame, geometry: Geometry) -> list[Positions]:
     """Compare hits with a geometry.
 
-    Parameters
-    ----------
-    hits : DataFrame
-        Columns of :mod:`parkf.imports.hits.full_simulation`, and, where it is known, `sensor`: LHCb's number
-        of the VELO sensor, UT sector or SciFi mat. Without it, the piece is found from the hit's position.
-    geometry : Geometry
-
-    Raises
-    ------
-    ParkfError
-        When a column is missing, or a sensor is not in the hit's layer.
+    The table has the columns of :mod:`parkf.imports.hits.full_simulation`, and, where it is known, `sensor`:
+    LHCb's number of the VELO sensor, UT sector or SciFi mat. Without it, the piece is found from the hit's
+    position. A missing column, or a sensor that is not in the hit's layer, raises a ParkfError.
     """
     missing = [name for name in _COLUMNS if name not in hits]
     if missing:
