@@ -25,11 +25,7 @@ def write_blob(path: Path, numbers: F32) -> None:
 
 
 def read_blob(path: Path, blob: Blob, expected: int) -> F32:
-    """Read a file of `expected` numbers, (expected,) float32.
-
-    A file that is missing or truncated, or does not match its description in the manifest, raises a
-    ParkfError.
-    """
+    """Read a file of numbers, (expected,) float32; one that is not as described raises a ParkfError."""
     size = existing(path).stat().st_size
     if size != 4 * expected:
         raise DamagedFileError.said(

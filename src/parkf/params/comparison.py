@@ -53,13 +53,13 @@ def compare(first: ParameterSet, second: ParameterSet) -> Comparison:
     differences = []
     for key, either in (before | after).items():
         a, b = before.get(key), after.get(key)
-        values = [None if one is None else one.value for one in (a, b)]
-        if values[0] != values[1]:
+        one, two = (None if number is None else number.value for number in (a, b))
+        if one != two:
             pull = None
             if a is not None and b is not None:
                 error = math.hypot(a.error or 0.0, b.error or 0.0)
                 pull = (b.value - a.value) / error if error > 0 else None
-            differences.append(Difference(*key, (a or either).name, *values, pull))
+            differences.append(Difference(*key, (a or either).name, one, two, pull))
     change = second.table.astype(np.float64) - first.table
     constants = [one.manifest.constants.model_dump() for one in (first, second)]
     return Comparison(

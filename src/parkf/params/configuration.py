@@ -42,10 +42,7 @@ def nested(entries: Mapping[str, str]) -> dict[str, Any]:
 
 
 def noise_scale(entries: Mapping[str, str] | None) -> dict[str, float]:
-    """Return the factor of the noise in a set over that of single steps, by kind of step.
-
-    A kind without an entry in the manifest's configuration has the factor 1, as in older and imported sets.
-    """
+    """Return the factors of the noise over that of single steps, by kind of step; missing kinds have 1."""
     return {
         key.removeprefix(_NOISE_SCALE): float(json.loads(text))
         for key, text in (entries or {}).items()
@@ -60,10 +57,7 @@ def client(entries: Mapping[str, str] | None) -> Client:
 
 
 def start_file(source: Path, step: str) -> Path:
-    """Name the file to start the fit of a step from.
-
-    The source is a fit, ``fits/<step>.json``, the folder of a parameter set, or that of a run.
-    """
+    """Return the file to start a step's fit from: `source`, or a file in it if it is a set or a run."""
     if source.suffix == ".json":
         return source
     manifest = source / "manifest.json"

@@ -88,8 +88,7 @@ def write_score(folder: Path, score: Score | None) -> None:
 def read_score(folder: Path, described: GhostScore | None) -> Score | None:
     """Read a set's score; None where it has none, or one of another version than this kernel evaluates.
 
-    A file that is missing, truncated, does not match its checksum or has a number that is not finite raises a
-    ParkfError.
+    A file that is not as described, or has a number that is not finite, raises a ParkfError.
     """
     if described is None or described.version != VERSION:
         return None

@@ -18,10 +18,7 @@ EMPTY = Blobs(constant=Blob(numbers=0, sha256="0" * 64), table=Blob(numbers=0, s
 
 
 def new_manifest(forms: Layout, **content: Any) -> Manifest:
-    """Return the manifest of an unpublished set of these forms, without blobs.
-
-    `content` are other fields of the manifest; by default nothing was trained.
-    """
+    """Return the manifest of an unpublished set of these forms, without blobs, with `content` as fields."""
     fields: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "minimum_reader": MINIMUM_READER,

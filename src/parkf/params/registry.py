@@ -73,10 +73,7 @@ class Registry:
         return path
 
     def find(self, name: str) -> Path:
-        """Return the folder of a set, from its version or from a path with a slash or a manifest.
-
-        A name without a set raises a ParkfError.
-        """
+        """Return the folder of a set, from its version or from a path; without a set, raise a ParkfError."""
         path = Path(name)
         if path.is_file():
             raise ParkfError(f"{name}: a file, expected a version or the folder of a set")
@@ -145,7 +142,7 @@ class Registry:
                 # A broken set is refused here.
                 self.load(version)
                 superseded = [one for one in sets.versions if one != version]
-                found = {"set": version, "validity": str(series.interval(version)), "superseded": superseded}
+                found = {"set": version, "validity": str(series.intervals[version]), "superseded": superseded}
                 found["path"] = str(self.path(version))
             best.append({"detector": kind[0], "forms": kind[1], **found})
         return best
@@ -158,7 +155,7 @@ class Registry:
     def publish(
         self, parameters: Path, *, year: int, gates: Sequence[Gate], validity: Validity | None = None
     ) -> str:
-        """Publish the set in a folder under the next free name of a year of data, and return its version.
+        """Publish the set in a folder under the next free name of its year of data, and return this version.
 
         `gates` are the results of all gates, which must be met. `validity`, the data that the set is for, is
         that of its manifest by default.
@@ -180,10 +177,7 @@ class Registry:
             return manifest.version
 
     def withdraw(self, version: str, reason: str) -> None:
-        """Mark a published set as one that must not be used any more; its files stay.
-
-        No such set, no reason, an earlier withdrawal, or a publisher at work raise a ParkfError.
-        """
+        """Mark a set as withdrawn; its files stay. No reason, or a second time, raises a ParkfError."""
         target = self.path(version) / WITHDRAWN_FILE
         if not reason.strip():
             raise ParkfError(f"{target}: no reason; say what is wrong with the set")

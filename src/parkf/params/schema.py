@@ -31,11 +31,7 @@ _NAMES = {
 
 
 def read_document(path: Path) -> Any:
-    """Read a JSON file from an unknown source.
-
-    One that is missing, larger than 4 MiB, nested too deep, no UTF-8, no JSON, or has a key twice raises a
-    ParkfError.
-    """
+    """Read a JSON file from an unknown source; a broken one, or over 4 MiB, raises a ParkfError."""
     size = existing(path).stat().st_size
     if size > LARGEST:
         raise ParkfError(f"{path}: {size} bytes, expected at most {LARGEST}")
@@ -52,7 +48,7 @@ def read_document(path: Path) -> Any:
 def first_problem(
     schema: Mapping[str, Any], document: Any, *, unknown_fields_pass: bool = False
 ) -> str | None:
-    """Return the first problem of a document, with its place, or None.
+    """Return the first problem of a document, with its position, or None.
 
     The schema may have objects with ``additionalProperties`` false, lists, numbers with bounds, text with a
     pattern, choices, references to ``$defs``, and any of these or null. Unknown fields may pass in documents

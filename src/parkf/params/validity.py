@@ -28,10 +28,7 @@ class Moment:
 
     @classmethod
     def parse(cls, text: str) -> "Moment":
-        """Read a run number, or a time in ISO 8601 with its zone; fractions of seconds are cut off.
-
-        Text that is neither raises a ParkfError.
-        """
+        """Read a run number, or a time in ISO 8601 with its zone, cut to seconds; or raise a ParkfError."""
         if _RUN.fullmatch(text):
             return cls("run", int(text))
         try:
@@ -116,12 +113,8 @@ class Series:
                 f"validity: limited {' and '.join(parts)}; limits of one kind say which set holds"
             )
         self.unit: Unit | None = next(iter(by_unit), None)
-        self._intervals = dict(sorted(intervals.items()))
+        self.intervals = dict(sorted(intervals.items()))
         self._supersedes = supersedes
-
-    def interval(self, version: str) -> Interval:
-        """Return the data that a set is for."""
-        return self._intervals[version]
 
     def at(self, moment: Moment) -> Stretch:
         """Return the sets for one run or one second; if they are limited in the other unit, a ParkfError."""
@@ -131,8 +124,8 @@ class Series:
 
     def stretches(self) -> list[Stretch]:
         """Cut all data wherever a set begins or ends, and return the pieces in order."""
-        starts = {i.first for i in self._intervals.values() if i.first is not None}
-        lasts = {i.last for i in self._intervals.values() if i.last is not None}
+        starts = {i.first for i in self.intervals.values() if i.first is not None}
+        lasts = {i.last for i in self.intervals.values() if i.last is not None}
         starts |= {last + 1 for last in lasts if self.unit == "run" or last < _LAST_SECOND}
         ordered: list[int | None] = [None, *sorted(starts)]
         ends = [None if start is None else start - 1 for start in [*ordered[1:], None]]
@@ -151,7 +144,7 @@ class Series:
         return [stretch for stretch in self.stretches() if len(stretch.versions) > 1]
 
     def _stretch(self, piece: Interval) -> Stretch:
-        versions = tuple(v for v, interval in self._intervals.items() if _within(piece, interval))
+        versions = tuple(v for v, interval in self.intervals.items() if _within(piece, interval))
         replaced = {older for version in versions for older in self._older(version)}
         return Stretch(piece, versions, tuple(v for v in versions if v not in replaced))
 

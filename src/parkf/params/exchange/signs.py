@@ -64,10 +64,7 @@ def convert_blocks(where: str, layout: Layout, blocks: Mapping[str, F32]) -> dic
 
 
 def convert_table(where: str, header: F32, table: F32) -> tuple[F32, F32]:
-    """Convert header (19,) and table (60, 50, 80) of the magnet to our sign of h.
-
-    Bins that bend in different directions raise a ParkfError, whose message begins with `where`.
-    """
+    """Convert header (19,) and table (60, 50, 80) to our sign of h; mixed signs raise a ParkfError."""
     fraction = float((table[..., _LEADING_TABLE] > 0).mean())
     if 0.1 < fraction < 0.9:
         got = f"{100 * fraction:.0f} %"

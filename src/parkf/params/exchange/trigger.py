@@ -162,10 +162,7 @@ def as_the_trigger_reads(parameters: ParameterSet) -> ParameterSet:
 
 
 def read_table(path: Path) -> tuple[F32, F32]:
-    """Read header (19,) and coefficients (60, 50, 80) of ``params_UTT_v0.tab``, slopes in rad.
-
-    A wrong header, or more or fewer numbers than it has, raise a ParkfError.
-    """
+    """Read header (19,) and coefficients (60, 50, 80), slopes in rad; wrong numbers raise a ParkfError."""
     try:
         text = existing(path).read_text(encoding="ascii")
     except UnicodeDecodeError as error:
@@ -199,10 +196,7 @@ def read_table(path: Path) -> tuple[F32, F32]:
 
 
 def _header_text(blocks: Mapping[str, NDArray[np.float32]]) -> str:
-    """Return the C++ header of BEAM (2, 4) and, where a set has them, RICH1 (2, 15) and RICH2 (2, 12).
-
-    RICH1 and RICH2 have the trigger's signs.
-    """
+    """Return the C++ header of BEAM (2, 4), RICH1 (2, 15) and RICH2 (2, 12), with the trigger's signs."""
     lines = [
         "#pragma once",
         "// Constants of a parkf parameter set that the trigger has in its code; mm and MeV.",

@@ -85,10 +85,7 @@ def _described(subject: Subject) -> dict[str, Any]:
 
 
 def shown(comparison: Comparison, *, everything: bool) -> Iterator[Any]:
-    """Yield differences in inputs and code, then a table of figures, for a console of :mod:`rich`.
-
-    Figures that are the same are left out, unless `everything` is asked for.
-    """
+    """Yield differences in inputs and code, then figures, also equal ones if `everything` is asked for."""
     from rich.table import Table
     from rich.text import Text
 
@@ -128,7 +125,7 @@ def shown(comparison: Comparison, *, everything: bool) -> Iterator[Any]:
 
 
 def compare_subjects(subjects: Sequence[Subject]) -> Comparison:
-    """Compare with the first of two subjects or more; fewer raise a ParkfError.
+    """Compare subjects with the first of them; fewer than two raise a ParkfError.
 
     A published set has no figures but those of its gates. If one of the runs measured the set on its own
     candidates, these figures are compared.
@@ -141,7 +138,7 @@ def compare_subjects(subjects: Sequence[Subject]) -> Comparison:
 
 
 def published_of(detector: str, registry: Registry) -> list[str]:
-    """List the versions of a detector that are not withdrawn, oldest first; under two raise a ParkfError."""
+    """List a detector's versions that are not withdrawn, oldest first; fewer than two raise a ParkfError."""
     valid = (version for version in registry.versions() if registry.withdrawal(version) is None)
     found = [version for version in valid if registry.load(version).manifest.detector == detector]
     if len(found) < 2:

@@ -10,15 +10,11 @@ from parkf.io.fingerprints.meaning import is_file_of
 from parkf.params.manifest import Manifest
 from parkf.params.registry import readable_registry
 
-# Folder of a run and of a registry with copies of geometry and alignment, because files change.
+# Folder in a run and in a registry with copies of geometry and alignment, because files change.
 INPUTS = "inputs"
 KEPT = ("geometry", "alignment")
 # Key of the configuration with the path of each kind of input.
-FILES = {
-    "geometry": "detector.geometry",
-    "alignment": "detector.alignment",
-    "field source": "field.source",
-}
+FILES = {"geometry": "detector.geometry", "alignment": "detector.alignment", "field source": "field.source"}
 
 
 def file_name(kind: str, manifest: Manifest) -> str | None:
@@ -61,7 +57,7 @@ def keep_documents(run: Path, manifest: Manifest, given: Mapping[str, Path]) -> 
 
 
 def publish_documents(run: Path, manifest: Manifest, registry: Path) -> None:
-    """Copy them to a registry, for comparisons of published sets."""
+    """Copy the geometry and alignment of a run's set to a registry, for comparisons of published sets."""
     for kind in KEPT:
         if (source := find_document(kind, manifest, run)) is not None:
             copy(source, _published(registry, manifest.inputs[kind]))

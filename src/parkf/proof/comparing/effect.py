@@ -57,10 +57,7 @@ def changes(first: ParameterSet, second: ParameterSet) -> list[Change]:
 
 
 def table_map(first: ParameterSet, second: ParameterSet) -> F64:
-    """Change of x at z_out in mm, for positive particles of 5 GeV in MagDown from the origin.
-
-    The result is (60, 50) float64 by bin of the table: first x/z_in, then y/z_in, ascending.
-    """
+    """Change of x at z_out, mm, (60, 50) by bin of the table: of positive 5 GeV particles in MagDown."""
     header = dict(zip(HEADER, first.block("UTT_META")[0].astype(np.float64), strict=True))
     axes = [(np.arange(bins) + 0.5) * (2 / bins) - 1 for bins in BINS]
     x, y = (
@@ -96,7 +93,7 @@ class _Predictor:
         self.steps = {name: numpy_step(step) for name, step in forms.steps.items()}
 
     def numbers(self, name: str, number: int) -> F64:
-        """Return the parameters of a set, with the number of step datasets."""
+        """Return the parameters of a step, by the number of its dataset."""
         row = number // self.steps[name].step.joined
         return self.parameters.block(name)[row].astype(np.float64)
 

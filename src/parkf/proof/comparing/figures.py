@@ -43,7 +43,7 @@ class Row:
     def in_errors(self, other: int) -> float | None:
         """Difference from the first's figure over the errors of both, as if they were independent.
 
-        None without errors, and for the worst figures of different bins.
+        It is None without errors, and for the worst figures of different bins.
         """
         one, two = self._pair(other)
         if one is None or two is None or one.error is None or two.error is None:

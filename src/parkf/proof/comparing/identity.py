@@ -16,7 +16,7 @@ from parkf.io.process_settings import linear_algebra
 from parkf.params.manifest import Manifest
 from parkf.proof.comparing.documents import FILES, KEPT, file_name, find_document
 
-# Of a run's folder.
+# File in a run's folder.
 IDENTITY_FILE = "run.json"
 
 

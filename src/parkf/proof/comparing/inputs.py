@@ -89,7 +89,7 @@ def _other_file(kind: str, first: Subject, second: Subject) -> str:
 def _entries(one: Any, two: Any) -> list[str]:
     before, after = ({".".join(key): value for key, value in _leaves(content)} for content in (one, two))
     keys = changed(before, after)
-    # A tag alone decides nothing.
+    # A tag by itself has no effect.
     physical = [key for key in keys if key != "tag"] or keys
     texts = [f"{key} {_value(before.get(key))} → {_value(after.get(key))}" for key in physical]
     return texts or ["the same entries, written otherwise"]

@@ -13,7 +13,7 @@ from parkf.proof.comparing.documents import find_document
 from parkf.proof.comparing.identity import IDENTITY_FILE
 from parkf.proof.gates import Thresholds, hold
 
-# Of a run's folder: another set measured on the run's own candidates.
+# File in a run's folder: the figures of another set on the run's own candidates.
 BESIDE_FILE = "beside.json"
 
 

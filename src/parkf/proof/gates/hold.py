@@ -91,10 +91,7 @@ def _find(documents: Mapping[str, Any], figure: str) -> list[Found]:
 
 
 def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
-    """Divide figures one by one, or all by a single one; return none where they do not pair.
-
-    Errors are those of independent figures, where both are known.
-    """
+    """Divide figures one by one, or all by a single one, as if independent; none where they do not pair."""
     if len(below) == 1 and not below[0].place:
         below = below * len(above)
     elif [found.place for found in above] != [found.place for found in below]:

@@ -23,7 +23,7 @@ Colour = Literal["green", "amber", "red", "none"]
 def room(gate: Gate) -> float | None:
     """Return the distance to the nearest bound, over half of the interval or over the bound itself.
 
-    Negative beyond the bound; None for a figure that was not measured.
+    It is negative beyond the bound, and None for a figure that was not measured.
     """
     if gate.value is None:
         return None
@@ -38,7 +38,7 @@ def room(gate: Gate) -> float | None:
 
 
 def colour(gate: Gate) -> Colour:
-    """Judge one gate."""
+    """Return the colour of one gate."""
     left = room(gate)
     if not gate.met or left is None:
         return "red"
@@ -74,7 +74,7 @@ class Light:
 
 
 def step_light(step: str, gates: Sequence[Gate], thresholds: Thresholds) -> Light:
-    """Judge a step by its gates among the results of :func:`parkf.proof.gates.hold`."""
+    """Return the light of a step, from its gates among the results of :func:`parkf.proof.gates.hold`."""
     looking = {one.gate for one in thresholds.gates if _looks_at(one, step)}
     own = nearest(gate for gate in gates if gate.what in looking)
     return Light(colour(own[0]), own[0]) if own else Light("none", None)

@@ -26,7 +26,7 @@ I16 = npt.NDArray[np.int16]
 
 
 class _Axis(NamedTuple):
-    """Number of each track's bin, (n,), −1 outside all bins, and what each bin is called in the result."""
+    """Number of each track's bin, (n,), −1 outside all bins, and the name of each bin in the result."""
 
     number: I16
     names: Sequence[dict[str, Any]]

@@ -88,7 +88,9 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
 
     everything = matched[["event", "particle"]].merge(particles, on=["event", "particle"])
     tracks = matched.merge(particles[particles.accepted], on=["event", "particle"])
-    layers = {name: _layers(tracks, name) for name in PLANES}
+    layers = {"velo": tracks.velo_n.to_numpy(np.int64)}
+    for name in ("ut", "scifi"):
+        layers[name] = np.array([np.isfinite(x).sum() for x in tracks[f"{name}_x"]], np.int64)
     complete = tracks[(layers["ut"] == len(UT_PLANES)) & (layers["scifi"] >= _FEWEST_SCIFI)]
     stiff, soft = complete[complete.p > P_STIFF], complete[complete.p < P_STIFF]
     if min(len(stiff), len(soft)) < _ENOUGH:
@@ -112,7 +114,11 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
     for name in PLANES:
         residuals: Residuals = getattr(local, name)
         values[f"{name}_residual"] = 1000.0 * residuals.distance
-        figures |= _of_hits(residuals, name)
+        figures |= {
+            f"{name}_width": _width(1000.0 * residuals.distance, residuals.freedom),
+            f"{name}_pull": _width(residuals.distance / residuals.sigma, residuals.freedom),
+            f"{name}_large": fraction_of(np.abs(residuals.distance) > LARGE[name]),
+        }
     return {
         "events": hits.event.nunique(),
         "tracks": len(tracks),
@@ -139,12 +145,6 @@ def with_momenta(particles: pd.DataFrame) -> pd.DataFrame:
         radius=np.hypot(particles.x, particles.y),
         accepted=accepted & (particles.pdg_id.abs() != _ELECTRON),
     )
-
-
-def _layers(tracks: pd.DataFrame, detector: str) -> npt.NDArray[np.int64]:
-    if detector == "velo":
-        return tracks.velo_n.to_numpy(np.int64)
-    return np.array([np.isfinite(hits).sum() for hits in tracks[f"{detector}_x"]], np.int64)
 
 
 def hits_of(hits: pd.DataFrame, detector: str) -> pd.DataFrame:
@@ -248,14 +248,6 @@ def _of_tracks(
         "ut_none": fraction_of(layers["ut"] == 0),
         "ut_all": fraction_of(layers["ut"] == len(UT_PLANES)),
         **{f"scifi_{number}": fraction_of(layers["scifi"] == number) for number in (12, 11, 10)},
-    }
-
-
-def _of_hits(residuals: Residuals, detector: str) -> dict[str, Figure]:
-    return {
-        f"{detector}_width": _width(1000.0 * residuals.distance, residuals.freedom),
-        f"{detector}_pull": _width(residuals.distance / residuals.sigma, residuals.freedom),
-        f"{detector}_large": fraction_of(np.abs(residuals.distance) > LARGE[detector]),
     }
 
 

@@ -50,7 +50,12 @@ def _of(detector: str, hits: pd.DataFrame, geometry: Geometry) -> Positions:
         rows = np.flatnonzero(hits.layer == layer)
         here = hits.iloc[rows]
         plane = DETECTORS[detector][int(layer)]
-        points = _points(detector, here)
+        # Points (1, n, 3) of pixels, or ends (2, n, 3) of strips.
+        if detector == "VELO":
+            points = here[["x", "y", "z"]].to_numpy(np.float64)[None]
+        else:
+            ends = [(here.x + here.dxdy * y, y, here.z + here.dzdy * y) for y in (here.ymin, here.ymax)]
+            points = np.stack([np.column_stack(end) for end in ends])
         z0, dzdx, dzdy = geometry.frames[plane].plane
         x, y, z = np.moveaxis(points, -1, 0)
         plane_off[rows] = np.abs(z - z0 - dzdx * x - dzdy * y).max(axis=0)
@@ -77,11 +82,3 @@ def _of(detector: str, hits: pd.DataFrame, geometry: Geometry) -> Positions:
         beside[rows] = np.maximum(np.abs(u) - half[:, 0], np.abs(v) - half[:, 1]).max(axis=0)
     error = hits.err.to_numpy()
     return Positions(detector, off, beside, plane_off, off * slope / error, plane_off * slope / error)
-
-
-def _points(detector: str, hits: pd.DataFrame) -> Floats:
-    """(1, n, 3) points of pixels, (2, n, 3) ends of strips."""
-    if detector == "VELO":
-        return hits[["x", "y", "z"]].to_numpy(np.float64)[None]
-    ends = (hits.ymin.to_numpy(), hits.ymax.to_numpy())
-    return np.stack([np.column_stack([hits.x + hits.dxdy * y, y, hits.z + hits.dzdy * y]) for y in ends])
