@@ -92,19 +92,14 @@ def constant_numbers(layout: Layout) -> Iterator[Number]:
 
 def table_numbers(pieces: Sequence[Piece]) -> Iterator[Number]:
     """Yield the 240,000 numbers in their order: bins in x outermost, then bins in y, then coefficients."""
-    kinds = list(_coefficients(pieces))
+    coefficients = []
+    for piece in pieces:
+        name = piece.component + {"1": "00", "u_x": "10", "u_y": "01"}[piece.factor]
+        unit = "mm" if piece.component in ("x", "y") else "rad"
+        factor = "" if piece.factor == "1" else f"{piece.factor}·"
+        for power in range(1, piece.degree + 1):
+            coefficients.append((f"{name}[{power}]", unit, f"{piece.component}, {factor}f^{power}"))
     for i in range(BINS[0]):
         for j in range(BINS[1]):
-            for index, (name, unit, text) in enumerate(kinds):
-                yield Number("UTT", f"bin {i},{j}", index, name, unit, text)
-
-
-def _coefficients(pieces: Sequence[Piece]) -> Iterator[tuple[str, str, str]]:
-    """Yield name, unit and text of a bin's 80 coefficients."""
-    suffix = {"1": "00", "u_x": "10", "u_y": "01"}
-    for piece in pieces:
-        unit = "mm" if piece.component in ("x", "y") else "rad"
-        for power in range(1, piece.degree + 1):
-            factor = "" if piece.factor == "1" else f"{piece.factor}·"
-            name = f"{piece.component}{suffix[piece.factor]}[{power}]"
-            yield name, unit, f"{piece.component}, {factor}f^{power}"
+            for index, coefficient in enumerate(coefficients):
+                yield Number("UTT", f"bin {i},{j}", index, *coefficient)

@@ -46,7 +46,16 @@ class Comparison:
     def content(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         return {
-            "subjects": [_described(subject) for subject in self.subjects],
+            "subjects": [
+                {
+                    "name": subject.name,
+                    "run": None if subject.run is None else str(subject.run),
+                    **subject.manifest.model_dump(include={"version", "detector", "forms", "created"}),
+                    "gates": {"met": sum(gate.met for gate in subject.gates), "of": len(subject.gates)},
+                    "measured_on": subject.borrowed,
+                }
+                for subject in self.subjects
+            ],
             "same": all(map(self.same, self.others)),
             "differences": [
                 {
@@ -68,20 +77,6 @@ class Comparison:
                 for row in self.rows
             ],
         }
-
-
-def _described(subject: Subject) -> dict[str, Any]:
-    manifest = subject.manifest
-    return {
-        "name": subject.name,
-        "run": None if subject.run is None else str(subject.run),
-        "version": manifest.version,
-        "detector": manifest.detector,
-        "forms": manifest.forms,
-        "created": manifest.created,
-        "gates": {"met": sum(gate.met for gate in subject.gates), "of": len(subject.gates)},
-        "measured_on": subject.borrowed,
-    }
 
 
 def shown(comparison: Comparison, *, everything: bool) -> Iterator[Any]:

@@ -55,23 +55,18 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
     for name, (of, edges) in VARIABLES.items():
         several = zip(binned(of(genuine), edges), binned(of(ghosts), edges), strict=True)
         for (low, high, inside), (_, _, inside_ghosts) in several:
-            kept = genuine[inside], ghosts[inside_ghosts]
-            if (kept[0]["status"] == 0).sum() >= ENOUGH:
-                slices[name].append({"low": float(low), "high": float(high), **_figures(*kept, cut)})
+            true, false = genuine[inside], ghosts[inside_ghosts]
+            good = true[true["status"] == 0]
+            if len(good) < ENOUGH:
+                continue
+            kept, kept_ghosts = (int((chi2_per_ndof(rows) < cut).sum()) for rows in (true, false))
+            one: dict[str, Any] = {"low": float(low), "high": float(high), "n": len(true)}
+            one |= momentum_figures(good)
+            one["pulls"] = {component: fit_core(pulls(good, component)).width for component in STATE}
+            one["genuine"] = kept / len(true)
+            one["ghost"] = kept_ghosts / len(false) if len(false) else None
+            slices[name].append({**one, "purity": kept / max(kept + kept_ghosts, 1)})
     return slices
-
-
-def _figures(genuine: Rows, ghosts: Rows, cut: float) -> dict[str, Any]:
-    good = genuine[genuine["status"] == 0]
-    below = [int((chi2_per_ndof(rows) < cut).sum()) for rows in (genuine, ghosts)]
-    return {
-        "n": len(genuine),
-        **momentum_figures(good),
-        "pulls": {component: fit_core(pulls(good, component)).width for component in STATE},
-        "genuine": below[0] / len(genuine),
-        "ghost": below[1] / len(ghosts) if len(ghosts) else None,
-        "purity": below[0] / max(sum(below), 1),
-    }
 
 
 def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
@@ -108,10 +103,8 @@ def losses(sample: Sample) -> list[dict[str, float]]:
     tracks = sample.rows[sample.is_track]
     p, bad = 1e-3 * np.asarray(tracks["p_true"], np.float64), np.asarray(tracks["status"]) != 0
     entries = []
-    for low, high, inside in binned(p, LOSS_EDGES):
+    for low, high, inside in binned(p, LOSS_EDGES, fewest=1):
         n, count = int(inside.sum()), int((inside & bad).sum())
-        if n == 0:
-            continue
         lost = (count + 0.5) / (n + 1)
         error = float(np.sqrt(lost * (1 - lost) / n))
         entries.append({"p_min": low, "p_max": high, "n": n, "lost": count / n, "lost_error": error})
@@ -128,10 +121,8 @@ def impact_parameters(rows: Rows) -> list[dict[str, float]]:
     """
     inverse_pt = 1000.0 / (rows["p_true"] * np.sin(np.arctan(np.hypot(rows["true_tx"], rows["true_ty"]))))
     bins = []
-    for low, high, inside in binned(inverse_pt, IMPACT_EDGES):
+    for low, high, inside in binned(inverse_pt, IMPACT_EDGES, ENOUGH):
         tracks = rows[inside]
-        if len(tracks) < ENOUGH:
-            continue
         entry: dict[str, float] = {"low": low, "high": high, "n": len(tracks)}
         for axis in ("x", "y"):
             distance, sigma = _impact(tracks, axis)

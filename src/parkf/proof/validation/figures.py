@@ -24,12 +24,14 @@ _GROUPS = 20  # of events in a jackknife; each group is left out once
 
 
 def binned(
-    values: npt.NDArray[Any], edges: Sequence[float]
+    values: npt.NDArray[Any], edges: Sequence[float], fewest: int = 0
 ) -> Iterator[tuple[float, float, npt.NDArray[np.bool_]]]:
-    """Yield the two edges of each bin, and which of the values (n,) it holds: low ≤ value < high."""
+    """Yield the edges of bins with `fewest` of the values (n,), and which they hold: low ≤ value < high."""
     number = np.digitize(values, edges).astype(np.int8)
     for i, (low, high) in enumerate(pairwise(edges), start=1):
-        yield low, high, number == i
+        inside = number == i
+        if np.count_nonzero(inside) >= fewest:
+            yield low, high, inside
 
 
 def momentum_figures(rows: Rows) -> dict[str, float]:

@@ -81,8 +81,7 @@ def _measure(genuine: F64, ghosts: F64, rows: Rows) -> dict[str, Any]:
     slices = {
         name: [
             {"low": low, "high": high, "n": int(here.sum()), **efficiency("genuine", kept[here])}
-            for low, high, here in binned(values, SLICES[name])
-            if here.sum() >= ENOUGH
+            for low, high, here in binned(values, SLICES[name], ENOUGH)
         ]
         for name, values in _sliced(rows).items()
     }

@@ -40,10 +40,8 @@ def tails(sample: Sample) -> list[dict[str, float | None]]:
     # The pull of q/p times the sign of q is positive where the fitted p is too low.
     low = pull * np.sign(rows["true_qop"]) > 0
     entries: list[dict[str, float | None]] = []
-    for p_min, p_max, inside in binned(np.where(np.isfinite(pull), p, np.nan), EDGES):
+    for p_min, p_max, inside in binned(np.where(np.isfinite(pull), p, np.nan), EDGES, ENOUGH):
         n = int(inside.sum())
-        if n < ENOUGH:
-            continue
         tail = inside & (np.abs(pull) > BEYOND)
         beyond, error = float(tail.sum() / n), float(np.sqrt((tail.sum() + 1) / n**2))
         fractions = _fractions(inside, tail, wrong, hard, low)
