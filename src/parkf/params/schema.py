@@ -93,9 +93,8 @@ def _problems(
 def _of_scalar(schema: Mapping[str, Any], value: Any, place: str) -> Iterator[str]:
     if _kind(value) in ("integer", "number"):
         if not math.isfinite(value):
-            yield (
-                f"{place}: " if place else ""
-            ) + "got a number beyond double precision, expected a finite one"
+            where = f"{place}: " if place else ""
+            yield f"{where}got a number beyond double precision, expected a finite one"
         if "minimum" in schema and value < schema["minimum"]:
             yield _expected(place, value, f"at least {schema['minimum']}")
         if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:

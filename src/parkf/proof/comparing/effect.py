@@ -57,7 +57,7 @@ def changes(first: ParameterSet, second: ParameterSet) -> list[Change]:
 
 
 def table_map(first: ParameterSet, second: ParameterSet) -> F64:
-    """Change of x at z_out, mm, (60, 50) by bin of the table: of positive 5 GeV particles in MagDown."""
+    """Change of x at z_out, mm, (60, 50) by x/z_in and y/z_in: of positive 5 GeV particles in MagDown."""
     header = dict(zip(HEADER, first.block("UTT_META")[0].astype(np.float64), strict=True))
     axes = [(np.arange(bins) + 0.5) * (2 / bins) - 1 for bins in BINS]
     x, y = (

@@ -81,8 +81,11 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
         "met": worst.room() >= 0 and not few,
         "figure": f"{split_figure(threshold.figure)[0]}.json: {found.path}",
         "value": found.value if math.isfinite(found.value) else None,
+        "at_least": worst.least,
+        "at_most": worst.most,
     }
-    return gate.model_copy(update={**result, "at_least": worst.least, "at_most": worst.most})
+    # Validated again, because a figure may be a whole number.
+    return Gate.model_validate(gate.model_dump() | result)
 
 
 def _find(documents: Mapping[str, Any], figure: str) -> list[Found]:
