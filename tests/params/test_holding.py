@@ -8,7 +8,6 @@ from typer.testing import CliRunner
 
 from parkf.cli.main import app
 from parkf.io.errors import ParkfError
-from parkf.params.best_for import series_of
 from parkf.params.manifest import Gate
 from parkf.params.parameter_set import ParameterSet
 from parkf.params.registry import Registry
@@ -127,10 +126,10 @@ def test_detectors_and_forms_stand_side_by_side(publish, params, better, sets, t
     assert holds(params, now, "--detector", "velo-open") == (0, ["2026-velo-open-r001"])
     assert holds(params, now, "--detector", "run3", "--forms", "improved") == (0, [R2])
     assert holds(params, now, "--detector", "run2") == (1, [])
-    assert set(series_of(sets, detector="run3")) == {("run3", "production"), ("run3", "improved")}
-    assert set(series_of(sets, forms="production")) == {("run3", "production"), ("velo-open", "production")}
+    assert set(sets.series(detector="run3")) == {("run3", "production"), ("run3", "improved")}
+    assert set(sets.series(forms="production")) == {("run3", "production"), ("velo-open", "production")}
     sets.withdraw("2026-velo-open-r001", "wrong field")
-    assert set(series_of(sets, forms="production")) == {("run3", "production")}
+    assert set(sets.series(forms="production")) == {("run3", "production")}
 
 
 def test_publication_refuses_what_would_leave_it_open(publish):

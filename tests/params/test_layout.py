@@ -7,7 +7,7 @@ import pytest
 from parkf.io.errors import ParkfError
 from parkf.model.layout import built, layout_of
 from parkf.model.steps import FORMS
-from parkf.params.slots import constant_numbers, table_numbers
+from parkf.params.description import constant_numbers, table_numbers
 
 PRODUCTION = FORMS["production"]
 

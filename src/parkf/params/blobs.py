@@ -15,23 +15,17 @@ F32 = NDArray[np.float32]
 
 def blob_of(numbers: F32) -> Blob:
     """Describe the file of these numbers."""
-    return Blob(numbers=numbers.size, sha256=hashlib.sha256(_bytes(numbers)).hexdigest())
+    return Blob(numbers=numbers.size, sha256=hashlib.sha256(numbers.astype("<f4").tobytes()).hexdigest())
 
 
 def write_blob(path: Path, numbers: F32) -> None:
     """Write a file of numbers."""
     with replacing(path) as temporary:
-        temporary.write_bytes(_bytes(numbers))
+        temporary.write_bytes(numbers.astype("<f4").tobytes())
 
 
 def read_blob(path: Path, blob: Blob, expected: int) -> F32:
-    """Read a file of so many numbers, (expected,) float32.
-
-    Raises
-    ------
-    ParkfError
-        When the file is missing, truncated, or does not match its description in the manifest.
-    """
+    """Read a file of numbers, (expected,) float32; one that is not as described raises a ParkfError."""
     size = existing(path).stat().st_size
     if size != 4 * expected:
         raise DamagedFileError.said(
@@ -46,7 +40,3 @@ def read_blob(path: Path, blob: Blob, expected: int) -> F32:
             path, f"{path}: sha256 {got}, the manifest says {blob.sha256}; one of the two was changed"
         )
     return np.frombuffer(content, dtype="<f4").astype(np.float32)
-
-
-def _bytes(numbers: F32) -> bytes:
-    return numbers.astype("<f4").tobytes()

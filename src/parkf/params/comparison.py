@@ -12,51 +12,27 @@ from parkf.params.parameter_set import ParameterSet
 
 @dataclass(frozen=True)
 class Difference:
-    """A number that is not the same in both sets.
-
-    Attributes
-    ----------
-    first, second : float or None
-        Values; None where a set does not have the number.
-    pull : float or None
-        Their difference over the error of both fits together; None where no fit has an error.
-    """
+    """A number that is not the same in both sets."""
 
     block: str
     set: str
     index: int
     name: str
-    first: float | None
+    first: float | None  # None where the set does not have the number
     second: float | None
-    pull: float | None
+    pull: float | None  # difference over the error of both fits together; None where no fit has an error
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Differences of two sets in numbers.
+    """Differences of two sets in numbers."""
 
-    Attributes
-    ----------
-    forms : tuple of str
-        Sets of forms of both.
-    differences : list of Difference
-        Of the constant blob, in its order, for blocks that have the same formulas in both.
-    other_formulas : list of str
-        Blocks whose formulas differ, so that their numbers cannot be compared.
-    table : int
-        How many coefficients of the magnet table differ.
-    table_largest : float
-        Largest absolute difference of a coefficient.
-    constants : dict of str to (float, float)
-        Resolution and beam line, where they differ.
-    """
-
-    forms: tuple[str, str]
-    differences: list[Difference]
-    other_formulas: list[str]
-    table: int
-    table_largest: float
-    constants: dict[str, tuple[float, float]]
+    forms: tuple[str, str]  # sets of forms of both
+    differences: list[Difference]  # in blocks that have the same formulas in both, in the blob's order
+    other_formulas: list[str]  # blocks whose formulas differ, so that their numbers cannot be compared
+    table: int  # how many coefficients of the magnet table differ
+    table_largest: float  # largest absolute difference of a coefficient
+    constants: dict[str, tuple[float, float]]  # resolution and beam line, where they differ
 
     @property
     def identical(self) -> bool:
@@ -73,13 +49,17 @@ def changed(first: Mapping[str, object], second: Mapping[str, object]) -> list[s
 def compare(first: ParameterSet, second: ParameterSet) -> Comparison:
     """Compare two sets, number by number."""
     other = changed(first.manifest.steps, second.manifest.steps)
-    known = [_numbers(one, other) for one in (first, second)]
+    before, after = (_numbers(one, other) for one in (first, second))
     differences = []
-    for key, either in (known[0] | known[1]).items():
-        a, b = (numbers.get(key) for numbers in known)
-        values = [None if one is None else one.value for one in (a, b)]
-        if values[0] != values[1]:
-            differences.append(Difference(*key, (a or either).name, values[0], values[1], _pull(a, b)))
+    for key, either in (before | after).items():
+        a, b = before.get(key), after.get(key)
+        one, two = (None if number is None else number.value for number in (a, b))
+        if one != two:
+            pull = None
+            if a is not None and b is not None:
+                error = math.hypot(a.error or 0.0, b.error or 0.0)
+                pull = (b.value - a.value) / error if error > 0 else None
+            differences.append(Difference(*key, (a or either).name, one, two, pull))
     change = second.table.astype(np.float64) - first.table
     constants = [one.manifest.constants.model_dump() for one in (first, second)]
     return Comparison(
@@ -100,10 +80,3 @@ def _numbers(parameters: ParameterSet, without: list[str]) -> dict[tuple[str, st
         for one in block.sets
         for index, number in enumerate(one.numbers)
     }
-
-
-def _pull(a: NumberDescription | None, b: NumberDescription | None) -> float | None:
-    if a is None or b is None:
-        return None
-    error = math.hypot(a.error or 0.0, b.error or 0.0)
-    return (b.value - a.value) / error if error > 0 else None

@@ -25,33 +25,24 @@ def flat(configuration: Mapping[str, Any]) -> dict[str, str]:
 
 
 def nested(entries: Mapping[str, str]) -> dict[str, Any]:
-    """Undo :func:`flat`.
-
-    Raises
-    ------
-    ParkfError
-        When a value is not JSON, or a key is inside another's value.
-    """
+    """Undo :func:`flat`; a value that is not JSON, or a key inside another's value, raises a ParkfError."""
     configuration: dict[str, Any] = {}
     for key, text in entries.items():
         *outer, last = key.split(".")
-        place = configuration
+        inner = configuration
         for name in outer:
-            place = place.setdefault(name, {})
-            if not isinstance(place, dict):
+            inner = inner.setdefault(name, {})
+            if not isinstance(inner, dict):
                 raise ParkfError(f"configuration.{key}: lies inside the value of another key")
         try:
-            place[last] = json.loads(text)
+            inner[last] = json.loads(text)
         except ValueError as error:
             raise ParkfError(f"configuration.{key}: got {text:.40}, expected JSON") from error
     return configuration
 
 
 def noise_scale(entries: Mapping[str, str] | None) -> dict[str, float]:
-    """Return the factor of the noise in a set over that of single steps, by kind of step.
-
-    A kind without an entry in the manifest's configuration has the factor 1, as in older and imported sets.
-    """
+    """Return the factors of the noise over that of single steps, by kind of step; missing kinds have 1."""
     return {
         key.removeprefix(_NOISE_SCALE): float(json.loads(text))
         for key, text in (entries or {}).items()
@@ -65,17 +56,9 @@ def client(entries: Mapping[str, str] | None) -> Client:
     return name
 
 
-def start_file(place: Path, step: str) -> Path:
-    """Name the file to start a step's fit from.
-
-    Parameters
-    ----------
-    place : Path
-        A fit, ``fits/<step>.json``; or the folder of a parameter set, which has a manifest; or that of a run.
-    step : str
-        Name of the step.
-    """
-    if place.suffix == ".json":
-        return place
-    manifest = place / "manifest.json"
-    return manifest if manifest.is_file() else place / "fits" / f"{step}.json"
+def start_file(source: Path, step: str) -> Path:
+    """Return the file to start a step's fit from: `source`, or a file in it if it is a set or a run."""
+    if source.suffix == ".json":
+        return source
+    manifest = source / "manifest.json"
+    return manifest if manifest.is_file() else source / "fits" / f"{step}.json"

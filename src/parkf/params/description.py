@@ -1,12 +1,16 @@
-"""The manifest's description of every number of the constant blob."""
+"""Block, set, index, name and unit of the numbers of a parameter set, also as the manifest describes them.
+
+Order and shapes are those of :mod:`parkf.model.layout`, which the generator of the kernel writes.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.model.layout import Block, Layout
+from parkf.model.layout import BINS, Block, Layout, Piece
 from parkf.params.manifest import BlockDescription, NumberDescription, SetDescription
 
 # Errors by block, set and index.
@@ -48,25 +52,54 @@ def shortest(value: np.float32) -> float:
 
 def describe_block(block: Block, values: NDArray[np.float32], errors: Errors) -> BlockDescription:
     """Describe every number of a block, (sets, columns) float32 or the same in a row."""
-    rows = values.reshape(block.shape)
-    return BlockDescription(
-        name=block.name,
-        sets=[
-            SetDescription(
-                label=label,
-                numbers=[
-                    NumberDescription(
-                        name=name,
-                        text=text,
-                        unit=split_unit(unit)[1],
-                        scale=split_unit(unit)[0],
-                        value=shortest(rows[i, j]),
-                        error=errors.get((block.name, i, j)),
-                        parity=-1 if parity < 0 else 1,
-                    )
-                    for j, (name, unit, text, parity) in enumerate(block.columns)
-                ],
-            )
-            for i, label in enumerate(block.sets)
-        ],
-    )
+    rows, sets = values.reshape(block.shape), []
+    for i, label in enumerate(block.sets):
+        numbers = []
+        for j, (name, unit, text, parity) in enumerate(block.columns):
+            scale, unit = split_unit(unit)
+            about = {
+                "name": name,
+                "text": text,
+                "unit": unit,
+                "scale": scale,
+                "parity": -1 if parity < 0 else 1,
+            }
+            number = {"value": shortest(rows[i, j]), "error": errors.get((block.name, i, j))}
+            numbers.append(NumberDescription.model_validate(about | number))
+        sets.append(SetDescription(label=label, numbers=numbers))
+    return BlockDescription(name=block.name, sets=sets)
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of a parameter set; `index` counts within the set, `text` is its meaning."""
+
+    block: str
+    set: str
+    index: int
+    name: str
+    unit: str
+    text: str
+
+
+def constant_numbers(layout: Layout) -> Iterator[Number]:
+    """Yield the numbers of the constant blob in their order."""
+    for b in layout.blocks:
+        for label in b.sets:
+            for index, (name, unit, text, _) in enumerate(b.columns):
+                yield Number(b.name, label, index, name, unit, text)
+
+
+def table_numbers(pieces: Sequence[Piece]) -> Iterator[Number]:
+    """Yield the 240,000 numbers in their order: bins in x outermost, then bins in y, then coefficients."""
+    coefficients = []
+    for piece in pieces:
+        name = piece.component + {"1": "00", "u_x": "10", "u_y": "01"}[piece.factor]
+        unit = "mm" if piece.component in ("x", "y") else "rad"
+        factor = "" if piece.factor == "1" else f"{piece.factor}·"
+        for power in range(1, piece.degree + 1):
+            coefficients.append((f"{name}[{power}]", unit, f"{piece.component}, {factor}f^{power}"))
+    for i in range(BINS[0]):
+        for j in range(BINS[1]):
+            for index, coefficient in enumerate(coefficients):
+                yield Number("UTT", f"bin {i},{j}", index, *coefficient)

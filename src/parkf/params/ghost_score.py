@@ -42,18 +42,10 @@ NAMES = ("score", "score_kinematic")
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """A trained score.
+    """A trained score."""
 
-    Attributes
-    ----------
-    numbers : (m,) float32
-        Both networks.
-    genuine, ghosts : int
-        Candidates of each kind in the training.
-    """
-
-    numbers: NDArray[np.float32]
-    genuine: int
+    numbers: NDArray[np.float32]  # (m,), both networks
+    genuine: int  # candidates of each kind in the training
     ghosts: int
 
     def save(self, path: Path) -> None:
@@ -62,17 +54,13 @@ class Score:
 
     def description(self) -> GhostScore:
         """Return the entry of the manifest."""
-        parts = zip(NAMES, (0, count(len(OWN))), (OWN, FEATURES), strict=True)
-        return GhostScore(
-            version=VERSION,
-            blob=blob_of(self.numbers),
-            hidden=HIDDEN,
-            networks=[
-                ScoreNetwork(name=name, first=first, inputs=list(inputs)) for name, first, inputs in parts
-            ],
-            genuine=self.genuine,
-            ghosts=self.ghosts,
-        )
+        networks = [
+            ScoreNetwork(name=NAMES[0], first=0, inputs=list(OWN)),
+            ScoreNetwork(name=NAMES[1], first=count(len(OWN)), inputs=list(FEATURES)),
+        ]
+        about = {"version": VERSION, "hidden": HIDDEN, "networks": networks}
+        trained_on = {"genuine": self.genuine, "ghosts": self.ghosts}
+        return GhostScore.model_validate({**about, **trained_on, "blob": blob_of(self.numbers)})
 
 
 def count(inputs: int) -> int:
@@ -81,13 +69,7 @@ def count(inputs: int) -> int:
 
 
 def load_score(path: Path) -> Score:
-    """Read a trained score.
-
-    Raises
-    ------
-    ParkfError
-        When the file is missing or not of this kernel's networks.
-    """
+    """Read a trained score; a file that is missing or not of this kernel's networks raises a ParkfError."""
     content = read_json(path)
     numbers = np.array(content.get("numbers", []), dtype=np.float32)
     if numbers.shape != (NUMBERS,):
@@ -106,10 +88,7 @@ def write_score(folder: Path, score: Score | None) -> None:
 def read_score(folder: Path, described: GhostScore | None) -> Score | None:
     """Read a set's score; None where it has none, or one of another version than this kernel evaluates.
 
-    Raises
-    ------
-    ParkfError
-        When the file is missing, truncated, does not match its checksum, or has a number that is not finite.
+    A file that is not as described, or has a number that is not finite, raises a ParkfError.
     """
     if described is None or described.version != VERSION:
         return None

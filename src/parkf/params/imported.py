@@ -18,15 +18,7 @@ EMPTY = Blobs(constant=Blob(numbers=0, sha256="0" * 64), table=Blob(numbers=0, s
 
 
 def new_manifest(forms: Layout, **content: Any) -> Manifest:
-    """Return the manifest of an unpublished set of these forms, without blobs.
-
-    Parameters
-    ----------
-    forms : Layout
-        Meaning of the set's numbers.
-    **content
-        Other fields of the manifest; by default nothing was trained.
-    """
+    """Return the manifest of an unpublished set of these forms, without blobs, with `content` as fields."""
     fields: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "minimum_reader": MINIMUM_READER,
@@ -38,9 +30,8 @@ def new_manifest(forms: Layout, **content: Any) -> Manifest:
         "blobs": EMPTY,
         "validity": ALWAYS,
         "state": "open",
-        **dict.fromkeys(("version", "supersedes", "created")),
-        **{name: [] for name in ("layout", "fits", "gates")},
-        **{name: {} for name in ("seeds", "environment")},
+        **{"version": None, "supersedes": None, "created": None, "layout": [], "fits": [], "gates": []},
+        **{"seeds": {}, "environment": {}},
     }
     return Manifest.model_validate(fields | content)
 
@@ -57,22 +48,9 @@ def imported(
 ) -> ParameterSet:
     """Make a set of these numbers.
 
-    Parameters
-    ----------
-    layout : Layout
-        Meaning of the numbers.
-    blocks : mapping of str to (sets, columns) float32
-        Every block of the constant blob.
-    table : (60, 50, 80) float32
-        The magnet table.
-    constants : Constants
-        Other numbers that the fitter needs.
-    inputs : dict of str to str
-        Fingerprints of the files that were read.
-    source : str
-        Origin of the numbers, for the manifest.
-    rich : RichConstants, optional
-        The trigger's constants for states at the RICH planes.
+    `blocks` are all of the constant blob, (sets, columns) float32 by name, and `table` is the magnet table,
+    (60, 50, 80) float32. `inputs` are fingerprints of the files that were read, and `source` is the origin of
+    the numbers, for the manifest.
     """
     manifest = new_manifest(layout, source=source, detector="unknown", constants=constants, inputs=inputs)
     constant = np.concatenate([blocks[block.name].ravel() for block in layout.blocks])

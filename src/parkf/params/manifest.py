@@ -38,19 +38,20 @@ Version = Annotated[str, Field(pattern=r"^[0-9]{4}-[a-z0-9][a-z0-9-]{0,40}-r[0-9
 Time = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
 
 
-class _Strict(BaseModel):
-    # No type coercion, no unknown fields.
+class Strict(BaseModel):
+    """A model without type coercion and without unknown fields."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-class Blob(_Strict):
+class Blob(Strict):
     """A file of little-endian float32 numbers."""
 
     numbers: int = Field(description="How many numbers the file holds.")
     sha256: Sha256 = Field(description="SHA-256 of the file's bytes.")
 
 
-class Blobs(_Strict):
+class Blobs(Strict):
     """The two files of numbers."""
 
     constant: Blob = Field(description="constant.f32: shared by all tracks.")
@@ -61,7 +62,7 @@ class Blobs(_Strict):
         return {"constant": self.constant.sha256, "table": self.table.sha256}
 
 
-class ScoreNetwork(_Strict):
+class ScoreNetwork(Strict):
     """A network of the ghost score."""
 
     name: str = Field(description="Column of the fit's output that it makes.")
@@ -73,7 +74,7 @@ class ScoreNetwork(_Strict):
     inputs: list[str] = Field(description="What it sees of a track.")
 
 
-class GhostScore(_Strict):
+class GhostScore(Strict):
     """How genuine a track looks: log odds by networks with one layer of hidden units, max(0, w·f + b)."""
 
     version: int = Field(ge=1, description="Of the inputs and of the file's layout.")
@@ -84,7 +85,7 @@ class GhostScore(_Strict):
     ghosts: int = Field(description="Ghosts that it was trained on.")
 
 
-class Constants(_Strict):
+class Constants(Strict):
     """Numbers that the fitter needs besides the blobs."""
 
     velo_sigma: float = Field(gt=0, description="Resolution of a VELO hit in x and in y, mm.")
@@ -92,7 +93,7 @@ class Constants(_Strict):
     beam_y: float = Field(description="y of the beam line, mm.")
 
 
-class FitSummary(_Strict):
+class FitSummary(Strict):
     """How the fit of one parameter set of a step ended."""
 
     step: str = Field(description="Block of the constant blob.")
@@ -105,7 +106,7 @@ class FitSummary(_Strict):
     )
 
 
-class NumberDescription(_Strict):
+class NumberDescription(Strict):
     """One number of the constant blob."""
 
     name: str = Field(description="Name within its set.")
@@ -117,28 +118,28 @@ class NumberDescription(_Strict):
     parity: Literal[1, -1] = Field(description="Its sign under h → −h, h = pol·q/p.")
 
 
-class SetDescription(_Strict):
+class SetDescription(Strict):
     """A row of a block."""
 
     label: str = Field(description="Which gap, direction or side it is for.")
     numbers: list[NumberDescription]
 
 
-class BlockDescription(_Strict):
+class BlockDescription(Strict):
     """A rectangle of the constant blob."""
 
     name: str = Field(description="Step, or kind of layers.")
     sets: list[SetDescription]
 
 
-class Rich(_Strict):
+class Rich(Strict):
     """The trigger's constants for states at the RICH planes."""
 
     blob: Blob = Field(description="rich.f32: the numbers.")
     layout: list[BlockDescription] = Field(description="Every number of the file, in its order.")
 
 
-class Validity(_Strict):
+class Validity(Strict):
     """Data that the set is for; null: without limit."""
 
     first_run: int | None = Field(ge=0, description="First run.")
@@ -147,7 +148,7 @@ class Validity(_Strict):
     last_time: Time | None = Field(description="Until when, UTC.")
 
 
-class Gate(_Strict):
+class Gate(Strict):
     """A requirement for publication."""
 
     what: str = Field(description="What was measured.")
@@ -161,7 +162,7 @@ class Gate(_Strict):
     reason: str | None = Field(default=None, description="Why it is asked for.")
 
 
-class Manifest(_Strict):
+class Manifest(Strict):
     """What a parameter set is made of."""
 
     format_version: int = Field(ge=1, description="Version of this file's format.")
@@ -216,16 +217,13 @@ class Manifest(_Strict):
 def read_manifest(path: Path) -> Manifest:
     """Read and check a manifest.
 
-    Raises
-    ------
-    ParkfError
-        When the file is missing, too large, no JSON, of a format that this reader does not understand, or
-        does not match the schema.
-    DamagedFileError
-        When it does not have its checksum.
+    A file that is missing, too large, no JSON, of a format that this reader does not understand, or unlike
+    the schema raises a ParkfError; one that does not have its checksum a DamagedFileError.
     """
     content = read_document(path)
-    format_version, minimum = (_version(content, name) for name in ("format_version", "minimum_reader"))
+    fields = content if isinstance(content, dict) else {}
+    versions = [fields.get(name) for name in ("format_version", "minimum_reader")]
+    format_version, minimum = (one if type(one) is int else 0 for one in versions)
     if minimum > FORMAT_VERSION:
         raise ParkfError(
             f"{path}: minimum_reader: got {minimum}, expected at most {FORMAT_VERSION}; "
@@ -236,10 +234,9 @@ def read_manifest(path: Path) -> Manifest:
             f"{path}: format_version: got {format_version}, expected {OLDEST_FORMAT} or newer; "
             "make the set again"
         )
-    _check_checksum(path, content, format_version)
+    _check_checksum(path, fields.get("checksum"), format_version)
     newer = format_version > FORMAT_VERSION
-    problem = first_problem(json_schema(), content, unknown_fields_pass=newer)
-    if problem is not None:
+    if problem := first_problem(json_schema(), content, unknown_fields_pass=newer):
         raise ParkfError(f"{path}: {problem}")
     content.pop("checksum", None)
     return Manifest.model_validate(content, extra="ignore" if newer else "forbid")
@@ -255,8 +252,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         temporary.write_text(text.replace(f'"checksum": "{_NONE}', f'"checksum": "{digest}', 1))
 
 
-def _check_checksum(path: Path, content: Any, format_version: int) -> None:
-    checksum = content.get("checksum") if isinstance(content, dict) else None
+def _check_checksum(path: Path, checksum: object, format_version: int) -> None:
     if checksum is None and format_version >= CHECKED_FORMAT:
         raise ParkfError(f"{path}: checksum: missing field")
     # The schema refuses values that are not a checksum.
@@ -270,11 +266,6 @@ def _check_checksum(path: Path, content: Any, format_version: int) -> None:
 def json_schema() -> dict[str, Any]:
     """JSON schema of the manifest, as kept in ``workflow/schemas/manifest.schema.json``."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Manifest.model_json_schema()}
-
-
-def _version(content: Any, name: str) -> int:
-    version = content.get(name) if isinstance(content, dict) else None
-    return version if isinstance(version, int) and not isinstance(version, bool) else 0
 
 
 if __name__ == "__main__":

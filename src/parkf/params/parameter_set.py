@@ -22,26 +22,13 @@ CONSTANT_FILE, TABLE_FILE, MANIFEST_FILE = "constant.f32", "global.f32", "manife
 
 @dataclass(frozen=True, eq=False)
 class ParameterSet:
-    """Numbers and manifest of a set, as a fitter reads them.
+    """Numbers and manifest of a set, as a fitter reads them."""
 
-    Attributes
-    ----------
-    constant : (m,) float32
-        Blocks in the order of the set of forms; 466 numbers in production's.
-    table : (60, 50, 80) float32
-        Coefficients of the magnet table by bin in x, bin in y.
-    manifest : Manifest
-    score : Score or None
-        The ghost score, if the set has one that this kernel evaluates.
-    rich : RichConstants or None
-        The trigger's constants for states at the RICH planes, if the set has them.
-    """
-
-    constant: F32
-    table: F32
+    constant: F32  # (m,), blocks in the order of the set of forms; 466 numbers in production's
+    table: F32  # (60, 50, 80), coefficients of the magnet table by bin in x, bin in y
     manifest: Manifest
-    score: Score | None = None
-    rich: RichConstants | None = None
+    score: Score | None = None  # the ghost score, if the set has one that this kernel evaluates
+    rich: RichConstants | None = None  # for states at the RICH planes, if the set has them
 
     def __post_init__(self) -> None:
         """Let each bin of the table start a cache line: the fit reads it 5 % faster.
@@ -78,13 +65,7 @@ def with_blobs(
     score: Score | None = None,
     rich: RichConstants | None = None,
 ) -> ParameterSet:
-    """Make a set of these numbers, with their checksums in its manifest.
-
-    Raises
-    ------
-    ParkfError
-        When a shape is wrong or a number is not finite.
-    """
+    """Make a set of these numbers; a wrong shape, or a number that is not finite, raises a ParkfError."""
     constant, table = np.asarray(constant, dtype="<f4"), np.asarray(table, dtype="<f4")
     known = layouts_of(manifest.forms)[manifest.layout_version]
     expected = (("constant", constant, (known.constant_count,)), ("table", table, TABLE_SHAPE))
@@ -92,11 +73,9 @@ def with_blobs(
         if numbers.shape != shape:
             raise ParkfError(f"parameter set: {name} has shape {numbers.shape}, expected {shape}")
     _refuse_non_finite("parameter set", known, constant, table)
-    blobs = Blobs(constant=blob_of(constant), table=blob_of(table))
-    layout = describe(known, constant, errors_of(manifest.layout))
     more = {
-        "blobs": blobs,
-        "layout": layout,
+        "blobs": Blobs(constant=blob_of(constant), table=blob_of(table)),
+        "layout": describe(known, constant, errors_of(manifest.layout)),
         "ghost_score": score and score.description(),
         "rich": rich and rich.description(),
     }
@@ -104,13 +83,10 @@ def with_blobs(
 
 
 def load(folder: Path) -> ParameterSet:
-    """Read a parameter set and refuse one that is not whole.
+    """Read a parameter set.
 
-    Raises
-    ------
-    ParkfError
-        When a file is missing, truncated, does not match its checksum, holds a number that is not finite, or
-        when the manifest has unknown fields or is of another format or layout.
+    A set that is not whole raises a ParkfError: a file is missing, truncated, does not match its checksum or
+    holds a number that is not finite, or the manifest has unknown fields or is of another format or layout.
     """
     path = folder / MANIFEST_FILE
     manifest = read_manifest(path)
@@ -123,8 +99,8 @@ def load(folder: Path) -> ParameterSet:
             f"'{manifest.forms}'; train the set again, or read it with the version of parkf that made it"
         )
     constant = read_blob(folder / CONSTANT_FILE, manifest.blobs.constant, known.constant_count)
-    coefficients = read_blob(folder / TABLE_FILE, manifest.blobs.table, int(np.prod(TABLE_SHAPE)))
-    table = coefficients.reshape(TABLE_SHAPE)
+    table = read_blob(folder / TABLE_FILE, manifest.blobs.table, int(np.prod(TABLE_SHAPE)))
+    table = table.reshape(TABLE_SHAPE)
     _refuse_non_finite(str(folder), known, constant, table)
     _compare(path, known, manifest.layout, constant)
     score, rich = read_score(folder, manifest.ghost_score), read_rich(folder, manifest.rich)
@@ -159,14 +135,12 @@ def _compare(path: Path, known: Layout, layout: list[BlockDescription], constant
         values = constant[known.block_slice(block.name)].reshape(block.shape)
         for i, one in enumerate(described.sets):
             expect(f"numbers of block {block.name} set {i}", len(one.numbers), block.shape[1])
-            for j, number in enumerate(one.numbers):
-                with np.errstate(over="ignore"):
-                    same = np.float32(number.value) == values[i, j]
-                if not same:
-                    raise ParkfError(
-                        f"{path}: layout: block {block.name} set {i} index {j}: got {number.value:.9g}, "
-                        f"expected {values[i, j]:.9g} of {CONSTANT_FILE}"
-                    )
+            described_values = np.array([number.value for number in one.numbers])
+            with np.errstate(over="ignore"):
+                others = np.flatnonzero(described_values.astype(np.float32) != values[i])
+            for j in others[:1]:
+                expected = f"{values[i, j]:.9g} of {CONSTANT_FILE}"
+                expect(f"block {block.name} set {i} index {j}", f"{described_values[j]:.9g}", expected)
 
 
 def aligned(numbers: F32) -> F32:

@@ -18,18 +18,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 import parkf._fitter as _fitter
 from parkf.io.errors import ParkfError
 from parkf.io.files import copy, existing, read_json, write_json
 from parkf.io.fingerprints.environment import environment
+from parkf.io.option_types import FormsName
 from parkf.model.layout.built import layout_files, layout_in
-from parkf.params.manifest import Gate, Manifest, Validity, read_manifest
+from parkf.params.manifest import Gate, Manifest, Strict, Validity, read_manifest
 from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
 from parkf.params.schema import first_problem, read_document
-from parkf.params.validity import Interval, Series
+from parkf.params.validity import Interval, Moment, Series
 
 WITHDRAWN_FILE = "withdrawn.json"
 # The registry of a project, and that of the installation.
@@ -39,10 +41,8 @@ _NAME = re.compile(r"(?P<year>[0-9]{4})-(?P<detector>[a-z0-9][a-z0-9-]{0,40})-r(
 _STAGING = ".publishing-"
 
 
-class Withdrawal(BaseModel):
+class Withdrawal(Strict):
     """Why a published set must not be used any more."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     reason: str = Field(description="What is wrong with the set.")
     time: str = Field(description="When it was withdrawn, UTC.")
@@ -61,13 +61,7 @@ class Registry:
         return sorted(p.name for p in self.folder.iterdir() if _NAME.fullmatch(p.name) and p.is_dir())
 
     def path(self, version: str) -> Path:
-        """Return the folder of a published set.
-
-        Raises
-        ------
-        ParkfError
-            When the name is not that of a version, or there is no such set.
-        """
+        """Return the folder of a published set; if the name is none, or of no set, raise a ParkfError."""
         if not _NAME.fullmatch(version):
             raise ParkfError(
                 f"{self.folder}: version {version!r:.60}, expected a name such as 2026-run3-r001"
@@ -79,13 +73,7 @@ class Registry:
         return path
 
     def find(self, name: str) -> Path:
-        """Return the folder of a set, from its version or from a path with a slash or a manifest.
-
-        Raises
-        ------
-        ParkfError
-            When there is no such set.
-        """
+        """Return the folder of a set, from its version or from a path; without a set, raise a ParkfError."""
         path = Path(name)
         if path.is_file():
             raise ParkfError(f"{name}: a file, expected a version or the folder of a set")
@@ -95,19 +83,69 @@ class Registry:
         return self.path(name)
 
     def load(self, version: str) -> ParameterSet:
-        """Read a published set.
-
-        Raises
-        ------
-        ParkfError
-            When it is not whole, or its manifest has another version or state.
-        """
+        """Read a published set; if it is not whole, or of another version or state, raise a ParkfError."""
         path = self.path(version)
         loaded = load(path)
         if loaded.manifest.version != version or loaded.manifest.state != "published":
             got = f"{loaded.manifest.state} version {loaded.manifest.version}"
             raise ParkfError(f"{path / MANIFEST_FILE}: {got}, expected published version {version}")
         return loaded
+
+    def series(
+        self, *, detector: str | None = None, forms: FormsName | None = None
+    ) -> dict[tuple[str, FormsName], Series]:
+        """Sort the sets, or only those of a detector or of forms, into series by both.
+
+        A manifest that cannot be read or has no valid interval, and a series with limits of two kinds, raise
+        a ParkfError.
+        """
+        intervals: dict[tuple[str, FormsName], dict[str, Interval]] = {}
+        supersedes: dict[str, str | None] = {}
+        for version in self.versions():
+            path = self.path(version) / MANIFEST_FILE
+            manifest = read_manifest(path)
+            supersedes[version] = manifest.supersedes
+            chosen = detector in (None, manifest.detector) and forms in (None, manifest.forms)
+            if chosen and self.withdrawal(version) is None:
+                with _naming(str(path)):
+                    interval = Interval.of(manifest.validity)
+                intervals.setdefault((manifest.detector, manifest.forms), {})[version] = interval
+        series = {}
+        for kind, several in intervals.items():
+            with _naming(f"{self.folder}: {', '.join(kind)}"):
+                series[kind] = Series(several, supersedes)
+        return series
+
+    def best_sets(
+        self, moment: Moment, *, detector: str | None = None, forms: FormsName | None = None
+    ) -> list[dict[str, Any]]:
+        """Find the set to use for a run or a time, one of each detector and forms.
+
+        Each is ``{detector, forms, set, validity, superseded, path}``: its version, all data that it is for,
+        other sets for the same data, which it superseded, and its folder; None and empty where there is none.
+
+        Errors are those of :meth:`series`. Several sets for the data of which none superseded the others, a
+        series that is limited in the other unit, and a broken set raise a ParkfError, too.
+        """
+        best = []
+        for kind, series in self.series(detector=detector, forms=forms).items():
+            where = f"{self.folder}: {', '.join(kind)}"
+            with _naming(where):
+                sets = series.at(moment)
+            if len(sets.holding) > 1:
+                raise ParkfError(
+                    f"{where}: {' and '.join(sets.holding)} are both for {moment.unit} {moment}, and "
+                    "neither superseded the other; withdraw one"
+                )
+            found: dict[str, Any] = {"set": None, "validity": None, "superseded": [], "path": None}
+            for version in sets.holding:
+                # A broken set is refused here.
+                self.load(version)
+                superseded = [one for one in sets.versions if one != version]
+                found = {"set": version, "validity": str(series.intervals[version]), "superseded": superseded}
+                found["path"] = str(self.path(version))
+            best.append({"detector": kind[0], "forms": kind[1], **found})
+        return best
 
     @property
     def layouts(self) -> Path:
@@ -117,30 +155,14 @@ class Registry:
     def publish(
         self, parameters: Path, *, year: int, gates: Sequence[Gate], validity: Validity | None = None
     ) -> str:
-        """Publish a set under the next free name.
+        """Publish the set in a folder under the next free name of its year of data, and return this version.
 
-        Parameters
-        ----------
-        parameters : Path
-            Folder of the set.
-        year : int
-            Year of the data.
-        gates : sequence of Gate
-            Results of all gates, which must be met.
-        validity : Validity, optional
-            Data that it is for; that of its manifest by default.
+        `gates` are the results of all gates, which must be met. `validity`, the data that the set is for, is
+        that of its manifest by default.
 
-        Returns
-        -------
-        str
-            Its version.
-
-        Raises
-        ------
-        ParkfError
-            When the set is not whole, misses a gate or is published already; when its layout was published
-            with other formulas; when its validity is wrong or has limits of another kind than the other sets
-            of its detector; when another publisher is at work.
+        A set that is not whole, misses a gate or is published already, a layout that was published with other
+        formulas, a validity that is wrong or has limits of another kind than the other sets of the detector,
+        and another publisher at work raise a ParkfError.
         """
         loaded = load(parameters)
         missed = [f"{g.what}: {g.measured} (bar {g.bar})" for g in gates if not g.met]
@@ -150,19 +172,12 @@ class Registry:
         with self._alone():
             update = {"gates": list(gates), "validity": validity or loaded.manifest.validity}
             manifest = self._published(parameters, loaded.manifest.model_copy(update=update), year)
-            published = replace(loaded, manifest=manifest)
             assert manifest.version is not None
-            self._put(published, manifest.version)
+            self._put(replace(loaded, manifest=manifest), manifest.version)
             return manifest.version
 
     def withdraw(self, version: str, reason: str) -> None:
-        """Mark a published set as one that must not be used any more; its files stay.
-
-        Raises
-        ------
-        ParkfError
-            When there is no such set, no reason, it is withdrawn already, or a publisher is at work.
-        """
+        """Mark a set as withdrawn; its files stay. No reason, or a second time, raises a ParkfError."""
         target = self.path(version) / WITHDRAWN_FILE
         if not reason.strip():
             raise ParkfError(f"{target}: no reason; say what is wrong with the set")
@@ -177,26 +192,18 @@ class Registry:
             _sync(target.parent)
 
     def withdrawal(self, version: str) -> Withdrawal | None:
-        """Return why a set was withdrawn, or None.
-
-        Raises
-        ------
-        ParkfError
-            When ``withdrawn.json`` is broken.
-        """
+        """Return why a set was withdrawn, or None; a broken ``withdrawn.json`` raises a ParkfError."""
         path = self.path(version) / WITHDRAWN_FILE
         if not path.exists():
             return None
         content = read_document(path)
-        problem = first_problem(Withdrawal.model_json_schema(), content)
-        if problem is not None:
+        if problem := first_problem(Withdrawal.model_json_schema(), content):
             raise ParkfError(f"{path}: {problem}")
         return Withdrawal.model_validate(content)
 
     def _published(self, parameters: Path, manifest: Manifest, year: int) -> Manifest:
         """Return the manifest with a name that follows those before; needs the lock."""
-        revision, supersedes = 0, None
-        intervals = {}
+        revision, supersedes, intervals = 0, None, {}
         for version in self.versions():
             other = read_manifest(self.path(version) / MANIFEST_FILE)
             if other.blobs == manifest.blobs and other.constants == manifest.constants:
@@ -271,6 +278,15 @@ class Registry:
             for left in self.folder.glob(f"{_STAGING}*"):
                 shutil.rmtree(left, ignore_errors=True)
             yield
+
+
+@contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """Put `where` in front of an error's message."""
+    try:
+        yield
+    except ParkfError as error:
+        raise ParkfError(f"{where}: {error}") from error
 
 
 def readable_registry() -> Registry:

@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,7 @@ _NAMES = {
 
 
 def read_document(path: Path) -> Any:
-    """Read a JSON file from an unknown source.
-
-    Raises
-    ------
-    ParkfError
-        When it is missing, larger than 4 MiB, nested too deep, no UTF-8, no JSON, or has a key twice.
-    """
+    """Read a JSON file from an unknown source; a broken one, or over 4 MiB, raises a ParkfError."""
     size = existing(path).stat().st_size
     if size > LARGEST:
         raise ParkfError(f"{path}: {size} bytes, expected at most {LARGEST}")
@@ -53,45 +48,31 @@ def read_document(path: Path) -> Any:
 def first_problem(
     schema: Mapping[str, Any], document: Any, *, unknown_fields_pass: bool = False
 ) -> str | None:
-    """Return the first problem of a document, with its place, or None.
+    """Return the first problem of a document, with its position, or None.
 
-    Parameters
-    ----------
-    schema : mapping
-        Objects with ``additionalProperties`` false, lists, numbers with bounds, text with a pattern, choices,
-        references to ``$defs``, and any of these or null.
-    document : Any
-        Content of a JSON file.
-    unknown_fields_pass : bool
-        For documents of a newer format that older readers may read.
+    The schema may have objects with ``additionalProperties`` false, lists, numbers with bounds, text with a
+    pattern, choices, references to ``$defs``, and any of these or null. Unknown fields may pass in documents
+    of a newer format that older readers may read.
     """
-    return next(_Checker(schema, unknown_fields_pass).problems(schema, document, ""), None)
+    problems = _problems(schema.get("$defs", {}), unknown_fields_pass, schema, document, "")
+    return next(problems, None)
 
 
-class _Checker:
-    def __init__(self, root: Mapping[str, Any], lenient: bool) -> None:
-        self._root, self._lenient = root, lenient
-
-    def problems(self, schema: Mapping[str, Any], value: Any, place: str) -> Iterator[str]:
-        if "anyOf" in schema:
-            if value is None:
-                return
-            schema = schema["anyOf"][0]
-        while "$ref" in schema:
-            schema = self._root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
-        kind = _kind(value)
-        wanted = schema.get("type", kind)
-        if kind != wanted and (kind, wanted) != ("integer", "number"):
-            yield _expected(place, value, _NAMES[wanted])
-        elif kind == "object":
-            yield from self._of_members(schema, value, place)
-        elif kind == "array" and "items" in schema:
-            for i, item in enumerate(value):
-                yield from self.problems(schema["items"], item, _inside(place, str(i)))
-        else:
-            yield from _of_scalar(schema, value, place)
-
-    def _of_members(self, schema: Mapping[str, Any], value: dict[str, Any], place: str) -> Iterator[str]:
+def _problems(
+    definitions: Mapping[str, Any], lenient: bool, schema: Mapping[str, Any], value: Any, place: str
+) -> Iterator[str]:
+    inner = partial(_problems, definitions, lenient)
+    if "anyOf" in schema:
+        if value is None:
+            return
+        schema = schema["anyOf"][0]
+    while "$ref" in schema:
+        schema = definitions[schema["$ref"].removeprefix("#/$defs/")]
+    kind = _kind(value)
+    wanted = schema.get("type", kind)
+    if kind != wanted and (kind, wanted) != ("integer", "number"):
+        yield _expected(place, value, _NAMES[wanted])
+    elif kind == "object":
         for name in schema.get("required", ()):
             if name not in value:
                 yield f"{_inside(place, name)}: missing field"
@@ -99,9 +80,14 @@ class _Checker:
         for name, member in value.items():
             known = properties.get(name, others or None)
             if known is not None:
-                yield from self.problems(known, member, _inside(place, name))
-            elif not self._lenient:
+                yield from inner(known, member, _inside(place, name))
+            elif not lenient:
                 yield f"{_inside(place, name)}: unknown field"
+    elif kind == "array" and "items" in schema:
+        for i, item in enumerate(value):
+            yield from inner(schema["items"], item, _inside(place, str(i)))
+    else:
+        yield from _of_scalar(schema, value, place)
 
 
 def _of_scalar(schema: Mapping[str, Any], value: Any, place: str) -> Iterator[str]:

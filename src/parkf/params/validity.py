@@ -28,13 +28,7 @@ class Moment:
 
     @classmethod
     def parse(cls, text: str) -> "Moment":
-        """Read a run number, or a time in ISO 8601 with its zone; fractions of seconds are cut off.
-
-        Raises
-        ------
-        ParkfError
-            When the text is neither.
-        """
+        """Read a run number, or a time in ISO 8601 with its zone, cut to seconds; or raise a ParkfError."""
         if _RUN.fullmatch(text):
             return cls("run", int(text))
         try:
@@ -53,10 +47,7 @@ class Moment:
 class Interval:
     """Data from `first` to `last`, both included; None is without limit. All data has no unit.
 
-    Raises
-    ------
-    ParkfError
-        When it ends before it begins.
+    An interval that ends before it begins raises a ParkfError.
     """
 
     unit: Unit | None
@@ -69,21 +60,15 @@ class Interval:
 
     @classmethod
     def of(cls, validity: Validity) -> "Interval":
-        """Read the interval of a manifest.
-
-        Raises
-        ------
-        ParkfError
-            When it has limits in runs and in times, a time is wrong, or it ends before it begins.
-        """
+        """Read the interval of a manifest; limits in runs and in times, or wrong ones, raise a ParkfError."""
         runs = (validity.first_run, validity.last_run)
         times = (_seconds(validity.first_time), _seconds(validity.last_time))
         unlimited = (None, None)
-        if runs != unlimited and times != unlimited:
-            raise ParkfError("validity: limited in runs and in times; give limits of one kind")
+        if runs == unlimited:
+            return cls(None if times == unlimited else "time", *times)
         if times != unlimited:
-            return cls("time", *times)
-        return cls(None if runs == unlimited else "run", *runs)
+            raise ParkfError("validity: limited in runs and in times; give limits of one kind")
+        return cls("run", *runs)
 
     def holds(self, value: int) -> bool:
         """Whether it contains a run or a second."""
@@ -101,35 +86,20 @@ class Interval:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Data that the same sets are for.
-
-    Attributes
-    ----------
-    versions : tuple of str
-        All sets for this data, in the order of their names.
-    holding : tuple of str
-        Sets that no other of them superseded: one where it is clear which set to use, none in a gap.
-    """
+    """Data that the same sets are for."""
 
     interval: Interval
-    versions: tuple[str, ...]
+    versions: tuple[str, ...]  # all sets for this data, in the order of their names
+    # Sets that no other of them superseded: one where it is clear which set to use, none in a gap.
     holding: tuple[str, ...]
 
 
 class Series:
     """Sets of one detector and one set of forms, of which one should be used for any data.
 
-    Parameters
-    ----------
-    intervals : mapping of str to Interval
-        Of each set that is not withdrawn, by version.
-    supersedes : mapping of str to str or None
-        Which set each one replaced when it was published, also of withdrawn sets.
-
-    Raises
-    ------
-    ParkfError
-        When some have limits in runs and others in times, which cannot be compared.
+    `intervals` are those of the sets that are not withdrawn, by version; `supersedes` is the set that each
+    one replaced when it was published, also of withdrawn sets. Limits of some sets in runs and of others in
+    times cannot be compared, and raise a ParkfError.
     """
 
     def __init__(self, intervals: Mapping[str, Interval], supersedes: Mapping[str, str | None]) -> None:
@@ -143,29 +113,19 @@ class Series:
                 f"validity: limited {' and '.join(parts)}; limits of one kind say which set holds"
             )
         self.unit: Unit | None = next(iter(by_unit), None)
-        self._intervals = dict(sorted(intervals.items()))
+        self.intervals = dict(sorted(intervals.items()))
         self._supersedes = supersedes
 
-    def interval(self, version: str) -> Interval:
-        """Return the data that a set is for."""
-        return self._intervals[version]
-
     def at(self, moment: Moment) -> Stretch:
-        """Return the sets for one run or one second.
-
-        Raises
-        ------
-        ParkfError
-            When the sets are limited in the other unit.
-        """
+        """Return the sets for one run or one second; if they are limited in the other unit, a ParkfError."""
         if self.unit not in (None, moment.unit):
             raise ParkfError(f"limited in {self.unit}s; ask with a {self.unit}, got {moment.unit} {moment}")
         return self._stretch(Interval(moment.unit, moment.value, moment.value))
 
     def stretches(self) -> list[Stretch]:
         """Cut all data wherever a set begins or ends, and return the pieces in order."""
-        starts = {i.first for i in self._intervals.values() if i.first is not None}
-        lasts = {i.last for i in self._intervals.values() if i.last is not None}
+        starts = {i.first for i in self.intervals.values() if i.first is not None}
+        lasts = {i.last for i in self.intervals.values() if i.last is not None}
         starts |= {last + 1 for last in lasts if self.unit == "run" or last < _LAST_SECOND}
         ordered: list[int | None] = [None, *sorted(starts)]
         ends = [None if start is None else start - 1 for start in [*ordered[1:], None]]
@@ -184,7 +144,7 @@ class Series:
         return [stretch for stretch in self.stretches() if len(stretch.versions) > 1]
 
     def _stretch(self, piece: Interval) -> Stretch:
-        versions = tuple(v for v, interval in self._intervals.items() if _within(piece, interval))
+        versions = tuple(v for v, interval in self.intervals.items() if _within(piece, interval))
         replaced = {older for version in versions for older in self._older(version)}
         return Stretch(piece, versions, tuple(v for v in versions if v not in replaced))
 
@@ -201,16 +161,8 @@ class Series:
 def validity_of(limits: Mapping[str, int | str]) -> Validity:
     """Check limits of a user, and write them as a manifest does.
 
-    Parameters
-    ----------
-    limits : mapping of str to int or str
-        ``first_run`` and ``last_run``, or ``first_time`` and ``last_time`` in ISO 8601 with their zone.
-        A missing one is without limit.
-
-    Raises
-    ------
-    ParkfError
-        When a time is wrong, or the limits make no interval.
+    They are ``first_run`` and ``last_run``, or ``first_time`` and ``last_time`` in ISO 8601 with their zone;
+    a missing one is without limit. A wrong time, or limits that make no interval, raise a ParkfError.
     """
     written = dict.fromkeys(Validity.model_fields) | dict(limits)
     for name in ("first_time", "last_time"):

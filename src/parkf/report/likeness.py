@@ -67,7 +67,7 @@ def write_likeness(
         The HTML file.
     searches : mapping of str to (Path, Path), optional
         For segments that are "found", or by "truth", the results of
-        `parkf.proof.validation.search.characterise_search`, embedded and other.
+        `parkf.proof.validation.likeness.characterise_search`, embedded and other.
 
     Raises
     ------

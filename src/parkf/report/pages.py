@@ -14,7 +14,7 @@ from parkf.params.registry import readable_registry
 from parkf.proof.comparing import compare_subjects, load_subject
 from parkf.proof.comparing.documents import keep_documents
 from parkf.proof.comparing.identity import IDENTITY_FILE, identify
-from parkf.proof.comparing.published import measure_beside
+from parkf.proof.comparing.subject import measure_beside
 from parkf.proof.gates import Thresholds, step_light
 from parkf.report import tables
 from parkf.report.closure_page import closure_page

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from parkf.params.description import constant_numbers, table_numbers
 from parkf.params.parameter_set import ParameterSet, load
-from parkf.params.slots import constant_numbers, table_numbers
 
 # Columns of a row. The error is None for numbers that no fit determined: those of the geometry, fixed or
 # unused ones. It is also None for the magnet table, where the coefficients of a polynomial are strongly

@@ -63,6 +63,13 @@ def test_the_worst_of_several_decides(run, bounds, met, worst):
     assert (gate.at_least, gate.at_most) == (bounds.get("at_least"), bounds.get("at_most"))
 
 
+def test_a_count_is_recorded_as_a_float(run):
+    """The manifest of a set has the same bytes whether a figure is a whole number or not."""
+    gate = held(run, figure="validation.json: counts/genuine", at_least=8)
+    assert gate.met
+    assert (gate.value, type(gate.value)) == (8.0, float)
+
+
 @pytest.mark.parametrize(
     ("configuration", "client"), [(None, "parkf"), ({"training.client": '"trigger"'}, "trigger")]
 )

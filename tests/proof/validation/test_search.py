@@ -10,8 +10,7 @@ from parkf.fit.sample import Sample
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.proof.validation.figures import WORKING_POINT
-from parkf.proof.validation.likeness import Files
-from parkf.proof.validation.search import characterise_search
+from parkf.proof.validation.likeness import Files, characterise_search
 
 SLOTS = {"velo": 26, "ut": 4, "scifi": 12}
 FIRST = {"velo": 0, "ut": 52, "scifi": 58}

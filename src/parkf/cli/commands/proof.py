@@ -129,11 +129,11 @@ def characterise_search(
     from parkf.fit import truth
     from parkf.fit.sample import load_sample
     from parkf.io.files import write_sealed
-    from parkf.proof.validation import likeness
-    from parkf.proof.validation.search import characterise_search as run
+    from parkf.proof.validation.likeness import Files
+    from parkf.proof.validation.likeness import characterise_search as run
 
     sample = load_sample([truth.Files([particles], [candidates], [fitted])])
-    write_sealed(output, run(likeness.Files(hits, particles, matched, candidates), sample))
+    write_sealed(output, run(Files(hits, particles, matched, candidates), sample))
 
 
 @app.command()

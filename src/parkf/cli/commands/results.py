@@ -160,11 +160,12 @@ def compare(
         return
     from rich.console import Console
 
-    from parkf.proof.comparing.text import shown
+    from parkf.proof.comparing.comparison import shown
 
     # Lines are not broken when the output does not go to a terminal.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 400)
-    console.print(shown(comparison, everything=everything))
+    for part in shown(comparison, everything=everything):
+        console.print(part)
 
 
 @app.command()

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from parkf.io.tables import Table
+from parkf.params.description import table_numbers
 from parkf.params.parameter_set import ParameterSet
-from parkf.params.slots import table_numbers
 
 NUMBERS = Table(
     "parameters",
@@ -27,10 +27,7 @@ NUMBERS = Table(
 
 
 def export_parquet(parameters: ParameterSet, path: Path) -> None:
-    """Write all numbers of a set, constants first, in the order of the blobs.
-
-    The file's metadata have the set's version and fingerprints.
-    """
+    """Write all numbers of a set in the order of the blobs; its version and fingerprints are metadata."""
     manifest = parameters.manifest
     constants = [
         (block.name, one.label, index, n.name, n.unit, n.scale, n.error, n.parity)

@@ -11,17 +11,9 @@ from parkf.io.documents import json_text
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing
 
-F32 = NDArray[np.float32]
-
 
 def read_object(path: Path, keys: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
-    """Read a JSON object that has these keys, each once, and no other but optional ones.
-
-    Raises
-    ------
-    ParkfError
-        When the file is missing or not JSON, or a key is missing, unknown or there twice.
-    """
+    """Read a JSON object that has these keys, each once, and no other but optional ones; else ParkfError."""
     try:
         content = json_text.parse(existing(path).read_text(encoding="utf-8"))
     except ValueError as error:
@@ -37,14 +29,8 @@ def read_object(path: Path, keys: Sequence[str], optional: Sequence[str] = ()) -
     return content
 
 
-def rectangle(path: Path, name: str, rows: Any, shape: tuple[int, int]) -> F32:
-    """Read a list of rows of numbers, (sets, columns) float32.
-
-    Raises
-    ------
-    ParkfError
-        When there are more or fewer rows or numbers than expected, or one is not a finite float32.
-    """
+def rectangle(path: Path, name: str, rows: Any, shape: tuple[int, int]) -> NDArray[np.float32]:
+    """Read a list of rows, `shape` float32; another shape or a wrong number raises a ParkfError."""
     where = f"{path}: block {name}"
     if not isinstance(rows, list) or len(rows) != shape[0]:
         got = f"{len(rows)} sets" if isinstance(rows, list) else type(rows).__name__
@@ -53,13 +39,7 @@ def rectangle(path: Path, name: str, rows: Any, shape: tuple[int, int]) -> F32:
 
 
 def numbers(where: str, values: Any, expected: int, each: str) -> list[np.float32]:
-    """Read a list of so many numbers; errors name one by `where`, `each` and its position.
-
-    Raises
-    ------
-    ParkfError
-        When there are more or fewer, or one is not a finite float32.
-    """
+    """Read a list of `expected` numbers; a ParkfError names one by `where`, `each` and its position."""
     if not isinstance(values, list) or len(values) != expected:
         got = f"{len(values)} values" if isinstance(values, list) else type(values).__name__
         raise ParkfError(f"{where}: {got}, expected {expected}")
@@ -67,13 +47,7 @@ def numbers(where: str, values: Any, expected: int, each: str) -> list[np.float3
 
 
 def number(where: str, value: Any) -> np.float32:
-    """Read a JSON number, or the text of one, as float32.
-
-    Raises
-    ------
-    ParkfError
-        When it is not a number, not finite, or beyond float32.
-    """
+    """Read a JSON number, or the text of one; what is no finite float32 raises a ParkfError."""
     try:
         if isinstance(value, bool):
             raise TypeError

@@ -1,8 +1,8 @@
 """Sign of h that numbers were written for, determined from the bending of positive charges.
 
 Here h = pol·q/p with pol = −1 in MagDown, where By < 0 and positive charges bend to +x: the leading terms in
-h are negative. Numbers that were fitted in MagDown with q/p as it is belong to h' = −pol·q/p; they turn into
-ours when every number that is odd in h changes its sign. A float32 does so exactly.
+h are negative. Numbers that were fitted in MagDown with q/p as it is belong to h' = −pol·q/p. They become
+ours when every number that is odd in h changes its sign, which is exact in float32.
 """
 
 from collections.abc import Mapping
@@ -36,29 +36,18 @@ def check_layout(what: str, manifest: Manifest, hints: tuple[str, str] = ("", ""
 
 
 def convert_blocks(where: str, layout: Layout, blocks: Mapping[str, F32]) -> dict[str, F32]:
-    """Convert the blocks of all steps to our sign of h.
+    """Convert the blocks of all steps, (sets, columns) float32 by name, to our sign of h.
 
-    Parameters
-    ----------
-    where : str
-        Begin of error messages.
-    layout : Layout
-        The trigger's, with the parity of each column under h → −h.
-    blocks : mapping of str to (sets, columns) float32
-        By name; blocks that belong to no step do not change.
-
-    Raises
-    ------
-    ParkfError
-        When blocks, or sets of a block, bend in different directions.
+    Blocks that belong to no step do not change. Blocks, or sets of a block, that bend in different directions
+    raise a ParkfError, whose message begins with `where`.
     """
     leading = {
         f"block {name} set {row} index {index}": float(value)
         for name, index in LEADING.items()
         for row, value in enumerate(blocks[name][:, index])
     }
-    up = [place for place, value in leading.items() if value > 0]
-    down = [place for place, value in leading.items() if value <= 0]
+    up = [number for number, value in leading.items() if value > 0]
+    down = [number for number, value in leading.items() if value <= 0]
     if up and down:
         few, many = sorted((up, down), key=len)
         raise ParkfError(
@@ -67,24 +56,15 @@ def convert_blocks(where: str, layout: Layout, blocks: Mapping[str, F32]) -> dic
         )
     if down:
         return dict(blocks)
-    return {name: _flipped(layout, name, values) for name, values in blocks.items()}
+    signs = {
+        name: np.array([column.parity for column in layout.block(name).columns], dtype=np.float32)
+        for name in layout.steps
+    }
+    return {name: values * signs[name] if name in signs else values for name, values in blocks.items()}
 
 
 def convert_table(where: str, header: F32, table: F32) -> tuple[F32, F32]:
-    """Convert the magnet table to our sign of h.
-
-    Parameters
-    ----------
-    where : str
-        Begin of error messages.
-    header : (19,) float32
-    table : (60, 50, 80) float32
-
-    Raises
-    ------
-    ParkfError
-        When bins bend in different directions.
-    """
+    """Convert header (19,) and table (60, 50, 80) to our sign of h; mixed signs raise a ParkfError."""
     fraction = float((table[..., _LEADING_TABLE] > 0).mean())
     if 0.1 < fraction < 0.9:
         got = f"{100 * fraction:.0f} %"
@@ -98,10 +78,3 @@ def flipped_table(header: F32, table: F32) -> tuple[F32, F32]:
     header[_BENDS] *= -1
     table[..., _ODD] *= -1
     return header, table
-
-
-def _flipped(layout: Layout, name: str, values: F32) -> F32:
-    if name not in layout.steps:
-        return values
-    parity = np.array([column.parity for column in layout.block(name).columns], dtype=np.float32)
-    return values * parity

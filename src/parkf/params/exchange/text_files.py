@@ -5,7 +5,7 @@ the magnet table with its header, strip slopes and errors of the SciFi layers, B
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -19,63 +19,40 @@ from parkf.params.exchange.trigger import UT_ROWS
 from parkf.params.imported import imported
 from parkf.params.parameter_set import ParameterSet
 
-F32 = NDArray[np.float32]
-
 
 @dataclass(frozen=True)
 class TextFile:
-    """One of the files: its required length, and the numbers that are used.
-
-    Attributes
-    ----------
-    name, label : str
-        The file's name, and the begin of its lines.
-    lines, numbers : int
-        Count of lines, and of numbers in each.
-    block : str or None
-        Block of the numbers; None where the file is not used.
-    used_lines : tuple of int
-        The lines that are used, in the order of our sets.
-    used : tuple of int
-        The numbers of a line that are used, in the order of our parameters.
-    factors : dict of int to float
-        Factors by our index, where the old form has another power of ten or sign.
-    """
+    """One of the files: its required length, and the numbers that are used."""
 
     name: str
-    label: str
+    label: str  # begin of its lines
     lines: int
-    numbers: int
-    block: str | None = None
-    used_lines: tuple[int, ...] = ()
-    used: tuple[int, ...] = ()
-    factors: dict[int, float] | None = None
+    numbers: int  # in each line
+    block: str | None = None  # of the numbers; None where the file is not used
+    used_lines: tuple[int, ...] = ()  # in the order of our sets
+    used: tuple[int, ...] = ()  # numbers of a line, in the order of our parameters
+    # By our index, where the old form has another power of ten or sign.
+    factors: dict[int, float] = field(default_factory=dict)
 
     def usage(self) -> str:
         """Describe which numbers are used."""
         if self.block is None:
             return f"{self.name}: not used"
-        changes = "".join(f"; p{i} is multiplied by {f:g}" for i, f in (self.factors or {}).items())
+        changes = "".join(f"; p{i} is multiplied by {factor:g}" for i, factor in self.factors.items())
+        lines, used = (" ".join(map(str, indices)) for indices in (self.used_lines, self.used))
         return (
-            f"{self.name}: of {self.lines} lines {_listed(self.used_lines)}, of {self.numbers} numbers each "
-            f"{_listed(self.used)} as p0 to p{len(self.used) - 1} of block {self.block}{changes}"
+            f"{self.name}: of {self.lines} lines {lines}, of {self.numbers} numbers each {used} "
+            f"as p0 to p{len(self.used) - 1} of block {self.block}{changes}"
         )
 
 
 _CURVED = (0, 2, 3, 4, 5, 6, 7, 10, 12, 14, 15, 17)
+_VUT = (0, 3, 4, 5, 6, 8, 9, 10, 15, 16, 17, 18, 19, 20, 21)
+# In the old form the kick was subtracted, and the dependence of its z on z0 had no power of ten.
+_KICK = {5: -1.0, 6: -1.0, 7: -1.0, 10: 1e3}
 FILES = (
     TextFile("params_predictV.txt", "VParams", 2, 21, "V", (0, 1), (1, 2, 4, 5, 6, 7)),
-    TextFile(
-        "params_predictVUT.txt",
-        "VUTParams",
-        2,
-        30,
-        "VUT",
-        (0,),
-        (0, 3, 4, 5, 6, 8, 9, 10, 15, 16, 17, 18, 19, 20, 21),
-        # In the old form the kick was subtracted, and the dependence of its z on z0 had no power of ten.
-        {5: -1.0, 6: -1.0, 7: -1.0, 10: 1e3},
-    ),
+    TextFile("params_predictVUT.txt", "VUTParams", 2, 30, "VUT", (0,), _VUT, _KICK),
     TextFile("params_predictUT.txt", "UTParams", 6, 18, "UT", UT_ROWS["older"], _CURVED),
     # This step has become the last forward set of UT.
     TextFile("params_predictUTFUT.txt", "UTFUTParams", 1, 2),
@@ -88,38 +65,28 @@ FILES = (
 
 
 def import_text_files(folder: Path, *, rest: ParameterSet) -> ParameterSet:
-    """Read the older text files as a set of production's forms.
+    """Read all of :data:`FILES` in a folder as a set of production's forms.
 
-    Parameters
-    ----------
-    folder : Path
-        With all files of :data:`FILES`.
-    rest : ParameterSet
-        A set of production's forms, for what the files do not hold.
-
-    Raises
-    ------
-    ParkfError
-        When there are more or fewer files, lines or numbers, one is not finite, or blocks bend in different
-        directions.
+    Another set of production's forms, `rest`, completes it. More or fewer files, lines or numbers, one that
+    is not finite, and blocks that bend in different directions raise a ParkfError.
     """
-    layout = TRIGGER
     check_layout("set to complete from", rest.manifest)
-    blocks = {block.name: rest.block(block.name).copy() for block in layout.blocks}
+    blocks = {block.name: rest.block(block.name).copy() for block in TRIGGER.blocks}
+    theirs = {}
     for file in FILES:
         lines = _read(folder / file.name, file)
         if file.block is None:
             continue
         values = lines[np.ix_(file.used_lines, file.used)]
-        for index, factor in (file.factors or {}).items():
+        for index, factor in file.factors.items():
             values[:, index] *= factor
         blocks[file.block][: len(values)] = values
-    theirs = {file.block: blocks[file.block] for file in FILES if file.block is not None}
-    blocks |= convert_blocks(str(folder), layout, theirs)
+        theirs[file.block] = blocks[file.block]
+    blocks |= convert_blocks(str(folder), TRIGGER, theirs)
     inputs = {file.name: sha256(folder / file.name) for file in FILES}
     inputs["rest"] = rest.manifest.blobs.constant.sha256
-    constants = rest.manifest.constants
-    return imported(layout, blocks, rest.table, constants, inputs=inputs, source="trigger's older text files")
+    source, constants = "trigger's older text files", rest.manifest.constants
+    return imported(TRIGGER, blocks, rest.table, constants, inputs=inputs, source=source)
 
 
 def usage() -> Iterator[str]:
@@ -128,11 +95,7 @@ def usage() -> Iterator[str]:
     yield "from the other set: magnet table, UTT_META, dx/dy and σ² of TLayer, BEAM, constants"
 
 
-def _listed(indices: tuple[int, ...]) -> str:
-    return " ".join(map(str, indices))
-
-
-def _read(path: Path, file: TextFile) -> F32:
+def _read(path: Path, file: TextFile) -> NDArray[np.float32]:
     lines = [line for line in existing(path).read_text(errors="replace").splitlines() if line.strip()]
     if len(lines) != file.lines:
         raise ParkfError(f"{path}: {len(lines)} lines, expected {file.lines}")

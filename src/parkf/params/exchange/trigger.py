@@ -1,8 +1,8 @@
 """The trigger's two files, ``params.json`` and ``params_UTT_v0.tab``, written and read.
 
 They have production's blocks without ``BEAM``. The trigger has this block and the constants for the RICH
-planes in its code. The exporter writes them as a C++ header (:mod:`.code_constants`), and to ``parkf.json``,
-so that a set survives the round trip. The trigger reads neither.
+planes in its code. The exporter writes them as a C++ header, ``constants.hpp``, with the trigger's names, and
+to ``parkf.json``, so that a set survives the round trip. The trigger reads neither.
 
 The numbers are converted where the trigger's arithmetic differs:
 
@@ -16,9 +16,9 @@ The numbers are converted where the trigger's arithmetic differs:
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, replacing, sha256, write_json
 from parkf.io.option_types import UtRows
-from parkf.model.layout import HEADER, TABLE_SHAPE, Layout
+from parkf.io.planes import RICH_PLANES
+from parkf.model.layout import HEADER, TABLE_SHAPE
 from parkf.params.description import shortest
-from parkf.params.exchange.code_constants import HEADER_FILE, header_text
 from parkf.params.exchange.reading import number, read_object, rectangle
 from parkf.params.exchange.signs import TRIGGER, check_layout, convert_blocks, convert_table
 from parkf.params.imported import imported
@@ -39,25 +39,29 @@ from parkf.params.rich import RichConstants, rich_blocks
 F32 = NDArray[np.float32]
 
 JSON_FILE, TABLE_FILE, REST_FILE = "params.json", "params_UTT_v0.tab", "parkf.json"
+HEADER_FILE = "constants.hpp"
 # Our blocks by the trigger's names, in its order.
 BLOCKS = {
-    "VParams": "V",
-    "VUTParams": "VUT",
-    "UTParams": "UT",
-    "UTTFParams": "UTTF",
-    "UTT_META": "UTT_META",
-    "TFTParams": "TFT",
-    "TParams": "T",
-    "TLayer": "TLayer",
-    "UTLayer": "UTLayer",
+    **{"VParams": "V", "VUTParams": "VUT", "UTParams": "UT", "UTTFParams": "UTTF", "UTT_META": "UTT_META"},
+    **{"TFTParams": "TFT", "TParams": "T", "TLayer": "TLayer", "UTLayer": "UTLayer"},
 }
 UT_ROWS: dict[UtRows, tuple[int, ...]] = {"2026": (0, 1, 2, 3, 4, 5), "older": (0, 1, 2, 5, 4, 3)}
 """Our sets of UT in the order of the trigger's rows."""
 _UT_ROWS_KEY = "ut_rows"
 # The kick from VELO to UT, which the trigger applies with the opposite sign.
 _KICK = (5, 6, 7)
-_FIRST_LINE = HEADER.index("nbin_x")
-_WHOLE = tuple(TRIGGER.signature[name] for name in HEADER[_FIRST_LINE:])
+# Sets of the block BEAM, and its numbers, by the trigger's names.
+_SCATTERING = ("VPHit2VPHit", "VPHit2ClosestToBeam")
+_BEAM_NUMBERS = ("cms", "etaxx", "etaxtx", "Eloss")
+# Entry and exit of both detectors: block, row.
+_RICH_ROWS = {
+    "RICH1_F": ("RICH1", 0),
+    "RICH1_B": ("RICH1", 1),
+    "RICH2_F": ("RICH2", 0),
+    "RICH2_B": ("RICH2", 1),
+}
+# The table's second line begins with this number of the header.
+_SECOND_LINE = HEADER.index("nbin_x")
 # Of a bin's 80 coefficients: 1e3 for slopes, 1 for positions.
 _UNITS = np.array(
     [1e3 if piece.component in ("tx", "ty") else 1.0 for piece in TRIGGER.pieces for _ in range(piece.degree)]
@@ -65,21 +69,11 @@ _UNITS = np.array(
 
 
 def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = "2026") -> None:
-    """Write ``params.json``, ``params_UTT_v0.tab``, ``constants.hpp`` and ``parkf.json``.
+    """Write ``params.json``, ``params_UTT_v0.tab``, ``constants.hpp`` and ``parkf.json`` to a folder.
 
-    Parameters
-    ----------
-    parameters : ParameterSet
-        A set of production's forms, in layout 1.
-    folder : Path
-    ut_rows : {'2026', 'older'}
-        Order of the backward rows of UT: as the trigger's code of 2026 reads them, or as files before it have
-        them. Fits of long tracks do not read these rows.
-
-    Raises
-    ------
-    ParkfError
-        When the set is of other forms, whose formulas the trigger does not have.
+    Only a set of production's forms in layout 1 can be written; others raise a ParkfError. The backward rows
+    of UT are in the order in which the trigger's code of 2026 reads them, or in that of files before it. Fits
+    of long tracks do not read these rows.
     """
     hints = (", which are the trigger's; train with `forms: production`", ", which the trigger reads")
     check_layout("parameter set", parameters.manifest, hints)
@@ -91,71 +85,66 @@ def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = 
         temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     with replacing(folder / TABLE_FILE) as temporary, temporary.open("w") as stream:
         header = [f"{shortest(value):.9g}" for value in parameters.block("UTT_META")[0]]
-        stream.write(" ".join(header[:_FIRST_LINE]) + "\n" + " ".join(header[_FIRST_LINE:]) + "\n")
+        stream.write(" ".join(header[:_SECOND_LINE]) + "\n" + " ".join(header[_SECOND_LINE:]) + "\n")
         # Nine digits distinguish every float32 from its neighbours, in either unit.
         scaled = parameters.table.reshape(-1, TABLE_SHAPE[2]).astype(np.float64) * _UNITS
         np.savetxt(stream, scaled, fmt="%.9g")
-    constants = parameters.manifest.constants.model_dump()
     in_code = {"BEAM": parameters.block("BEAM")}
     if parameters.rich is not None:
         in_code |= {name: parameters.rich.block(name) for name in rich_blocks()}
     rows = {name: _rows(values) for name, values in in_code.items()}
+    constants = parameters.manifest.constants.model_dump()
     write_json(folder / REST_FILE, {**constants, **rows, _UT_ROWS_KEY: ut_rows})
     if "RICH1" in in_code:
-        # The same form as VUT, whose kick the trigger subtracts.
+        # It has the form of VUT, whose kick the trigger subtracts.
         in_code["RICH1"] = _reversed_kick(in_code["RICH1"])
     with replacing(folder / HEADER_FILE) as temporary:
-        temporary.write_text(header_text(in_code))
+        temporary.write_text(_header_text(in_code))
 
 
 def import_trigger(
     folder: Path, *, rest: ParameterSet | None = None, ut_rows: UtRows | None = None
 ) -> ParameterSet:
-    """Read the trigger's files as a set of production's forms.
+    """Read the trigger's files in a folder as a set of production's forms.
 
-    Parameters
-    ----------
-    folder : Path
-        With ``params.json`` and ``params_UTT_v0.tab``.
-    rest : ParameterSet, optional
-        Set with the block ``BEAM`` and the constants, if there is no ``parkf.json``.
-    ut_rows : {'2026', 'older'}, optional
-        Order of the backward rows of UT, as for :func:`export_trigger`, if there is no ``parkf.json``:
-        ``params.json`` itself does not show it.
+    Without ``parkf.json``, `rest` is a set with the block ``BEAM`` and the constants, and `ut_rows` is the
+    order of the backward rows of UT, as for :func:`export_trigger`: ``params.json`` itself does not show it.
 
-    Raises
-    ------
-    ParkfError
-        When there are more or fewer numbers, one is not finite, the two files' headers differ, the blocks
-        bend in different directions, there is nothing to complete the set from, or the order of UT's rows is
-        not known.
+    More or fewer numbers, one that is not finite, two files with different headers, blocks that bend in
+    different directions, and a missing `rest` or `ut_rows` raise a ParkfError.
     """
-    layout = TRIGGER
-    path = folder / JSON_FILE
+    path, table_path, rest_path = (folder / name for name in (JSON_FILE, TABLE_FILE, REST_FILE))
     content = read_object(path, list(BLOCKS))
     blocks = {
-        name: rectangle(path, key, content[key], layout.block(name).shape) for key, name in BLOCKS.items()
+        name: rectangle(path, key, content[key], TRIGGER.block(name).shape) for key, name in BLOCKS.items()
     }
     blocks["VUT"] = _reversed_kick(blocks["VUT"])
-    header, table = read_table(folder / TABLE_FILE)
-    _same_header(folder, blocks["UTT_META"][0], header)
-    blocks = convert_blocks(str(path), layout, blocks)
-    header, table = convert_table(str(folder / TABLE_FILE), header, table)
+    header, table = read_table(table_path)
+    for name, a, b in zip(HEADER, blocks["UTT_META"][0], header, strict=True):
+        if a != b:
+            raise ParkfError(
+                f"{table_path}: header, {name}: got {b:g}, expected {a:g} of UTT_META in {JSON_FILE}; "
+                "the two files do not belong together"
+            )
+    blocks = convert_blocks(str(path), TRIGGER, blocks)
+    header, table = convert_table(str(table_path), header, table)
     blocks["UTT_META"] = header[None]
     inputs = {name: sha256(folder / name) for name in (JSON_FILE, TABLE_FILE)}
-    beam, constants, written, source, rich = _rest(folder, layout, rest)
-    blocks["BEAM"] = beam
-    order = _order_of(folder, blocks["UT"], written, ut_rows)
-    blocks["UT"] = blocks["UT"][list(UT_ROWS[order])]
-    return imported(
-        layout,
-        blocks,
-        table,
-        constants,
-        inputs=inputs | source,
-        source="trigger's params.json",
-        rich=rich,
-    )
+    written: UtRows | None = None
+    if rest_path.is_file():
+        blocks["BEAM"], constants, rich, written = _read_rest(rest_path)
+        inputs[REST_FILE] = sha256(rest_path)
+    elif rest is not None:
+        blocks["BEAM"], constants, rich = rest.block("BEAM"), rest.manifest.constants, rest.rich
+        inputs["rest"] = rest.manifest.blobs.constant.sha256
+    else:
+        raise ParkfError(
+            f"{rest_path}: no such file; the trigger's files lack block BEAM, VELO resolution and beam line: "
+            "name a set to take them from"
+        )
+    blocks["UT"] = blocks["UT"][list(UT_ROWS[_order_of(folder, blocks["UT"], written, ut_rows)])]
+    source = "trigger's params.json"
+    return imported(TRIGGER, blocks, table, constants, inputs=inputs, source=source, rich=rich)
 
 
 def as_the_trigger_reads(parameters: ParameterSet) -> ParameterSet:
@@ -171,28 +160,21 @@ def as_the_trigger_reads(parameters: ParameterSet) -> ParameterSet:
 
 
 def read_table(path: Path) -> tuple[F32, F32]:
-    """Read header (19,) and coefficients (60, 50, 80) of ``params_UTT_v0.tab``, slopes in rad.
-
-    Raises
-    ------
-    ParkfError
-        When the header is wrong, or there are more or fewer numbers than it has.
-    """
+    """Read header (19,) and coefficients (60, 50, 80), slopes in rad; wrong numbers raise a ParkfError."""
     try:
         text = existing(path).read_text(encoding="ascii")
     except UnicodeDecodeError as error:
         raise ParkfError(f"{path}: not a text file: {error}") from error
     first, second, after = (text + "\n\n").split("\n", 2)
     values: list[np.float32] = []
-    for i, (line, names) in enumerate(((first, HEADER[:_FIRST_LINE]), (second, HEADER[_FIRST_LINE:]))):
+    for i, (line, names) in enumerate(((first, HEADER[:_SECOND_LINE]), (second, HEADER[_SECOND_LINE:]))):
         words = line.split()
         if len(words) != len(names):
             raise ParkfError(f"{path}: header line {i + 1}: {len(words)} values, expected {len(names)}")
         values += [number(f"{path}: header, {name}", word) for name, word in zip(names, words, strict=True)]
-    header = np.array(values, dtype=np.float32)
-    for name, got, expected in zip(HEADER[_FIRST_LINE:], header[_FIRST_LINE:], _WHOLE, strict=True):
-        if got != expected:
-            raise ParkfError(f"{path}: header, {name}: got {got:g}, expected {expected}")
+    for name, got in zip(HEADER[_SECOND_LINE:], values[_SECOND_LINE:], strict=True):
+        if got != TRIGGER.signature[name]:
+            raise ParkfError(f"{path}: header, {name}: got {got:g}, expected {TRIGGER.signature[name]}")
     words = after.split()
     expected = int(np.prod(TABLE_SHAPE))
     if len(words) != expected:
@@ -208,7 +190,34 @@ def read_table(path: Path) -> tuple[F32, F32]:
         raise ParkfError(
             f"{path}: bin {i},{j} index {index}: got {word:.40}, expected a finite number of float32"
         )
-    return header, coefficients
+    return np.array(values, dtype=np.float32), coefficients
+
+
+def _header_text(blocks: Mapping[str, NDArray[np.float32]]) -> str:
+    """Return the C++ header of BEAM (2, 4), RICH1 (2, 15) and RICH2 (2, 12), with the trigger's signs."""
+    lines = [
+        "#pragma once",
+        "// Constants of a parkf parameter set that the trigger has in its code; mm and MeV.",
+        "// scatterSensorParameter: scattering in the VELO. RICH: entry (F) and exit (B) of a detector.",
+        "",
+        "namespace ParKalmanFilter {",
+    ]
+    for way, numbers in zip(_SCATTERING, blocks["BEAM"], strict=True):
+        for name, value in zip(_BEAM_NUMBERS, numbers, strict=True):
+            lines.append(f"constexpr float scatterSensorParameter_{way}_{name} = {_literal(value)};")
+    if "RICH1" in blocks:
+        for (name, (block, row)), z in zip(_RICH_ROWS.items(), RICH_PLANES, strict=True):
+            values = blocks[block][row]
+            lines.append(f"constexpr float {name}_zTo = {z}.f;")
+            numbers = ", ".join(map(_literal, values))
+            lines.append(f"constexpr float PAR_{name}[{len(values)}] = {{{numbers}}};")
+    return "\n".join([*lines, "}  // namespace ParKalmanFilter", ""])
+
+
+def _literal(value: np.float32) -> str:
+    """Return the shortest C++ literal of a float."""
+    text = str(value)
+    return text + ("f" if "." in text or "e" in text else ".f")
 
 
 def _reversed_kick(vut: F32) -> F32:
@@ -221,73 +230,36 @@ def _rows(values: F32) -> list[list[float]]:
     return [[shortest(value) for value in row] for row in values]
 
 
-def _same_header(folder: Path, in_json: F32, in_table: F32) -> None:
-    for name, a, b in zip(HEADER, in_json, in_table, strict=True):
-        if a != b:
-            raise ParkfError(
-                f"{folder / TABLE_FILE}: header, {name}: got {b:g}, expected {a:g} of UTT_META in "
-                f"{JSON_FILE}; the two files do not belong together"
-            )
-
-
 def _order_of(folder: Path, ut: F32, written: UtRows | None, asked: UtRows | None) -> UtRows:
+    """Return the order of UT's rows, from ``parkf.json`` or else as the user asked."""
     if written and asked and written != asked:
         raise ParkfError(
             f"{folder / REST_FILE}: {_UT_ROWS_KEY}: got '{asked}', expected '{written}' of this file"
         )
-    order = written or asked
-    if order is not None:
-        return order
-    if not np.array_equal(ut[3], ut[5]):
+    if not (written or asked or np.array_equal(ut[3], ut[5])):
         raise ParkfError(
             f"{folder / JSON_FILE}: block UTParams: which of the backward rows 3 and 5 is the outer gap's is"
             " not in the file; name it with --ut-rows 2026 (for code of 2026), or --ut-rows older"
         )
-    return "2026"
+    return written or asked or "2026"
 
 
-def _rest(
-    folder: Path, layout: Layout, rest: ParameterSet | None
-) -> tuple[F32, Constants, UtRows | None, dict[str, str], RichConstants | None]:
-    """Return block BEAM, constants, order of UT's rows, fingerprint of their file, and RICH constants."""
-    path = folder / REST_FILE
-    if path.is_file():
-        content = read_object(
-            path, [*Constants.model_fields, "BEAM"], optional=[_UT_ROWS_KEY, *rich_blocks()]
-        )
-        rich = _rich(path, {name: content.pop(name) for name in rich_blocks() if name in content})
-        # Files without this key were written in the older order.
-        order = content.pop(_UT_ROWS_KEY, "older")
-        if order not in UT_ROWS:
-            raise ParkfError(f"{path}: {_UT_ROWS_KEY}: got {order!r}, expected {' or '.join(UT_ROWS)}")
-        beam = rectangle(path, "BEAM", content.pop("BEAM"), layout.block("BEAM").shape)
-        for name, value in content.items():
-            number(f"{path}: {name}", value)
-        constants = {name: float(value) for name, value in content.items()}
-        if constants["velo_sigma"] <= 0:
-            raise ParkfError(f"{path}: velo_sigma: got {constants['velo_sigma']}, expected more than 0")
-        return beam, Constants(**constants), order, {REST_FILE: sha256(path)}, rich
-    if rest is None:
-        raise ParkfError(
-            f"{path}: no such file; the trigger's files lack block BEAM, VELO resolution and beam line: "
-            "name a set to take them from"
-        )
-    manifest = rest.manifest
-    return (
-        rest.block("BEAM"),
-        manifest.constants,
-        None,
-        {"rest": manifest.blobs.constant.sha256},
-        rest.rich,
-    )
-
-
-def _rich(path: Path, found: dict[str, Any]) -> RichConstants | None:
-    """Read the blocks of the RICH constants; None without any."""
-    if not found:
-        return None
+def _read_rest(path: Path) -> tuple[F32, Constants, RichConstants | None, UtRows]:
+    """Read block BEAM, constants, RICH constants and the order of UT's rows from ``parkf.json``."""
+    content = read_object(path, [*Constants.model_fields, "BEAM"], optional=[_UT_ROWS_KEY, *rich_blocks()])
+    found = {name: content.pop(name) for name in rich_blocks() if name in content}
     for name in rich_blocks():
-        if name not in found:
+        if found and name not in found:
             raise ParkfError(f"{path}: {name}: missing, expected beside {next(iter(found))}")
-    blocks = {name: rectangle(path, name, found[name], block.shape) for name, block in rich_blocks().items()}
-    return RichConstants.of(blocks, {})
+    planes = {name: rectangle(path, name, rows, rich_blocks()[name].shape) for name, rows in found.items()}
+    # Files without this key were written in the older order.
+    order = content.pop(_UT_ROWS_KEY, "older")
+    if order not in UT_ROWS:
+        raise ParkfError(f"{path}: {_UT_ROWS_KEY}: got {order!r}, expected {' or '.join(UT_ROWS)}")
+    beam = rectangle(path, "BEAM", content.pop("BEAM"), TRIGGER.block("BEAM").shape)
+    for name, value in content.items():
+        number(f"{path}: {name}", value)
+    constants = {name: float(value) for name, value in content.items()}
+    if constants["velo_sigma"] <= 0:
+        raise ParkfError(f"{path}: velo_sigma: got {constants['velo_sigma']}, expected more than 0")
+    return beam, Constants(**constants), RichConstants.of(planes, {}) if planes else None, order

@@ -1,6 +1,6 @@
 """Comparison of runs and sets with the first of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,20 +13,11 @@ from parkf.proof.comparing.subject import Subject
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs and sets, compared with the first of them.
-
-    Attributes
-    ----------
-    subjects : sequence of Subject
-    inputs : sequence of list of InputDifference
-        Differences in inputs and code, of each subject but the first.
-    rows : list of Row
-        Figures.
-    """
+    """Runs and sets, compared with the first of them."""
 
     subjects: Sequence[Subject]
-    inputs: Sequence[list[InputDifference]]
-    rows: list[Row]
+    inputs: Sequence[list[InputDifference]]  # in inputs and code, of each subject but the first
+    rows: list[Row]  # figures
 
     @property
     def others(self) -> range:
@@ -48,14 +39,23 @@ class Comparison:
 
     def sentence(self, other: int) -> str:
         """Describe the differences from the first in one line."""
-        blobs = [self.subjects[index].manifest.blobs for index in (0, other)]
-        only_inputs = self.inputs[other - 1] and blobs[0] == blobs[1]
+        same_blobs = self.subjects[0].manifest.blobs == self.subjects[other].manifest.blobs
+        only_inputs = self.inputs[other - 1] and same_blobs
         return "; ".join(self.lines(other)) + ("; the numbers are the same" if only_inputs else "")
 
     def content(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         return {
-            "subjects": [_described(subject) for subject in self.subjects],
+            "subjects": [
+                {
+                    "name": subject.name,
+                    "run": None if subject.run is None else str(subject.run),
+                    **subject.manifest.model_dump(include={"version", "detector", "forms", "created"}),
+                    "gates": {"met": sum(gate.met for gate in subject.gates), "of": len(subject.gates)},
+                    "measured_on": subject.borrowed,
+                }
+                for subject in self.subjects
+            ],
             "same": all(map(self.same, self.others)),
             "differences": [
                 {
@@ -79,30 +79,51 @@ class Comparison:
         }
 
 
-def _described(subject: Subject) -> dict[str, Any]:
-    manifest = subject.manifest
-    return {
-        "name": subject.name,
-        "run": None if subject.run is None else str(subject.run),
-        "version": manifest.version,
-        "detector": manifest.detector,
-        "forms": manifest.forms,
-        "created": manifest.created,
-        "gates": {"met": sum(gate.met for gate in subject.gates), "of": len(subject.gates)},
-        "measured_on": subject.borrowed,
-    }
+def shown(comparison: Comparison, *, everything: bool) -> Iterator[Any]:
+    """Yield differences in inputs and code, then figures, also equal ones if `everything` is asked for."""
+    from rich.table import Table
+    from rich.text import Text
+
+    first = comparison.subjects[0]
+    for number in comparison.others:
+        yield Text(f"{first.name} → {comparison.subjects[number].name}", style="bold")
+        yield Text("\n".join(f"  {line}" for line in comparison.lines(number)))
+    if all(map(comparison.same, comparison.others)):
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("figure")
+    table.add_column(Text(first.name), justify="right")
+    for number in comparison.others:
+        for head in (comparison.subjects[number].name, "Δ/σ", "ratio"):
+            table.add_column(Text(head), justify="right")
+    group = ""
+    for row in comparison.rows:
+        if row.same and not everything:
+            continue
+        if row.group != group:
+            group = row.group
+            table.add_row(Text(group, style="bold"))
+        cells = [Text(f"  {row.what}"), Text(row.figure(0))]
+        for number in comparison.others:
+            in_errors, ratio = row.texts(number)
+            style = "bold" if row.moved(number) else ""
+            cells += [Text(row.figure(number)), Text(in_errors, style=style), Text(ratio)]
+        table.add_row(*cells)
+    yield Text()
+    yield table
+    borrowed = [one for one in comparison.subjects if one.borrowed]
+    if borrowed:
+        names = ", ".join(f"{one.name} on the tracks of {one.borrowed}" for one in borrowed)
+        yield Text(
+            f"\nMeasured on the same tracks, so that differences are more precise than Δ/σ suggests: {names}."
+        )
 
 
 def compare_subjects(subjects: Sequence[Subject]) -> Comparison:
-    """Compare with the first.
+    """Compare subjects with the first of them; fewer than two raise a ParkfError.
 
     A published set has no figures but those of its gates. If one of the runs measured the set on its own
     candidates, these figures are compared.
-
-    Raises
-    ------
-    ParkfError
-        When there is nothing to compare.
     """
     if len(subjects) < 2:
         raise ParkfError("compare: expected two runs or sets at least")
@@ -112,13 +133,7 @@ def compare_subjects(subjects: Sequence[Subject]) -> Comparison:
 
 
 def published_of(detector: str, registry: Registry) -> list[str]:
-    """List the versions of a detector that are not withdrawn, oldest first.
-
-    Raises
-    ------
-    ParkfError
-        When there are fewer than two.
-    """
+    """List a detector's versions that are not withdrawn, oldest first; fewer than two raise a ParkfError."""
     valid = (version for version in registry.versions() if registry.withdrawal(version) is None)
     found = [version for version in valid if registry.load(version).manifest.detector == detector]
     if len(found) < 2:
@@ -129,9 +144,8 @@ def published_of(detector: str, registry: Registry) -> list[str]:
 
 
 def _borrowed(subject: Subject, subjects: Sequence[Subject]) -> Subject:
-    if subject.validation is not None:
-        return subject
-    for other in subjects:
+    """Return a set with the figures of a run that measured it; other subjects as they are."""
+    for other in subjects if subject.validation is None else ():
         if other.beside is not None and other.beside["set"] == subject.manifest.blobs.fingerprints():
             return replace(subject, validation={"fits": {"parkf": other.beside["fit"]}}, borrowed=other.name)
     return subject

@@ -1,74 +1,53 @@
 """Input files of a set, found by their fingerprints in its manifest."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import copy
 from parkf.io.fingerprints.meaning import is_file_of
 from parkf.params.manifest import Manifest
 from parkf.params.registry import readable_registry
 
-# Folder of a run and of a registry with copies of geometry and alignment, because files change.
+# Folder in a run and in a registry with copies of geometry and alignment, because files change.
 INPUTS = "inputs"
 KEPT = ("geometry", "alignment")
 # Key of the configuration with the path of each kind of input.
-FILES = {
-    "geometry": "detector.geometry",
-    "alignment": "detector.alignment",
-    "field source": "field.source",
-}
+FILES = {"geometry": "detector.geometry", "alignment": "detector.alignment", "field source": "field.source"}
 
 
-def file_name(kind: str, configuration: Mapping[str, str] | None) -> str | None:
-    """Return the path of an input in the configuration, or None."""
-    text = (configuration or {}).get(FILES[kind])
+def file_name(kind: str, manifest: Manifest) -> str | None:
+    """Return the path that an input had when the set was made, or None where it is not known."""
+    text = (manifest.configuration or {}).get(FILES[kind])
     return None if text is None else str(json.loads(text))
 
 
-def find_document(
-    kind: str, fingerprint: str | None, path: str | None, runs: Sequence[Path] = ()
-) -> Path | None:
-    """Find a file that has a fingerprint, or return None.
+def find_document(kind: str, manifest: Manifest, run: Path | None = None) -> Path | None:
+    """Find a file with the fingerprint of an input in a set's manifest, or return None.
 
-    Parameters
-    ----------
-    kind : str
-        ``geometry``, ``alignment`` or ``field source``.
-    fingerprint : str or None
-        Of the file that is looked for, as its set's manifest has it.
-    path : str or None
-        Its path when the set was made; other files of this folder are tried, too.
-    runs : sequence of Path
-        Folders of runs, whose copies are tried first; then those of the registry.
+    The copies in the folder of the set's run and in the registry are tried first, then the file's path when
+    the set was made and other files of this folder. `kind` is one of :data:`FILES`.
     """
+    fingerprint, name = manifest.inputs.get(kind), file_name(kind, manifest)
     if fingerprint is None:
         return None
-    published = _published(readable_registry().folder, fingerprint)
-    candidates = _candidates(kind, path, runs, published)
-    return next((one for one in candidates if is_file_of(one, fingerprint)), None)
+    candidates = [] if run is None else [run / INPUTS / f"{kind}.yaml"]
+    candidates.append(_published(readable_registry().folder, fingerprint))
+    if name is not None:
+        path = Path(name)
+        candidates += [path, *sorted(path.parent.glob(f"*{path.suffix}"))]
+    return next((one for one in candidates if one.is_file() and is_file_of(one, fingerprint)), None)
 
 
 def keep_documents(run: Path, manifest: Manifest, given: Mapping[str, Path]) -> None:
     """Copy the geometry and alignment of a run's set to its folder, for later comparisons.
 
-    Parameters
-    ----------
-    run : Path
-    manifest : Manifest
-        Of its set.
-    given : mapping of str to Path
-        Paths by kind. Others are searched for, and left out where they are not found.
-
-    Raises
-    ------
-    ParkfError
-        When a given file is not the one of the set.
+    `given` are their paths by kind; one that is not the file of the set raises a ParkfError. Others are
+    searched for, and left out where they are not found.
     """
     for kind in KEPT:
-        source = given.get(kind) or _source(kind, run, manifest)
+        source = given.get(kind) or find_document(kind, manifest, run)
         fingerprint = manifest.inputs.get(kind)
         if kind in given and (fingerprint is None or not is_file_of(given[kind], fingerprint)):
             raise ParkfError(f"{given[kind]}: has changed since the set was made from it; run again")
@@ -78,38 +57,11 @@ def keep_documents(run: Path, manifest: Manifest, given: Mapping[str, Path]) -> 
 
 
 def publish_documents(run: Path, manifest: Manifest, registry: Path) -> None:
-    """Copy them to a registry, for comparisons of published sets."""
+    """Copy the geometry and alignment of a run's set to a registry, for comparisons of published sets."""
     for kind in KEPT:
-        if (source := _source(kind, run, manifest)) is not None:
+        if (source := find_document(kind, manifest, run)) is not None:
             copy(source, _published(registry, manifest.inputs[kind]))
-
-
-def _source(kind: str, run: Path, manifest: Manifest) -> Path | None:
-    return find_document(kind, manifest.inputs.get(kind), file_name(kind, manifest.configuration), [run])
 
 
 def _published(registry: Path, fingerprint: str) -> Path:
     return registry / INPUTS / f"{fingerprint}.yaml"
-
-
-def tag(kind: str, path: Path) -> str | None:
-    """Return the tag in a geometry or alignment; other files have none.
-
-    Raises
-    ------
-    ParkfError
-        When the file cannot be read.
-    """
-    # Read without a schema, because files of other format versions have tags, too.
-    content = read_document(path).content if kind in KEPT else None
-    found = content.get("tag") if isinstance(content, dict) else None
-    return None if found is None else str(found)
-
-
-def _candidates(kind: str, path: str | None, runs: Iterable[Path], published: Path) -> Iterator[Path]:
-    copies = [*(run / INPUTS / f"{kind}.yaml" for run in runs), published]
-    yield from (one for one in copies if one.is_file())
-    if path is not None:
-        named = Path(path)
-        near = sorted(named.parent.glob(f"*{named.suffix}")) if named.parent.is_dir() else []
-        yield from (one for one in (named, *near) if one.is_file())

@@ -7,12 +7,12 @@ polarities.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep, numpy_step
+from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, numpy_step
 from parkf.model.layout import BINS, HEADER
 from parkf.model.steps.frozen import forms_of
 from parkf.params.parameter_set import ParameterSet
@@ -49,21 +49,15 @@ def changes(first: ParameterSet, second: ParameterSet) -> list[Change]:
             largest=float(np.abs(ratio[mask]).max()),
         )
         for hop in _hops(_Predictor(first), _Predictor(second))
-        for component in COMPONENTS
-        for ratio in [hop.difference[component] / hop.sigma[component]]
+        for component, difference in zip(COMPONENTS, hop.difference.T, strict=True)
+        for ratio in [difference / hop.sigma[component]]
         for low, high, mask in momentum_bins(hop.qop)
         if mask.any()
     ]
 
 
 def table_map(first: ParameterSet, second: ParameterSet) -> F64:
-    """Change of x at z_out in mm, for positive particles of 5 GeV in MagDown from the origin.
-
-    Returns
-    -------
-    (60, 50) float64
-        By bin of the table: first x/z_in, then y/z_in, ascending.
-    """
+    """Change of x at z_out, mm, (60, 50) by x/z_in and y/z_in: of positive 5 GeV particles in MagDown."""
     header = dict(zip(HEADER, first.block("UTT_META")[0].astype(np.float64), strict=True))
     axes = [(np.arange(bins) + 0.5) * (2 / bins) - 1 for bins in BINS]
     x, y = (
@@ -82,25 +76,24 @@ def table_map(first: ParameterSet, second: ParameterSet) -> F64:
 
 @dataclass(frozen=True)
 class _Hop:
+    """A step of the sample: change of the predicted states, (n, 4), and σ_MS of each component, (n,)."""
+
     name: str
     qop: F64
-    difference: dict[str, F64]
+    difference: F64
     sigma: dict[str, F64]
 
 
-@dataclass
 class _Predictor:
     """A set's step functions over rows."""
 
-    parameters: ParameterSet
-    steps: dict[str, NumpyStep] = field(init=False)
-
-    def __post_init__(self) -> None:
-        forms = forms_of(self.parameters.manifest.forms, self.parameters.manifest.formulas)
+    def __init__(self, parameters: ParameterSet) -> None:
+        self.parameters = parameters
+        forms = forms_of(parameters.manifest.forms, parameters.manifest.formulas)
         self.steps = {name: numpy_step(step) for name, step in forms.steps.items()}
 
     def numbers(self, name: str, number: int) -> F64:
-        """Return the parameters of a set, with the number of step datasets."""
+        """Return the parameters of a step, by the number of its dataset."""
         row = number // self.steps[name].step.joined
         return self.parameters.block(name)[row].astype(np.float64)
 
@@ -110,10 +103,9 @@ class _Predictor:
 
     def magnet(self, rows: Rows) -> F64:
         """Return the state at z_out of rows at z_in, (n, 4)."""
-        p = self.numbers("UTTF", 0)
-        local = self.steps["UTTF"].local_qop(p, rows["qop"])
+        local = self.steps["UTTF"].local_qop(self.numbers("UTTF", 0), rows["qop"])
         ends = _table(self.parameters).extrapolate(_states(rows), local, rows["polarity"])
-        return self.predict("UTTF", 0, _at(rows, ends, rows["z1"], rows["z1"]))
+        return self.predict("UTTF", 0, _at(rows, ends))
 
     def sigma(self, name: str, number: int, rows: Rows) -> dict[str, F64]:
         """Return σ_MS of each component."""
@@ -123,42 +115,41 @@ class _Predictor:
 def _hops(a: _Predictor, b: _Predictor) -> Iterator[_Hop]:
     rows = _sample()
     for name, number, sign in (("V.forward", 0, 1), ("V.backward", 1, -1)):
-        velo = _at(rows, _states(rows), rows["z0"], rows["z0"] + sign * VELO_GAP)
-        yield _hop(name, "V", number, a, b, velo)
+        yield _hop(name, "V", number, a, b, _to(rows, rows["z0"] + sign * VELO_GAP))
     ut_z = a.parameters.block("UTLayer")[0].astype(np.float64)
-    rows = _at(rows, _straight(rows, VELO_END), np.full(TRACKS, VELO_END), np.full(TRACKS, ut_z[0]))
+    slopes = [rows["tx0"], rows["ty0"]]
+    lines = np.column_stack([slopes[0] * VELO_END, slopes[1] * VELO_END, *slopes])
+    rows = _to(_at(_to(rows, VELO_END), lines), ut_z[0])
     yield _hop("VUT", "VUT", 0, a, b, rows)
-    rows = _at(rows, a.predict("VUT", 0, rows), rows["z1"], rows["z1"])
+    rows = _at(rows, a.predict("VUT", 0, rows))
     for gap in range(3):
-        rows = _at(rows, _states(rows), rows["z0"], np.full(TRACKS, ut_z[gap + 1]))
+        begin, rows = rows["z0"], _to(rows, ut_z[gap + 1])
         yield _hop(f"UT.gap{gap}", "UT", gap, a, b, rows)
-        ends = a.predict("UT", gap, rows)
-        back = _at(rows, ends, rows["z1"], rows["z0"])
-        yield _hop(f"UT.gap{gap} back", "UT", 3 + gap, a, b, back)
-        rows = _at(rows, ends, rows["z1"], rows["z1"])
+        rows = _at(rows, a.predict("UT", gap, rows))
+        yield _hop(f"UT.gap{gap} back", "UT", 3 + gap, a, b, _to(rows, begin))
     z_in, z_out = a.parameters.block("UTT_META")[0, :2].astype(np.float64)
-    rows = _at(rows, _states(rows), rows["z0"], np.full(TRACKS, z_in))
-    rows = _at(rows, a.predict("UT", 2, rows), rows["z1"], np.full(TRACKS, z_out))
+    rows = _to(rows, z_in)
+    rows = _to(_at(rows, a.predict("UT", 2, rows)), z_out)
     rows = select(rows, inside_grid(a.parameters.block("UTT_META")[0], _states(rows)))
     yield from _behind_the_magnet(a, b, rows)
 
 
 def _behind_the_magnet(a: _Predictor, b: _Predictor, rows: Rows) -> Iterator[_Hop]:
     ends = a.magnet(rows)
-    there = _at(rows, ends, rows["z1"], rows["z1"]) | dict(zip(BEFORE_COLUMNS, _states(rows).T, strict=True))
-    sigma = a.sigma("UTTF", 0, there)
-    yield _Hop("magnet", rows["qop"], _difference(ends, b.magnet(rows)), sigma)
+    before = dict(zip(BEFORE_COLUMNS, _states(rows).T, strict=True))
+    sigma = a.sigma("UTTF", 0, _at(rows, ends) | before)
+    yield _Hop("magnet", rows["qop"], b.magnet(rows) - ends, sigma)
     # Tracks outside of the detector are left out.
     inside = np.all(np.abs(ends[:, :2]) < [3000.0, 2500.0], axis=1)
-    rows = select({**_at(rows, ends, rows["z1"], rows["z1"]), **sigma}, np.asarray(inside))
+    rows = select({**_at(rows, ends), **sigma}, np.asarray(inside))
     layers = a.parameters.block("TLayer")[:2].astype(np.float64)
+    # The scattering of this step is part of that of the step before.
     sigma = {component: rows.pop(component) for component in (*COMPONENTS, "rho_x", "rho_y")}
     rows = _to_plane(rows, layers[:, 0])
     ends = a.predict("TFT", 0, rows)
-    # The scattering of this step is part of that of the step before.
-    yield _Hop("TFT", rows["qop"], _difference(ends, b.predict("TFT", 0, rows)), sigma)
+    yield _Hop("TFT", rows["qop"], b.predict("TFT", 0, rows) - ends, sigma)
     for gap in range(11):
-        rows = _to_plane(_at(rows, ends, rows["z1"], rows["z1"]), layers[:, gap + 1])
+        rows = _to_plane(_at(rows, ends), layers[:, gap + 1])
         ends = np.empty((len(rows["qop"]), 4))
         for side, mask in enumerate((rows["y0"] >= 0, rows["y0"] < 0)):
             part, number = select(rows, mask), 2 * gap + side
@@ -167,12 +158,8 @@ def _behind_the_magnet(a: _Predictor, b: _Predictor, rows: Rows) -> Iterator[_Ho
 
 
 def _hop(label: str, name: str, number: int, a: _Predictor, b: _Predictor, rows: Rows) -> _Hop:
-    difference = _difference(a.predict(name, number, rows), b.predict(name, number, rows))
+    difference = b.predict(name, number, rows) - a.predict(name, number, rows)
     return _Hop(label, rows["qop"], difference, a.sigma(name, number, rows))
-
-
-def _difference(a: F64, b: F64) -> dict[str, F64]:
-    return dict(zip(COMPONENTS, (b - a).T, strict=True))
 
 
 def _sample() -> Rows:
@@ -192,17 +179,19 @@ def _states(rows: Rows) -> F64:
     return np.column_stack([rows[name] for name in ("x0", "y0", "tx0", "ty0")])
 
 
-def _straight(rows: Rows, z: float) -> F64:
-    return np.column_stack([rows["tx0"] * z, rows["ty0"] * z, rows["tx0"], rows["ty0"]])
-
-
-def _at(rows: Rows, states: F64, z0: F64, z1: F64) -> Rows:
+def _at(rows: Rows, states: F64) -> Rows:
+    """Return the rows with these states at their z1, where the next step begins."""
     x, y, tx, ty = states.T
-    return {**rows, "x0": x, "y0": y, "tx0": tx, "ty0": ty, "z0": z0, "z1": z1}
+    return {**rows, "x0": x, "y0": y, "tx0": tx, "ty0": ty, "z0": rows["z1"]}
+
+
+def _to(rows: Rows, z1: float | F64) -> Rows:
+    """Return the rows for a step to z1."""
+    return {**rows, "z1": np.full(len(rows["z0"]), z1)}
 
 
 def _to_plane(rows: Rows, layer: F64) -> Rows:
-    """Set z1 to the intersection of the straight line with a SciFi layer, (z at y = 0, dy/dz)."""
+    """Return the rows for a step along the straight line to a SciFi layer, (z at y = 0, dy/dz)."""
     plane, lean = layer[0], 1 / layer[1]
     z1 = rows["z0"] + (plane + lean * rows["y0"] - rows["z0"]) / (1 - lean * rows["ty0"])
     return {**rows, "z1": z1}

@@ -9,62 +9,41 @@ from typing import Any
 from parkf.params.manifest import Gate
 from parkf.proof.comparing.subject import Subject
 
+_GROUPS = ("resolution", "bias", "pulls", "ghosts", "accuracy", "cost", "gates")
 _SCORES = {
     "chi2": "χ²/ndof",
     "pieces": "three pieces of χ²",
     "score": "score, without p and η",
     "score_kinematic": "score, with them",
 }
-_TABLE = {"x": ("mm", 1.0), "y": ("mm", 1.0), "tx": ("mrad", 1e3), "ty": ("mrad", 1e3)}
 # In errors: figures that are further from the first's stand out.
 MOVED = 3.0
 _PLUS_MINUS = re.compile(r"± *([0-9.eE+-]+)")
-
-_PLACE = re.compile(r"\(([^()]*)\)[^()]*$")
+_BIN = re.compile(r"\(([^()]*)\)[^()]*$")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A figure.
-
-    Attributes
-    ----------
-    value : float
-    error : float or None
-    place : str
-        The place of the worst figure, if this is the worst of many.
-    signed : bool
-        Whether it should be zero, so that ratios have no meaning.
-    """
+    """A figure."""
 
     value: float
     error: float | None = None
-    place: str = ""
-    signed: bool = False
+    place: str = ""  # bin of the worst figure, if this is the worst of many
+    signed: bool = False  # whether it should be zero, so that ratios have no meaning
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of every subject.
+    """A figure of every subject."""
 
-    Attributes
-    ----------
-    group : str
-        ``resolution``, ``bias``, ``pulls``, ``ghosts``, ``accuracy``, ``cost`` or ``gates``.
-    what : str
-        With its unit.
-    measured : sequence of Measured or None
-        One for each subject; None without the figure.
-    """
-
-    group: str
-    what: str
-    measured: Sequence[Measured | None]
+    group: str  # one of _GROUPS
+    what: str  # with its unit
+    measured: Sequence[Measured | None]  # one for each subject; None without the figure
 
     def in_errors(self, other: int) -> float | None:
         """Difference from the first's figure over the errors of both, as if they were independent.
 
-        None without errors, and for the worst figures of different places.
+        It is None without errors, and for the worst figures of different bins.
         """
         one, two = self._pair(other)
         if one is None or two is None or one.error is None or two.error is None:
@@ -73,7 +52,7 @@ class Row:
         return (two.value - one.value) / error if error > 0 else None
 
     def ratio(self, other: int) -> float | None:
-        """Ratio to the first's figure; None for what should be 0, and for different places."""
+        """Ratio to the first's figure; None for what should be 0, and for different bins."""
         one, two = self._pair(other)
         if one is None or two is None or one.signed or one.value == 0:
             return None
@@ -111,15 +90,15 @@ class Row:
 
 def compare_figures(subjects: Sequence[Subject]) -> list[Row]:
     """Collect the figures of subjects; without those that only one of several subjects has."""
-    columns = [dict(_figures(subject)) for subject in subjects]
+    columns = [{(group, what): one for group, what, one in _figures(subject)} for subject in subjects]
     keys = dict.fromkeys(key for column in columns for key in column)
     rows = [Row(group, what, [column.get((group, what)) for column in columns]) for group, what in keys]
-    order = ("resolution", "bias", "pulls", "ghosts", "accuracy", "cost", "gates")
     kept = [row for row in rows if sum(one is not None for one in row.measured) > 1 or len(subjects) == 1]
-    return sorted(kept, key=lambda row: order.index(row.group))
+    return sorted(kept, key=lambda row: _GROUPS.index(row.group))
 
 
-_Named = tuple[tuple[str, str], Measured]
+# Group, text and figure.
+_Named = tuple[str, str, Measured]
 
 
 def _figures(subject: Subject) -> Iterator[_Named]:
@@ -131,11 +110,11 @@ def _figures(subject: Subject) -> Iterator[_Named]:
     for gate in subject.gates:
         if gate.value is not None:
             unit, scale = (" [%]", 100.0) if gate.bar.partition(",")[0].endswith("%") else ("", 1.0)
-            place = _PLACE.search(gate.measured)
+            found = _BIN.search(gate.measured)
             least, most = gate.at_least, gate.at_most
             signed = least is not None and most is not None and least < 0 < most
-            measured = Measured(scale * gate.value, gate_error(gate), place[1] if place else "", signed)
-            yield ("gates", f"{gate.what}{unit}"), measured
+            value = Measured(scale * gate.value, gate_error(gate), found[1] if found else "", signed)
+            yield "gates", f"{gate.what}{unit}", value
 
 
 def gate_error(gate: Gate) -> float | None:
@@ -145,26 +124,27 @@ def gate_error(gate: Gate) -> float | None:
 
 
 def _of_fit(fit: Mapping[str, Any]) -> Iterator[_Named]:
+    def figure(of: Mapping[str, Any], name: str, scale: float = 1.0, *, signed: bool = False) -> Measured:
+        return Measured(scale * of[name], scale * of[f"{name}_error"], signed=signed)
+
     bins = fit["momentum"]
-    for group, quantity, text in (("resolution", "core", "core of δp/p"), ("bias", "bias", "bias of δp/p")):
-        for one in bins:
-            value = Measured(100 * one[quantity], 100 * one[f"{quantity}_error"], signed=group == "bias")
-            yield (group, f"{text}, {_range(one)} [%]"), value
-    for component, pull in fit["pulls"].items():
-        for quantity, text in (("mean", "mean"), ("width", "width"), ("width95", "95 % width")):
-            if quantity in pull:
-                name = "q/p" if component == "qop" else component
-                group = "bias" if quantity == "mean" else "pulls"
-                value = Measured(pull[quantity], pull[f"{quantity}_error"], signed=group == "bias")
-                yield (group, f"pull of {name}, {text}"), value
     for one in bins:
-        pull = one["pulls"]["qop"]
-        yield ("pulls", f"pull of q/p, width, {_range(one)}"), Measured(pull["width"], pull["width_error"])
+        yield "resolution", f"core of δp/p, {_range(one)} [%]", figure(one, "core", 100)
+    for one in bins:
+        yield "bias", f"bias of δp/p, {_range(one)} [%]", figure(one, "bias", 100, signed=True)
+    for component, pull in fit["pulls"].items():
+        name = "q/p" if component == "qop" else component
+        yield "bias", f"pull of {name}, mean", figure(pull, "mean", signed=True)
+        yield "pulls", f"pull of {name}, width", figure(pull, "width")
+        if "width95" in pull:
+            yield "pulls", f"pull of {name}, 95 % width", figure(pull, "width95")
+    for one in bins:
+        yield "pulls", f"pull of q/p, width, {_range(one)}", figure(one["pulls"]["qop"], "width")
     for name, one in fit.get("scores", {"chi2": fit}).items():
         point = one["working_point"]
         error = 100 * point["ghost_error"] if "scores" in fit else None
         what = f"ghosts kept at 91 % by {_SCORES.get(name, name)} [%]"
-        yield ("ghosts", what), Measured(100 * point["ghost"], error)
+        yield "ghosts", what, Measured(100 * point["ghost"], error)
 
 
 def _accuracy(accuracy: Mapping[str, Any]) -> Iterator[_Named]:
@@ -176,26 +156,26 @@ def _accuracy(accuracy: Mapping[str, Any]) -> Iterator[_Named]:
         if found is not None:
             worst[step] = max(worst.get(step, 0.0), found)
     for step, value in worst.items():
-        yield ("accuracy", f"largest δ_par/σ_MS of step {step}, from 3 GeV"), Measured(value)
+        yield "accuracy", f"largest δ_par/σ_MS of step {step}, from 3 GeV", Measured(value)
     for row in accuracy["table"]["fiducial"]:
-        unit, scale = _TABLE[row["component"]]
         if row["component"] in ("x", "tx"):
+            unit, scale = ("mm", 1.0) if row["component"] == "x" else ("mrad", 1e3)
             what = f"magnet table, 68 % of |δ{row['component']}|, {_range(row)} [{unit}]"
-            yield ("accuracy", what), Measured(scale * row["q68"])
+            yield "accuracy", what, Measured(scale * row["q68"])
 
 
 def _cost(subject: Subject) -> Iterator[_Named]:
     if subject.stages is not None:
-        yield ("cost", "processor time of the run [s]"), Measured(subject.stages["total_cpu_s"])
-        yield ("cost", "largest memory of a job [MB]"), Measured(subject.stages["peak_mb"])
+        yield "cost", "processor time of the run [s]", Measured(subject.stages["total_cpu_s"])
+        yield "cost", "largest memory of a job [MB]", Measured(subject.stages["peak_mb"])
         longest = sorted(subject.stages["stages"].items(), key=lambda item: -item[1]["cpu_s"])
         for name, stage in longest[:5]:
-            yield ("cost", f"processor time of {name} [s]"), Measured(stage["cpu_s"])
+            yield "cost", f"processor time of {name} [s]", Measured(stage["cpu_s"])
     if subject.throughput is not None:
         for rate in subject.throughput["rates"]:
             if rate["threads"] == 1:
                 what = f"tracks fitted a second and thread, {rate['precision']} [10⁶]"
-                yield ("cost", what), Measured(1e-6 * rate["tracks_per_s"])
+                yield "cost", what, Measured(1e-6 * rate["tracks_per_s"])
 
 
 def _range(row: Mapping[str, Any]) -> str:

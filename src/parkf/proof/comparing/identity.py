@@ -9,32 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from parkf import __version__
+from parkf.io.documents.document import read_document
 from parkf.io.files import sha256
 from parkf.io.fingerprints.environment import PACKAGES
 from parkf.io.process_settings import linear_algebra
 from parkf.params.manifest import Manifest
-from parkf.proof.comparing.documents import FILES, file_name, find_document, tag
+from parkf.proof.comparing.documents import FILES, KEPT, file_name, find_document
 
-# Of a run's folder.
+# File in a run's folder.
 IDENTITY_FILE = "run.json"
 
 
 def identify(run: Path, manifest: Manifest) -> dict[str, Any]:
-    """Return the identity of a run.
+    """Return the identity of the run in a folder, with the manifest of its set.
 
-    Parameters
-    ----------
-    run : Path
-        Its folder.
-    manifest : Manifest
-        Of its set.
-
-    Returns
-    -------
-    dict
-        ``run``, ``reported`` (time, UTC), ``host``, ``machine``, ``commit`` (of the folder that parkf is
-        started in; with ``-dirty`` where files differ from it; None without git), ``versions`` and
-        ``files.<kind>.{path, sha256, tag}``.
+    It has ``run``, ``reported`` (time, UTC), ``host``, ``machine``, ``commit`` (of the folder that parkf is
+    started in; with ``-dirty`` where files differ from it; None without git), ``versions`` and
+    ``files.<kind>.{path, sha256, tag}``.
     """
     return {
         "run": run.absolute().name,
@@ -53,24 +44,21 @@ def identify(run: Path, manifest: Manifest) -> dict[str, Any]:
 
 
 def _file(kind: str, run: Path, manifest: Manifest) -> dict[str, str | None]:
-    fingerprint = manifest.inputs.get(kind)
-    document = find_document(kind, fingerprint, file_name(kind, manifest.configuration), [run])
+    document = find_document(kind, manifest, run)
+    # Read without a schema, because files of other format versions have tags, too.
+    content = read_document(document).content if document and kind in KEPT else None
+    tag = content.get("tag") if isinstance(content, dict) else None
     return {
-        "path": file_name(kind, manifest.configuration),
-        "sha256": fingerprint if document is None else sha256(document),
-        "tag": None if document is None else tag(kind, document),
+        "path": file_name(kind, manifest),
+        "sha256": manifest.inputs.get(kind) if document is None else sha256(document),
+        "tag": None if tag is None else str(tag),
     }
 
 
 def _commit() -> str | None:
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     try:
-        done = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=20,
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

@@ -2,25 +2,21 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from parkf.io.documents.document import read_document
 from parkf.io.fingerprints.meaning import is_file_of
 from parkf.params.comparison import changed
-from parkf.proof.comparing.documents import FILES
+from parkf.proof.comparing.documents import FILES, KEPT, file_name
 from parkf.proof.comparing.subject import Subject
 
 # Longer lists of differences are cut.
 MOST = 8
 _AXES = {
-    "x": ("mm in x", 1.0),
-    "y": ("mm in y", 1.0),
-    "z": ("mm in z", 1.0),
-    "rx": ("mrad about x", 1e3),
-    "ry": ("mrad about y", 1e3),
-    "rz": ("mrad about z", 1e3),
+    **{axis: (f"mm in {axis}", 1.0) for axis in "xyz"},
+    **{f"r{axis}": (f"mrad about {axis}", 1e3) for axis in "xyz"},
 }
 _DETECTORS = {"velo": "VELO", "ut": "UT", "scifi": "SciFi"}
 # Inputs that are made from the others, and differ where these do.
@@ -30,17 +26,9 @@ _Leaf = tuple[str, ...]
 
 @dataclass(frozen=True)
 class InputDifference:
-    """One difference in inputs or code.
+    """One difference in inputs or code, from the first to the second."""
 
-    Attributes
-    ----------
-    what : str
-        ``geometry``, ``alignment``, ``field``, ``configuration``, ``code``, ``seed`` or ``inputs``.
-    text : str
-        From the first to the second.
-    """
-
-    what: str
+    what: str  # geometry, alignment, field, configuration, code, seed or inputs
     text: str
 
     def __str__(self) -> str:
@@ -49,21 +37,23 @@ class InputDifference:
 
 def input_differences(first: Subject, second: Subject) -> list[InputDifference]:
     """List the differences, from the first to the second; empty where inputs and code are the same."""
-    causes = {
-        "geometry": _file("geometry", first, second, _entries, "entries"),
-        "alignment": _file("alignment", first, second, _moves, "displacements"),
-        "field": _field(first, second),
-        "configuration": _configuration(first, second),
-        "code": _code(first, second),
-        "seed": _seeds(first, second),
-    }
-    found = [InputDifference(what, text) for what, texts in causes.items() for text in texts]
-    return found or [InputDifference("inputs", text) for text in _derived(first, second)]
+    one, two = first.manifest, second.manifest
+    causes = {kind: list(_file(kind, first, second)) for kind in KEPT}
+    if one.inputs.get("field source") != two.inputs.get("field source"):
+        causes["field"] = [_other_file("field source", first, second)]
+    causes["configuration"] = list(_configuration(first, second))
+    causes["code"] = list(_code(first, second))
+    seeds = [manifest.seeds.get("run") for manifest in (one, two)]
+    configured = [(manifest.configuration or {}).get("seed") for manifest in (one, two)]
+    if seeds[0] != seeds[1] and configured[0] == configured[1]:
+        causes["seed"] = [f"{seeds[0]} → {seeds[1]}"]
+    derived = [name for name in changed(one.inputs, two.inputs) if _DERIVED.match(name)]
+    if derived and not any(causes.values()):
+        causes["inputs"] = [f"{', '.join(derived)} differ, though nothing that they are made from does"]
+    return [InputDifference(what, text) for what, texts in causes.items() for text in texts]
 
 
-def _file(
-    kind: str, first: Subject, second: Subject, compared: Callable[[Any, Any], list[str]], entries: str
-) -> Iterator[str]:
+def _file(kind: str, first: Subject, second: Subject) -> Iterator[str]:
     """Yield the differences of two files' contents, or of their names where one is not at hand."""
     one, two = (subject.manifest.inputs.get(kind) for subject in (first, second))
     if one == two:
@@ -74,7 +64,14 @@ def _file(
     if None in paths:
         yield _other_file(kind, first, second)
         return
-    texts = compared(*(read_document(path).content for path in paths if path is not None))
+    before, after = (read_document(path).content for path in paths if path is not None)
+    if kind == "geometry":
+        texts, entries = _entries(before, after), "entries"
+    else:
+        texts, entries = displacements(before, after), "displacements"
+        tags = [document.get("tag") for document in (before, after)]
+        other_tag = f"tag {tags[0]} → {tags[1]}" if tags[0] != tags[1] else ""
+        texts = texts or [other_tag or "the same displacements, written otherwise"]
     yield from texts[:MOST]
     if len(texts) > MOST:
         yield f"and {len(texts) - MOST} more {entries}"
@@ -82,7 +79,7 @@ def _file(
 
 def _other_file(kind: str, first: Subject, second: Subject) -> str:
     names = [
-        f"{subject.file_name(kind) or 'a file'} ({_short(subject.manifest.inputs.get(kind))})"
+        f"{file_name(kind, subject.manifest) or 'a file'} ({_short(subject.manifest.inputs.get(kind))})"
         + ("" if subject.document(kind) else ", not at hand")
         for subject in (first, second)
     ]
@@ -92,16 +89,10 @@ def _other_file(kind: str, first: Subject, second: Subject) -> str:
 def _entries(one: Any, two: Any) -> list[str]:
     before, after = ({".".join(key): value for key, value in _leaves(content)} for content in (one, two))
     keys = changed(before, after)
-    # A tag alone decides nothing.
+    # A tag by itself has no effect.
     physical = [key for key in keys if key != "tag"] or keys
     texts = [f"{key} {_value(before.get(key))} → {_value(after.get(key))}" for key in physical]
     return texts or ["the same entries, written otherwise"]
-
-
-def _moves(one: Any, two: Any) -> list[str]:
-    tags = [document.get("tag") for document in (one, two)]
-    other_tag = f"tag {tags[0]} → {tags[1]}" if tags[0] != tags[1] else ""
-    return displacements(one, two) or [other_tag or "the same displacements, written otherwise"]
 
 
 def displacements(one: Mapping[str, Any], two: Mapping[str, Any]) -> list[str]:
@@ -114,8 +105,10 @@ def displacements(one: Mapping[str, Any], two: Mapping[str, Any]) -> list[str]:
         unit, scale = _AXES[key[-1]]
         change = scale * (float(after.get(key, 0.0)) - float(before.get(key, 0.0)))
         if change:
-            found.append((key, f"{_element(key[:-1])} {change:+.4g} {unit}".replace("-", "−")))
-    return [text for _, text in sorted(found, key=lambda pair: tuple(_natural(part) for part in pair[0]))]
+            # Layer 10 follows layer 9.
+            order = [(int(part), "") if part.isdigit() else (-1, part) for part in key]
+            found.append((order, f"{_element(key[:-1])} {change:+.4g} {unit}".replace("-", "−")))
+    return [text for _, text in sorted(found)]
 
 
 def _element(key: _Leaf) -> str:
@@ -127,16 +120,6 @@ def _element(key: _Leaf) -> str:
     if rest and not rest[0].isdigit():
         return f"{name} {' '.join(rest)} {singular}"
     return " ".join([name, singular, *rest])
-
-
-def _natural(part: str) -> tuple[int, str]:
-    return (int(part), "") if part.isdigit() else (-1, part)
-
-
-def _field(first: Subject, second: Subject) -> Iterator[str]:
-    one, two = (subject.manifest.inputs.get("field source") for subject in (first, second))
-    if one != two:
-        yield _other_file("field source", first, second)
 
 
 def _configuration(first: Subject, second: Subject) -> Iterator[str]:
@@ -165,36 +148,17 @@ def _code(first: Subject, second: Subject) -> Iterator[str]:
         yield f"formulas of {', '.join(steps)}"
     if one.code_version != two.code_version:
         yield f"parkf {one.code_version} → {two.code_version}"
-    before, after = one.inputs.get("code"), two.inputs.get("code")
-    if before != after:
-        yield f"sources of the training ({_short(before)} → {_short(after)}{_commits(first, second)})"
-
-
-def _commits(first: Subject, second: Subject) -> str:
-    one, two = ((subject.identity or {}).get("commit") for subject in (first, second))
-    return f", commits {one} → {two}" if one and two and one != two else ""
-
-
-def _seeds(first: Subject, second: Subject) -> Iterator[str]:
-    one, two = (subject.manifest.seeds.get("run") for subject in (first, second))
-    configured = [(subject.manifest.configuration or {}).get("seed") for subject in (first, second)]
-    if one != two and configured[0] == configured[1]:
-        yield f"{one} → {two}"
-
-
-def _derived(first: Subject, second: Subject) -> Iterator[str]:
-    names = [name for name in changed(first.manifest.inputs, second.manifest.inputs) if _DERIVED.match(name)]
-    if names:
-        yield f"{', '.join(names)} differ, though nothing that they are made from does"
+    sources = [manifest.inputs.get("code") for manifest in (one, two)]
+    if sources[0] != sources[1]:
+        commits = [(subject.identity or {}).get("commit") for subject in (first, second)]
+        told = f", commits {commits[0]} → {commits[1]}" if all(commits) and commits[0] != commits[1] else ""
+        yield f"sources of the training ({_short(sources[0])} → {_short(sources[1])}{told})"
 
 
 def _leaves(content: Any, key: _Leaf = ()) -> Iterator[tuple[_Leaf, Any]]:
-    if isinstance(content, Mapping):
-        for name, inner in content.items():
+    if isinstance(content, Mapping | list):
+        for name, inner in content.items() if isinstance(content, Mapping) else enumerate(content):
             yield from _leaves(inner, (*key, str(name)))
-    elif isinstance(content, list):
-        for number, inner in enumerate(content):
-            yield from _leaves(inner, (*key, str(number)))
     else:
         yield key, content
 

@@ -5,64 +5,41 @@ from pathlib import Path
 from typing import Any
 
 from parkf.io.errors import ParkfError
-from parkf.io.files import read_json
+from parkf.io.files import read_json, scratch_folder, write_sealed
 from parkf.params.manifest import Gate, Manifest
 from parkf.params.parameter_set import MANIFEST_FILE, load
 from parkf.params.registry import Registry
-from parkf.proof.comparing.documents import file_name, find_document
+from parkf.proof.comparing.documents import find_document
 from parkf.proof.comparing.identity import IDENTITY_FILE
 from parkf.proof.gates import Thresholds, hold
 
-# Of a run's folder: another set measured on the run's own candidates.
+# File in a run's folder: the figures of another set on the run's own candidates.
 BESIDE_FILE = "beside.json"
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A run or a set.
-
-    Attributes
-    ----------
-    run : Path or None
-        Folder of the run; None for a set alone.
-    gates : list of Gate
-        Of a run, results with today's thresholds; of a set, those of its publication.
-    validation, accuracy, stages, throughput, identity, beside : dict or None
-        Contents of the run's JSON files; None without the file.
-    borrowed : str or None
-        The run on whose tracks a published set's ``validation`` was measured.
-    """
+    """A run or a set; the contents of a run's JSON files are None without the file."""
 
     name: str
-    run: Path | None
+    run: Path | None  # the run's folder; None for a set alone
     manifest: Manifest
-    gates: list[Gate]
+    gates: list[Gate]  # of a run, results with today's thresholds; of a set, those of its publication
     validation: dict[str, Any] | None = None
     accuracy: dict[str, Any] | None = None
     stages: dict[str, Any] | None = None
     throughput: dict[str, Any] | None = None
     identity: dict[str, Any] | None = None
     beside: dict[str, Any] | None = None
-    borrowed: str | None = None
-
-    def file_name(self, kind: str) -> str | None:
-        """Return the path of an input when the set was made."""
-        return file_name(kind, self.manifest.configuration)
+    borrowed: str | None = None  # the run on whose tracks a published set's `validation` was measured
 
     def document(self, kind: str) -> Path | None:
         """Return the file of an input with the set's fingerprint, where one is at hand."""
-        runs = [] if self.run is None else [self.run]
-        return find_document(kind, self.manifest.inputs.get(kind), self.file_name(kind), runs)
+        return find_document(kind, self.manifest, self.run)
 
 
 def load_subject(name: str, thresholds: Thresholds, registry: Registry) -> Subject:
-    """Read a run's folder, a set's folder, or a published version.
-
-    Raises
-    ------
-    ParkfError
-        When it is none of these, or a file of it is broken.
-    """
+    """Read a run's folder, a set's folder, or a published version; anything else raises a ParkfError."""
     folder = Path(name)
     if (folder / "set" / MANIFEST_FILE).is_file():
         names = {key: f"{key}.json" for key in ("validation", "accuracy", "stages", "throughput")}
@@ -80,3 +57,32 @@ def load_subject(name: str, thresholds: Thresholds, registry: Registry) -> Subje
     path = registry.find(name)
     manifest = load(path).manifest
     return Subject(manifest.version or path.name, None, manifest, manifest.gates)
+
+
+def measure_beside(run: Path, published: Path | None) -> None:
+    """Fit a run's validation candidates with another set, and write its figures to ``beside.json``.
+
+    The file has ``version``, ``set`` (checksums), and ``fit`` of
+    :func:`parkf.proof.validation.validate.measure_alone`. All are None without another set, or where the
+    run's candidates and particles were deleted. A broken file raises a ParkfError.
+    """
+    from parkf.fit import fit_file
+    from parkf.fit.sample import load_sample
+    from parkf.fit.truth import Files
+    from parkf.proof.validation.validate import measure_alone
+
+    candidates = sorted((run / "candidates").glob("validation_*.parquet"))
+    particles = [run / "particles" / path.name for path in candidates]
+    if published is None or not candidates or not all(path.is_file() for path in particles):
+        write_sealed(run / BESIDE_FILE, dict.fromkeys(("version", "set", "fit")))
+        return
+    manifest = load(published).manifest
+    with scratch_folder() as folder:
+        files = []
+        for found, truth in zip(candidates, particles, strict=True):
+            fitted = Path(folder) / found.name
+            fit_file(published, found, fitted)
+            files.append(Files([truth], [found], [fitted]))
+        fit = measure_alone(load_sample(files))
+    about = {"version": manifest.version, "set": manifest.blobs.fingerprints()}
+    write_sealed(run / BESIDE_FILE, {**about, "fit": fit})

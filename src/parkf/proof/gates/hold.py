@@ -16,24 +16,12 @@ from parkf.proof.gates.thresholds import FILES, OPTIONAL, Threshold, Thresholds,
 
 
 def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
-    """Compare a set's figures with the thresholds for its forms.
+    """Compare the figures of the set in a folder with the thresholds for its forms and its client.
 
-    Parameters
-    ----------
-    parameters : Path
-        Folder of the set. Next to it are ``validation.json`` and ``accuracy.json`` of its run, and
-        ``lhcb.json`` if the run fitted LHCb's own hits; otherwise its gates are left out.
-    thresholds : Thresholds
-
-    Returns
-    -------
-    list of Gate
-        Those for its forms and its client, in the file's order. Of several figures, the worst one.
-
-    Raises
-    ------
-    ParkfError
-        When set or figures are missing or broken, or the figures are those of another set.
+    Next to the folder are ``validation.json`` and ``accuracy.json`` of its run, and ``lhcb.json`` if the run
+    fitted LHCb's own hits; otherwise its gates are left out. The results are in the file's order. Of several
+    figures, the worst one counts. Sets or figures that are missing or broken, and figures of another set,
+    raise a ParkfError.
     """
     manifest = load(parameters).manifest
     run = parameters.absolute().parent
@@ -65,39 +53,39 @@ def _of_this_set(path: Path, document: Any, blobs: Blobs) -> None:
 
 
 def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
-    file, _ = split_figure(threshold.figure)
     figures = _find(documents, threshold.figure)
     if threshold.over is not None:
         figures = _ratios(figures, _find(documents, threshold.over))
         if not threshold.errors:
             # Most ratios are of fits of the same tracks, whose true error is far smaller.
             figures = [replace(found, error=None) for found in figures]
+    gate = Gate(
+        what=threshold.gate,
+        measured="not measured",
+        bar=_bar(threshold),
+        met=False,
+        figure=threshold.figure,
+        at_least=threshold.at_least,
+        at_most=threshold.at_most,
+        reason=threshold.reason,
+    )
     bounded = _bounded(threshold, figures)
     if not bounded:
-        return Gate(
-            what=threshold.gate,
-            measured="not measured",
-            bar=_bar(threshold),
-            met=False,
-            figure=threshold.figure,
-            at_least=threshold.at_least,
-            at_most=threshold.at_most,
-            reason=threshold.reason,
-        )
+        return gate
     worst = min(bounded, key=_Bounded.room)
     found, few = worst.found, len(bounded) < threshold.count
     count = f"; {len(bounded)} of {threshold.count} measured" if few else ""
-    return Gate(
-        what=threshold.gate,
-        measured=_shown(threshold, worst, with_place=len(bounded) > 1) + count,
-        bar=_bar(threshold, worst),
-        met=worst.room() >= 0 and not few,
-        figure=f"{file}.json: {found.path}",
-        value=found.value if math.isfinite(found.value) else None,
-        at_least=worst.least,
-        at_most=worst.most,
-        reason=threshold.reason,
-    )
+    result = {
+        "measured": _shown(threshold, worst, with_place=len(bounded) > 1) + count,
+        "bar": _bar(threshold, worst),
+        "met": worst.room() >= 0 and not few,
+        "figure": f"{split_figure(threshold.figure)[0]}.json: {found.path}",
+        "value": found.value if math.isfinite(found.value) else None,
+        "at_least": worst.least,
+        "at_most": worst.most,
+    }
+    # Validated again, because a figure may be a whole number.
+    return Gate.model_validate(gate.model_dump() | result)
 
 
 def _find(documents: Mapping[str, Any], figure: str) -> list[Found]:
@@ -106,24 +94,20 @@ def _find(documents: Mapping[str, Any], figure: str) -> list[Found]:
 
 
 def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
-    """Divide figures one by one, or all by a single one; return none where they do not pair.
-
-    Errors are those of independent figures, where both are known.
-    """
+    """Divide figures one by one, or all by a single one, as if independent; none where they do not pair."""
     if len(below) == 1 and not below[0].place:
         below = below * len(above)
     elif [found.place for found in above] != [found.place for found in below]:
         return []
     if any(found.value == 0 for found in below):
         return []
-    pairs = zip(above, below, strict=True)
-    return [Found(a.path, a.place, a.value / b.value, _error_of_ratio(a, b)) for a, b in pairs]
-
-
-def _error_of_ratio(above: Found, below: Found) -> float | None:
-    if above.error is None or below.error is None:
-        return None
-    return math.hypot(above.error, above.value / below.value * below.error) / abs(below.value)
+    ratios = []
+    for a, b in zip(above, below, strict=True):
+        ratio, error = a.value / b.value, None
+        if a.error is not None and b.error is not None:
+            error = math.hypot(a.error, ratio * b.error) / abs(b.value)
+        ratios.append(Found(a.path, a.place, ratio, error))
+    return ratios
 
 
 @dataclass(frozen=True)
@@ -133,7 +117,7 @@ class _Bounded:
     found: Found
     least: float | None
     most: float | None
-    unit: float = 1.0  # of the room, so that bounds of different size compare
+    unit: float  # of the room, so that bounds of different size compare
 
     def room(self, value: float | None = None) -> float:
         """Distance of the figure, or of another value, from its bounds; negative beyond them and for NaN."""
@@ -177,18 +161,18 @@ def _shown(threshold: Threshold, bounded: _Bounded, *, with_place: bool) -> str:
 
 def _bar(threshold: Threshold, bounded: _Bounded | None = None) -> str:
     scale, unit = _unit(threshold)
-    bounds = [None if b is None else f"{scale * b:.6g}" for b in (threshold.at_least, threshold.at_most)]
-    errors = f", give or take {threshold.errors:g} errors" if threshold.errors else ""
-    if threshold.at_most_each is not None:
-        if bounded is not None:
-            return f"≤ {scale * bounded.unit:.6g}{unit} there{errors}"
-        first, last = (
-            f"{scale * bound:.6g}" for bound in (threshold.at_most_each[0], threshold.at_most_each[-1])
-        )
-        return f"≤ {first} … {last}{unit}{errors}"
-    if None not in bounds:
-        return f"{bounds[0]} to {bounds[1]}{unit}{errors}"
-    return (f"≥ {bounds[0]}" if bounds[1] is None else f"≤ {bounds[1]}") + unit + errors
+    each = threshold.at_most_each
+    bounds = (threshold.at_least, threshold.at_most)
+    least, most = (None if bound is None else f"{scale * bound:.6g}" for bound in bounds)
+    if each is not None and bounded is not None:
+        bar = f"≤ {scale * bounded.unit:.6g}{unit} there"
+    elif each is not None:
+        bar = f"≤ {scale * each[0]:.6g} … {scale * each[-1]:.6g}{unit}"
+    elif least is not None and most is not None:
+        bar = f"{least} to {most}{unit}"
+    else:
+        bar = (f"≥ {least}" if most is None else f"≤ {most}") + unit
+    return bar + (f", give or take {threshold.errors:g} errors" if threshold.errors else "")
 
 
 def _unit(threshold: Threshold) -> tuple[float, str]:

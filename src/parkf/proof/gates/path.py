@@ -7,7 +7,8 @@
 import math
 import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -19,92 +20,66 @@ _SIGNS = {">=": operator.ge, "<=": operator.le, "=": operator.eq}
 
 @dataclass(frozen=True)
 class Found:
-    """A figure in a document.
+    """A figure in a document."""
 
-    Attributes
-    ----------
-    path : str
-        Its exact path.
-    place : str
-        The parts that wildcards and conditions left open; empty without them.
-    value : float
-    error : float or None
-        Value of ``<name>_error`` next to it.
-    """
-
-    path: str
-    place: str
+    path: str  # its exact path
+    place: str  # the parts that wildcards and conditions left open; empty without them
     value: float
-    error: float | None
+    error: float | None  # value of ``<name>_error`` next to it
 
 
 def find(document: Any, path: str) -> Iterator[Found]:
-    """Yield all numbers at a path, in the document's order.
-
-    Raises
-    ------
-    ValueError
-        When the path is wrong.
-    """
-    *outer, last = [_part(text) for text in path.split("/")]
+    """Yield all numbers at a path, in the document's order; a wrong path raises a ValueError."""
+    *outer, (names, _) = [_part(text) for text in path.split("/")]
     places: list[tuple[Any, str, list[str]]] = [(document, "", [])]
-    for names, conditions in outer:
-        places = [inner for place in places for inner in _inside(*place, names, conditions)]
-    names, _ = last
+    for part in outer:
+        places = [inner for place in places for inner in _inside(*place, *part)]
     for value, where, open_parts in places:
         for name, number in value.items() if isinstance(value, dict) else ():
             if _matches(name, names) and isinstance(number, int | float) and not isinstance(number, bool):
                 yield Found(f"{where}{name}", ", ".join(open_parts), number, value.get(f"{name}_error"))
 
 
-def _part(text: str) -> tuple[str, list[tuple[str, str, Any]]]:
+def _part(text: str) -> tuple[str, list[Callable[[Any], bool]]]:
     found = _PART.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is no part of a path; expected a name, or a list's name[key>=value]")
     return found["names"], [_condition(one) for one in (found["conditions"] or "").split(",") if one]
 
 
-def _condition(text: str) -> tuple[str, str, Any]:
+def _condition(text: str) -> Callable[[Any], bool]:
     found = _CONDITION.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is no condition; expected key=value, key>=value or key<=value")
-    try:
-        return found["key"], found["sign"], float(found["value"])
-    except ValueError:
-        return found["key"], found["sign"], found["value"]
+    key, compare, value = found["key"], _SIGNS[found["sign"]], found["value"]
+    with suppress(ValueError):
+        value = float(value)
+
+    def holds(item: Any) -> bool:
+        got = item.get(key) if isinstance(item, dict) else None
+        kind = str if isinstance(value, str) else int | float
+        return isinstance(got, kind) and compare(got, value)
+
+    return holds
 
 
 def _inside(
-    value: Any, where: str, open_parts: list[str], names: str, conditions: list[tuple[str, str, Any]]
+    value: Any, where: str, open_parts: list[str], names: str, conditions: list[Callable[[Any], bool]]
 ) -> Iterator[tuple[Any, str, list[str]]]:
     for name, inner in value.items() if isinstance(value, dict) else ():
         if not _matches(name, names):
             continue
-        named = [*open_parts, name] if _is_open(names) else open_parts
-        if not isinstance(inner, list):
-            if not conditions:
-                yield inner, f"{where}{name}/", named
-            continue
-        for number, item in enumerate(inner):
-            if all(_holds(item, *condition) for condition in conditions):
-                yield item, f"{where}{name}[{number}]/", [*named, *_bin(item)]
+        named = [*open_parts, name] if "*" in names or "|" in names else open_parts
+        if isinstance(inner, list):
+            for number, item in enumerate(inner):
+                if all(holds(item) for holds in conditions):
+                    yield item, f"{where}{name}[{number}]/", [*named, *_bin(item)]
+        elif not conditions:
+            yield inner, f"{where}{name}/", named
 
 
 def _matches(name: str, names: str) -> bool:
     return any(fnmatchcase(name, one) for one in names.split("|"))
-
-
-def _is_open(names: str) -> bool:
-    return "*" in names or "|" in names
-
-
-def _holds(item: Any, key: str, sign: str, value: Any) -> bool:
-    got = item.get(key) if isinstance(item, dict) else None
-    return (
-        isinstance(got, int | float | str)
-        and isinstance(got, str) == isinstance(value, str)
-        and _SIGNS[sign](got, value)
-    )
 
 
 def _bin(item: Any) -> list[str]:

@@ -4,6 +4,7 @@ Red is a missed gate. Amber is one that is met with less room than :data:`NEAR` 
 The light of a step is the worst of the gates that look at it.
 """
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,6 @@ from parkf.proof.gates.thresholds import Threshold, Thresholds, split_figure
 
 # Fraction of the bar; less room than this is little.
 NEAR = 0.1
-# The step whose forms are the magnet table.
-_TABLE_STEP = "UTTF"
 
 Colour = Literal["green", "amber", "red", "none"]
 
@@ -24,7 +23,7 @@ Colour = Literal["green", "amber", "red", "none"]
 def room(gate: Gate) -> float | None:
     """Return the distance to the nearest bound, over half of the interval or over the bound itself.
 
-    Negative beyond the bound; None for a figure that was not measured.
+    It is negative beyond the bound, and None for a figure that was not measured.
     """
     if gate.value is None:
         return None
@@ -39,7 +38,7 @@ def room(gate: Gate) -> float | None:
 
 
 def colour(gate: Gate) -> Colour:
-    """Judge one gate."""
+    """Return the colour of one gate."""
     left = room(gate)
     if not gate.met or left is None:
         return "red"
@@ -51,7 +50,7 @@ def nearest(gates: Iterable[Gate]) -> list[Gate]:
 
     def key(gate: Gate) -> tuple[bool, float]:
         left = room(gate)
-        return gate.met, float("-inf") if left is None else left
+        return gate.met, -math.inf if left is None else left
 
     return sorted(gates, key=key)
 
@@ -68,14 +67,14 @@ class Light:
         """Figure, bar and room of the gate."""
         if self.gate is None:
             return "no gate looks at it"
-        left, rest = room(self.gate), ""
-        if left is not None:
-            rest = f"; {abs(100 * left):.0f} % of the bar {'left' if left >= 0 else 'beyond'}"
+        left = room(self.gate)
+        side = "left" if left is None or left >= 0 else "beyond"
+        rest = "" if left is None else f"; {abs(100 * left):.0f} % of the bar {side}"
         return f"{self.gate.what}: {self.gate.measured} (bar {self.gate.bar}{rest})"
 
 
 def step_light(step: str, gates: Sequence[Gate], thresholds: Thresholds) -> Light:
-    """Judge a step by its gates among the results of :func:`parkf.proof.gates.hold`."""
+    """Return the light of a step, from its gates among the results of :func:`parkf.proof.gates.hold`."""
     looking = {one.gate for one in thresholds.gates if _looks_at(one, step)}
     own = nearest(gate for gate in gates if gate.what in looking)
     return Light(colour(own[0]), own[0]) if own else Light("none", None)
@@ -86,7 +85,8 @@ def _looks_at(threshold: Threshold, step: str) -> bool:
     if file != "accuracy":
         return False
     if path.startswith("table/"):
-        return step == _TABLE_STEP
+        # The step whose forms are the magnet table.
+        return step == "UTTF"
     found = re.match(r"steps/([^/\[]+)", path)
     # The step of T.gap3 and V.* is the part in front of the dot.
     return found is not None and any(

@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from parkf.io.documents.models import load_document
 from parkf.io.option_types import Client, FormsName
+from parkf.params.manifest import Strict
 from parkf.proof.gates.path import find
 
 GATES_FILE = Path("workflow/config/gates.yaml")
@@ -19,11 +20,7 @@ OPTIONAL = "lhcb"
 Figure = Annotated[str, Field(pattern=rf"^({'|'.join(FILES)})\.json: [^ ].*$")]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class Threshold(_Strict):
+class Threshold(Strict):
     """One gate."""
 
     gate: str = Field(min_length=1, description="What is held against a bound, for people.")
@@ -72,7 +69,7 @@ class Threshold(_Strict):
         return self
 
 
-class Thresholds(_Strict):
+class Thresholds(Strict):
     """All gates of a run; a set is published only when it meets every one."""
 
     gates: list[Threshold] = Field(min_length=1)
@@ -99,13 +96,7 @@ def split_figure(figure: str) -> tuple[str, str]:
 
 
 def load_thresholds(path: Path) -> Thresholds:
-    """Read the file of thresholds.
-
-    Raises
-    ------
-    ParkfError
-        When it is missing or wrong, with one line for each mistake.
-    """
+    """Read the file of thresholds; a ParkfError has one line for each mistake."""
     return load_document(path, Thresholds)
 
 

@@ -17,10 +17,6 @@ LOSS_EDGES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 IMPACT_EDGES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  # 1/pT in 1/GeV
 
 
-def _eta(rows: Rows) -> npt.NDArray[Any]:
-    return np.arcsinh(1 / np.hypot(rows["tx"], rows["ty"]))
-
-
 def _born(rows: Rows) -> F64:
     """Distance of the particle's origin from x = y = 0, mm; the truth is a line through it."""
     way = rows["true_z"] - rows["z"]
@@ -31,7 +27,7 @@ def _born(rows: Rows) -> F64:
 # so that ghosts have them too; purity, hard scatters and origins are known from truth only.
 VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]] = {
     "p": (lambda rows: 1e-3 / np.abs(rows["qop"]), (1.5, 3, 5, 10, 20, 50, 100)),
-    "eta": (_eta, (2, 2.5, 3, 3.5, 4, 4.5, 5)),
+    "eta": (lambda rows: np.arcsinh(1 / np.hypot(rows["tx"], rows["ty"])), (2, 2.5, 3, 3.5, 4, 4.5, 5)),
     "phi": (lambda rows: np.arctan2(rows["ty"], rows["tx"]), tuple(np.linspace(-np.pi, np.pi, 9))),
     "charge": (lambda rows: np.sign(rows["qop"]), (-1.5, 0, 1.5)),
     "polarity": (lambda rows: rows["polarity"], (-1.5, 0, 1.5)),
@@ -55,28 +51,22 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
     of genuine tracks among those below it. Slices of fewer than 50 genuine tracks are left out.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
-    slices: dict[str, list[dict[str, Any]]] = {}
+    slices: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIABLES}
     for name, (of, edges) in VARIABLES.items():
         several = zip(binned(of(genuine), edges), binned(of(ghosts), edges), strict=True)
-        slices[name] = []
         for (low, high, inside), (_, _, inside_ghosts) in several:
-            kept = genuine[inside], ghosts[inside_ghosts]
-            if (kept[0]["status"] == 0).sum() >= ENOUGH:
-                slices[name].append({"low": float(low), "high": float(high), **_figures(*kept, cut)})
+            true, false = genuine[inside], ghosts[inside_ghosts]
+            good = true[true["status"] == 0]
+            if len(good) < ENOUGH:
+                continue
+            kept, kept_ghosts = (int((chi2_per_ndof(rows) < cut).sum()) for rows in (true, false))
+            one: dict[str, Any] = {"low": float(low), "high": float(high), "n": len(true)}
+            one |= momentum_figures(good)
+            one["pulls"] = {component: fit_core(pulls(good, component)).width for component in STATE}
+            one["genuine"] = kept / len(true)
+            one["ghost"] = kept_ghosts / len(false) if len(false) else None
+            slices[name].append({**one, "purity": kept / max(kept + kept_ghosts, 1)})
     return slices
-
-
-def _figures(genuine: Rows, ghosts: Rows, cut: float) -> dict[str, Any]:
-    good = genuine[genuine["status"] == 0]
-    below = [int((chi2_per_ndof(rows) < cut).sum()) for rows in (genuine, ghosts)]
-    return {
-        "n": len(genuine),
-        **momentum_figures(good),
-        "pulls": {component: fit_core(pulls(good, component)).width for component in STATE},
-        "genuine": below[0] / len(genuine),
-        "ghost": below[1] / len(ghosts) if len(ghosts) else None,
-        "purity": below[0] / max(sum(below), 1),
-    }
 
 
 def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
@@ -93,16 +83,13 @@ def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
         "ghost of a particle that ends": sample.ghosts[ended],
         "other ghost": sample.ghosts[~ended],
     }
-    return [
-        {
-            "fate": fate,
-            "n": len(rows),
-            "kept": float((chi2_per_ndof(rows) < cut).mean()),
-            "chi2_median": float(np.median(chi2_per_ndof(rows))),
-        }
-        for fate, rows in several.items()
-        if len(rows) >= ENOUGH
-    ]
+    entries: list[dict[str, Any]] = []
+    for fate, rows in several.items():
+        if len(rows) >= ENOUGH:
+            chi2 = chi2_per_ndof(rows)
+            kept, median = float((chi2 < cut).mean()), float(np.median(chi2))
+            entries.append({"fate": fate, "n": len(rows), "kept": kept, "chi2_median": median})
+    return entries
 
 
 def losses(sample: Sample) -> list[dict[str, float]]:
@@ -116,10 +103,8 @@ def losses(sample: Sample) -> list[dict[str, float]]:
     tracks = sample.rows[sample.is_track]
     p, bad = 1e-3 * np.asarray(tracks["p_true"], np.float64), np.asarray(tracks["status"]) != 0
     entries = []
-    for low, high, inside in binned(p, LOSS_EDGES):
+    for low, high, inside in binned(p, LOSS_EDGES, fewest=1):
         n, count = int(inside.sum()), int((inside & bad).sum())
-        if n == 0:
-            continue
         lost = (count + 0.5) / (n + 1)
         error = float(np.sqrt(lost * (1 - lost) / n))
         entries.append({"p_min": low, "p_max": high, "n": n, "lost": count / n, "lost_error": error})
@@ -136,10 +121,8 @@ def impact_parameters(rows: Rows) -> list[dict[str, float]]:
     """
     inverse_pt = 1000.0 / (rows["p_true"] * np.sin(np.arctan(np.hypot(rows["true_tx"], rows["true_ty"]))))
     bins = []
-    for low, high, inside in binned(inverse_pt, IMPACT_EDGES):
+    for low, high, inside in binned(inverse_pt, IMPACT_EDGES, ENOUGH):
         tracks = rows[inside]
-        if len(tracks) < ENOUGH:
-            continue
         entry: dict[str, float] = {"low": low, "high": high, "n": len(tracks)}
         for axis in ("x", "y"):
             distance, sigma = _impact(tracks, axis)

@@ -1,7 +1,9 @@
 """The figures of a fit in cells of direction, charge and momentum, to show what averages hide."""
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise, product
+from collections.abc import Sequence
+from functools import reduce
+from itertools import pairwise, product
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +26,7 @@ I16 = npt.NDArray[np.int16]
 
 
 class _Axis(NamedTuple):
-    """Number of each track's bin, (n,), −1 outside all bins, and what each bin is called in the result."""
+    """Number of each track's bin, (n,), −1 outside all bins, and the name of each bin in the result."""
 
     number: I16
     names: Sequence[dict[str, Any]]
@@ -38,9 +40,9 @@ def cells(rows: Rows) -> list[dict[str, Any]]:
     ``bias`` is the mean of the core of δp/p, ``pull_width`` the core width of the q/p pull, the means are
     those of the cores of the pulls of tx and ty.
     """
-    charge = (np.asarray(rows["true_qop"]) > 0).astype(np.int16)
     phi = _Axis(_eighth(rows), _edges("phi", PHI_EDGES))
-    return list(_measured(rows, _eta(rows), phi, _Axis(charge, [{"charge": -1}, {"charge": 1}]), _p(rows)))
+    positive = (np.asarray(rows["true_qop"]) > 0).astype(np.int16)
+    return _measured(rows, phi, _Axis(positive, [{"charge": -1}, {"charge": 1}]))
 
 
 def directions(rows: Rows) -> list[dict[str, Any]]:
@@ -54,21 +56,11 @@ def directions(rows: Rows) -> list[dict[str, Any]]:
     number = np.empty(len(PHI_EDGES) - 1, np.int16)
     for i, eighths in enumerate(PLANES.values()):
         number[list(eighths)] = i
-    plane = _Axis(number[_eighth(rows)], [{"plane": name} for name in PLANES])
-    return list(_measured(rows, _eta(rows), plane, _p(rows)))
+    return _measured(rows, _Axis(number[_eighth(rows)], [{"plane": name} for name in PLANES]))
 
 
 def _slopes(rows: Rows) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     return np.asarray(rows["true_tx"], np.float64), np.asarray(rows["true_ty"], np.float64)
-
-
-def _eta(rows: Rows) -> _Axis:
-    with np.errstate(divide="ignore"):
-        return _axis("eta", np.arcsinh(1 / np.hypot(*_slopes(rows))), ETA_EDGES)
-
-
-def _p(rows: Rows) -> _Axis:
-    return _axis("p", 1e-3 * np.asarray(rows["p_true"], np.float64), MOMENTUM_EDGES)
 
 
 def _eighth(rows: Rows) -> I16:
@@ -87,30 +79,28 @@ def _edges(name: str, edges: Sequence[float]) -> list[dict[str, Any]]:
     return [{f"{name}_min": low, f"{name}_max": high} for low, high in pairwise(edges)]
 
 
-def _measured(rows: Rows, *axes: _Axis) -> Iterator[dict[str, Any]]:
-    """Measure the tracks of each cell that the axes span."""
+def _measured(rows: Rows, *others: _Axis) -> list[dict[str, Any]]:
+    """Measure the tracks of each cell that η, the other axes and momentum span."""
+    with np.errstate(divide="ignore"):
+        eta = _axis("eta", np.arcsinh(1 / np.hypot(*_slopes(rows))), ETA_EDGES)
+    axes = (eta, *others, _axis("p", 1e-3 * np.asarray(rows["p_true"], np.float64), MOMENTUM_EDGES))
     number = np.zeros(len(rows), np.int16)
     for axis in axes:
         number = number * np.int16(len(axis.names)) + axis.number
     number[np.minimum.reduce([axis.number for axis in axes]) < 0] = -1
-    names = [
-        dict(chain.from_iterable(part.items() for part in parts))
-        for parts in product(*(axis.names for axis in axes))
-    ]
+    names = [reduce(or_, parts) for parts in product(*(axis.names for axis in axes))]
     order = np.argsort(number, kind="stable").astype(np.int32)
     ends = np.searchsorted(number[order], np.arange(len(names) + 1))
     residual = momentum_residual(rows)
     pull = {name: pulls(rows, name, finite_only=False) for name in ("qop", "tx", "ty")}
-    for name, begin, end in zip(names, ends[:-1], ends[1:], strict=True):
+    entries = []
+    for name, (begin, end) in zip(names, pairwise(ends), strict=True):
         inside = order[begin:end]
         inside = inside[np.logical_and.reduce([np.isfinite(values[inside]) for values in pull.values()])]
-        if len(inside) < ENOUGH:
-            continue
-        yield {
-            **name,
-            "n": len(inside),
-            **fit_core(residual[inside]).mean_as("bias"),
-            **fit_core(pull["qop"][inside]).width_as("pull_width"),
-            **fit_core(pull["tx"][inside]).mean_as("tx_mean"),
-            **fit_core(pull["ty"][inside]).mean_as("ty_mean"),
-        }
+        if len(inside) >= ENOUGH:
+            figures = fit_core(residual[inside]).mean_as("bias")
+            figures |= fit_core(pull["qop"][inside]).width_as("pull_width")
+            figures |= fit_core(pull["tx"][inside]).mean_as("tx_mean")
+            figures |= fit_core(pull["ty"][inside]).mean_as("ty_mean")
+            entries.append({**name, "n": len(inside), **figures})
+    return entries

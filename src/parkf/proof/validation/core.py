@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 _WINDOW = 2.0  # half-width of the fitted range in units of the width found
 _ROUNDS = 20
-# Of a fit in one range: largest number of iterations, and a change so small that Newton's next one would be
-# of the order of its square.
+# Of a fit in one range: largest number of iterations, and the change after which Newton's next one is of the
+# order of its square.
 _STEPS, _CLOSE = 50, 1e-5
 _NARROWEST, _WIDEST = 0.2, 5.0  # limits of a fitted width, in units of the previous one
 # Central fraction of the entries, and its half width for a Gaussian of width one.
@@ -79,10 +79,9 @@ def spread(values: npt.NDArray[np.floating], prefix: str = "") -> dict[str, floa
         shift = np.sqrt(tail * (1 - tail) / len(values))
         low, high = np.quantile(values, (tail, 1 - tail))
         # Error of each end: its quantile, moved by one standard deviation either way.
-        moved = np.quantile(values, np.clip((tail - shift, tail + shift), 0, 1))
-        below = (moved[1] - moved[0]) / 2
-        moved = np.quantile(values, np.clip((1 - tail - shift, 1 - tail + shift), 0, 1))
-        above = (moved[1] - moved[0]) / 2
+        moved = [tail - shift, tail + shift, 1 - tail - shift, 1 - tail + shift]
+        moved = np.quantile(values, np.clip(moved, 0, 1))
+        below, above = (moved[1] - moved[0]) / 2, (moved[3] - moved[2]) / 2
         # The two ends are positively correlated: their correlation is tail / (1 − tail).
         variance = below**2 + above**2 - 2 * tail / (1 - tail) * below * above
         result[f"{prefix}{name}"] = float(high - low) / (2 * gaussian)

@@ -24,12 +24,14 @@ _GROUPS = 20  # of events in a jackknife; each group is left out once
 
 
 def binned(
-    values: npt.NDArray[Any], edges: Sequence[float]
+    values: npt.NDArray[Any], edges: Sequence[float], fewest: int = 0
 ) -> Iterator[tuple[float, float, npt.NDArray[np.bool_]]]:
-    """Yield the two edges of each bin, and which of the values (n,) it holds: low ≤ value < high."""
+    """Yield the edges of bins with `fewest` of the values (n,), and which they hold: low ≤ value < high."""
     number = np.digitize(values, edges).astype(np.int8)
     for i, (low, high) in enumerate(pairwise(edges), start=1):
-        yield low, high, number == i
+        inside = number == i
+        if np.count_nonzero(inside) >= fewest:
+            yield low, high, inside
 
 
 def momentum_figures(rows: Rows) -> dict[str, float]:
@@ -82,12 +84,8 @@ def compare_precision(single: Sample, double: Sample) -> dict[str, Any]:
         difference = np.asarray(a[component] - b[component], np.float64)
         return difference / np.sqrt(b[VARIANCES[component]])
 
-    chi2 = [
-        np.sum([np.asarray(rows[f"chi2_{name}"], np.float64) for name in DETECTORS], axis=0)
-        for rows in (a, b)
-    ]
-    return {
-        "n": int(good.sum()),
-        **{component: quantiles(in_errors(component)) for component in STATE},
-        "chi2": quantiles(chi2[0] / chi2[1] - 1),
-    }
+    def chi2(rows: Rows) -> F64:
+        return np.sum([np.asarray(rows[f"chi2_{name}"], np.float64) for name in DETECTORS], axis=0)
+
+    figures = {component: quantiles(in_errors(component)) for component in STATE}
+    return {"n": int(good.sum()), **figures, "chi2": quantiles(chi2(a) / chi2(b) - 1)}

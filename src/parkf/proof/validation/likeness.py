@@ -1,4 +1,4 @@
-"""Figures that characterise a simulated sample for the reconstruction, to compare it with another one."""
+"""Figures of a simulated sample, and of a search for tracks in it, to compare with those of another one."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -11,9 +11,10 @@ import pandas as pd
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
-from parkf.fit.sample import GHOST_PURITY
+from parkf.fit.sample import GHOST_PURITY, Sample, chi2_per_ndof
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
+from parkf.proof.validation.figures import WORKING_POINT
 from parkf.proof.validation.local_fits import Residuals, fit_locally
 
 ETA = (2.0, 5.0)
@@ -42,6 +43,11 @@ _ENOUGH = 50
 _FEWEST_SCIFI = 10
 _FEWEST_VELO, _FEWEST_SEGMENT = 3, 9  # fewest modules, and SciFi layers, that a search requires of a segment
 _ELECTRON = 11
+# Of the efficiency of a search, GeV and η.
+P_BINS = ((2, 3), (3, 5), (5, 10), (10, 20), (20, 100))
+ETA_BINS = ((2, 3), (3, 4), (4, 5))
+_SAMPLES = 200  # bootstrap samples of events, for errors of figures that are not fractions
+_SEED = 91
 
 
 @dataclass(frozen=True)
@@ -57,31 +63,23 @@ class Files:
 def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity: int) -> dict[str, Any]:
     """Describe events, long tracks (p > 2 GeV, 2 < η < 5, no electrons) and candidates.
 
-    Geometry and field are those that are believed to be the sample's; `polarity` is +1 for MagUp.
+    Geometry and field are those that are believed to be the sample's; `polarity` is +1 for MagUp. A file that
+    is no such table, or fewer than 50 stiff tracks (above 10 GeV) or soft ones, raise a ParkfError.
 
-    Returns
-    -------
-    dict
-        ``events``, ``tracks`` (counts), ``quantiles.{p, eta}`` (GeV) at `QUANTILES`,
-        ``histograms.{p, eta, velo, ut, scifi, velo_residual, ut_residual, scifi_residual}`` (fractions with
-        errors; numbers of modules or layers; micrometres), and ``figures.<name>.{value, error}``:
+    The result has ``events``, ``tracks`` (counts), ``quantiles.{p, eta}`` (GeV) at `QUANTILES`,
+    ``histograms.{p, eta, velo, ut, scifi, velo_residual, ut_residual, scifi_residual}`` (fractions with
+    errors; numbers of modules or layers; micrometres), and ``figures.<name>.{value, error}``:
 
-        - of an event: ``long_tracks`` of any momentum, ``<detector>_hits`` (per long track),
-          ``<detector>_noise`` (fraction of hits without a particle), ``<velo, scifi>_only`` (particles with
-          a segment there alone, per long track), ``candidates`` of the search, ``ghosts`` (their fraction);
-        - of prompt particles: ``reconstructible`` (fraction with enough hits), ``vertex_spread`` (mm along
-          z);
-        - of tracks: ``displaced`` (fraction that is not prompt), ``velo_modules`` (mean), ``ut_none``,
-          ``ut_all``, ``scifi_<10, 11, 12>`` (fractions), ``<detector>_several`` (fraction of a track's layers
-          with more than one of its hits);
-        - of stiff tracks: ``<detector>_{width, pull, large}`` (micrometres; over the hits' errors; fraction
-          beyond `LARGE`), ``kick`` (GeV), ``bending`` (over the field map's);
-        - of soft tracks: ``ut_offset``, ``ut_turn``, widths of the scattering before the UT (MeV).
-
-    Raises
-    ------
-    ParkfError
-        When a file is no such table, or there are fewer than 50 stiff tracks (above 10 GeV) or soft ones.
+    - of an event: ``long_tracks`` of any momentum, ``<detector>_hits`` (per long track), ``<detector>_noise``
+      (fraction of hits without a particle), ``<velo, scifi>_only`` (particles with a segment there alone, per
+      long track), ``candidates`` of the search, ``ghosts`` (their fraction);
+    - of prompt particles: ``reconstructible`` (fraction with enough hits), ``vertex_spread`` (mm along z);
+    - of tracks: ``displaced`` (fraction that is not prompt), ``velo_modules`` (mean), ``ut_none``,
+      ``ut_all``, ``scifi_<10, 11, 12>`` (fractions), ``<detector>_several`` (fraction of a track's layers
+      with more than one of its hits);
+    - of stiff tracks: ``<detector>_{width, pull, large}`` (micrometres; over the hits' errors; fraction
+      beyond `LARGE`), ``kick`` (GeV), ``bending`` (over the field map's);
+    - of soft tracks: ``ut_offset``, ``ut_turn``, widths of the scattering before the UT (MeV).
     """
     particles = with_momenta(PARTICLES.open(files.particles).read().to_pandas())
     hits = HITS.open(files.hits).read(["event", "plane", "particle", "x", "y"]).to_pandas()
@@ -90,7 +88,9 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
 
     everything = matched[["event", "particle"]].merge(particles, on=["event", "particle"])
     tracks = matched.merge(particles[particles.accepted], on=["event", "particle"])
-    layers = {name: _layers(tracks, name) for name in PLANES}
+    layers = {"velo": tracks.velo_n.to_numpy(np.int64)}
+    for name in ("ut", "scifi"):
+        layers[name] = np.array([np.isfinite(x).sum() for x in tracks[f"{name}_x"]], np.int64)
     complete = tracks[(layers["ut"] == len(UT_PLANES)) & (layers["scifi"] >= _FEWEST_SCIFI)]
     stiff, soft = complete[complete.p > P_STIFF], complete[complete.p < P_STIFF]
     if min(len(stiff), len(soft)) < _ENOUGH:
@@ -102,9 +102,7 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
     local, scattered = (
         fit(part, (part.charge / (1000.0 * part.p)).to_numpy(np.float64)) for part in (stiff, soft)
     )
-    residuals = {name: getattr(local, name) for name in PLANES}
-    of_tracks = {"p": tracks.p.to_numpy(), "eta": tracks.eta.to_numpy(), **layers}
-    off = {f"{name}_residual": 1000.0 * one.distance for name, one in residuals.items()}
+    values = {"p": tracks.p.to_numpy(), "eta": tracks.eta.to_numpy(), **layers}
     figures = (
         _of_events(hits, everything, found)
         | _of_segments(hits, particles, everything)
@@ -113,13 +111,19 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
         | {"kick": _median(local.kick / 1000.0), "bending": _median(local.bending)}
         | {"ut_offset": _spread(scattered.offset), "ut_turn": _spread(scattered.turn)}
     )
-    for name, one in residuals.items():
-        figures |= _of_hits(one, name)
+    for name in PLANES:
+        residuals: Residuals = getattr(local, name)
+        values[f"{name}_residual"] = 1000.0 * residuals.distance
+        figures |= {
+            f"{name}_width": _width(1000.0 * residuals.distance, residuals.freedom),
+            f"{name}_pull": _width(residuals.distance / residuals.sigma, residuals.freedom),
+            f"{name}_large": fraction_of(np.abs(residuals.distance) > LARGE[name]),
+        }
     return {
         "events": hits.event.nunique(),
         "tracks": len(tracks),
         "quantiles": {name: np.quantile(tracks[name], QUANTILES).tolist() for name in ("p", "eta")},
-        "histograms": {name: _histogram(values, _EDGES[name]) for name, values in (of_tracks | off).items()},
+        "histograms": {name: _histogram(column, _EDGES[name]) for name, column in values.items()},
         "figures": named(figures),
     }
 
@@ -141,12 +145,6 @@ def with_momenta(particles: pd.DataFrame) -> pd.DataFrame:
         radius=np.hypot(particles.x, particles.y),
         accepted=accepted & (particles.pdg_id.abs() != _ELECTRON),
     )
-
-
-def _layers(tracks: pd.DataFrame, detector: str) -> npt.NDArray[np.int64]:
-    if detector == "velo":
-        return tracks.velo_n.to_numpy(np.int64)
-    return np.array([np.isfinite(hits).sum() for hits in tracks[f"{detector}_x"]], np.int64)
 
 
 def hits_of(hits: pd.DataFrame, detector: str) -> pd.DataFrame:
@@ -229,11 +227,11 @@ def _ratio(rows: pd.DataFrame, tracks: pd.DataFrame, hits: pd.DataFrame) -> Figu
 
 
 def _of_prompt(prompt: pd.DataFrame, matched: pd.DataFrame) -> dict[str, Figure]:
-    reached = owners(prompt).isin(owners(matched))
+    reached = fraction_of(owners(prompt).isin(owners(matched)))
     # All particles of one collision have the same z, except for a few from decays in flight.
     z = prompt[["event", "z"]].round(2).drop_duplicates().z.to_numpy()
     spread = float(z.std())
-    return {"reconstructible": fraction_of(reached), "vertex_spread": (spread, spread / (2 * len(z)) ** 0.5)}
+    return {"reconstructible": reached, "vertex_spread": (spread, spread / (2 * len(z)) ** 0.5)}
 
 
 def _of_tracks(
@@ -253,14 +251,6 @@ def _of_tracks(
     }
 
 
-def _of_hits(residuals: Residuals, detector: str) -> dict[str, Figure]:
-    return {
-        f"{detector}_width": _width(1000.0 * residuals.distance, residuals.freedom),
-        f"{detector}_pull": _width(residuals.distance / residuals.sigma, residuals.freedom),
-        f"{detector}_large": fraction_of(np.abs(residuals.distance) > LARGE[detector]),
-    }
-
-
 def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> dict[str, list[float]]:
     """Fractions of all `values` by bin, and their statistical errors."""
     content, _ = np.histogram(values, edges)
@@ -269,3 +259,86 @@ def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) 
         "content": (content / len(values)).tolist(),
         "error": (np.sqrt(content) / len(values)).tolist(),
     }
+
+
+def characterise_search(files: Files, sample: Sample) -> dict[str, Any]:
+    """Describe the candidates of a search; `sample` has their fits.
+
+    The result has ``figures.<name>.{value, error}``: ``ghosts`` (fraction of candidates), ``clones``
+    (fraction of the others whose particle has one already), ``efficiency_p_<low>_<high>`` (GeV) and
+    ``efficiency_eta_<low>_<high>`` (of particles that left enough hits, above 2 GeV, 2 < η < 5, no
+    electrons), ``wrong_<detector>`` (fraction of hits that are not their particle's, of such tracks),
+    ``hits_<detector>`` (per track), ``cut`` (χ²/ndof that 91 % of genuine tracks stay below) and ``kept``
+    (fraction of ghosts below it). A file that is no such table, or a sample without genuine candidates or
+    ghosts, raises a ParkfError.
+    """
+    particles = with_momenta(PARTICLES.open(files.particles).read().to_pandas())
+    hits = HITS.open(files.hits).read(["event", "plane", "particle", "x"]).to_pandas()
+    matched = CANDIDATES.open(files.matched).read(["event", "particle"]).to_pandas()
+    candidates = CANDIDATES.open(files.found).read().to_pandas()
+
+    owned = candidates[candidates.purity >= GHOST_PURITY]
+    accepted = particles[particles.accepted]
+    tracks = owned.merge(accepted, on=["event", "particle"])
+    figures: dict[str, Figure] = {
+        "ghosts": fraction_of(candidates.purity < GHOST_PURITY),
+        "clones": fraction_of(owned.duplicated(["event", "particle"])),
+        **_efficiencies(matched.merge(accepted, on=["event", "particle"]), owned),
+        **{f"wrong_{name}": fraction_of(_wrong(tracks, hits_of(hits, name), name)) for name in PLANES},
+        **{f"hits_{name}": mean_of(np.isfinite(_x(tracks, name)).sum(1)) for name in PLANES},
+        **_separation(sample, files.found),
+    }
+    return {"figures": named(figures)}
+
+
+def _efficiencies(wanted: pd.DataFrame, owned: pd.DataFrame) -> dict[str, Figure]:
+    found = owners(wanted).isin(owners(owned))
+    figures = {}
+    for name, bins in (("p", P_BINS), ("eta", ETA_BINS)):
+        for low, high in bins:
+            inside = ((wanted[name] >= low) & (wanted[name] < high)).to_numpy()
+            if inside.any():
+                figures[f"efficiency_{name}_{low}_{high}"] = fraction_of(found[inside])
+    return figures
+
+
+def _x(tracks: pd.DataFrame, detector: str) -> npt.NDArray[np.floating]:
+    """X of each hit of the tracks, (n, slots); NaN where there is none."""
+    return np.stack(tracks[f"{detector}_x"].to_list())
+
+
+def _wrong(tracks: pd.DataFrame, hits: pd.DataFrame, detector: str) -> npt.NDArray[np.bool_]:
+    """Which hits of the tracks are none of the track's particle."""
+    x = _x(tracks, detector).astype(np.float32)
+    row, slot = np.nonzero(np.isfinite(x))
+    used = pd.MultiIndex.from_arrays(
+        [tracks.event.to_numpy()[row], tracks.particle.to_numpy()[row], x[row, slot]]
+    )
+    own = pd.MultiIndex.from_arrays([hits.event, hits.particle, hits.x.to_numpy(np.float32)])
+    return ~np.asarray(used.isin(own))
+
+
+def _separation(sample: Sample, path: Path) -> dict[str, Figure]:
+    """Cut and fraction of ghosts kept; their errors are from a bootstrap over events."""
+    chi2, event = chi2_per_ndof(sample.rows), np.asarray(sample.rows["event"])
+    genuine, ghost = sample.is_genuine, sample.is_ghost
+    if not (genuine.any() and ghost.any()):
+        raise ParkfError(f"{path}: {genuine.sum()} genuine candidates and {ghost.sum()} ghosts, need both")
+
+    def at(weight: npt.NDArray[np.float64]) -> tuple[float, float]:
+        order = np.argsort(chi2[genuine], kind="stable")
+        sums = np.cumsum(weight[genuine][order])
+        cut = chi2[genuine][order][np.searchsorted(sums, WORKING_POINT * sums[-1])]
+        total = weight[ghost].sum()
+        return float(cut), float(weight[ghost][chi2[ghost] <= cut].sum() / total) if total else 0.0
+
+    random = np.random.Generator(np.random.Philox(_SEED))
+    events, which = np.unique(event, return_inverse=True)
+    again = []
+    for _ in range(_SAMPLES):
+        times = np.bincount(random.integers(0, len(events), len(events)), minlength=len(events))
+        again.append(at(times[which].astype(float)))
+    cut, kept = at(np.ones(len(chi2)))
+    errors = np.std(again, axis=0)
+    # The error is at least one ghost: zero among few is not certain.
+    return {"cut": (cut, float(errors[0])), "kept": (kept, max(float(errors[1]), 1.0 / ghost.sum()))}

@@ -24,14 +24,11 @@ _MIDDLE = slice(5, 7)  # SciFi layers in its middle
 
 @dataclass(frozen=True)
 class Residuals:
-    """Distances (n,) of hits from their tracks, scaled to the width of the hits' errors `sigma` (n,); mm.
-
-    `freedom` is the number of degrees of freedom, of independent distances.
-    """
+    """Distances (n,) of hits from their tracks, scaled to the width of the hits' errors `sigma` (n,); mm."""
 
     distance: F64
     sigma: F64
-    freedom: float
+    freedom: float  # number of degrees of freedom, of independent distances
 
 
 @dataclass(frozen=True)
@@ -97,18 +94,15 @@ def _sine(tx: F64, ty: F64) -> F64:
     return tx / np.sqrt(1 + tx**2 + ty**2)
 
 
-def _carry(
-    line: F64, qop: F64, z: F64, *, geometry: Geometry, field: FieldMap, polarity: int
-) -> npt.NDArray[np.float64]:
+def _carry(line: F64, qop: F64, z: F64, *, geometry: Geometry, field: FieldMap, polarity: int) -> F64:
     """(n, 16, 4) states at the strips' planes, of particles on lines (n, 4) at the end of the VELO."""
     planes = geometry.planes()[[*UT_PLANES, *SCIFI_PLANES]]
     states, at = np.column_stack([line, qop]), np.full(len(line), Z_REFERENCE)
     path = []
     for layer, (z0, dzdx, dzdy) in enumerate(planes):
         # The z of a hit is that of its stave or module.
-        moved = propagate(
-            field, polarity, states, at, (np.where(np.isfinite(z[:, layer]), z[:, layer], z0), dzdx, dzdy)
-        )
+        plane = (np.where(np.isfinite(z[:, layer]), z[:, layer], z0), dzdx, dzdy)
+        moved = propagate(field, polarity, states, at, plane)
         states, at = moved.states, moved.z
         path.append(states[:, :4])
     return np.stack(path, axis=1)

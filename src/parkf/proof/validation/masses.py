@@ -29,19 +29,15 @@ _OF_A_TRACK = ("file", "event", "pdg_id", *_STATE, "true_tx", "true_ty", "true_q
 
 @dataclass(frozen=True)
 class Peak:
-    """Double Gaussian with one mean; MeV.
-
-    `width` is the root of the mean variance, √(f·σ₁² + (1 − f)·σ₂²); `narrow` and `wide` are σ₁ and σ₂, and
-    `share` is f.
-    """
+    """Double Gaussian with one mean; MeV."""
 
     mean: float
     mean_error: float
-    width: float
+    width: float  # root of the mean variance, √(f·σ₁² + (1 − f)·σ₂²)
     width_error: float
-    narrow: float
-    wide: float
-    share: float
+    narrow: float  # σ₁
+    wide: float  # σ₂
+    share: float  # f
     n: int
 
 
@@ -62,8 +58,14 @@ def measure_peak(sample: Sample, decay: Decay) -> dict[str, Any]:
             f"masses: {len(masses)} pairs, expected at least {_ENOUGH}; raise signals.collisions"
         )
     content, edges = np.histogram(masses, np.linspace(mass * (1 - RANGE), mass * (1 + RANGE), _BINS + 1))
+    pairs = pairs[inside]
+    true = invariant_masses(pairs, momenta="true_", directions="true_")
+    parts = {
+        "momenta": fit_core(invariant_masses(pairs, directions="true_") - true).width,
+        "directions": fit_core(invariant_masses(pairs, momenta="true_") - true).width,
+    }
     histogram = {"edges": edges.tolist(), "content": content.tolist()}
-    return {**asdict(fit_peak(masses, mass)), "parts": _parts(pairs[inside]), "histogram": histogram}
+    return {**asdict(fit_peak(masses, mass)), "parts": parts, "histogram": histogram}
 
 
 def find_pairs(sample: Sample, decay: Decay) -> pd.DataFrame:
@@ -101,15 +103,6 @@ def invariant_masses(pairs: pd.DataFrame, *, momenta: str = "", directions: str 
     return np.sqrt(energy**2 - (momentum**2).sum(1))
 
 
-def _parts(pairs: pd.DataFrame) -> dict[str, float]:
-    """Core widths due to the errors of momenta alone, and of directions alone, MeV."""
-    true = invariant_masses(pairs, momenta="true_", directions="true_")
-    return {
-        "momenta": fit_core(invariant_masses(pairs, directions="true_") - true).width,
-        "directions": fit_core(invariant_masses(pairs, momenta="true_") - true).width,
-    }
-
-
 def fit_peak(masses: F64, guess: float) -> Peak:
     """Fit a double Gaussian by maximum likelihood, in the range of :data:`RANGE` about `guess`."""
     low, high = guess * (1 - RANGE), guess * (1 + RANGE)
@@ -128,15 +121,11 @@ def fit_peak(masses: F64, guess: float) -> Peak:
 
     minuit = Minuit(nll, mean=quantiles[1], narrow=0.8 * start, ratio=2.0, share=0.7)
     minuit.errordef = Minuit.LIKELIHOOD
-    minuit.limits["mean"] = (low, high)
-    minuit.limits["narrow"] = (0.1 * start, 3 * start)
-    minuit.limits["ratio"] = (1.0, 6.0)
-    minuit.limits["share"] = (0.05, 1.0)
+    minuit.limits = [(low, high), (0.1 * start, 3 * start), (1.0, 6.0), (0.05, 1.0)]
     minuit.migrad()
-    # The mean's error is that at this shape: where one Gaussian would do, the shape is undetermined, and a
-    # covariance with it means nothing.
-    for name in ("narrow", "ratio", "share"):
-        minuit.fixed[name] = True
+    # The mean's error is that at this shape, with all else fixed: where one Gaussian would do, the shape is
+    # undetermined, and a covariance with it means nothing.
+    minuit.fixed[1:] = True
     minuit.hesse()
     mean, narrow, ratio, share = minuit.values
     width = float(narrow * np.sqrt(share + (1 - share) * ratio**2))

@@ -18,21 +18,13 @@ _QUANTILES = (0.1587, 0.5, 0.8413)
 def measure(sample: Sample) -> dict[str, Any]:
     """Measure resolution, pulls and χ² of genuine tracks with 2 < η < 5 and a good fit.
 
-    Returns
-    -------
-    dict
-        ``counts.{tracks, failed}``; ``momentum[] = {p_min, p_max, n, half_width, core, width68, width95,
-        bias, pull_width, pull_width68, pull_width95, pull_mean, seed_half_width, seed_bias, chi2_median}``
-        with ``<name>_error`` of all but the last three (GeV; fractions of p; `half_width` of the central
-        68%; ``width68`` and ``width95`` of :func:`parkf.proof.validation.core.spread`);
-        ``pulls.<component>.{mean, width, width68, width95}`` with errors;
-        ``chi2.{velo, ut, scifi, all} = {median, median_error, large}`` of χ²/ndof, `large` the fraction
-        above three.
-
-    Raises
-    ------
-    ParkfError
-        When there are fewer than 50 such tracks.
+    The result has ``counts.{tracks, failed}``; ``momentum[] = {p_min, p_max, n, half_width, core, width68,
+    width95, bias, pull_width, pull_width68, pull_width95, pull_mean, seed_half_width, seed_bias,
+    chi2_median}`` with ``<name>_error`` of all but the last three (GeV; fractions of p; `half_width` of the
+    central 68%; ``width68`` and ``width95`` of :func:`parkf.proof.validation.core.spread`);
+    ``pulls.<component>.{mean, width, width68, width95}`` with errors; ``chi2.{velo, ut, scifi, all} =
+    {median, median_error, large}`` of χ²/ndof, `large` the fraction above three. Fewer than 50 such tracks
+    raise a ParkfError.
     """
     rows = sample.genuine
     eta = np.arcsinh(1.0 / np.hypot(rows["true_tx"], rows["true_ty"]))

@@ -18,47 +18,25 @@ _COLUMNS = ("det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err"
 
 @dataclass(frozen=True)
 class Positions:
-    """How far hits of one detector lie from where a geometry has its elements; each array is (n,) float64.
+    """How far hits of one detector lie from where a geometry has its elements; each array is (n,) float64."""
 
-    Attributes
-    ----------
-    detector : str
-        ``VELO``, ``UT`` or ``SciFi``.
-    off
-        Distance of the hit, of a line that of its worse end, from the surface of its piece, mm; in a layer
-        without pieces, from the layer.
-    beside
-        Distance beyond the edge of its piece, mm; negative within. NaN without pieces.
-    plane_off
-        As `off`, from the layer or module as a whole, mm.
-    shifted
-        Displacement of the hit in units of its error: `off` times the slope of a line from the origin.
-    plane_shifted
-        The same with `plane_off`: the displacement if only the planes were known, and not their pieces.
-    """
-
-    detector: str
+    detector: str  # VELO, UT or SciFi
+    # Distance of the hit, of a line that of its worse end, from the surface of its piece, mm; in a layer
+    # without pieces, from the layer.
     off: Floats
-    beside: Floats
-    plane_off: Floats
+    beside: Floats  # distance beyond the edge of its piece, mm; negative within, NaN without pieces
+    plane_off: Floats  # as `off`, from the layer or module as a whole, mm
+    # Displacement of the hit in units of its error: `off` times the slope of a line from the origin.
     shifted: Floats
-    plane_shifted: Floats
+    plane_shifted: Floats  # the same with `plane_off`, as if only the planes were known, and not their pieces
 
 
 def positions(hits: pd.DataFrame, geometry: Geometry) -> list[Positions]:
     """Compare hits with a geometry.
 
-    Parameters
-    ----------
-    hits : DataFrame
-        Columns of :mod:`parkf.imports.hits.full_simulation`, and, where it is known, `sensor`: LHCb's number
-        of the VELO sensor, UT sector or SciFi mat. Without it, the piece is found from the hit's position.
-    geometry : Geometry
-
-    Raises
-    ------
-    ParkfError
-        When a column is missing, or a sensor is not in the hit's layer.
+    The table has the columns of :mod:`parkf.imports.hits.full_simulation`, and, where it is known, `sensor`:
+    LHCb's number of the VELO sensor, UT sector or SciFi mat. Without it, the piece is found from the hit's
+    position. A missing column, or a sensor that is not in the hit's layer, raises a ParkfError.
     """
     missing = [name for name in _COLUMNS if name not in hits]
     if missing:
@@ -72,7 +50,12 @@ def _of(detector: str, hits: pd.DataFrame, geometry: Geometry) -> Positions:
         rows = np.flatnonzero(hits.layer == layer)
         here = hits.iloc[rows]
         plane = DETECTORS[detector][int(layer)]
-        points = _points(detector, here)
+        # Points (1, n, 3) of pixels, or ends (2, n, 3) of strips.
+        if detector == "VELO":
+            points = here[["x", "y", "z"]].to_numpy(np.float64)[None]
+        else:
+            ends = [(here.x + here.dxdy * y, y, here.z + here.dzdy * y) for y in (here.ymin, here.ymax)]
+            points = np.stack([np.column_stack(end) for end in ends])
         z0, dzdx, dzdy = geometry.frames[plane].plane
         x, y, z = np.moveaxis(points, -1, 0)
         plane_off[rows] = np.abs(z - z0 - dzdx * x - dzdy * y).max(axis=0)
@@ -99,11 +82,3 @@ def _of(detector: str, hits: pd.DataFrame, geometry: Geometry) -> Positions:
         beside[rows] = np.maximum(np.abs(u) - half[:, 0], np.abs(v) - half[:, 1]).max(axis=0)
     error = hits.err.to_numpy()
     return Positions(detector, off, beside, plane_off, off * slope / error, plane_off * slope / error)
-
-
-def _points(detector: str, hits: pd.DataFrame) -> Floats:
-    """(1, n, 3) points of pixels, (2, n, 3) ends of strips."""
-    if detector == "VELO":
-        return hits[["x", "y", "z"]].to_numpy(np.float64)[None]
-    ends = (hits.ymin.to_numpy(), hits.ymax.to_numpy())
-    return np.stack([np.column_stack([hits.x + hits.dxdy * y, y, hits.z + hits.dzdy * y]) for y in ends])

@@ -40,10 +40,8 @@ def tails(sample: Sample) -> list[dict[str, float | None]]:
     # The pull of q/p times the sign of q is positive where the fitted p is too low.
     low = pull * np.sign(rows["true_qop"]) > 0
     entries: list[dict[str, float | None]] = []
-    for p_min, p_max, inside in binned(np.where(np.isfinite(pull), p, np.nan), EDGES):
+    for p_min, p_max, inside in binned(np.where(np.isfinite(pull), p, np.nan), EDGES, ENOUGH):
         n = int(inside.sum())
-        if n < ENOUGH:
-            continue
         tail = inside & (np.abs(pull) > BEYOND)
         beyond, error = float(tail.sum() / n), float(np.sqrt((tail.sum() + 1) / n**2))
         fractions = _fractions(inside, tail, wrong, hard, low)
@@ -57,10 +55,9 @@ def tails(sample: Sample) -> list[dict[str, float | None]]:
 def _fractions(inside: Mask, tail: Mask, wrong: Mask, hard: Mask, low: Mask) -> dict[str, float | None]:
     """Fractions of the tail by cause, each array (n,)."""
     total = int(tail.sum())
-    names = [name for cause in CAUSES for name in (cause, f"{cause}_error")]
     clean = inside & ~wrong & ~hard
     if total == 0 or not clean.any():
-        return dict.fromkeys(names)
+        return dict.fromkeys(name for cause in CAUSES for name in (cause, f"{cause}_error"))
     usual = (tail & clean).sum() / clean.sum()
 
     def excess(group: Mask) -> float:
@@ -76,12 +73,8 @@ def _fractions(inside: Mask, tail: Mask, wrong: Mask, hard: Mask, low: Mask) -> 
     sides = [int((tail & clean & side).sum()) for side in (low, ~low)]
     lopsided = max(sides[0] - sides[1], 0) / max(sum(sides), 1)
     counts |= {"losses": left * lopsided, "rest": left * (1 - lopsided)}
-    known = {
-        "wrong_hits": (tail & wrong).sum(),
-        "scatterings": (tail & hard).sum(),
-        "losses": sum(sides) * (left / max(sum(sides), 1)) ** 2,
-        "rest": sum(sides) * (left / max(sum(sides), 1)) ** 2,
-    }
+    known = {"wrong_hits": (tail & wrong).sum(), "scatterings": (tail & hard).sum()}
+    known |= dict.fromkeys(("losses", "rest"), sum(sides) * (left / max(sum(sides), 1)) ** 2)
     fractions: dict[str, float | None] = {}
     for name in CAUSES:
         fractions[name] = float(counts[name] / total)

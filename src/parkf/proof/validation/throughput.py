@@ -5,8 +5,8 @@ It has its own file, because ``validation.json`` does not depend on the machine.
 
 import platform
 import re
-import time
-from collections.abc import Callable, Sequence
+import timeit
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -29,22 +29,11 @@ SHORTEST = 0.05
 
 
 def measure_throughput(parameters: Path, candidates: Sequence[Path], *, threads: int) -> dict[str, Any]:
-    """Time the fit by smoother, from candidates in memory to fitted states in memory.
+    """Time the fit with the set in a folder, from candidates in memory to fitted states in memory.
 
-    Parameters
-    ----------
-    parameters : Path
-        Folder of the set.
-    candidates : sequence of Path
-        Tables ``candidates``; they are fitted in one call.
-    threads : int
-        Number of threads that is measured in addition to a single one.
-
-    Returns
-    -------
-    dict
-        ``device`` and ``build`` of the kernel; ``tracks``; ``rates[] = {precision, threads, tracks_per_s,
-        fastest, slowest}``, `tracks_per_s` the median of nine measurements.
+    The tables ``candidates`` are fitted in one call, by a single thread and by `threads`. The result has
+    ``device`` and ``build`` of the kernel; ``tracks``; ``rates[] = {precision, threads, tracks_per_s,
+    fastest, slowest}``, `tracks_per_s` the median of nine measurements.
     """
     numbers = load(parameters)
     tables = [CANDIDATES.open(path).read() for path in candidates]
@@ -53,7 +42,9 @@ def measure_throughput(parameters: Path, candidates: Sequence[Path], *, threads:
     for precision in get_args(Precision):
         tracks = from_arrow(rows, np.dtype(precision))
         for count in sorted({1, threads}):
-            seconds = _times(partial(fit, numbers, tracks, threads=count))
+            timer = timeit.Timer(partial(fit, numbers, tracks, threads=count))
+            turns = max(1, round(SHORTEST / max(timer.timeit(1), 1e-6)))
+            seconds = [one / turns for one in timer.repeat(REPEATS, turns)]
             several = {"tracks_per_s": median(seconds), "fastest": min(seconds), "slowest": max(seconds)}
             rate = {name: tracks.count / one for name, one in several.items()}
             rates.append({"precision": precision, "threads": count, **rate})
@@ -68,17 +59,3 @@ def device() -> str:
     if "model name" not in found:
         return platform.processor() or platform.machine()
     return f"{found['model name']} (family {found.get('cpu family')}, model {found.get('model')})"
-
-
-def _times(run: Callable[[], object]) -> list[float]:
-    """Seconds of a call in each of several measurements."""
-    begin = time.perf_counter()
-    run()
-    turns = max(1, round(SHORTEST / max(time.perf_counter() - begin, 1e-6)))
-    times = []
-    for _ in range(REPEATS):
-        begin = time.perf_counter()
-        for _ in range(turns):
-            run()
-        times.append((time.perf_counter() - begin) / turns)
-    return times

@@ -41,45 +41,28 @@ def validate(
     signals: Mapping[str, Mapping[str, Sample]] | None = None,
     workers: int = 1,
 ) -> dict[str, Any]:
-    """Measure every fit of the same candidates.
+    """Measure every fit of the same candidates; too few genuine ones or ghosts raise a ParkfError.
 
-    Parameters
-    ----------
-    fits : mapping of str to Sample
-        Candidates by the name of the fit: ``parkf``, ``parkf_robust``, ``trigger``, ``velo_only``,
-        ``full``.
-    float64 : Sample
-        The candidates of ``parkf``, fitted in float64.
-    misaligned : mapping of str to Sample, optional
-        The same from a detector that is not where the reconstruction believes it to be.
-    signals : mapping of str to mapping of str to Sample, optional
-        Signal samples (``jpsi``, ``d0``) of every fit.
-    workers : int
-        Number of fits that are measured at a time, each in a process of its own.
+    `fits` are samples by the name of the fit: ``parkf``, ``parkf_robust``, ``trigger``, ``velo_only``,
+    ``full``. `float64` are the candidates of ``parkf``, fitted in float64. `misaligned` are fits from a
+    detector that is not where the reconstruction believes it to be, and `signals` those of signal samples
+    (``jpsi``, ``d0``). At most `workers` fits are measured at a time, each in a process of its own.
 
-    Returns
-    -------
-    dict
-        ``counts.{genuine, ghost, decayed}`` and ``fits.<name>`` with
-        ``pulls.<component>.{mean, width, width68, width95}``,
-        ``momentum[] = {p_min, p_max, core, width68, width95, bias, n, pulls.<component>}`` (GeV; fractions
-        of p; the two widths are those of :func:`parkf.proof.validation.core.spread`; for ``parkf_robust``
-        ``core_over_plain``, its core over that of ``parkf``, with its error), ``lost[]``,
-        ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``,
-        ``failed`` (the number of candidates without a good fit) and ``histograms`` of pulls and of
-        χ²/ndof, normalised to one including entries outside. A fit of all detectors also has
-        ``separation.{roc, working_point}`` and ``scores`` (:mod:`parkf.proof.validation.separation`). With
-        `misaligned`, ``misaligned.{counts, fits.<name>}`` has the same of those candidates. The aligned fits
-        have ``impact``, ``breakdown`` and ``fates`` (:mod:`parkf.proof.validation.breakdown`), ``cells`` and
-        ``directions`` (:mod:`parkf.proof.validation.cells`) and ``tails``
-        (:mod:`parkf.proof.validation.tails`); with `signals` ``masses.<signal>``, a peak's ``{mean, width,
-        narrow, wide, share, n}`` with errors of the first two (MeV). ``precision`` compares ``parkf`` with
-        `float64` (:func:`parkf.proof.validation.figures.compare_precision`).
-
-    Raises
-    ------
-    ParkfError
-        When there are too few genuine candidates or ghosts to measure anything.
+    The result has ``counts.{genuine, ghost, decayed}`` and ``fits.<name>`` with
+    ``pulls.<component>.{mean, width, width68, width95}``,
+    ``momentum[] = {p_min, p_max, core, width68, width95, bias, n, pulls.<component>}`` (GeV; fractions
+    of p; the two widths are those of :func:`parkf.proof.validation.core.spread`; for ``parkf_robust``
+    ``core_over_plain``, its core over that of ``parkf``, with its error), ``lost[]``,
+    ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``,
+    ``failed`` (the number of candidates without a good fit) and ``histograms`` of pulls and of
+    χ²/ndof, normalised to one including entries outside. A fit of all detectors also has
+    ``separation.{roc, working_point}`` and ``scores`` (:mod:`parkf.proof.validation.separation`). With
+    `misaligned`, ``misaligned.{counts, fits.<name>}`` has the same of those candidates. The aligned fits
+    have ``impact``, ``breakdown`` and ``fates`` (:mod:`parkf.proof.validation.breakdown`), ``cells`` and
+    ``directions`` (:mod:`parkf.proof.validation.cells`) and ``tails``
+    (:mod:`parkf.proof.validation.tails`); with `signals` ``masses.<signal>``, a peak's ``{mean, width,
+    narrow, wide, share, n}`` with errors of the first two (MeV). ``precision`` compares ``parkf`` with
+    `float64` (:func:`parkf.proof.validation.figures.compare_precision`).
     """
     for several in filter(None, (fits, misaligned)):
         counts = _counts(several)
@@ -93,11 +76,25 @@ def validate(
         name, is_aligned = job
         if not is_aligned:
             return _measure((misaligned or {})[name])
-        alone = _measure_aligned(fits[name])
+        sample = fits[name]
+        fit, good = _measure(sample), sample.good
+        cut = fit["working_point"]["cut"]
+        fit |= {"impact": impact_parameters(good), "cells": cells(good), "directions": directions(good)}
+        fit |= {"tails": tails(sample), "breakdown": breakdown(sample, cut), "fates": fates(sample, cut)}
+        if "separation" in fit:
+            fit["scores"] = measure_scores(sample)
         if name == "parkf_robust":
-            _add_ratios(alone["momentum"], fits[name].good, fits["parkf"].good)
-        peaks = {signal: _peak(signal, samples[name]) for signal, samples in (signals or {}).items()}
-        return alone | ({"masses": peaks} if peaks else {})
+            both = zip(_by_momentum(good), _by_momentum(fits["parkf"].good), strict=True)
+            pairs = {low: (rows, plain) for (low, _, rows), (_, _, plain) in both}
+            for one in fit["momentum"]:
+                one["core_over_plain"], one["core_over_plain_error"] = core_ratio(*pairs[one["p_min"]])
+        if signals:
+            # Imported only when needed, since it loads pandas and a minimiser.
+            from parkf.proof.validation.masses import measure_peak
+
+            peaks = {key: measure_peak(samples[name], DECAYS[key]) for key, samples in signals.items()}
+            fit["masses"] = peaks
+        return fit
 
     jobs = [(name, True) for name in fits] + [(name, False) for name in misaligned or {}]
     done = dict(zip(jobs, parallel_map(measured, jobs, workers), strict=True))
@@ -130,23 +127,6 @@ def _counts(fits: Mapping[str, Sample]) -> dict[str, int]:
     return {kind: int(which.sum()) for kind, which in kinds.items()}
 
 
-def _measure_aligned(sample: Sample) -> dict[str, Any]:
-    fit, good = _measure(sample), sample.good
-    cut = fit["working_point"]["cut"]
-    fit |= {"impact": impact_parameters(good), "cells": cells(good), "directions": directions(good)}
-    fit |= {"tails": tails(sample), "breakdown": breakdown(sample, cut), "fates": fates(sample, cut)}
-    if "separation" in fit:
-        fit["scores"] = measure_scores(sample)
-    return fit
-
-
-def _peak(signal: str, sample: Sample) -> dict[str, Any]:
-    # Imported only when needed, since it loads pandas and a minimiser.
-    from parkf.proof.validation.masses import measure_peak
-
-    return measure_peak(sample, DECAYS[signal])
-
-
 def _measure(sample: Sample) -> dict[str, Any]:
     good = sample.good
     figures = {
@@ -175,14 +155,6 @@ def _histogram(values: F64, edges: F64) -> dict[str, list[float]]:
 
 def _pulls(rows: Rows) -> dict[str, dict[str, float]]:
     return {component: pull_figures(rows, component) for component in STATE}
-
-
-def _add_ratios(bins: list[dict[str, Any]], rows: Rows, plain: Rows) -> None:
-    """Add to each bin of momentum the ratio of its core to the plain fit's core of the same tracks."""
-    both = zip(_by_momentum(rows), _by_momentum(plain), strict=True)
-    pairs = {low: (one, other) for (low, _, one), (_, _, other) in both}
-    for one in bins:
-        one["core_over_plain"], one["core_over_plain_error"] = core_ratio(*pairs[one["p_min"]])
 
 
 def _by_momentum(rows: Rows) -> Iterator[tuple[float, float, Rows]]:

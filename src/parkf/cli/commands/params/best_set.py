@@ -1,6 +1,5 @@
 """``parkf params for`` and ``validity``."""
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,12 +27,11 @@ def for_(
     Withdrawn sets do not count. Where several sets are for the data, the newest of them is named. Exits with
     1 where there is no set, and with 2 where it is not clear which one to use.
     """
-    from parkf.params.best_for import best_sets
     from parkf.params.validity import Moment
 
     with exit_on_error(NO_ANSWER):
         sets = registry_in(registry)
-        found = [asdict(one) for one in best_sets(sets, Moment.parse(data), detector=detector, forms=forms)]
+        found = sets.best_sets(Moment.parse(data), detector=detector, forms=forms)
 
     def text() -> str:
         columns = ("detector", "forms", "set", "validity", "superseded", "path")
@@ -56,11 +54,9 @@ def validity(
     Where a set and one that it superseded are for the same data, the newer one counts. This overlap is shown,
     and is no mistake.
     """
-    from parkf.params.best_for import series_of
-
     with exit_on_error(NO_ANSWER):
         sets = registry_in(registry)
-        found = series_of(sets, detector=detector, forms=forms)
+        found = sets.series(detector=detector, forms=forms)
     content = [
         {"detector": tag, "forms": form, **_described(series)} for (tag, form), series in found.items()
     ]
