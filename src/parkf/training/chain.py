@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.io.events import concatenate, select
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
 from parkf.model.layout import HEADER
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.minimise import F64
 from parkf.training.result import BinAccuracy
-from parkf.training.rows import COMPONENTS, GROUPS, Rows, group_of_particle, read_batches, select
+from parkf.training.rows import COMPONENTS, GROUPS, Rows, group_of_particle, read_batches
 from parkf.training.spread import Spreads
 from parkf.training.trained import Trained
 
@@ -107,7 +108,7 @@ def _thinned(path: Path) -> Rows:
         if count > LARGEST:
             groups = groups * LARGEST // count
         parts = [select(part, part["group"] < groups) for part in parts]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return concatenate(parts)
 
 
 def _common(begin: Rows, end: Rows) -> tuple[Rows, Rows]:

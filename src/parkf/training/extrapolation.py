@@ -7,7 +7,7 @@ from parkf.model.codegen.numpy_step import NumpyStep
 from parkf.model.steps import Step
 from parkf.training.minimise import F64, Fits, Floating
 from parkf.training.result import Minimum
-from parkf.training.rows import Rows, runge_kutta_residual
+from parkf.training.rows import Rows, residuals
 
 # Slopes before positions, which use them; ty before tx, which may use it; x before y, because y determines
 # shared parameters less well.
@@ -82,7 +82,7 @@ def _fit_component(
     """
 
     def pulls(vector: F64, rows: Rows, weights: F64) -> F64:
-        return runge_kutta_residual(functions.predict(vector[:-1], rows), rows, component) / weights
+        return residuals(functions.predict(vector[:-1], rows), rows, "e")[component] / weights
 
     def designs(vector: F64, rows: Rows, weights: F64) -> F64:
         return functions.gradient(component, vector[:-1], rows, own).T / weights

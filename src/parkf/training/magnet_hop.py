@@ -3,12 +3,13 @@
 import numpy as np
 
 from parkf.io.errors import ParkfError
+from parkf.io.events import select
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
 from parkf.model.layout import HEADER
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import inside_grid
 from parkf.training.minimise import F64
-from parkf.training.rows import COMPONENTS, Rows, StoredRows, select
+from parkf.training.rows import COMPONENTS, Rows, StoredRows
 from parkf.training.spread import half_width
 
 # Number of rows that determine the energy loss, to 0.05 MeV.

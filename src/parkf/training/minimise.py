@@ -49,16 +49,8 @@ class Fits:
     The squares of these shifts sum up to the sandwich covariance, which holds whatever the distribution of
     residuals is. A later fit inherits the errors of earlier ones: positions use the fitted slopes.
 
-    Parameters
-    ----------
-    rows : StoredRows
-        Of the set.
-    parameters : int
-        How many parameters a set has; nuisances come behind them, belong to one fit, and are not kept.
-    where : str
-        Step and set, for error messages.
-    workers : int
-        Processes that pass over the rows; results do not depend on it.
+    A set has so many `parameters`; nuisances come behind them, belong to one fit, and are not kept. `where`
+    names step and set in error messages. Results do not depend on the number of processes, `workers`.
     """
 
     def __init__(self, rows: StoredRows, parameters: int, where: str, workers: int = 1) -> None:
@@ -85,22 +77,18 @@ class Fits:
 
         Parameters
         ----------
-        likelihood : callable
-            See :data:`Likelihood`.
         start : (m,) float64
             All parameters and nuisances; those that do not float stay.
         floating : sequence of Floating
             In the order of the likelihood's derivatives.
         directions : (f, f) float64
-            Columns are the steps of Minuit's parameters, each of the size of an error. Columns
-            that are independent in the likelihood keep a search with correlated parameters short;
-            a parameter with limits needs a column of its own.
-        target, kind : str
-            For the record.
+            Columns are the steps of Minuit's parameters, each of the size of an error. Columns that are
+            independent in the likelihood keep a search with correlated parameters short; a parameter with
+            limits needs a column of its own.
         near : (m,) float64, optional
-            All parameters and nuisances where the minimum is expected. Newton's method begins
-            there; should it not end in a minimum, Minuit searches as it does by default. What is
-            minimised does not depend on it, and the same distance to the minimum is allowed.
+            All parameters and nuisances where the minimum is expected. Newton's method begins there; should
+            it not end in a minimum, Minuit searches as it does by default. The function that is minimised
+            and the allowed distance to its minimum do not depend on `near`.
 
         Raises
         ------
@@ -108,12 +96,13 @@ class Fits:
             When the minimum is not valid, with the reason.
         """
         problem = _Problem(likelihood, start, floating, directions)
-        found, calls = None, 0
+        indices = [f.index for f in floating]
+        found, calls, w = None, 0, np.zeros(len(floating))
         if near is not None:
             # If it begins too far away, Newton's method may leave the domain of the formulas.
             with suppress(_InvalidError, np.linalg.LinAlgError), np.errstate(all="ignore"):
-                found = self._descend(problem, problem.steps_to(near))
-        w = np.zeros(len(floating))
+                begin = np.linalg.solve(directions, near[indices] - start[indices])
+                found = self._descend(problem, np.clip(begin, *problem.limits.T))
         try:
             if found is None:
                 minuit = problem.search(self.sample)
@@ -144,7 +133,7 @@ class Fits:
             target=target,
             kind=kind,
             names=[f.name for f in floating],
-            values=place[[f.index for f in floating]].tolist(),
+            values=place[indices].tolist(),
             errors=errors.tolist(),
             naive_errors=np.sqrt(np.diag(directions @ inverse @ directions.T)).tolist(),
             correlation=_correlation(sandwich).tolist(),
@@ -174,17 +163,13 @@ class _InvalidError(Exception):
 
 
 class _End(NamedTuple):
-    """Where Newton's method ended.
+    """Where Newton's method ended."""
 
-    The minimum w, the likelihood there, the estimated distance to it, the derivatives summed over each group
-    of particles (GROUPS, f), which parameters are free of their limits (f,), and the number of passes.
-    """
-
-    w: F64
-    nll: float
-    edm: float
-    scores: F64
-    free: NDArray[np.bool_]
+    w: F64  # the minimum
+    nll: float  # negative log-likelihood there
+    edm: float  # estimated distance to the minimum
+    scores: F64  # derivatives summed over each group of particles, (GROUPS, f)
+    free: NDArray[np.bool_]  # which parameters are not at a limit, (f,)
     passes: int
 
 
@@ -215,12 +200,6 @@ class _Problem:
                 for f, scale in zip(self.floating, scales, strict=True)
             ]
         )
-
-    def steps_to(self, vector: F64) -> F64:
-        """Return the w of a vector of all parameters, or the nearest within the limits."""
-        floating = [f.index for f in self.floating]
-        w = np.linalg.solve(self.directions, vector[floating] - self.start[floating])
-        return np.clip(w, *self.limits.T)
 
     def evaluate(self, rows: Rows, w: F64) -> tuple[float, F64]:
         """Value, and derivatives by row, (f, n)."""

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from parkf.model.codegen.numpy_step import NumpyStep
 from parkf.training.minimise import SAMPLE
 from parkf.training.result import Profile
-from parkf.training.rows import COMPONENTS, Rows, StoredRows, runge_kutta_residual
+from parkf.training.rows import COMPONENTS, Rows, StoredRows, residuals
 
 F64 = NDArray[np.float64]
 
@@ -26,26 +26,27 @@ def residual_profiles(functions: NumpyStep, p: F64, rows: StoredRows) -> list[Pr
     edges = {name: np.quantile(_variable(name, sample), shares) for name in VARIABLES}
     sums = {name: np.zeros((3, SLICES, len(COMPONENTS))) for name in VARIABLES}
     for block in rows.blocks():
-        predicted, sigma = functions.predict(p, block), functions.noise(p, block)
-        ratios = [runge_kutta_residual(predicted, block, c) / sigma[c] for c in COMPONENTS]
+        delta, sigma = residuals(functions.predict(p, block), block, "e"), functions.noise(p, block)
+        ratios = [delta[c] / sigma[c] for c in COMPONENTS]
         for name in VARIABLES:
             place = np.searchsorted(edges[name], _variable(name, block), "right") - 1
             place = np.clip(place, 0, SLICES - 1)
             for c, ratio in enumerate(ratios):
                 for power in range(3):
                     sums[name][power, :, c] += np.bincount(place, ratio**power, SLICES)
-    return [_profile(name, edges[name], sums[name]) for name in VARIABLES]
-
-
-def _profile(name: str, edges: F64, sums: F64) -> Profile:
-    count = np.maximum(sums[0], 1)
-    mean, rms = sums[1] / count, np.sqrt(sums[2] / count)
-    return Profile(
-        variable=name,
-        edges=edges.tolist(),
-        mean=dict(zip(COMPONENTS, mean.T.tolist(), strict=True)),
-        rms=dict(zip(COMPONENTS, rms.T.tolist(), strict=True)),
-    )
+    profiles = []
+    for name, (rows_in_slice, total, squares) in sums.items():
+        count = np.maximum(rows_in_slice, 1)
+        mean, rms = total / count, np.sqrt(squares / count)
+        profiles.append(
+            Profile(
+                variable=name,
+                edges=edges[name].tolist(),
+                mean=dict(zip(COMPONENTS, mean.T.tolist(), strict=True)),
+                rms=dict(zip(COMPONENTS, rms.T.tolist(), strict=True)),
+            )
+        )
+    return profiles
 
 
 def _variable(name: str, rows: Rows) -> F64:

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from parkf.io.errors import ParkfError
@@ -20,38 +22,19 @@ class _Strict(BaseModel):
 class Minimum(_Strict):
     """One minimisation.
 
-    Attributes
-    ----------
-    target : str
-        Components that were fitted: one of x, y, tx, ty for p, pairs for the scattering.
-    kind : str
-        ``extrapolation`` (p) or ``noise`` (p̃).
-    names : list of str
-        Parameters that floated; nuisances (θ, tail fraction and width) come last.
-    values, errors : list of float
-        Errors are of the sandwich form, clustered by particle: the residual is misfit, not noise.
-    naive_errors : list of float
-        From the curvature alone.
-    correlation : list of list of float
-        Of the sandwich covariance.
-    edm : float
-        Estimated distance to the minimum.
-    nll : float
-        Negative logarithm of the likelihood at the minimum.
-    calls : int
-        Evaluations of it.
+    Errors are of the sandwich form, clustered by particle, because the residual is misfit and not noise.
     """
 
-    target: str
-    kind: str
-    names: list[str]
+    target: str  # components that were fitted: one of x, y, tx, ty for p, several for the scattering
+    kind: str  # extrapolation (p) or noise (p̃)
+    names: list[str]  # parameters that floated; nuisances (θ and tail fractions) come last
     values: list[float]
     errors: list[float]
-    naive_errors: list[float]
-    correlation: list[list[float]]
-    edm: float
-    nll: float
-    calls: int
+    naive_errors: list[float]  # from the curvature alone
+    correlation: list[list[float]]  # of the sandwich covariance
+    edm: float  # estimated distance to the minimum
+    nll: float  # negative logarithm of the likelihood at the minimum
+    calls: int  # evaluations of the likelihood
 
 
 class BinAccuracy(_Strict):
@@ -74,48 +57,25 @@ class BinAccuracy(_Strict):
 
 
 class Profile(_Strict):
-    """Mean and RMS of δ_par/σ_MS of each component in slices of one variable.
+    """Mean and RMS of δ_par/σ_MS of each component in slices of one variable, between `edges`."""
 
-    `variable` is ``p`` (GeV, at production), ``x``, ``y`` (mm), ``tx`` or ``ty`` at the origin; slices lie
-    between `edges`.
-    """
-
-    variable: str
+    variable: str  # p (GeV, at production); x, y (mm), tx or ty at the origin
     edges: list[float]
     mean: dict[str, list[float]]
     rms: dict[str, list[float]]
 
 
 class SetResult(_Strict):
-    """A parameter set of a step.
+    """A parameter set of a step."""
 
-    Attributes
-    ----------
-    label : str
-        As in the step's definition.
-    rows : int
-        Rows of the dataset that were fitted.
-    values, errors : list of float
-        Of all parameters, in their order; errors are None where no fit determined a parameter: fixed,
-        or not used.
-    minima : list of Minimum
-        In the order in which they were fitted.
-    accuracy : list of BinAccuracy
-        For bins with enough rows.
-    truth_width : dict of str to float
-        Core width of (form − truth)/σ_MS over all momenta, by component; empty without scattering.
-    profiles : list of Profile
-        Empty without scattering.
-    """
-
-    label: str
-    rows: int
-    values: list[float]
-    errors: list[float | None]
-    minima: list[Minimum]
-    accuracy: list[BinAccuracy]
-    truth_width: dict[str, float]
-    profiles: list[Profile]
+    label: str  # as in the step's definition
+    rows: int  # number of rows that were fitted
+    values: list[float]  # of all parameters, in their order
+    errors: list[float | None]  # None for parameters that no fit determined: fixed or unused ones
+    minima: list[Minimum]  # in the order in which they were fitted
+    accuracy: list[BinAccuracy]  # for bins with enough rows
+    truth_width: dict[str, float]  # core width of (form − truth)/σ_MS by component; empty without scattering
+    profiles: list[Profile]  # empty without scattering
 
 
 class StoredModel(_Strict):
@@ -126,7 +86,7 @@ class StoredModel(_Strict):
     version: int = RESULT_VERSION
 
     def save(self, path: Path) -> None:
-        """Write as JSON; equal results give equal bytes."""
+        """Write as JSON; equal results have equal bytes."""
         write_sealed(path, self.model_dump(mode="json"))
 
     @classmethod
@@ -153,36 +113,26 @@ class StoredModel(_Strict):
 
 
 class FitResult(StoredModel):
-    """All fits of one step.
-
-    Attributes
-    ----------
-    forms : {'improved', 'production'}
-        Set of forms.
-    step : str
-        Block of the parameter set.
-    formula : str
-        Fingerprint of the step's formulas.
-    dataset, table, start : str or None
-        SHA-256 of the dataset, of the magnet table (for the step that builds on it), and of the
-        neighbour's fit, or of the manifest of its set, that this one started from.
-    sets : list of SetResult
-        In the step's order.
-    """
+    """All fits of one step; `dataset`, `table` and `start` are SHA-256."""
 
     what = "fit result"
 
     forms: FormsName
     step: str
-    formula: str
+    formula: str  # fingerprint of the step's formulas
     dataset: str
-    table: str | None
-    start: str | None = None
-    sets: list[SetResult]
+    table: str | None  # the magnet table, for the step that builds on it
+    start: str | None = None  # the neighbour's fit, or the manifest of its set, that this fit started from
+    sets: list[SetResult]  # in the step's order
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The fitted parameters (sets, m) float64."""
+        return np.array([one.values for one in self.sets])
 
 
 def load_results(folder: Path) -> dict[str, FitResult]:
-    """Fit results of all steps, of one set of forms.
+    """Fit results of all steps, of one set of forms, from ``<step>.json`` in a folder.
 
     Raises
     ------

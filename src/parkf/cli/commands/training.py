@@ -108,7 +108,7 @@ def train(
 
     near = None
     if start_from is not None:
-        from parkf.training.parameters_of_neighbour import neighbour
+        from parkf.training.neighbour import neighbour
 
         near = neighbour(start_from, step, forms)
     if part is None:
