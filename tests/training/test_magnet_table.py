@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.sparse.linalg
+import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,9 +13,9 @@ from parkf.detector.field import FieldMap
 from parkf.detector.transport import propagate
 from parkf.io.errors import ParkfError
 from parkf.model.layout import HEADER, TABLE_SHAPE
-from parkf.model.steps import FORMS
+from parkf.model.steps import FORMS, magnet
 from parkf.training.magnet_table import load_table
-from parkf.training.magnet_table.band import Matrix, solve
+from parkf.training.magnet_table.band import solve
 from parkf.training.magnet_table.form import (
     BINS_X,
     BINS_Y,
@@ -24,7 +25,6 @@ from parkf.training.magnet_table.form import (
     inside_grid,
     make_header,
     polynomials,
-    six_weights,
     stencil,
 )
 from parkf.training.magnet_table.rays import Magnet, Rays, _slopes, independent_rays, training_rays
@@ -38,6 +38,14 @@ HEADERS = {name: make_header(forms.table, 2665.0, 7826.0, BENDS) for name, forms
 BEAM = Beam(x=0.0, y=0.0, sigma_x=0.03, sigma_y=0.03, sigma_z=45.0)
 every_form = pytest.mark.parametrize("name", sorted(FORMS))
 inside = st.tuples(st.floats(-0.299, 0.299), st.floats(-0.249, 0.249))
+
+
+_weights = sp.lambdify([magnet.a, magnet.b], list(magnet.WEIGHTS.values()), "numpy")
+
+
+def six_weights(offsets):
+    """Weights (n, 6) of the six bins, by the formula that the kernel is generated from."""
+    return np.stack(_weights(*offsets.T), axis=1)
 
 
 def _states(count, seed=1):
@@ -66,7 +74,7 @@ def _evaluate(table: MagnetTable, states, qop):
     dz = header["z_out"] - header["z_in"]
     end = np.column_stack([x + dz * tx, y + dz * ty, tx / length, ty / length])
     for column, component in enumerate(("x", "y", "tx", "ty")):
-        for factor, place in polynomials(header.form, component):
+        for factor, place in polynomials(header.form, component).items():
             powers = f[:, None] ** np.arange(1, place.stop - place.start + 1)
             end[:, column] += factors[factor] * np.sum(powers * mixed[:, place], axis=1)
     if sines:
@@ -214,18 +222,18 @@ def test_solution_from_both_ends_is_the_solution():
         )
         matrix = matrix + (shifted + shifted.T if distance else shifted)
     right = random.normal(size=(BINS, 2, 3))
-    got, same = (solve(Matrix(lambda first, d: blocks[first, d], 2), right, threads) for threads in (1, 2))
+    got, same = (solve(lambda first, d: blocks[first, d], right, threads) for threads in (1, 2))
     assert got.tobytes() == same.tobytes()
     expected = scipy.sparse.linalg.spsolve(matrix.tocsc(), right.reshape(2 * BINS, 3))
     np.testing.assert_allclose(got.reshape(2 * BINS, 3), expected, atol=1e-10)
-    single = solve(Matrix(lambda first, d: blocks[first, d], 2), right, 1, np.float32)
+    single = solve(lambda first, d: blocks[first, d], right, 1, np.float32)
     np.testing.assert_allclose(single.reshape(2 * BINS, 3), expected, atol=1e-5)
 
 
 def test_too_few_rays_are_refused():
     """A matrix that is not positive definite."""
     with pytest.raises(ParkfError, match="more rays"):
-        solve(Matrix(lambda first, d: np.full((1, 1), -1.0 if d == 0 else 0.0), 1), np.ones((BINS, 1, 1)), 1)
+        solve(lambda first, d: np.full((1, 1), -1.0 if d == 0 else 0.0), np.ones((BINS, 1, 1)), 1)
 
 
 def test_solver_is_exact_for_coefficients_linear_in_the_grid():

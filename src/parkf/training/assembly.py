@@ -146,10 +146,7 @@ def assemble(
 def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
     """Check that a set is made of these fits and this table, and return the fingerprints of its blobs.
 
-    Raises
-    ------
-    ParkfError
-        When a file is missing or broken, or the set is of other numbers.
+    A ParkfError is raised when a file is missing or broken, or the set is of other numbers.
     """
     loaded, magnet = load(parameters), load_table(table)
     results = load_results(fits)
@@ -169,10 +166,7 @@ def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
 def errors_of(parameters: ParameterSet, fits: Path) -> dict[tuple[str, str, int], float | None]:
     """Return the errors of a set's fitted numbers, by block, set and index; they grow with the noise factors.
 
-    Raises
-    ------
-    ParkfError
-        When a fit is missing, or not whole.
+    A ParkfError is raised when a fit is missing, or not whole.
     """
     results = load_results(fits)
     errors = _grown_errors(results, _grown_noise(parameters, results))
@@ -204,10 +198,7 @@ def _grown_errors(
 def scifi_layers(geometry: Geometry) -> F64:
     """Block TLayer, (4, 12): z at y = 0 (mm), dy/dz, dx/dy by layer; squared error by cluster size (mm²).
 
-    Raises
-    ------
-    ParkfError
-        When a layer is vertical: dy/dz, which the trigger's format has, is infinite.
+    A ParkfError is raised when a layer is vertical: dy/dz, which the trigger's format has, is infinite.
     """
     planes = geometry.planes()[list(SCIFI_PLANES)]
     if (planes[:, 2] == 0).any():

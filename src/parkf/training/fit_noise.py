@@ -152,10 +152,8 @@ def _move_in_front(numbers: BlockNumbers, way: float, fraction: float) -> None:
 def widening(step: Step, factor: float) -> F64:
     """Factors (m,) of a step's parameters that make its σ `factor` times as wide.
 
-    Raises
-    ------
-    ParkfError
-        When the factor is not one and the step's σ do not all grow with powers of its parameters.
+    A ParkfError is raised when the factor is not one and the step's σ do not all grow with powers of its
+    parameters.
     """
     if factor == 1 or not step.noise:
         return np.ones(len(step.parameters))
@@ -173,12 +171,7 @@ def width_powers(functions: NumpyStep) -> F64:
     """Find powers d, (m,), for which p_i λ^d_i makes every σ of a step λ times as wide, and leaves its ρ.
 
     By Euler's theorem Σ d_i p_i ∂σ/∂p_i = σ and Σ d_i p_i ∂ρ/∂p_i = 0 for all states. The power is zero for
-    parameters that are not noise.
-
-    Raises
-    ------
-    ParkfError
-        When there are none.
+    parameters that are not noise. A ParkfError is raised when there are none.
     """
     step = functions.step
     noise = list(step.indices("noise"))

@@ -31,10 +31,7 @@ class Part:
     def parse(cls, name: str) -> Self:
         """Read a name such as ``2-of-5``.
 
-        Raises
-        ------
-        ParkfError
-            When it is none.
+        A ParkfError is raised when it is none.
         """
         found = _NAME.fullmatch(name)
         if not found or int(found[1]) > int(found[2]):
@@ -44,10 +41,7 @@ class Part:
     def of(self, step: Step) -> range:
         """Return the numbers of the sets, from zero; parts differ by one set at most.
 
-        Raises
-        ------
-        ParkfError
-            When there are more parts than sets.
+        A ParkfError is raised when there are more parts than sets.
         """
         sets = len(step.sets)
         if self.count > sets:
@@ -79,12 +73,8 @@ class PartResult(StoredModel):
 def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
     """Put all parts of one step together, in whichever order they come.
 
-    The fingerprint of the whole dataset that they were fitted to is computed here, once.
-
-    Raises
-    ------
-    ParkfError
-        When parts are missing or there twice, or were not fitted alike, or not to this dataset.
+    The fingerprint of the whole dataset that they were fitted to is computed here, once. A ParkfError is
+    raised when parts are missing or there twice, or were not fitted alike, or not to this dataset.
     """
     ordered = sorted(parts, key=lambda part: part.first)
     one = ordered[0]

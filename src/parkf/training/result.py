@@ -93,10 +93,7 @@ class StoredModel(_Strict):
     def load(cls, path: Path) -> Self:
         """Read a result.
 
-        Raises
-        ------
-        ParkfError
-            When the file is missing, of another version, or not such a result.
+        A ParkfError is raised when the file is missing, of another version, or not such a result.
         """
         content = read_json(path)
         version = content.get("version") if isinstance(content, dict) else None
@@ -134,11 +131,8 @@ class FitResult(StoredModel):
 def load_results(folder: Path) -> dict[str, FitResult]:
     """Fit results of all steps, of one set of forms, from ``<step>.json`` in a folder.
 
-    Raises
-    ------
-    ParkfError
-        When one is missing, of another step or set of forms, or was fitted with other formulas than the step
-        has now.
+    A ParkfError is raised when one is missing, of another step or set of forms, or was fitted with other
+    formulas than the step has now.
     """
     results: dict[str, FitResult] = {}
     for name in STEP_NAMES:

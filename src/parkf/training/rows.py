@@ -130,12 +130,8 @@ def read_batches(path: Path, sets: range | None = None, *, most: int | None = No
     """Read a step dataset: columns as float64, ``set``, ``event`` and ``particle`` as int64.
 
     Row groups that hold none of the wanted `sets`, by their statistics, are left out. Of a dataset with more
-    than `most` rows every second row group, or third …, is read, so that there are not many more rows.
-
-    Raises
-    ------
-    ParkfError
-        When the table is not a step dataset, or a number in it is not finite.
+    than `most` rows every second row group, or third …, is read, so that there are not many more rows. A
+    ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
     """
     with STEP_DATA.open(path) as file:
         for begin, batch in _record_batches(file, sets, most):

@@ -17,9 +17,8 @@ from parkf.simulation.response.simulate import simulate
 from parkf.training.datasets.builder import build_rows
 from parkf.training.datasets.checks import FEWEST_ROWS, check_dataset
 from parkf.training.datasets.gather import gather_rows
-from parkf.training.datasets.lottery import draw
+from parkf.training.datasets.lottery import draw, find_thresholds
 from parkf.training.datasets.sets import SETS, TOGETHER
-from parkf.training.datasets.thresholds import find_thresholds
 
 DATA = Path(__file__).parents[3] / "data"
 STEPS = sorted(SETS)

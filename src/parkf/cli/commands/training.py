@@ -309,7 +309,7 @@ def take_closure(
     """Use the closed table of a run whose alignment is a little different."""
     from parkf.io.files import read_json, sha256, write_sealed
     from parkf.params.configuration import NEIGHBOURS_TABLE
-    from parkf.training.closure.neighbour import neighbours_table
+    from parkf.training.closure.close import neighbours_table
 
     theirs = neighbour / "table.npz"
     neighbours_table(steps.assemble(), theirs).save(output)

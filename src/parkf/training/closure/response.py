@@ -1,6 +1,6 @@
 """Response of the fitted q/p to the hits behind the magnet, measured on the fit itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,21 +25,14 @@ FEWEST = 50
 class Response:
     """Derivatives of the fitted q/p by the SciFi's layers, by momentum.
 
-    Attributes
-    ----------
-    p : (bins,) float64
-        Middles of the momentum bins, MeV.
-    share : (bins, 12) float64
-        Increase of the table's tx at z_out, rad/mm, that keeps q/p when the hit in a layer is farther
-        out than the forms predict.
-    gain : (bins,) float64
-        Relative decrease of q/p over the relative increase of the table's bend of tx: near one where
-        the fit measures the bend by the slope behind it alone.
+    `share` is the increase of the table's tx at z_out, rad/mm, that keeps q/p when the hit in a layer is
+    farther out than the forms predict. `gain` is the relative decrease of q/p over the relative increase of
+    the table's bend of tx: near one where the fit measures the bend by the slope behind it alone.
     """
 
-    p: F64
-    share: F64
-    gain: F64
+    p: F64  # middles of the momentum bins, (bins,), MeV
+    share: F64  # (bins, 12)
+    gain: F64  # (bins,)
 
     def shares_at(self, p: F64) -> F64:
         """Share of each layer (n, 12) at momenta (n,) in MeV."""
@@ -60,11 +53,16 @@ def measure_response(
     """
     candidates = tracks.candidates
 
-    def fitted(moved: Candidates) -> F64:
-        return fit(parameters, moved, scheme=scheme, precision="float64", threads=threads).qop
+    def moved(layer: int) -> Candidates:
+        x = candidates.scifi[0].copy()
+        x[:, layer] += SHIFT
+        return replace(candidates, scifi=(x, *candidates.scifi[1:]))
+
+    def fitted(some: Candidates) -> F64:
+        return fit(parameters, some, scheme=scheme, precision="float64", threads=threads).qop
 
     before, layers = fitted(candidates), range(candidates.scifi[0].shape[1])
-    moves = np.stack([(fitted(_moved(candidates, layer)) - before) / SHIFT for layer in layers], axis=1)
+    moves = np.stack([(fitted(moved(layer)) - before) / SHIFT for layer in layers], axis=1)
     z_out = float(parameters.block("UTT_META")[0, HEADER.index("z_out")])
     way = parameters.block("TLayer")[0].astype(np.float64) - z_out
     # Derivative of q/p by a slope behind the magnet, which moves the hits of all layers together.
@@ -77,22 +75,8 @@ def measure_response(
         chosen = whole & (bins == number)
         if chosen.sum() >= FEWEST:
             middles.append(np.sqrt(EDGES[number] * EDGES[number + 1]))
-            share = moves[chosen] / together[chosen, None]
-            share = np.median(share, axis=0)
+            share = np.median(moves[chosen] / together[chosen, None], axis=0)
             # Medians of the layers' shares do not add up to one exactly, so they are normalised.
             shares.append(share / (share @ way))
             gains.append(float(np.median(together[chosen] * bend[chosen])))
     return Response(np.array(middles), np.array(shares), np.array(gains))
-
-
-def _moved(candidates: Candidates, layer: int) -> Candidates:
-    x = candidates.scifi[0].copy()
-    x[:, layer] += SHIFT
-    return Candidates(
-        candidates.polarity,
-        candidates.qop,
-        candidates.velo_n,
-        candidates.velo,
-        candidates.ut,
-        (x, *candidates.scifi[1:]),
-    )

@@ -1,7 +1,5 @@
 """New targets for the table's tx: rays carried on through the SciFi, by Runge–Kutta and by the forms."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,35 +16,37 @@ from parkf.training.magnet_table.rays import TEST_TOLERANCE, Rays
 F64 = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Carried:
-    """Rays behind the magnet.
-
-    `reached` (n,) marks the rays that cross the last layer's sensitive area. `missed` (n, 12) is how much
-    farther out Runge–Kutta is than the forms at each layer, in mm along the measured direction; NaN where
-    a ray is not `reached`.
-    """
-
-    reached: NDArray[np.bool_]
-    missed: F64
-
-
-def carry_on(
-    parameters: ParameterSet, rays: Rays, *, field: FieldMap, geometry: Geometry, loss: F64, threads: int
-) -> Carried:
-    """Carry rays from z_out to every SciFi layer.
+def new_targets(
+    parameters: ParameterSet,
+    rays: Rays,
+    response: Response,
+    *,
+    field: FieldMap,
+    geometry: Geometry,
+    loss: F64,
+    threads: int,
+) -> tuple[Rays, F64]:
+    """Carry rays from z_out to every SciFi layer, and compare Runge–Kutta there with the forms.
 
     Parameters
     ----------
     rays : Rays
-        n rays at both ends of the magnet, with h after the energy loss before the bend.
+        Rays at both ends of the magnet, with h after the energy loss before the bend.
     loss : (12,) float64
         Momentum lost since production at each layer, MeV.
     threads : int
         The result does not depend on it.
+
+    Returns
+    -------
+    Rays
+        n rays that cross the last layer's sensitive area.
+    (n,) float64
+        Increase of tx, rad, that keeps q/p unbiased by what the forms miss.
     """
     planes = geometry.planes()[SCIFI_PLANES]
-    before = _loss_before_bend(parameters)
+    step = FORMS[parameters.manifest.forms].steps["UTTF"]
+    before = float(parameters.block("UTTF")[0, step.indices("loss")[0]])
     here = np.abs(rays.qop)
     # Solves k_here = k(1 + loss·|k|) for k.
     qop = rays.qop * 2 / (1 + np.sqrt(1 + 4 * here * before))
@@ -55,20 +55,14 @@ def carry_on(
     z = np.full(len(rays), geometry.z_out)
     z_form = z
     reached = np.ones(len(rays), bool)
+    # How much farther out Runge–Kutta is than the forms at each layer, in mm along the measured direction.
     missed = np.full((len(rays), len(planes)), np.nan)
     slopes = parameters.block("TLayer")[2].astype(np.float64)
     for layer, plane in enumerate(planes):
         p = 1 / here + before - loss[layer]
         exact[:, 4] = np.sign(rays.qop) / p
-        there = propagate(
-            field,
-            +1,
-            np.where(reached[:, None], exact, 0.0),
-            z,
-            tuple(plane),
-            tolerance=TEST_TOLERANCE,
-            threads=threads,
-        )
+        start = np.where(reached[:, None], exact, 0.0)
+        there = propagate(field, +1, start, z, tuple(plane), tolerance=TEST_TOLERANCE, threads=threads)
         reached &= there.ok
         exact, z = there.states.copy(), np.where(reached, there.z, geometry.z_out)
         form, z_form = _step(parameters, layer, form, qop, z_form, plane)
@@ -76,12 +70,8 @@ def carry_on(
     last = geometry.scifi.layers[-1]
     reached &= (np.abs(exact[:, 0]) < last.half_width) & (np.abs(exact[:, 1]) < last.half_height)
     missed[~reached] = np.nan
-    return Carried(reached, missed)
-
-
-def wanted_slope(carried: Carried, rays: Rays, response: Response) -> F64:
-    """Increase of tx, (n,) rad, that keeps q/p unbiased by what the forms miss in `carried`."""
-    return np.asarray((response.shares_at(1 / np.abs(rays.qop)) * carried.missed).sum(axis=1))
+    wanted = (response.shares_at(1 / here) * missed).sum(axis=1)
+    return rays[reached], wanted[reached]
 
 
 def _step(
@@ -89,20 +79,14 @@ def _step(
 ) -> tuple[dict[str, F64], F64]:
     """One step of the forms, to a layer; each ray by the parameters of its side."""
     name = "TFT" if layer == 0 else "T"
-    step = FORMS[parameters.manifest.forms].steps[name]
-    functions, numbers = numpy_step(step), parameters.block(name).astype(np.float64)
+    functions = numpy_step(FORMS[parameters.manifest.forms].steps[name])
+    sets = parameters.block(name).astype(np.float64)
+    if name == "T":
+        sides = len(sets) // GAPS
+        sets = sets[sides * (layer - 1) : sides * layer]
     target = (plane[0] + plane[2] * (state["y0"] - state["ty0"] * z)) / (1 - plane[2] * state["ty0"])
     rows = {**state, "qop": qop, "polarity": np.ones(len(qop)), "z0": z, "z1": target}
-    sides = len(numbers) // GAPS if name == "T" else 1
-    ends = None
-    for side in range(sides):
-        index = sides * (layer - 1) + side if name == "T" else 0
-        here = np.stack(functions.predict(numbers[index], rows))
-        ends = here if ends is None else np.where(state["y0"] < 0, here, ends)
-    assert ends is not None
-    return dict(zip(("x0", "y0", "tx0", "ty0"), ends, strict=True)), target
-
-
-def _loss_before_bend(parameters: ParameterSet) -> float:
-    (index,) = FORMS[parameters.manifest.forms].steps["UTTF"].indices("loss")
-    return float(parameters.block("UTTF")[0, index])
+    ends = [np.stack(functions.predict(numbers, rows)) for numbers in sets]
+    # The second side is that below y = 0.
+    end = ends[0] if len(ends) == 1 else np.where(state["y0"] < 0, ends[1], ends[0])
+    return dict(zip(("x0", "y0", "tx0", "ty0"), end, strict=True)), target

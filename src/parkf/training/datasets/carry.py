@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
 from parkf.detector.transport import propagate
+from parkf.io.events import select
 
 COMPONENTS = ("x", "y", "tx", "ty")
 Rows = dict[str, NDArray[np.float64]]
@@ -36,4 +37,4 @@ def with_target(rows: Rows, field: FieldMap, threads: int | None = None) -> tupl
     """Add xe, ye, txe, tye to rows. Return the rows that arrived, and how many did not."""
     states, arrived = carried(rows, field, threads)
     full = rows | {f"{name}e": states[:, number] for number, name in enumerate(COMPONENTS)}
-    return {name: values[arrived] for name, values in full.items()}, int((~arrived).sum())
+    return select(full, arrived), int((~arrived).sum())

@@ -5,8 +5,8 @@ simulated here or brought by a user.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +31,7 @@ _LARGEST_GAIN = 1.2
 _LARGEST_LOSS = 0.5
 
 
-@dataclass(frozen=True)
-class _Rule:
+class _Rule(NamedTuple):
     """A condition on the columns of a batch."""
 
     columns: tuple[str, ...]

@@ -51,11 +51,15 @@ class Duplicates:
     def first(self) -> tuple[int, int] | None:
         """Return two rows that are the same, the earlier one first; None where there are none."""
         self._deal()
-        for file in range(self._count):
-            if self._path(file).is_file():
-                pair = _equal(np.fromfile(self._path(file), _ENTRY))
-                if pair is not None:
-                    return pair
+        for path in (self._folder / str(file) for file in range(self._count)):
+            if not path.is_file():
+                continue
+            entries = np.fromfile(path, _ENTRY)
+            # Rows with equal hashes are compared, since their keys may differ.
+            frame = pd.DataFrame(entries[pd.Series(_hash(entries)).duplicated(keep=False)])
+            same = frame[frame.duplicated(list(KEY), keep=False)].sort_values([*reversed(KEY), "row"])
+            if len(same):
+                return int(same["row"].iloc[0]), int(same["row"].iloc[1])
         return None
 
     def _deal(self) -> None:
@@ -67,11 +71,8 @@ class Duplicates:
         ends = np.searchsorted(number[order], np.arange(self._count + 1, dtype=np.uint64))
         for file, (first, last) in enumerate(pairwise(ends)):
             if first < last:
-                with self._path(file).open("ab") as stream:
+                with (self._folder / str(file)).open("ab") as stream:
                     entries[order[first:last]].tofile(stream)
-
-    def _path(self, file: int) -> Path:
-        return self._folder / str(file)
 
 
 def _hash(entries: NDArray[Any]) -> NDArray[np.uint64]:
@@ -81,19 +82,3 @@ def _hash(entries: NDArray[Any]) -> NDArray[np.uint64]:
         column = entries[name] + entries[name].dtype.type(0)
         hashes = np.uint64(0x9E3779B97F4A7C15) * (hashes ^ pd.util.hash_array(column))
     return hashes ^ (hashes >> np.uint64(32))
-
-
-def _equal(entries: NDArray[Any]) -> tuple[int, int] | None:
-    """Find two rows with equal keys. Rows with equal hashes are compared, since their keys may differ."""
-    hashes = _hash(entries)
-    order = np.argsort(hashes, kind="stable")
-    met = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
-    chosen = entries[order[np.union1d(met, met + 1)]]
-    chosen = chosen[np.lexsort([chosen["row"], *(chosen[name] for name in KEY)])]
-    same = np.ones(max(len(chosen) - 1, 0), bool)
-    for name in KEY:
-        same &= chosen[name][1:] == chosen[name][:-1]
-    if not same.any():
-        return None
-    first = int(np.argmax(same))
-    return int(chosen["row"][first]), int(chosen["row"][first + 1])

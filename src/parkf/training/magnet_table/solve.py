@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parkf.training.magnet_table.band import Matrix, Precision, solve
+from parkf.training.magnet_table.band import Precision, solve
 from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64
 from parkf.training.magnet_table.sums import BINS, DISTANCES, Rows, accumulate
 
@@ -46,13 +46,9 @@ def solve_grid(
     """Least squares of targets ≈ Σ_bins weight · (T_{n−1}(f) and u·T_{n−1}(f)) · coefficients of the bin.
 
     Targets (n, t) of n rays are divided by f; degrees are those of the terms with 1, u_x and u_y. The
-    precision is that of the solution; sums are float64. Return coefficients (BINS, m, t): bins without
-    rays are extrapolated smoothly from their neighbours. The result does not depend on `threads`.
-
-    Raises
-    ------
-    ParkfError
-        When the rays are too few for a solution.
+    precision is that of the solution; sums are float64. Return coefficients (BINS, m, t): bins without rays
+    are extrapolated smoothly from their neighbours. The result does not depend on `threads`. A ParkfError is
+    raised when the rays are too few for a solution.
     """
     normal = accumulate(rows, targets, degrees)
     m = sum(degrees)
@@ -69,7 +65,7 @@ def solve_grid(
             found += differences[first, distance] * smooth
         return found
 
-    return solve(Matrix(block, m), normal.right, threads, precision)
+    return solve(block, normal.right, threads, precision)
 
 
 def _second_differences() -> F64:

@@ -7,7 +7,7 @@ monomials of the offsets with monomials of u times Chebyshev polynomials: a fift
 and of the numbers to keep.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -33,55 +33,27 @@ _CELLS_AT_ONCE = 400
 
 @dataclass(frozen=True)
 class Rows:
-    """Rays as rows of the linear problem, cell by cell.
+    """Rays as rows of the linear problem, cell by cell."""
 
-    Attributes
-    ----------
-    offsets : (n, 2) float64
-        Distance from the centre of the nearest bin, in bins.
-    bins : (cells, 6) int64
-        Of each cell's six-point formula.
-    starts : (cells + 1,) int64
-        Where the rays of each cell begin, and where the last ones end.
-    u, f : (n, 2) and (n,) float64
-        u_x and u_y; h·p_min.
-    weight : (n,) float64
-        Of the squared residual.
-    """
-
-    offsets: F64
-    bins: I64
-    starts: I64
-    u: F64
-    f: F64
-    weight: F64
-
-    def chunks(self) -> Iterator[tuple[slice, slice]]:
-        """Yield cells and their rays, a few at a time."""
-        cells = len(self.bins)
-        for begin in range(0, cells, _CELLS_AT_ONCE):
-            end = min(begin + _CELLS_AT_ONCE, cells)
-            yield slice(begin, end), slice(int(self.starts[begin]), int(self.starts[end]))
+    offsets: F64  # distance from the centre of the nearest bin, in bins, (n, 2)
+    bins: I64  # of each cell's six-point formula, (cells, 6)
+    starts: I64  # where the rays of each cell begin, and where the last ones end, (cells + 1,)
+    u: F64  # u_x and u_y, (n, 2)
+    f: F64  # h·p_min, (n,)
+    weight: F64  # of the squared residual, (n,)
 
 
 @dataclass(frozen=True)
 class Normal:
     """Normal equations, bin by bin.
 
-    Attributes
-    ----------
-    degrees : tuple of int
-        Degrees in f of the terms with 1, u_x and u_y.
-    pairs : (BINS, 11, sums) float64
-        For each bin and each distance in :data:`DISTANCES` to a later one: the sums of which the
-        block that couples the two is made. A block is symmetric.
-    right : (BINS, m, targets) float64
-        Right-hand sides.
+    For each bin and each distance in :data:`DISTANCES` to a later one, `pairs` has the sums of which the
+    block that couples the two is made. A block is symmetric.
     """
 
-    degrees: tuple[int, ...]
-    pairs: F64
-    right: F64
+    degrees: tuple[int, ...]  # in f, of the terms with 1, u_x and u_y
+    pairs: F64  # (BINS, 11, sums)
+    right: F64  # right-hand sides, (BINS, m, targets)
 
     def block(self, bin_: int, distance: int) -> F64:
         """Return the block (m, m) that couples a bin to the one at DISTANCES[distance]."""
@@ -105,7 +77,10 @@ def accumulate(rows: Rows, targets: F64, degrees: Sequence[int]) -> Normal:
     width, m = sum(lengths.values()), sum(degrees)
     pairs = np.zeros((BINS * len(DISTANCES), width))
     right = np.zeros((BINS, m * targets.shape[1]))
-    for cells, rays in rows.chunks():
+    for first in range(0, len(rows.bins), _CELLS_AT_ONCE):
+        bins = rows.bins[first : first + _CELLS_AT_ONCE]
+        starts = rows.starts[first : first + len(bins) + 1]
+        rays = slice(int(starts[0]), int(starts[-1]))
         u, f = rows.u[rays], rows.f[rays]
         powers = np.polynomial.chebyshev.chebvander(f, max(lengths.values()) - 1)
         products = np.concatenate([powers[:, :n] * _monomial(u, e) for e, n in lengths.items()], axis=1)
@@ -116,19 +91,16 @@ def accumulate(rows: Rows, targets: F64, degrees: Sequence[int]) -> Normal:
         weight = rows.weight[rays, None]
         square = weight * np.concatenate([_monomial(rows.offsets[rays], e) for e in _QUARTIC], axis=1)
         once = weight * np.concatenate([_monomial(rows.offsets[rays], e) for e in _QUADRATIC], axis=1)
-        count = cells.stop - cells.start
-        squares = np.empty((count, len(_QUARTIC), width))
-        singles = np.empty((count, len(_QUADRATIC), right.shape[1]))
-        edges = rows.starts[cells.start : cells.stop + 1] - rays.start
-        for i, (begin, end) in enumerate(pairwise(edges)):
+        squares = np.empty((len(bins), len(_QUARTIC), width))
+        singles = np.empty((len(bins), len(_QUADRATIC), right.shape[1]))
+        for i, (begin, end) in enumerate(pairwise(starts - rays.start)):
             squares[i] = square[begin:end].T @ products[begin:end]
             singles[i] = once[begin:end].T @ aims[begin:end]
-        bins = rows.bins[cells]
         for n, six in enumerate(np.moveaxis(_WEIGHTS @ singles, 1, 0)):
             np.add.at(right, bins[:, n], six)
         for (p, q), sums in zip(_PAIRS, np.moveaxis(_WEIGHT_PRODUCTS @ squares, 1, 0), strict=True):
-            first, last = np.minimum(bins[:, p], bins[:, q]), np.maximum(bins[:, p], bins[:, q])
-            np.add.at(pairs, first * len(DISTANCES) + _PLACE[last - first], sums)
+            lower, upper = np.minimum(bins[:, p], bins[:, q]), np.maximum(bins[:, p], bins[:, q])
+            np.add.at(pairs, lower * len(DISTANCES) + _PLACE[upper - lower], sums)
     return Normal(
         tuple(degrees), pairs.reshape(BINS, len(DISTANCES), width), right.reshape(BINS, m, targets.shape[1])
     )
@@ -139,7 +111,7 @@ def _monomial(values: F64, exponents: tuple[int, int]) -> F64:
 
 
 def _product_degrees(degrees: Sequence[int]) -> dict[tuple[int, int], int]:
-    """How many Chebyshev polynomials each product of two factors needs."""
+    """Count the Chebyshev polynomials that each product of two factors needs."""
     lengths = dict.fromkeys(_PRODUCTS, 0)
     for (i, j), n in zip(_FACTORS, degrees, strict=True):
         for (k, m), other in zip(_FACTORS, degrees, strict=True):

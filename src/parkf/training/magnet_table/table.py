@@ -32,10 +32,7 @@ class MagnetTable:
     def form(self) -> TableForm:
         """What the coefficients mean.
 
-        Raises
-        ------
-        ParkfError
-            When the header is of no known form.
+        A ParkfError is raised when the header is of no known form.
         """
         return Header.of(self.header).form
 
@@ -62,11 +59,8 @@ class MagnetTable:
 def load_table(path: Path) -> MagnetTable:
     """Read a table.
 
-    Raises
-    ------
-    ParkfError
-        When the file is missing, no .npz, an array is missing, misshapen or not finite, or the header is of
-        no known forms.
+    A ParkfError is raised when the file is missing, no .npz, an array is missing, misshapen or not finite, or
+    the header is of no known forms.
     """
     arrays = load_arrays(path, ("header", "coefficients"), ("closed_with",))
     closed_with = str(arrays.pop("closed_with", ""))

@@ -1,5 +1,6 @@
 """Training of the magnet table: rays, a linear problem, and its accuracy on independent rays."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -38,30 +39,10 @@ TEST_RAYS = 150_000
 def train_table(
     magnet: Magnet, *, forms: FormsName, rays: int, seed: int
 ) -> tuple[MagnetTable, dict[str, Any]]:
-    """Train the 240,000 coefficients and measure them.
+    """Train the 240,000 coefficients on so many rays, best a power of two, and measure them.
 
-    Besides the field map, the table depends on the two planes only.
-
-    Parameters
-    ----------
-    magnet : Magnet
-        The field between the two planes that the table connects.
-    forms : {'improved', 'production'}
-        What the coefficients of a bin multiply.
-    rays : int
-        Tracks to draw for the training, best a power of two.
-    seed : int
-        Seed of the rays.
-
-    Returns
-    -------
-    MagnetTable, dict
-        The table, and its accuracy: figures by momentum bin and component, ``fiducial`` and ``full``.
-
-    Raises
-    ------
-    ParkfError
-        When the rays are too few.
+    Besides the field map, the table depends on the two planes only. Return it with the figures of
+    :func:`table_accuracy`. A ParkfError is raised when the rays are too few.
     """
     bends = magnet.bends(seed)
     header = make_header(FORMS[forms].table, magnet.z_in, magnet.z_out, bends)
@@ -78,12 +59,11 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
 
     def fit_plane(plane: str, rows: Rows, precision: Precision = np.float64) -> None:
         """Fit position and slope of a plane, which have the same matrix."""
-        pieces = [polynomials(header.form, component) for component in (plane, f"t{plane}")]
-        degrees = [place.stop - place.start for _, place in pieces[0]]
-        solution = solve_grid(rows, _targets(plane, rays, header, rows.f), degrees, threads, precision)
-        for c, of_component in enumerate(pieces):
-            for (_, place), end, degree in zip(of_component, np.cumsum(degrees), degrees, strict=True):
-                coefficients[:, place] = monomials(solution[:, end - degree : end, c])
+        targets, degrees = _targets(plane, rays, header, rows.f), _degrees(header, plane)
+        solution = solve_grid(rows, targets, degrees, threads, precision)
+        for c, component in enumerate((plane, f"t{plane}")):
+            for place, numbers in _of_bins(header, component, solution[:, :, c]):
+                coefficients[:, place] = numbers
 
     # The cores work on two halves of the problem rather than on each matrix product, so that all sums keep
     # their order.
@@ -111,14 +91,25 @@ def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64, threads: int) 
     moved[:, 2] += wanted
     gained = (summed_slopes(header.form, moved) - summed_slopes(header.form, rays.end))[:, 0]
     _, rows, order = _by_cell(header, rays)[:3]
-    pieces = polynomials(header.form, "tx")
-    degrees = [place.stop - place.start for _, place in pieces]
+    targets = (gained[order] / rows.f)[:, None]
     with threadpool_limits(1):
-        solution = solve_grid(rows, (gained[order] / rows.f)[:, None], degrees, threads, np.float32)
+        solution = solve_grid(rows, targets, _degrees(header, "tx"), threads, np.float32)
     coefficients = table.coefficients.astype(np.float64).reshape(BINS_X * BINS_Y, -1)
-    for (_, place), end, degree in zip(pieces, np.cumsum(degrees), degrees, strict=True):
-        coefficients[:, place] += monomials(solution[:, end - degree : end, 0])
+    for place, numbers in _of_bins(header, "tx", solution[:, :, 0]):
+        coefficients[:, place] += numbers
     return _table(header, coefficients)
+
+
+def _degrees(header: Header, component: str) -> list[int]:
+    return [place.stop - place.start for place in polynomials(header.form, component).values()]
+
+
+def _of_bins(header: Header, component: str, solution: F64) -> Iterator[tuple[slice, F64]]:
+    """Yield the slice of a bin and the coefficients (bins, degree) of each polynomial of a component."""
+    places = polynomials(header.form, component).values()
+    ends = np.cumsum(_degrees(header, component))[:-1]
+    for place, numbers in zip(places, np.split(solution, ends, axis=1), strict=True):
+        yield place, monomials(numbers)
 
 
 def _table(header: Header, coefficients: F64) -> MagnetTable:
