@@ -33,38 +33,24 @@ def measure_accuracy(
     All noise is that of single steps, as it was fitted: the noise in a parameter set is wider by
     ``training.noise_scale`` (:mod:`parkf.training.fit_noise`).
 
-    Parameters
-    ----------
-    fits, datasets : Path
-        Folders with ``<step>.json`` of every step, and with the ``<step>.parquet`` that they were fitted to.
-    table : Path
-        The magnet table that the steps were fitted with. The closed table is not suitable: with its states
-        at z_out the forms behind it lead to the right q/p, but they are not the true states.
-    table_accuracy : Path
-        JSON of :func:`parkf.training.magnet_table.train.train_table`, or of the closure.
-    field : FieldMap
-        The field of the whole training.
+    Folder `fits` has ``<step>.json`` of every step, and `datasets` the ``<step>.parquet`` that they were
+    fitted to. The table is that which the steps were fitted with. The closed table is not suitable: with its
+    states at z_out the forms behind it lead to the right q/p, but they are not the true states.
+    `table_accuracy` is JSON of :func:`parkf.training.magnet_table.train.train_table`, or of the closure.
 
-    Returns
-    -------
-    dict
-        ``forms``: name of the set of forms;
-        ``steps.<step>.<component>``: list of {p_min, p_max (GeV), mean, rms, q68, q99 (mm or rad),
-        ratio_rms, truth_width, truth_width_error, n};
-        ``chain.<component>``: the same from the last VELO hit to the first SciFi layer, against the
-        truth and in units of the covariance predicted over all steps between;
-        ``sums.<step>.<component>``: list of {steps, width}, of :func:`parkf.training.sums.measure_sums`;
-        ``stiff.<step>.<component>``: |δ_par| at 1 TeV, in float64 and float32, of :func:`measure_stiff`;
-        ``table.<region>``: list of {p_min, p_max, component, q68, q99, n}, against the table's
-        targets. Where it is closed on the fit, ``table.targets`` describes them, and ``table.before``
-        has the same of the table that the steps were fitted with, against Runge–Kutta.
+    Return ``forms``, the name of the set of forms;
+    ``steps.<step>.<component>``, a list of {p_min, p_max (GeV), mean, rms, q68, q99 (mm or rad),
+    ratio_rms, truth_width, truth_width_error, n};
+    ``chain.<component>``, the same from the last VELO hit to the first SciFi layer, against the truth and in
+    units of the covariance predicted over all steps between;
+    ``sums.<step>.<component>``, a list of {steps, width}, of :func:`parkf.training.sums.measure_sums`;
+    ``stiff.<step>.<component>``, |δ_par| at 1 TeV, in float64 and float32, of :func:`measure_stiff`;
+    ``table.<region>``, a list of {p_min, p_max, component, q68, q99, n}, against the table's targets. Where
+    the table is closed on the fit, ``table.targets`` describes the targets, and ``table.before`` has the same
+    figures of the table that the steps were fitted with, against Runge–Kutta.
 
-    Raises
-    ------
-    ParkfError
-        When a file is missing or unreadable, or a dataset is not the one that was fitted.
-    DamagedFileError
-        When a dataset is not what was written.
+    A ParkfError is raised when a file is missing or unreadable, or a dataset is not the one that was fitted;
+    a DamagedFileError when a dataset is not what was written.
     """
     results = load_results(fits)
     forms = FORMS[results["UTTF"].forms]

@@ -58,26 +58,13 @@ def assemble(
 ) -> ParameterSet:
     """Make a parameter set from its parts.
 
-    Parameters
-    ----------
-    configuration : mapping of str to Any, optional
-        Keys of the run's configuration that decide the training, for the manifest. Its
-        ``training.noise_scale`` has the factor of the noise of each kind of step, 1 by default.
-    inputs, seeds : mapping, optional
-        Further fingerprints, and further seeds than the run's, for the manifest.
-    validity : Validity, optional
-        Data that the set is for; all data by default.
-    closed : Path, optional
-        The table closed with these fits, to be the set's; that of `files` by default.
-    score : Path, optional
-        The ghost score that was trained with the same set without one.
-    rich : Path, optional
-        The fit of the RICH constants.
+    The configuration has the keys of the run's that decide the training, for the manifest; its
+    ``training.noise_scale`` has the factor of the noise of each kind of step, 1 by default. Inputs and seeds
+    are further fingerprints, and further seeds than the run's, for the manifest. The set is for all data by
+    default. Its magnet table is `closed`, by default that of `files`. The ghost score is
+    one that was trained with the same set without a score; `rich` is the fit of the RICH constants.
 
-    Raises
-    ------
-    ParkfError
-        When a file is missing, a fit is stale, or fits and table do not belong together.
+    A ParkfError is raised when a file is missing, a fit is stale, or fits and table do not belong together.
     """
     detector = load_geometry(files.geometry).align(load_alignment(files.alignment))
     # A damaged map is refused before its fingerprint goes into the manifest.

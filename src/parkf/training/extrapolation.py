@@ -4,7 +4,6 @@ import numpy as np
 
 from parkf.io.errors import ParkfError
 from parkf.model.codegen.numpy_step import NumpyStep
-from parkf.model.steps import Step
 from parkf.training.minimise import F64, Fits, Floating
 from parkf.training.result import Minimum
 from parkf.training.rows import Rows, residuals
@@ -22,48 +21,22 @@ def fit_extrapolation(
 ) -> tuple[F64, list[Minimum]]:
     """Fit the parameters of the state's formulas, component by component.
 
-    Parameters
-    ----------
-    functions : NumpyStep
-        The step as NumPy callables.
-    fits : Fits
-        Fits of the parameter set, to which these are added.
-    start : (m,) float64
-        All parameters of the set.
-    near : (m,) float64, optional
-        The same of a neighbour's fit: the minima are looked for there first.
-
-    Returns
-    -------
-    values : (m,) float64
-        `start` with the fitted parameters in place.
-    minima : list of Minimum
-        One for each component that has parameters of its own.
-
-    Raises
-    ------
-    ParkfError
-        When a minimum is invalid, or the rows do not determine a parameter.
+    `start` (m,) float64 are all parameters of the set. The minima are looked for first at `near` (m,), the
+    parameters of a neighbour's fit. Return the start with the fitted parameters in place, and one minimum for
+    each component that has parameters of its own. A ParkfError is raised when a minimum is invalid, or the
+    rows do not determine a parameter.
     """
     values, minima = start.copy(), []
-    for component, floating in plan(functions.step):
-        minimum = _fit_component(functions, fits, values, component, floating, near)
-        values[floating] = minimum.values[: len(floating)]
-        minima.append(minimum)
-    return values, minima
-
-
-def plan(step: Step) -> list[tuple[str, list[int]]]:
-    """Components in the order of their fits, and the parameters that each one determines."""
-    open_ = set(step.indices("extrapolation"))
-    result = []
+    step = functions.step
+    left = list(step.indices("extrapolation"))
     for component in ORDER:
-        used = step.outputs[component].free_symbols
-        own = [i for i in sorted(open_) if step.symbols[i] in used]
-        open_ -= set(own)
+        own = [i for i in left if step.symbols[i] in step.outputs[component].free_symbols]
+        left = [i for i in left if i not in own]
         if own:
-            result.append((component, own))
-    return result
+            minimum = _fit_component(functions, fits, values, component, own, near)
+            values[own] = minimum.values[: len(own)]
+            minima.append(minimum)
+    return values, minima
 
 
 def scattering_weights(functions: NumpyStep, rows: Rows, p: F64, component: str) -> F64:

@@ -1,8 +1,8 @@
 """Conversion between the noise in a set and the noise that was fitted to its steps.
 
 They differ in two ways. First, the noise of each kind of step has a factor, ``training.noise_scale`` of the
-configuration. p̃ is fitted to one step: the core of the scattering there is N(0; σ), and rare hard scatters, a
-few per cent, belong to a tail. A fit of a track adds up some thirty steps. The core of a sum of such
+configuration. p̃ is fitted to one step: the core of the scattering there is N(0; σ), and rare hard scatters,
+a few per cent, belong to a tail. A fit of a track adds up some thirty steps. The core of a sum of such
 distributions is wider than the quadratic sum of the cores, because a hard scatter in one step no longer
 stands out once other scatters are added to it; for many steps the limit is the whole variance. So the set
 holds the fitted noise times the factor: widths grow, and correlations stay. :mod:`parkf.training.sums`
@@ -51,24 +51,12 @@ _TOLERANCE = 1e-9
 def noise_factors(
     forms: Forms, fitted: BlockNumbers, configuration: Mapping[str, str] | None, way: float
 ) -> dict[str, F64]:
-    """Return the factors of fitted numbers in a set of this configuration, (sets, m) of each step.
+    """Return the factors of fitted numbers (sets, m) in a set of this configuration, (sets, m) of each step.
 
     The step to the first SciFi layer has no noise in its formulas; the first gap behind it includes its
-    noise.
-
-    Parameters
-    ----------
-    fitted : mapping of str to (sets, m) float64
-        Numbers of every step.
-    configuration : mapping of str to str or None
-        Of a manifest.
-    way : float
-        From the last UT layer to z_out, mm.
-
-    Raises
-    ------
-    ParkfError
-        When there is no such noise, or these forms cannot move a fraction of it in front of the bend.
+    noise. The configuration is that of a manifest; `way` is that from the last UT layer to z_out, mm. A
+    ParkfError is raised when there is no such noise, or these forms cannot move a fraction of it in front of
+    the bend.
     """
     factors = _widenings(forms, configuration)
     stays = _stays(forms, configuration)

@@ -75,25 +75,15 @@ class Fits:
     ) -> Minimum:
         """Minimise a negative log-likelihood.
 
-        Parameters
-        ----------
-        start : (m,) float64
-            All parameters and nuisances; those that do not float stay.
-        floating : sequence of Floating
-            In the order of the likelihood's derivatives.
-        directions : (f, f) float64
-            Columns are the steps of Minuit's parameters, each of the size of an error. Columns that are
-            independent in the likelihood keep a search with correlated parameters short; a parameter with
-            limits needs a column of its own.
-        near : (m,) float64, optional
-            All parameters and nuisances where the minimum is expected. Newton's method begins there; should
-            it not end in a minimum, Minuit searches as it does by default. The function that is minimised
-            and the allowed distance to its minimum do not depend on `near`.
+        All parameters and nuisances, `start` (m,), stay but for those that are `floating`, in the order of
+        the likelihood's derivatives. Columns of `directions` (f, f) are the steps of Minuit's parameters,
+        each of the size of an error. Columns that are independent in the likelihood keep a search with
+        correlated parameters short; a parameter with limits needs a column of its own.
 
-        Raises
-        ------
-        ParkfError
-            When the minimum is not valid, with the reason.
+        Where the minimum is expected at `near` (m,), Newton's method begins there; should it not end in a
+        minimum, Minuit searches as it does by default. The function that is minimised and the allowed
+        distance to its minimum do not depend on `near`. A ParkfError names the reason when the minimum is not
+        valid.
         """
         problem = _Problem(likelihood, start, floating, directions)
         indices = [f.index for f in floating]

@@ -1,7 +1,7 @@
 """Figures of residuals by momentum bin and component, gathered from blocks of rows."""
 
 from collections.abc import Iterator
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,8 +72,20 @@ class Spreads:
     def figures(self) -> list[BinAccuracy]:
         """Figures of the bins with enough rows, component by component."""
         return [
-            self._figures(b, c)
-            for c, b in product(range(len(COMPONENTS)), range(len(BINS)))
+            BinAccuracy(
+                p_min=low,
+                p_max=high,
+                component=component,
+                n=int(self._count[b]),
+                mean=float(self._sums[b, c, 0] / self._count[b]),
+                rms=float(np.sqrt(self._sums[b, c, 1] / self._count[b])),
+                q68=_quantile(self._sizes[b, c], 0.68),
+                q99=_quantile(self._sizes[b, c], 0.99),
+                ratio_rms=float(np.sqrt(self._ratios[b, c, 1] / self._count[b])) if self._has_sigma else None,
+                truth_width=core_width(self._pulls[b, c]) if self._has_sigma else None,
+            )
+            for c, component in enumerate(COMPONENTS)
+            for b, (low, high) in enumerate(BINS)
             if self._count[b] >= FEWEST_ROWS
         ]
 
@@ -82,21 +94,6 @@ class Spreads:
         if not self._has_sigma or self._count.sum() < FEWEST_ROWS:
             return {}
         return {name: core_width(self._pulls[:, c].sum(axis=0)) for c, name in enumerate(COMPONENTS)}
-
-    def _figures(self, b: int, c: int) -> BinAccuracy:
-        n = int(self._count[b])
-        return BinAccuracy(
-            p_min=BINS[b][0],
-            p_max=BINS[b][1],
-            component=COMPONENTS[c],
-            n=n,
-            mean=float(self._sums[b, c, 0] / n),
-            rms=float(np.sqrt(self._sums[b, c, 1] / n)),
-            q68=_quantile(self._sizes[b, c], 0.68),
-            q99=_quantile(self._sizes[b, c], 0.99),
-            ratio_rms=float(np.sqrt(self._ratios[b, c, 1] / n)) if self._has_sigma else None,
-            truth_width=core_width(self._pulls[b, c]) if self._has_sigma else None,
-        )
 
 
 def core_width(counts: NDArray[Any], edges: F64 = _PULL_EDGES) -> float:

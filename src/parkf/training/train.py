@@ -41,23 +41,13 @@ def train_step(
 ) -> FitResult:
     """Fit all parameter sets of a step to its dataset, both polarities together.
 
-    Equal inputs give equal results, on any number of cores. TMPDIR needs
+    UTTF needs the magnet table. The minima are looked for first at a neighbour's, the fit of a similar
+    detector. They are the same to within the distance to them that is left, a few per cent of an error. Equal
+    inputs have equal results, with any number of processes, `workers`. TMPDIR needs
     :func:`parkf.training.rows.scratch_bytes` meanwhile.
 
-    Parameters
-    ----------
-    table : Path, optional
-        The magnet table, for UTTF.
-    neighbour : Neighbour, optional
-        Fit of a similar detector, where the minima are looked for first. They are the same to within what is
-        left of the distance to them, a few per cent of an error.
-    workers : int
-        Processes that pass over the rows.
-
-    Raises
-    ------
-    ParkfError
-        When the step does not exist, UTTF comes without a table, a set has too few rows, or a fit is invalid.
+    A ParkfError is raised when the step does not exist, UTTF comes without a table, a set has too few rows,
+    or a fit is invalid.
     """
     whole = Part(1, 1)
     only = train_part(dataset, step, whole, forms=forms, table=table, neighbour=neighbour, workers=workers)

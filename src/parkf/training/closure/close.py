@@ -51,15 +51,11 @@ TARGETS = "Runge-Kutta, and for tx what keeps q/p in a fit of the forms behind t
 
 @dataclass(frozen=True)
 class Closed:
-    """A closed table, which replaces the one that the steps were fitted with.
-
-    `accuracy` has its figures against its targets, as of :func:`table_accuracy`, and describes these in
-    ``targets``; `summary` has the results of each stage, for ``closure.json``.
-    """
+    """A closed table, which replaces the one that the steps were fitted with."""
 
     table: MagnetTable
-    accuracy: dict[str, Any]
-    summary: dict[str, Any]
+    accuracy: dict[str, Any]  # its figures against its targets, of table_accuracy, and what these targets are
+    summary: dict[str, Any]  # results of each stage, for closure.json
 
 
 def close(
@@ -76,23 +72,10 @@ def close(
 ) -> Closed:
     """Close a set, as its steps were fitted, on the fit that will use it.
 
-    Parameters
-    ----------
-    samples : list of Path
-        Tables ``closure-tracks`` of all polarities.
-    geometry, field
-        The detector, aligned as the set's.
-    rays, seed : int
-        Number of rays to carry on, best a power of two, and their seed.
-    passes : int
-        Number of passes over the tracks.
-    threads : int
-        The result does not depend on it.
-
-    Raises
-    ------
-    ParkfError
-        When there are too few tracks.
+    The samples are tables ``closure-tracks`` of all polarities; the geometry is aligned as the set's. `rays`
+    is the number of rays to carry on, best a power of two, and `seed` theirs; `passes` is the number of
+    passes over the tracks. The result does not depend on `threads`. A ParkfError is raised when there are too
+    few tracks.
     """
     # One thread for linear algebra: sums are added in the same order, whatever the number of cores.
     with threadpool_limits(1):
@@ -100,15 +83,7 @@ def close(
         response = work.response
         magnet = Magnet(field, geometry.z_in, geometry.z_out, geometry.beam, threads)
 
-        targets = partial(
-            new_targets,
-            parameters,
-            response=response,
-            field=field,
-            geometry=geometry,
-            loss=work.loss,
-            threads=threads,
-        )
+        targets = partial(new_targets, parameters, response, work.loss, geometry, field, threads)
 
         header = Header.of(work.table.header)
         stages = [work.measure("before")]

@@ -18,31 +18,19 @@ F64 = NDArray[np.float64]
 
 def new_targets(
     parameters: ParameterSet,
-    rays: Rays,
     response: Response,
-    *,
-    field: FieldMap,
-    geometry: Geometry,
     loss: F64,
+    geometry: Geometry,
+    field: FieldMap,
     threads: int,
+    rays: Rays,
 ) -> tuple[Rays, F64]:
     """Carry rays from z_out to every SciFi layer, and compare Runge–Kutta there with the forms.
 
-    Parameters
-    ----------
-    rays : Rays
-        Rays at both ends of the magnet, with h after the energy loss before the bend.
-    loss : (12,) float64
-        Momentum lost since production at each layer, MeV.
-    threads : int
-        The result does not depend on it.
-
-    Returns
-    -------
-    Rays
-        n rays that cross the last layer's sensitive area.
-    (n,) float64
-        Increase of tx, rad, that keeps q/p unbiased by what the forms miss.
+    The h of the rays is that after the energy loss before the bend; `loss` (12,) is the momentum lost since
+    production at each layer, MeV. Return the n rays that cross the last layer's sensitive area, and the
+    increase of tx (n,), rad, that keeps q/p unbiased by what the forms miss. The result does not depend on
+    `threads`.
     """
     planes = geometry.planes()[SCIFI_PLANES]
     step = FORMS[parameters.manifest.forms].steps["UTTF"]

@@ -23,12 +23,11 @@ from parkf.detector.transport import propagate
 from parkf.io.events import Columns, select
 from parkf.io.tables import STEP_DATA
 from parkf.io.terminal import progress_bar
+from parkf.training.datasets.carry import COMPONENTS
 from parkf.training.datasets.gather import RowsBySet
 from parkf.training.datasets.legs import BEAM_LINE_SET, EVENTS_PER_PIECE, Legs, Piece, read_pieces
 from parkf.training.datasets.lottery import load_thresholds, lottery
 from parkf.training.datasets.sets import SETS
-
-_COORDINATES = ("x", "y", "tx", "ty")
 
 
 def build_rows(
@@ -41,24 +40,12 @@ def build_rows(
     field: FieldMap,
     threads: int | None = None,
 ) -> None:
-    """Write the rows of a chunk that are kept, ``<folder>/<step>.parquet``.
+    """Write the rows of a chunk that are kept, tables `STEP_DATA` at ``<folder>/<step>.parquet``.
 
-    Parameters
-    ----------
-    particles, states : Path
-        Tables PARTICLES and STATES of the chunk, sorted by event and particle, of one polarity.
-    thresholds : Path
-        Of :func:`parkf.training.datasets.lottery.find_thresholds`.
-    folder : Path
-        For the tables `parkf.io.tables.STEP_DATA`. A row group holds rows of one set, or of two that are
-        `TOGETHER`, in the order of their tracks.
-    threads : int, optional
-        All cores by default; the result does not depend on it.
-
-    Raises
-    ------
-    ParkfError
-        When files cannot be read or do not belong together.
+    The chunk's tables PARTICLES and STATES are sorted by event and particle, and of one polarity; thresholds
+    are those of :func:`parkf.training.datasets.lottery.find_thresholds`. A row group holds rows of one set,
+    or of two that are `TOGETHER`, in the order of their tracks. The result does not depend on `threads`, by
+    default all cores. A ParkfError is raised when files cannot be read or do not belong together.
     """
     limits = load_thresholds(thresholds)
     with ExitStack() as stack:
@@ -124,7 +111,7 @@ def _rows(
         "z1": z_target,
         "p_true": p_origin,
     }
-    for index, name in enumerate(_COORDINATES):
+    for index, name in enumerate(COMPONENTS):
         columns[f"{name}0"] = origin[:, index]
         columns[f"{name}1"] = target[:, index]
         columns[f"{name}e"] = moved.states[:, index]
@@ -132,4 +119,4 @@ def _rows(
 
 
 def _states(states: Columns, rows: NDArray[np.int64]) -> NDArray[Any]:
-    return np.column_stack([states[name][rows] for name in _COORDINATES])
+    return np.column_stack([states[name][rows] for name in COMPONENTS])

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
@@ -22,13 +21,16 @@ FEWEST_ROWS = 100
 """Rows of a set below which its parameters cannot be fitted."""
 
 _BATCH = 1 << 14
-_POSITION_MAX = 10_000.0
-_Z_RANGE = (-2_000.0, 13_000.0)
-_SLOPE_MAX = 2.0
-_P_RANGE = (100.0, 1e7)
-_LARGEST_GAIN = 1.2
-"""p at the origin over p at production; a particle loses energy, a backward step starts where it has less."""
-_LARGEST_LOSS = 0.5
+# Columns, their smallest and largest value, and what a message expects there.
+_RANGES = (
+    ("x0 y0 x1 y1 xe ye", -10_000.0, 10_000.0, "mm, within ±10000"),
+    ("z0 z1", -2_000.0, 13_000.0, "mm, between -2000 and 13000"),
+    ("tx0 ty0 tx1 ty1 txe tye", -2.0, 2.0, "a slope dx/dz or dy/dz, within ±2"),
+    ("p_true", 100.0, 1e7, "MeV, between 100 and 1e+07"),
+)
+# Limits of p at the origin over p at production; a particle loses energy, and a backward step starts where it
+# has less.
+_LARGEST_LOSS, _LARGEST_GAIN = 0.5, 1.2
 
 
 class _Rule(NamedTuple):
@@ -49,21 +51,10 @@ def _rules(step: str) -> list[_Rule]:
         for name, kind in STEP_DATA.columns
         if kind.to_pandas_dtype() == np.float64
     ]
-    rules += [
-        _Rule((name,), _within(-_POSITION_MAX, _POSITION_MAX), f"mm, within ±{_POSITION_MAX:g}")
-        for name in ("x0", "y0", "x1", "y1", "xe", "ye")
-    ]
-    rules += [
-        _Rule((name,), _within(*_Z_RANGE), f"mm, between {_Z_RANGE[0]:g} and {_Z_RANGE[1]:g}")
-        for name in ("z0", "z1")
-    ]
-    rules += [
-        _Rule((name,), _within(-_SLOPE_MAX, _SLOPE_MAX), f"a slope dx/dz or dy/dz, within ±{_SLOPE_MAX:g}")
-        for name in ("tx0", "ty0", "tx1", "ty1", "txe", "tye")
-    ]
+    for names, low, high, expected in _RANGES:
+        rules += [_Rule((name,), _within(low, high), expected) for name in names.split()]
     return [
         *rules,
-        _Rule(("p_true",), _within(*_P_RANGE), f"MeV, between {_P_RANGE[0]:g} and {_P_RANGE[1]:g}"),
         _Rule(("polarity",), lambda polarity: np.abs(polarity) == 1, "+1 (MagUp) or -1 (MagDown)"),
         _Rule(("set",), _within(0, SETS[step] - 1), f"a set of step {step}, 0 to {SETS[step] - 1}"),
         _Rule(("charge",), lambda charge: charge != 0, "not 0"),
@@ -84,13 +75,8 @@ def _rules(step: str) -> list[_Rule]:
 def check_dataset(path: Path, step: str) -> int:
     """Refuse a step dataset that cannot be trained on; return its number of rows.
 
-    Memory holds a batch of rows; folder TMPDIR needs room for
-    :func:`parkf.training.datasets.duplicates.scratch_bytes`.
-
-    Raises
-    ------
-    ParkfError
-        With file, column, row (from 0), what was found and what was expected.
+    The ParkfError names file, column, row (from 0), the value found and the value expected. Memory holds a
+    batch of rows; folder TMPDIR needs room for :func:`parkf.training.datasets.duplicates.scratch_bytes`.
     """
     if step not in SETS:
         raise ParkfError(f"no step '{step}'; steps are {', '.join(SETS)}")
@@ -100,7 +86,11 @@ def check_dataset(path: Path, step: str) -> int:
     with STEP_DATA.open(path) as file, scratch_folder() as folder:
         duplicates = Duplicates(Path(folder), file.metadata.num_rows)
         for batch in file.iter_batches(batch_size=_BATCH):
-            columns = _without_nulls(path, batch, start)
+            for name in batch.schema.names:
+                if batch.column(name).null_count:
+                    row = start + int(np.argmin(numbers(batch.column(name).is_valid())))
+                    raise ParkfError(f"{path}: column '{name}', row {row}: null, expected a value")
+            columns = {name: numbers(batch.column(name)) for name in batch.schema.names}
             for rule in rules:
                 good = rule.holds(*(columns[name] for name in rule.columns))
                 if not good.all():
@@ -116,23 +106,10 @@ def check_dataset(path: Path, step: str) -> int:
         raise ParkfError(
             f"{path}: rows {pair[0]} and {pair[1]} are the same (equal {', '.join(KEY)}), expected it once"
         )
-    _require_coverage(path, step, rows_of_set)
-    return start
-
-
-def _without_nulls(path: Path, batch: pa.RecordBatch, start: int) -> dict[str, np.ndarray]:
-    """Columns of a batch whose first row is the `start`-th of the file."""
-    for name in batch.schema.names:
-        if batch.column(name).null_count:
-            row = start + int(np.argmin(numbers(batch.column(name).is_valid())))
-            raise ParkfError(f"{path}: column '{name}', row {row}: null, expected a value")
-    return {name: numbers(batch.column(name)) for name in batch.schema.names}
-
-
-def _require_coverage(path: Path, step: str, rows_of_set: np.ndarray) -> None:
     for index, count in enumerate(rows_of_set):
         if count < FEWEST_ROWS:
             raise ParkfError(
                 f"{path}: set {index} of step {step} has {count} rows, expected at least {FEWEST_ROWS}; "
                 "simulate more events"
             )
+    return start

@@ -39,21 +39,11 @@ def lottery(piece: Piece) -> Numbers:
 
 
 def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int) -> None:
-    """Write the smallest numbers that a chunk's legs draw.
+    """Write the smallest numbers that a chunk's legs draw, from its tables PARTICLES and STATES.
 
-    Parameters
-    ----------
-    particles, states : Path
-        Tables PARTICLES and STATES of the chunk.
-    path : Path
-        An archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, and ``max_rows``.
-    max_rows : int
-        Rows that a dataset keeps, divided equally among the step's parameter sets.
-
-    Raises
-    ------
-    ParkfError
-        When files cannot be read or do not belong together.
+    The file at `path` is an archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, and ``max_rows``,
+    the number of rows that a dataset keeps, divided equally among the step's parameter sets. A ParkfError is
+    raised when files cannot be read or do not belong together.
     """
     # With one number more than may be kept, it is known whether all rows may be kept.
     smallest = {
@@ -105,17 +95,9 @@ class Smallest:
 def find_thresholds(draws: Sequence[Path], path: Path, *, max_rows: int) -> None:
     """Find the k-th smallest number of each step and set, where k is the number of rows that it may keep.
 
-    Parameters
-    ----------
-    draws : sequence of Path
-        Files that :func:`draw` wrote for every chunk of every sample, with the same `max_rows`.
-    path : Path
-        JSON: ``max_rows``, and ``thresholds.<step>[]`` by set.
-
-    Raises
-    ------
-    ParkfError
-        When a file is missing or broken, or was drawn for other `max_rows`.
+    `draws` are the files that :func:`draw` wrote for every chunk of every sample. The JSON at `path` has
+    ``max_rows``, and ``thresholds.<step>[]`` by set. A ParkfError is raised when a file is missing or broken,
+    or was drawn for other `max_rows`.
     """
     thresholds = {
         step: [_threshold(draws, f"{step}-{i}", max_rows, rows_of_set(step, max_rows)) for i in range(count)]

@@ -1,7 +1,5 @@
 """A network with one layer of hidden units, max(0, w·f + b), and its logistic regression."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -45,11 +43,6 @@ def train(features: F32, genuine: NDArray[np.bool_], *, hidden: int, seed: int) 
     return np.concatenate([first.ravel(), found[hidden * (m + 1) :]]).astype(np.float32)
 
 
-def _blocks(count: int) -> Iterator[slice]:
-    for begin in range(0, count, _BLOCK):
-        yield slice(begin, begin + _BLOCK)
-
-
 def _loss(
     numbers: F64, features: F32, genuine: NDArray[np.bool_], weight: F32, hidden: int
 ) -> tuple[float, F64]:
@@ -60,7 +53,8 @@ def _loss(
     last, offset = single[-hidden - 1 : -1], single[-1]
     value, gradient = 0.0, np.zeros_like(numbers)
     of_rows = gradient[: hidden * (m + 1)].reshape(hidden, m + 1)
-    for block in _blocks(len(features)):
+    for begin in range(0, len(features), _BLOCK):
+        block = slice(begin, begin + _BLOCK)
         f, y, w = features[block], genuine[block], weight[block]
         units = np.maximum(f @ rows[:, :m].T + rows[:, m], 0)
         odds = units @ last + offset

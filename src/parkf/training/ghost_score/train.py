@@ -39,25 +39,13 @@ class TrainingFiles:
 def train_score(
     parameters: ParameterSet, files: Sequence[TrainingFiles], *, seed: int, threads: int | None = None
 ) -> Score:
-    """Train the score of a parameter set.
+    """Train the score of a parameter set, on files that are never those of the validation.
 
     Genuine is defined as in the validation: one particle, no electron, above 2 GeV, made at least 70% of
     the hits. A ghost is a candidate of which no particle made that fraction. All others, and failed fits,
-    are left out.
-
-    Parameters
-    ----------
-    files : sequence of TrainingFiles
-        Never those of the validation.
-    seed : int
-        Of the networks' random start.
-    threads : int, optional
-        Of the fits. The result does not depend on it.
-
-    Raises
-    ------
-    ParkfError
-        When a file is missing or broken, or there are fewer than 500 of either kind.
+    are left out. The seed is that of the networks' random start. The result does not depend on `threads`, the
+    number of cores of the fits. A ParkfError is raised when a file is missing or broken, or there are fewer
+    than 500 of either kind.
     """
     count = 0
     for one in files:
