@@ -6,8 +6,7 @@ from toy_steps import STEPS, draw, truth, write
 
 from parkf.io.errors import ParkfError
 from parkf.training.neighbour import Neighbour, neighbour
-from parkf.training.parts import Part, join_parts
-from parkf.training.result import FitResult
+from parkf.training.result import FitResult, Part, join_parts
 from parkf.training.train import train_part, train_rows, train_step
 
 SMALL = ("V", "VUT", "TFT", "BEAM")

@@ -7,8 +7,7 @@ from toy_steps import STEPS, draw, truth, write
 
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.tables import STEP_DATA
-from parkf.training.parts import Part, PartResult, join_parts
-from parkf.training.result import FitResult
+from parkf.training.result import FitResult, Part, PartResult, join_parts
 from parkf.training.rows import select
 from parkf.training.train import train_part, train_step
 

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
-from parkf.training.magnet_table.rays import MOMENTA, Rays, _qop, momentum_density
-from parkf.training.magnet_table.weights import (
+from parkf.training.magnet_table.rays import (
     EDGE_WEIGHT,
     END_WEIGHT,
+    MOMENTA,
     OUTSIDE_WEIGHT,
+    Rays,
     Weights,
+    _qop,
     first_weights,
+    momentum_density,
     second_weights,
 )
 

@@ -18,9 +18,8 @@ from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import F64, SAMPLE, Fits
 from parkf.training.neighbour import Neighbour
 from parkf.training.noise import fit_noise
-from parkf.training.parts import Part, PartResult, footer, join_parts
 from parkf.training.profiles import residual_profiles
-from parkf.training.result import FitResult, Minimum, SetResult
+from parkf.training.result import FitResult, Minimum, Part, PartResult, SetResult, footer, join_parts
 from parkf.training.rows import Rows, StoredRows, read_batches, residuals, store_sets
 from parkf.training.spread import Spreads
 

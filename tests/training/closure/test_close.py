@@ -7,8 +7,8 @@ from closure_toys import SEED
 from parkf.io.errors import ParkfError
 from parkf.model.steps import FORMS
 from parkf.training.closure.close import close
-from parkf.training.closure.response import measure_response
 from parkf.training.closure.sample import read_sample
+from parkf.training.closure.targets import measure_response
 from parkf.training.magnet_table.form import polynomials
 
 

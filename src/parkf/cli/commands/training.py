@@ -103,7 +103,7 @@ def train(
     threads: Threads = 1,
 ) -> None:
     """Fit p, then the scattering, of one step."""
-    from parkf.training.parts import Part
+    from parkf.training.result import Part
     from parkf.training.train import train_part, train_step
 
     near = None
@@ -127,7 +127,7 @@ def join_fits(
     dataset: Annotated[Path, typer.Option(help="Dataset that they were fitted to.")],
 ) -> None:
     """Join the parts of a step's training."""
-    from parkf.training.parts import PartResult, join_parts
+    from parkf.training.result import PartResult, join_parts
 
     join_parts([PartResult.load(part) for part in parts], dataset).save(output)
 

@@ -27,9 +27,8 @@ from parkf.model.steps import FORMS
 from parkf.params.parameter_set import ParameterSet, with_blobs
 from parkf.training.closure.bend import ChangeFit
 from parkf.training.closure.bias import Widths, bias_cells
-from parkf.training.closure.response import measure_response
 from parkf.training.closure.sample import read_sample
-from parkf.training.closure.targets import new_targets
+from parkf.training.closure.targets import measure_response, new_targets
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.magnet_table.accuracy import table_accuracy
 from parkf.training.magnet_table.form import Header, slopes_gained, summed_slopes

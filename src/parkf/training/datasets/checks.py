@@ -2,19 +2,24 @@
 
 Everything that trains on a dataset reads it only after `check_dataset` has passed it, whether the file was
 simulated here or brought by a user.
+
+To find duplicates, rows are distributed over scratch files by a hash of their key. Duplicates are then in the
+same file, and each file fits into memory.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
-from parkf.io.files import scratch_folder
+from parkf.io.files import require_space, scratch_folder
 from parkf.io.tables import STEP_DATA
-from parkf.training.datasets.duplicates import KEY, Duplicates
 from parkf.training.datasets.sets import SETS
 
 FEWEST_ROWS = 100
@@ -31,6 +36,12 @@ _RANGES = (
 # Limits of p at the origin over p at production; a particle loses energy, and a backward step starts where it
 # has less.
 _LARGEST_LOSS, _LARGEST_GAIN = 0.5, 1.2
+KEY = ("event", "particle", "polarity", "set", "z0", "z1")
+# Mean number of rows in a scratch file, and number of rows that are distributed at a time.
+ROWS_OF_FILE = 1 << 17
+_ENTRY = np.dtype(
+    [(name, kind.to_pandas_dtype()) for name, kind in STEP_DATA.columns if name in KEY] + [("row", np.int64)]
+)
 
 
 class _Rule(NamedTuple):
@@ -76,7 +87,7 @@ def check_dataset(path: Path, step: str) -> int:
     """Refuse a step dataset that cannot be trained on; return its number of rows.
 
     The ParkfError names file, column, row (from 0), the value found and the value expected. Memory holds a
-    batch of rows; folder TMPDIR needs room for :func:`parkf.training.datasets.duplicates.scratch_bytes`.
+    batch of rows; folder TMPDIR needs room for :func:`parkf.training.datasets.checks.scratch_bytes`.
     """
     if step not in SETS:
         raise ParkfError(f"no step '{step}'; steps are {', '.join(SETS)}")
@@ -113,3 +124,64 @@ def check_dataset(path: Path, step: str) -> int:
                 "simulate more events"
             )
     return start
+
+
+def scratch_bytes(rows: int) -> int:
+    """Bytes in TMPDIR that the search among so many rows needs."""
+    return rows * _ENTRY.itemsize
+
+
+class Duplicates:
+    """The keys of a dataset's rows, in files of a scratch folder."""
+
+    def __init__(self, folder: Path, rows: int) -> None:
+        what = "the search for rows that are there twice, in TMPDIR,"
+        require_space(folder.parent, scratch_bytes(rows), what)
+        self._folder = folder
+        self._count = max(1, -(-rows // ROWS_OF_FILE))
+        self._waiting: list[NDArray[Any]] = []
+
+    def add(self, columns: dict[str, NDArray[Any]], begin: int) -> None:
+        """Add rows, (n,) each column, of which the first is the `begin`-th of the dataset."""
+        entries = np.empty(len(columns["event"]), _ENTRY)
+        for name in KEY:
+            entries[name] = columns[name]
+        entries["row"] = np.arange(begin, begin + len(entries))
+        self._waiting.append(entries)
+        if sum(map(len, self._waiting)) >= ROWS_OF_FILE:
+            self._deal()
+
+    def first(self) -> tuple[int, int] | None:
+        """Return two rows that are the same, the earlier one first; None where there are none."""
+        self._deal()
+        for path in (self._folder / str(file) for file in range(self._count)):
+            if not path.is_file():
+                continue
+            entries = np.fromfile(path, _ENTRY)
+            # Rows with equal hashes are compared, since their keys may differ.
+            frame = pd.DataFrame(entries[pd.Series(_hash(entries)).duplicated(keep=False)])
+            same = frame[frame.duplicated(list(KEY), keep=False)].sort_values([*reversed(KEY), "row"])
+            if len(same):
+                return int(same["row"].iloc[0]), int(same["row"].iloc[1])
+        return None
+
+    def _deal(self) -> None:
+        """Write what waits to the files."""
+        entries = np.concatenate([np.empty(0, _ENTRY), *self._waiting])
+        self._waiting = []
+        number = _hash(entries) % np.uint64(self._count)
+        order = np.argsort(number, kind="stable")
+        ends = np.searchsorted(number[order], np.arange(self._count + 1, dtype=np.uint64))
+        for file, (first, last) in enumerate(pairwise(ends)):
+            if first < last:
+                with (self._folder / str(file)).open("ab") as stream:
+                    entries[order[first:last]].tofile(stream)
+
+
+def _hash(entries: NDArray[Any]) -> NDArray[np.uint64]:
+    hashes = np.zeros(len(entries), np.uint64)
+    for name in KEY:
+        # Minus zero and zero are equal but differ in a bit. Adding zero makes them the same.
+        column = entries[name] + entries[name].dtype.type(0)
+        hashes = np.uint64(0x9E3779B97F4A7C15) * (hashes ^ pd.util.hash_array(column))
+    return hashes ^ (hashes >> np.uint64(32))

@@ -25,11 +25,18 @@ from parkf.training.magnet_table.form import (
     stencil,
     summed_slopes,
 )
-from parkf.training.magnet_table.rays import Magnet, Rays, independent_rays, training_rays
+from parkf.training.magnet_table.rays import (
+    Magnet,
+    Rays,
+    Weights,
+    first_weights,
+    independent_rays,
+    second_weights,
+    training_rays,
+)
 from parkf.training.magnet_table.solve import monomials, solve_grid
 from parkf.training.magnet_table.sums import Rows
 from parkf.training.magnet_table.table import MagnetTable
-from parkf.training.magnet_table.weights import Weights, first_weights, second_weights
 
 FARTHEST = (3800.0, 3100.0)  # mm
 # Independent rays that the table is tested on.
