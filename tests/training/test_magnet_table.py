@@ -15,7 +15,7 @@ from parkf.io.errors import ParkfError
 from parkf.model.layout import HEADER, TABLE_SHAPE
 from parkf.model.steps import FORMS, magnet
 from parkf.training.magnet_table import load_table
-from parkf.training.magnet_table.band import solve
+from parkf.training.magnet_table.band import BINS, DISTANCES, solve
 from parkf.training.magnet_table.form import (
     BINS_X,
     BINS_Y,
@@ -28,8 +28,7 @@ from parkf.training.magnet_table.form import (
     stencil,
 )
 from parkf.training.magnet_table.rays import Magnet, Rays, _slopes, independent_rays, training_rays
-from parkf.training.magnet_table.solve import monomials, solve_grid
-from parkf.training.magnet_table.sums import BINS, DISTANCES, Rows, accumulate
+from parkf.training.magnet_table.solve import Rows, accumulate, monomials, solve_grid
 from parkf.training.magnet_table.table import MagnetTable
 from parkf.training.magnet_table.train import _targets, fit_slope_change, train_table
 

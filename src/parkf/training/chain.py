@@ -5,10 +5,8 @@ and lever arms combine correctly.
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkf.io.events import concatenate, select
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
@@ -43,7 +41,7 @@ def measure_chain(trained: Trained) -> list[BinAccuracy]:
         track.step(*trained.step("UT", gap), z)
     track.step(*trained.step("UT", 2), header["z_in"], scatters=False)
     functions, p = trained.step("UTTF", 0)
-    track.through(table, functions.local_qop(p, begin["qop"]))
+    track.through(table, functions.local_qop(p, begin["qop"]), header["z_out"])
     track.step(functions, p, header["z_out"])
     track.step(*trained.step("TFT", 0), end["z1"])
     delta = {c: track.rows[f"{c}0"] - end[f"{c}1"] for c in COMPONENTS}
@@ -76,7 +74,7 @@ class _Track:
                 self.covariance[:, plane + 2, plane] += rho * position * slope
         self._move(np.column_stack(functions.predict(p, rows)), rows["z1"])
 
-    def through(self, table: MagnetTable, qop: F64) -> None:
+    def through(self, table: MagnetTable, qop: F64, z_out: float) -> None:
         """Go through the magnet by the table alone."""
         states = np.column_stack([self.rows[f"{c}0"] for c in COMPONENTS])
         ends = table.extrapolate(states, qop, self.rows["polarity"])
@@ -88,7 +86,6 @@ class _Track:
             jacobian[:, :, column] = (moved - ends) / SLOPE_STEP
         self._carry(jacobian)
         self.rows |= dict(zip(BEFORE_COLUMNS, states.T, strict=True))
-        z_out = float(table.header[HEADER.index("z_out")])
         self._move(ends, np.full(len(ends), z_out))
 
     def _carry(self, jacobian: F64) -> None:
@@ -113,12 +110,11 @@ def _thinned(path: Path) -> Rows:
 
 def _common(begin: Rows, end: Rows) -> tuple[Rows, Rows]:
     """Rows of the tracks that both have, in the same order."""
-
-    def key(rows: Rows) -> NDArray[Any]:
-        columns = (rows["polarity"].astype(np.int64), rows["event"], rows["particle"])
-        return np.rec.fromarrays(columns)
-
-    _, in_begin, in_end = np.intersect1d(key(begin), key(end), return_indices=True)
+    keys = (
+        np.rec.fromarrays([rows["polarity"].astype(np.int64), rows["event"], rows["particle"]])
+        for rows in (begin, end)
+    )
+    _, in_begin, in_end = np.intersect1d(*keys, return_indices=True)
     return select(begin, in_begin), select(end, in_end)
 
 

@@ -90,12 +90,5 @@ def _fit_component(
         directions,
         target=component,
         kind="extrapolation",
-        near=None if near is None else substituted(start, own, near),
+        near=near,
     )
-
-
-def substituted(start: F64, own: list[int], near: F64) -> F64:
-    """Combine a neighbour's parameters `own` with all other parameters and the nuisances of the start."""
-    vector = start.copy()
-    vector[own] = near[own]
-    return vector

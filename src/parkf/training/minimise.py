@@ -80,10 +80,10 @@ class Fits:
         each of the size of an error. Columns that are independent in the likelihood keep a search with
         correlated parameters short; a parameter with limits needs a column of its own.
 
-        Where the minimum is expected at `near` (m,), Newton's method begins there; should it not end in a
-        minimum, Minuit searches as it does by default. The function that is minimised and the allowed
-        distance to its minimum do not depend on `near`. A ParkfError names the reason when the minimum is not
-        valid.
+        Where the floating parameters are expected near those of `near`, all parameters of a neighbour's set,
+        Newton's method begins there; should it not end in a minimum, Minuit searches as it does by default.
+        The function that is minimised and the allowed distance to its minimum do not depend on `near`. A
+        ParkfError names the reason when the minimum is not valid.
         """
         problem = _Problem(likelihood, start, floating, directions)
         indices = [f.index for f in floating]
@@ -91,7 +91,9 @@ class Fits:
         if near is not None:
             # If it begins too far away, Newton's method may leave the domain of the formulas.
             with suppress(_InvalidError, np.linalg.LinAlgError), np.errstate(all="ignore"):
-                begin = np.linalg.solve(directions, near[indices] - start[indices])
+                # Nuisances, which lie behind the parameters, begin at the start.
+                shift = np.append(near, start[self._parameters :])[indices] - start[indices]
+                begin = np.linalg.solve(directions, shift)
                 found = self._descend(problem, np.clip(begin, *problem.limits.T))
         try:
             if found is None:

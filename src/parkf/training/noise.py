@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 
 from parkf.model.codegen.numpy_step import NumpyStep
-from parkf.training.extrapolation import substituted
 from parkf.training.minimise import F64, Fits, Floating, Limits
 from parkf.training.result import Minimum
 from parkf.training.rows import COMPONENTS, Rows, residuals
@@ -93,7 +92,7 @@ def _fit(
         np.diag(steps),
         target=",".join(parts),
         kind="noise",
-        near=None if near is None else substituted(start, own, near),
+        near=near,
     )
 
 

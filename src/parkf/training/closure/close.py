@@ -81,9 +81,7 @@ def close(
         work = _Closure(parameters, samples, scheme, threads)
         response = work.response
         magnet = Magnet(field, geometry.z_in, geometry.z_out, geometry.beam, threads)
-
         targets = partial(new_targets, parameters, response, work.loss, geometry, field, threads)
-
         header = Header.of(work.table.header)
         stages = [work.measure("before")]
         work.table = fit_slope_change(

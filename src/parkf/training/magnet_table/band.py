@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from parkf.io.errors import ParkfError
-from parkf.training.magnet_table.form import BINS_Y, F64
-from parkf.training.magnet_table.sums import BINS, DISTANCES
+from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64
 
+BINS = BINS_X * BINS_Y
+# Possible distances, in bin numbers, of two bins of the same six-point formula.
+DISTANCES: tuple[int, ...] = (0, 1, 2, *range(BINS_Y - 2, BINS_Y + 3), *range(2 * BINS_Y - 1, 2 * BINS_Y + 2))
 # Numbers of bins in a block, in the middle, and in a half.
 BLOCK = 25
 MIDDLE = 2 * BINS_Y

@@ -34,8 +34,7 @@ from parkf.training.magnet_table.rays import (
     second_weights,
     training_rays,
 )
-from parkf.training.magnet_table.solve import monomials, solve_grid
-from parkf.training.magnet_table.sums import Rows
+from parkf.training.magnet_table.solve import Rows, monomials, solve_grid
 from parkf.training.magnet_table.table import MagnetTable
 
 FARTHEST = (3800.0, 3100.0)  # mm
