@@ -1,4 +1,4 @@
-"""Minimisation: sandwich errors, errors inherited from earlier fits, and refusal of what has no minimum."""
+"""Minimisation: sandwich errors, errors inherited from earlier fits, and refusal where no minimum exists."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_errors_come_from_the_spread_of_the_data(fits, count):
 
 
 def test_several_processes_find_the_same_bits(fits, monkeypatch):
-    """Over three stripes of rows, the last with a block that is not full."""
+    """The rows are three stripes, and the last block is not full."""
     monkeypatch.setattr("parkf.training.rows.STRIPE", 2)
     one = fits(np.random.default_rng(6).normal(0, 5, 4 * BLOCK + 100))
     assert one.rows.stripes() == [range(2), range(2, 4), range(4, 6)]
@@ -89,7 +89,7 @@ def test_limits_hold(fits):
 
 
 def test_a_step_beyond_where_there_is_a_density_is_shortened(tmp_path):
-    """Rows of w − log w, whose minimum is one, from a place whose curvature is said to be a tenth."""
+    """The likelihood is w − log w with minimum one; the search begins with a tenth of the true curvature."""
 
     class Problem:
         limits = np.array([[-np.inf, np.inf]])

@@ -1,4 +1,4 @@
-"""A fit that starts from a neighbour's ends where it would have ended without, after fewer calls."""
+"""A fit that starts from a neighbour's ends in the same minimum as without it, after fewer calls."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_the_same_minimum_from_a_neighbour(cold, moved):
 
 
 def test_a_neighbour_that_is_none_does_no_harm(cold):
-    """Newton's method leads nowhere from there, and the search begins as it does without."""
+    """Newton's method finds no minimum from there, and the search begins as it does without a neighbour."""
     step, rows, alone = cold
     nonsense = [1e3 * (1 + np.abs(one.values)) for one in alone]
     assert furthest(alone, train_rows([rows], step, neighbour=Neighbour(nonsense, "0" * 64))) < 0.1

@@ -1,4 +1,4 @@
-"""Widths are those of cores: of normal distributions exactly, of scattering with tails to three per cent."""
+"""Fitted widths are core widths: exactly for normal distributions, to three per cent with tails."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_widths_are_those_of_the_core(turn, low, high):
 
 
 def test_tails_of_scattering_do_not_add_up_as_cores_do():
-    """Why the core over many steps is wider than the steps' own, whatever their widths are."""
+    """The core of a sum of many steps is wider than the quadratic sum of their cores."""
     random = np.random.Generator(np.random.Philox(key=[5, 1]))
     one = _thin_layer(random, 200_000)[:, 0]
     sixteen = sum(_thin_layer(random, 200_000)[:, 0] for _ in range(16)) / 4

@@ -1,4 +1,4 @@
-"""What each ray counts in the fit of the magnet table: where it is, how stiff, in the tail or not."""
+"""The weight of a ray in the table's fit depends on its place, its momentum and its residual."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def _rays(start, end, momentum):
 
 
 def test_drawn_momenta_times_their_weights_are_what_is_to_count():
-    """Half flat in log p, half in 1/p, whatever density the rays are drawn with."""
+    """Weighted rays are half flat in log p and half flat in 1/p, whatever density they are drawn with."""
     place = np.random.default_rng(1).uniform(size=(400_000, 2))
     qop = _qop(place, "training")
     low, high = MOMENTA
@@ -40,7 +40,7 @@ def test_drawn_momenta_times_their_weights_are_what_is_to_count():
 def test_what_lies_outside_hardly_counts():
     start = np.full((6, 2), [100.0, 50.0])
     start[3] = 0.4 * Z_IN, 0.3 * Z_IN
-    # Beyond the SciFi's edge in x; in y alone; and where x may be, but not y.
+    # The rays end beyond the edge in x; in y alone; and where x is allowed to be, but y is not.
     end = np.full((6, 2), [500.0, 100.0])
     end[1], end[2], end[5] = (3100.0, 100.0), (500.0, 2600.0), (2800.0, 100.0)
     rays = _rays(start, end, [5000.0, 5000.0, 5000.0, 5000.0, 1450.0, 5000.0])
@@ -61,7 +61,7 @@ def test_only_stiff_tracks_stay_at_a_seam():
 
 @pytest.fixture
 def missed():
-    """Residuals of one shape at all momenta."""
+    """The residuals have the same shape at all momenta."""
     random = np.random.default_rng(2)
     f = random.choice([-1, 1], 48_000) * random.uniform(0.01, 1, 48_000)
     return f, f * random.standard_t(3, 48_000)
@@ -77,7 +77,7 @@ def test_the_tail_counts_more_and_what_is_beyond_help_less(missed):
     centre, near, far = (values[mask].mean() for mask in (place < 0.1, np.abs(place - 1) < 0.1, place > 3))
     assert near == pytest.approx(2 * centre, rel=0.15)
     assert far < 0.1 * centre
-    # Stiff and soft tracks keep their shares.
+    # Stiff and soft tracks keep their fractions of the total weight.
     for part in (np.abs(f) < 0.3, np.abs(f) > 0.7):
         assert values[part].mean() == pytest.approx(1.0, abs=0.01)
 

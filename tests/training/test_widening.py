@@ -1,4 +1,4 @@
-"""All widths of a step's noise grow alike, its correlations stay, and nothing else moves."""
+"""All widths of a step's noise grow by the same factor; correlations and other parameters stay."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A published set is closed: its bias by direction goes, and a further pass changes little."""
+"""The closure of a published set removes its bias by direction, and a further pass changes little."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,7 @@ def test_the_fit_answers_to_the_bend_as_one_for_one(closed):
     response = closed.summary["response"]
     gain = dict(zip(response["p"], response["gain"], strict=True))
     assert all(0.4 < value < 1.1 for value in gain.values())
-    # Layers in front lie where the slope does not move hits, layers behind where it does: all together one.
+    # There is one derivative for each of the twelve layers.
     assert np.array(response["share"]).shape[1] == 12
 
 

@@ -1,4 +1,4 @@
-"""A neighbour's closed table, taken for a set's own."""
+"""A set may use the closed table of a neighbour."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Thinning by thresholds that stream: exactly what all numbers at once give."""
+"""Thresholds found from chunks are exactly those of all numbers at once."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ NUMBERS = st.integers(0, 2**64 - 1) | st.integers(0, 50) | st.integers(2**63, 2*
 
 
 def write_draws(path, drawn, max_rows):
-    """What a chunk writes that drew the same numbers for every set."""
+    """Write the file of a chunk that drew the same numbers for every set."""
     arrays = {}
     for step, count in SETS.items():
         for index in range(count):
