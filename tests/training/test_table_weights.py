@@ -9,7 +9,6 @@ from parkf.training.magnet_table.rays import (
     MOMENTA,
     OUTSIDE_WEIGHT,
     Rays,
-    Weights,
     _qop,
     first_weights,
     momentum_density,
@@ -44,9 +43,9 @@ def test_what_lies_outside_hardly_counts():
     end = np.full((6, 2), [500.0, 100.0])
     end[1], end[2], end[5] = (3100.0, 100.0), (500.0, 2600.0), (2800.0, 100.0)
     rays = _rays(start, end, [5000.0, 5000.0, 5000.0, 5000.0, 1450.0, 5000.0])
-    weights = first_weights(rays, Z_IN, 1500 * rays.qop, np.zeros((6, 2)))
-    assert weights.inner.tolist() == [True, False, False, False, False, True]
-    relative = weights.values * momentum_density(rays.qop)
+    inner, weights = first_weights(rays, Z_IN, 1500 * rays.qop, np.zeros((6, 2)))
+    assert inner.tolist() == [True, False, False, False, False, True]
+    relative = weights * momentum_density(rays.qop)
     np.testing.assert_allclose(
         relative[1:] / relative[0], [EDGE_WEIGHT, EDGE_WEIGHT, OUTSIDE_WEIGHT, OUTSIDE_WEIGHT, 1]
     )
@@ -55,7 +54,7 @@ def test_what_lies_outside_hardly_counts():
 def test_only_stiff_tracks_stay_at_a_seam():
     rays = _rays(np.full((3, 2), 50.0), np.full((3, 2), 100.0), [100e3, 100e3, 1500.0])
     offsets = np.array([[0.1, 0.1], [0.1, 0.45], [0.1, 0.45]])
-    values = first_weights(rays, Z_IN, 1500 * rays.qop, offsets).values * momentum_density(rays.qop)
+    values = first_weights(rays, Z_IN, 1500 * rays.qop, offsets)[1] * momentum_density(rays.qop)
     np.testing.assert_allclose(values / values[0], [1, 2, 1], rtol=0.05)
 
 
@@ -69,9 +68,8 @@ def missed():
 
 def test_the_tail_counts_more_and_what_is_beyond_help_less(missed):
     f, residual = missed
-    first = Weights(np.ones(len(f), bool), np.ones(len(f)))
     soft = 1 + END_WEIGHT * f**4
-    values = second_weights(first, f, residual) / soft
+    values = second_weights(np.ones(len(f), bool), np.ones(len(f)), f, residual) / soft
     tail = np.quantile(np.abs(residual / f), 0.98)
     place = np.abs(residual / f) / tail
     centre, near, far = (values[mask].mean() for mask in (place < 0.1, np.abs(place - 1) < 0.1, place > 3))
@@ -85,6 +83,6 @@ def test_the_tail_counts_more_and_what_is_beyond_help_less(missed):
 def test_outer_rays_keep_their_weight(missed):
     f, residual = missed
     inner = np.arange(len(f)) % 2 == 0
-    first = Weights(inner, np.where(inner, 1.0, EDGE_WEIGHT))
-    values = second_weights(first, f, np.where(inner, residual, 1e3))
+    first = np.where(inner, 1.0, EDGE_WEIGHT)
+    values = second_weights(inner, first, f, np.where(inner, residual, 1e3))
     np.testing.assert_allclose(values[~inner], EDGE_WEIGHT * (1 + END_WEIGHT * f[~inner] ** 4))

@@ -192,11 +192,10 @@ def train_score(
 ) -> None:
     """Train the ghost score of a parameter set on candidates of the training sample."""
     from parkf.params.parameter_set import load
-    from parkf.training.ghost_score.train import TrainingFiles
     from parkf.training.ghost_score.train import train_score as run
 
     names = zip(particles.split(), candidates.split(), strict=True)
-    files = [TrainingFiles(Path(one), Path(other)) for one, other in names]
+    files = [(Path(one), Path(other)) for one, other in names]
     score = run(load(parameters), files, seed=seed, threads=threads)
     print(
         f"train-score: {score.genuine} genuine candidates, {score.ghosts} ghosts, seed {seed}",

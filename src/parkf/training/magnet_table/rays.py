@@ -203,38 +203,29 @@ def _evenly(random: np.random.Generator, count: int, dimensions: int) -> F64:
     return np.clip((points + random.uniform(size=dimensions)) % 1, 1e-12, 1 - 1e-12)
 
 
-@dataclass(frozen=True)
-class Weights:
-    """Weights `values` (n,) of the squared residuals of all rays, in units of f.
+def first_weights(rays: Rays, z_in: float, f: F64, offsets: F64) -> tuple[NDArray[np.bool_], F64]:
+    """Return which rays the table has to describe (n,), and weights (n,) of all squared residuals over f.
 
-    The rays that the table has to describe are `inner` (n,): inside the acceptance and the SciFi, not too
-    soft.
-    """
-
-    inner: NDArray[np.bool_]
-    values: F64
-
-
-def first_weights(rays: Rays, z_in: float, f: F64, offsets: F64) -> Weights:
-    """Weights by where a ray begins, at z_in in mm, and how stiff it is.
-
-    `f` (n,) is h·p_min; `offsets` (n, 2) are from the centre of the nearest bin, in bins.
+    The table has to describe the rays inside the acceptance and the SciFi that are not too soft. Weights
+    depend on where a ray begins, at z_in in mm, and on its momentum. `f` (n,) is h·p_min; `offsets` (n, 2)
+    are those from the centre of the nearest bin, in bins.
     """
     within = np.all(np.abs(rays.end[:, :2]) < EDGE, axis=1)
     wanted = (np.abs(rays.qop) < 1 / SOFTEST) & ~in_corner(rays.start[:, :2], z_in)
     values = 1 / momentum_density(rays.qop)
     values *= 1 + SEAM_WEIGHT * (offsets[:, 1] > SEAM) / (1 + (f / STIFF) ** 2)
     values *= np.where(within, np.where(wanted, 1.0, OUTSIDE_WEIGHT), EDGE_WEIGHT)
-    return Weights(within & wanted, values / values.mean())
+    return within & wanted, values / values.mean()
 
 
-def second_weights(first: Weights, f: F64, residual: F64) -> F64:
+def second_weights(inner: NDArray[np.bool_], first: F64, f: F64, residual: F64) -> F64:
     """Weights (n,) for the tail: they rise with the residual up to the tail's beginning, and fall beyond it.
 
-    `f` (n,) is h·p_min, `residual` (n,) how far off the first fit is.
+    `inner` and `first` (n,) are those of :func:`first_weights`; `f` (n,) is h·p_min, and `residual` (n,) that
+    of the first fit.
     """
-    values = first.values.copy()
-    size, fraction = np.abs(residual[first.inner]), np.abs(f[first.inner])
+    values = first.copy()
+    size, fraction = np.abs(residual[inner]), np.abs(f[inner])
     edges = np.quantile(fraction, np.linspace(0, 1, SLICES + 1))
     middles = 0.5 * (edges[1:] + edges[:-1])
     slice_ = np.clip(np.searchsorted(edges, fraction, "right") - 1, 0, SLICES - 1)
@@ -242,6 +233,6 @@ def second_weights(first: Weights, f: F64, residual: F64) -> F64:
     place = size / (fraction * np.interp(fraction, middles, tails))
     factor = (1 + np.minimum(place, 1) ** 2) / np.maximum(place, 1) ** FALL
     mean = np.bincount(slice_, factor) / np.bincount(slice_)
-    values[first.inner] *= factor / mean[slice_]
+    values[inner] *= factor / mean[slice_]
     values *= 1 + END_WEIGHT * f**END_ORDER
     return values

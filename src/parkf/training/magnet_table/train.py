@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from parkf.io.option_types import FormsName
@@ -28,7 +29,6 @@ from parkf.training.magnet_table.form import (
 from parkf.training.magnet_table.rays import (
     Magnet,
     Rays,
-    Weights,
     first_weights,
     independent_rays,
     second_weights,
@@ -60,7 +60,7 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
     """Solve for the coefficients; see :func:`train_table`."""
     near = (np.abs(rays.end[:, 0]) < FARTHEST[0]) & (np.abs(rays.end[:, 1]) < FARTHEST[1])
     rays = rays[near & inside_grid(header.numbers, rays.start)]
-    rays, rows, _, weights = _by_cell(header, rays)
+    rays, rows, _, inner = _by_cell(header, rays)
     coefficients = np.zeros((BINS_X * BINS_Y, TABLE_SHAPE[2]))
 
     def fit_plane(plane: str, rows: Rows, precision: Precision = np.float64) -> None:
@@ -79,7 +79,7 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
         # differently.
         fit_plane("x", rows, np.float32)
         missed = _table(header, coefficients).extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
-        rows = replace(rows, weight=second_weights(weights, rows.f, missed[:, 0]))
+        rows = replace(rows, weight=second_weights(inner, rows.weight, rows.f, missed[:, 0]))
         fit_plane("x", rows)
     return _table(header, coefficients)
 
@@ -96,7 +96,7 @@ def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64, threads: int) 
     moved = rays.end.copy()
     moved[:, 2] += wanted
     gained = (summed_slopes(header.form, moved) - summed_slopes(header.form, rays.end))[:, 0]
-    _, rows, order = _by_cell(header, rays)[:3]
+    _, rows, order, _ = _by_cell(header, rays)
     targets = (gained[order] / rows.f)[:, None]
     with threadpool_limits(1):
         solution = solve_grid(rows, targets, _degrees(header, "tx"), threads, np.float32)
@@ -124,23 +124,23 @@ def _table(header: Header, coefficients: F64) -> MagnetTable:
     )
 
 
-def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, I64, Weights]:
-    """Sort rays by their cells; return them, the rows of the linear problem, their order (n,) and weights."""
+def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, I64, NDArray[np.bool_]]:
+    """Sort rays by their cells. Return them, the rows of the linear problem, their order, and which are inner."""
     cell, bins, offsets = stencil(header, rays.start)
     order = np.argsort(cell, kind="stable")
     rays, offsets = rays[order], offsets[order]
     starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
     u_x, u_y, f = deviations(header, rays.start, rays.qop)
-    weights = first_weights(rays, header["z_in"], f, offsets)
+    inner, weight = first_weights(rays, header["z_in"], f, offsets)
     rows = Rows(
         offsets=offsets,
         bins=bins[order[starts]],
         starts=np.append(starts, len(order)),
         u=np.stack([u_x, u_y], axis=1),
         f=f,
-        weight=weights.values,
+        weight=weight,
     )
-    return rays, rows, order, weights
+    return rays, rows, order, inner
 
 
 def _targets(plane: str, rays: Rays, header: Header, f: F64) -> F64:
