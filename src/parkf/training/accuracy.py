@@ -34,8 +34,8 @@ def measure_accuracy(
     ``training.noise_scale`` (:mod:`parkf.training.fit_noise`).
 
     Folder `fits` has ``<step>.json`` of every step, and `datasets` the ``<step>.parquet`` that they were
-    fitted to. The table is that which the steps were fitted with. The closed table is not suitable: with its
-    states at z_out the forms behind it lead to the right q/p, but they are not the true states.
+    fitted to. The table is the one that the steps were fitted with. The closed table is not suitable: it is
+    trained to lead to the right q/p with the forms behind it, and not to predict the state at z_out.
     `table_accuracy` is JSON of :func:`parkf.training.magnet_table.train.train_table`, or of the closure.
 
     Return ``forms``, the name of the set of forms;

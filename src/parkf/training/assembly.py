@@ -58,11 +58,11 @@ def assemble(
 ) -> ParameterSet:
     """Make a parameter set from its parts.
 
-    The configuration has the keys of the run's that decide the training, for the manifest; its
-    ``training.noise_scale`` has the factor of the noise of each kind of step, 1 by default. Inputs and seeds
-    are further fingerprints, and further seeds than the run's, for the manifest. The set is for all data by
-    default. Its magnet table is `closed`, by default that of `files`. The ghost score is
-    one that was trained with the same set without a score; `rich` is the fit of the RICH constants.
+    `configuration` has those keys of the run's configuration that decide the training, for the manifest; its
+    ``training.noise_scale`` has the factor of the noise of each kind of step, 1 by default. `inputs` are
+    further fingerprints for the manifest, and `seeds` further seeds than the run's. The set is for all data
+    by default. Its magnet table is `closed`, by default that of `files`. The ghost score `score` was trained
+    with the same set without a score; `rich` is the fit of the RICH constants.
 
     A ParkfError is raised when a file is missing, a fit is stale, or fits and table do not belong together.
     """

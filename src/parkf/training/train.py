@@ -40,9 +40,9 @@ def train_step(
 ) -> FitResult:
     """Fit all parameter sets of a step to its dataset, both polarities together.
 
-    UTTF needs the magnet table. The minima are looked for first at a neighbour's, the fit of a similar
-    detector. They are the same to within the distance to them that is left, a few per cent of an error. Equal
-    inputs have equal results, with any number of processes, `workers`. TMPDIR needs
+    UTTF needs the magnet table. With a neighbour, the fit of a similar detector, the search for each minimum
+    begins at the neighbour's. This moves the results by a few per cent of an error at most. Equal inputs lead
+    to equal results, with any number of processes, `workers`. TMPDIR needs
     :func:`parkf.training.rows.scratch_bytes` meanwhile.
 
     A ParkfError is raised when the step does not exist, UTTF comes without a table, a set has too few rows,
