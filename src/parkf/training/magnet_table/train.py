@@ -125,7 +125,7 @@ def _table(header: Header, coefficients: F64) -> MagnetTable:
 
 
 def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, I64, NDArray[np.bool_]]:
-    """Sort rays by their cells. Return them, the rows of the linear problem, their order, and the inner ones."""
+    """Sort rays by their cells. Return them, the linear problem's rows, their order and which are inner."""
     cell, bins, offsets = stencil(header, rays.start)
     order = np.argsort(cell, kind="stable")
     rays, offsets = rays[order], offsets[order]
