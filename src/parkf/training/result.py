@@ -222,7 +222,8 @@ def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
     """
     ordered = sorted(parts, key=lambda part: part.first)
     one = ordered[0]
-    for name in ("step", "forms", "formula", "table", "start"):
+    alike = ("step", "forms", "formula", "table", "start")
+    for name in alike:
         values = {getattr(part, name) for part in ordered}
         if len(values) > 1:
             raise ParkfError(f"parts of step {one.step}: different {name}: {', '.join(map(str, values))}")
@@ -235,15 +236,8 @@ def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
     # The other columns were read and checked in the fits. Check the rest, so that the fingerprint is that of
     # an undamaged file.
     check_pages(dataset, UNREAD)
-    return FitResult(
-        forms=one.forms,
-        step=one.step,
-        formula=one.formula,
-        dataset=sha256(dataset),
-        table=one.table,
-        start=one.start,
-        sets=[one for part in ordered for one in part.sets],
-    )
+    sets = [result for part in ordered for result in part.sets]
+    return FitResult(**{name: getattr(one, name) for name in alike}, dataset=sha256(dataset), sets=sets)
 
 
 def footer(dataset: Path) -> str:

@@ -42,8 +42,6 @@ STRETCH = 1.5
 TOLERANCE, TEST_TOLERANCE = 1e-2, 1e-4
 # Number of rays that are followed from their vertices to fit the slopes gained before z_in.
 FOLLOWED = 1 << 14
-
-Purpose = Literal["training", "test"]
 # Rays that end beyond the SciFi's edge only serve to constrain the polynomials of border bins. At full weight
 # they would make the tails inside several times wider.
 EDGE = (3010.0, 2510.0)  # mm
@@ -63,6 +61,8 @@ TAIL = 0.98
 FALL = 3
 # Number of momentum slices, with equal numbers of rays.
 SLICES = 24
+
+Purpose = Literal["training", "test"]
 
 
 @dataclass(frozen=True)
