@@ -30,7 +30,7 @@ def _mean(sigma):
     return likelihood
 
 
-def _fit(fits, likelihood, start=(0.0,), index=0, limits=(None, None)):
+def _fit(fits, likelihood, start=(0.0,), index=0, limits=(-np.inf, np.inf)):
     floating = [Floating(index, f"p{index}", limits)]
     return fits.minimise(likelihood, np.array(start), floating, np.array([[0.1]]), target="x", kind="test")
 
@@ -84,7 +84,7 @@ def test_no_minimum(fits):
 
 
 def test_limits_hold(fits):
-    result = _fit(fits(np.full(100, -1.0)), _mean(1.0), start=(0.5,), limits=(0.1, None))
+    result = _fit(fits(np.full(100, -1.0)), _mean(1.0), start=(0.5,), limits=(0.1, np.inf))
     assert result.values[0] == pytest.approx(0.1, abs=1e-3)
 
 

@@ -119,7 +119,18 @@ def assemble(
         },
         seeds={"run": seed, **(seeds or {})},
         configuration=flattened,
-        fits=[summary for result in results.values() for summary in _summaries(result)],
+        fits=[
+            FitSummary(
+                step=name,
+                set=one.label,
+                rows=one.rows,
+                valid=True,
+                edm=max((m.edm for m in one.minima), default=0.0),
+                ratio_rms=max((b.ratio_rms for b in one.accuracy if b.ratio_rms is not None), default=None),
+            )
+            for name, result in results.items()
+            for one in result.sets
+        ],
     )
     return with_blobs(
         manifest,
@@ -196,17 +207,3 @@ def scifi_layers(geometry: Geometry) -> F64:
     slopes = [layer.dxdy for layer in geometry.scifi.layers]
     errors = np.array(geometry.scifi.hit_errors)
     return np.stack([planes[:, 0], 1 / planes[:, 2], slopes, errors**2])
-
-
-def _summaries(result: FitResult) -> list[FitSummary]:
-    return [
-        FitSummary(
-            step=result.step,
-            set=one.label,
-            rows=one.rows,
-            valid=True,
-            edm=max((m.edm for m in one.minima), default=0.0),
-            ratio_rms=max((b.ratio_rms for b in one.accuracy if b.ratio_rms is not None), default=None),
-        )
-        for one in result.sets
-    ]

@@ -23,7 +23,7 @@ F64 = NDArray[np.float64]
 # The type of a likelihood: a function of all parameters (m,) and of rows. It returns the rows' contributions
 # to the negative log-likelihood, (n,), and their derivatives with respect to the floating parameters, (f, n).
 Likelihood = Callable[[F64, Rows], tuple[F64, F64]]
-Limits = tuple[float | None, float | None]
+Limits = tuple[float, float]
 # Number of rows that Minuit works on: they determine the curvature to a few per cent.
 SAMPLE = 10_000
 # Largest estimated distance to the minimum, in units of the log-likelihood: the value that Minuit accepts by
@@ -40,7 +40,7 @@ class Floating:
 
     index: int
     name: str
-    limits: Limits = (None, None)
+    limits: Limits = (-np.inf, np.inf)
 
 
 class Fits:
@@ -182,16 +182,9 @@ class _Problem:
     @property
     def limits(self) -> F64:
         """Smallest and largest w, (f, 2)."""
-        scales = np.diag(self.directions)
-        return np.array(
-            [
-                [
-                    infinite if limit is None else (limit - self.start[f.index]) / scale
-                    for limit, infinite in zip(f.limits, (-np.inf, np.inf), strict=True)
-                ]
-                for f, scale in zip(self.floating, scales, strict=True)
-            ]
-        )
+        away = np.array([np.subtract(f.limits, self.start[f.index]) for f in self.floating])
+        # A parameter with limits has a column of its own, with a positive step.
+        return np.asarray(away / np.abs(np.diag(self.directions))[:, None])
 
     def evaluate(self, rows: Rows, w: F64) -> tuple[float, F64]:
         """Value, and derivatives by row, (f, n)."""

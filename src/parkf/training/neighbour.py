@@ -13,7 +13,7 @@ from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS
 from parkf.model.steps.frozen import forms_of
 from parkf.params.configuration import start_file
-from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
+from parkf.params.parameter_set import MANIFEST_FILE, load
 from parkf.training.fit_noise import fitted_numbers, way_through_magnet
 from parkf.training.result import FitResult
 
@@ -39,8 +39,14 @@ def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
         parameters = load(file.parent)
         if parameters.manifest.forms != forms:
             raise ParkfError(f"{file}: forms '{parameters.manifest.forms}', expected '{forms}' to start from")
-        _check_formula(file, step, forms, parameters.manifest.steps.get(step))
-        return Neighbour(list(_fitted_numbers(parameters)[step]), sha256(file))
+        manifest = parameters.manifest
+        _check_formula(file, step, forms, manifest.steps.get(step))
+        # The set may be of an older layout, in which other steps differ.
+        own = forms_of(forms, manifest.formulas)
+        held = {name: parameters.block(name).astype(np.float64) for name in own.steps}
+        way = way_through_magnet(parameters.layout, parameters.constant)
+        numbers = fitted_numbers(own, held, manifest.configuration, way)
+        return Neighbour(list(numbers[step]), sha256(file))
     result = FitResult.load(file)
     if (result.step, result.forms) != (step, forms):
         got = f"step {result.step}, forms '{result.forms}'"
@@ -55,12 +61,3 @@ def _check_formula(path: Path, step: str, forms: FormsName, formula: str | None)
         raise ParkfError(
             f"{path}: other formulas than step {step} has now; start from a fit of the same, or from none"
         )
-
-
-def _fitted_numbers(parameters: ParameterSet) -> dict[str, NDArray[np.float64]]:
-    manifest = parameters.manifest
-    # The set may be of an older layout, in which other steps differ.
-    own = forms_of(manifest.forms, manifest.formulas)
-    held = {name: parameters.block(name).astype(np.float64) for name in own.steps}
-    way = way_through_magnet(parameters.layout, parameters.constant)
-    return fitted_numbers(own, held, manifest.configuration, way)

@@ -136,11 +136,12 @@ def _limits(functions: NumpyStep, rows: Rows, p: F64, index: int) -> Limits:
     if step.symbols[index] in (step.noise["rho_x"], step.noise["rho_y"]):
         return -0.999, 0.999
     if p[index] > 0:
-        return p[index] / 100, None
+        return p[index] / 100, np.inf
     widths = functions.noise(p, rows)
     slopes = [functions.noise_gradient(c, p, rows, [index])[:, 0] / widths[c] for c in COMPONENTS]
     rise, fall = float(np.max(slopes)), -float(np.min(slopes))
-    return p[index] - 0.5 / rise if rise > 0 else None, p[index] + 0.5 / fall if fall > 0 else None
+    low = p[index] - 0.5 / rise if rise > 0 else -np.inf
+    return low, p[index] + 0.5 / fall if fall > 0 else np.inf
 
 
 def mixture(q: F64, log_volume: F64, fraction: float, width: float, dimension: int) -> tuple[F64, F64, F64]:
