@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from parkf.io.errors import ParkfError
-from parkf.training.minimise import LARGEST_EDM, SAMPLE, Fits, Floating, _InvalidError, _newton
-from parkf.training.rows import BLOCK, GROUPS, KEPT, StoredRows
+from parkf.training.minimise import LARGEST_EDM, Fits, Floating, _InvalidError, _newton
+from parkf.training.rows import BLOCK, GROUPS, KEPT, SAMPLE, StoredRows
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps import FORMS
-from parkf.training.profiles import SLICES, VARIABLES, residual_profiles
 from parkf.training.rows import COMPONENTS, KEPT, StoredRows
+from parkf.training.spread import SLICES, VARIABLES, residual_profiles
 
 SEED = 8
 N = 40_000

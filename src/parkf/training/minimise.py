@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 from parkf.io.errors import ParkfError
 from parkf.io.workers import parallel_map
 from parkf.training.result import Minimum
-from parkf.training.rows import GROUPS, Rows, StoredRows
+from parkf.training.rows import GROUPS, SAMPLE, Rows, StoredRows
 
 F64 = NDArray[np.float64]
 # The type of a likelihood: a function of all parameters (m,) and of rows. It returns the rows' contributions
 # to the negative log-likelihood, (n,), and their derivatives with respect to the floating parameters, (f, n).
 Likelihood = Callable[[F64, Rows], tuple[F64, F64]]
 Limits = tuple[float, float]
-# Number of rows that Minuit works on: they determine the curvature to a few per cent.
-SAMPLE = 10_000
 # Largest estimated distance to the minimum, in units of the log-likelihood: the value that Minuit accepts by
 # default.
 LARGEST_EDM = 1e-4

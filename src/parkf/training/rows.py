@@ -32,6 +32,8 @@ BLOCK = 8192
 STRIPE = 64
 # Largest number of rows that a step's accuracy is measured on: they determine figures to a thousandth.
 MOST_ROWS = 4_000_000
+# Number of rows in a sample of a set, which Minuit works on: they determine the curvature to a few per cent.
+SAMPLE = 10_000
 # Number of groups that particles are distributed over; see `group_of_particle`.
 GROUPS = 4096
 KEPT = (*COLUMNS, *(f"{c}{end}" for end in "1e" for c in COMPONENTS), "p_true", "group")

@@ -15,13 +15,12 @@ from parkf.model.steps import FORMS, Step
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
-from parkf.training.minimise import F64, SAMPLE, Fits
+from parkf.training.minimise import F64, Fits
 from parkf.training.neighbour import Neighbour
 from parkf.training.noise import fit_noise
-from parkf.training.profiles import residual_profiles
 from parkf.training.result import FitResult, Minimum, Part, PartResult, SetResult, footer, join_parts
-from parkf.training.rows import Rows, StoredRows, read_batches, residuals, store_sets
-from parkf.training.spread import Spreads
+from parkf.training.rows import SAMPLE, Rows, StoredRows, read_batches, residuals, store_sets
+from parkf.training.spread import Spreads, residual_profiles
 
 # A function of rows: σ of each component and correlations, (n,) each.
 Noise = Callable[[Rows], dict[str, F64]]

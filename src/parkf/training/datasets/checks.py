@@ -8,7 +8,6 @@ same file, and each file fits into memory.
 """
 
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -170,12 +169,9 @@ class Duplicates:
         entries = np.concatenate([np.empty(0, _ENTRY), *self._waiting])
         self._waiting = []
         number = _hash(entries) % np.uint64(self._count)
-        order = np.argsort(number, kind="stable")
-        ends = np.searchsorted(number[order], np.arange(self._count + 1, dtype=np.uint64))
-        for file, (first, last) in enumerate(pairwise(ends)):
-            if first < last:
-                with (self._folder / str(file)).open("ab") as stream:
-                    entries[order[first:last]].tofile(stream)
+        for file in np.unique(number):
+            with (self._folder / str(file)).open("ab") as stream:
+                entries[number == file].tofile(stream)
 
 
 def _hash(entries: NDArray[Any]) -> NDArray[np.uint64]:

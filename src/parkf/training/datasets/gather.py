@@ -26,14 +26,11 @@ class RowsBySet:
 
     def add(self, columns: dict[str, NDArray[Any]]) -> None:
         """Add rows, (n,) each column of STEP_DATA; those of a set stay in their order."""
-        number = columns["set"] // self._together
-        order = np.argsort(number, kind="stable")
-        rows = table(columns, STEP_DATA.schema)
-        begins = np.flatnonzero(np.diff(number[order], prepend=-1))
-        for begin, end in zip(begins, [*begins[1:], len(number)], strict=True):
-            waiting = self._waiting.setdefault(int(number[order[begin]]), [])
+        number, rows = columns["set"] // self._together, table(columns, STEP_DATA.schema)
+        for n in np.unique(number):
+            waiting = self._waiting.setdefault(int(n), [])
             # Copies, because slices of a few rows of a rare set would keep all rows in memory.
-            waiting.append(rows.take(column(order[begin:end], pa.int64())))
+            waiting.append(rows.take(column(np.flatnonzero(number == n), pa.int64())))
             if sum(part.num_rows for part in waiting) >= _ROWS_IN_GROUP:
                 self._write(waiting)
 
