@@ -116,7 +116,7 @@ def _step_accuracy(
 
 
 def _magnets(forms: Forms, p: F64, rows: Rows) -> dict[str, F64]:
-    """UTTF's scattering for rows at z_out, as if they came there straight: origins are not known."""
+    """UTTF's scattering for rows at z_out, whose unknown origins are replaced by the states there."""
     begins = {name: rows[column] for name, column in zip(BEFORE_COLUMNS, COLUMNS, strict=False)}
     return numpy_step(forms.steps["UTTF"]).noise(p, {**rows, **begins})
 

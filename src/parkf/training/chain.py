@@ -96,7 +96,7 @@ class _Track:
 
 
 def _thinned(path: Path) -> Rows:
-    """Rows of so many groups of particles that `LARGEST` rows are hardly exceeded."""
+    """Rows of some groups of particles, hardly more than `LARGEST`."""
     parts: list[Rows] = []
     groups = GROUPS
     for rows in read_batches(path):
@@ -119,7 +119,7 @@ def _common(begin: Rows, end: Rows) -> tuple[Rows, Rows]:
 
 
 def _ut_layers(path: Path) -> list[float]:
-    """Z of the four UT layers: of the first row of each gap."""
+    """Z of the four UT layers, from the first row of each gap."""
     found: dict[int, tuple[float, float]] = {}
     for rows in read_batches(path):
         for gap in range(3):

@@ -110,7 +110,7 @@ class Fits:
         end, hessian = found
         w, free = end.w, end.free
         place = problem.place(w)
-        # A parameter at its limit counts as fixed, such as the tail's fraction where there is no tail.
+        # A parameter at its limit counts as fixed, for example the tail's fraction where there is no tail.
         inverse = np.zeros_like(hessian)
         inverse[np.ix_(free, free)] = np.linalg.inv(hessian[np.ix_(free, free)])
         moved = self._inherit(problem, w, end.scores) @ -inverse @ directions.T
@@ -149,7 +149,7 @@ class Fits:
 
 
 class _InvalidError(Exception):
-    """Why there is no valid minimum."""
+    """The reason why there is no valid minimum."""
 
 
 class _End(NamedTuple):

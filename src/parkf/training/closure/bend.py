@@ -1,4 +1,4 @@
-"""Fit of the change of the table's bend of tx from fitted tracks: polynomials in place and momentum."""
+"""Fit of a change of the table's bend of tx to fitted tracks: polynomials in position and momentum."""
 
 from dataclasses import dataclass
 
@@ -57,8 +57,8 @@ class ChangeFit:
     def basis(self, states: F64, qop: F64, bend: F64) -> F64:
         """Relative change of the bend per unit of each coefficient, (n, terms·degree).
 
-        States (n, 4) are at z_in, `qop` (n,) is h there in 1/MeV, and `bend` (n,) is what the table adds
-        to tx now.
+        States (n, 4) are at z_in, `qop` (n,) is h there in 1/MeV, and `bend` (n,) is the increase of tx
+        by the table now.
         """
         f = qop * self._header["p_min"]
         by_place = _places(*(np.clip(place, -1, 1) for place in places(self._header, states)))

@@ -69,7 +69,7 @@ def close(
     threads: int,
     scheme: Scheme = "smoother",
 ) -> Closed:
-    """Close a set, as its steps were fitted, on the fit that will use it.
+    """Close a set, as its steps were fitted, on the kind of fit that will use it.
 
     The samples are tables ``closure-tracks`` of all polarities; the geometry is aligned as the set's. `rays`
     is the number of rays to carry on, best a power of two, and `seed` theirs; `passes` is the number of
@@ -108,7 +108,7 @@ def close(
 
 
 class _Closure:
-    """The current table, and what is kept in memory of each track: a hundred bytes."""
+    """The current table, and a hundred bytes in memory for each track."""
 
     def __init__(self, parameters: ParameterSet, samples: list[Path], scheme: Scheme, threads: int) -> None:
         self._parameters, self._samples, self._scheme, self._threads = parameters, samples, scheme, threads
@@ -140,7 +140,7 @@ class _Closure:
         self.loss = np.nanmedian(first.loss, axis=0)
 
     def _bend(self, rows: slice | NDArray[np.int64]) -> tuple[F64, F64]:
-        """Return h after the loss before the bend, and what the table adds to tx, for the reference's q/p."""
+        """Return h behind the loss before the bend, and the table's increase of tx, for the reference's q/p."""
         polarity = self._polarity[rows]
         h = polarity * self._hop.local_qop(self._numbers, self._reference[rows])
         return h, _bend(self.table, self._state[rows], h)
@@ -213,7 +213,7 @@ def belief_states(header: Header) -> tuple[F64, F64]:
 
 
 def _bend(table: MagnetTable, states: F64, h: F64) -> F64:
-    """Return what a table adds to tx, or to what it sums instead of tx, (n,)."""
+    """Return the increase (n,) of tx by a table, or of the variable that it sums instead of tx."""
     ends = table.extrapolate(states, h, np.ones(len(h)))
     gained: F64 = (summed_slopes(table.form, ends) - summed_slopes(table.form, states))[:, 0]
     return gained

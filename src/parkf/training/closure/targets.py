@@ -59,8 +59,8 @@ def measure_response(
 ) -> Response:
     """Fit tracks once more with each SciFi layer moved.
 
-    Only tracks with a hit in every layer are used; some thousands are enough. `bend` (n,) is what the
-    table adds to their tx, over q/p at production, in MeV. The result does not depend on `threads`.
+    Only tracks with a hit in every layer are used; some thousands are enough. `bend` (n,) is the increase of
+    their tx by the table, over q/p at production, in MeV. The result does not depend on `threads`.
     """
     candidates = tracks.candidates
 
@@ -87,7 +87,7 @@ def measure_response(
         if chosen.sum() >= FEWEST:
             middles.append(np.sqrt(EDGES[number] * EDGES[number + 1]))
             share = np.median(moves[chosen] / together[chosen, None], axis=0)
-            # Medians of the layers' shares do not add up to one exactly, so they are normalised.
+            # The medians of the layers do not add up to one exactly, so they are normalised.
             shares.append(share / (share @ way))
             gains.append(float(np.median(together[chosen] * bend[chosen])))
     return Response(np.array(middles), np.array(shares), np.array(gains))
@@ -142,7 +142,7 @@ def new_targets(
 def _step(
     parameters: ParameterSet, layer: int, state: dict[str, F64], qop: F64, z: F64, plane: F64
 ) -> tuple[dict[str, F64], F64]:
-    """One step of the forms, to a layer; each ray by the parameters of its side."""
+    """Carry rays by a step of the forms to a layer, each ray with the parameters of its side of y = 0."""
     name = "TFT" if layer == 0 else "T"
     functions = numpy_step(FORMS[parameters.manifest.forms].steps[name])
     sets = parameters.block(name).astype(np.float64)

@@ -165,7 +165,7 @@ class Duplicates:
         return None
 
     def _deal(self) -> None:
-        """Write what waits to the files."""
+        """Write the waiting rows to the files."""
         entries = np.concatenate([np.empty(0, _ENTRY), *self._waiting])
         self._waiting = []
         number = _hash(entries) % np.uint64(self._count)

@@ -1,4 +1,4 @@
-"""Row groups of one parameter set each: rows are sorted into them as they come, and chunks are joined."""
+"""Row groups of one parameter set each: rows of a chunk are sorted into them, and chunks are joined."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ class RowsBySet:
                 self._write(waiting)
 
     def finish(self) -> None:
-        """Write what waits."""
+        """Write the rows that wait."""
         for number in sorted(self._waiting):
             self._write(self._waiting[number])
 

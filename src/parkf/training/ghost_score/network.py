@@ -18,7 +18,7 @@ def train(features: F32, genuine: NDArray[np.bool_], *, hidden: int, seed: int) 
 
     Features are (n, m), and both classes (n,) must occur; the seed is that of the random start. Return
     weights and offset of each hidden unit, then weights of these and an offset, (hidden·(m + 1) + hidden +
-    1,), for features as given.
+    1,), for features that are not standardised.
     """
     mean = features.mean(0, dtype=np.float64)
     width = np.maximum(features.std(0, dtype=np.float64), 1e-6)
@@ -37,7 +37,7 @@ def train(features: F32, genuine: NDArray[np.bool_], *, hidden: int, seed: int) 
         options={"maxiter": ROUNDS, "maxcor": 20},
     ).x
     first = found[: hidden * (m + 1)].reshape(hidden, m + 1)
-    # Fold the standardisation into the weights, so that they apply to features as given.
+    # Fold the standardisation into the weights, so that they apply to the features themselves.
     first[:, :m] /= width
     first[:, m] -= first[:, :m] @ mean
     return np.concatenate([first.ravel(), found[hidden * (m + 1) :]]).astype(np.float32)

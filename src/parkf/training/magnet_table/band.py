@@ -36,7 +36,7 @@ Array = NDArray[np.floating]
 def solve(block: Blocks, right: F64, threads: int, precision: Precision = np.float64) -> F64:
     """Solve for (BINS, m, t) right-hand sides.
 
-    In float32 it takes little more than half the time, and is accurate enough to find the rays with large
+    In float32 it needs little more than half the time, and is accurate enough to find the rays with large
     residuals. A ParkfError is raised when the matrix is not positive definite.
     """
     m, targets = right.shape[1:]
@@ -74,7 +74,7 @@ def _check(failed: int) -> None:
 
 
 class _Half:
-    """One half of the grid, eliminated; the middle is left.
+    """One half of the grid, whose unknowns are eliminated, and the middle.
 
     `right`: (rows, t), forward-substituted where eliminated. Its precision is used for all arrays.
     """
@@ -129,7 +129,7 @@ class _Half:
             self._below[column][: len(rest), :width] -= rest @ part.T
 
     def middle(self) -> Array:
-        """Return what the elimination leaves of the middle, (MIDDLE·m, MIDDLE·m)."""
+        """Return the matrix of the middle after the elimination, (MIDDLE·m, MIDDLE·m)."""
         q = self._q
         square = np.zeros((MIDDLE * self._m, MIDDLE * self._m), self._type)
         for place, i in enumerate(range(HALF // BLOCK, (HALF + MIDDLE) // BLOCK)):
@@ -139,7 +139,7 @@ class _Half:
         return np.asarray(square + np.tril(square, -1).T)
 
     def back(self, middle: Array) -> Array:
-        """Solution (rows, t) of this half and the middle, given the middle's."""
+        """Solution (rows, t) of this half and the middle, from that of the middle."""
         q = self._q
         self.right[HALF * self._m :] = middle
         for i in reversed(range(HALF // BLOCK)):

@@ -1,4 +1,4 @@
-"""The magnet table's form in NumPy: header, grid with six-point interpolation, and what is linear in it.
+"""The magnet table's form in NumPy: header, grid with six-point interpolation, and polynomials.
 
 Formulas, orders and degrees come from :mod:`parkf.model.steps.magnet`, as the kernel's do; only the choice of
 the six bins is implemented again here; ``tests/training`` compares it with the kernel's.
@@ -124,13 +124,13 @@ def make_header(form: TableForm, z_in: float, z_out: float, bends: Mapping[str, 
 
 
 def places(header: Header, states: F64) -> tuple[F64, F64]:
-    """Where on the grid states (n, 4) at z_in find their bins: from −1 to 1 in x and y, (n,) each."""
+    """Return the positions on the grid of states (n, 4) at z_in: from −1 to 1 in x and y, (n,) each."""
     x, y = _functions(header.form)[0](header.numbers, *states.T)
     return x, y
 
 
 def summed_slopes(form: TableForm, states: F64) -> F64:
-    """Return what the bend of the slopes of states (n, 4) is added to, (n, 2)."""
+    """Return the slopes or sines (n, 2) of states (n, 4), whichever the table adds the bend to."""
     return np.stack(_functions(form)[1](*states.T), axis=1)
 
 

@@ -25,7 +25,7 @@ from parkf.training.magnet_table.form import F64, bend_before, slopes_gained
 # pseudorapidity, as tracks are.
 LARGEST_SLOPES = (0.47, 0.36)
 FLAT_SHARE = 0.8
-MOMENTA = (1440.0, 120e3)  # MeV; beyond both edges of what is fitted
+MOMENTA = (1440.0, 120e3)  # MeV; beyond both edges of the fitted momenta
 SOFTEST = 1475.0  # MeV; the softest fitted tracks have lost some 20 MeV of 1.5 GeV
 # Slope to the beam that no track of the acceptance exceeds, and the fraction of rays beyond it that are kept.
 CORNER, CORNER_SHARE = 0.49, 0.5
@@ -121,7 +121,7 @@ class Magnet:
         return np.asarray(scattered[there.ok])
 
     def bends(self, seed: int) -> dict[str, float]:
-        """Return what slopes gain before z_in, as the header has it."""
+        """Return the slopes gained before z_in, as numbers of the header."""
         starts = self.starts(seed, FOLLOWED, "training")
         return bend_before(starts[:, :4], starts[:, 4], self.z_in)
 
@@ -196,7 +196,7 @@ def _evenly(random: np.random.Generator, count: int, dimensions: int) -> F64:
     Sobol's sequence, moved by a random vector. The table's tails are as small as with nearly twice as many
     random rays.
     """
-    # This import takes half a second, which only the training of the table should spend.
+    # This import lasts half a second, which only the training of the table should spend.
     from scipy.stats import qmc
 
     points = qmc.Sobol(dimensions, scramble=False).random_base2(int(np.ceil(np.log2(count))))[:count]

@@ -30,7 +30,7 @@ class MagnetTable:
 
     @property
     def form(self) -> TableForm:
-        """What the coefficients mean.
+        """The form that determines the meaning of the coefficients.
 
         A ParkfError is raised when the header is of no known form.
         """
@@ -48,7 +48,7 @@ class MagnetTable:
         return ends
 
     def save(self, path: Path) -> None:
-        """Write as .npy arrays in one .npz; equal tables give equal bytes."""
+        """Write as .npy arrays in one .npz; equal tables have equal bytes."""
         with replacing(path) as temporary, temporary.open("wb") as stream:
             arrays: dict[str, NDArray[Any]] = {"header": self.header, "coefficients": self.coefficients}
             if self.closed_with:
