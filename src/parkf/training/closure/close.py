@@ -140,7 +140,7 @@ class _Closure:
         self.loss = np.nanmedian(first.loss, axis=0)
 
     def _bend(self, rows: slice | NDArray[np.int64]) -> tuple[F64, F64]:
-        """Return h behind the loss before the bend, and the table's increase of tx, for the reference's q/p."""
+        """Return h after the loss, and the table's increase of tx, for the q/p of the reference."""
         polarity = self._polarity[rows]
         h = polarity * self._hop.local_qop(self._numbers, self._reference[rows])
         return h, _bend(self.table, self._state[rows], h)
