@@ -110,11 +110,11 @@ def _thinned(path: Path) -> Rows:
 
 def _common(begin: Rows, end: Rows) -> tuple[Rows, Rows]:
     """Rows of the tracks that both have, in the same order."""
-    keys = (
+    one, other = (
         np.rec.fromarrays([rows["polarity"].astype(np.int64), rows["event"], rows["particle"]])
         for rows in (begin, end)
     )
-    _, in_begin, in_end = np.intersect1d(*keys, return_indices=True)
+    _, in_begin, in_end = np.intersect1d(one, other, return_indices=True)
     return select(begin, in_begin), select(end, in_end)
 
 

@@ -40,8 +40,8 @@ def fit_noise(
     functions: NumpyStep, fits: Fits, start: F64, near: F64 | None = None
 ) -> tuple[F64, list[Minimum]]:
     """Fit the parameters of the noise; arguments and results as in :func:`fit_extrapolation`."""
-    values, minima = start.copy(), []
-    step = functions.step
+    values, step = start.copy(), functions.step
+    minima: list[Minimum] = []
     if not step.noise:
         return values, minima
     used = set().union(*(step.noise[name].free_symbols for name in COMPONENTS))
