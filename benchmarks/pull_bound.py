@@ -34,8 +34,7 @@ from parkf.params.configuration import flat, noise_scale
 from parkf.params.parameter_set import ParameterSet, load, with_blobs
 from parkf.proof.validation.core import fit_core
 from parkf.proof.validation.validate import MOMENTUM_EDGES
-from parkf.training.assembly import way_through_magnet
-from parkf.training.fit_noise import fitted_numbers, noise_factors
+from parkf.training.fit_noise import fitted_numbers, noise_factors, way_through_magnet
 
 F64 = NDArray[np.float64]
 
@@ -104,7 +103,8 @@ class Noise:
     def __init__(self, parameters: ParameterSet) -> None:
         self._parameters = parameters
         manifest = parameters.manifest
-        self._forms, self._way = FORMS[manifest.forms], way_through_magnet(parameters)
+        self._forms = FORMS[manifest.forms]
+        self._way = way_through_magnet(parameters.layout, parameters.constant)
         held = {name: parameters.block(name).astype(np.float64) for name in self._forms.steps}
         self._fitted = fitted_numbers(self._forms, held, manifest.configuration, self._way)
         self.now = noise_scale(manifest.configuration)

@@ -9,8 +9,7 @@ from parkf.io.errors import ParkfError
 from parkf.model.steps import FORMS
 from parkf.params.configuration import flat
 from parkf.params.parameter_set import load
-from parkf.training.assembly import way_through_magnet
-from parkf.training.fit_noise import fitted_numbers, noise_factors
+from parkf.training.fit_noise import fitted_numbers, noise_factors, way_through_magnet
 
 PARAMS = Path(__file__).parents[2] / "params"
 FACTORS = {"V": 1.07, "VUT": 0.8, "UT": 0.9, "UTTF": 1.1, "TFT": 1.5, "T": 1.02}
@@ -28,7 +27,7 @@ def production():
     held = load(PARAMS / "2026-run3-like-2-r003")
     forms = FORMS["production"]
     blocks = {name: held.block(name).astype(np.float64) for name in forms.steps}
-    way = way_through_magnet(held)
+    way = way_through_magnet(held.layout, held.constant)
     assert way == pytest.approx(7826 - 2642.5, abs=1)
     return forms, fitted_numbers(forms, blocks, held.manifest.configuration, way), way
 

@@ -8,8 +8,8 @@ from parkf.io.files import sha256
 from parkf.model.steps import FORMS
 from parkf.params.configuration import flat, start_file
 from parkf.params.parameter_set import ParameterSet
-from parkf.training.parameters_of_neighbour import neighbour
-from parkf.training.widening import widening
+from parkf.training.fit_noise import widening
+from parkf.training.neighbour import neighbour
 
 
 @pytest.fixture

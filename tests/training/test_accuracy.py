@@ -53,7 +53,7 @@ def run(tmp_path_factory):
 
 
 def weak_field():
-    """None at all, all over the detector."""
+    """Return a map all over the detector in which the field is zero."""
     return FieldMap(np.full(3, -1e4), np.full(3, 2e4), np.zeros((2, 2, 2, 3), np.float32), outside="zero")
 
 
@@ -88,7 +88,7 @@ def test_sides_of_y_are_put_together(run):
 
 
 def test_step_without_noise_is_measured_in_the_magnets(run):
-    # Of stiff tracks, whose loss does not count.
+    # The energy loss of stiff tracks does not count.
     rms = _measure(run)["steps"]["TFT"]["tx"][-1]
     assert rms["ratio_rms"] == pytest.approx(
         MISFIT / truth("UTTF")[STEPS["UTTF"].indices("noise")[0]], rel=0.2
@@ -98,7 +98,7 @@ def test_step_without_noise_is_measured_in_the_magnets(run):
 
 
 def test_a_stiff_track_is_measured_in_both_precisions(run):
-    """Without a field the form's own bend is all of δ; rounding shows in x of a metre, not in slopes."""
+    """Without a field δ is the form's own bend; rounding is visible in x of about a metre, not in slopes."""
     stiff = _measure(run)["stiff"]
     rows = draw("TFT", 1500, 3, truth("TFT"))
     rows["qop"] = np.sign(rows["qop"]) / 1e6
@@ -136,7 +136,7 @@ def test_the_table_counts_widths_that_are_not_one(run):
     for bins in content["steps"].values():
         for row in (row for rows in bins.values() for row in rows if row["truth_width"] is not None):
             row |= {"truth_width": 1.01, "truth_width_error": 0.01}
-    # Statistics explain the first, not the second.
+    # The first is within two standard errors of the band, the second is not.
     content["steps"]["VUT"]["x"][0] |= {"truth_width": 1.045}
     content["steps"]["VUT"]["y"][3] |= {"truth_width": 0.94}
     text = accuracy_table(content)
@@ -172,7 +172,7 @@ def magnet():
 def kick():
     """A table that turns tx by -1200 MeV times h, and moves nothing."""
     table = no_field("production")
-    # Behind the nine of x: the one of tx that f multiplies.
+    # The first coefficient of tx, which multiplies f, follows nine of x.
     table.coefficients[..., 9] = -1200 / 1500
     return table
 
@@ -192,14 +192,14 @@ def _hop():
 def test_hop_replaces_the_origin(magnet):
     step, p = _hop()
     rows = through_magnet(step, magnet, _uttf_rows(), p)
-    # No field: straight on. The third row comes in beyond the grid.
+    # Without a field the tracks are straight. The third row begins outside the grid.
     np.testing.assert_allclose(rows["x0"], [10 + 516.1, 100 + 516.1])
 
 
 def test_what_a_particle_lost_is_no_fault_of_the_form(kick):
     step, p = _hop()
     rows = _uttf_rows(2)
-    # Runge–Kutta bends by the particle's own momentum, the form by what is left of it on average.
+    # Runge–Kutta bends by the particle's own momentum, the form by the mean momentum behind the loss.
     rows["p_true"] = np.array([4980.0, 4900.0])
     rows["txe"] = 0.1 - 1200 / rows["p_true"]
     carried = through_magnet(step, kick, rows, p)
@@ -230,7 +230,7 @@ def test_planes_of_another_detector_are_refused(magnet):
 
 
 def test_the_stiffest_rows_are_found_batch_by_batch(run, monkeypatch):
-    """As many as are wanted of each set, whichever batch they came in; of equal ones the first."""
+    """The stiffest rows of each set are found, whichever batch they are in; of equal rows the first ones."""
     step = STEPS["UT"]
     (whole,) = read_batches(run / "datasets/UT.parquet")
     monkeypatch.setattr("parkf.training.rows.BATCH", 1000)

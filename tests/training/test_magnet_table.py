@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.sparse.linalg
+import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,9 +13,9 @@ from parkf.detector.field import FieldMap
 from parkf.detector.transport import propagate
 from parkf.io.errors import ParkfError
 from parkf.model.layout import HEADER, TABLE_SHAPE
-from parkf.model.steps import FORMS
+from parkf.model.steps import FORMS, magnet
 from parkf.training.magnet_table import load_table
-from parkf.training.magnet_table.band import Matrix, solve
+from parkf.training.magnet_table.band import BINS, DISTANCES, solve
 from parkf.training.magnet_table.form import (
     BINS_X,
     BINS_Y,
@@ -24,12 +25,10 @@ from parkf.training.magnet_table.form import (
     inside_grid,
     make_header,
     polynomials,
-    six_weights,
     stencil,
 )
 from parkf.training.magnet_table.rays import Magnet, Rays, _slopes, independent_rays, training_rays
-from parkf.training.magnet_table.solve import monomials, solve_grid
-from parkf.training.magnet_table.sums import BINS, DISTANCES, Rows, accumulate
+from parkf.training.magnet_table.solve import Rows, accumulate, monomials, solve_grid
 from parkf.training.magnet_table.table import MagnetTable
 from parkf.training.magnet_table.train import _targets, fit_slope_change, train_table
 
@@ -38,6 +37,14 @@ HEADERS = {name: make_header(forms.table, 2665.0, 7826.0, BENDS) for name, forms
 BEAM = Beam(x=0.0, y=0.0, sigma_x=0.03, sigma_y=0.03, sigma_z=45.0)
 every_form = pytest.mark.parametrize("name", sorted(FORMS))
 inside = st.tuples(st.floats(-0.299, 0.299), st.floats(-0.249, 0.249))
+
+
+_weights = sp.lambdify([magnet.a, magnet.b], list(magnet.WEIGHTS.values()), "numpy")
+
+
+def six_weights(offsets):
+    """Weights (n, 6) of the six bins, by the formula that the kernel is generated from."""
+    return np.stack(_weights(*offsets.T), axis=1)
 
 
 def _states(count, seed=1):
@@ -53,7 +60,7 @@ def _qop(count, seed=2):
 
 
 def _evaluate(table: MagnetTable, states, qop):
-    """Evaluate the table in the plainest way."""
+    """Evaluate the table with NumPy, polynomial by polynomial."""
     header = Header.of(table.header)
     _, bins, offsets = stencil(header, states)
     u_x, u_y, f = deviations(header, states, qop)
@@ -66,7 +73,7 @@ def _evaluate(table: MagnetTable, states, qop):
     dz = header["z_out"] - header["z_in"]
     end = np.column_stack([x + dz * tx, y + dz * ty, tx / length, ty / length])
     for column, component in enumerate(("x", "y", "tx", "ty")):
-        for factor, place in polynomials(header.form, component):
+        for factor, place in polynomials(header.form, component).items():
             powers = f[:, None] ** np.arange(1, place.stop - place.start + 1)
             end[:, column] += factors[factor] * np.sum(powers * mixed[:, place], axis=1)
     if sines:
@@ -75,7 +82,7 @@ def _evaluate(table: MagnetTable, states, qop):
 
 
 def _rows(header, states, qop):
-    """All rays of equal weight, and in what order the solver takes them."""
+    """Return the rows of rays of equal weight, and their order."""
     cell, bins, offsets = stencil(header, states)
     u_x, u_y, f = deviations(header, states, qop)
     order = np.argsort(cell, kind="stable")
@@ -118,7 +125,7 @@ def test_six_point_formula_is_exact_for_parabolas(name, place):
 
 @every_form
 def test_a_straight_line_finds_the_bin_where_it_is_at_the_forms_depth(name):
-    """Two lines that meet there share their bins, and only there."""
+    """Two lines that meet at this depth have the same bins; lines that do not meet there have others."""
     header = HEADERS[name]
     lever = float(header.form.depth) * (7826 - 2665)
     one, other = np.array(
@@ -132,7 +139,7 @@ def test_a_straight_line_finds_the_bin_where_it_is_at_the_forms_depth(name):
 @every_form
 def test_form_agrees_with_the_kernel(name):
     random = np.random.default_rng(5)
-    # Small enough for slopes that exist after all.
+    # The coefficients are so small that the sines of the slopes stay below one.
     coefficients = random.normal(0, 0.01, size=TABLE_SHAPE).astype(np.float32)
     table = MagnetTable(HEADERS[name].numbers.astype(np.float32), coefficients)
     states, qop = _states(2000), _qop(2000)
@@ -174,7 +181,7 @@ def test_monomials_are_the_same_polynomial(coefficients, f):
 
 
 def test_sums_are_the_normal_equations():
-    """Products of six-point weights and Chebyshev polynomials, summed one by one and all together."""
+    """They are the sums of products of six-point weights and Chebyshev polynomials over all rays."""
     header, degrees = HEADERS["production"], (4, 3, 2)
     states, qop = _states(400), _qop(400)
     rows, order = _rows(header, states, qop)
@@ -191,7 +198,7 @@ def test_sums_are_the_normal_equations():
 
 
 def test_solution_from_both_ends_is_the_solution():
-    """Against a sparse solver of another kind; on two cores to the last bit as on one."""
+    """It agrees with a sparse solver of SciPy, and is the same to the last bit on one core and on two."""
     random = np.random.default_rng(6)
     diagonal, rest = random.normal(size=(BINS, 2, 2)), random.normal(0, 0.2, (BINS, len(DISTANCES), 2, 2))
     blocks = {}
@@ -214,22 +221,22 @@ def test_solution_from_both_ends_is_the_solution():
         )
         matrix = matrix + (shifted + shifted.T if distance else shifted)
     right = random.normal(size=(BINS, 2, 3))
-    got, same = (solve(Matrix(lambda first, d: blocks[first, d], 2), right, threads) for threads in (1, 2))
+    got, same = (solve(lambda first, d: blocks[first, d], right, threads) for threads in (1, 2))
     assert got.tobytes() == same.tobytes()
     expected = scipy.sparse.linalg.spsolve(matrix.tocsc(), right.reshape(2 * BINS, 3))
     np.testing.assert_allclose(got.reshape(2 * BINS, 3), expected, atol=1e-10)
-    single = solve(Matrix(lambda first, d: blocks[first, d], 2), right, 1, np.float32)
+    single = solve(lambda first, d: blocks[first, d], right, 1, np.float32)
     np.testing.assert_allclose(single.reshape(2 * BINS, 3), expected, atol=1e-5)
 
 
 def test_too_few_rays_are_refused():
     """A matrix that is not positive definite."""
     with pytest.raises(ParkfError, match="more rays"):
-        solve(Matrix(lambda first, d: np.full((1, 1), -1.0 if d == 0 else 0.0), 1), np.ones((BINS, 1, 1)), 1)
+        solve(lambda first, d: np.full((1, 1), -1.0 if d == 0 else 0.0), np.ones((BINS, 1, 1)), 1)
 
 
 def test_solver_is_exact_for_coefficients_linear_in_the_grid():
-    """Straight lines across the grid pass the smoothing untouched, and no ray is wrong."""
+    """The smoothing does not change coefficients that are linear in the grid; all rays agree with them."""
     count = 30_000
     header, degrees = HEADERS["production"], (2, 1, 1)
     states, qop = _states(count), _qop(count)
@@ -249,7 +256,7 @@ def test_targets_are_what_straight_lines_miss(name, plane, own):
     f = header["p_min"] * qop
     end = start + (7826 - 2665) * np.column_stack([start[:, 2:], np.zeros((50, 2))])
     np.testing.assert_allclose(_targets(plane, Rays(start, end, qop), header, f), 0, atol=1e-6)
-    # 3 mm aside, with the slope it had; the other plane sees none of it.
+    # The position moves by 3 mm, the slope stays; a move in the other plane has no effect.
     end[:, own] += 3
     np.testing.assert_allclose(_targets(plane, Rays(start, end, qop), header, f)[:, 0], 3 / f)
     end[:, 1 - own] += 1e3
@@ -257,7 +264,7 @@ def test_targets_are_what_straight_lines_miss(name, plane, own):
 
 
 def test_a_change_of_slope_is_added_to_the_table(monkeypatch):
-    """One that falls as 1/p everywhere: the solution is one number, which is not worth the solver's time."""
+    """The change falls as 1/p everywhere, so one number replaces the solution, which saves time."""
     states, qop = _states(300), _qop(300)
 
     def one_number(rows, targets, degrees, *_):
@@ -279,7 +286,7 @@ def test_a_change_of_slope_is_added_to_the_table(monkeypatch):
 
 @pytest.fixture(scope="module")
 def dipole() -> FieldMap:
-    """A smooth dipole in y, strong between 3 and 7 m; the magnet's size, not its shape."""
+    """A smooth dipole in y, strong between 3 and 7 m, as large as the magnet."""
     x, y, z = np.arange(-4000, 4001, 400.0), np.arange(-3200, 3201, 400.0), np.arange(-600, 9601, 200.0)
     strength = -1.0 * np.exp(-0.5 * ((z - 5000) / 1400) ** 2)
     values = np.zeros((len(x), len(y), len(z), 3), dtype=np.float32)
@@ -332,17 +339,17 @@ def test_rays_are_bent_and_scattered(dipole):
         # ∫By dz of the toy dipole, 3.3 T·m, is a kick of about 1 GeV; MagUp bends a positive charge to −x.
         assert -1400 < np.median(kick) < -700
         u_x, _, _ = deviations(header, rays.start, rays.qop)
-        # As particles with p < 3 GeV come out of the detector; above, vertices spread more than kicks.
+        # Below 3 GeV the kicks spread the slopes as scattering does; above it, the vertices spread them more.
         central = (np.abs(rays.qop) > 1 / 3000) & (np.abs(rays.start[:, :2]).max(axis=1) < 400)
         spread = np.quantile(np.abs(0.005 * u_x / rays.qop)[central], 0.68)
         assert spread == pytest.approx(6.1, rel=0.15)
 
 
 def test_rays_that_the_table_is_tested_with_are_distributed_as_tracks():
-    """Even where the number that says how a training ray is drawn is the least there is, all are round."""
+    """Test rays are uniform in azimuth, whichever kind of training rays the third number stands for."""
     place = np.column_stack([np.full(9, 0.5), np.linspace(0, 1, 9), np.zeros(9)])
     slopes = {purpose: np.hypot(*_slopes(place, purpose).T) for purpose in ("test", "training")}
-    # Half way from a pseudorapidity of 2 to one of 5.
+    # The pseudorapidity is half way between 2 and 5.
     assert slopes["test"] == pytest.approx(1 / np.sinh(3.5))
     assert np.ptp(slopes["training"]) > 0.3
 
@@ -353,7 +360,7 @@ def test_training_rays_fill_the_grid(dipole):
     for header in HEADERS.values():
         _, bins, offsets = stencil(header, rays.start[inside_grid(header.numbers, rays.start)])
         assert (np.bincount(bins[:, 0], minlength=BINS).reshape(BINS_X, BINS_Y)[1:-1, 1:-1] > 0).all()
-        # To the last row of bins, whose rays are those of the one before it.
+        # This is the last row of bins, which has the same rays as the row before it.
         assert offsets.max() > 1.4
 
 

@@ -1,11 +1,11 @@
-"""Minimisation: sandwich errors, errors inherited from earlier fits, and refusal of what has no minimum."""
+"""Minimisation: sandwich errors, errors inherited from earlier fits, and refusal where no minimum exists."""
 
 import numpy as np
 import pytest
 
 from parkf.io.errors import ParkfError
-from parkf.training.minimise import LARGEST_EDM, SAMPLE, Fits, Floating, _InvalidError, _newton
-from parkf.training.rows import BLOCK, GROUPS, KEPT, StoredRows
+from parkf.training.minimise import LARGEST_EDM, Fits, Floating, _InvalidError, _newton
+from parkf.training.rows import BLOCK, GROUPS, KEPT, SAMPLE, StoredRows
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def _mean(sigma):
     return likelihood
 
 
-def _fit(fits, likelihood, start=(0.0,), index=0, limits=(None, None)):
+def _fit(fits, likelihood, start=(0.0,), index=0, limits=(-np.inf, np.inf)):
     floating = [Floating(index, f"p{index}", limits)]
     return fits.minimise(likelihood, np.array(start), floating, np.array([[0.1]]), target="x", kind="test")
 
@@ -45,7 +45,7 @@ def test_errors_come_from_the_spread_of_the_data(fits, count):
 
 
 def test_several_processes_find_the_same_bits(fits, monkeypatch):
-    """Over three stripes of rows, the last with a block that is not full."""
+    """The rows are three stripes, and the last block is not full."""
     monkeypatch.setattr("parkf.training.rows.STRIPE", 2)
     one = fits(np.random.default_rng(6).normal(0, 5, 4 * BLOCK + 100))
     assert one.rows.stripes() == [range(2), range(2, 4), range(4, 6)]
@@ -84,12 +84,12 @@ def test_no_minimum(fits):
 
 
 def test_limits_hold(fits):
-    result = _fit(fits(np.full(100, -1.0)), _mean(1.0), start=(0.5,), limits=(0.1, None))
+    result = _fit(fits(np.full(100, -1.0)), _mean(1.0), start=(0.5,), limits=(0.1, np.inf))
     assert result.values[0] == pytest.approx(0.1, abs=1e-3)
 
 
 def test_a_step_beyond_where_there_is_a_density_is_shortened(tmp_path):
-    """Rows of w − log w, whose minimum is one, from a place whose curvature is said to be a tenth."""
+    """The likelihood is w − log w with minimum one; the search begins with a tenth of the true curvature."""
 
     class Problem:
         limits = np.array([[-np.inf, np.inf]])

@@ -1,4 +1,4 @@
-"""The robust density is a density, and its derivatives are its derivatives."""
+"""The density with a tail is normalised, and its derivatives are correct."""
 
 import numpy as np
 import pytest

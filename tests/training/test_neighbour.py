@@ -1,13 +1,12 @@
-"""A fit that starts from a neighbour's ends where it would have ended without, after fewer calls."""
+"""A fit that starts from a neighbour's ends in the same minimum as without it, after fewer calls."""
 
 import numpy as np
 import pytest
 from toy_steps import STEPS, draw, truth, write
 
 from parkf.io.errors import ParkfError
-from parkf.training.neighbour import Neighbour, fitted_neighbour
-from parkf.training.parts import Part, join_parts
-from parkf.training.result import FitResult
+from parkf.training.neighbour import Neighbour, neighbour
+from parkf.training.result import FitResult, Part, join_parts
 from parkf.training.train import train_part, train_rows, train_step
 
 SMALL = ("V", "VUT", "TFT", "BEAM")
@@ -57,7 +56,7 @@ def test_the_same_minimum_from_a_neighbour(cold, moved):
 
 
 def test_a_neighbour_that_is_none_does_no_harm(cold):
-    """Newton's method leads nowhere from there, and the search begins as it does without."""
+    """Newton's method finds no minimum from there, and the search begins as it does without a neighbour."""
     step, rows, alone = cold
     nonsense = [1e3 * (1 + np.abs(one.values)) for one in alone]
     assert furthest(alone, train_rows([rows], step, neighbour=Neighbour(nonsense, "0" * 64))) < 0.1
@@ -66,7 +65,7 @@ def test_a_neighbour_that_is_none_does_no_harm(cold):
 def test_the_start_is_recorded_and_decides_the_bytes(tmp_path):
     data = write(draw("TFT", 3000, 4, truth("TFT")), tmp_path / "TFT.parquet")
     train_step(data, "TFT", forms="improved").save(tmp_path / "one.json")
-    near = fitted_neighbour(tmp_path / "one.json", "TFT", "improved")
+    near = neighbour(tmp_path / "one.json", "TFT", "improved")
     for name in ("two", "three"):
         train_step(data, "TFT", forms="improved", neighbour=near).save(tmp_path / f"{name}.json")
     assert (tmp_path / "two.json").read_bytes() == (tmp_path / "three.json").read_bytes()
@@ -80,18 +79,18 @@ def test_what_is_no_neighbour_is_refused(tmp_path):
     result.save(tmp_path / "TFT.json")
     for step, forms in (("UT", "improved"), ("TFT", "production")):
         with pytest.raises(ParkfError, match=rf"fit of step TFT, forms 'improved'; expected step {step}"):
-            fitted_neighbour(tmp_path / "TFT.json", step, forms)
+            neighbour(tmp_path / "TFT.json", step, forms)
     result.model_copy(update={"formula": "0" * 64}).save(tmp_path / "older.json")
     with pytest.raises(ParkfError, match=r"older\.json: other formulas than step TFT has now"):
-        fitted_neighbour(tmp_path / "older.json", "TFT", "improved")
+        neighbour(tmp_path / "older.json", "TFT", "improved")
     with pytest.raises(ParkfError, match=r"none\.json: no such file"):
-        fitted_neighbour(tmp_path / "none.json", "TFT", "improved")
+        neighbour(tmp_path / "none.json", "TFT", "improved")
 
 
 def test_parts_start_from_a_neighbour_as_the_whole_does(tmp_path):
     data = write(draw("V", 6000, 4, truth("V")), tmp_path / "V.parquet")
     train_step(data, "V", forms="improved").save(tmp_path / "near.json")
-    near = fitted_neighbour(tmp_path / "near.json", "V", "improved")
+    near = neighbour(tmp_path / "near.json", "V", "improved")
     count = len(STEPS["V"].sets)
     parts = [
         train_part(data, "V", Part(number, count), forms="improved", neighbour=near)

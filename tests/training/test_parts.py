@@ -7,8 +7,7 @@ from toy_steps import STEPS, draw, truth, write
 
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.tables import STEP_DATA
-from parkf.training.parts import Part, PartResult, join_parts
-from parkf.training.result import FitResult
+from parkf.training.result import FitResult, Part, PartResult, join_parts
 from parkf.training.rows import select
 from parkf.training.train import train_part, train_step
 
@@ -81,7 +80,7 @@ def test_parts_of_another_dataset(parts, tmp_path):
 
 
 def test_a_damaged_column_that_no_fit_reads(dataset, parts, tmp_path):
-    """Its bytes go into the fingerprint of the dataset."""
+    """The bytes of such a column count for the fingerprint of the dataset."""
     damaged = tmp_path / "V.parquet"
     content = bytearray(dataset.read_bytes())
     group = pq.read_metadata(dataset).row_group(0)

@@ -5,8 +5,8 @@ import pytest
 
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps import FORMS
-from parkf.training.profiles import SLICES, VARIABLES, residual_profiles
 from parkf.training.rows import COMPONENTS, KEPT, StoredRows
+from parkf.training.spread import SLICES, VARIABLES, residual_profiles
 
 SEED = 8
 N = 40_000
@@ -20,7 +20,7 @@ def step():
 
 @pytest.fixture
 def rows(step, tmp_path):
-    """Rows in which Runge–Kutta lies tx·100 scatterings below the form in y, and nowhere else off."""
+    """Rows in which Runge–Kutta is 100·tx scatterings below the form in y, and equal in other components."""
     print(f"seed {SEED}")
     random = np.random.default_rng(SEED)
     functions, p = step

@@ -1,4 +1,4 @@
-"""Rows on disk: none is lost, and memory holds a block of them."""
+"""No row that is stored on disk is lost, and memory holds one block of rows."""
 
 import tracemalloc
 from itertools import pairwise
@@ -38,7 +38,7 @@ def test_sets_are_joined(tmp_path):
     rows = draw("T", 2200, 1, truth("T"))
     stored = store(rows, "T", tmp_path)
     assert [len(one) for one in stored] == [200] * len(STEPS["T"].sets)
-    # Sets of a dataset that follow each other: of a gap, above and below the beam.
+    # Sets above and below the beam of a gap follow each other in a dataset.
     for number, one in enumerate(stored):
         of_gap = np.isin(rows["set"], [2 * number, 2 * number + 1])
         got = np.concatenate([block["qop"] for block in one.blocks()])
@@ -60,7 +60,7 @@ def test_groups():
     group = group_of_particle(rows)
     counts = np.bincount(group, minlength=GROUPS)
     assert len(counts) == GROUPS
-    # Poisson around 24, but for particles that were drawn more than once.
+    # The counts are Poisson around 24, except for particles that were drawn more than once.
     assert 20 < counts.var() < 32
     again = group_of_particle({name: column[::-1] for name, column in rows.items()})
     np.testing.assert_array_equal(again[::-1], group)
@@ -96,7 +96,7 @@ def test_blocks_do_not_depend_on_how_rows_came(tmp_path):
 
 @pytest.fixture
 def by_set(tmp_path):
-    """A dataset whose row groups hold a set each; the fourth one has a number that is none."""
+    """A dataset whose row groups hold one set each; the fourth group has a NaN."""
     rows = draw("UT", 600, 1, truth("UT"))
     rows["xe"][rows["set"] == 3] = np.nan
     with STEP_DATA.writer(tmp_path / "UT.parquet") as writer:

@@ -39,7 +39,7 @@ def test_figures(rows):
             if got.n > 5000:
                 assert got.q99 == pytest.approx(np.quantile(np.abs(values), 0.99), rel=0.02)
             assert got.ratio_rms == pytest.approx(np.sqrt(np.mean((values / sigma[c][mask]) ** 2)), rel=1e-9)
-            # Five errors: a core knows less than all its rows.
+            # The limit is five errors; a core determines its width less well than all rows do.
             assert got.truth_width == pytest.approx(1.1, rel=8 / np.sqrt(mask.sum()))
 
 
@@ -74,7 +74,7 @@ def test_tails_are_no_core(rows):
     wide = {c: np.where(np.arange(COUNT) % 20 == 0, 5 * truth[c], truth[c]) for c in COMPONENTS}
     spreads = Spreads()
     spreads.add(qop, delta, wide, sigma)
-    # A third of what it would be with the 68% quantile.
+    # The result is a third of the width from the 68% quantile.
     assert spreads.truth_width()["x"] == pytest.approx(1.1, rel=0.035)
 
 

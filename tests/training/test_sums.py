@@ -1,4 +1,4 @@
-"""Cores of sums: of normal numbers as wide as their quadratic sum, of numbers with tails wider."""
+"""The core of a sum of normal numbers is as wide as their quadratic sum; with tails it is wider."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_hard_scatters_widen_the_core_of_a_sum_as_drawing_it_does():
     one = random.normal(size=1_600_000) * np.where(random.uniform(size=1_600_000) < 0.05, 4.0, 1.0)
     found = dict(zip(COUNTS, _widths(one), strict=True))
     assert found[1] < found[2] < found[4] < found[8] < found[16]
-    # Eight drawn and summed, and measured by themselves; the limit is the whole variance.
+    # Sums of eight numbers are drawn and measured as well; the limit is the whole variance.
     drawn = _widths(one.reshape(8, -1).sum(axis=0) / np.sqrt(8))[0]
     assert found[8] == pytest.approx(drawn, rel=0.01)
     assert found[8] < np.sqrt(0.95 + 0.05 * 16)

@@ -1,4 +1,4 @@
-"""Where the magnet table misses: each cell of a map tells of its own rays."""
+"""Each cell of a map of the table's misfit has the figures of its own rays."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from parkf.training.spread import BINS
 
 
 def test_a_map_has_the_misfit_of_each_place():
-    """A table that is off by what is known of the place: each cell must say so, and no other."""
+    """Each cell has the misfit that the table was given at its place."""
     count, z_in = 60_000, 2665.0
     random = np.random.default_rng(11)
     start = np.column_stack(
@@ -38,7 +38,7 @@ def test_a_map_has_the_misfit_of_each_place():
     cells = {(one["p_min"], one["component"]): np.array(one["q68"], dtype=float) for one in maps["cells"]}
     assert cells.keys() == {(low, c) for low, _ in BINS for c in ("x", "y", "tx", "ty")}
     x, y = np.array(maps["x"]), np.array(maps["y"])
-    # 68 % of the way through a cell, from the middle outwards.
+    # This is 68 % of the way through a cell, from the middle outwards.
     low, high = np.minimum(np.abs(x[:-1]), np.abs(x[1:])), np.maximum(np.abs(x[:-1]), np.abs(x[1:]))
     stiff = cells[20.0, "x"]
     assert stiff.shape == (len(y) - 1, len(x) - 1)
@@ -46,7 +46,7 @@ def test_a_map_has_the_misfit_of_each_place():
     full = np.isfinite(stiff)
     assert (~full).sum() == 1, "the corner"
     assert not full[-1, -1]
-    # The error of a quantile of 750 flat numbers; the largest of 80.
+    # The limit is the error of a quantile of 750 flat numbers, the largest of 80.
     error = (high - low).max() * np.sqrt(0.68 * 0.32 / (count / stiff.size))
     np.testing.assert_allclose(stiff[full], wanted[full], atol=4.5 * error)
     np.testing.assert_allclose(cells[20.0, "tx"][full], 1e-6 * stiff[full], rtol=2e-3)

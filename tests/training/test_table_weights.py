@@ -1,15 +1,17 @@
-"""What each ray counts in the fit of the magnet table: where it is, how stiff, in the tail or not."""
+"""The weight of a ray in the table's fit depends on its place, its momentum and its residual."""
 
 import numpy as np
 import pytest
 
-from parkf.training.magnet_table.rays import MOMENTA, Rays, _qop, momentum_density
-from parkf.training.magnet_table.weights import (
+from parkf.training.magnet_table.rays import (
     EDGE_WEIGHT,
     END_WEIGHT,
+    MOMENTA,
     OUTSIDE_WEIGHT,
-    Weights,
+    Rays,
+    _qop,
     first_weights,
+    momentum_density,
     second_weights,
 )
 
@@ -23,7 +25,7 @@ def _rays(start, end, momentum):
 
 
 def test_drawn_momenta_times_their_weights_are_what_is_to_count():
-    """Half flat in log p, half in 1/p, whatever density the rays are drawn with."""
+    """Weighted rays are half flat in log p and half flat in 1/p, whatever density they are drawn with."""
     place = np.random.default_rng(1).uniform(size=(400_000, 2))
     qop = _qop(place, "training")
     low, high = MOMENTA
@@ -37,13 +39,13 @@ def test_drawn_momenta_times_their_weights_are_what_is_to_count():
 def test_what_lies_outside_hardly_counts():
     start = np.full((6, 2), [100.0, 50.0])
     start[3] = 0.4 * Z_IN, 0.3 * Z_IN
-    # Beyond the SciFi's edge in x; in y alone; and where x may be, but not y.
+    # The rays end beyond the edge in x; in y alone; and where x is allowed to be, but y is not.
     end = np.full((6, 2), [500.0, 100.0])
     end[1], end[2], end[5] = (3100.0, 100.0), (500.0, 2600.0), (2800.0, 100.0)
     rays = _rays(start, end, [5000.0, 5000.0, 5000.0, 5000.0, 1450.0, 5000.0])
-    weights = first_weights(rays, Z_IN, 1500 * rays.qop, np.zeros((6, 2)))
-    assert weights.inner.tolist() == [True, False, False, False, False, True]
-    relative = weights.values * momentum_density(rays.qop)
+    inner, weights = first_weights(rays, Z_IN, 1500 * rays.qop, np.zeros((6, 2)))
+    assert inner.tolist() == [True, False, False, False, False, True]
+    relative = weights * momentum_density(rays.qop)
     np.testing.assert_allclose(
         relative[1:] / relative[0], [EDGE_WEIGHT, EDGE_WEIGHT, OUTSIDE_WEIGHT, OUTSIDE_WEIGHT, 1]
     )
@@ -52,13 +54,13 @@ def test_what_lies_outside_hardly_counts():
 def test_only_stiff_tracks_stay_at_a_seam():
     rays = _rays(np.full((3, 2), 50.0), np.full((3, 2), 100.0), [100e3, 100e3, 1500.0])
     offsets = np.array([[0.1, 0.1], [0.1, 0.45], [0.1, 0.45]])
-    values = first_weights(rays, Z_IN, 1500 * rays.qop, offsets).values * momentum_density(rays.qop)
+    values = first_weights(rays, Z_IN, 1500 * rays.qop, offsets)[1] * momentum_density(rays.qop)
     np.testing.assert_allclose(values / values[0], [1, 2, 1], rtol=0.05)
 
 
 @pytest.fixture
 def missed():
-    """Residuals of one shape at all momenta."""
+    """The residuals have the same shape at all momenta."""
     random = np.random.default_rng(2)
     f = random.choice([-1, 1], 48_000) * random.uniform(0.01, 1, 48_000)
     return f, f * random.standard_t(3, 48_000)
@@ -66,15 +68,14 @@ def missed():
 
 def test_the_tail_counts_more_and_what_is_beyond_help_less(missed):
     f, residual = missed
-    first = Weights(np.ones(len(f), bool), np.ones(len(f)))
     soft = 1 + END_WEIGHT * f**4
-    values = second_weights(first, f, residual) / soft
+    values = second_weights(np.ones(len(f), bool), np.ones(len(f)), f, residual) / soft
     tail = np.quantile(np.abs(residual / f), 0.98)
     place = np.abs(residual / f) / tail
     centre, near, far = (values[mask].mean() for mask in (place < 0.1, np.abs(place - 1) < 0.1, place > 3))
     assert near == pytest.approx(2 * centre, rel=0.15)
     assert far < 0.1 * centre
-    # Stiff and soft tracks keep their shares.
+    # Stiff and soft tracks keep their fractions of the total weight.
     for part in (np.abs(f) < 0.3, np.abs(f) > 0.7):
         assert values[part].mean() == pytest.approx(1.0, abs=0.01)
 
@@ -82,6 +83,6 @@ def test_the_tail_counts_more_and_what_is_beyond_help_less(missed):
 def test_outer_rays_keep_their_weight(missed):
     f, residual = missed
     inner = np.arange(len(f)) % 2 == 0
-    first = Weights(inner, np.where(inner, 1.0, EDGE_WEIGHT))
-    values = second_weights(first, f, np.where(inner, residual, 1e3))
+    first = np.where(inner, 1.0, EDGE_WEIGHT)
+    values = second_weights(inner, first, f, np.where(inner, residual, 1e3))
     np.testing.assert_allclose(values[~inner], EDGE_WEIGHT * (1 + END_WEIGHT * f[~inner] ** 4))

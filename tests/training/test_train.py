@@ -1,4 +1,4 @@
-"""Fits find the parameters that toys were drawn from, with the errors they claim, and refuse what is bad."""
+"""Fits find the parameters of toys to within their errors, and refuse bad data."""
 
 import numpy as np
 import pytest
@@ -99,7 +99,7 @@ def test_energy_loss_leaves_out_the_largest(tmp_path):
 
 
 def test_halves_agree_within_errors():
-    """What the form cannot follow is no noise: it is alike for rows of a particle, and varies in place."""
+    """The misfit of a form is not noise: it is alike for the rows of a particle, and depends on the place."""
     pulls = []
     for seed in range(3):
         rows = draw("UT", 24000, seed, truth("UT"))
@@ -120,7 +120,7 @@ def test_halves_agree_within_errors():
 
 
 def test_more_rows_than_memory_holds_at_once_count(monkeypatch):
-    """A sample starts the fits, all rows decide them."""
+    """Fits start on a sample of the rows, and end at the minimum of all rows."""
     rows = draw("VUT", 40_000, 6, truth("VUT"))
     whole = train_rows([rows], STEPS["VUT"])[0]
     pieces = [select(rows, np.arange(begin, min(begin + 7000, 40_000))) for begin in range(0, 40_000, 7000)]

@@ -1,4 +1,4 @@
-"""All widths of a step's noise grow alike, its correlations stay, and nothing else moves."""
+"""All widths of a step's noise grow by the same factor; correlations and other parameters stay."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from parkf.io.errors import ParkfError
 from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.model.steps import FORMS, Step
 from parkf.model.steps.symbols import COMPONENTS
-from parkf.training.widening import widening, width_powers
+from parkf.training.fit_noise import widening, width_powers
 
 STEPS = [pytest.param(step, id=f"{f.name}-{n}") for f in FORMS.values() for n, step in f.steps.items()]
 NOISY = [one for one in STEPS if one.values[0].noise]

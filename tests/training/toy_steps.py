@@ -16,7 +16,7 @@ from parkf.training.rows import StoredRows, store_sets
 
 STEPS = FORMS["improved"].steps
 Rows = dict[str, np.ndarray]
-# z of origin and target, and how far the origin's varies, in mm.
+# z of origin and target, and the range in which the origin's z varies, in mm.
 PLANES = {
     "V": (0.0, 25.0, 300.0),
     "VUT": (600.0, 2327.5, 150.0),
@@ -35,13 +35,13 @@ LOSS = 15.0
 
 
 def truth(step: str) -> np.ndarray:
-    """Parameters that the toys are drawn from: away from where the fits start."""
+    """Parameters that the toys are drawn from; they differ from those that the fits start with."""
     shifts = {"extrapolation": lambda start: start + 0.2, "loss": lambda _: LOSS}
     return np.array([shifts.get(p.kind, float)(p.start) for p in STEPS[step].parameters])
 
 
 def draw(step: str, count: int, seed: int, p: np.ndarray, tail: float = 0.0) -> Rows:
-    """Rows of a step, equally many for each set; a share `tail` scatters four times as widely."""
+    """Rows of a step, equally many for each set; a fraction `tail` scatters four times as widely."""
     random = np.random.Generator(np.random.Philox(key=[seed, 0]))
     functions = numpy_step(STEPS[step])
     start, end, spread = PLANES[step]

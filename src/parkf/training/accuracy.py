@@ -1,11 +1,9 @@
 """``accuracy.json``: how far every form is from Runge–Kutta, in units of the scattering."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from parkf.detector.field import FieldMap
 from parkf.io.checksums import check_pages
@@ -32,47 +30,31 @@ def measure_accuracy(
 ) -> dict[str, Any]:
     """Collect the accuracy of all steps, of steps in a row, and of the magnet table.
 
-    All noise is that of single steps, as it was fitted: what a parameter set holds is wider by
-    ``training.noise_scale`` (:mod:`parkf.training.widening`).
+    All noise is that of single steps, as it was fitted: the noise in a parameter set is wider by
+    ``training.noise_scale`` (:mod:`parkf.training.fit_noise`).
 
-    Parameters
-    ----------
-    fits : Path
-        Folder with ``<step>.json`` of every step.
-    datasets : Path
-        Folder with the ``<step>.parquet`` that they were fitted to.
-    table : Path
-        The magnet table that the steps were fitted with. The closed table is not suitable:
-        it predicts what leads to the right q/p with the forms behind it, and not the state at z_out.
-    table_accuracy : Path
-        JSON of :func:`parkf.training.magnet_table.train.train_table`, or of the closure.
-    field : FieldMap
-        The field that all was made with.
+    Folder `fits` has ``<step>.json`` of every step, and `datasets` the ``<step>.parquet`` that they were
+    fitted to. The table is the one that the steps were fitted with. The closed table is not suitable: it is
+    trained to lead to the right q/p with the forms behind it, and not to predict the state at z_out.
+    `table_accuracy` is JSON of :func:`parkf.training.magnet_table.train.train_table`, or of the closure.
 
-    Returns
-    -------
-    dict
-        ``forms``: name of the set of forms;
-        ``steps.<step>.<component>``: list of {p_min, p_max (GeV), mean, rms, q68, q99 (mm or rad),
-        ratio_rms, truth_width, truth_width_error, n};
-        ``chain.<component>``: the same from the last VELO hit to the first SciFi layer, against the
-        truth and in units of the covariance predicted over all steps between;
-        ``sums.<step>.<component>``: list of {steps, width}, of :func:`parkf.training.sums.measure_sums`;
-        ``stiff.<step>.<component>``: |δ_par| at 1 TeV, in float64 and float32, of :func:`measure_stiff`;
-        ``table.<region>``: list of {p_min, p_max, component, q68, q99, n}, against the table's
-        targets. Where it is closed on the fit, ``table.targets`` describes them, and ``table.before``
-        has the same of the table that the steps were fitted with, against Runge–Kutta.
+    Return ``forms``, the name of the set of forms;
+    ``steps.<step>.<component>``, a list of {p_min, p_max (GeV), mean, rms, q68, q99 (mm or rad),
+    ratio_rms, truth_width, truth_width_error, n};
+    ``chain.<component>``, the same from the last VELO hit to the first SciFi layer, against the truth and in
+    units of the covariance predicted over all steps between;
+    ``sums.<step>.<component>``, a list of {steps, width}, of :func:`parkf.training.sums.measure_sums`;
+    ``stiff.<step>.<component>``, |δ_par| at 1 TeV, in float64 and float32, of :func:`measure_stiff`;
+    ``table.<region>``, a list of {p_min, p_max, component, q68, q99, n}, against the table's targets. Where
+    the table is closed on the fit, ``table.targets`` describes the targets, and ``table.before`` has the same
+    figures of the table that the steps were fitted with, against Runge–Kutta.
 
-    Raises
-    ------
-    ParkfError
-        When a file is missing or unreadable, or a dataset is not the one that was fitted.
-    DamagedFileError
-        When a dataset is not what was written.
+    A ParkfError is raised when a file is missing or unreadable, or a dataset is not the one that was fitted;
+    a DamagedFileError when a dataset is not what was written.
     """
     results = load_results(fits)
     forms = FORMS[results["UTTF"].forms]
-    scattering = np.array(results["UTTF"].sets[0].values)
+    scattering = results["UTTF"].numbers[0]
     steps: dict[str, Any] = {}
     for name in ("V", "VUT", "UT", "TFT", "T"):
         path = datasets / f"{name}.parquet"
@@ -86,48 +68,45 @@ def measure_accuracy(
             rows = store_sets(
                 read_batches(path, most=MOST_ROWS), range(len(step.sets)), step.joined, Path(folder)
             )
-            for label, numbers in _groups(name, step.joined):
+            for label, numbers in _groups(name, step.joined).items():
                 steps[label] = _collect(_step_accuracy(forms, results[name], rows, numbers, scattering))
     # The accuracy of the hop through the magnet was measured in its fit, where the table was available.
     steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
     trained = Trained(forms, results, load_table(table), datasets)
-    chain = _collect(measure_chain(trained))
-    stiff = measure_stiff(trained, field)
     return {
         "forms": forms.name,
         "steps": steps,
-        "chain": chain,
+        "chain": _collect(measure_chain(trained)),
         "sums": measure_sums(trained),
-        "stiff": stiff,
+        "stiff": measure_stiff(trained, field),
         "table": read_json(table_accuracy),
     }
 
 
-def _groups(step: str, joined: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Names in the file, and the sets that they put together."""
+def _groups(step: str, joined: int) -> dict[str, Sequence[int]]:
+    """Return the sets that each name in the file puts together."""
     if step == "V":
-        yield from (("V.forward", (0,)), ("V.backward", (1,)))
-    elif step == "UT":
-        yield from ((f"UT.gap{gap}", (gap,)) for gap in range(3))
-        yield from ((f"UT.gap{gap}.backward", (gap + 3,)) for gap in range(3))
-    elif step == "T":
+        return {"V.forward": [0], "V.backward": [1]}
+    if step == "UT":
+        return {f"UT.gap{gap % 3}{'.backward' if gap > 2 else ''}": [gap] for gap in range(6)}
+    if step == "T":
         sides = 2 // joined
-        yield from ((f"T.gap{gap}", tuple(range(sides * gap, sides * (gap + 1)))) for gap in range(11))
-    else:
-        yield step, (0,)
+        return {f"T.gap{gap}": range(sides * gap, sides * (gap + 1)) for gap in range(11)}
+    return {step: [0]}
 
 
 def _step_accuracy(
-    forms: Forms, result: FitResult, rows: list[StoredRows], sets: tuple[int, ...], scattering: F64
+    forms: Forms, result: FitResult, rows: list[StoredRows], sets: Sequence[int], scattering: F64
 ) -> list[BinAccuracy]:
-    """Accuracy of several sets together; a step without noise uses UTTF's, with parameters `scattering`.
+    """Accuracy of several sets together.
 
-    Such a step has no standardised differences from the truth.
+    A step without noise is measured in units of UTTF's, with parameters `scattering`; it has no standardised
+    differences from the truth.
     """
     functions = numpy_step(forms.steps[result.step])
     spreads = Spreads()
     for number in sets:
-        p = np.array(result.sets[number].values)
+        p = result.numbers[number]
         noise = partial(functions.noise, p) if functions.step.noise else partial(_magnets, forms, scattering)
         add_residuals(spreads, functions, p, rows[number], noise)
     figures = spreads.figures()
@@ -137,7 +116,7 @@ def _step_accuracy(
 
 
 def _magnets(forms: Forms, p: F64, rows: Rows) -> dict[str, F64]:
-    """UTTF's scattering for rows at z_out, as if they came there straight: origins are not known."""
+    """UTTF's scattering for rows at z_out, whose unknown origins are replaced by the states there."""
     begins = {name: rows[column] for name, column in zip(BEFORE_COLUMNS, COLUMNS, strict=False)}
     return numpy_step(forms.steps["UTTF"]).noise(p, {**rows, **begins})
 

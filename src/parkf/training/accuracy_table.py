@@ -51,21 +51,17 @@ def _rows(measured: list[Accuracy]) -> Iterator[list[object]]:
         for component in COMPONENTS:
             for one, steps in zip(measured, named, strict=True):
                 found = {row["p_min"]: row for row in steps.get(name, {}).get(component, [])}
-                ratios = ["ratio_rms"] if name != "chain" else []
+                rows = [found.get(low, {}) for low, _ in BINS]
+                ratios = [None if name == "chain" else row.get("ratio_rms") for row in rows]
                 yield [
                     *(name, component, one["forms"]),
-                    *(_number(found.get(low), ratios) for low, _ in BINS),
-                    *(_width(found.get(low)) for low, _ in BINS),
+                    *(None if ratio is None else f"{ratio:.3f}" for ratio in ratios),
+                    *(_width(row) for row in rows),
                 ]
 
 
-def _number(row: Mapping[str, Any] | None, keys: list[str]) -> str | None:
-    values = [row[key] for key in keys if row is not None and row[key] is not None]
-    return f"{values[0]:.3f}" if values else None
-
-
-def _width(row: Mapping[str, Any] | None) -> str | None:
-    if row is None or row["truth_width"] is None:
+def _width(row: Mapping[str, Any]) -> str | None:
+    if row.get("truth_width") is None:
         return None
     return f"{row['truth_width']:.3f}({1e3 * row['truth_width_error']:.0f})"
 

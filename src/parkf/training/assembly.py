@@ -14,7 +14,6 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geom
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.io.fingerprints.meaning import meaning_of
-from parkf.model.layout import HEADER, Layout
 from parkf.model.steps import FORMS
 from parkf.params.blobs import blob_of
 from parkf.params.configuration import flat
@@ -23,8 +22,8 @@ from parkf.params.ghost_score import load_score
 from parkf.params.imported import ALWAYS, new_manifest
 from parkf.params.manifest import Blobs, Constants, FitSummary, Validity
 from parkf.params.parameter_set import ParameterSet, load, with_blobs
-from parkf.training.fit_noise import noise_factors
-from parkf.training.magnet_table import MagnetTable, load_table
+from parkf.training.fit_noise import noise_factors, way_through_magnet
+from parkf.training.magnet_table import load_table
 from parkf.training.result import FitResult, load_results
 from parkf.training.rich import RichFit
 
@@ -36,25 +35,13 @@ CLOSED_TABLE = "closed table"
 
 @dataclass(frozen=True)
 class Ingredients:
-    """Files that a parameter set is made from.
+    """Files that a parameter set is made from."""
 
-    Attributes
-    ----------
-    fits : Path
-        Folder with ``<step>.json`` of every step.
-    table : Path
-        The magnet table that the steps were fitted with.
-    geometry, alignment : Path
-        Positions of the layers, resolution of the VELO, and the beam line.
-    field : Path
-        Map of the whole training, for its fingerprint.
-    """
-
-    fits: Path
-    table: Path
-    geometry: Path
+    fits: Path  # folder with <step>.json of every step
+    table: Path  # the magnet table that the steps were fitted with
+    geometry: Path  # positions of the layers, resolution of the VELO, and the beam line
     alignment: Path
-    field: Path
+    field: Path  # map of the whole training, for its fingerprint
 
 
 def assemble(
@@ -71,30 +58,13 @@ def assemble(
 ) -> ParameterSet:
     """Make a parameter set from its parts.
 
-    Parameters
-    ----------
-    seed : int
-        Of the run.
-    configuration : mapping of str to Any, optional
-        Keys of the run's configuration that decide the training, for the manifest. Its
-        ``training.noise_scale`` has the factor of the noise of each kind of step, 1 by default.
-    inputs : mapping of str to str, optional
-        Further fingerprints for the manifest.
-    validity : Validity, optional
-        Data that the set is for; all data by default.
-    closed : Path, optional
-        The table closed with these fits, to be the set's; that of `files` by default.
-    seeds : mapping of str to int, optional
-        Further seeds for the manifest.
-    score : Path, optional
-        The ghost score that was trained with the same set without one.
-    rich : Path, optional
-        The fit of the RICH constants.
+    `configuration` has those keys of the run's configuration that decide the training, for the manifest; its
+    ``training.noise_scale`` has the factor of the noise of each kind of step, 1 by default. `inputs` are
+    further fingerprints for the manifest, and `seeds` further seeds than the run's. The set is for all data
+    by default. Its magnet table is `closed`, by default that of `files`. The ghost score `score` was trained
+    with the same set without a score; `rich` is the fit of the RICH constants.
 
-    Raises
-    ------
-    ParkfError
-        When a file is missing, a fit is stale, or fits and table do not belong together.
+    A ParkfError is raised when a file is missing, a fit is stale, or fits and table do not belong together.
     """
     detector = load_geometry(files.geometry).align(load_alignment(files.alignment))
     # A damaged map is refused before its fingerprint goes into the manifest.
@@ -109,16 +79,26 @@ def assemble(
     layout = forms.layout
     flattened = None if configuration is None else flat(configuration)
     constant = np.full(layout.constant_count, np.nan)
-    _put(layout, constant, "UTT_META", magnet.header[None].astype(np.float64))
-    _put(layout, constant, "TLayer", scifi_layers(detector))
-    _put(layout, constant, "UTLayer", detector.planes()[list(UT_PLANES), :1].T)
-    fitted = numbers_of(results)
-    grown = noise_factors(forms, fitted, flattened, _way_through_magnet(layout, constant.astype(np.float32)))
-    for name, numbers in fitted.items():
-        _put(layout, constant, name, numbers, grown[name])
+
+    def put(name: str, values: F64, factor: F64 | float = 1.0) -> None:
+        if values.shape != layout.block(name).shape:
+            raise ParkfError(f"block {name}: {values.shape} numbers, expected {layout.block(name).shape}")
+        constant[layout.block_slice(name)] = (values * factor).ravel()
+
+    put("UTT_META", magnet.header[None].astype(np.float64))
+    put("TLayer", scifi_layers(detector))
+    put("UTLayer", detector.planes()[list(UT_PLANES), :1].T)
+    way = way_through_magnet(layout, constant.astype(np.float32))
+    grown = noise_factors(forms, _numbers_of(results), flattened, way)
+    for name, result in results.items():
+        put(name, result.numbers, grown[name])
     values = constant.astype(np.float32)
     if closed is not None:
-        magnet = _closed(closed, values, magnet)
+        table, magnet = magnet, load_table(closed)
+        if magnet.closed_with != blob_of(values).sha256 or not np.array_equal(magnet.header, table.header):
+            raise ParkfError(
+                f"{closed}: closed with other fits, noise or table than these; close the table again"
+            )
     manifest = new_manifest(
         layout,
         source="trained",
@@ -127,7 +107,7 @@ def assemble(
         constants=Constants(
             velo_sigma=detector.velo.resolution, beam_x=detector.beam.x, beam_y=detector.beam.y
         ),
-        layout=describe(layout, values, grown_errors(results, grown)),
+        layout=describe(layout, values, _grown_errors(results, grown)),
         inputs={
             "geometry": meaning_of(files.geometry),
             "alignment": meaning_of(files.alignment),
@@ -139,7 +119,18 @@ def assemble(
         },
         seeds={"run": seed, **(seeds or {})},
         configuration=flattened,
-        fits=[summary for result in results.values() for summary in _summaries(result)],
+        fits=[
+            FitSummary(
+                step=name,
+                set=one.label,
+                rows=one.rows,
+                valid=True,
+                edm=max((m.edm for m in one.minima), default=0.0),
+                ratio_rms=max((b.ratio_rms for b in one.accuracy if b.ratio_rms is not None), default=None),
+            )
+            for name, result in results.items()
+            for one in result.sets
+        ],
     )
     return with_blobs(
         manifest,
@@ -150,28 +141,18 @@ def assemble(
     )
 
 
-def _closed(path: Path, constant: NDArray[np.float32], table: MagnetTable) -> MagnetTable:
-    magnet = load_table(path)
-    if magnet.closed_with != blob_of(constant).sha256 or not np.array_equal(magnet.header, table.header):
-        raise ParkfError(f"{path}: closed with other fits, noise or table than these; close the table again")
-    return magnet
-
-
 def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
     """Check that a set is made of these fits and this table, and return the fingerprints of its blobs.
 
-    Raises
-    ------
-    ParkfError
-        When a file is missing or broken, or the set is of other numbers.
+    A ParkfError is raised when a file is missing or broken, or the set is of other numbers.
     """
     loaded, magnet = load(parameters), load_table(table)
     results = load_results(fits)
-    fitted = numbers_of(results)
     same_forms = all(result.forms == loaded.manifest.forms for result in results.values())
-    grown = grown_noise(loaded, fitted) if same_forms else {}
-    for name, values in fitted.items():
-        if not grown or not np.array_equal(loaded.block(name), (values * grown[name]).astype(np.float32)):
+    grown = _grown_noise(loaded, results) if same_forms else {}
+    for name, result in results.items():
+        held = loaded.block(name)
+        if not grown or not np.array_equal(held, (result.numbers * grown[name]).astype(np.float32)):
             raise ParkfError(
                 f"{parameters}: block {name} is not that of {fits / f'{name}.json'}; assemble the set again"
             )
@@ -180,13 +161,27 @@ def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
     return loaded.manifest.blobs
 
 
-def grown_noise(parameters: ParameterSet, fitted: dict[str, F64]) -> dict[str, F64]:
+def errors_of(parameters: ParameterSet, fits: Path) -> dict[tuple[str, str, int], float | None]:
+    """Return the errors of a set's fitted numbers, by block, set and index; they grow with the noise factors.
+
+    A ParkfError is raised when a fit is missing, or not whole.
+    """
+    results = load_results(fits)
+    errors = _grown_errors(results, _grown_noise(parameters, results))
+    return {(name, results[name].sets[i].label, index): error for (name, i, index), error in errors.items()}
+
+
+def _grown_noise(parameters: ParameterSet, results: Mapping[str, FitResult]) -> dict[str, F64]:
     """Return the factors by which a set's numbers differ from the fitted ones, (sets, m) of each step."""
-    manifest, way = parameters.manifest, way_through_magnet(parameters)
-    return noise_factors(FORMS[manifest.forms], fitted, manifest.configuration, way)
+    manifest, way = parameters.manifest, way_through_magnet(parameters.layout, parameters.constant)
+    return noise_factors(FORMS[manifest.forms], _numbers_of(results), manifest.configuration, way)
 
 
-def grown_errors(
+def _numbers_of(results: Mapping[str, FitResult]) -> dict[str, F64]:
+    return {name: result.numbers for name, result in results.items()}
+
+
+def _grown_errors(
     results: Mapping[str, FitResult], grown: Mapping[str, F64]
 ) -> dict[tuple[str, int, int], float | None]:
     """Return the errors of a set's numbers, by step, set and index, from fits and noise factors."""
@@ -198,28 +193,10 @@ def grown_errors(
     }
 
 
-def way_through_magnet(parameters: ParameterSet) -> float:
-    """Distance from the last UT layer to z_out, mm."""
-    return _way_through_magnet(parameters.layout, parameters.constant)
-
-
-def _way_through_magnet(layout: Layout, constant: NDArray[Any]) -> float:
-    layers, header = (constant[layout.block_slice(name)] for name in ("UTLayer", "UTT_META"))
-    return float(header[HEADER.index("z_out")]) - float(layers[-1])
-
-
-def numbers_of(results: Mapping[str, FitResult]) -> dict[str, F64]:
-    """Return the fitted numbers of the steps, (sets, m) each."""
-    return {name: np.array([one.values for one in result.sets]) for name, result in results.items()}
-
-
 def scifi_layers(geometry: Geometry) -> F64:
     """Block TLayer, (4, 12): z at y = 0 (mm), dy/dz, dx/dy by layer; squared error by cluster size (mm²).
 
-    Raises
-    ------
-    ParkfError
-        When a layer is vertical: dy/dz, which the trigger's format has, is infinite.
+    A ParkfError is raised when a layer is vertical: dy/dz, which the trigger's format has, is infinite.
     """
     planes = geometry.planes()[list(SCIFI_PLANES)]
     if (planes[:, 2] == 0).any():
@@ -230,23 +207,3 @@ def scifi_layers(geometry: Geometry) -> F64:
     slopes = [layer.dxdy for layer in geometry.scifi.layers]
     errors = np.array(geometry.scifi.hit_errors)
     return np.stack([planes[:, 0], 1 / planes[:, 2], slopes, errors**2])
-
-
-def _put(layout: Layout, constant: F64, name: str, values: F64, factor: F64 | float = 1.0) -> None:
-    if values.shape != layout.block(name).shape:
-        raise ParkfError(f"block {name}: {values.shape} numbers, expected {layout.block(name).shape}")
-    constant[layout.block_slice(name)] = (values * factor).ravel()
-
-
-def _summaries(result: FitResult) -> list[FitSummary]:
-    return [
-        FitSummary(
-            step=result.step,
-            set=one.label,
-            rows=one.rows,
-            valid=True,
-            edm=max((m.edm for m in one.minima), default=0.0),
-            ratio_rms=max((b.ratio_rms for b in one.accuracy if b.ratio_rms is not None), default=None),
-        )
-        for one in result.sets
-    ]

@@ -5,17 +5,16 @@ and lever arms combine correctly.
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from parkf.io.events import concatenate, select
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
 from parkf.model.layout import HEADER
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.minimise import F64
 from parkf.training.result import BinAccuracy
-from parkf.training.rows import COMPONENTS, GROUPS, Rows, group_of_particle, read_batches, select
+from parkf.training.rows import COMPONENTS, GROUPS, Rows, group_of_particle, read_batches
 from parkf.training.spread import Spreads
 from parkf.training.trained import Trained
 
@@ -42,7 +41,7 @@ def measure_chain(trained: Trained) -> list[BinAccuracy]:
         track.step(*trained.step("UT", gap), z)
     track.step(*trained.step("UT", 2), header["z_in"], scatters=False)
     functions, p = trained.step("UTTF", 0)
-    track.through(table, functions.local_qop(p, begin["qop"]))
+    track.through(table, functions.local_qop(p, begin["qop"]), header["z_out"])
     track.step(functions, p, header["z_out"])
     track.step(*trained.step("TFT", 0), end["z1"])
     delta = {c: track.rows[f"{c}0"] - end[f"{c}1"] for c in COMPONENTS}
@@ -75,7 +74,7 @@ class _Track:
                 self.covariance[:, plane + 2, plane] += rho * position * slope
         self._move(np.column_stack(functions.predict(p, rows)), rows["z1"])
 
-    def through(self, table: MagnetTable, qop: F64) -> None:
+    def through(self, table: MagnetTable, qop: F64, z_out: float) -> None:
         """Go through the magnet by the table alone."""
         states = np.column_stack([self.rows[f"{c}0"] for c in COMPONENTS])
         ends = table.extrapolate(states, qop, self.rows["polarity"])
@@ -87,7 +86,6 @@ class _Track:
             jacobian[:, :, column] = (moved - ends) / SLOPE_STEP
         self._carry(jacobian)
         self.rows |= dict(zip(BEFORE_COLUMNS, states.T, strict=True))
-        z_out = float(table.header[HEADER.index("z_out")])
         self._move(ends, np.full(len(ends), z_out))
 
     def _carry(self, jacobian: F64) -> None:
@@ -98,7 +96,7 @@ class _Track:
 
 
 def _thinned(path: Path) -> Rows:
-    """Rows of so many groups of particles that `LARGEST` rows are hardly exceeded."""
+    """Rows of some groups of particles, hardly more than `LARGEST`."""
     parts: list[Rows] = []
     groups = GROUPS
     for rows in read_batches(path):
@@ -107,22 +105,21 @@ def _thinned(path: Path) -> Rows:
         if count > LARGEST:
             groups = groups * LARGEST // count
         parts = [select(part, part["group"] < groups) for part in parts]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return concatenate(parts)
 
 
 def _common(begin: Rows, end: Rows) -> tuple[Rows, Rows]:
     """Rows of the tracks that both have, in the same order."""
-
-    def key(rows: Rows) -> NDArray[Any]:
-        columns = (rows["polarity"].astype(np.int64), rows["event"], rows["particle"])
-        return np.rec.fromarrays(columns)
-
-    _, in_begin, in_end = np.intersect1d(key(begin), key(end), return_indices=True)
+    one, other = (
+        np.rec.fromarrays([rows["polarity"].astype(np.int64), rows["event"], rows["particle"]])
+        for rows in (begin, end)
+    )
+    _, in_begin, in_end = np.intersect1d(one, other, return_indices=True)
     return select(begin, in_begin), select(end, in_end)
 
 
 def _ut_layers(path: Path) -> list[float]:
-    """Z of the four UT layers: of the first row of each gap."""
+    """Z of the four UT layers, from the first row of each gap."""
     found: dict[int, tuple[float, float]] = {}
     for rows in read_batches(path):
         for gap in range(3):

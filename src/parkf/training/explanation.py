@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from parkf.params.description import constant_numbers, table_numbers
-from parkf.params.parameter_set import ParameterSet, load
+from parkf.params.parameter_set import load
 
 # Columns of a row. The error is None for numbers that no fit determined: those of the geometry, fixed or
 # unused ones. It is also None for the magnet table, where the coefficients of a polynomial are strongly
@@ -14,24 +14,18 @@ Explained = tuple[str, str, int, str, float, str, float | None, str]
 
 
 def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) -> Iterator[Explained]:
-    """Yield a row of :data:`COLUMNS` for each number of a parameter set, in their order.
+    """Yield a row of :data:`COLUMNS` for each number of the set in a folder, in their order.
 
-    Parameters
-    ----------
-    parameters : Path
-        Folder of the set.
-    fits : Path, optional
-        Folder of its fits, for the errors.
-    table : bool
-        Include the 240,000 numbers of the magnet table.
-
-    Raises
-    ------
-    ParkfError
-        When the set, or a fit, is missing or not whole.
+    Errors are those of the fits in folder `fits`; with `table`, the 240,000 numbers of the magnet table are
+    included. A ParkfError is raised when the set, or a fit, is missing or not whole.
     """
     loaded = load(parameters)
-    errors = {} if fits is None else _errors(fits, loaded)
+    errors = {}
+    if fits is not None:
+        # This import builds the formulas, which only the errors need.
+        from parkf.training.assembly import errors_of
+
+        errors = errors_of(loaded, fits)
     for n, value in zip(constant_numbers(loaded.layout), loaded.constant, strict=True):
         error = errors.get((n.block, n.set, n.index))
         yield n.block, n.set, n.index, n.name, float(value), n.unit, error, n.text
@@ -43,14 +37,3 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
     if table:
         for n, value in zip(table_numbers(loaded.layout.pieces), loaded.table.ravel(), strict=True):
             yield n.block, n.set, n.index, n.name, float(value), n.unit, None, n.text
-
-
-def _errors(fits: Path, parameters: ParameterSet) -> dict[tuple[str, str, int], float | None]:
-    """Return the errors of fitted numbers, by block, set and index."""
-    # These imports build the formulas, which only the errors need: they grow with the noise factors.
-    from parkf.training.assembly import grown_errors, grown_noise, numbers_of
-    from parkf.training.result import load_results
-
-    results = load_results(fits)
-    errors = grown_errors(results, grown_noise(parameters, numbers_of(results)))
-    return {(name, results[name].sets[i].label, index): error for (name, i, index), error in errors.items()}

@@ -4,10 +4,9 @@ import numpy as np
 
 from parkf.io.errors import ParkfError
 from parkf.model.codegen.numpy_step import NumpyStep
-from parkf.model.steps import Step
 from parkf.training.minimise import F64, Fits, Floating
 from parkf.training.result import Minimum
-from parkf.training.rows import Rows, runge_kutta_residual
+from parkf.training.rows import Rows, residuals
 
 # Slopes before positions, which use them; ty before tx, which may use it; x before y, because y determines
 # shared parameters less well.
@@ -22,48 +21,22 @@ def fit_extrapolation(
 ) -> tuple[F64, list[Minimum]]:
     """Fit the parameters of the state's formulas, component by component.
 
-    Parameters
-    ----------
-    functions : NumpyStep
-        The step as NumPy callables.
-    fits : Fits
-        Fits of the parameter set, to which these are added.
-    start : (m,) float64
-        All parameters of the set.
-    near : (m,) float64, optional
-        The same of a neighbour's fit: the minima are looked for there first.
-
-    Returns
-    -------
-    values : (m,) float64
-        `start` with the fitted parameters in place.
-    minima : list of Minimum
-        One for each component that has parameters of its own.
-
-    Raises
-    ------
-    ParkfError
-        When a minimum is invalid, or the rows do not determine a parameter.
+    `start` (m,) float64 are all parameters of the set. The minima are looked for first at `near` (m,), the
+    parameters of a neighbour's fit. Return the start with the fitted parameters in place, and one minimum for
+    each component that has parameters of its own. A ParkfError is raised when a minimum is invalid, or the
+    rows do not determine a parameter.
     """
     values, minima = start.copy(), []
-    for component, floating in plan(functions.step):
-        minimum = _fit_component(functions, fits, values, component, floating, near)
-        values[floating] = minimum.values[: len(floating)]
-        minima.append(minimum)
-    return values, minima
-
-
-def plan(step: Step) -> list[tuple[str, list[int]]]:
-    """Components in the order of their fits, and the parameters that each one determines."""
-    open_ = set(step.indices("extrapolation"))
-    result = []
+    step = functions.step
+    left = list(step.indices("extrapolation"))
     for component in ORDER:
-        used = step.outputs[component].free_symbols
-        own = [i for i in sorted(open_) if step.symbols[i] in used]
-        open_ -= set(own)
+        own = [i for i in left if step.symbols[i] in step.outputs[component].free_symbols]
+        left = [i for i in left if i not in own]
         if own:
-            result.append((component, own))
-    return result
+            minimum = _fit_component(functions, fits, values, component, own, near)
+            values[own] = minimum.values[: len(own)]
+            minima.append(minimum)
+    return values, minima
 
 
 def scattering_weights(functions: NumpyStep, rows: Rows, p: F64, component: str) -> F64:
@@ -82,7 +55,7 @@ def _fit_component(
     """
 
     def pulls(vector: F64, rows: Rows, weights: F64) -> F64:
-        return runge_kutta_residual(functions.predict(vector[:-1], rows), rows, component) / weights
+        return residuals(functions.predict(vector[:-1], rows), rows, "e")[component] / weights
 
     def designs(vector: F64, rows: Rows, weights: F64) -> F64:
         return functions.gradient(component, vector[:-1], rows, own).T / weights
@@ -117,12 +90,5 @@ def _fit_component(
         directions,
         target=component,
         kind="extrapolation",
-        near=None if near is None else substituted(start, own, near),
+        near=near,
     )
-
-
-def substituted(start: F64, own: list[int], near: F64) -> F64:
-    """Combine a neighbour's parameters `own` with all other parameters and the nuisances of the start."""
-    vector = start.copy()
-    vector[own] = near[own]
-    return vector

@@ -1,24 +1,35 @@
 """Conversion between the noise in a set and the noise that was fitted to its steps.
 
-They differ in two ways. First, each kind of step has a factor (:mod:`parkf.training.widening`). Second, a
-fraction of the scattering in the step through the magnet may be moved in front of the bend. In production's
-formulas the noise behind the bend is a number times 1/p. But a turn in front of the bend grows by (N'/N)³ on
-the way through it, with N = √(1 + tx² + ty²), which matters for soft tracks. With all noise behind the bend,
-the error of q/p would be too small for soft tracks, compared with hard ones. The last gap between UT layers
-ends where the step through the magnet begins, and the table extrapolates the noise of its slope. The fraction
-that grows therefore belongs to this gap.
+They differ in two ways. First, the noise of each kind of step has a factor, ``training.noise_scale`` of the
+configuration. p̃ is fitted to one step: the core of the scattering there is N(0; σ), and rare hard scatters,
+a few per cent, belong to a tail. A fit of a track adds up some thirty steps. The core of a sum of such
+distributions is wider than the quadratic sum of the cores, because a hard scatter in one step no longer
+stands out once other scatters are added to it; for many steps the limit is the whole variance. So the set
+holds the fitted noise times the factor: widths grow, and correlations stay. :mod:`parkf.training.sums`
+measures how large the factor is.
+
+Second, a fraction of the scattering in the step through the magnet may be moved in front of the bend. In
+production's formulas the noise behind the bend is a number times 1/p. But a turn in front of the bend grows
+by (N'/N)³ on the way through it, with N = √(1 + tx² + ty²), which matters for soft tracks. With all noise
+behind the bend, the error of q/p would be too small for soft tracks, compared with hard ones. The last gap
+between UT layers ends where the step through the magnet begins, and the table extrapolates the noise of its
+slope. The fraction that grows therefore belongs to this gap.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
-from parkf.model.steps import Forms
+from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep, numpy_step
+from parkf.model.layout import HEADER, Layout
+from parkf.model.steps import Forms, Step
 from parkf.model.steps.scifi import GAPS
+from parkf.model.steps.step import NOISE
 from parkf.params.configuration import noise_scale
-from parkf.training.widening import widening
+from parkf.training.rows import COMPONENTS, Rows
 
 F64 = NDArray[np.float64]
 BlockNumbers = Mapping[str, F64]
@@ -32,41 +43,30 @@ STAYS = "BEND"
 _LAST_GAP = 2
 _PLANES = (((8, 1, 9), (12, 13, 14)), ((10, 3, 11), (15, 16, 17)))
 _TEN = 100.0
+# Numbers of rows and of random parameters that the powers of the widths are found with, and their tolerance.
+_ROWS, _TURNS = 64, 6
+_TOLERANCE = 1e-9
 
 
 def noise_factors(
     forms: Forms, fitted: BlockNumbers, configuration: Mapping[str, str] | None, way: float
 ) -> dict[str, F64]:
-    """Return the factors of fitted numbers in a set of this configuration, (sets, m) of each step.
+    """Return the factors of fitted numbers (sets, m) in a set of this configuration, (sets, m) of each step.
 
     The step to the first SciFi layer has no noise in its formulas; the first gap behind it includes its
-    noise.
-
-    Parameters
-    ----------
-    fitted : mapping of str to (sets, m) float64
-        Numbers of every step.
-    configuration : mapping of str to str or None
-        Of a manifest.
-    way : float
-        From the last UT layer to z_out, mm.
-
-    Raises
-    ------
-    ParkfError
-        When there is no such noise, or these forms cannot move a fraction of it in front of the bend.
+    noise. The configuration is that of a manifest; `way` is that from the last UT layer to z_out, mm. A
+    ParkfError is raised when there is no such noise, or these forms cannot move a fraction of it in front of
+    the bend.
     """
     factors = _widenings(forms, configuration)
-    stays = noise_scale(configuration).get(STAYS, 1.0)
+    stays = _stays(forms, configuration)
     if stays == 1:
         return factors
-    planes = _planes(forms)
-    gap, hop = (fitted[name] * factors[name] for name in ("UT", "UTTF"))
-    moved = {"UT": gap.copy(), "UTTF": hop.copy()}
-    for own, far in planes:
-        _move_in_front(moved["UT"][_LAST_GAP], moved["UTTF"][0], own, far, way, 1 - stays)
-    for name, before in (("UT", gap), ("UTTF", hop)):
-        factors[name] *= np.divide(moved[name], before, out=np.ones_like(before), where=before != 0)
+    before = {name: fitted[name] * factors[name] for name in ("UT", "UTTF")}
+    moved = {name: numbers.copy() for name, numbers in before.items()}
+    _move_in_front(moved, way, 1 - stays)
+    for name, old in before.items():
+        factors[name] *= np.divide(moved[name], old, out=np.ones_like(old), where=old != 0)
     return factors
 
 
@@ -75,13 +75,18 @@ def fitted_numbers(
 ) -> dict[str, F64]:
     """Invert :func:`noise_factors`: return the fitted numbers of the steps from those of a set."""
     numbers = {name: np.array(held[name], np.float64) for name in forms.steps}
-    stays = noise_scale(configuration).get(STAYS, 1.0)
+    stays = _stays(forms, configuration)
     if stays != 1:
-        for own, far in _planes(forms):
-            # The noise behind the bend allows `stays` times the largest turn from before.
-            _move_in_front(numbers["UT"][_LAST_GAP], numbers["UTTF"][0], own, far, way, 1 - 1 / stays)
+        # The noise behind the bend allows `stays` times the largest turn from before.
+        _move_in_front(numbers, way, 1 - 1 / stays)
     factors = _widenings(forms, configuration)
     return {name: values / factors[name] for name, values in numbers.items()}
+
+
+def way_through_magnet(layout: Layout, constant: NDArray[Any]) -> float:
+    """Distance from the last UT layer to z_out, mm, of a constant blob."""
+    layers, header = (constant[layout.block_slice(name)] for name in ("UTLayer", "UTT_META"))
+    return float(header[HEADER.index("z_out")]) - float(layers[-1])
 
 
 def _widenings(forms: Forms, configuration: Mapping[str, str] | None) -> dict[str, F64]:
@@ -95,36 +100,101 @@ def _widenings(forms: Forms, configuration: Mapping[str, str] | None) -> dict[st
     return factors
 
 
-def _planes(forms: Forms) -> tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...]:
-    if forms.name != "production":
+def _stays(forms: Forms, configuration: Mapping[str, str] | None) -> float:
+    stays = noise_scale(configuration).get(STAYS, 1.0)
+    if stays != 1 and forms.name != "production":
         raise ParkfError(
             f"training.noise_scale.{STAYS}: forms '{forms.name}' know how noise grows through the bend; "
             f"leave {STAYS} at 1"
         )
-    return _PLANES
+    return stays
 
 
-def _move_in_front(
-    gap: F64, hop: F64, own: tuple[int, int, int], far: tuple[int, int, int], way: float, fraction: float
-) -> None:
-    """Move `fraction` of the largest turn at the layer in front of the bend, in place.
+def _move_in_front(numbers: BlockNumbers, way: float, fraction: float) -> None:
+    """Move `fraction` of the largest turn at the layer in front of the bend, in place, in x and in y.
 
     Q of (position, slope) behind the bend, in units of 1/p², includes a turn of variance a² at the layer as
     long as Q − a²·v·vᵀ with v = (way, 1) has no negative eigenvalue: up to a² = 1/(vᵀ Q⁻¹ v).
     """
-    slope, position, rho = hop[far[0]], _TEN * hop[far[1]], hop[far[2]]
-    if not (slope > 0 and position > 0 and abs(rho) < 1):
+    gap, hop = numbers["UT"][_LAST_GAP], numbers["UTTF"][0]
+    for own, far in _PLANES:
+        slope, position, rho = hop[far[0]], _TEN * hop[far[1]], hop[far[2]]
+        if not (slope > 0 and position > 0 and abs(rho) < 1):
+            raise ParkfError(
+                f"training.noise_scale.{STAYS}: the hop through the magnet has widths {slope:g} MeV and "
+                f"{position:g} mm MeV with correlation {rho:g}; no part of that can be taken in front of the "
+                "bend"
+            )
+        q_xx, q_xt, q_tt = position**2, rho * position * slope, slope**2
+        turn = (q_xx * q_tt - q_xt**2) / (q_tt * way**2 - 2 * q_xt * way + q_xx)
+        a2 = fraction * turn
+        q_xx, q_xt, q_tt = q_xx - a2 * way**2, q_xt - a2 * way, q_tt - a2
+        hop[far[0]], hop[far[1]] = np.sqrt(q_tt), np.sqrt(q_xx) / _TEN
+        hop[far[2]] = q_xt / np.sqrt(q_xx * q_tt)
+        # At the layer itself the turn causes no displacement, so the covariance of position and slope stays.
+        before = gap[own[0]]
+        gap[own[0]] = np.sqrt(before**2 + a2)
+        gap[own[2]] *= before / gap[own[0]]
+
+
+def widening(step: Step, factor: float) -> F64:
+    """Factors (m,) of a step's parameters that make its σ `factor` times as wide.
+
+    A ParkfError is raised when the factor is not one and the step's σ do not all grow with powers of its
+    parameters.
+    """
+    if factor == 1 or not step.noise:
+        return np.ones(len(step.parameters))
+    key = step.formula_hash()
+    if key not in _known_powers:
+        _known_powers[key] = width_powers(numpy_step(step))
+    return np.asarray(factor ** _known_powers[key])
+
+
+# Powers by the formulas of the step, found once per process.
+_known_powers: dict[str, F64] = {}
+
+
+def width_powers(functions: NumpyStep) -> F64:
+    """Find powers d, (m,), for which p_i λ^d_i makes every σ of a step λ times as wide, and leaves its ρ.
+
+    By Euler's theorem Σ d_i p_i ∂σ/∂p_i = σ and Σ d_i p_i ∂ρ/∂p_i = 0 for all states. The power is zero for
+    parameters that are not noise. A ParkfError is raised when there are none.
+    """
+    step = functions.step
+    noise = list(step.indices("noise"))
+    random = np.random.Generator(np.random.Philox(key=[2026, 7]))
+    left, right = [], []
+    for _ in range(_TURNS):
+        p = np.array([parameter.start for parameter in step.parameters])
+        p[noise] = random.uniform(0.3, 2.0, len(noise))
+        rows = _anywhere(random)
+        values = functions.noise(p, rows)
+        for name in NOISE:
+            scale = values[name][:, None]
+            left.append(functions.noise_gradient(name, p, rows, noise) * p[noise] / scale)
+            right.append(np.full(_ROWS, float(name in COMPONENTS)))
+    matrix, target = np.concatenate(left), np.concatenate(right)
+    found, *_ = np.linalg.lstsq(matrix, target)
+    found = np.round(found, 6)
+    if np.abs(matrix @ found - target).max() > _TOLERANCE:
         raise ParkfError(
-            f"training.noise_scale.{STAYS}: the hop through the magnet has widths {slope:g} MeV and "
-            f"{position:g} mm MeV with correlation {rho:g}; no part of that can be taken in front of the bend"
+            f"step {step.name}: no powers of its noise parameters make all widths grow alike; "
+            "write each width as a product with a parameter, or leave training.noise_scale at 1"
         )
-    q_xx, q_xt, q_tt = position**2, rho * position * slope, slope**2
-    turn = (q_xx * q_tt - q_xt**2) / (q_tt * way**2 - 2 * q_xt * way + q_xx)
-    a2 = fraction * turn
-    q_xx, q_xt, q_tt = q_xx - a2 * way**2, q_xt - a2 * way, q_tt - a2
-    hop[far[0]], hop[far[1]] = np.sqrt(q_tt), np.sqrt(q_xx) / _TEN
-    hop[far[2]] = q_xt / np.sqrt(q_xx * q_tt)
-    # At the layer itself the turn causes no displacement, so the covariance of position and slope stays.
-    before = gap[own[0]]
-    gap[own[0]] = np.sqrt(before**2 + a2)
-    gap[own[2]] *= before / gap[own[0]]
+    powers = np.zeros(len(step.parameters))
+    powers[noise] = found
+    return powers
+
+
+def _anywhere(random: np.random.Generator) -> Rows:
+    """Rows all over the acceptance; some of them around the beam pipe."""
+    near = random.choice([0.02, 1.0], _ROWS)
+    rows: Rows = {name: random.uniform(0.02, 0.3, _ROWS) for name in ("tx0", "ty0", *BEFORE_COLUMNS[2:])}
+    rows |= {name: random.uniform(-500, 500, _ROWS) * near for name in ("x0", "y0", *BEFORE_COLUMNS[:2])}
+    rows |= {
+        "qop": random.choice([-1.0, 1.0], _ROWS) / random.uniform(1500, 50_000, _ROWS),
+        "polarity": random.choice([-1.0, 1.0], _ROWS),
+        "z0": random.uniform(0, 900, _ROWS),
+    }
+    return rows | {"z1": rows["z0"] + random.choice([-1.0, 1.0], _ROWS) * random.uniform(10, 100, _ROWS)}

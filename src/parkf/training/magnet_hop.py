@@ -3,12 +3,13 @@
 import numpy as np
 
 from parkf.io.errors import ParkfError
+from parkf.io.events import select
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
 from parkf.model.layout import HEADER
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import inside_grid
 from parkf.training.minimise import F64
-from parkf.training.rows import COMPONENTS, Rows, StoredRows, select
+from parkf.training.rows import COMPONENTS, Rows, StoredRows
 from parkf.training.spread import half_width
 
 # Number of rows that determine the energy loss, to 0.05 MeV.
@@ -23,14 +24,10 @@ def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64)
 
     Of the parameters `p` (m,) of UTTF, those for the energy loss are used. Returned rows have x0, y0, tx0,
     ty0 at z_out and x_in, y_in, tx_in, ty_in at z_in. The Runge–Kutta target is moved to the momentum that
-    the form assumes: fluctuations of the energy loss are scattering, not misfit, and stay in the truth.
-    The few per mille of the rows beyond the grid's edge are left out, because the table ends there, and
-    its misfit must not enter the corrections and the scattering.
-
-    Raises
-    ------
-    ParkfError
-        When the rows' planes are not the table's.
+    the form assumes: fluctuations of the energy loss are scattering, not misfit, and stay in the truth. The
+    few per mille of the rows beyond the grid's edge are left out, because the table ends there, and its
+    misfit must not enter the corrections and the scattering. A ParkfError is raised when the rows' planes are
+    not the table's.
     """
     header = dict(zip(HEADER, table.header, strict=True))
     for column, plane in (("z0", "z_in"), ("z1", "z_out")):

@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 from parkf.io.errors import ParkfError
 from parkf.io.workers import parallel_map
 from parkf.training.result import Minimum
-from parkf.training.rows import GROUPS, Rows, StoredRows
+from parkf.training.rows import GROUPS, SAMPLE, Rows, StoredRows
 
 F64 = NDArray[np.float64]
 # The type of a likelihood: a function of all parameters (m,) and of rows. It returns the rows' contributions
 # to the negative log-likelihood, (n,), and their derivatives with respect to the floating parameters, (f, n).
 Likelihood = Callable[[F64, Rows], tuple[F64, F64]]
-Limits = tuple[float | None, float | None]
-# Number of rows that Minuit works on: they determine the curvature to a few per cent.
-SAMPLE = 10_000
+Limits = tuple[float, float]
 # Largest estimated distance to the minimum, in units of the log-likelihood: the value that Minuit accepts by
 # default.
 LARGEST_EDM = 1e-4
@@ -40,7 +38,7 @@ class Floating:
 
     index: int
     name: str
-    limits: Limits = (None, None)
+    limits: Limits = (-np.inf, np.inf)
 
 
 class Fits:
@@ -49,16 +47,8 @@ class Fits:
     The squares of these shifts sum up to the sandwich covariance, which holds whatever the distribution of
     residuals is. A later fit inherits the errors of earlier ones: positions use the fitted slopes.
 
-    Parameters
-    ----------
-    rows : StoredRows
-        Of the set.
-    parameters : int
-        How many parameters a set has; nuisances come behind them, belong to one fit, and are not kept.
-    where : str
-        Step and set, for error messages.
-    workers : int
-        Processes that pass over the rows; results do not depend on it.
+    A set has so many `parameters`; nuisances come behind them, belong to one fit, and are not kept. `where`
+    names step and set in error messages. Results do not depend on the number of processes, `workers`.
     """
 
     def __init__(self, rows: StoredRows, parameters: int, where: str, workers: int = 1) -> None:
@@ -83,37 +73,26 @@ class Fits:
     ) -> Minimum:
         """Minimise a negative log-likelihood.
 
-        Parameters
-        ----------
-        likelihood : callable
-            See :data:`Likelihood`.
-        start : (m,) float64
-            All parameters and nuisances; those that do not float stay.
-        floating : sequence of Floating
-            In the order of the likelihood's derivatives.
-        directions : (f, f) float64
-            Columns are the steps of Minuit's parameters, each of the size of an error. Columns
-            that are independent in the likelihood keep a search with correlated parameters short;
-            a parameter with limits needs a column of its own.
-        target, kind : str
-            For the record.
-        near : (m,) float64, optional
-            All parameters and nuisances where the minimum is expected. Newton's method begins
-            there; should it not end in a minimum, Minuit searches as it does by default. What is
-            minimised does not depend on it, and the same distance to the minimum is allowed.
+        All parameters and nuisances, `start` (m,), stay but for those that are `floating`, in the order of
+        the likelihood's derivatives. Columns of `directions` (f, f) are the steps of Minuit's parameters,
+        each of the size of an error. Columns that are independent in the likelihood keep a search with
+        correlated parameters short; a parameter with limits needs a column of its own.
 
-        Raises
-        ------
-        ParkfError
-            When the minimum is not valid, with the reason.
+        Where the floating parameters are expected near those of `near`, all parameters of a neighbour's set,
+        Newton's method begins there; should it not end in a minimum, Minuit searches as it does by default.
+        The function that is minimised and the allowed distance to its minimum do not depend on `near`. A
+        ParkfError names the reason when the minimum is not valid.
         """
         problem = _Problem(likelihood, start, floating, directions)
-        found, calls = None, 0
+        indices = [f.index for f in floating]
+        found, calls, w = None, 0, np.zeros(len(floating))
         if near is not None:
             # If it begins too far away, Newton's method may leave the domain of the formulas.
             with suppress(_InvalidError, np.linalg.LinAlgError), np.errstate(all="ignore"):
-                found = self._descend(problem, problem.steps_to(near))
-        w = np.zeros(len(floating))
+                # Nuisances, which lie behind the parameters, begin at the start.
+                shift = np.append(near, start[self._parameters :])[indices] - start[indices]
+                begin = np.linalg.solve(directions, shift)
+                found = self._descend(problem, np.clip(begin, *problem.limits.T))
         try:
             if found is None:
                 minuit = problem.search(self.sample)
@@ -131,7 +110,7 @@ class Fits:
         end, hessian = found
         w, free = end.w, end.free
         place = problem.place(w)
-        # A parameter at its limit counts as fixed, such as the tail's fraction where there is no tail.
+        # A parameter at its limit counts as fixed, for example the tail's fraction where there is no tail.
         inverse = np.zeros_like(hessian)
         inverse[np.ix_(free, free)] = np.linalg.inv(hessian[np.ix_(free, free)])
         moved = self._inherit(problem, w, end.scores) @ -inverse @ directions.T
@@ -144,7 +123,7 @@ class Fits:
             target=target,
             kind=kind,
             names=[f.name for f in floating],
-            values=place[[f.index for f in floating]].tolist(),
+            values=place[indices].tolist(),
             errors=errors.tolist(),
             naive_errors=np.sqrt(np.diag(directions @ inverse @ directions.T)).tolist(),
             correlation=_correlation(sandwich).tolist(),
@@ -170,21 +149,17 @@ class Fits:
 
 
 class _InvalidError(Exception):
-    """Why there is no valid minimum."""
+    """The reason why there is no valid minimum."""
 
 
 class _End(NamedTuple):
-    """Where Newton's method ended.
+    """Where Newton's method ended."""
 
-    The minimum w, the likelihood there, the estimated distance to it, the derivatives summed over each group
-    of particles (GROUPS, f), which parameters are free of their limits (f,), and the number of passes.
-    """
-
-    w: F64
-    nll: float
-    edm: float
-    scores: F64
-    free: NDArray[np.bool_]
+    w: F64  # the minimum
+    nll: float  # negative log-likelihood there
+    edm: float  # estimated distance to the minimum
+    scores: F64  # derivatives summed over each group of particles, (GROUPS, f)
+    free: NDArray[np.bool_]  # which parameters are not at a limit, (f,)
     passes: int
 
 
@@ -205,22 +180,9 @@ class _Problem:
     @property
     def limits(self) -> F64:
         """Smallest and largest w, (f, 2)."""
-        scales = np.diag(self.directions)
-        return np.array(
-            [
-                [
-                    infinite if limit is None else (limit - self.start[f.index]) / scale
-                    for limit, infinite in zip(f.limits, (-np.inf, np.inf), strict=True)
-                ]
-                for f, scale in zip(self.floating, scales, strict=True)
-            ]
-        )
-
-    def steps_to(self, vector: F64) -> F64:
-        """Return the w of a vector of all parameters, or the nearest within the limits."""
-        floating = [f.index for f in self.floating]
-        w = np.linalg.solve(self.directions, vector[floating] - self.start[floating])
-        return np.clip(w, *self.limits.T)
+        away = np.array([np.subtract(f.limits, self.start[f.index]) for f in self.floating])
+        # A parameter with limits has a column of its own, with a positive step.
+        return np.asarray(away / np.abs(np.diag(self.directions))[:, None])
 
     def evaluate(self, rows: Rows, w: F64) -> tuple[float, F64]:
         """Value, and derivatives by row, (f, n)."""

@@ -5,51 +5,58 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS
-from parkf.training.minimise import F64
+from parkf.model.steps.frozen import forms_of
+from parkf.params.configuration import start_file
+from parkf.params.parameter_set import MANIFEST_FILE, load
+from parkf.training.fit_noise import fitted_numbers, way_through_magnet
 from parkf.training.result import FitResult
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """Result of a step's fit for a similar detector.
+    """Fitted parameters (m,) of each set of a step for a similar detector, and the SHA-256 of their file."""
 
-    `values` are all parameters (m,) of each set, as they were fitted; `fingerprint` is the SHA-256 of
-    their file.
-    """
-
-    values: Sequence[F64]
+    values: Sequence[NDArray[np.float64]]
     fingerprint: str
 
 
-def fitted_neighbour(path: Path, step: str, forms: FormsName) -> Neighbour:
-    """Read ``fits/<step>.json`` of another run.
+def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
+    """Read the numbers from which the fit of a step starts.
 
-    Raises
-    ------
-    ParkfError
-        When it is missing, or of another step, other forms or other formulas.
+    The place is ``fits/<step>.json`` of another run, or the folder of a run or of a parameter set: see
+    :func:`parkf.params.configuration.start_file`. The noise of a set is converted to that of its fits,
+    without the factors of its configuration. A ParkfError is raised when there are no such numbers, or they
+    are of another step, other forms or other formulas.
     """
-    result = FitResult.load(path)
+    file = start_file(place, step)
+    if file.name == MANIFEST_FILE:
+        parameters = load(file.parent)
+        if parameters.manifest.forms != forms:
+            raise ParkfError(f"{file}: forms '{parameters.manifest.forms}', expected '{forms}' to start from")
+        manifest = parameters.manifest
+        _check_formula(file, step, forms, manifest.steps.get(step))
+        # The set may be of an older layout, in which other steps differ.
+        own = forms_of(forms, manifest.formulas)
+        held = {name: parameters.block(name).astype(np.float64) for name in own.steps}
+        way = way_through_magnet(parameters.layout, parameters.constant)
+        numbers = fitted_numbers(own, held, manifest.configuration, way)
+        return Neighbour(list(numbers[step]), sha256(file))
+    result = FitResult.load(file)
     if (result.step, result.forms) != (step, forms):
         got = f"step {result.step}, forms '{result.forms}'"
-        raise ParkfError(f"{path}: fit of {got}; expected step {step}, forms '{forms}' to start from")
-    check_formula(path, step, forms, result.formula)
-    return Neighbour([np.array(one.values) for one in result.sets], sha256(path))
+        raise ParkfError(f"{file}: fit of {got}; expected step {step}, forms '{forms}' to start from")
+    _check_formula(file, step, forms, result.formula)
+    return Neighbour(list(result.numbers), sha256(file))
 
 
-def check_formula(path: Path, step: str, forms: FormsName, formula: str | None) -> None:
-    """Make sure that start values belong to a step's current formulas.
-
-    Raises
-    ------
-    ParkfError
-        When they are not: the same parameter means something else then.
-    """
+def _check_formula(path: Path, step: str, forms: FormsName, formula: str | None) -> None:
+    """Refuse parameters of other formulas, in which the same parameter means something else."""
     if formula != FORMS[forms].steps[step].formula_hash():
         raise ParkfError(
             f"{path}: other formulas than step {step} has now; start from a fit of the same, or from none"

@@ -11,11 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from parkf.model.codegen.numpy_step import NumpyStep
-from parkf.model.steps import Step
-from parkf.training.extrapolation import substituted
 from parkf.training.minimise import F64, Fits, Floating, Limits
 from parkf.training.result import Minimum
-from parkf.training.rows import COMPONENTS, Rows, truth_residual
+from parkf.training.rows import COMPONENTS, Rows, residuals
 
 TAIL_START = 0.03
 # Limits of the tail's fraction. The lower one changes the width of a normal core by less than a per mille,
@@ -42,8 +40,14 @@ def fit_noise(
     functions: NumpyStep, fits: Fits, start: F64, near: F64 | None = None
 ) -> tuple[F64, list[Minimum]]:
     """Fit the parameters of the noise; arguments and results as in :func:`fit_extrapolation`."""
-    values, minima = start.copy(), []
-    widths, correlations = plan(functions.step)
+    values, step = start.copy(), functions.step
+    minima: list[Minimum] = []
+    if not step.noise:
+        return values, minima
+    used = set().union(*(step.noise[name].free_symbols for name in COMPONENTS))
+    widths = [i for i in step.indices("noise") if step.symbols[i] in used]
+    # The other parameters make correlations alone.
+    correlations = [i for i in step.indices("noise") if i not in widths]
     if widths:
         minima.append(_fit(functions, fits, values, widths, COMPONENTS, _width, near))
         values[widths] = minima[-1].values[: len(widths)]
@@ -53,16 +57,6 @@ def fit_noise(
         minima.append(_fit(functions, fits, values, correlations, CORRELATIONS, _correlation, near))
         values[correlations] = minima[-1].values[: len(correlations)]
     return values, minima
-
-
-def plan(step: Step) -> tuple[list[int], list[int]]:
-    """Parameters that make the widths, and those that make correlations alone."""
-    if not step.noise:
-        return [], []
-    used = set().union(*(step.noise[name].free_symbols for name in COMPONENTS))
-    noise = step.indices("noise")
-    widths = [i for i in noise if step.symbols[i] in used]
-    return widths, [i for i in noise if i not in widths]
 
 
 def _fit(
@@ -77,44 +71,44 @@ def _fit(
     """Fit the parameters `own` to the densities of all `parts`; the fraction of each tail floats."""
 
     def likelihood(vector: F64, rows: Rows) -> tuple[F64, F64]:
-        predicted, noise = functions.predict(p, rows), functions.noise(vector[: len(p)], rows)
-        residuals = {c: truth_residual(predicted, rows, c) for c in COMPONENTS}
+        truth = residuals(functions.predict(p, rows), rows, "1")
+        noise = functions.noise(vector[: len(p)], rows)
         total = np.zeros(len(rows["qop"]))
         gradient = np.zeros((len(own) + len(parts), len(total)))
         for i, part in enumerate(parts):
-            nll, d_part, d_fraction = density(part, residuals, noise, vector[len(p) + i])
+            nll, d_part, d_fraction = density(part, truth, noise, vector[len(p) + i])
             total += nll
             gradient[: len(own)] += d_part * functions.noise_gradient(part, vector[: len(p)], rows, own).T
             gradient[len(own) + i] = d_fraction
         return total, gradient
 
-    shares = [Floating(len(p) + i, f"tail_fraction_{part}", TAIL_LIMITS) for i, part in enumerate(parts)]
+    tails = [Floating(len(p) + i, f"tail_fraction_{part}", TAIL_LIMITS) for i, part in enumerate(parts)]
     steps = [*np.maximum(0.02 * np.abs(p[own]), 0.01), *(0.002 for _ in parts)]
     start = np.append(p, np.full(len(parts), TAIL_START))
     return fits.minimise(
         likelihood,
         start,
-        [*(Floating(i, f"p{i}", _limits(functions, fits.sample, p, i)) for i in own), *shares],
+        [*(Floating(i, f"p{i}", _limits(functions, fits.sample, p, i)) for i in own), *tails],
         np.diag(steps),
         target=",".join(parts),
         kind="noise",
-        near=None if near is None else substituted(start, own, near),
+        near=near,
     )
 
 
-def _width(c: str, residuals: dict[str, F64], noise: dict[str, F64], fraction: float) -> tuple[F64, F64, F64]:
+def _width(c: str, truth: dict[str, F64], noise: dict[str, F64], fraction: float) -> tuple[F64, F64, F64]:
     """N(form − truth; σ) of one component, with a tail."""
-    q = (residuals[c] / noise[c]) ** 2
+    q = (truth[c] / noise[c]) ** 2
     nll, d_q, d_fraction = mixture(q, np.log(noise[c]), fraction, TAIL_WIDTH, 1)
     return nll, (1 - 2 * q * d_q) / noise[c], d_fraction
 
 
 def _correlation(
-    name: str, residuals: dict[str, F64], noise: dict[str, F64], fraction: float
+    name: str, truth: dict[str, F64], noise: dict[str, F64], fraction: float
 ) -> tuple[F64, F64, F64]:
     """N₂(form − truth; Q) of position and slope of one plane, with a tail; the widths are fixed."""
     plane = name.removeprefix("rho_")
-    a, b = (residuals[c] / noise[c] for c in (plane, f"t{plane}"))
+    a, b = (truth[c] / noise[c] for c in (plane, f"t{plane}"))
     rho = np.clip(noise[name], -LARGEST_CORRELATION, LARGEST_CORRELATION)
     excess = noise[name] - rho
     free = 1 - rho**2
@@ -127,9 +121,8 @@ def _correlation(
 
 def _signs(functions: NumpyStep, p: F64, rows: Rows, plane: str) -> F64:
     """−1 for the correlation of a plane where position and slope are anticorrelated, else 1; (m,)."""
-    step, predicted = functions.step, functions.predict(p, rows)
-    product = truth_residual(predicted, rows, plane) * truth_residual(predicted, rows, f"t{plane}")
-    sign = np.sign(np.sum(np.sign(product)))
+    step, truth = functions.step, residuals(functions.predict(p, rows), rows, "1")
+    sign = np.sign(np.sum(np.sign(truth[plane] * truth[f"t{plane}"])))
     correlation = step.noise[f"rho_{plane}"]
     return np.array([sign if symbol == correlation else 1.0 for symbol in step.symbols])
 
@@ -143,11 +136,12 @@ def _limits(functions: NumpyStep, rows: Rows, p: F64, index: int) -> Limits:
     if step.symbols[index] in (step.noise["rho_x"], step.noise["rho_y"]):
         return -0.999, 0.999
     if p[index] > 0:
-        return p[index] / 100, None
+        return p[index] / 100, np.inf
     widths = functions.noise(p, rows)
-    shares = [functions.noise_gradient(c, p, rows, [index])[:, 0] / widths[c] for c in COMPONENTS]
-    rise, fall = float(np.max(shares)), -float(np.min(shares))
-    return p[index] - 0.5 / rise if rise > 0 else None, p[index] + 0.5 / fall if fall > 0 else None
+    slopes = [functions.noise_gradient(c, p, rows, [index])[:, 0] / widths[c] for c in COMPONENTS]
+    rise, fall = float(np.max(slopes)), -float(np.min(slopes))
+    low = p[index] - 0.5 / rise if rise > 0 else -np.inf
+    return low, p[index] + 0.5 / fall if fall > 0 else np.inf
 
 
 def mixture(q: F64, log_volume: F64, fraction: float, width: float, dimension: int) -> tuple[F64, F64, F64]:

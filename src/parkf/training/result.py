@@ -1,16 +1,30 @@
-"""The outcome of a step's fits, as kept in JSON: everything a report or a parameter set needs."""
+"""The outcome of a step's fits, as kept in JSON: everything a report or a parameter set needs.
 
+A step may be trained in parts, some parameter sets each; joined, they equal the result of one training.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256 as digest
 from pathlib import Path
 from typing import ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from parkf.io.checksums import check_pages
 from parkf.io.errors import ParkfError
-from parkf.io.files import read_json, write_sealed
+from parkf.io.files import read_json, sha256, write_sealed
 from parkf.io.option_types import FormsName
-from parkf.model.steps import FORMS, STEP_NAMES
+from parkf.model.steps import FORMS, STEP_NAMES, Step
+from parkf.training.rows import UNREAD
 
 RESULT_VERSION = 3
+_NAME = re.compile(r"([1-9]\d*)-of-([1-9]\d*)")
+# A Parquet file ends with its footer, the footer's length in so many bytes, and these letters.
+_LENGTH_BYTES, _MAGIC = 4, b"PAR1"
 
 
 class _Strict(BaseModel):
@@ -20,38 +34,19 @@ class _Strict(BaseModel):
 class Minimum(_Strict):
     """One minimisation.
 
-    Attributes
-    ----------
-    target : str
-        Components that were fitted: one of x, y, tx, ty for p, pairs for the scattering.
-    kind : str
-        ``extrapolation`` (p) or ``noise`` (p̃).
-    names : list of str
-        Parameters that floated; nuisances (θ, tail fraction and width) come last.
-    values, errors : list of float
-        Errors are of the sandwich form, clustered by particle: the residual is misfit, not noise.
-    naive_errors : list of float
-        From the curvature alone.
-    correlation : list of list of float
-        Of the sandwich covariance.
-    edm : float
-        Estimated distance to the minimum.
-    nll : float
-        Negative logarithm of the likelihood at the minimum.
-    calls : int
-        Evaluations of it.
+    Errors are of the sandwich form, clustered by particle, because the residual is misfit and not noise.
     """
 
-    target: str
-    kind: str
-    names: list[str]
+    target: str  # components that were fitted: one of x, y, tx, ty for p, several for the scattering
+    kind: str  # extrapolation (p) or noise (p̃)
+    names: list[str]  # parameters that floated; nuisances (θ and tail fractions) come last
     values: list[float]
     errors: list[float]
-    naive_errors: list[float]
-    correlation: list[list[float]]
-    edm: float
-    nll: float
-    calls: int
+    naive_errors: list[float]  # from the curvature alone
+    correlation: list[list[float]]  # of the sandwich covariance
+    edm: float  # estimated distance to the minimum
+    nll: float  # negative logarithm of the likelihood at the minimum
+    calls: int  # evaluations of the likelihood
 
 
 class BinAccuracy(_Strict):
@@ -74,48 +69,25 @@ class BinAccuracy(_Strict):
 
 
 class Profile(_Strict):
-    """Mean and RMS of δ_par/σ_MS of each component in slices of one variable.
+    """Mean and RMS of δ_par/σ_MS of each component in slices of one variable, between `edges`."""
 
-    `variable` is ``p`` (GeV, at production), ``x``, ``y`` (mm), ``tx`` or ``ty`` at the origin; slices lie
-    between `edges`.
-    """
-
-    variable: str
+    variable: str  # p (GeV, at production); x, y (mm), tx or ty at the origin
     edges: list[float]
     mean: dict[str, list[float]]
     rms: dict[str, list[float]]
 
 
 class SetResult(_Strict):
-    """A parameter set of a step.
+    """A parameter set of a step."""
 
-    Attributes
-    ----------
-    label : str
-        As in the step's definition.
-    rows : int
-        Rows of the dataset that were fitted.
-    values, errors : list of float
-        Of all parameters, in their order; errors are None where no fit determined a parameter: fixed,
-        or not used.
-    minima : list of Minimum
-        In the order in which they were fitted.
-    accuracy : list of BinAccuracy
-        For bins with enough rows.
-    truth_width : dict of str to float
-        Core width of (form − truth)/σ_MS over all momenta, by component; empty without scattering.
-    profiles : list of Profile
-        Empty without scattering.
-    """
-
-    label: str
-    rows: int
-    values: list[float]
-    errors: list[float | None]
-    minima: list[Minimum]
-    accuracy: list[BinAccuracy]
-    truth_width: dict[str, float]
-    profiles: list[Profile]
+    label: str  # as in the step's definition
+    rows: int  # number of rows that were fitted
+    values: list[float]  # of all parameters, in their order
+    errors: list[float | None]  # None for parameters that no fit determined: fixed or unused ones
+    minima: list[Minimum]  # in the order in which they were fitted
+    accuracy: list[BinAccuracy]  # for bins with enough rows
+    truth_width: dict[str, float]  # core width of (form − truth)/σ_MS by component; empty without scattering
+    profiles: list[Profile]  # empty without scattering
 
 
 class StoredModel(_Strict):
@@ -126,17 +98,14 @@ class StoredModel(_Strict):
     version: int = RESULT_VERSION
 
     def save(self, path: Path) -> None:
-        """Write as JSON; equal results give equal bytes."""
+        """Write as JSON; equal results have equal bytes."""
         write_sealed(path, self.model_dump(mode="json"))
 
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read a result.
 
-        Raises
-        ------
-        ParkfError
-            When the file is missing, of another version, or not such a result.
+        A ParkfError is raised when the file is missing, of another version, or not such a result.
         """
         content = read_json(path)
         version = content.get("version") if isinstance(content, dict) else None
@@ -153,42 +122,29 @@ class StoredModel(_Strict):
 
 
 class FitResult(StoredModel):
-    """All fits of one step.
-
-    Attributes
-    ----------
-    forms : {'improved', 'production'}
-        Set of forms.
-    step : str
-        Block of the parameter set.
-    formula : str
-        Fingerprint of the step's formulas.
-    dataset, table, start : str or None
-        SHA-256 of the dataset, of the magnet table (for the step that builds on it), and of the
-        neighbour's fit, or of the manifest of its set, that this one started from.
-    sets : list of SetResult
-        In the step's order.
-    """
+    """All fits of one step; `dataset`, `table` and `start` are SHA-256."""
 
     what = "fit result"
 
     forms: FormsName
     step: str
-    formula: str
+    formula: str  # fingerprint of the step's formulas
     dataset: str
-    table: str | None
-    start: str | None = None
-    sets: list[SetResult]
+    table: str | None  # the magnet table, for the step that builds on it
+    start: str | None = None  # the neighbour's fit, or the manifest of its set, that this fit started from
+    sets: list[SetResult]  # in the step's order
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The fitted parameters (sets, m) float64."""
+        return np.array([one.values for one in self.sets])
 
 
 def load_results(folder: Path) -> dict[str, FitResult]:
-    """Fit results of all steps, of one set of forms.
+    """Fit results of all steps, of one set of forms, from ``<step>.json`` in a folder.
 
-    Raises
-    ------
-    ParkfError
-        When one is missing, of another step or set of forms, or was fitted with other formulas than the step
-        has now.
+    A ParkfError is raised when one is missing, of another step or set of forms, or was fitted with other
+    formulas than the step has now.
     """
     results: dict[str, FitResult] = {}
     for name in STEP_NAMES:
@@ -206,3 +162,93 @@ def load_results(folder: Path) -> dict[str, FitResult]:
             raise ParkfError(f"{path}: fitted with other formulas than step {name} has now; fit it again")
         results[name] = result
     return results
+
+
+@dataclass(frozen=True)
+class Part:
+    """The number-th of `count` parts of a step's parameter sets; numbers count from one."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, name: str) -> Self:
+        """Read a name such as ``2-of-5``.
+
+        A ParkfError is raised when it is none.
+        """
+        found = _NAME.fullmatch(name)
+        if not found or int(found[1]) > int(found[2]):
+            raise ParkfError(f"part '{name}': expected <number>-of-<count>, such as 2-of-5")
+        return cls(int(found[1]), int(found[2]))
+
+    def of(self, step: Step) -> range:
+        """Return the numbers of the sets, from zero; parts differ by one set at most.
+
+        A ParkfError is raised when there are more parts than sets.
+        """
+        sets = len(step.sets)
+        if self.count > sets:
+            raise ParkfError(
+                f"step {step.name}: {self.count} parts, expected at most {sets}, one for each parameter set"
+            )
+        return range((self.number - 1) * sets // self.count, self.number * sets // self.count)
+
+
+class PartResult(StoredModel):
+    """Fits of some parameter sets of a step.
+
+    `footer` is the fingerprint of the dataset's footer, of :func:`footer`; `first` is the number of the
+    first of the sets. The other attributes are those of :class:`FitResult`.
+    """
+
+    what = "part of a fit result"
+
+    forms: FormsName
+    step: str
+    formula: str
+    footer: str
+    table: str | None
+    start: str | None
+    first: int
+    sets: list[SetResult]
+
+
+def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
+    """Put all parts of one step together, in whichever order they come.
+
+    The fingerprint of the whole dataset that they were fitted to is computed here, once. A ParkfError is
+    raised when parts are missing or there twice, or were not fitted alike, or not to this dataset.
+    """
+    ordered = sorted(parts, key=lambda part: part.first)
+    one = ordered[0]
+    alike = ("step", "forms", "formula", "table", "start")
+    for name in alike:
+        values = {getattr(part, name) for part in ordered}
+        if len(values) > 1:
+            raise ParkfError(f"parts of step {one.step}: different {name}: {', '.join(map(str, values))}")
+    if any(part.footer != footer(dataset) for part in ordered):
+        raise ParkfError(f"{dataset}: not the dataset that the parts of step {one.step} were fitted to")
+    numbers = [number for part in ordered for number in range(part.first, part.first + len(part.sets))]
+    expected = list(range(len(FORMS[one.forms].steps[one.step].sets)))
+    if numbers != expected:
+        raise ParkfError(f"parts of step {one.step}: hold sets {numbers}, expected each of {expected} once")
+    # The other columns were read and checked in the fits. Check the rest, so that the fingerprint is that of
+    # an undamaged file.
+    check_pages(dataset, UNREAD)
+    sets = [result for part in ordered for result in part.sets]
+    return FitResult(**{name: getattr(one, name) for name in alike}, dataset=sha256(dataset), sets=sets)
+
+
+def footer(dataset: Path) -> str:
+    """SHA-256 of a Parquet file's footer.
+
+    The footer contains size, position and extreme values of every column, so it distinguishes datasets
+    without reading them.
+    """
+    with dataset.open("rb") as file:
+        end = _LENGTH_BYTES + len(_MAGIC)
+        file.seek(-end, 2)
+        length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+        file.seek(-end - length, 2)
+        return digest(file.read(length)).hexdigest()

@@ -4,10 +4,10 @@ The fits pass over the rows many times. They are sorted into one scratch file a 
 that memory holds a block of rows and a sample, however many rows there are.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
+from parkf.io.events import concatenate
+from parkf.io.events import select as select
 from parkf.io.tables import STEP_DATA
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS
 
@@ -30,12 +32,13 @@ BLOCK = 8192
 STRIPE = 64
 # Largest number of rows that a step's accuracy is measured on: they determine figures to a thousandth.
 MOST_ROWS = 4_000_000
+# Number of rows in a sample of a set, which Minuit works on: they determine the curvature to a few per cent.
+SAMPLE = 10_000
 # Number of groups that particles are distributed over; see `group_of_particle`.
 GROUPS = 4096
 KEPT = (*COLUMNS, *(f"{c}{end}" for end in "1e" for c in COMPONENTS), "p_true", "group")
-# Columns of a dataset that are read: all that rows are made of.
+# Columns of a step dataset that no fit reads, and those that rows are made of.
 UNREAD = ("pdg_id", "charge")
-"""Columns of a step dataset that no fit reads."""
 _READ = tuple(name for name, _ in STEP_DATA.columns if name not in UNREAD)
 
 
@@ -58,33 +61,32 @@ class StoredRows:
     def __init__(self, path: Path, columns: tuple[str, ...] = KEPT) -> None:
         self._path = path
         self._columns = columns
-        self._block = BLOCK
         self._blocks = 0
         self._rest = np.empty((len(columns), 0))
         path.write_bytes(b"")
 
     def __len__(self) -> int:
-        return self._blocks * self._block + self._rest.shape[1]
+        return self._blocks * BLOCK + self._rest.shape[1]
 
     def append(self, rows: Rows) -> None:
         """Add rows."""
         waiting = np.concatenate([self._rest, np.stack([rows[name] for name in self._columns])], axis=1)
-        whole = waiting.shape[1] // self._block
+        whole = waiting.shape[1] // BLOCK
         with self._path.open("ab") as file:
-            for begin in range(0, whole * self._block, self._block):
-                waiting[:, begin : begin + self._block].tofile(file)
+            for begin in range(0, whole * BLOCK, BLOCK):
+                waiting[:, begin : begin + BLOCK].tofile(file)
         self._blocks += whole
-        self._rest = waiting[:, whole * self._block :].copy()
+        self._rest = waiting[:, whole * BLOCK :].copy()
 
     def blocks(self, stripe: range | None = None) -> Iterator[Rows]:
         """Yield the rows of a stripe, or all rows, block by block, in their order."""
         wanted = range(self._blocks + 1) if stripe is None else stripe
-        numbers = len(self._columns) * self._block
+        numbers = len(self._columns) * BLOCK
         with self._path.open("rb") as file:
             file.seek(wanted.start * numbers * np.dtype(np.float64).itemsize)
             for _ in range(wanted.start, min(wanted.stop, self._blocks)):
                 block = np.fromfile(file, np.float64, numbers)
-                yield dict(zip(self._columns, block.reshape(-1, self._block), strict=True))
+                yield dict(zip(self._columns, block.reshape(-1, BLOCK), strict=True))
         if self._blocks in wanted and self._rest.shape[1]:
             yield dict(zip(self._columns, self._rest, strict=True))
 
@@ -108,7 +110,7 @@ class StoredRows:
             # Copies: a slice would keep its whole block in memory.
             parts.append(select(block, np.arange(-position % stride, length, stride)))
             position += length
-        return {name: np.concatenate([part[name] for part in parts]) for name in self._columns}
+        return concatenate(parts)
 
 
 def store_sets(batches: Iterable[Rows], sets: range, joined: int, folder: Path) -> list[StoredRows]:
@@ -129,20 +131,9 @@ def store_sets(batches: Iterable[Rows], sets: range, joined: int, folder: Path) 
 def read_batches(path: Path, sets: range | None = None, *, most: int | None = None) -> Iterator[Rows]:
     """Read a step dataset: columns as float64, ``set``, ``event`` and ``particle`` as int64.
 
-    Parameters
-    ----------
-    path : Path
-        Table :data:`parkf.io.tables.STEP_DATA`.
-    sets : range, optional
-        Sets of the dataset that are wanted: row groups that hold none of these, by their statistics,
-        are left out. All by default.
-    most : int, optional
-        Of a larger dataset every second row group, or third …, is read, so that there are not many more rows.
-
-    Raises
-    ------
-    ParkfError
-        When the table is not a step dataset, or a number in it is not finite.
+    Row groups that hold none of the wanted `sets`, by their statistics, are left out. Of a dataset with more
+    than `most` rows every second row group, or third …, is read, so that there are not many more rows. A
+    ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
     """
     with STEP_DATA.open(path) as file:
         for begin, batch in _record_batches(file, sets, most):
@@ -199,16 +190,6 @@ def group_of_particle(rows: Rows) -> NDArray[np.int64]:
     return group
 
 
-def select(rows: Rows, mask: NDArray[Any]) -> Rows:
-    """Rows where `mask` holds, or with these indices."""
-    return {name: column[mask] for name, column in rows.items()}
-
-
-def runge_kutta_residual(predicted: tuple[NDArray[Any], ...], rows: Rows, component: str) -> NDArray[Any]:
-    """Form − Runge–Kutta, (n,), of one component."""
-    return predicted[COMPONENTS.index(component)] - rows[f"{component}e"]
-
-
-def truth_residual(predicted: tuple[NDArray[Any], ...], rows: Rows, component: str) -> NDArray[Any]:
-    """Form − truth, (n,), of one component."""
-    return predicted[COMPONENTS.index(component)] - rows[f"{component}1"]
+def residuals(predicted: Sequence[NDArray[Any]], rows: Rows, end: Literal["e", "1"]) -> Rows:
+    """Form − Runge–Kutta (end ``e``) or form − truth (end ``1``), (n,) of each component."""
+    return {c: values - rows[f"{c}{end}"] for c, values in zip(COMPONENTS, predicted, strict=True)}

@@ -1,14 +1,18 @@
-"""Figures of residuals by momentum bin and component, gathered from blocks of rows."""
+"""Figures of residuals by momentum bin and component, and profiles, gathered from blocks of rows.
+
+Profiles of the residuals in the track's state and momentum show what a form misses.
+"""
 
 from collections.abc import Iterator
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.training.result import BinAccuracy
-from parkf.training.rows import COMPONENTS
+from parkf.model.codegen.numpy_step import NumpyStep
+from parkf.training.result import BinAccuracy, Profile
+from parkf.training.rows import COMPONENTS, SAMPLE, Rows, StoredRows, residuals
 
 F64 = NDArray[np.float64]
 
@@ -28,6 +32,8 @@ _WINDOW, _VARIANCE_INSIDE = 2.0, 0.7737413035760184
 # Information of one row of a normal distribution on the logarithm of its width, within that window:
 # the mean of (r² − that variance)² inside, for r of width one. Without a window it would be 2.
 _INFORMATION = 0.7804
+VARIABLES = ("p", "x", "y", "tx", "ty")
+SLICES = 16  # of equal numbers of rows
 
 
 class Spreads:
@@ -72,8 +78,20 @@ class Spreads:
     def figures(self) -> list[BinAccuracy]:
         """Figures of the bins with enough rows, component by component."""
         return [
-            self._figures(b, c)
-            for c, b in product(range(len(COMPONENTS)), range(len(BINS)))
+            BinAccuracy(
+                p_min=low,
+                p_max=high,
+                component=component,
+                n=int(self._count[b]),
+                mean=float(self._sums[b, c, 0] / self._count[b]),
+                rms=float(np.sqrt(self._sums[b, c, 1] / self._count[b])),
+                q68=_quantile(self._sizes[b, c], 0.68),
+                q99=_quantile(self._sizes[b, c], 0.99),
+                ratio_rms=float(np.sqrt(self._ratios[b, c, 1] / self._count[b])) if self._has_sigma else None,
+                truth_width=core_width(self._pulls[b, c]) if self._has_sigma else None,
+            )
+            for c, component in enumerate(COMPONENTS)
+            for b, (low, high) in enumerate(BINS)
             if self._count[b] >= FEWEST_ROWS
         ]
 
@@ -82,21 +100,6 @@ class Spreads:
         if not self._has_sigma or self._count.sum() < FEWEST_ROWS:
             return {}
         return {name: core_width(self._pulls[:, c].sum(axis=0)) for c, name in enumerate(COMPONENTS)}
-
-    def _figures(self, b: int, c: int) -> BinAccuracy:
-        n = int(self._count[b])
-        return BinAccuracy(
-            p_min=BINS[b][0],
-            p_max=BINS[b][1],
-            component=COMPONENTS[c],
-            n=n,
-            mean=float(self._sums[b, c, 0] / n),
-            rms=float(np.sqrt(self._sums[b, c, 1] / n)),
-            q68=_quantile(self._sizes[b, c], 0.68),
-            q99=_quantile(self._sizes[b, c], 0.99),
-            ratio_rms=float(np.sqrt(self._ratios[b, c, 1] / n)) if self._has_sigma else None,
-            truth_width=core_width(self._pulls[b, c]) if self._has_sigma else None,
-        )
 
 
 def core_width(counts: NDArray[Any], edges: F64 = _PULL_EDGES) -> float:
@@ -167,3 +170,43 @@ def momentum_bins(qop: NDArray[np.float64]) -> Iterator[tuple[float, float, NDAr
 def half_width(values: NDArray[np.float64], share: float = 0.68) -> float:
     """Half-width around zero that holds this fraction of the values."""
     return float(np.quantile(np.abs(values), share))
+
+
+def residual_profiles(functions: NumpyStep, p: F64, rows: StoredRows) -> list[Profile]:
+    """Mean and RMS of δ_par/σ_MS in slices of momentum, position and slopes at the origin.
+
+    A step without scattering has no profiles.
+    """
+    if not functions.step.noise:
+        return []
+    sample = rows.sample(SAMPLE)
+    shares = np.linspace(0, 1, SLICES + 1)
+    edges = {name: np.quantile(_variable(name, sample), shares) for name in VARIABLES}
+    sums = {name: np.zeros((3, SLICES, len(COMPONENTS))) for name in VARIABLES}
+    for block in rows.blocks():
+        delta, sigma = residuals(functions.predict(p, block), block, "e"), functions.noise(p, block)
+        ratios = [delta[c] / sigma[c] for c in COMPONENTS]
+        for name in VARIABLES:
+            place = np.searchsorted(edges[name], _variable(name, block), "right") - 1
+            place = np.clip(place, 0, SLICES - 1)
+            for c, ratio in enumerate(ratios):
+                for power in range(3):
+                    sums[name][power, :, c] += np.bincount(place, ratio**power, SLICES)
+    profiles = []
+    for name, (rows_in_slice, total, squares) in sums.items():
+        count = np.maximum(rows_in_slice, 1)
+        mean, rms = total / count, np.sqrt(squares / count)
+        profiles.append(
+            Profile(
+                variable=name,
+                edges=edges[name].tolist(),
+                mean=dict(zip(COMPONENTS, mean.T.tolist(), strict=True)),
+                rms=dict(zip(COMPONENTS, rms.T.tolist(), strict=True)),
+            )
+        )
+    return profiles
+
+
+def _variable(name: str, rows: Rows) -> F64:
+    values: F64 = 1e-3 / np.abs(rows["qop"]) if name == "p" else rows[f"{name}0"]
+    return values

@@ -9,12 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from parkf.detector.field import FieldMap
-from parkf.detector.transport import propagate
-from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
+from parkf.io.events import concatenate, select
 from parkf.model.steps import Step
-from parkf.training.magnet_hop import through_magnet
-from parkf.training.minimise import F64
-from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, read_batches, select
+from parkf.training.datasets.carry import carried
+from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, read_batches, residuals
 from parkf.training.trained import Trained
 
 MOMENTUM = 1e6  # MeV
@@ -32,47 +30,33 @@ def measure_stiff(trained: Trained, field: FieldMap) -> dict[str, dict[str, dict
     |δ_par|, and ``float32_q99`` and ``float32_largest`` of what float32 computes, in mm or rad. The magnet
     table is evaluated in float64: only the fitter evaluates it in float32.
     """
-    figures = {}
+    figures: dict[str, dict[str, dict[str, float]]] = {}
     for name in ("V", "VUT", "UT", "UTTF", "TFT", "T"):
-        step = numpy_step(trained.forms.steps[name])
-        parts: list[tuple[F64, F64]] = []
-        for number, rows in _stiff(trained.dataset(name), step, field):
-            _, p = trained.step(name, number)
-            if name == "UTTF":
-                rows = through_magnet(step, trained.table, rows, p)
-            target = np.stack([rows[f"{c}e"] for c in COMPONENTS])
-            precise = np.stack(step.predict(p, rows)) - target
-            parts.append((precise, np.stack(step.predict(p, rows, np.float32)) - target))
-        precise, single = (np.abs(np.concatenate(part, axis=1)) for part in zip(*parts, strict=True))
-        figures[name] = {
-            c: {
-                "q99": float(np.quantile(precise[i], 0.99)),
-                "largest": float(precise[i].max()),
-                "float32_q99": float(np.quantile(single[i], 0.99)),
-                "float32_largest": float(single[i].max()),
+        precise, single = [], []
+        for number, rows in enumerate(_stiffest(trained.dataset(name), trained.forms.steps[name])):
+            functions, p = trained.step(name, number)
+            rows = trained.begin(name, number, _at_1_tev(rows, field))
+            precise.append(residuals(functions.predict(p, rows), rows, "e"))
+            single.append(residuals(functions.predict(p, rows, np.float32), rows, "e"))
+        both = concatenate(precise), concatenate(single)
+        figures[name] = {}
+        for c in COMPONENTS:
+            size, rounded = (np.abs(delta[c]) for delta in both)
+            figures[name][c] = {
+                "q99": float(np.quantile(size, 0.99)),
+                "largest": float(size.max()),
+                "float32_q99": float(np.quantile(rounded, 0.99)),
+                "float32_largest": float(rounded.max()),
             }
-            for i, c in enumerate(COMPONENTS)
-        }
     return figures
 
 
-def _stiff(path: Path, step: NumpyStep, field: FieldMap) -> list[tuple[int, Rows]]:
-    """Rows of each set with q/p of 1 TeV, carried to their targets anew."""
-    chosen = []
-    for number, part in enumerate(_stiffest(path, step.step)):
-        qop = np.sign(part["qop"]) / MOMENTUM
-        start = np.column_stack([*(part[f"{c}0"] for c in COMPONENTS), qop])
-        good = np.ones(len(qop), bool)
-        for polarity in (-1, 1):
-            of = np.flatnonzero(part["polarity"] == polarity)
-            plane = (part["z1"][of], np.zeros(len(of)), np.zeros(len(of)))
-            moved = propagate(field, polarity, start[of], part["z0"][of], plane, tolerance=TOLERANCE)
-            for i, c in enumerate(COMPONENTS):
-                part[f"{c}e"][of] = moved.states[:, i]
-            good[of] = moved.ok
-        part |= {"qop": qop, "p_true": np.full(len(qop), MOMENTUM)}
-        chosen.append((number, select(part, good)))
-    return chosen
+def _at_1_tev(rows: Rows, field: FieldMap) -> Rows:
+    """Rows with the same origins and q/p of 1 TeV, carried to their targets anew."""
+    charge = np.sign(rows["qop"])
+    rows = rows | {"charge": charge, "qop": charge / MOMENTUM, "p_true": np.full(len(charge), MOMENTUM)}
+    states, arrived = carried(rows, field, tolerance=TOLERANCE)
+    return select(rows | {f"{c}e": states[:, i] for i, c in enumerate(COMPONENTS)}, arrived)
 
 
 def _stiffest(path: Path, step: Step) -> list[Rows]:
@@ -82,11 +66,7 @@ def _stiffest(path: Path, step: Step) -> list[Rows]:
         hard = select(batch, np.abs(batch["qop"]) < 1 / LEAST)
         several = [select(hard, hard["set"] // step.joined == number) for number in range(len(step.sets))]
         if stiffest:
-            several = [_together(*pair) for pair in zip(stiffest, several, strict=True)]
+            several = [concatenate(pair) for pair in zip(stiffest, several, strict=True)]
         order = [np.argsort(np.abs(rows["qop"]), kind="stable")[:LARGEST] for rows in several]
         stiffest = [select(rows, first) for rows, first in zip(several, order, strict=True)]
     return stiffest
-
-
-def _together(one: Rows, other: Rows) -> Rows:
-    return {name: np.concatenate([one[name], other[name]]) for name in one}

@@ -2,14 +2,14 @@
 
 The distribution of (form − truth)/σ of single steps, folded with itself n times: as if n steps in a row had
 scattered alike and independently of each other, which they do. ``training.noise_scale`` of a configuration
-comes from here (:mod:`parkf.training.widening`).
+comes from here (:mod:`parkf.training.fit_noise`).
 """
 
 import numpy as np
 
-from parkf.training.magnet_hop import through_magnet
+from parkf.io.events import select
 from parkf.training.minimise import F64
-from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, read_batches, select, truth_residual
+from parkf.training.rows import COMPONENTS, MOST_ROWS, read_batches, residuals
 from parkf.training.spread import BINS, core_width
 from parkf.training.trained import Trained
 
@@ -57,22 +57,12 @@ def _of_step(trained: Trained, name: str) -> dict[str, list[dict[str, float]]]:
         numbers = np.where(inside, batch["set"] // joined, -1)
         for number in range(len(trained.results[name].sets)):
             rows = select(batch, numbers == number)
-            if len(rows["qop"]):
-                counts += _standardised(trained, name, number, rows)
+            if not len(rows["qop"]):
+                continue
+            functions, p = trained.step(name, number)
+            rows = trained.begin(name, number, rows)
+            truth, noise = residuals(functions.predict(p, rows), rows, "1"), functions.noise(p, rows)
+            for i, c in enumerate(COMPONENTS):
+                pull = np.clip(truth[c] / noise[c], -_EDGES[-2], _EDGES[-2])
+                counts[i] += np.histogram(pull, _EDGES)[0]
     return {component: widths_of_sums(counts[i]) for i, component in enumerate(COMPONENTS)}
-
-
-def _standardised(trained: Trained, name: str, number: int, rows: Rows) -> F64:
-    """Histograms of (form − truth)/σ, (4, steps)."""
-    functions, p = trained.step(name, number)
-    if name == "UTTF":
-        rows = through_magnet(functions, trained.table, rows, p)
-    predicted, noise = functions.predict(p, rows), functions.noise(p, rows)
-    edge = _EDGES[-2]
-    return np.array(
-        [
-            np.histogram(np.clip(truth_residual(predicted, rows, c) / noise[c], -edge, edge), _EDGES)[0]
-            for c in COMPONENTS
-        ],
-        dtype=np.float64,
-    )

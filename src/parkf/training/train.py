@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Required, TypedDict, Unpack
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -16,22 +15,12 @@ from parkf.model.steps import FORMS, Step
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
-from parkf.training.minimise import F64, SAMPLE, Fits
+from parkf.training.minimise import F64, Fits
 from parkf.training.neighbour import Neighbour
 from parkf.training.noise import fit_noise
-from parkf.training.parts import Part, PartResult, footer, join_parts
-from parkf.training.profiles import residual_profiles
-from parkf.training.result import FitResult, Minimum, SetResult
-from parkf.training.rows import (
-    COMPONENTS,
-    Rows,
-    StoredRows,
-    read_batches,
-    runge_kutta_residual,
-    store_sets,
-    truth_residual,
-)
-from parkf.training.spread import Spreads
+from parkf.training.result import FitResult, Minimum, Part, PartResult, SetResult, footer, join_parts
+from parkf.training.rows import SAMPLE, Rows, StoredRows, read_batches, residuals, store_sets
+from parkf.training.spread import Spreads, residual_profiles
 
 # A function of rows: σ of each component and correlations, (n,) each.
 Noise = Callable[[Rows], dict[str, F64]]
@@ -39,45 +28,41 @@ Noise = Callable[[Rows], dict[str, F64]]
 FEWEST_ROWS_OF_A_SET = 100
 
 
-class Options(TypedDict, total=False):
-    """Keyword arguments of a training.
-
-    Attributes
-    ----------
-    forms : {'improved', 'production'}
-        Set of forms, of :data:`parkf.model.steps.FORMS`.
-    table : Path, optional
-        The magnet table, for UTTF.
-    neighbour : Neighbour, optional
-        Fit of a similar detector, where the minima are looked for first. They are the same to within what is
-        left of the distance to them, a few per cent of an error.
-    workers : int
-        Processes that pass over the rows.
-    """
-
-    forms: Required[FormsName]
-    table: Path | None
-    neighbour: Neighbour | None
-    workers: int
-
-
-def train_step(dataset: Path, step: str, **options: Unpack[Options]) -> FitResult:
+def train_step(
+    dataset: Path,
+    step: str,
+    *,
+    forms: FormsName,
+    table: Path | None = None,
+    neighbour: Neighbour | None = None,
+    workers: int = 1,
+) -> FitResult:
     """Fit all parameter sets of a step to its dataset, both polarities together.
 
-    Equal inputs give equal results, on any number of cores. TMPDIR needs
+    UTTF needs the magnet table. With a neighbour, the fit of a similar detector, the search for each minimum
+    begins at the neighbour's. This moves the results by a few per cent of an error at most. Equal inputs lead
+    to equal results, with any number of processes, `workers`. TMPDIR needs
     :func:`parkf.training.rows.scratch_bytes` meanwhile.
 
-    Raises
-    ------
-    ParkfError
-        When the step does not exist, UTTF comes without a table, a set has too few rows, or a fit is invalid.
+    A ParkfError is raised when the step does not exist, UTTF comes without a table, a set has too few rows,
+    or a fit is invalid.
     """
-    return join_parts([train_part(dataset, step, Part(1, 1), **options)], dataset)
+    whole = Part(1, 1)
+    only = train_part(dataset, step, whole, forms=forms, table=table, neighbour=neighbour, workers=workers)
+    return join_parts([only], dataset)
 
 
-def train_part(dataset: Path, step: str, part: Part, **options: Unpack[Options]) -> PartResult:
+def train_part(
+    dataset: Path,
+    step: str,
+    part: Part,
+    *,
+    forms: FormsName,
+    table: Path | None = None,
+    neighbour: Neighbour | None = None,
+    workers: int = 1,
+) -> PartResult:
     """Fit the parameter sets of one of several parts of a step; the rest as of :func:`train_step`."""
-    forms, table, neighbour = options["forms"], options.get("table"), options.get("neighbour")
     steps = FORMS[forms].steps
     if step not in steps:
         raise ParkfError(f"step '{step}' does not exist, expected one of {', '.join(steps)}")
@@ -98,7 +83,7 @@ def train_part(dataset: Path, step: str, part: Part, **options: Unpack[Options])
             table=magnet,
             neighbour=neighbour,
             where=str(dataset),
-            workers=options.get("workers", 1),
+            workers=workers,
         )
     return PartResult(
         forms=forms,
@@ -197,12 +182,8 @@ def add_residuals(
     """Add the residuals of a step with parameters `p`, in units of its own or another step's scattering."""
     for block in rows.blocks():
         predicted = functions.predict(p, block)
-        spreads.add(
-            block["qop"],
-            {c: runge_kutta_residual(predicted, block, c) for c in COMPONENTS},
-            {c: truth_residual(predicted, block, c) for c in COMPONENTS},
-            noise(block) if noise else None,
-        )
+        delta, truth = residuals(predicted, block, "e"), residuals(predicted, block, "1")
+        spreads.add(block["qop"], delta, truth, noise(block) if noise else None)
 
 
 def parameter_errors(count: int, minima: list[Minimum]) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""States in front of the magnet, and what the closure's tests have in common."""
+"""States in front of the magnet and constants for the tests of the closure."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ STARTED = 5000
 
 
 def scattered(count, seed):
-    """States at z_in, about from the origin, and h: (n, 4) and (n,)."""
+    """Draw states (n, 4) at z_in of tracks that begin near the origin, and their h (n,)."""
     random = np.random.default_rng(seed)
     across = random.uniform(-1, 1, (count, 2)) * [0.29, 0.24]
     h = random.choice([-1, 1], count) / (1500 * (100 / 1.5) ** random.uniform(size=count))

@@ -1,4 +1,4 @@
-"""A change of the bend is found from tracks, whatever its symmetry, and is nothing where there are none."""
+"""A change of the bend is found from tracks, whatever its symmetry. It is zero where there are no tracks."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_errors_are_those_of_repetitions(table):
 
 
 def test_where_no_track_is_nothing_changes_much(table):
-    """All tracks are in a corner and ask for ten per cent of a belief; the other corner stays."""
+    """All tracks are in one corner and need a tenth of the prior's width; the other corner does not move."""
     states, h = scattered(20_000, SEED)
     x, y = places(Header.of(table.header), states)
     near = (x > 0) & (y > 0)

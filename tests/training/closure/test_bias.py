@@ -1,4 +1,4 @@
-"""Core and width of values by momentum, whatever their tails."""
+"""Core and width of values by momentum do not depend on the tails."""
 
 import numpy as np
 import pytest

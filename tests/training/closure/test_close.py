@@ -1,4 +1,4 @@
-"""A published set is closed: its bias by direction goes, and a further pass changes little."""
+"""The closure of a published set removes its bias by direction, and a further pass changes little."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from closure_toys import SEED
 from parkf.io.errors import ParkfError
 from parkf.model.steps import FORMS
 from parkf.training.closure.close import close
-from parkf.training.closure.response import measure_response
 from parkf.training.closure.sample import read_sample
+from parkf.training.closure.targets import measure_response
 from parkf.training.magnet_table.form import polynomials
 
 
@@ -63,7 +63,7 @@ def test_a_second_pass_changes_little(closed):
 
 
 def test_only_tx_of_the_table_changes(closed, trained):
-    own = {place for _, piece in polynomials(FORMS["production"].table, "tx") for place in range(80)[piece]}
+    own = {n for piece in polynomials(FORMS["production"].table, "tx").values() for n in range(80)[piece]}
     changed = (closed.table.coefficients != trained.table).any(axis=(0, 1))
     assert set(np.flatnonzero(changed)) == own
     assert closed.table.closed_with == trained.manifest.blobs.constant.sha256
@@ -80,12 +80,13 @@ def test_the_fit_answers_to_the_bend_as_one_for_one(closed):
     response = closed.summary["response"]
     gain = dict(zip(response["p"], response["gain"], strict=True))
     assert all(0.4 < value < 1.1 for value in gain.values())
-    # Layers in front lie where the slope does not move hits, layers behind where it does: all together one.
+    # There is one derivative for each of the twelve layers.
     assert np.array(response["share"]).shape[1] == 12
 
 
-def test_nothing_depends_on_cores(trained, samples):
-    tracks = next(read_sample(samples)).rows(slice(0, 3000))
+def test_nothing_depends_on_cores(trained, samples, monkeypatch):
+    monkeypatch.setattr("parkf.training.closure.sample.ROWS", 3000)
+    tracks = next(read_sample(samples))
     bend = np.full(len(tracks), -1200.0)
     one, two = (measure_response(trained, tracks, bend, threads=threads) for threads in (1, 2))
     np.testing.assert_array_equal(one.share, two.share)

@@ -1,4 +1,4 @@
-"""A neighbour's closed table, taken for a set's own."""
+"""A set may use the closed table of a neighbour."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parkf.io.errors import ParkfError
-from parkf.training.closure.neighbour import neighbours_table
+from parkf.training.closure.close import neighbours_table
 
 
 def test_a_neighbours_table_goes_with_the_sets_own_numbers(trained, table, tmp_path):

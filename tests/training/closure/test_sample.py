@@ -21,7 +21,7 @@ def test_tracks_cover_the_table_and_their_full_fit_is_sound(samples):
     core = fit_core((full / true - 1)[hard])
     assert abs(core.mean) < 5 * core.mean_error + 5e-4
     assert 0.003 < core.width < 0.006
-    # Less is lost up to the first layer than up to the last: some MeV in twelve layers of fibres.
+    # Tracks lose some MeV in the twelve layers of fibres, so the loss is largest at the last layer.
     loss = np.nanmedian(np.concatenate([part.loss for part in parts]), axis=0)
     assert (np.diff(loss) > 0).all()
     assert 5 < loss[-1] - loss[0] < 30

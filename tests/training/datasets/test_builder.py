@@ -17,9 +17,8 @@ from parkf.simulation.response.simulate import simulate
 from parkf.training.datasets.builder import build_rows
 from parkf.training.datasets.checks import FEWEST_ROWS, check_dataset
 from parkf.training.datasets.gather import gather_rows
-from parkf.training.datasets.lottery import draw
+from parkf.training.datasets.lottery import draw, find_thresholds
 from parkf.training.datasets.sets import SETS, TOGETHER
-from parkf.training.datasets.thresholds import find_thresholds
 
 DATA = Path(__file__).parents[3] / "data"
 STEPS = sorted(SETS)
@@ -141,7 +140,7 @@ def test_the_hop_through_the_magnet_starts_in_the_last_ut_layer(datasets, sample
     expected = 13.6 * np.sqrt(radiation_lengths / 2) * (1 + 0.038 * np.log(radiation_lengths))
     for slope in ("tx", "ty"):
         t2 = recorded.tx**2 + recorded.ty**2
-        # In MeV at normal incidence: the path grows as N, the slope answers with N·√(1 + t²).
+        # In MeV at normal incidence: the path grows as N, and the slope changes by N·√(1 + t²) per angle.
         per_turn = (1 + t2) ** 0.75 * np.sqrt(1 + recorded[slope] ** 2)
         turn = (recorded[slope] - uttf[f"{slope}0"]) * recorded.p / per_turn
         outside = np.hypot(recorded.x, recorded.y) > 60
@@ -188,7 +187,7 @@ def test_the_beam_step_ends_closest_to_the_beam(datasets, samples):
         last.y0 + last.ty0 * (last.z1 - last.z0)
     )
     assert np.allclose(at_target, 0, atol=1e-6)
-    # The gun shoots from the origin: truth is a straight line through it.
+    # The gun shoots from the origin, so the true track is a straight line through it.
     assert np.allclose(last.x1, last.tx1 * last.z1, atol=1e-3)
 
 

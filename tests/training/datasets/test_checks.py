@@ -101,7 +101,7 @@ def test_a_duplicate_names_both_rows(tmp_path):
 
 @pytest.mark.parametrize("rows_of_file", [7, 1 << 20])
 def test_duplicates_meet_in_whichever_scratch_file(tmp_path, monkeypatch, rows_of_file):
-    monkeypatch.setattr("parkf.training.datasets.duplicates.ROWS_OF_FILE", rows_of_file)
+    monkeypatch.setattr("parkf.training.datasets.checks.ROWS_OF_FILE", rows_of_file)
     columns = _dataset()
     assert check_dataset(_write(tmp_path / "sound.parquet", columns), "VUT") == 400
     for name in ("event", "particle", "polarity"):
@@ -111,9 +111,7 @@ def test_duplicates_meet_in_whichever_scratch_file(tmp_path, monkeypatch, rows_o
 
 
 def test_equal_hashes_alone_are_no_duplicate(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "parkf.training.datasets.duplicates._hash", lambda rows: np.zeros(len(rows), np.uint64)
-    )
+    monkeypatch.setattr("parkf.training.datasets.checks._hash", lambda rows: np.zeros(len(rows), np.uint64))
     columns = _dataset()
     assert check_dataset(_write(tmp_path / "sound.parquet", columns), "VUT") == 400
     columns["z0"][[5, 6]] = 0.0, -0.0
@@ -124,7 +122,7 @@ def test_equal_hashes_alone_are_no_duplicate(tmp_path, monkeypatch):
 
 
 def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr("parkf.training.datasets.duplicates.ROWS_OF_FILE", 2000)
+    monkeypatch.setattr("parkf.training.datasets.checks.ROWS_OF_FILE", 2000)
     monkeypatch.setattr("parkf.training.datasets.checks._BATCH", 2000)
     peaks = []
     for rows in (10_000, 80_000):

@@ -1,4 +1,4 @@
-"""Thinning by thresholds that stream: exactly what all numbers at once give."""
+"""Thresholds found from chunks are exactly those of all numbers at once."""
 
 import numpy as np
 import pytest
@@ -7,15 +7,14 @@ from hypothesis import strategies as st
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_json
-from parkf.training.datasets.lottery import Smallest
+from parkf.training.datasets.lottery import ALL, Smallest, find_thresholds, load_thresholds
 from parkf.training.datasets.sets import SETS, rows_of_set
-from parkf.training.datasets.thresholds import ALL, find_thresholds, load_thresholds
 
 NUMBERS = st.integers(0, 2**64 - 1) | st.integers(0, 50) | st.integers(2**63, 2**63 + 50)
 
 
 def write_draws(path, drawn, max_rows):
-    """What a chunk writes that drew the same numbers for every set."""
+    """Write the file of a chunk that drew the same numbers for every set."""
     arrays = {}
     for step, count in SETS.items():
         for index in range(count):

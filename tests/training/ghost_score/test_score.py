@@ -21,7 +21,7 @@ from kalman_toy import generate
 
 
 def odds(numbers, features):
-    """Log odds of features (n, m), written down once more."""
+    """Log odds of features (n, m), computed independently of the kernel."""
     m = features.shape[1]
     rows = numbers[: HIDDEN * (m + 1)].astype(np.float64).reshape(HIDDEN, m + 1)
     units = np.maximum(features @ rows[:, :m].T + rows[:, m], 0)
@@ -66,7 +66,7 @@ def test_the_gradient_is_that_of_the_loss():
 
 
 def test_training_finds_known_odds_on_independent_rows():
-    """Of classes drawn with log odds 2·|f₀| − 2 + f₁, it agrees with these; twice it gives the same bytes."""
+    """It finds the log odds 2·|f₀| − 2 + f₁ that classes were drawn with, and the same bytes each time."""
     random = np.random.default_rng(2)
     features = random.normal(size=(20000, 3)).astype(np.float32) * [1, 2, 30] + [0, 5, -100]
     true = 2 * np.abs(features[:, 0]) - 2 + (features[:, 1] - 5)
@@ -75,7 +75,7 @@ def test_training_finds_known_odds_on_independent_rows():
     numbers = network.train(features[half].astype(np.float32), genuine[half], hidden=HIDDEN, seed=3)
     again = network.train(features[half].astype(np.float32), genuine[half], hidden=HIDDEN, seed=3)
     assert numbers.tobytes() == again.tobytes()
-    # Both kinds weigh the same: an offset.
+    # Both kinds have the same total weight, which is an offset of the log odds.
     offset = np.log((~genuine[half]).sum() / genuine[half].sum())
     got = odds(numbers, features[10000:])
     assert np.corrcoef(got, true[10000:])[0, 1] > 0.98
@@ -114,7 +114,7 @@ def test_features_are_what_they_are_called(scored, toy):
     )
     np.testing.assert_allclose(named["log(5 GeV/p)"], log(np.abs(fitted.qop) * 5000), atol=1e-9)
     np.testing.assert_array_equal(named["ndof of the UT"], fitted.ndof_ut)
-    # What the stations said adds up to what SciFi said.
+    # The sum over the stations is the number of the whole SciFi.
     stations = [
         named[f"log(0.1 + chi2) of the {which} SciFi station"] for which in ("first", "second", "third")
     ]

@@ -38,7 +38,7 @@ def thresholds(
     max_rows: MaxRows = 300_000,
 ) -> None:
     """Find up to which drawn number rows are kept, from the draws of all samples."""
-    from parkf.training.datasets.thresholds import find_thresholds
+    from parkf.training.datasets.lottery import find_thresholds
     from parkf.workflow.chunks import chunk_files
 
     draws = chunk_files([folder / sample for sample in samples.split()], chunks, ".npz")

@@ -101,12 +101,12 @@ def train(
     threads: Threads = 1,
 ) -> None:
     """Fit p, then the scattering, of one step."""
-    from parkf.training.parts import Part
+    from parkf.training.result import Part
     from parkf.training.train import train_part, train_step
 
     near = None
     if start_from is not None:
-        from parkf.training.parameters_of_neighbour import neighbour
+        from parkf.training.neighbour import neighbour
 
         near = neighbour(start_from, step, forms)
     if part is None:
@@ -125,7 +125,7 @@ def join_fits(
     dataset: Annotated[Path, typer.Option(help="Dataset that they were fitted to.")],
 ) -> None:
     """Join the parts of a step's training."""
-    from parkf.training.parts import PartResult, join_parts
+    from parkf.training.result import PartResult, join_parts
 
     join_parts([PartResult.load(part) for part in parts], dataset).save(output)
 
@@ -190,11 +190,10 @@ def train_score(
 ) -> None:
     """Train the ghost score of a parameter set on candidates of the training sample."""
     from parkf.params.parameter_set import load
-    from parkf.training.ghost_score.train import TrainingFiles
     from parkf.training.ghost_score.train import train_score as run
 
     names = zip(particles.split(), candidates.split(), strict=True)
-    files = [TrainingFiles(Path(one), Path(other)) for one, other in names]
+    files = [(Path(one), Path(other)) for one, other in names]
     score = run(load(parameters), files, seed=seed, threads=threads)
     print(
         f"train-score: {score.genuine} genuine candidates, {score.ghosts} ghosts, seed {seed}",
@@ -307,7 +306,7 @@ def take_closure(
     """Use the closed table of a run whose alignment is a little different."""
     from parkf.io.files import read_json, sha256, write_sealed
     from parkf.params.configuration import NEIGHBOURS_TABLE
-    from parkf.training.closure.neighbour import neighbours_table
+    from parkf.training.closure.close import neighbours_table
 
     theirs = neighbour / "table.npz"
     neighbours_table(steps.assemble(), theirs).save(output)

@@ -1,4 +1,4 @@
-"""Fit of the change of the table's bend of tx from fitted tracks: polynomials in place and momentum."""
+"""Fit of a change of the table's bend of tx to fitted tracks: polynomials in position and momentum."""
 
 from dataclasses import dataclass
 
@@ -6,15 +6,17 @@ import numpy as np
 from numpy.polynomial import chebyshev, legendre
 from numpy.typing import NDArray
 
-from parkf.model.layout import BINS, TABLE_SHAPE
+from parkf.model.layout import BINS
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import Header, places, polynomials
 from parkf.training.magnet_table.solve import monomials
 
 F64 = NDArray[np.float64]
 
-# Highest order in X and Y together. Odd orders are included, because a detector need not be symmetric.
+# Highest order in X and Y together, and the orders of each term. Odd orders are included, because a
+# detector need not be symmetric.
 ORDER = 6
+ORDERS = [(i, j) for i in range(ORDER + 1) for j in range(ORDER + 1 - i)]
 # Prior of the change: zero with a standard deviation of this fraction of the bend, everywhere on the grid and
 # at any momentum, with the weight of this many tracks. Where there are no tracks, it keeps the polynomials
 # from growing from pass to pass.
@@ -26,21 +28,20 @@ class Change:
     """A change of the table's central polynomials of tx.
 
     `coefficients` (terms, degree) multiply Legendre polynomials in X and Y, in the order of
-    :func:`orders`, times f·T_n(f); `covariance` is (terms·degree, terms·degree).
+    :data:`ORDERS`, times f·T_n(f); `covariance` is (terms·degree, terms·degree).
     """
 
     coefficients: F64
     covariance: F64
 
-    def of_bins(self) -> F64:
-        """Coefficients of f, f², … in each bin, (60, 50, degree)."""
-        x, y = ((2 * np.arange(bins) + 1) / bins - 1 for bins in BINS)
-        by_bin = _places(*(grid.ravel() for grid in np.meshgrid(x, y, indexing="ij")))
-        return monomials(by_bin @ self.coefficients).reshape(*BINS, -1)
-
     def added_to(self, table: MagnetTable) -> MagnetTable:
         """Return the table with this change."""
-        return with_central_tx(table, self.of_bins())
+        x, y = ((2 * np.arange(bins) + 1) / bins - 1 for bins in BINS)
+        by_bin = _places(*(grid.ravel() for grid in np.meshgrid(x, y, indexing="ij")))
+        place = polynomials(table.form, "tx")["1"]
+        coefficients = table.coefficients.astype(np.float64)
+        coefficients[:, :, place] += monomials(by_bin @ self.coefficients).reshape(*BINS, -1)
+        return MagnetTable(table.header, coefficients.astype(np.float32))
 
 
 class ChangeFit:
@@ -48,16 +49,16 @@ class ChangeFit:
 
     def __init__(self, header: Header) -> None:
         self._header = header
-        _, place = polynomials(header.form, "tx")[0]
+        place = polynomials(header.form, "tx")["1"]
         self._degree = place.stop - place.start
-        count = len(orders()) * self._degree
+        count = len(ORDERS) * self._degree
         self._normal, self._right = np.zeros((count, count)), np.zeros(count)
 
     def basis(self, states: F64, qop: F64, bend: F64) -> F64:
         """Relative change of the bend per unit of each coefficient, (n, terms·degree).
 
-        States (n, 4) are at z_in, `qop` (n,) is h there in 1/MeV, and `bend` (n,) is what the table adds
-        to tx now.
+        States (n, 4) are at z_in, `qop` (n,) is h there in 1/MeV, and `bend` (n,) is the increase of tx
+        by the table now.
         """
         f = qop * self._header["p_min"]
         by_place = _places(*(np.clip(place, -1, 1) for place in places(self._header, states)))
@@ -82,20 +83,7 @@ class ChangeFit:
         return Change((covariance @ self._right).reshape(-1, self._degree), covariance)
 
 
-def orders() -> list[tuple[int, int]]:
-    """Orders in X and Y of the terms."""
-    return [(i, j) for i in range(ORDER + 1) for j in range(ORDER + 1 - i)]
-
-
-def with_central_tx(table: MagnetTable, added: F64) -> MagnetTable:
-    """Return a table with this addition to its central polynomials of tx, (60, 50, degree)."""
-    _, place = polynomials(table.form, "tx")[0]
-    coefficients = table.coefficients.astype(np.float64)
-    coefficients[:, :, place] += added
-    return MagnetTable(table.header, coefficients.reshape(TABLE_SHAPE).astype(np.float32))
-
-
 def _places(x: F64, y: F64) -> F64:
     """Legendre polynomials of a place, (n, terms)."""
     by_x, by_y = legendre.legvander(x, ORDER), legendre.legvander(y, ORDER)
-    return np.stack([by_x[:, i] * by_y[:, j] for i, j in orders()], axis=1)
+    return np.stack([by_x[:, i] * by_y[:, j] for i, j in ORDERS], axis=1)

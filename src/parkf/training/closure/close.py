@@ -1,6 +1,15 @@
-"""Close a parameter set: targets carried on through the SciFi, then passes over fits of tracks."""
+"""Close a parameter set: targets carried on through the SciFi, then passes over fits of tracks.
+
+A neighbour's closed table can be used instead, because the closure hardly depends on the alignment. It puts
+into the table's bend what the forms miss behind the magnet, which depends on field, geometry and formulas. Of
+a default run with SciFi's first station moved by 0.5 mm along the beam and 50 µm across, q/p of 31,000
+validation tracks differs by 0.014 per mille (68 %; 95 %: 0.05, or 0.02 σ) between the nominal alignment's
+table and one closed on its own tracks; in no cell of direction, charge and momentum by more than 0.08, a
+sixth of the cell's error.
+"""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +27,9 @@ from parkf.model.steps import FORMS
 from parkf.params.parameter_set import ParameterSet, with_blobs
 from parkf.training.closure.bend import ChangeFit
 from parkf.training.closure.bias import Widths, bias_cells
-from parkf.training.closure.response import Response, measure_response
 from parkf.training.closure.sample import read_sample
-from parkf.training.closure.targets import carry_on, wanted_slope
-from parkf.training.magnet_table import MagnetTable
+from parkf.training.closure.targets import measure_response, new_targets
+from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.magnet_table.accuracy import table_accuracy
 from parkf.training.magnet_table.form import Header, slopes_gained, summed_slopes
 from parkf.training.magnet_table.rays import Magnet, Rays, independent_rays, training_rays
@@ -37,21 +45,16 @@ LARGEST_F = 1.05
 FAR = 2.0
 # Number of tracks whose rows of the linear problem are in memory at a time.
 ROWS = 1 << 14
-BENDS = ("bendx", "bendx_x2", "bendx_y2", "bendy_xy")
 TARGETS = "Runge-Kutta, and for tx what keeps q/p in a fit of the forms behind the magnet"
 
 
 @dataclass(frozen=True)
 class Closed:
-    """A closed table, which replaces the one that the steps were fitted with.
-
-    `accuracy` has its figures against its targets, as of :func:`table_accuracy`, and describes these in
-    ``targets``; `summary` has the results of each stage, for ``closure.json``.
-    """
+    """A closed table, which replaces the one that the steps were fitted with."""
 
     table: MagnetTable
-    accuracy: dict[str, Any]
-    summary: dict[str, Any]
+    accuracy: dict[str, Any]  # its figures against its targets, of table_accuracy, and what these targets are
+    summary: dict[str, Any]  # results of each stage, for closure.json
 
 
 def close(
@@ -66,50 +69,23 @@ def close(
     threads: int,
     scheme: Scheme = "smoother",
 ) -> Closed:
-    """Close a set on the fit that will use it.
+    """Close a set, as its steps were fitted, on the kind of fit that will use it.
 
-    Parameters
-    ----------
-    parameters : ParameterSet
-        The set as its steps were fitted.
-    samples : list of Path
-        Tables ``closure-tracks`` of all polarities.
-    geometry, field
-        The detector, aligned as the set's.
-    rays : int
-        Rays to carry on, best a power of two.
-    passes : int
-        Over the tracks.
-    seed : int
-        Of the rays.
-    threads : int
-        The result does not depend on it.
-    scheme : Scheme
-        Of the fit that will use the set.
-
-    Raises
-    ------
-    ParkfError
-        When there are too few tracks.
+    The samples are tables ``closure-tracks`` of all polarities; the geometry is aligned as the set's. `rays`
+    is the number of rays to carry on, best a power of two, and `seed` theirs; `passes` is the number of
+    passes over the tracks. The result does not depend on `threads`. A ParkfError is raised when there are too
+    few tracks.
     """
     # One thread for linear algebra: sums are added in the same order, whatever the number of cores.
     with threadpool_limits(1):
         work = _Closure(parameters, samples, scheme, threads)
         response = work.response
         magnet = Magnet(field, geometry.z_in, geometry.z_out, geometry.beam, threads)
-
-        def targets(carried: Rays) -> tuple[Rays, F64]:
-            missed = carry_on(
-                parameters, carried, field=field, geometry=geometry, loss=work.loss, threads=threads
-            )
-            wanted = wanted_slope(missed, carried, response)
-            return carried[missed.reached], wanted[missed.reached]
-
+        targets = partial(new_targets, parameters, response, work.loss, geometry, field, threads)
         header = Header.of(work.table.header)
-        bends = {name: header[name] for name in BENDS}
         stages = [work.measure("before")]
         work.table = fit_slope_change(
-            work.table, *targets(training_rays(magnet, bends, count=rays, seed=seed)), threads
+            work.table, *targets(training_rays(magnet, header.bends, count=rays, seed=seed)), threads
         )
         tested, moved = targets(independent_rays(magnet, count=TEST_RAYS, seed=seed))
         end = tested.end.copy()
@@ -120,10 +96,9 @@ def close(
         for number in range(passes):
             changes.append(work.change())
             stages.append(work.measure(f"pass {number + 1}"))
-        p, share, gain = response.p, response.share, response.gain
         summary = {
             "tracks": len(work.true_qop),
-            "response": {"p": p.tolist(), "share": share.tolist(), "gain": gain.tolist()},
+            "response": {name: getattr(response, name).tolist() for name in ("p", "share", "gain")},
             "loss": work.loss.tolist(),
             "stages": stages,
             "changes": changes,
@@ -133,7 +108,7 @@ def close(
 
 
 class _Closure:
-    """The current table, and what is kept in memory of each track: a hundred bytes."""
+    """The current table, and a hundred bytes in memory for each track."""
 
     def __init__(self, parameters: ParameterSet, samples: list[Path], scheme: Scheme, threads: int) -> None:
         self._parameters, self._samples, self._scheme, self._threads = parameters, samples, scheme, threads
@@ -143,9 +118,10 @@ class _Closure:
         parts = [
             (t.state, t.slopes, t.true_qop, t.full_qop, t.candidates.polarity) for t in read_sample(samples)
         ]
-        if sum(len(part[2]) for part in parts) < FEWEST_TRACKS:
+        count = sum(len(part[2]) for part in parts)
+        if count < FEWEST_TRACKS:
             raise ParkfError(
-                f"closure: {sum(len(part[2]) for part in parts)} tracks with a good full fit in "
+                f"closure: {count} tracks with a good full fit in "
                 f"{', '.join(map(str, samples))}, expected {FEWEST_TRACKS}; raise training.closure.tracks"
             )
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
@@ -156,20 +132,15 @@ class _Closure:
         # The full fit has the same hits, and so the same measurement errors. Its mean bias is subtracted, so
         # that the closure does not learn it.
         self._reference = full / (1 + bias.core(self._p)[0])
-        self.response, self.loss = self._begin()
         self._fitted = np.zeros(0)
-
-    def _begin(self) -> tuple[Response, F64]:
-        """Measure on the first tracks the fit's response to hits, and momentum losses up to SciFi layers."""
-        tracks = next(read_sample(self._samples))
-        bend = self._bend(slice(0, len(tracks)))[1] / tracks.true_qop
-        response = measure_response(
-            self._parameters, tracks, bend, scheme=self._scheme, threads=self._threads
-        )
-        return response, np.nanmedian(tracks.loss, axis=0)
+        # The fit's response to hits, and losses up to the SciFi layers, are measured on the first tracks.
+        first = next(read_sample(samples))
+        bend = self._bend(slice(0, len(first)))[1] / first.true_qop
+        self.response = measure_response(parameters, first, bend, scheme=scheme, threads=threads)
+        self.loss = np.nanmedian(first.loss, axis=0)
 
     def _bend(self, rows: slice | NDArray[np.int64]) -> tuple[F64, F64]:
-        """Return h after the loss before the bend, and what the table adds to tx, for the reference's q/p."""
+        """Return h after the loss, and the table's increase of tx, for the q/p of the reference."""
         polarity = self._polarity[rows]
         h = polarity * self._hop.local_qop(self._numbers, self._reference[rows])
         return h, _bend(self.table, self._state[rows], h)
@@ -178,13 +149,7 @@ class _Closure:
         """Fit all tracks with the current table, and measure the bias of q/p against the reference."""
         closed = with_blobs(self._parameters.manifest, self._parameters.constant, self.table.coefficients)
         fits = [
-            fit(
-                closed,
-                tracks.candidates,
-                scheme=self._scheme,
-                precision="float64",
-                threads=self._threads,
-            )
+            fit(closed, tracks.candidates, scheme=self._scheme, precision="float64", threads=self._threads)
             for tracks in read_sample(self._samples)
         ]
         fitted = np.concatenate([one.qop for one in fits])
@@ -223,18 +188,32 @@ class _Closure:
         }
 
 
+def neighbours_table(parameters: ParameterSet, path: Path) -> MagnetTable:
+    """Return a neighbour's closed table, ``closure/table.npz``, for `parameters` that are not closed yet.
+
+    The neighbour has the same field, geometry and forms, and another alignment. A ParkfError is raised when
+    there is no such table, it was never closed, or it is of another field or other forms.
+    """
+    table = load_table(path)
+    if not table.closed_with:
+        raise ParkfError(f"{path}: this table was not closed; expected a run's closure/table.npz")
+    if not np.array_equal(table.header, parameters.block("UTT_META")[0]):
+        raise ParkfError(f"{path}: its header is not that of this run's table: another field, plane or form")
+    return replace(table, closed_with=parameters.manifest.blobs.constant.sha256)
+
+
 def belief_states(header: Header) -> tuple[F64, F64]:
     """States (m, 4) at z_in of tracks from the origin, spread evenly over grid and f, and their h (m,)."""
     middles = (2 * np.arange(BELIEF_POINTS) + 1) / BELIEF_POINTS - 1
     x, y, f = (axis.ravel() for axis in np.meshgrid(middles, middles, LARGEST_F * middles, indexing="ij"))
     h = f / header["p_min"]
     across = np.column_stack([x * header["tx_max"], y * header["ty_max"]])
-    gained = slopes_gained({name: header[name] for name in BENDS}, across) * h[:, None]
+    gained = slopes_gained(header.bends, across) * h[:, None]
     return np.column_stack([across * header["z_in"], across + gained]), h
 
 
 def _bend(table: MagnetTable, states: F64, h: F64) -> F64:
-    """Return what a table adds to tx, or to what it sums instead of tx, (n,)."""
+    """Return the increase (n,) of tx by a table, or of the variable that it sums instead of tx."""
     ends = table.extrapolate(states, h, np.ones(len(h)))
     gained: F64 = (summed_slopes(table.form, ends) - summed_slopes(table.form, states))[:, 0]
     return gained

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from parkf.detector.transport import track_through
 from parkf.fit.candidates import Candidates, from_arrays
 from parkf.fit.reference.full import fit_full
 from parkf.io.arrow import numbers, table
-from parkf.io.events import particle_key, select
+from parkf.io.events import Columns, particle_key, select
 from parkf.io.tables import CLOSURE_TRACKS
 from parkf.io.terminal import progress_bar
 from parkf.simulation.pattern.candidates import Search
@@ -29,7 +28,7 @@ MOMENTA = (1400.0, 120e3)  # MeV; log p is uniform between them
 # For FLAT_SHARE of the tracks the slopes are uniform to a little past the grid's edges, since soft tracks
 # bend before they reach it; for the rest the pseudorapidity is uniform, as in collisions.
 SLOPES, FLAT_SHARE, ETA = (0.48, 0.37), 0.7, (1.9, 5.1)
-# Share, PDG id and mass in MeV of the charged particles of pp collisions that live long enough.
+# Fraction, PDG id and mass in MeV of the charged particles of pp collisions that live long enough.
 SPECIES = ((0.80, 211, 139.57039), (0.13, 321, 493.677), (0.07, 2212, 938.27209))
 # Number of rows of a sample that are in memory at a time.
 ROWS = 1 << 14
@@ -45,28 +44,15 @@ def simulate_sample(
     field: FieldMap,
     threads: int,
 ) -> int:
-    """Make a sample, and return how many tracks it has.
+    """Write a sample, table ``parkf.io.tables.CLOSURE_TRACKS``, and return how many tracks it has.
 
-    Parameters
-    ----------
-    path : Path
-        Table ``parkf.io.tables.CLOSURE_TRACKS``.
-    tracks : int
-        Particles to start, in whole events of a hundred; half of them leave a track.
-    seed : int
-        Same seed, same bytes, for any number of threads.
-    polarity : int
-        +1 MagUp, -1 MagDown.
-    geometry, field
-        The detector, for simulation and full fit alike.
+    `tracks` is the number of particles to start, in whole events of a hundred; half of them leave a track.
+    Polarity is +1 MagUp, -1 MagDown. The same seed leads to the same bytes, for any number of threads.
     """
     search = Search(geometry, fit_magnet_model(field, geometry), polarity)
     events = -(-tracks // PER_EVENT)
     count = 0
-    with (
-        CLOSURE_TRACKS.writer(path) as writer,
-        progress_bar("closure tracks", "tracks") as bar,
-    ):
+    with CLOSURE_TRACKS.writer(path) as writer, progress_bar("closure tracks", "tracks") as bar:
         for first in range(0, events, EVENTS):
             particles = _shoot(range(first, min(first + EVENTS, events)), seed, geometry.beam)
             states = track_through(
@@ -86,47 +72,23 @@ def simulate_sample(
 
 @dataclass(frozen=True)
 class Tracks:
-    """Some rows of a sample.
+    """Some rows of a sample."""
 
-    Attributes
-    ----------
-    candidates : Candidates
-        n candidates in float64.
-    state : (n, 4) float64
-        True x, y in mm, tx, ty at z_in.
-    slopes : (n, 2) float64
-        True tx, ty at production.
-    true_qop, full_qop : (n,) float64
-        q/p at production in 1/MeV, true and of the full fit.
-    loss : (n, 12) float64
-        Momentum lost since production at the SciFi layers, MeV; NaN where a layer was not reached.
-    """
-
-    candidates: Candidates
-    state: NDArray[np.float64]
-    slopes: NDArray[np.float64]
-    true_qop: NDArray[np.float64]
-    full_qop: NDArray[np.float64]
-    loss: NDArray[np.float64]
+    candidates: Candidates  # n candidates in float64
+    state: NDArray[np.float64]  # true x, y in mm, tx, ty at z_in, (n, 4)
+    slopes: NDArray[np.float64]  # true tx, ty at production, (n, 2)
+    true_qop: NDArray[np.float64]  # q/p at production in 1/MeV, (n,)
+    full_qop: NDArray[np.float64]  # the same of the full fit, (n,)
+    loss: NDArray[np.float64]  # momentum lost from production to the SciFi layers in MeV or NaN, (n, 12)
 
     def __len__(self) -> int:
         return len(self.true_qop)
-
-    def rows(self, index: NDArray[Any] | slice) -> "Tracks":
-        """Select some of the rows."""
-        return Tracks(
-            self.candidates.rows(index),
-            *(column[index] for column in (self.state, self.slopes, self.true_qop, self.full_qop, self.loss)),
-        )
 
 
 def read_sample(paths: list[Path]) -> Iterator[Tracks]:
     """Yield the tracks of all files whose full fit is good, one batch after another.
 
-    Raises
-    ------
-    ParkfError
-        When a file is missing, or is no such table.
+    A ParkfError is raised when a file is missing, or is no such table.
     """
     for path in paths:
         file = CLOSURE_TRACKS.open(path)
@@ -144,7 +106,7 @@ def read_sample(paths: list[Path]) -> Iterator[Tracks]:
             )
 
 
-def _shoot(events: range, seed: int, beam: Beam) -> dict[str, NDArray[Any]]:
+def _shoot(events: range, seed: int, beam: Beam) -> Columns:
     """Particles of some events, as columns of ``parkf.io.tables.PARTICLES``."""
     draws = [keyed_generator(seed, event, Stream.CLOSURE) for event in events]
     place = np.concatenate([random.random((PER_EVENT, 6)) for random in draws])
@@ -154,7 +116,7 @@ def _shoot(events: range, seed: int, beam: Beam) -> dict[str, NDArray[Any]]:
     flat = place[:, 5] < FLAT_SHARE
     tx = np.where(flat, (2 * place[:, 1] - 1) * SLOPES[0], polar * np.cos(azimuth))
     ty = np.where(flat, (2 * place[:, 2] - 1) * SLOPES[1], polar * np.sin(azimuth))
-    kind = np.searchsorted(np.cumsum([share for share, _, _ in SPECIES]), place[:, 3], "right")
+    kind = np.searchsorted(np.cumsum([fraction for fraction, _, _ in SPECIES]), place[:, 3], "right")
     kind = np.minimum(kind, len(SPECIES) - 1)
     charge = np.where(place[:, 4] < 0.5, 1, -1)
     pz = p / np.sqrt(1 + tx**2 + ty**2)
@@ -173,9 +135,7 @@ def _shoot(events: range, seed: int, beam: Beam) -> dict[str, NDArray[Any]]:
     }
 
 
-def _truth(
-    columns: dict[str, NDArray[Any]], states: dict[str, NDArray[Any]], particles: dict[str, NDArray[Any]]
-) -> dict[str, NDArray[Any]]:
+def _truth(columns: Columns, states: Columns, particles: Columns) -> Columns:
     """Find true state at z_in, q/p, and momentum lost up to the SciFi layers, of each candidate."""
     key, known = particle_key(columns), particle_key(particles)
     row = np.searchsorted(known, key)

@@ -1,12 +1,11 @@
-"""Row groups of one parameter set each: rows are sorted into them as they come, and chunks are joined."""
+"""Row groups of one parameter set each: rows of a chunk are sorted into them, and chunks are joined."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from parkf.io.arrow import column, table
@@ -27,19 +26,16 @@ class RowsBySet:
 
     def add(self, columns: dict[str, NDArray[Any]]) -> None:
         """Add rows, (n,) each column of STEP_DATA; those of a set stay in their order."""
-        number = columns["set"] // self._together
-        order = np.argsort(number, kind="stable")
-        rows = table(columns, STEP_DATA.schema)
-        begins = np.flatnonzero(np.diff(number[order], prepend=-1))
-        for begin, end in zip(begins, [*begins[1:], len(number)], strict=True):
-            waiting = self._waiting.setdefault(int(number[order[begin]]), [])
+        number, rows = columns["set"] // self._together, table(columns, STEP_DATA.schema)
+        for n in np.unique(number):
+            waiting = self._waiting.setdefault(int(n), [])
             # Copies, because slices of a few rows of a rare set would keep all rows in memory.
-            waiting.append(rows.take(column(order[begin:end], pa.int64())))
+            waiting.append(rows.take(column(np.flatnonzero(number == n), pa.int64())))
             if sum(part.num_rows for part in waiting) >= _ROWS_IN_GROUP:
                 self._write(waiting)
 
     def finish(self) -> None:
-        """Write what waits."""
+        """Write the rows that wait."""
         for number in sorted(self._waiting):
             self._write(self._waiting[number])
 
@@ -51,50 +47,30 @@ class RowsBySet:
 
 
 def gather_rows(parts: Sequence[Path], path: Path, step: str) -> None:
-    """Write the rows of all chunks of a step's dataset, set by set.
+    """Write the rows of all chunks of a step's dataset, set by set, to a table `parkf.io.tables.STEP_DATA`.
 
-    Parameters
-    ----------
-    parts : sequence of Path
-        What :func:`build_rows` wrote for the step, in the order of samples and events.
-    path : Path
-        Table `parkf.io.tables.STEP_DATA`: row groups hold one set each, or two that are `TOGETHER`, in
-        ascending order. Its bytes do not depend on where the parts end.
-
-    Raises
-    ------
-    ParkfError
-        When a part is missing, another table, or of rows in another order.
+    `parts` are files of :func:`build_rows`, in the order of samples and events. Row groups at `path` hold one
+    set each, or two that are `TOGETHER`, in ascending order. Its bytes do not depend on where the parts end.
+    A ParkfError is raised when a part is missing, another table, or of rows in another order.
     """
-    where: dict[int, list[tuple[Path, list[int]]]] = {}
+    # Row groups by their sets, and then by their files.
+    where: dict[int, dict[Path, list[int]]] = {}
     for part in parts:
-        for number, groups in _groups_of_sets(part, step).items():
-            where.setdefault(number, []).append((part, groups))
+        with STEP_DATA.open(part) as file:
+            column_of_sets = file.schema_arrow.get_field_index("set")
+            for group in range(file.num_row_groups):
+                sets = file.metadata.row_group(group).column(column_of_sets).statistics
+                number = sets.min // TOGETHER.get(step, 1)
+                if sets.max // TOGETHER.get(step, 1) != number:
+                    raise ParkfError(
+                        f"{part}: sets {sets.min} to {sets.max} in row group {group}, "
+                        "expected one set in each"
+                    )
+                where.setdefault(number, {}).setdefault(part, []).append(group)
     with STEP_DATA.writer(path) as writer:
         for number in sorted(where):
-            for part, groups in where[number]:
+            for part, groups in where[number].items():
                 with STEP_DATA.open(part) as file:
                     for group in groups:
                         writer.write_table(file.read_row_group(group))
             writer.flush()
-
-
-def _groups_of_sets(path: Path, step: str) -> dict[int, list[int]]:
-    """Row groups of a file by their sets."""
-    found: dict[int, list[int]] = {}
-    with STEP_DATA.open(path) as file:
-        for group, (low, high) in enumerate(_sets(file)):
-            number = low // TOGETHER.get(step, 1)
-            if high // TOGETHER.get(step, 1) != number:
-                raise ParkfError(
-                    f"{path}: sets {low} to {high} in row group {group}, expected one set in each"
-                )
-            found.setdefault(number, []).append(group)
-    return found
-
-
-def _sets(file: pq.ParquetFile) -> Iterator[tuple[int, int]]:
-    index = file.schema_arrow.get_field_index("set")
-    for group in range(file.num_row_groups):
-        statistics = file.metadata.row_group(group).column(index).statistics
-        yield statistics.min, statistics.max

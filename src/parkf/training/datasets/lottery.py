@@ -1,48 +1,49 @@
 """Selection of the rows to keep: those that draw the smallest random numbers, over all samples.
 
 The number of a leg is a hash of polarity, event, particle and plane. Each chunk of a sample writes its
-smallest numbers, as many as could be kept if there were no other chunk. From these
-:mod:`parkf.training.datasets.thresholds` finds the threshold below which rows are kept.
+smallest numbers, as many as could be kept if there were no other chunk. From these the thresholds below which
+rows are kept are found exactly and in little memory, however many chunks there are.
 """
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.description import Beam
-from parkf.io.files import replacing
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json, replacing, write_sealed
+from parkf.io.npz import load_arrays
 from parkf.io.terminal import progress_bar
-from parkf.training.datasets.pieces import EVENTS_PER_PIECE, Piece, read_pieces
+from parkf.training.datasets.legs import EVENTS_PER_PIECE, Piece, read_pieces
 from parkf.training.datasets.sets import SETS, rows_of_set
 
 Numbers = NDArray[np.uint64]
+
+ALL = int(np.iinfo(np.uint64).max)
+"""The threshold of a set that keeps all of its rows."""
+
+_SHIFT = 48  # numbers fall into 2^16 bins by their leading bits
 
 
 def lottery(piece: Piece) -> Numbers:
     """Draw a uniform 64-bit number for each state that a leg may start from (SplitMix64)."""
     number = np.full(len(piece.row), piece.polarity, np.int64).view(np.uint64)
     for name in ("event", "particle", "plane"):
-        number = _mixed(number ^ piece.states[name].astype(np.uint64))
+        number = (number ^ piece.states[name].astype(np.uint64)) + np.uint64(0x9E3779B97F4A7C15)
+        number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        number = number ^ (number >> np.uint64(31))
     return number
 
 
 def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int) -> None:
-    """Write the smallest numbers that a chunk's legs draw.
+    """Write the smallest numbers that a chunk's legs draw, from its tables PARTICLES and STATES.
 
-    Parameters
-    ----------
-    particles, states : Path
-        Tables PARTICLES and STATES of the chunk.
-    path : Path
-        An archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, and ``max_rows``.
-    max_rows : int
-        Rows that a dataset keeps, divided equally among the step's parameter sets.
-
-    Raises
-    ------
-    ParkfError
-        When files cannot be read or do not belong together.
+    The file at `path` is an archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, and ``max_rows``,
+    the number of rows that a dataset keeps, divided equally among the step's parameter sets. A ParkfError is
+    raised when files cannot be read or do not belong together.
     """
     # With one number more than may be kept, it is known whether all rows may be kept.
     smallest = {
@@ -53,10 +54,9 @@ def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int
     with progress_bar("lottery", "events") as bar:
         for piece in read_pieces(particles, states, beam):
             numbers = lottery(piece)
-            for step, legs in piece.legs.items():
-                drawn = numbers[legs.origin]
+            for step, (origin, _, number) in piece.legs.items():
                 for index in range(SETS[step]):
-                    smallest[step, index].add(drawn[legs.set == index])
+                    smallest[step, index].add(numbers[origin[number == index]])
             bar.update(EVENTS_PER_PIECE)
     arrays = {f"{step}-{index}": each.ascending() for (step, index), each in smallest.items()}
     with replacing(path) as temporary, temporary.open("wb") as file:
@@ -72,7 +72,7 @@ class Smallest:
         # as numbers come.
         self._numbers: Numbers = np.empty(most + most // 16 + 1, np.uint64)
         self._count = 0
-        self._bound = np.uint64(np.iinfo(np.uint64).max)
+        self._bound = np.uint64(ALL)
 
     def add(self, numbers: Numbers) -> None:
         """Add numbers (n,)."""
@@ -92,8 +92,54 @@ class Smallest:
         return self._numbers[: min(self._count, self._most)]
 
 
-def _mixed(number: Numbers) -> Numbers:
-    number = number + np.uint64(0x9E3779B97F4A7C15)
-    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return number ^ (number >> np.uint64(31))
+def find_thresholds(draws: Sequence[Path], path: Path, *, max_rows: int) -> None:
+    """Find the k-th smallest number of each step and set, where k is the number of rows that it may keep.
+
+    `draws` are the files that :func:`draw` wrote for every chunk of every sample. The JSON at `path` has
+    ``max_rows``, and ``thresholds.<step>[]`` by set. A ParkfError is raised when a file is missing or broken,
+    or was drawn for other `max_rows`.
+    """
+    thresholds = {
+        step: [_threshold(draws, f"{step}-{i}", max_rows, rows_of_set(step, max_rows)) for i in range(count)]
+        for step, count in SETS.items()
+    }
+    write_sealed(path, {"max_rows": max_rows, "thresholds": thresholds})
+
+
+def load_thresholds(path: Path) -> dict[str, Numbers]:
+    """Read thresholds, (sets,) uint64 of each step.
+
+    A ParkfError is raised when the file is missing or lacks a set.
+    """
+    found = read_json(path).get("thresholds", {})
+    for step, count in SETS.items():
+        if len(found.get(step, ())) != count:
+            raise ParkfError(
+                f"{path}: {len(found.get(step, ()))} thresholds of step {step}, expected {count}"
+            )
+    return {step: np.array(numbers, np.uint64) for step, numbers in found.items()}
+
+
+def _threshold(draws: Sequence[Path], name: str, max_rows: int, wanted: int) -> int:
+    """Count numbers by their leading bits first, so that only those of one bin have to be sorted."""
+    counts = np.zeros(1 << (64 - _SHIFT), np.int64)
+    for numbers in _drawn(draws, name, max_rows):
+        counts += np.bincount((numbers >> np.uint64(_SHIFT)).astype(np.int64), minlength=len(counts))
+    upto = np.cumsum(counts)
+    if upto[-1] <= wanted:
+        return ALL
+    bin_of_it = int(np.searchsorted(upto, wanted))
+    rank = wanted - int(upto[bin_of_it] - counts[bin_of_it])
+    inside = [
+        numbers[(numbers >> np.uint64(_SHIFT)) == bin_of_it] for numbers in _drawn(draws, name, max_rows)
+    ]
+    return int(np.sort(np.concatenate(inside))[rank - 1])
+
+
+def _drawn(draws: Sequence[Path], name: str, max_rows: int) -> Iterator[Numbers]:
+    for path in draws:
+        arrays = load_arrays(path, ("max_rows", name), others=True)
+        drawn_for = int(arrays["max_rows"])
+        if drawn_for != max_rows:
+            raise ParkfError(f"{path}: drawn for {drawn_for} rows a dataset, expected {max_rows}; draw again")
+        yield arrays[name]

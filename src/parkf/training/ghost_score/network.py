@@ -1,7 +1,5 @@
 """A network with one layer of hidden units, max(0, w·f + b), and its logistic regression."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -20,7 +18,7 @@ def train(features: F32, genuine: NDArray[np.bool_], *, hidden: int, seed: int) 
 
     Features are (n, m), and both classes (n,) must occur; the seed is that of the random start. Return
     weights and offset of each hidden unit, then weights of these and an offset, (hidden·(m + 1) + hidden +
-    1,), for features as given.
+    1,), for features that are not standardised.
     """
     mean = features.mean(0, dtype=np.float64)
     width = np.maximum(features.std(0, dtype=np.float64), 1e-6)
@@ -39,15 +37,10 @@ def train(features: F32, genuine: NDArray[np.bool_], *, hidden: int, seed: int) 
         options={"maxiter": ROUNDS, "maxcor": 20},
     ).x
     first = found[: hidden * (m + 1)].reshape(hidden, m + 1)
-    # Fold the standardisation into the weights, so that they apply to features as given.
+    # Fold the standardisation into the weights, so that they apply to the features themselves.
     first[:, :m] /= width
     first[:, m] -= first[:, :m] @ mean
     return np.concatenate([first.ravel(), found[hidden * (m + 1) :]]).astype(np.float32)
-
-
-def _blocks(count: int) -> Iterator[slice]:
-    for begin in range(0, count, _BLOCK):
-        yield slice(begin, begin + _BLOCK)
 
 
 def _loss(
@@ -60,7 +53,8 @@ def _loss(
     last, offset = single[-hidden - 1 : -1], single[-1]
     value, gradient = 0.0, np.zeros_like(numbers)
     of_rows = gradient[: hidden * (m + 1)].reshape(hidden, m + 1)
-    for block in _blocks(len(features)):
+    for begin in range(0, len(features), _BLOCK):
+        block = slice(begin, begin + _BLOCK)
         f, y, w = features[block], genuine[block], weight[block]
         units = np.maximum(f @ rows[:, :m].T + rows[:, m], 0)
         odds = units @ last + offset

@@ -1,7 +1,6 @@
 """Training of the ghost score on candidates of the training sample."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,44 +27,25 @@ _ELECTRON, _SOFTEST = 11, 2000.0  # MeV
 _TRUTH = ("event", "particle", "pdg_id", "px", "py", "pz", "z_end")
 
 
-@dataclass(frozen=True)
-class TrainingFiles:
-    """Particles and candidates of one sample or chunk, each in the order of its events."""
-
-    particles: Path
-    candidates: Path
-
-
 def train_score(
-    parameters: ParameterSet, files: Sequence[TrainingFiles], *, seed: int, threads: int | None = None
+    parameters: ParameterSet, files: Sequence[tuple[Path, Path]], *, seed: int, threads: int | None = None
 ) -> Score:
-    """Train the score of a parameter set.
+    """Train the score of a parameter set, on files that are never those of the validation.
 
-    Genuine is defined as in the validation: one particle, no electron, above 2 GeV, made at least 70% of
-    the hits. A ghost is a candidate of which no particle made that fraction. All others, and failed fits,
-    are left out.
-
-    Parameters
-    ----------
-    files : sequence of TrainingFiles
-        Never those of the validation.
-    seed : int
-        Of the networks' random start.
-    threads : int, optional
-        Of the fits. The result does not depend on it.
-
-    Raises
-    ------
-    ParkfError
-        When a file is missing or broken, or there are fewer than 500 of either kind.
+    The files are those of the particles and of the candidates of each sample or chunk, in the order of
+    events. Genuine is defined as in the validation: one particle, no electron, above 2 GeV, made at least 70%
+    of the hits. A ghost is a candidate of which no particle made that fraction. All others, and failed fits,
+    are left out. The seed is that of the networks' random start. The result does not depend on `threads`, the
+    number of cores of the fits. A ParkfError is raised when a file is missing or broken, or there are fewer
+    than 500 of either kind.
     """
     count = 0
-    for one in files:
-        with CANDIDATES.open(one.candidates) as file:
+    for _, candidates in files:
+        with CANDIDATES.open(candidates) as file:
             count += file.metadata.num_rows
     features, genuine = [np.empty((0, len(FEATURES)), np.float32)], [np.empty(0, bool)]
-    for one in files:
-        for seen, is_genuine in _pieces(parameters, one, MOST / max(count, 1), threads):
+    for particles, candidates in files:
+        for seen, is_genuine in _pieces(parameters, particles, candidates, MOST / max(count, 1), threads):
             features.append(seen)
             genuine.append(is_genuine)
     seen, is_genuine = np.concatenate(features), np.concatenate(genuine)
@@ -80,22 +60,22 @@ def train_score(
 
 
 def _pieces(
-    parameters: ParameterSet, files: TrainingFiles, share: float, threads: int | None
+    parameters: ParameterSet, particles: Path, candidates: Path, fraction: float, threads: int | None
 ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
     """Yield features and class of the candidates that are used, some events at a time."""
-    pieces = tables_by_event(PARTICLES, files.particles, events=EVENTS_AT_ONCE, columns=list(_TRUTH))
-    particles: pa.Table | None = next(pieces, None)
-    for found in tables_by_event(CANDIDATES, files.candidates, events=EVENTS_AT_ONCE):
-        found = found.filter(column(drawn(numbers(found["event"])) < share, pa.bool_()))
+    pieces = tables_by_event(PARTICLES, particles, events=EVENTS_AT_ONCE, columns=list(_TRUTH))
+    piece: pa.Table | None = next(pieces, None)
+    for found in tables_by_event(CANDIDATES, candidates, events=EVENTS_AT_ONCE):
+        found = found.filter(column(drawn(numbers(found["event"])) < fraction, pa.bool_()))
         if not len(found):
             continue
         number = found["event"][0].as_py() // EVENTS_AT_ONCE
-        while particles is not None and particles["event"][0].as_py() // EVENTS_AT_ONCE < number:
-            particles = next(pieces, None)
-        if particles is None:
-            raise ParkfError(f"{files.particles}: no particles of events from {number * EVENTS_AT_ONCE} on")
+        while piece is not None and piece["event"][0].as_py() // EVENTS_AT_ONCE < number:
+            piece = next(pieces, None)
+        if piece is None:
+            raise ParkfError(f"{particles}: no particles of events from {number * EVENTS_AT_ONCE} on")
         purity = numbers(found["purity"])
-        genuine = (purity >= GHOST_PURITY) & _wanted(found, particles)
+        genuine = (purity >= GHOST_PURITY) & _wanted(found, piece)
         fitted, seen = cpu.fit_features(
             parameters, from_arrow(found.combine_chunks(), np.dtype(np.float32)), threads=threads
         )

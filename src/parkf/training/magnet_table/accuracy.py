@@ -29,13 +29,10 @@ def table_accuracy(table: MagnetTable, rays: Rays) -> dict[str, Any]:
     """
     delta = table.extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
     z_in = float(table.header[HEADER.index("z_in")])
-    figures: dict[str, Any] = {
-        region: _figures(delta[mask], rays.qop[mask])
-        for region, limits in REGIONS.items()
-        for mask in [_inside(rays, z_in, limits)]
-    }
-    inside = _inside(rays, z_in, REGIONS["full"])
-    return figures | {"maps": _maps(delta[inside], rays[inside], z_in)}
+    reach = np.abs(np.column_stack([rays.start[:, :2] / z_in, rays.end[:, :2]]))
+    inside = {region: np.all(reach < np.array(limits), axis=1) for region, limits in REGIONS.items()}
+    figures = {region: _figures(delta[mask], rays.qop[mask]) for region, mask in inside.items()}
+    return {**figures, "maps": _maps(delta[inside["full"]], rays[inside["full"]], z_in)}
 
 
 def _maps(delta: F64, rays: Rays, z_in: float) -> dict[str, Any]:
@@ -66,11 +63,6 @@ def _maps(delta: F64, rays: Rays, z_in: float) -> dict[str, Any]:
             for c, component in enumerate(COMPONENTS)
         ],
     }
-
-
-def _inside(rays: Rays, z_in: float, limits: tuple[float, float, float, float]) -> NDArray[np.bool_]:
-    reach = np.abs(np.column_stack([rays.start[:, :2] / z_in, rays.end[:, :2]]))
-    return np.all(reach < np.array(limits), axis=1)
 
 
 def _figures(delta: F64, qop: F64) -> list[dict[str, Any]]:

@@ -8,16 +8,17 @@ of some ten bins let matrix products run at more than twice its speed.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from parkf.io.errors import ParkfError
-from parkf.training.magnet_table.form import BINS_Y, F64
-from parkf.training.magnet_table.sums import BINS, DISTANCES
+from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64
 
+BINS = BINS_X * BINS_Y
+# Possible distances, in bin numbers, of two bins of the same six-point formula.
+DISTANCES: tuple[int, ...] = (0, 1, 2, *range(BINS_Y - 2, BINS_Y + 3), *range(2 * BINS_Y - 1, 2 * BINS_Y + 2))
 # Numbers of bins in a block, in the middle, and in a half.
 BLOCK = 25
 MIDDLE = 2 * BINS_Y
@@ -25,44 +26,28 @@ HALF = (BINS - MIDDLE) // 2
 REACH = DISTANCES[-1]
 assert HALF % BLOCK == 0 == MIDDLE % BLOCK, "halves and middle are whole blocks"
 
+# The type of a symmetric matrix over the grid, with m unknowns in each bin: a function of a bin and of a
+# position in DISTANCES. It returns the block (m, m), itself symmetric, that couples the two bins.
 Blocks = Callable[[int, int], F64]
 Precision = type[np.float64] | type[np.float32]
 Array = NDArray[np.floating]
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """A symmetric matrix over the grid, with `size` unknowns m in each bin.
-
-    `block` is a function of a bin and a position in DISTANCES. It returns the block (m, m), itself
-    symmetric, that couples the two bins.
-    """
-
-    block: Blocks
-    size: int
-
-    def turned(self) -> "Matrix":
-        """Count the bins from the other end."""
-        return Matrix(lambda first, d: self.block(BINS - 1 - first - DISTANCES[d], d), self.size)
-
-
-def solve(matrix: Matrix, right: F64, threads: int, precision: Precision = np.float64) -> F64:
+def solve(block: Blocks, right: F64, threads: int, precision: Precision = np.float64) -> F64:
     """Solve for (BINS, m, t) right-hand sides.
 
-    In float32 it takes little more than half the time, and is accurate enough to find the rays with large
-    residuals.
-
-    Raises
-    ------
-    ParkfError
-        When the matrix is not positive definite.
+    In float32 it needs little more than half the time, and is accurate enough to find the rays with large
+    residuals. A ParkfError is raised when the matrix is not positive definite.
     """
     m, targets = right.shape[1:]
     right = right.astype(precision)
     factorise, solve_factor = get_lapack_funcs(("potrf", "potrs"), dtype=precision)
-    jobs = [(matrix, right, True), (matrix.turned(), right[::-1], False)]
+
+    def from_other_end(first: int, d: int) -> F64:
+        return block(BINS - 1 - first - DISTANCES[d], d)
+
     with ThreadPoolExecutor(2 if threads > 1 else 1) as cores:
-        halves = list(cores.map(lambda job: _Half(*job), jobs))
+        halves = list(cores.map(_Half, (block, from_other_end), (right, right[::-1]), (True, False)))
         # Sum of both halves' Schur complements for the middle; the second half counts its bins in reverse.
         square = halves[0].middle() + halves[1].middle().reshape(MIDDLE, m, MIDDLE, m)[::-1, :, ::-1].reshape(
             MIDDLE * m, MIDDLE * m
@@ -89,13 +74,13 @@ def _check(failed: int) -> None:
 
 
 class _Half:
-    """One half of the grid, eliminated; the middle is left.
+    """One half of the grid, whose unknowns are eliminated, and the middle.
 
     `right`: (rows, t), forward-substituted where eliminated. Its precision is used for all arrays.
     """
 
-    def __init__(self, matrix: Matrix, right: Array, with_middle: bool) -> None:
-        self._m, self._q = matrix.size, BLOCK * matrix.size
+    def __init__(self, block: Blocks, right: Array, with_middle: bool) -> None:
+        self._m, self._q = right.shape[1], BLOCK * right.shape[1]
         self._type = right.dtype
         (self._factorise,) = get_lapack_funcs(("potrf",), dtype=self._type)
         (self._substitute,) = get_blas_funcs(("trsm",), dtype=self._type)
@@ -103,7 +88,7 @@ class _Half:
         self._below: list[Array] = []
         total = HALF + MIDDLE
         for begin in range(0, total, BLOCK):
-            own, below = self._column(matrix, begin, total, empty=begin >= HALF and not with_middle)
+            own, below = self._column(block, begin, total, empty=begin >= HALF and not with_middle)
             self._own.append(own)
             self._below.append(below)
         self.right = right[:total].reshape(total * self._m, -1).copy()
@@ -112,7 +97,7 @@ class _Half:
         for i in range(HALF // BLOCK):
             self._eliminate(i)
 
-    def _column(self, matrix: Matrix, begin: int, total: int, *, empty: bool) -> tuple[Array, Array]:
+    def _column(self, block: Blocks, begin: int, total: int, *, empty: bool) -> tuple[Array, Array]:
         """Diagonal block of some bins, and the blocks that couple them to all later bins."""
         m, q = self._m, self._q
         rows = min(BLOCK + REACH, total - begin)
@@ -124,7 +109,7 @@ class _Half:
                 if i >= rows:
                     break
                 target = own[i * m :] if i < BLOCK else below[i * m - q :]
-                target[:m, j * m : (j + 1) * m] = matrix.block(begin + j, d)
+                target[:m, j * m : (j + 1) * m] = block(begin + j, d)
         return own, below
 
     def _eliminate(self, i: int) -> None:
@@ -144,7 +129,7 @@ class _Half:
             self._below[column][: len(rest), :width] -= rest @ part.T
 
     def middle(self) -> Array:
-        """Return what the elimination leaves of the middle, (MIDDLE·m, MIDDLE·m)."""
+        """Return the matrix of the middle after the elimination, (MIDDLE·m, MIDDLE·m)."""
         q = self._q
         square = np.zeros((MIDDLE * self._m, MIDDLE * self._m), self._type)
         for place, i in enumerate(range(HALF // BLOCK, (HALF + MIDDLE) // BLOCK)):
@@ -154,7 +139,7 @@ class _Half:
         return np.asarray(square + np.tril(square, -1).T)
 
     def back(self, middle: Array) -> Array:
-        """Solution (rows, t) of this half and the middle, given the middle's."""
+        """Solution (rows, t) of this half and the middle, from that of the middle."""
         q = self._q
         self.right[HALF * self._m :] = middle
         for i in reversed(range(HALF // BLOCK)):

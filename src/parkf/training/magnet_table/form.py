@@ -1,4 +1,4 @@
-"""The magnet table's form in NumPy: header, grid with six-point interpolation, and what is linear in it.
+"""The magnet table's form in NumPy: header, grid with six-point interpolation, and polynomials.
 
 Formulas, orders and degrees come from :mod:`parkf.model.steps.magnet`, as the kernel's do; only the choice of
 the six bins is implemented again here; ``tests/training`` compares it with the kernel's.
@@ -25,8 +25,6 @@ I64 = NDArray[np.int64]
 BINS_X, BINS_Y = BINS
 # The centre of the six bins must have neighbours on all sides: at the border, it is the next bin inside.
 LARGEST_OFFSET = 1.5
-
-
 # Numbers of a header that do not depend on the field: f = 1 at p_min (MeV), u = 1 at dtxy.
 P_MIN = 1500.0
 DTXY = 0.005
@@ -37,25 +35,17 @@ XF_MAX = 3000.0  # mm
 class Header:
     """The 19 numbers of a table's header, in the order of :data:`parkf.model.layout.HEADER`, and its form.
 
-    Attributes
-    ----------
-    numbers : (19,) float64
-        Lengths are in mm; the bends, slopes gained before z_in per h, in MeV.
-    form : TableForm
-        What the coefficients behind it mean.
+    Lengths are in mm; the bends, which are slopes gained before z_in per h, in MeV.
     """
 
-    numbers: F64
-    form: TableForm
+    numbers: F64  # (19,)
+    form: TableForm  # the meaning of the coefficients behind the header
 
     @classmethod
     def of(cls, numbers: NDArray[Any]) -> "Header":
         """Recognise a header.
 
-        Raises
-        ------
-        ParkfError
-            When bins, grid and degrees are of no known form.
+        A ParkfError is raised when bins, grid and degrees are of no known form.
         """
         form = table_form(dict(zip(HEADER, numbers.tolist(), strict=True)))
         if form is None:
@@ -68,10 +58,14 @@ class Header:
     def __getitem__(self, name: str) -> float:
         return float(self.numbers[HEADER.index(name)])
 
+    @property
+    def bends(self) -> dict[str, float]:
+        """The bends by name, as of :func:`bend_before`."""
+        return {name: self[name] for terms in _bend_terms for name in terms}
+
 
 _header_symbols = sp.symbols(" ".join(HEADER), real=True)
 _deviations = sp.lambdify([_header_symbols, *STATE, h], [magnet.U_X, magnet.U_Y, magnet.F], "numpy", cse=True)
-_weights = sp.lambdify([magnet.a, magnet.b], list(magnet.WEIGHTS.values()), "numpy", cse=True)
 _NEIGHBOURS = np.array(list(magnet.WEIGHTS))
 # For each plane, the term that multiplies each number of the header for the bend before z_in.
 _bend_terms = [
@@ -130,13 +124,13 @@ def make_header(form: TableForm, z_in: float, z_out: float, bends: Mapping[str, 
 
 
 def places(header: Header, states: F64) -> tuple[F64, F64]:
-    """Where on the grid states (n, 4) at z_in find their bins: from −1 to 1 in x and y, (n,) each."""
+    """Return the positions on the grid of states (n, 4) at z_in: from −1 to 1 in x and y, (n,) each."""
     x, y = _functions(header.form)[0](header.numbers, *states.T)
     return x, y
 
 
 def summed_slopes(form: TableForm, states: F64) -> F64:
-    """Return what the bend of the slopes of states (n, 4) is added to, (n, 2)."""
+    """Return the slopes or sines (n, 2) of states (n, 4), whichever the table adds the bend to."""
     return np.stack(_functions(form)[1](*states.T), axis=1)
 
 
@@ -147,16 +141,10 @@ def inside_grid(header: NDArray[Any], states: F64) -> NDArray[np.bool_]:
 
 
 def stencil(header: Header, states: F64) -> tuple[I64, I64, F64]:
-    """Six bins of states (n, 4) at z_in, and where they surround a state.
+    """Return the cells (n,) of states (n, 4) at z_in, their six bins (n, 6), and their offsets (n, 2).
 
-    Returns
-    -------
-    cell : (n,) int64
-        States of one cell have the same six bins.
-    bins : (n, 6) int64
-        Bin numbers, bins in y innermost.
-    offsets : (n, 2) float64
-        Distances from the nearest bin's centre in bins, mirrored to be positive: the weights' variables.
+    States of one cell have the same six bins. Bin numbers count the bins in y innermost. Offsets are the
+    variables of the weights: distances from the centre of the nearest bin in bins, mirrored to be positive.
     """
     x, y = places(header, states)
     (i, a), (j, b) = _axis(x, BINS_X), _axis(y, BINS_Y)
@@ -168,11 +156,6 @@ def stencil(header: Header, states: F64) -> tuple[I64, I64, F64]:
     return cell, bins, np.abs(np.stack([a, b], axis=1))
 
 
-def six_weights(offsets: F64) -> F64:
-    """Weights (n, 6) of the six bins; they sum to one."""
-    return np.stack(_weights(*offsets.T), axis=1)
-
-
 def _axis(position: F64, bins: int) -> tuple[I64, F64]:
     """Central bin and the offset from its centre in bins."""
     place = 0.5 * (position + 1.0) * bins
@@ -180,11 +163,11 @@ def _axis(position: F64, bins: int) -> tuple[I64, F64]:
     return centre, np.clip(place - centre - 0.5, -LARGEST_OFFSET, LARGEST_OFFSET)
 
 
-def polynomials(form: TableForm, component: str) -> list[tuple[str, slice]]:
-    """Factor (1, u_x, u_y) and slice of a bin of each polynomial of a component, in that order of factors."""
+def polynomials(form: TableForm, component: str) -> dict[str, slice]:
+    """Slice of a bin of each polynomial of a component, by its factor, in the order 1, u_x, u_y."""
     found, position = {}, 0
     for piece in form.pieces:
         if piece.component == component:
             found[piece.factor] = slice(position, position + piece.degree)
         position += piece.degree
-    return [(factor, found[factor]) for factor in ("1", "u_x", "u_y")]
+    return {factor: found[factor] for factor in ("1", "u_x", "u_y")}

@@ -1,7 +1,11 @@
-"""Rays through the magnet: the samples that the table is trained on and tested with.
+"""Rays through the magnet: the samples that the table is trained on and tested with, and their weights.
 
 Slopes are smeared at z_in as by scattering. Otherwise the table would be undetermined for tracks that leave
 the straight line to the origin: these would be wrong by millimetres, while unscattered ones look perfect.
+
+With equal weights, least squares describe best the region where most rays are. A per cent of the tracks, at
+the end of the momentum range or far from the line to their origin, would then have residuals several times
+larger than the others.
 """
 
 from collections.abc import Mapping
@@ -21,7 +25,7 @@ from parkf.training.magnet_table.form import F64, bend_before, slopes_gained
 # pseudorapidity, as tracks are.
 LARGEST_SLOPES = (0.47, 0.36)
 FLAT_SHARE = 0.8
-MOMENTA = (1440.0, 120e3)  # MeV; beyond both edges of what is fitted
+MOMENTA = (1440.0, 120e3)  # MeV; beyond both edges of the fitted momenta
 SOFTEST = 1475.0  # MeV; the softest fitted tracks have lost some 20 MeV of 1.5 GeV
 # Slope to the beam that no track of the acceptance exceeds, and the fraction of rays beyond it that are kept.
 CORNER, CORNER_SHARE = 0.49, 0.5
@@ -38,6 +42,25 @@ STRETCH = 1.5
 TOLERANCE, TEST_TOLERANCE = 1e-2, 1e-4
 # Number of rays that are followed from their vertices to fit the slopes gained before z_in.
 FOLLOWED = 1 << 14
+# Rays that end beyond the SciFi's edge only serve to constrain the polynomials of border bins. At full weight
+# they would make the tails inside several times wider.
+EDGE = (3010.0, 2510.0)  # mm
+EDGE_WEIGHT = 4e-4
+# Weight of rays that begin outside the acceptance, or are softer than any fitted track.
+OUTSIDE_WEIGHT = 0.03
+# The polynomials are least accurate where their range ends, at f = 1: weight that is added there, and the
+# power of f with which it rises.
+END_WEIGHT, END_ORDER = 1.0, 4
+# The parabolas of neighbouring bins do not join continuously, and miss most where the field map has kinks,
+# above all at y = 0. Stiff tracks stay there. SEAM_WEIGHT is added to rays whose offset from the bin's centre
+# in y is above SEAM bins and whose f is below STIFF.
+SEAM_WEIGHT, SEAM, STIFF = 1.0, 0.4, 0.2
+# Quantile of the first fit's residuals, among rays of similar momentum, beyond which a ray is in the tail.
+TAIL = 0.98
+# Power with which the weight of a ray falls beyond this quantile, since no table of this form describes it.
+FALL = 3
+# Number of momentum slices, with equal numbers of rays.
+SLICES = 24
 
 Purpose = Literal["training", "test"]
 
@@ -98,7 +121,7 @@ class Magnet:
         return np.asarray(scattered[there.ok])
 
     def bends(self, seed: int) -> dict[str, float]:
-        """Return what slopes gain before z_in, as the header has it."""
+        """Return the slopes gained before z_in, as numbers of the header."""
         starts = self.starts(seed, FOLLOWED, "training")
         return bend_before(starts[:, :4], starts[:, 4], self.z_in)
 
@@ -173,8 +196,43 @@ def _evenly(random: np.random.Generator, count: int, dimensions: int) -> F64:
     Sobol's sequence, moved by a random vector. The table's tails are as small as with nearly twice as many
     random rays.
     """
-    # This import takes half a second, which only the training of the table should spend.
+    # This import lasts half a second, which only the training of the table should spend.
     from scipy.stats import qmc
 
     points = qmc.Sobol(dimensions, scramble=False).random_base2(int(np.ceil(np.log2(count))))[:count]
     return np.clip((points + random.uniform(size=dimensions)) % 1, 1e-12, 1 - 1e-12)
+
+
+def first_weights(rays: Rays, z_in: float, f: F64, offsets: F64) -> tuple[NDArray[np.bool_], F64]:
+    """Return which rays the table has to describe (n,), and weights (n,) of all squared residuals over f.
+
+    The table has to describe the rays inside the acceptance and the SciFi that are not too soft. Weights
+    depend on where a ray begins, at z_in in mm, and on its momentum. `f` (n,) is h·p_min; `offsets` (n, 2)
+    are those from the centre of the nearest bin, in bins.
+    """
+    within = np.all(np.abs(rays.end[:, :2]) < EDGE, axis=1)
+    wanted = (np.abs(rays.qop) < 1 / SOFTEST) & ~in_corner(rays.start[:, :2], z_in)
+    values = 1 / momentum_density(rays.qop)
+    values *= 1 + SEAM_WEIGHT * (offsets[:, 1] > SEAM) / (1 + (f / STIFF) ** 2)
+    values *= np.where(within, np.where(wanted, 1.0, OUTSIDE_WEIGHT), EDGE_WEIGHT)
+    return within & wanted, values / values.mean()
+
+
+def second_weights(inner: NDArray[np.bool_], first: F64, f: F64, residual: F64) -> F64:
+    """Weights (n,) for the tail: they rise with the residual up to the tail's beginning, and fall beyond it.
+
+    `inner` and `first` (n,) are those of :func:`first_weights`; `f` (n,) is h·p_min, and `residual` (n,) that
+    of the first fit.
+    """
+    values = first.copy()
+    size, fraction = np.abs(residual[inner]), np.abs(f[inner])
+    edges = np.quantile(fraction, np.linspace(0, 1, SLICES + 1))
+    middles = 0.5 * (edges[1:] + edges[:-1])
+    slice_ = np.clip(np.searchsorted(edges, fraction, "right") - 1, 0, SLICES - 1)
+    tails = [np.quantile(size[slice_ == n] / fraction[slice_ == n], TAIL) for n in range(SLICES)]
+    place = size / (fraction * np.interp(fraction, middles, tails))
+    factor = (1 + np.minimum(place, 1) ** 2) / np.maximum(place, 1) ** FALL
+    mean = np.bincount(slice_, factor) / np.bincount(slice_)
+    values[inner] *= factor / mean[slice_]
+    values *= 1 + END_WEIGHT * f**END_ORDER
+    return values

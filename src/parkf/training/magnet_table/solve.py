@@ -1,15 +1,26 @@
 """The magnet table as a linear problem: normal equations over the grid, and their regularisation.
 
 Components with the same degrees have the same matrix: position and slope of a plane.
+
+A row of the design matrix is (weights of six bins) ⊗ (1, u_x, u_y) ⊗ T_0 … T_{n−1}(f), and its products with
+itself separate: the weights' are polynomials of fourth order in the offsets (a, b) from the bin's centre, and
+2·T_n·T_m = T_{n+m} + T_{|n−m|}. So it is enough to sum, over the rays of a cell, the products of fifteen
+monomials of the offsets with monomials of u times Chebyshev polynomials: a fifteenth of the multiplications,
+and of the numbers to keep.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
 
-from parkf.training.magnet_table.band import Matrix, Precision, solve
-from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64
-from parkf.training.magnet_table.sums import BINS, DISTANCES, Rows, accumulate
+from parkf.model.steps import magnet
+from parkf.training.magnet_table.band import BINS, DISTANCES, Precision, solve
+from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64, I64
 
 # Regularisation, in units of the weight of one ray. It keeps the coefficients finite and their second
 # differences between neighbouring bins small, more strongly at higher orders in f and for the terms in u.
@@ -19,6 +30,124 @@ RIDGE = 1e-7
 SMOOTHING = 1e-4
 SMOOTHING_ORDER = 4
 SMOOTHING_OF_U = 10.0
+_PLACE = np.full(DISTANCES[-1] + 1, -1)
+_PLACE[list(DISTANCES)] = np.arange(len(DISTANCES))
+# Factors of the polynomials in f (none, u_x, u_y), and their products two by two.
+_FACTORS = ((0, 0), (1, 0), (0, 1))
+_PRODUCTS = tuple(sorted({(i + k, j + m) for i, j in _FACTORS for k, m in _FACTORS}))
+# Number of cells whose columns of functions are in memory at a time.
+_CELLS_AT_ONCE = 400
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rays as rows of the linear problem, cell by cell."""
+
+    offsets: F64  # distance from the centre of the nearest bin, in bins, (n, 2)
+    bins: I64  # of each cell's six-point formula, (cells, 6)
+    starts: I64  # where the rays of each cell begin, and where the last ones end, (cells + 1,)
+    u: F64  # u_x and u_y, (n, 2)
+    f: F64  # h·p_min, (n,)
+    weight: F64  # of the squared residual, (n,)
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Normal equations, bin by bin.
+
+    For each bin and each distance in :data:`DISTANCES` to a later one, `pairs` has the sums of which the
+    block that couples the two is made. A block is symmetric.
+    """
+
+    degrees: tuple[int, ...]  # in f, of the terms with 1, u_x and u_y
+    pairs: F64  # (BINS, 11, sums)
+    right: F64  # right-hand sides, (BINS, m, targets)
+
+    def block(self, bin_: int, distance: int) -> F64:
+        """Return the block (m, m) that couples a bin to the one at DISTANCES[distance]."""
+        total, difference = _chebyshev_products(self.degrees)
+        sums = self.pairs[bin_, distance]
+        return 0.5 * (sums[total] + sums[difference])
+
+    def mean_diagonal(self) -> float:
+        """Mean of the matrix's diagonal."""
+        total, difference = (np.diag(index) for index in _chebyshev_products(self.degrees))
+        own = self.pairs[:, 0]
+        return float(0.5 * (own[:, total] + own[:, difference]).mean())
+
+
+def accumulate(rows: Rows, targets: F64, degrees: Sequence[int]) -> Normal:
+    """Sum the normal equations of targets ≈ Σ_bins weight · (basis · coefficients of the bin).
+
+    Targets are (n, t) for n rays; degrees in f are those of the terms with 1, u_x and u_y.
+    """
+    lengths = _product_degrees(degrees)
+    width, m = sum(lengths.values()), sum(degrees)
+    pairs = np.zeros((BINS * len(DISTANCES), width))
+    right = np.zeros((BINS, m * targets.shape[1]))
+    for first in range(0, len(rows.bins), _CELLS_AT_ONCE):
+        bins = rows.bins[first : first + _CELLS_AT_ONCE]
+        starts = rows.starts[first : first + len(bins) + 1]
+        rays = slice(int(starts[0]), int(starts[-1]))
+        u, f = rows.u[rays], rows.f[rays]
+        powers = np.polynomial.chebyshev.chebvander(f, max(lengths.values()) - 1)
+        products = np.concatenate([powers[:, :n] * _monomial(u, e) for e, n in lengths.items()], axis=1)
+        basis = np.concatenate(
+            [powers[:, :n] * _monomial(u, e) for e, n in zip(_FACTORS, degrees, strict=True)], 1
+        )
+        aims = (basis[:, :, None] * targets[rays, None, :]).reshape(len(f), -1)
+        weight = rows.weight[rays, None]
+        square = weight * np.concatenate([_monomial(rows.offsets[rays], e) for e in _QUARTIC], axis=1)
+        once = weight * np.concatenate([_monomial(rows.offsets[rays], e) for e in _QUADRATIC], axis=1)
+        squares = np.empty((len(bins), len(_QUARTIC), width))
+        singles = np.empty((len(bins), len(_QUADRATIC), right.shape[1]))
+        for i, (begin, end) in enumerate(pairwise(starts - rays.start)):
+            squares[i] = square[begin:end].T @ products[begin:end]
+            singles[i] = once[begin:end].T @ aims[begin:end]
+        for n, six in enumerate(np.moveaxis(_WEIGHTS @ singles, 1, 0)):
+            np.add.at(right, bins[:, n], six)
+        for (p, q), sums in zip(_PAIRS, np.moveaxis(_WEIGHT_PRODUCTS @ squares, 1, 0), strict=True):
+            lower, upper = np.minimum(bins[:, p], bins[:, q]), np.maximum(bins[:, p], bins[:, q])
+            np.add.at(pairs, lower * len(DISTANCES) + _PLACE[upper - lower], sums)
+    return Normal(
+        tuple(degrees), pairs.reshape(BINS, len(DISTANCES), width), right.reshape(BINS, m, targets.shape[1])
+    )
+
+
+def _monomial(values: F64, exponents: tuple[int, int]) -> F64:
+    return np.asarray(values[:, :1] ** exponents[0] * values[:, 1:] ** exponents[1])
+
+
+def _product_degrees(degrees: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Count the Chebyshev polynomials that each product of two factors needs."""
+    lengths = dict.fromkeys(_PRODUCTS, 0)
+    for (i, j), n in zip(_FACTORS, degrees, strict=True):
+        for (k, m), other in zip(_FACTORS, degrees, strict=True):
+            lengths[i + k, j + m] = max(lengths[i + k, j + m], n + other - 1)
+    return lengths
+
+
+@cache
+def _chebyshev_products(degrees: tuple[int, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where, among the sums, T_{n+m} and T_{|n−m|} of each element of a block lie, (m, m) each."""
+    lengths = _product_degrees(degrees)
+    start = dict(zip(lengths, np.cumsum([0, *lengths.values()]), strict=False))
+    terms = [(factor, n) for factor, degree in zip(_FACTORS, degrees, strict=True) for n in range(degree)]
+    starts = np.array([[start[a[0] + b[0], a[1] + b[1]] for b, _ in terms] for a, _ in terms])
+    orders = np.array([n for _, n in terms])
+    return starts + np.add.outer(orders, orders), starts + np.abs(np.subtract.outer(orders, orders))
+
+
+def _coefficients(form: sp.Expr, exponents: Sequence[tuple[int, int]]) -> list[float]:
+    polynomial = sp.Poly(form, magnet.a, magnet.b)
+    return [float(polynomial.coeff_monomial(magnet.a**i * magnet.b**j)) for i, j in exponents]
+
+
+_QUADRATIC, _QUARTIC = ([(i, j) for i in range(order + 1) for j in range(order + 1 - i)] for order in (2, 4))
+_SIX = list(magnet.WEIGHTS.values())
+_PAIRS = [(p, q) for p in range(6) for q in range(p + 1)]
+_WEIGHTS = np.array([_coefficients(weight, _QUADRATIC) for weight in _SIX])
+_WEIGHT_PRODUCTS = np.array([_coefficients(sp.expand(_SIX[p] * _SIX[q]), _QUARTIC) for p, q in _PAIRS])
 
 
 def monomials(coefficients: F64) -> F64:
@@ -33,32 +162,23 @@ def monomials(coefficients: F64) -> F64:
     return coefficients @ transform
 
 
-def stiffness(degrees: Sequence[int]) -> F64:
-    """Strength of the smoothing of each coefficient, relative to the mean bend's, (sum(degrees),)."""
-    factors = (1.0, SMOOTHING_OF_U, SMOOTHING_OF_U)
-    orders = (np.arange(1.0, degree + 1) for degree in degrees)
-    return np.concatenate([f * n**SMOOTHING_ORDER for f, n in zip(factors, orders, strict=True)])
-
-
 def solve_grid(
     rows: Rows, targets: F64, degrees: Sequence[int], threads: int, precision: Precision = np.float64
 ) -> F64:
     """Least squares of targets ≈ Σ_bins weight · (T_{n−1}(f) and u·T_{n−1}(f)) · coefficients of the bin.
 
     Targets (n, t) of n rays are divided by f; degrees are those of the terms with 1, u_x and u_y. The
-    precision is that of the solution; sums are float64. Return coefficients (BINS, m, t): bins without
-    rays are extrapolated smoothly from their neighbours. The result does not depend on `threads`.
-
-    Raises
-    ------
-    ParkfError
-        When the rays are too few for a solution.
+    precision is that of the solution; sums are float64. Return coefficients (BINS, m, t): bins without rays
+    are extrapolated smoothly from their neighbours. The result does not depend on `threads`. A ParkfError is
+    raised when the rays are too few for a solution.
     """
     normal = accumulate(rows, targets, degrees)
     m = sum(degrees)
     one_ray = normal.mean_diagonal() * BINS / len(targets)
     ridge = RIDGE * one_ray * np.eye(m)
-    smooth = np.diag(SMOOTHING * one_ray * stiffness(degrees))
+    orders = np.concatenate([np.arange(1.0, degree + 1) for degree in degrees])
+    factors = np.repeat((1.0, SMOOTHING_OF_U, SMOOTHING_OF_U), degrees)
+    smooth = np.diag(SMOOTHING * one_ray * (factors * orders**SMOOTHING_ORDER))
     differences = _second_differences()
 
     def block(first: int, distance: int) -> F64:
@@ -69,7 +189,7 @@ def solve_grid(
             found += differences[first, distance] * smooth
         return found
 
-    return solve(Matrix(block, m), normal.right, threads, precision)
+    return solve(block, normal.right, threads, precision)
 
 
 def _second_differences() -> F64:

@@ -30,12 +30,9 @@ class MagnetTable:
 
     @property
     def form(self) -> TableForm:
-        """What the coefficients mean.
+        """The form that determines the meaning of the coefficients.
 
-        Raises
-        ------
-        ParkfError
-            When the header is of no known form.
+        A ParkfError is raised when the header is of no known form.
         """
         return Header.of(self.header).form
 
@@ -51,7 +48,7 @@ class MagnetTable:
         return ends
 
     def save(self, path: Path) -> None:
-        """Write as .npy arrays in one .npz; equal tables give equal bytes."""
+        """Write as .npy arrays in one .npz; equal tables have equal bytes."""
         with replacing(path) as temporary, temporary.open("wb") as stream:
             arrays: dict[str, NDArray[Any]] = {"header": self.header, "coefficients": self.coefficients}
             if self.closed_with:
@@ -62,11 +59,8 @@ class MagnetTable:
 def load_table(path: Path) -> MagnetTable:
     """Read a table.
 
-    Raises
-    ------
-    ParkfError
-        When the file is missing, no .npz, an array is missing, misshapen or not finite, or the header is of
-        no known forms.
+    A ParkfError is raised when the file is missing, no .npz, an array is missing, misshapen or not finite, or
+    the header is of no known forms.
     """
     arrays = load_arrays(path, ("header", "coefficients"), ("closed_with",))
     closed_with = str(arrays.pop("closed_with", ""))

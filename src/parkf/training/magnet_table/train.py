@@ -1,9 +1,11 @@
 """Training of the magnet table: rays, a linear problem, and its accuracy on independent rays."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from parkf.io.option_types import FormsName
@@ -24,11 +26,16 @@ from parkf.training.magnet_table.form import (
     stencil,
     summed_slopes,
 )
-from parkf.training.magnet_table.rays import Magnet, Rays, independent_rays, training_rays
-from parkf.training.magnet_table.solve import monomials, solve_grid
-from parkf.training.magnet_table.sums import Rows
+from parkf.training.magnet_table.rays import (
+    Magnet,
+    Rays,
+    first_weights,
+    independent_rays,
+    second_weights,
+    training_rays,
+)
+from parkf.training.magnet_table.solve import Rows, monomials, solve_grid
 from parkf.training.magnet_table.table import MagnetTable
-from parkf.training.magnet_table.weights import Weights, first_weights, second_weights
 
 FARTHEST = (3800.0, 3100.0)  # mm
 # Independent rays that the table is tested on.
@@ -38,30 +45,10 @@ TEST_RAYS = 150_000
 def train_table(
     magnet: Magnet, *, forms: FormsName, rays: int, seed: int
 ) -> tuple[MagnetTable, dict[str, Any]]:
-    """Train the 240,000 coefficients and measure them.
+    """Train the 240,000 coefficients on so many rays, best a power of two, and measure them.
 
-    Besides the field map, the table depends on the two planes only.
-
-    Parameters
-    ----------
-    magnet : Magnet
-        The field between the two planes that the table connects.
-    forms : {'improved', 'production'}
-        What the coefficients of a bin multiply.
-    rays : int
-        Tracks to draw for the training, best a power of two.
-    seed : int
-        Seed of the rays.
-
-    Returns
-    -------
-    MagnetTable, dict
-        The table, and its accuracy: figures by momentum bin and component, ``fiducial`` and ``full``.
-
-    Raises
-    ------
-    ParkfError
-        When the rays are too few.
+    Besides the field map, the table depends on the two planes only. Return it with the figures of
+    :func:`table_accuracy`. A ParkfError is raised when the rays are too few.
     """
     bends = magnet.bends(seed)
     header = make_header(FORMS[forms].table, magnet.z_in, magnet.z_out, bends)
@@ -73,17 +60,16 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
     """Solve for the coefficients; see :func:`train_table`."""
     near = (np.abs(rays.end[:, 0]) < FARTHEST[0]) & (np.abs(rays.end[:, 1]) < FARTHEST[1])
     rays = rays[near & inside_grid(header.numbers, rays.start)]
-    rays, rows, _, weights = _by_cell(header, rays)
+    rays, rows, _, inner = _by_cell(header, rays)
     coefficients = np.zeros((BINS_X * BINS_Y, TABLE_SHAPE[2]))
 
     def fit_plane(plane: str, rows: Rows, precision: Precision = np.float64) -> None:
         """Fit position and slope of a plane, which have the same matrix."""
-        pieces = [polynomials(header.form, component) for component in (plane, f"t{plane}")]
-        degrees = [place.stop - place.start for _, place in pieces[0]]
-        solution = solve_grid(rows, _targets(plane, rays, header, rows.f), degrees, threads, precision)
-        for c, of_component in enumerate(pieces):
-            for (_, place), end, degree in zip(of_component, np.cumsum(degrees), degrees, strict=True):
-                coefficients[:, place] = monomials(solution[:, end - degree : end, c])
+        targets, degrees = _targets(plane, rays, header, rows.f), _degrees(header, plane)
+        solution = solve_grid(rows, targets, degrees, threads, precision)
+        for c, component in enumerate((plane, f"t{plane}")):
+            for place, numbers in _of_bins(header, component, solution[:, :, c]):
+                coefficients[:, place] = numbers
 
     # The cores work on two halves of the problem rather than on each matrix product, so that all sums keep
     # their order.
@@ -93,7 +79,7 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
         # differently.
         fit_plane("x", rows, np.float32)
         missed = _table(header, coefficients).extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
-        rows = replace(rows, weight=second_weights(weights, rows.f, missed[:, 0]))
+        rows = replace(rows, weight=second_weights(inner, rows.weight, rows.f, missed[:, 0]))
         fit_plane("x", rows)
     return _table(header, coefficients)
 
@@ -110,15 +96,26 @@ def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64, threads: int) 
     moved = rays.end.copy()
     moved[:, 2] += wanted
     gained = (summed_slopes(header.form, moved) - summed_slopes(header.form, rays.end))[:, 0]
-    _, rows, order = _by_cell(header, rays)[:3]
-    pieces = polynomials(header.form, "tx")
-    degrees = [place.stop - place.start for _, place in pieces]
+    _, rows, order, _ = _by_cell(header, rays)
+    targets = (gained[order] / rows.f)[:, None]
     with threadpool_limits(1):
-        solution = solve_grid(rows, (gained[order] / rows.f)[:, None], degrees, threads, np.float32)
+        solution = solve_grid(rows, targets, _degrees(header, "tx"), threads, np.float32)
     coefficients = table.coefficients.astype(np.float64).reshape(BINS_X * BINS_Y, -1)
-    for (_, place), end, degree in zip(pieces, np.cumsum(degrees), degrees, strict=True):
-        coefficients[:, place] += monomials(solution[:, end - degree : end, 0])
+    for place, numbers in _of_bins(header, "tx", solution[:, :, 0]):
+        coefficients[:, place] += numbers
     return _table(header, coefficients)
+
+
+def _degrees(header: Header, component: str) -> list[int]:
+    return [place.stop - place.start for place in polynomials(header.form, component).values()]
+
+
+def _of_bins(header: Header, component: str, solution: F64) -> Iterator[tuple[slice, F64]]:
+    """Yield the slice of a bin and the coefficients (bins, degree) of each polynomial of a component."""
+    places = polynomials(header.form, component).values()
+    ends = np.cumsum(_degrees(header, component))[:-1]
+    for place, numbers in zip(places, np.split(solution, ends, axis=1), strict=True):
+        yield place, monomials(numbers)
 
 
 def _table(header: Header, coefficients: F64) -> MagnetTable:
@@ -127,23 +124,23 @@ def _table(header: Header, coefficients: F64) -> MagnetTable:
     )
 
 
-def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, I64, Weights]:
-    """Sort rays by their cells; return them, the rows of the linear problem, their order (n,) and weights."""
+def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, I64, NDArray[np.bool_]]:
+    """Sort rays by their cells. Return them, the linear problem's rows, their order and which are inner."""
     cell, bins, offsets = stencil(header, rays.start)
     order = np.argsort(cell, kind="stable")
     rays, offsets = rays[order], offsets[order]
     starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
     u_x, u_y, f = deviations(header, rays.start, rays.qop)
-    weights = first_weights(rays, header["z_in"], f, offsets)
+    inner, weight = first_weights(rays, header["z_in"], f, offsets)
     rows = Rows(
         offsets=offsets,
         bins=bins[order[starts]],
         starts=np.append(starts, len(order)),
         u=np.stack([u_x, u_y], axis=1),
         f=f,
-        weight=weights.values,
+        weight=weight,
     )
-    return rays, rows, order, weights
+    return rays, rows, order, inner
 
 
 def _targets(plane: str, rays: Rays, header: Header, f: F64) -> F64:
