@@ -130,10 +130,10 @@ def element_of(name: str) -> Element | None:
         layer, sector = match.groups()
         return ("UT", layer and _UT.index(layer), sector and int(sector))
     if path and (match := _VELO_PATH.fullmatch(path)):
-        side, module, sensor = match.groups()
-        if module is None:
+        side, number, sensor = match.groups()
+        if number is None:
             return None if sensor is not None else ("VELO", side and side.lower(), None)
-        return ("VELO", int(module), sensor and int(sensor))
+        return ("VELO", int(number), sensor and int(sensor))
     return None
 
 

@@ -79,9 +79,8 @@ def _inspect(rows: Rows, carrier: Carrier, geometry: Geometry | None) -> Iterato
 def _figures(moved: Carried, end: str) -> Iterator[Figure]:
     h = moved.rows["polarity"] * moved.rows["charge"] / moved.rows["p_true"]
     for number, name in enumerate(COMPONENTS):
-        far = moved.rows[name + end] - moved.states[:, number]
-        unit = "mm" if number < 2 else "mrad"
-        far = far if number < 2 else 1000.0 * far
+        unit, scale = ("mm", 1.0) if number < 2 else ("mrad", 1000.0)
+        far = scale * (moved.rows[name + end] - moved.states[:, number])
         slope = float((far * h).sum() / (h**2).sum())
         yield Figure(f"{name}{end} - carried: median", float(np.median(far)), unit, "0")
         yield Figure(f"{name}{end} - carried: 68 %", width68(far), unit)
@@ -98,12 +97,11 @@ def _of_numbers(rows: Rows, step: str) -> list[Finding]:
     """Check numbers that have no unit."""
     sets = rows["set"]
     known = (sets == np.rint(sets)) & (sets >= 0) & (sets < SETS[step])
-    not_zero = {name: np.abs(rows[name]) >= 1e-12 for name in ("p_true", "qop")}
     checks = (
         ("polarity", np.isin(rows["polarity"], (-1, 1)), "polarity is neither +1 nor -1", ""),
         ("charge", np.isin(rows["charge"], (-1, 1)), "charge is neither +1 nor -1", ""),
-        ("p_true", not_zero["p_true"] & (rows["p_true"] > 0), "p_true is 0 or below", ""),
-        ("qop", not_zero["qop"], "qop is 0 or below", ""),
+        ("p_true", rows["p_true"] >= 1e-12, "p_true is 0 or below", ""),
+        ("qop", np.abs(rows["qop"]) >= 1e-12, "qop is 0 or below", ""),
         ("set", known, "no such parameter set", f", step {step} has 0 to {SETS[step] - 1}"),
     )
     return [
