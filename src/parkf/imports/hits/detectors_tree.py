@@ -66,9 +66,9 @@ def _hits(tree: Any, detector: str, geometry: Geometry, path: Path) -> _Columns:
     for branch in needed:
         length = ak.to_numpy(ak.num(arrays[branch]))
         if (length != expected).any():
-            entry = int(np.argmax(length != expected))
-            numbers = f"{branch} has {length[entry]} numbers, {needed[0]} {expected[entry]}"
-            raise ParkfError(f"{path}: entry {entry}: {numbers}")
+            row = int(np.argmax(length != expected))
+            numbers = f"{branch} has {length[row]} numbers, {needed[0]} {expected[row]}"
+            raise ParkfError(f"{path}: entry {row}: {numbers}")
     flat = {name: ak.to_numpy(ak.flatten(arrays[name])).astype(np.float64) for name in arrays.fields}
     entry, planes = np.repeat(np.arange(len(arrays)), expected), geometry.planes()
     # Optional branches may be empty.
