@@ -22,7 +22,6 @@ from parkf.imports.field import Declared, read_field
 from parkf.imports.field.physics import inspect_field
 from parkf.imports.hits.physics import Run
 from parkf.imports.hits.take import take_entries
-from parkf.imports.inspection import worst
 from parkf.imports.steps.take import import_steps
 from parkf.io.errors import ParkfError
 
@@ -335,7 +334,7 @@ def steps(folder):
 
         def settle(inspections):
             seen.extend(inspections)
-            if worst(inspections) == "wrong":
+            if any(one.verdict == "wrong" for one in inspections):
                 raise SeenError
 
         with suppress(SeenError):

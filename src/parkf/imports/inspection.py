@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,39 +17,21 @@ _ORDER: tuple[Verdict, ...] = ("ok", "doubtful", "wrong")
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured number.
-
-    Attributes
-    ----------
-    value : float or None
-        None where it cannot be measured.
-    expected : str
-        The value that is expected, shown beside it in the table.
-    """
+    """A measured number, and the expected one, as text for the table."""
 
     name: str
-    value: float | None
+    value: float | None  # None where it cannot be measured
     unit: str = ""
     expected: str = ""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A deviation from what is expected.
-
-    Attributes
-    ----------
-    verdict : {"doubtful", "wrong"}
-        A doubtful finding is reported, and the import goes on; a wrong one is refused.
-    what : str
-        The fault, such as "polarity turned".
-    evidence : str
-        The numbers that show it.
-    """
+    """A deviation from what is expected: a doubtful one is reported, a wrong one is refused."""
 
     verdict: Verdict
-    what: str
-    evidence: str
+    what: str  # the fault, such as "polarity turned"
+    evidence: str  # the numbers that show it
 
     def __str__(self) -> str:
         return f"{self.verdict}: {self.what} ({self.evidence})"
@@ -64,20 +46,19 @@ def judged(size: float, bounds: tuple[float, float], what: str, evidence: str) -
 
 @dataclass(frozen=True)
 class Inspection:
-    """Figures and findings of one file or step.
+    """Figures and findings of one file or step."""
 
-    Attributes
-    ----------
-    subject : str
-        Name of the file or step.
-    exempt : str
-        The reason why there is no verdict; empty where there is one.
-    """
-
-    subject: str
+    subject: str  # name of the file or step
     figures: tuple[Figure, ...]
     findings: tuple[Finding, ...]
-    exempt: str = ""
+    exempt: str = ""  # the reason why there is no verdict, if there is none
+
+    @classmethod
+    def of(cls, subject: str, results: Iterable[Figure | Finding], exempt: str = "") -> Self:
+        """Inspection with the figures that checks yield, and their findings unless it is exempt."""
+        found = list(results)
+        findings = tuple(one for one in found if isinstance(one, Finding) and not exempt)
+        return cls(subject, tuple(one for one in found if isinstance(one, Figure)), findings, exempt)
 
     @property
     def verdict(self) -> Verdict:
@@ -104,19 +85,8 @@ class Inspection:
         }
 
 
-def worst(inspections: Iterable[Inspection]) -> Verdict:
-    """Worst verdict of several inspections."""
-    return max((inspection.verdict for inspection in inspections), key=_ORDER.index, default="ok")
-
-
 def require_sound(inspections: Iterable[Inspection], *, trust: bool) -> None:
-    """Refuse what is wrong, unless the user vouches for it.
-
-    Raises
-    ------
-    ParkfError
-        With every finding of that verdict.
-    """
+    """Raise a ParkfError with every wrong finding, unless the user vouches for the data with `trust`."""
     wrong = [
         f"{inspection.subject}: {finding.what} ({finding.evidence})"
         for inspection in inspections

@@ -14,21 +14,10 @@ _SIGNS = {"up": 1, "down": -1}
 
 
 def factor(unit: str | None, units: Mapping[str, float], what: str) -> float:
-    """Return the factor that converts a number to this project's unit.
+    """Return the factor that converts a number to this project's unit, one of the values of `units`.
 
-    Parameters
-    ----------
-    unit : str or None
-        None where it is not declared.
-    units : mapping of str to float
-        The units that such a number may have.
-    what : str
-        The quantity, for messages: "field.csv: column 'By'".
-
-    Raises
-    ------
-    ParkfError
-        When the unit is not declared, or is unknown: it is never guessed.
+    Messages name the quantity `what`: "field.csv: column 'By'". A ParkfError is raised when the unit is None,
+    which means not declared, or unknown: it is never guessed.
     """
     if unit is None:
         raise ParkfError(f"{what}: its unit is said nowhere; say one of {', '.join(units)}")
@@ -38,13 +27,7 @@ def factor(unit: str | None, units: Mapping[str, float], what: str) -> float:
 
 
 def sign_of(polarity: str) -> int:
-    """+1 of "up" (MagUp), -1 of "down" (MagDown).
-
-    Raises
-    ------
-    ParkfError
-        When it is neither.
-    """
+    """+1 of "up" (MagUp), -1 of "down" (MagDown); a ParkfError for anything else."""
     if polarity not in _SIGNS:
         raise ParkfError(f"polarity '{polarity}', expected up (MagUp) or down (MagDown)")
     return _SIGNS[polarity]

@@ -100,7 +100,8 @@ def _alignment(config: Mapping[str, str], folder: Path, geometry: Geometry | Non
     conditions = read_conditions(place)
     if geometry is None:
         return None
-    return Alignment.model_validate(import_alignment(conditions, geometry, tag=place.stem).alignment)
+    document, _ = import_alignment(conditions, geometry, tag=place.stem)
+    return Alignment.model_validate(document)
 
 
 def _field(declared: Mapping[str, Any], source: Path) -> FieldMap | DipoleSources:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.field import DIPOLE_X, DIPOLE_Y
+from parkf.imports.checks import require_all
 from parkf.io.errors import ParkfError
 
 _SAME = (1.0, 1.0, 1.0)
@@ -32,32 +33,31 @@ class Lattice:
 def lattice_of_points(points: NDArray[np.float64], field: NDArray[np.float64], name: str) -> Lattice:
     """Find the grid of points (n, 3) in mm, in any order, with the field (n, 3) in T of the file `name`.
 
-    Raises
-    ------
-    ParkfError
-        When a number is not finite, the points are no uniform grid, or a node is missing or there twice.
+    A ParkfError is raised when a number is not finite, the points are no uniform grid, or a node is missing
+    or there twice.
     """
-    bad = ~np.isfinite(np.column_stack([points, field])).all(axis=1)
-    if bad.any():
-        raise ParkfError(f"{name}: row {int(np.argmax(bad))}: not a finite number")
-    origin, spacing, index, counts = np.empty(3), np.empty(3), [], []
+    finite = np.isfinite(np.column_stack([points, field])).all(axis=1)
+    require_all(finite, lambda row: f"{name}: row {row}: not a finite number")
+    origin, spacing, counts = np.empty(3), np.empty(3), [0, 0, 0]
+    index = np.empty((3, len(points)), np.int64)
     for axis, letter in enumerate("xyz"):
-        nodes = _distinct(points[:, axis])
+        nodes = np.unique(points[:, axis])
+        # Numbers that differ by rounding are one node; they are far closer than nodes of a grid.
+        nodes = nodes[np.diff(nodes, prepend=-np.inf) > 1e-6 * max(1.0, float(np.abs(nodes).max()))]
         if len(nodes) < 2:
             raise ParkfError(f"{name}: one {letter} alone, {nodes[0]:g} mm, expected a grid")
+        counts[axis] = len(nodes)
         origin[axis], spacing[axis] = nodes[0], (nodes[-1] - nodes[0]) / (len(nodes) - 1)
         position = (points[:, axis] - origin[axis]) / spacing[axis]
-        nearest = np.rint(position)
-        off = np.abs(position - nearest) > _UNEVEN
+        index[axis] = np.rint(position)
+        off = np.abs(position - index[axis]) > _UNEVEN
         if off.any():
             row = int(np.argmax(off))
             raise ParkfError(
                 f"{name}: row {row}: {letter} = {points[row, axis]:g} mm is no node of a uniform grid from "
                 f"{nodes[0]:g} to {nodes[-1]:g} mm by {spacing[axis]:g}"
             )
-        index.append(nearest.astype(np.int64))
-        counts.append(len(nodes))
-    node = np.ravel_multi_index((index[0], index[1], index[2]), (counts[0], counts[1], counts[2]))
+    node = np.ravel_multi_index(tuple(index), tuple(counts))
     times = np.bincount(node, minlength=int(np.prod(counts)))
     if (times != 1).any():
         wrong = int(np.argmax(times != 1))
@@ -66,41 +66,24 @@ def lattice_of_points(points: NDArray[np.float64], field: NDArray[np.float64], n
             f"{name}: {len(points)} rows for a grid of {' x '.join(map(str, counts))} nodes; the one at "
             f"{where.tolist()} mm is there {times[wrong]} times, expected once"
         )
-    values = np.empty((int(np.prod(counts)), 3))
+    values = np.empty((len(times), 3))
     values[node] = field
     return Lattice(origin, spacing, values.reshape(*counts, 3))
 
 
 def unfold(lattice: Lattice, symmetry: str, name: str) -> Lattice:
-    """Build the whole map from an octant or a quadrant.
+    """Build the whole map from an octant or a quadrant, by a key of `SYMMETRIES`.
 
-    Raises
-    ------
-    ParkfError
-        When there is no such symmetry, or the part does not begin at 0 on an axis that is mirrored.
+    A ParkfError is raised when there is no such symmetry, or the part does not begin at 0 on a mirrored axis.
     """
     if symmetry not in SYMMETRIES:
         raise ParkfError(f"{name}: symmetry '{symmetry}', expected one of {', '.join(SYMMETRIES)}")
+    origin, spacing, values = lattice.origin.copy(), lattice.spacing, lattice.values
     for axis, signs in SYMMETRIES[symmetry]:
-        lattice = _mirrored(lattice, axis, signs, name)
-    return lattice
-
-
-def _mirrored(lattice: Lattice, axis: int, signs: tuple[float, float, float], name: str) -> Lattice:
-    if abs(lattice.origin[axis]) > _UNEVEN * lattice.spacing[axis]:
-        raise ParkfError(
-            f"{name}: {'xyz'[axis]} begins at {lattice.origin[axis]:g} mm, expected 0 of a mirrored part"
-        )
-    values = np.moveaxis(lattice.values, axis, 0)
-    whole = np.concatenate([values[:0:-1] * signs, values])
-    origin = lattice.origin.copy()
-    origin[axis] = -lattice.spacing[axis] * (len(values) - 1)
-    return Lattice(origin, lattice.spacing, np.moveaxis(whole, 0, axis))
-
-
-def _distinct(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sorted numbers, without those that differ from another by rounding only."""
-    found = np.unique(numbers)
-    # Differences by rounding are far smaller than the smallest spacing of a grid.
-    apart = np.diff(found, prepend=-np.inf) > 1e-6 * max(1.0, float(np.abs(found).max()))
-    return np.asarray(found[apart])
+        if abs(origin[axis]) > _UNEVEN * spacing[axis]:
+            begin = f"{'xyz'[axis]} begins at {origin[axis]:g} mm"
+            raise ParkfError(f"{name}: {begin}, expected 0 of a mirrored part")
+        part = np.moveaxis(values, axis, 0)
+        origin[axis] = -spacing[axis] * (len(part) - 1)
+        values = np.moveaxis(np.concatenate([part[:0:-1] * signs, part]), 0, axis)
+    return Lattice(origin, spacing, values)

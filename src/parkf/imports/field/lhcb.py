@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.imports.checks import require_all
 from parkf.imports.field.lattice import Lattice
 from parkf.imports.units import FIELDS, LENGTHS
 from parkf.io.errors import ParkfError
@@ -32,10 +33,8 @@ _MOST_NODES = 1 << 30
 def read_cdf(paths: Sequence[Path]) -> Lattice:
     """Read the four quadrants.
 
-    Raises
-    ------
-    ParkfError
-        When they are not four of one grid, a file's name has no quadrant, or it is cut off.
+    A ParkfError is raised when they are not four of one grid, a file's name has no quadrant, or it is cut
+    off.
     """
     parts: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for path in paths:
@@ -51,24 +50,22 @@ def read_cdf(paths: Sequence[Path]) -> Lattice:
     header, _ = parts[1]
     for number, (other, _) in parts.items():
         if not np.array_equal(header, other):
-            raise ParkfError(
-                f"{paths[0].parent}: quadrant {number} has grid {other.tolist()}, the first {header.tolist()}"
-            )
+            grids = f"quadrant {number} has grid {other.tolist()}, the first {header.tolist()}"
+            raise ParkfError(f"{paths[0].parent}: {grids}")
     nx, ny, nz = (int(count) for count in header[3:6])
     values = np.empty((2 * nx - 1, 2 * ny - 1, nz, 3))
     # The first quadrant comes last, so that its values are used where quadrants meet.
     for number in (4, 3, 2, 1):
-        field = parts[number][1] * _TURNED[number]
-        columns = slice(nx - 1, None) if number in (1, 4) else slice(nx - 1, None, -1)
-        rows = slice(ny - 1, None) if number in (1, 2) else slice(ny - 1, None, -1)
-        values[columns, rows] = field
+        columns = slice(nx - 1, None, 1 if number in (1, 4) else -1)
+        rows = slice(ny - 1, None, 1 if number in (1, 2) else -1)
+        values[columns, rows] = parts[number][1] * _TURNED[number]
     spacing = LENGTHS["cm"] * header[:3]
     origin = np.array([-spacing[0] * (nx - 1), -spacing[1] * (ny - 1), LENGTHS["cm"] * header[6]])
     return Lattice(origin, spacing, FIELDS["G"] * values)
 
 
 def _quadrant(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Header (7,) as it stands, and field (nx, ny, nz, 3) in Gauss."""
+    """Header (7,) as in the file, and field (nx, ny, nz, 3) in Gauss."""
     text = existing(path).read_text(errors="replace")
     start = re.search(r"^GEOMETRY:", text, re.M)
     if start is None:
@@ -77,16 +74,14 @@ def _quadrant(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         numbers = np.array(text[start.end() :].split(), dtype=np.float64)
     except ValueError as error:
         raise ParkfError(f"{path}: behind GEOMETRY: {error}") from error
-    header = numbers[:_CDF_HEADER]
+    header, field = numbers[:_CDF_HEADER], numbers[_CDF_HEADER:]
     counts = header[3:6]
     if len(header) < _CDF_HEADER or not np.isfinite(header).all() or (counts != np.rint(counts)).any():
         raise ParkfError(f"{path}: GEOMETRY: {header.tolist()}, expected dx dy dz nx ny nz z_offset")
     if (counts < 2).any() or (header[:3] <= 0).any():
-        raise ParkfError(
-            f"{path}: GEOMETRY: {header.tolist()}, expected positive spacings and two nodes an axis"
-        )
+        expected = "expected positive spacings and two nodes an axis"
+        raise ParkfError(f"{path}: GEOMETRY: {header.tolist()}, {expected}")
     nx, ny, nz = (int(count) for count in counts)
-    field = numbers[_CDF_HEADER:]
     if len(field) != 3 * nx * ny * nz:
         raise ParkfError(
             f"{path}: {len(field)} numbers behind the header, expected 3 x {nx} x {ny} x {nz} = "
@@ -96,13 +91,7 @@ def _quadrant(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def read_allen(path: Path) -> Lattice:
-    """Read the dump.
-
-    Raises
-    ------
-    ParkfError
-        When its length is not what its header asks for, or the header is no grid's.
-    """
+    """Read the dump; a ParkfError is raised when its header is no grid's, or does not fit its length."""
     content = existing(path).read_bytes()
     if len(content) < _DUMP_HEADER:
         raise ParkfError(f"{path}: {len(content)} bytes, expected a header of {_DUMP_HEADER}")
@@ -110,19 +99,17 @@ def read_allen(path: Path) -> Lattice:
     counts = np.frombuffer(content, "<i4", 3, 16).astype(np.int64)
     origin = np.frombuffer(content, "<f4", 3, 32).astype(np.float64)
     if not (np.isfinite(inverse).all() and (inverse > 0).all() and np.isfinite(origin).all()):
-        raise ParkfError(
-            f"{path}: 1/spacing {inverse.tolist()}, first node {origin.tolist()}: not Allen's magfield.bin"
-        )
+        found = f"1/spacing {inverse.tolist()}, first node {origin.tolist()}"
+        raise ParkfError(f"{path}: {found}: not Allen's magfield.bin")
     if (counts < 2).any() or float(np.prod(counts.astype(float))) > _MOST_NODES:
         raise ParkfError(f"{path}: {counts.tolist()} nodes: not Allen's magfield.bin")
     expected = _DUMP_HEADER + _DUMP_NODE * int(counts.prod())
     if len(content) != expected:
-        raise ParkfError(
-            f"{path}: {len(content)} bytes, expected {expected} for {' x '.join(map(str, counts))} nodes"
-        )
+        grid = " x ".join(map(str, counts))
+        raise ParkfError(f"{path}: {len(content)} bytes, expected {expected} for {grid} nodes")
     nodes = np.frombuffer(content, "<f4", offset=_DUMP_HEADER).reshape(*counts[::-1], 4)[..., :3]
-    if not np.isfinite(nodes).all():
-        raise ParkfError(f"{path}: node {int(np.argmax(~np.isfinite(nodes).all(-1).ravel()))} is not finite")
+    finite = np.isfinite(nodes).all(-1).ravel()
+    require_all(finite, lambda node: f"{path}: node {node} is not finite")
     values = FIELDS["Gaudi"] * nodes.astype(np.float64).transpose(2, 1, 0, 3)
     # 1/spacing is a float32 of seven digits, so the spacing is rounded.
     spacing = np.array([float(f"{1 / number:.6g}") for number in inverse])

@@ -1,24 +1,45 @@
-"""Reading of field maps in all formats."""
+"""Reading of field maps in all formats: those of LHCb, and lists of points, the nodes of a grid in any order.
 
-from collections.abc import Sequence
+Lists of points are text as of ACTS (.txt, .xyz), CSV, and ROOT trees. Text has six numbers a row, x y z Bx By
+Bz; lines that begin with % or # are comments. A tree has branches of these names. CSV has columns of these
+names, possibly with their units: ``x [cm]``, ``By [G]``.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkf.detector.field import STRONGEST, FieldMap
-from parkf.imports.field.lattice import Lattice, unfold
+from parkf.imports.columns import open_tree, read_branches
+from parkf.imports.field.lattice import Lattice, lattice_of_points, unfold
 from parkf.imports.field.lhcb import read_allen, read_cdf
-from parkf.imports.field.points import Declared, read_csv, read_root, read_text
 from parkf.imports.inspection import times
+from parkf.imports.units import FIELDS, LENGTHS, factor
 from parkf.io.errors import ParkfError
-from parkf.io.files import matching
+from parkf.io.files import existing, matching
 from parkf.io.option_types import Interpolation, Outside
 
 _WITH_UNITS = (".cdf", ".bin")
-_POINTS = {".txt": read_text, ".xyz": read_text, ".csv": read_csv, ".root": read_root}
-FORMATS = (*_WITH_UNITS, *_POINTS)
+FORMATS = (*_WITH_UNITS, ".txt", ".xyz", ".csv", ".root")
 """Endings of the files' names."""
+_COLUMNS = ("x", "y", "z", "Bx", "By", "Bz")
 _PEAK = 1.04  # T, on the axis
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Properties of a map that users declare, since its format does not contain them."""
+
+    length: str | None = None  # a key of `parkf.imports.units.LENGTHS`; None where the file has the unit
+    field: str | None = None  # a key of `parkf.imports.units.FIELDS`, likewise
+    symmetry: str = "none"  # a key of `parkf.imports.field.lattice.SYMMETRIES`
+    polarity: int = -1  # of the map: +1 MagUp, -1 MagDown
+    tree: str | None = None  # name of the tree in a ROOT file
 
 
 def read_field(
@@ -30,19 +51,9 @@ def read_field(
 ) -> FieldMap:
     """Read a map in a format of LHCb's, ACTS's, or as CSV, and convert it to MagDown.
 
-    Parameters
-    ----------
-    source : str
-        A file, or a pattern for the four of a ``.cdf`` map.
-    declared : Declared, optional
-    interpolation, outside
-        As for `FieldMap`.
-
-    Raises
-    ------
-    ParkfError
-        When files are missing, damaged or of no known format, a unit is not declared, or one is declared that
-        the format has itself.
+    The source is a file, or a pattern for the four of a ``.cdf`` map. A ParkfError is raised when files are
+    missing, damaged or of no known format, a unit is not declared, or one is declared that the format has
+    itself.
     """
     declared = Declared() if declared is None else declared
     paths = matching(source)
@@ -77,4 +88,58 @@ def _lattice(paths: Sequence[Path], declared: Declared) -> Lattice:
         return read_cdf(paths)
     if len(paths) > 1:
         raise ParkfError(f"{len(paths)} files, {path} first, expected one")
-    return read_allen(path) if path.suffix == ".bin" else _POINTS[path.suffix](path, declared)
+    if path.suffix == ".bin":
+        return read_allen(path)
+    in_file: Mapping[str, str | None] = {}
+    if path.suffix == ".csv":
+        rows, in_file = _read_csv(path)
+    elif path.suffix == ".root":
+        with open_tree(path, declared.tree) as opened:
+            arrays = read_branches(opened, _COLUMNS, path)
+        rows = np.column_stack([arrays[name] for name in _COLUMNS])
+    else:
+        rows = _read_text(path)
+    if not len(rows):
+        raise ParkfError(f"{path}: no row of numbers")
+    factors = []
+    for name in _COLUMNS:
+        asked, units = (declared.length, LENGTHS) if name in "xyz" else (declared.field, FIELDS)
+        unit = in_file.get(name)
+        if unit is not None and asked is not None and unit != asked:
+            raise ParkfError(f"{path}: column '{name}' says [{unit}], and it was declared to be {asked}")
+        factors.append(factor(unit or asked, units, f"{path}: column '{name}'"))
+    rows = rows * factors
+    return lattice_of_points(rows[:, :3], rows[:, 3:], str(path))
+
+
+def _read_text(path: Path) -> NDArray[np.float64]:
+    rows = []
+    with existing(path).open(errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            words = line.split()
+            if not words or words[0][0] in "%#":
+                continue
+            try:
+                row = [float(word) for word in words]
+            except ValueError as error:
+                raise ParkfError(f"{path}: line {number}: {error}") from error
+            if len(row) != len(_COLUMNS):
+                raise ParkfError(f"{path}: line {number}: {len(row)} numbers, expected x y z Bx By Bz")
+            rows.append(row)
+    return np.array(rows)
+
+
+def _read_csv(path: Path) -> tuple[NDArray[Any], dict[str, str | None]]:
+    """Rows of `_COLUMNS`, and the units in the header."""
+    with existing(path).open(errors="replace") as file:
+        header = [name.strip() for name in file.readline().split(",")]
+        parts = [re.fullmatch(r"(\w+)\s*(?:\[(.+)\])?", name) for name in header]
+        found = {part[1]: (index, part[2]) for index, part in enumerate(parts) if part is not None}
+        if missing := [name for name in _COLUMNS if name not in found]:
+            raise ParkfError(f"{path}: column '{missing[0]}' is missing; it has {', '.join(header)}")
+        try:
+            numbers = np.loadtxt(file, delimiter=",", ndmin=2)
+        except ValueError as error:
+            raise ParkfError(f"{path}: {error}") from error
+    rows = numbers[:, [found[name][0] for name in _COLUMNS]] if len(numbers) else numbers
+    return rows, {name: found[name][1] for name in _COLUMNS}

@@ -12,12 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.description import TWELVE
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
+from parkf.imports.checks import require_all
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing
 from parkf.io.planes import (
+    MATS_PER_LAYER,
     SCIFI_LAYERS,
     SCIFI_MATS,
     SENSORS_PER_MODULE,
+    UT_FIRST_SECTOR,
     UT_SECTORS,
     VELO_MODULES,
     VELO_SENSORS,
@@ -38,101 +42,47 @@ _COLUMNS = 768  # columns of pixels along a VELO sensor
 _QUARTERS = 4 * SCIFI_LAYERS
 _LINKS = 24  # links of a SciFi bank, in newer dumps
 _NO_MAT = 0.0  # SiPM pitch that marks mat numbers without a mat
+_CHANNELS, _SIPMS = 128, 4  # of a SiPM, and of a mat
 _ORTHOGONAL = 1e-4
-_VERSIONS_OF_FIRST_CHANNELS, _VERSIONS_OF_LINKS = (0, 2), (1, 3)
+# Corners of an element: last strip or first one, end or begin of it.
+_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
 
 
-@dataclass(frozen=True)
-class VeloDump:
-    """Content of ``velo_geometry.bin``, mm.
+@dataclass(frozen=True, kw_only=True)
+class Elements:
+    """Elements of one detector, by four corners each: of strips, the ends of the first and the last one."""
 
-    Attributes
-    ----------
-    module_z : (52,) float64
-    length, width : float
-        Of a sensor's pixels.
-    rotation, translation : (208, 3, 3) and (208, 3) float64
-        From a sensor's coordinates, whose origin is a corner, to LHCb's.
-    """
+    number: NDArray[np.int64]  # (n,), as LHCb counts them
+    plane: NDArray[np.int64]  # (n,) number of the plane that they belong to
+    # (n, 4, 3) mm: begin of the first and of the last strip, end of the last and of the first one.
+    corners: Floats
+    lean: float = 0.0  # median dz/dy of the strips
 
-    module_z: Floats
-    length: float
+    @property
+    def centres(self) -> Floats:
+        """(n, 3) mm."""
+        return np.asarray(self.corners.mean(axis=1))
+
+    @property
+    def across(self) -> Floats:
+        """(n, 3) mm, from the first strip to the last."""
+        c = self.corners
+        return np.asarray(0.5 * (c[:, 1] + c[:, 2] - c[:, 0] - c[:, 3]))
+
+    @property
+    def along(self) -> Floats:
+        """(n, 3) mm, from the strips' lower ends to their upper ones."""
+        c = self.corners
+        return np.asarray(0.5 * (c[:, 2] + c[:, 3] - c[:, 0] - c[:, 1]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensors(Elements):
+    """Sensors of the VELO."""
+
+    module_z: Floats  # (52,) mm
+    length: float  # of a sensor's pixels, mm
     width: float
-    rotation: Floats
-    translation: Floats
-
-
-@dataclass(frozen=True)
-class UtDump:
-    """Content of ``ut_geometry.bin``, all arrays (1048,), mm.
-
-    Attributes
-    ----------
-    pitch, dy : float64
-        Distance of strips, and their length in y.
-    dxdi, dydi, dzdi : float64
-        From one strip to the next, at y = 0 in x.
-    x0, y0, z0 : float64
-        The first strip: x at y = 0, the lower end's y, z.
-    dxdy : float64
-        Slope of the strips.
-    """
-
-    pitch: Floats
-    dy: Floats
-    dxdi: Floats
-    dydi: Floats
-    dzdi: Floats
-    x0: Floats
-    y0: Floats
-    z0: Floats
-    dxdy: Floats
-
-
-@dataclass(frozen=True)
-class SciFiDump:
-    """Content of ``scifi_geometry.bin`` for the mats that exist, all arrays (n,) or (n, 3), mm.
-
-    Attributes
-    ----------
-    number : int64
-        Of the mat: 128 · layer + 32 · quarter + 4 · module + mat.
-    mirror : (n, 3) float64
-        A point on the mat's mirror.
-    across : (n, 3) float64
-        Direction from fibre to fibre.
-    u_begin, half_pitch, die_gap, sipm_pitch : float64
-    dxdy, dzdy : float64
-        Slopes of the fibres.
-    dy : float64
-        Length in y from the mirror, negative below the beam.
-    """
-
-    number: NDArray[np.int64]
-    mirror: Floats
-    across: Floats
-    u_begin: Floats
-    half_pitch: Floats
-    die_gap: Floats
-    sipm_pitch: Floats
-    dxdy: Floats
-    dzdy: Floats
-    dy: Floats
-
-
-@dataclass(frozen=True)
-class BeamDump:
-    """Content of ``beamline.bin``, mm.
-
-    Attributes
-    ----------
-    position : (3,) float64
-    spread : (6,) float64 or None
-        Covariance xx, xy, yy, xz, yz, zz, where the dump has it.
-    """
-
-    position: Floats
-    spread: Floats | None
 
 
 class _Reader:
@@ -160,16 +110,14 @@ class _Reader:
 
     def floats(self, count: int, what: str) -> Floats:
         values = self.take(_F32, count, what).astype(np.float64)
-        bad = np.flatnonzero(~np.isfinite(values))
-        if len(bad):
-            raise ParkfError(f"{self.path}: {what}: number {bad[0]} is {values[bad[0]]:g}, expected finite")
+        place = f"{self.path}: {what}"
+        require_all(np.isfinite(values), lambda i: f"{place}: number {i} is {values[i]:g}, expected finite")
         return values
 
     def count(self, kind: np.dtype, expected: int, what: str, why: str = "") -> int:
         value = int(self.take(kind, 1, f"the number of {what}")[0])
         if value != expected:
-            swapped = int(np.array(value, kind).byteswap())
-            if swapped == expected:
+            if int(np.array(value, kind).byteswap()) == expected:
                 raise ParkfError(f"{self.path}: its bytes are in the other order; dumps are little-endian")
             other = _recognised(self.content)
             if other not in ("", self.detector):
@@ -184,9 +132,7 @@ class _Reader:
 
     def require(self, fits: NDArray[np.bool_], what: str, values: Floats) -> None:
         """Refuse numbers that no such detector has: those that do not fit."""
-        bad = np.flatnonzero(~fits)
-        if len(bad):
-            raise ParkfError(f"{self.path}: {what}; number {bad[0]} is {values[bad[0]]:g}")
+        require_all(fits, lambda i: f"{self.path}: {what}; number {i} is {values[i]:g}")
 
 
 def _recognised(content: bytes) -> str:
@@ -196,18 +142,13 @@ def _recognised(content: bytes) -> str:
         return "VELO"
     if len(words) >= 5 and words[2] == SCIFI_LAYERS and words[4] == _QUARTERS:
         return "SciFi"
-    if len(words) and words[0] & 0xFFFF == UT_SECTORS:
-        return "UT"
-    return ""
+    return "UT" if len(words) and words[0] & 0xFFFF == UT_SECTORS else ""
 
 
-def read_velo(path: Path) -> VeloDump:
+def read_velo(path: Path) -> Sensors:
     """Read ``velo_geometry.bin``; newer ones end with a mask, which is not needed.
 
-    Raises
-    ------
-    ParkfError
-        When it is missing, cut off, another detector's, or has numbers that no VELO has.
+    A ParkfError is raised when it is missing, cut off, another detector's, or has numbers that no VELO has.
     """
     dump = _Reader(path, "VELO")
     z = dump.floats(dump.count(_U64, VELO_MODULES, "modules"), "z of the modules")
@@ -219,6 +160,7 @@ def read_velo(path: Path) -> VeloDump:
     if dump.left == _U32.itemsize:
         dump.take(_U32, 1, "the mask")
     dump.finish()
+    # From a sensor's coordinates, whose origin is a corner, to LHCb's.
     rotation, translation = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:]
     dump.require(np.diff(z, prepend=-np.inf) > 0, "z of the modules must ascend", z)
     span = np.full(1, z[-1] - z[0])
@@ -231,47 +173,68 @@ def read_velo(path: Path) -> VeloDump:
     dump.require(away < 10.0, "sensors must lie within 10 mm of their module in z", away)
     far = np.hypot(translation[:, 0], translation[:, 1])
     dump.require((far > 1.0) & (far < 200.0), "sensors must lie 1 to 200 mm from the beam", far)
-    return VeloDump(
-        z, float(x[-1] + 0.5 * pitch[-1]), float(256 * pitch.min()), rotation.copy(), translation.copy()
-    )
+    length, width = float(x[-1] + 0.5 * pitch[-1]), float(256 * pitch.min())
+    local = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]) * [length, width]
+    corners = np.einsum("nij,cj->nci", rotation[..., :2], local) + translation[:, None]
+    number = np.arange(sensors)
+    plane = VELO_PLANES.start + number // SENSORS_PER_MODULE
+    return Sensors(number=number, plane=plane, corners=corners, module_z=z, length=length, width=width)
 
 
-def read_ut(path: Path) -> UtDump:
-    """Read ``ut_geometry.bin``, of versions 0 and 1; errors as of :func:`read_velo`."""
+def read_ut(path: Path) -> Elements:
+    """Read the sectors of ``ut_geometry.bin``, of versions 0 and 1; errors as of :func:`read_velo`.
+
+    Dumps do not contain dz/dy of the strips, which is 0 here.
+    """
     dump = _Reader(path, "UT")
     head = int(dump.take(_U32, 1, "the number of sectors")[0])
-    version, dump.position = head >> 16, 0
-    if head & 0xFFFF == UT_SECTORS and version > 1:
+    version = head >> 16
+    if head & 0xFFFF != UT_SECTORS:
+        dump.position = 0
+        dump.count(_U32, UT_SECTORS, "sectors")
+    elif version > 1:
         raise ParkfError(f"{path}: version {version}, expected 0 or 1")
-    known = head & 0xFFFF == UT_SECTORS
-    sectors = dump.count(_U32, head if known else UT_SECTORS, "sectors") & 0xFFFF
-    dump.take(_U32, sectors, "the first strips")
+    dump.take(_U32, UT_SECTORS, "the first strips")
+    # Pitch and length in y of the strips; the way from one strip to the next, at y = 0 in x; and the first
+    # strip: x at y = 0, y of the lower end, z.
     names = ("pitch", "dy", "dxdi", "dydi", "dzdi", "x0", "y0", "z0", "cos")
-    of = {name: dump.floats(sectors, f"{name} of the sectors") for name in names}
+    columns = [dump.floats(UT_SECTORS, f"{name} of the sectors") for name in names]
+    pitch, dy, dxdi, dydi, dzdi, x0, y0, z0, _ = columns
     # The step from strip to strip is perpendicular to the strips, and so determines their slope.
-    step, turn = of["dxdi"], of["dydi"]
-    straight = np.abs(turn) < 1e-9 * np.abs(step)
-    safe = np.where(straight, 1.0, turn)
-    root = np.sqrt(np.maximum(step**2 - 4.0 * safe**2, 0.0))
-    dxdy = np.where(straight, 0.0, (-step + np.sign(step) * root) / (2.0 * safe))
+    straight = np.abs(dydi) < 1e-9 * np.abs(dxdi)
+    safe = np.where(straight, 1.0, dydi)
+    root = np.sqrt(np.maximum(dxdi**2 - 4.0 * safe**2, 0.0))
+    dxdy = np.where(straight, 0.0, (-dxdi + np.sign(dxdi) * root) / (2.0 * safe))
     if version == 1:
-        dxdy = dump.floats(sectors, "dx/dy of the sectors")
+        dxdy = dump.floats(UT_SECTORS, "dx/dy of the sectors")
     dump.finish()
-    z = np.abs(of["z0"])  # a negative one marks strips that are counted the other way
-    dump.require((of["pitch"] > 0.01) & (of["pitch"] < 1.0), "pitches must be 0.01 to 1 mm", of["pitch"])
-    dump.require((z > 1000) & (z < 5000), "sectors must lie 1000 to 5000 mm behind the origin", z)
-    dump.require((of["dy"] > 5) & (of["dy"] < 300), "strips must be 5 to 300 mm long", of["dy"])
-    far = np.maximum(np.abs(of["x0"]), np.abs(of["y0"]))
+    z0 = np.abs(z0)  # a negative one marks strips that are counted the other way
+    dump.require((pitch > 0.01) & (pitch < 1.0), "pitches must be 0.01 to 1 mm", pitch)
+    dump.require((z0 > 1000) & (z0 < 5000), "sectors must lie 1000 to 5000 mm behind the origin", z0)
+    dump.require((dy > 5) & (dy < 300), "strips must be 5 to 300 mm long", dy)
+    far = np.maximum(np.abs(x0), np.abs(y0))
     dump.require(far < 2000, "strips must begin within 2000 mm of the beam", far)
-    apart = np.abs(step) / of["pitch"]
+    apart = np.abs(dxdi) / pitch
     dump.require(np.abs(apart - 1.0) < 0.1, "strips must be a pitch apart", apart)
     dump.require(np.abs(dxdy) < 0.5, "strips must be within 0.5 of the vertical", dxdy)
-    kept = {name: of[name] for name in names if name not in ("z0", "cos")}
-    return UtDump(**kept, z0=z, dxdy=dxdy)
+    number = np.arange(UT_SECTORS)
+    # Sectors have 512 strips, and 1024 where these are half as wide.
+    last = np.where(pitch < 0.7 * pitch.max(), 1024, 512) - 1.0
+    corners = np.empty((len(number), 4, 3))
+    for index, (strip, end) in enumerate(_CORNERS):
+        y = y0 + strip * last * dydi + end * dy
+        x = x0 + strip * last * dxdi + dxdy * y
+        corners[:, index] = np.column_stack([x, y, z0 + strip * last * dzdi])
+    plane = UT_PLANES.start + np.searchsorted(UT_FIRST_SECTOR, number, "right") - 1
+    return Elements(number=number, plane=plane, corners=_from_left(corners))
 
 
-def read_scifi(path: Path) -> SciFiDump:
-    """Read ``scifi_geometry.bin``, with banks of older and newer writers; errors as of :func:`read_velo`."""
+def read_scifi(path: Path) -> Elements:
+    """Read the mats of ``scifi_geometry.bin``, between the centres of their outer channels.
+
+    The banks may be those of older and newer writers. The number of a mat is 128 · layer + 32 · quarter +
+    4 · module + mat; numbers without a mat are left out. Errors are as of :func:`read_velo`.
+    """
     dump = _Reader(path, "SciFi")
     dump.count(_U32, 3, "stations")
     dump.count(_U32, 4, "layers a station")
@@ -284,6 +247,8 @@ def read_scifi(path: Path) -> SciFiDump:
     mats = dump.count(_U32, 4 * int(modules.sum()), "mats")
     _skip_banks(dump)
     most = dump.count(_U32, SCIFI_MATS, "numbers for mats")
+    # A point on the mat's mirror, the direction from fibre to fibre, and numbers: distances in mm across the
+    # fibres, their slopes, and the length in y from the mirror, negative below the beam.
     names = (
         *("mirror x", "mirror y", "mirror z", "across x", "across y", "across z"),
         *("u_begin", "half_pitch", "die_gap", "sipm_pitch", "dxdy", "dzdy", "dy"),
@@ -296,8 +261,9 @@ def read_scifi(path: Path) -> SciFiDump:
     expected = np.concatenate([32 * q + np.arange(4 * n) for q, n in enumerate(modules.tolist())])
     dump.require(number == expected, "mats must be numbered by quarter and module", number.astype(float))
     rows = {name: values[number] for name, values in of.items()}
-    mirror = np.column_stack([rows[f"mirror {axis}"] for axis in "xyz"])
-    across = np.column_stack([rows[f"across {axis}"] for axis in "xyz"])
+    mirror, across = (
+        np.column_stack([rows[f"{what} {axis}"] for axis in "xyz"]) for what in ("mirror", "across")
+    )
     length = np.linalg.norm(across, axis=1)
     dump.require(np.abs(length - 1) < _ORTHOGONAL, "directions across fibres must be of length 1", length)
     z = mirror[:, 2]
@@ -307,14 +273,28 @@ def read_scifi(path: Path) -> SciFiDump:
     for name, least, most in (("u_begin", -200, 0), ("die_gap", 0, 2), ("sipm_pitch", 5, 100)):
         fits = (rows[name] >= least) & (rows[name] <= most)
         dump.require(fits, f"{name} must be {least} to {most} mm", rows[name])
-    dump.require(np.abs(rows["dzdy"]) < 0.1, "fibres must be within 0.1 of the vertical in z", rows["dzdy"])
-    dump.require(np.abs(rows["dxdy"]) < 0.5, "fibres must be within 0.5 of the vertical in x", rows["dxdy"])
-    half = rows["half_pitch"]
+    dxdy, dzdy, dy, half = (rows[name] for name in ("dxdy", "dzdy", "dy", "half_pitch"))
+    dump.require(np.abs(dzdy) < 0.1, "fibres must be within 0.1 of the vertical in z", dzdy)
+    dump.require(np.abs(dxdy) < 0.5, "fibres must be within 0.5 of the vertical in x", dxdy)
     dump.require((half > 0.01) & (half < 1.0), "half a channel must be 0.01 to 1 mm wide", half)
-    dy = rows["dy"]
     dump.require((np.abs(dy) > 100) & (np.abs(dy) < 5000), "fibres must be 100 to 5000 mm long", dy)
-    lengths = {name: rows[name] for name in names[6:]}
-    return SciFiDump(number=number, mirror=mirror, across=across, **lengths)
+    first = rows["u_begin"] + half
+    last = first + 2 * (_CHANNELS - 1) * half + rows["die_gap"] + (_SIPMS - 1) * rows["sipm_pitch"]
+    along = np.column_stack([dxdy, np.ones(mats), dzdy]) * dy[:, None]
+    corners = np.empty((mats, 4, 3))
+    for index, (strip, end) in enumerate(_CORNERS):
+        corners[:, index] = mirror + (last if strip else first)[:, None] * across + end * along
+    # Order corners so that strips begin at their lower end.
+    down = corners[:, 3, 1] < corners[:, 0, 1]
+    corners = _from_left(np.where(down[:, None, None], corners[:, [3, 2, 1, 0]], corners))
+    plane = SCIFI_PLANES.start + number // MATS_PER_LAYER
+    return Elements(number=number, plane=plane, corners=corners, lean=float(np.median(dzdy)))
+
+
+def _from_left(corners: Floats) -> Floats:
+    """Order corners so that strips are counted towards +x."""
+    back = corners[:, 1, 0] < corners[:, 0, 0]
+    return np.where(back[:, None, None], corners[:, [1, 0, 3, 2]], corners)
 
 
 def _skip_banks(dump: _Reader) -> None:
@@ -322,25 +302,26 @@ def _skip_banks(dump: _Reader) -> None:
     banks = int(dump.take(_U32, 1, "the number of banks")[0])
     ahead = np.frombuffer(dump.content, _U32, dump.left // _U32.itemsize, dump.position)
     version = int(ahead[0]) if len(ahead) else 0
-    lengths = [banks]  # length in dumps from before there were versions
-    if version in _VERSIONS_OF_FIRST_CHANNELS:
-        lengths.append(1 + banks)
-    if version in _VERSIONS_OF_LINKS:
-        lengths.append(1 + banks * (1 + _LINKS))
-    for length in lengths:
+    # A number for each bank; in versions 1 and 3 its links, too. The oldest dumps have no version in front.
+    with_links = 1 + banks * (1 + _LINKS)
+    lengths = {0: 1 + banks, 1: with_links, 2: 1 + banks, 3: with_links}
+    for length in (banks, lengths.get(version, banks)):
         if length < len(ahead) and ahead[length] == SCIFI_MATS:
             dump.take(_U32, length, "the banks")
             return
-    raise ParkfError(
-        f"{dump.path}: {SCIFI_MATS} numbers for mats are expected behind {banks} banks, and not there"
-    )
+    missing = f"{SCIFI_MATS} numbers for mats are expected behind {banks} banks, and not there"
+    raise ParkfError(f"{dump.path}: {missing}")
 
 
-def read_beam_line(path: Path) -> BeamDump:
-    """Read ``beamline.bin``: x and y, or version, position and spread; errors as of :func:`read_velo`."""
+def read_beam_line(path: Path) -> tuple[Floats, Floats | None]:
+    """Read ``beamline.bin``: x and y, or version, position and spread; errors as of :func:`read_velo`.
+
+    Return the position (3,) in mm, and the covariance xx, xy, yy, xz, yz, zz in mm², where the dump has it.
+    """
     dump = _Reader(path, "the beam line")
+    spread = None
     if len(dump.content) == 2 * _F32.itemsize:
-        position, spread = np.append(dump.floats(2, "x and y"), 0.0), None
+        position = np.append(dump.floats(2, "x and y"), 0.0)
     elif len(dump.content) == 10 * _F32.itemsize:
         version = int(dump.take(_U32, 1, "the version")[0])
         if not 0 < version < 100:
@@ -349,4 +330,4 @@ def read_beam_line(path: Path) -> BeamDump:
     else:
         raise ParkfError(f"{path}: {len(dump.content)} bytes, expected 8, or 40 of newer writers")
     dump.require(np.abs(position) < [10, 10, 500], "the beam must be within 10 mm of z's axis", position)
-    return BeamDump(position, spread)
+    return position, spread

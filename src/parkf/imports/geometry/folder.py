@@ -10,15 +10,15 @@ from pydantic import ValidationError
 
 from parkf.detector.description import Description
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
-from parkf.imports.geometry.conditions import Condition, read_conditions
-from parkf.imports.geometry.conditions import import_alignment as align_by_conditions
+from parkf.imports.geometry.conditions import Condition, import_alignment, read_conditions
 from parkf.imports.geometry.dumps import FILES, read_beam_line, read_scifi, read_ut, read_velo
-from parkf.imports.geometry.placing import Placed, place, residuals, summary
+from parkf.imports.geometry.placing import Placed, place, residuals
 from parkf.io.documents.models import load_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.terminal import aligned
 
+_READERS = {"VELO": read_velo, "UT": read_ut, "SciFi": read_scifi}
 _ELEMENTS = {"VELO": "sensors, corners", "UT": "sectors, ends of strips", "SciFi": "mats, ends of fibres"}
 _WIDTH = 440
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -27,44 +27,26 @@ _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 def import_dumps(
     dumps: Sequence[Path], *, base: Path, geometry: Path, alignment: Path, tag: str | None = None
 ) -> str:
-    """Write the geometry and the alignment of Allen's dumps.
+    """Write the files `geometry` and `alignment` of Allen's dumps, and return a report.
 
-    Parameters
-    ----------
-    dumps : sequence of Path
-        A folder with files of the names `FILES`, or such files.
-    base : Path
-        Geometry file, the source of everything that dumps do not have.
-    geometry, alignment : Path
-        Files to write.
-    tag : str, optional
-        Name of both; else that of the dumps' folder.
-
-    Returns
-    -------
-    str
-        A report: files read, distances of elements from the dumps', and what neither file holds.
-
-    Raises
-    ------
-    ParkfError
-        When there is no dump, one is wrong, or they do not make a detector together.
+    Dumps are files of the names `FILES`, or their folder. The geometry file `base` is the source of all that
+    dumps do not have. The name of both is `tag`, or that of the dumps' folder. The report has the files read,
+    distances of elements from the dumps', and what neither file holds. A ParkfError is raised when there is
+    no dump, one is wrong, or they do not make a detector together.
     """
     found = _found(dumps)
     where = next(iter(found.values())).parent
-    name = tag or where.resolve().name
-    placed = read_dumps(dumps, base=base, tag=name)
+    placed = read_dumps(dumps, base=base, tag=tag or where.resolve().name)
     said = [f"read {', '.join(sorted(path.name for path in found.values()))} of {where}"]
-    missing = [detector for detector in FILES if detector not in found]
-    if missing:
+    if missing := [detector for detector in FILES if detector not in found]:
         said.append(f"without a dump, and as in {base}: {', '.join(missing)}")
     material = f"material, errors of hits, efficiencies, noise, holes around the beam: those of {base}"
     z_in, z_out = placed.geometry.z_in, placed.geometry.z_out
     magnet = f"the magnet is crossed by table from z = {z_in:g} to {z_out:g} mm"
     said += [material, magnet, _table(placed), *_unsaid(placed)]
     head = f"Places from Allen's dumps ({', '.join(sorted(found))}); {material}."
-    write_yaml(geometry, placed.description, head)
-    write_yaml(alignment, placed.alignment, f"What {geometry.name} cannot say of Allen's dumps.")
+    _write_yaml(geometry, placed.description, head)
+    _write_yaml(alignment, placed.alignment, f"What {geometry.name} cannot say of Allen's dumps.")
     return "\n".join([*said, f"wrote {geometry} and {alignment}"])
 
 
@@ -72,12 +54,10 @@ def read_dumps(dumps: Sequence[Path], *, base: Path, tag: str) -> Placed:
     """Read Allen's dumps into a geometry; see :func:`import_dumps`."""
     found = _found(dumps)
     described = load_document(base, Description)
-    velo = read_velo(found["VELO"]) if "VELO" in found else None
-    ut = read_ut(found["UT"]) if "UT" in found else None
-    scifi = read_scifi(found["SciFi"]) if "SciFi" in found else None
+    elements = {name: read(found[name]) for name, read in _READERS.items() if name in found}
     beam = read_beam_line(found["beam line"]) if "beam line" in found else None
     try:
-        return place(described, velo=velo, ut=ut, scifi=scifi, beam=beam, tag=tag or "dumps")
+        return place(described, elements, beam, tag or "dumps")
     except ValidationError as error:
         # The models refuse this detector; their messages are enough.
         reasons = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
@@ -88,22 +68,17 @@ def read_dumps(dumps: Sequence[Path], *, base: Path, tag: str) -> Placed:
 def _found(dumps: Sequence[Path]) -> dict[str, Path]:
     """Find dumps by detector."""
     names = {name: detector for detector, name in FILES.items()}
-    files = [
-        file
-        for path in dumps
-        for file in ([path / name for name in names if (path / name).is_file()] if path.is_dir() else [path])
-    ]
-    if not files:
-        raise ParkfError(
-            f"{', '.join(map(str, dumps))}: holds none of Allen's dumps: {', '.join(FILES.values())}"
-        )
     found: dict[str, Path] = {}
-    for file in files:
-        if file.name not in names:
-            raise ParkfError(f"{file}: what is it? Allen's dumps are named {', '.join(FILES.values())}")
-        if names[file.name] in found:
-            raise ParkfError(f"{file}: a second {file.name}, beside {found[names[file.name]]}")
-        found[names[file.name]] = file
+    for path in dumps:
+        inside = [path / name for name in names if (path / name).is_file()]
+        for file in inside if path.is_dir() else [path]:
+            if file.name not in names:
+                raise ParkfError(f"{file}: what is it? Allen's dumps are named {', '.join(names)}")
+            if names[file.name] in found:
+                raise ParkfError(f"{file}: a second {file.name}, beside {found[names[file.name]]}")
+            found[names[file.name]] = file
+    if not found:
+        raise ParkfError(f"{', '.join(map(str, dumps))}: holds none of Allen's dumps: {', '.join(names)}")
     return found
 
 
@@ -113,7 +88,8 @@ def _table(placed: Placed) -> str:
     rows = []
     for detector, elements in placed.elements.items():
         for what, geometry in (("as written", placed.geometry), ("planes alone, in z", planes)):
-            sizes = [f"{size:.3f}" for size in summary(residuals(elements, geometry))]
+            worst = 1e3 * residuals(elements, geometry).max(axis=1)  # corner of each, µm
+            sizes = [f"{size:.3f}" for size in (np.median(worst), np.quantile(worst, 0.95), worst.max())]
             rows.append((detector, f"{len(elements.number)} {_ELEMENTS[detector]}", what, *sizes))
     return aligned(("detector", "elements", "where", "median/µm", "95 %/µm", "largest/µm"), rows)
 
@@ -122,20 +98,18 @@ def _unsaid(placed: Placed) -> list[str]:
     """List what neither geometry nor alignment holds, with its size."""
     lines = []
     if "VELO" in placed.elements:
-        lines.append("not said: VELO pixels of 137.5 µm between chips; all are as good as the others here")
+        lines.append("VELO pixels of 137.5 µm between chips; all are as good as the others here")
     if "UT" in placed.elements:
-        lines.append("not said: dz/dy of UT strips, which dumps do not have; the layers' is taken, 0 µm/mm")
+        lines.append("dz/dy of UT strips, which dumps do not have; the layers' is taken, 0 µm/mm")
         gaps = _overlap(placed, UT_PLANES)
-        lines.append(f"not said: where UT sectors overlap or leave gaps ({gaps}); layers see everywhere")
+        lines.append(f"where UT sectors overlap or leave gaps ({gaps}); layers see everywhere")
     if "SciFi" in placed.elements:
+        lines.append("gaps of 220 µm between dies and 480 µm between SiPMs; fibres are read all over")
         gaps = _overlap(placed, SCIFI_PLANES)
-        lines.append(
-            "not said: gaps of 220 µm between dies and 480 µm between SiPMs; fibres are read all over"
-        )
-        lines.append(f"not said: gaps between SciFi mats ({gaps}); layers see everywhere but in the hole")
+        lines.append(f"gaps between SciFi mats ({gaps}); layers see everywhere but in the hole")
     if placed.beam_z:
-        lines.append(f"not said: z of the luminous region, {1e3 * placed.beam_z:.0f} µm; it is at 0 here")
-    return lines
+        lines.append(f"z of the luminous region, {1e3 * placed.beam_z:.0f} µm; it is at 0 here")
+    return [f"not said: {line}" for line in lines]
 
 
 def _overlap(placed: Placed, planes: range) -> str:
@@ -150,25 +124,11 @@ def _overlap(placed: Placed, planes: range) -> str:
 
 
 def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Path, tag: str | None) -> str:
-    """Write the alignment file of LHCb's conditions, for a geometry file.
+    """Write the alignment file `output` of LHCb's conditions, for a geometry file.
 
-    Parameters
-    ----------
-    conditions : sequence of Path
-        YAML files; no element occurs twice in them.
-    output, geometry : Path
-    tag : str or None
-        Name of the alignment; else that of the first file.
-
-    Returns
-    -------
-    str
-        A report: elements used, and those that the geometry does not have.
-
-    Raises
-    ------
-    ParkfError
-        When a file is wrong, or nothing of it belongs to the geometry.
+    Its name is `tag`, or that of the first file of `conditions` (YAML). Return a report: the number of
+    elements used, and those that the geometry does not have. A ParkfError is raised when a file is wrong, an
+    element occurs in two of them, or nothing of them belongs to the geometry.
     """
     read: dict[str, Condition] = {}
     for path in conditions:
@@ -177,16 +137,16 @@ def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Pat
                 raise ParkfError(f"{path}: {name}: occurs in another of the files, too")
             read[name] = condition
     placed = load_geometry(geometry)
-    imported = align_by_conditions(read, placed, tag=tag or conditions[0].stem)
-    write_yaml(output, imported.alignment, f"From LHCb's conditions, for geometry {placed.tag}.")
-    moved = sum(len(of) for of in imported.alignment.values() if isinstance(of, dict))
-    said = [f"{len(imported.taken)} of {len(read)} elements taken, {moved} entries in {output}"]
-    if imported.lacking:
-        said.append(f"{len(imported.lacking)} that {geometry} does not have: {', '.join(imported.lacking)}")
-    return "\n".join(said)
+    alignment, lacking = import_alignment(read, placed, tag=tag or conditions[0].stem)
+    _write_yaml(output, alignment, f"From LHCb's conditions, for geometry {placed.tag}.")
+    moved = sum(len(of) for of in alignment.values() if isinstance(of, dict))
+    said = f"{len(read) - len(lacking)} of {len(read)} elements taken, {moved} entries in {output}"
+    if lacking:
+        said += f"\n{len(lacking)} that {geometry} does not have: {', '.join(lacking)}"
+    return said
 
 
-def write_yaml(path: Path, content: dict[str, Any], head: str) -> None:
+def _write_yaml(path: Path, content: dict[str, Any], head: str) -> None:
     """Write a YAML file of this project, a line for each innermost mapping."""
     style: Any = {"sort_keys": False, "default_flow_style": None, "width": _WIDTH, "allow_unicode": True}
     text = yaml.dump(content, Dumper=_DUMPER, **style)

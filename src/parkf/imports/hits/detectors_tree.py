@@ -6,7 +6,6 @@ is the geometry's. An entry whose vectors of one detector have different lengths
 1/σ².
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,139 +13,93 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
-from parkf.imports.hits.entries import HIT_COLUMNS, PROPERTIES, Entries
-from parkf.imports.root_files import open_tree, require_branches
+from parkf.imports.checks import require_all
+from parkf.imports.columns import open_tree, read_branches, require_branches
+from parkf.imports.hits.entries import HIT_COLUMNS, Entries
 from parkf.io.errors import ParkfError
 
-TREE = "Hits_detectors"
-_ENTRY = ("eventID", "key", "pid", "p", "px", "py", "pz", "ovtx_x", "ovtx_y", "ovtx_z")
+_TREE = "Hits_detectors"
+_ENTRY = {"event": "eventID", **{name: name for name in ("key", "pid", "p", "px", "py", "pz")}}
+_ENTRY |= {axis: f"ovtx_{axis}" for axis in "xyz"}
 _DETECTORS = {
     "Velo": ("Velo_x", "Velo_y", "Velo_z", "Velo_Module"),
     "UT": ("UT_xAtYEq0", "UT_dxDy", "UT_weight", "UT_planeCode", "UT_yBegin", "UT_yEnd"),
     "FT": ("FT_x", "FT_z", "FT_w", "FT_dxdy", "FT_hitPlaneCode", "FT_YMin", "FT_YMax"),
 }
-_OPTIONAL = ("UT_zAtYEq0", "UT_yMin", "UT_yMax", "isMatched")
-_ROWS = 20_000
+_OPTIONAL = ("UT_zAtYEq0", "UT_yMin", "UT_yMax")
 _Columns = dict[str, NDArray[Any]]
-# Entries, their hits, and the ends of the strips.
-_Piece = tuple[_Columns, _Columns, NDArray[Any]]
 
 
 def read_tree(path: Path, geometry: Geometry) -> Entries:
     """Read a file; z of UT planes, dz/dy of SciFi planes and σ of VELO hits are the geometry's.
 
-    Raises
-    ------
-    ParkfError
-        When the file is damaged, lacks a branch that nothing replaces, or has vectors of different lengths.
+    A ParkfError is raised when the file is damaged, lacks a branch that nothing replaces, or has vectors of
+    different lengths.
     """
-    pieces = list(_pieces(path, geometry))
-    if not pieces:
-        raise ParkfError(f"{path}: tree '{TREE}' has no entry")
-    begin, hits = 0, []
-    for of, piece, _ in pieces:
-        hits.append(piece | {"entry": piece["entry"] + begin})
-        begin += len(of["event"])
-    properties = {name: np.concatenate([of[name] for of, _, _ in pieces]) for name in PROPERTIES}
-    columns = {name: np.concatenate([piece[name] for piece in hits]) for name in HIT_COLUMNS}
-    return Entries(properties, columns, np.concatenate([ends for _, _, ends in pieces])).checked(str(path))
-
-
-def _pieces(path: Path, geometry: Geometry) -> Iterator[_Piece]:
-    with open_tree(path, TREE) as tree:
+    with open_tree(path, _TREE) as tree:
         there = set(tree.keys())
         detectors = [name for name, branches in _DETECTORS.items() if there & set(branches)]
-        needed = [*_ENTRY, *(branch for name in detectors for branch in _DETECTORS[name])]
-        require_branches(tree, needed, path)
-        optional = [name for name in _OPTIONAL if name in there]
-        for arrays in tree.iterate([*needed, *optional], step_size=_ROWS):
-            yield _piece(arrays, detectors, geometry, path)
+        needed = [branch for name in detectors for branch in _DETECTORS[name]]
+        require_branches(tree, [*_ENTRY.values(), *needed], path)
+        if not tree.num_entries:
+            raise ParkfError(f"{path}: tree '{_TREE}' has no entry")
+        if not detectors:
+            raise ParkfError(f"{path}: tree '{_TREE}' has no branch of hits")
+        read = read_branches(tree, _ENTRY.values(), path)
+        of = {name: read[branch] for name, branch in _ENTRY.items()}
+        of["matched"] = np.full(tree.num_entries, -1)
+        if "isMatched" in there:
+            of["matched"] = read_branches(tree, ["isMatched"], path)["isMatched"].astype(np.int64)
+        parts = [_hits(tree, name, geometry, path) for name in detectors]
+    hits = {name: np.concatenate([part[name] for part in parts]) for name in HIT_COLUMNS}
+    return Entries(of, hits).checked(str(path))
 
 
-def _piece(arrays: Any, detectors: list[str], geometry: Geometry, path: Path) -> _Piece:
+def _hits(tree: Any, detector: str, geometry: Geometry, path: Path) -> _Columns:
+    """Hits of a detector, `HIT_COLUMNS`."""
     import awkward as ak
 
-    count = len(arrays)
-    of = {
-        "event": ak.to_numpy(arrays["eventID"]),
-        "matched": np.full(count, -1),
-        **{name: ak.to_numpy(arrays[name]) for name in ("key", "pid", "p", "px", "py", "pz")},
-        **{axis: ak.to_numpy(arrays[f"ovtx_{axis}"]) for axis in "xyz"},
-    }
-    if "isMatched" in arrays.fields:
-        of["matched"] = ak.to_numpy(arrays["isMatched"]).astype(np.int64)
-    parts, ends = [], []
-    for name in detectors:
-        branches = _DETECTORS[name]
-        lengths = {branch: ak.to_numpy(ak.num(arrays[branch])) for branch in branches}
-        first, expected = branches[0], lengths[branches[0]]
-        for branch, length in lengths.items():
-            if (length != expected).any():
-                entry = int(np.argmax(length != expected))
-                numbers = f"{branch} has {length[entry]} numbers, {first} {expected[entry]}"
-                raise ParkfError(f"{path}: entry {entry}: {numbers}")
-        flat = {branch: ak.to_numpy(ak.flatten(arrays[branch])).astype(np.float64) for branch in branches}
-        owner = np.repeat(np.arange(count), expected)
-        for branch in ("UT_zAtYEq0", "UT_yMin", "UT_yMax"):
-            if name == "UT" and branch in arrays.fields:
-                values = ak.to_numpy(ak.flatten(arrays[branch])).astype(np.float64)
-                if len(values) == len(owner):
-                    flat[branch] = values
-        hits, span = {"Velo": _velo, "UT": _ut, "FT": _scifi}[name](flat, geometry, path)
-        parts.append(hits | {"entry": owner})
-        ends.append(span)
-    hits = {name: np.concatenate([part[name] for part in parts]) for name in HIT_COLUMNS}
-    return of, hits, np.concatenate(ends)
+    needed = _DETECTORS[detector]
+    # Names that are not there are left out.
+    arrays = tree.arrays(filter_name=[*needed, *(_OPTIONAL if detector == "UT" else ())])
+    expected = ak.to_numpy(ak.num(arrays[needed[0]]))
+    for branch in needed:
+        length = ak.to_numpy(ak.num(arrays[branch]))
+        if (length != expected).any():
+            row = int(np.argmax(length != expected))
+            numbers = f"{branch} has {length[row]} numbers, {needed[0]} {expected[row]}"
+            raise ParkfError(f"{path}: entry {row}: {numbers}")
+    flat = {name: ak.to_numpy(ak.flatten(arrays[name])).astype(np.float64) for name in arrays.fields}
+    entry, planes = np.repeat(np.arange(len(arrays)), expected), geometry.planes()
+    # Optional branches may be empty.
+    flat = {name: values for name, values in flat.items() if len(values) == len(entry)}
+    zero, begin, end = np.zeros(len(entry)), np.full(len(entry), np.nan), np.full(len(entry), np.nan)
+    if detector == "Velo":
+        plane, sigma = _planes(flat, "Velo_Module", VELO_PLANES, path), zero + geometry.velo.resolution
+        x, y, z, dxdy, dzdy = flat["Velo_x"], flat["Velo_y"], flat["Velo_z"], zero, zero
+    elif detector == "UT":
+        plane, sigma = _planes(flat, "UT_planeCode", UT_PLANES, path), _errors(flat, "UT_weight", path)
+        begin, end = flat.get("UT_yMin", flat["UT_yBegin"]), flat.get("UT_yMax", flat["UT_yEnd"])
+        z = flat.get("UT_zAtYEq0", planes[plane, 0])
+        x, y, dxdy, dzdy = flat["UT_xAtYEq0"], 0.5 * (begin + end), flat["UT_dxDy"], zero
+    else:
+        plane, sigma = _planes(flat, "FT_hitPlaneCode", SCIFI_PLANES, path), _errors(flat, "FT_w", path)
+        begin, end = flat["FT_YMin"], flat["FT_YMax"]
+        x, y, z = flat["FT_x"], 0.5 * (begin + end), flat["FT_z"]
+        dxdy, dzdy = flat["FT_dxdy"], planes[plane, 2]
+    columns = (entry, plane, x, y, z, dxdy, dzdy, sigma, begin, end)
+    return dict(zip(HIT_COLUMNS, columns, strict=True))
 
 
-def _velo(flat: _Columns, geometry: Geometry, path: Path) -> tuple[_Columns, NDArray[Any]]:
-    zero = np.zeros(len(flat["Velo_x"]))
-    plane = _planes(flat["Velo_Module"], VELO_PLANES, path, "Velo_Module")
-    hits = {"plane": plane, "dxdy": zero, "dzdy": zero, "sigma": zero + geometry.velo.resolution}
-    hits |= {axis: flat[f"Velo_{axis}"] for axis in "xyz"}
-    return hits, np.full((len(zero), 2), np.nan)
-
-
-def _ut(flat: _Columns, geometry: Geometry, path: Path) -> tuple[_Columns, NDArray[Any]]:
-    plane = _planes(flat["UT_planeCode"], UT_PLANES, path, "UT_planeCode")
-    span = np.column_stack([flat.get("UT_yMin", flat["UT_yBegin"]), flat.get("UT_yMax", flat["UT_yEnd"])])
-    hits = {
-        "plane": plane,
-        "x": flat["UT_xAtYEq0"],
-        "y": span.mean(axis=1),
-        "z": flat.get("UT_zAtYEq0", geometry.planes()[plane, 0]),
-        "dxdy": flat["UT_dxDy"],
-        "dzdy": np.zeros(len(plane)),
-        "sigma": _errors(flat["UT_weight"], path, "UT_weight"),
-    }
-    return hits, span
-
-
-def _scifi(flat: _Columns, geometry: Geometry, path: Path) -> tuple[_Columns, NDArray[Any]]:
-    plane = _planes(flat["FT_hitPlaneCode"], SCIFI_PLANES, path, "FT_hitPlaneCode")
-    span = np.column_stack([flat["FT_YMin"], flat["FT_YMax"]])
-    hits = {
-        "plane": plane,
-        "x": flat["FT_x"],
-        "y": span.mean(axis=1),
-        "z": flat["FT_z"],
-        "dxdy": flat["FT_dxdy"],
-        "dzdy": geometry.planes()[plane, 2],
-        "sigma": _errors(flat["FT_w"], path, "FT_w"),
-    }
-    return hits, span
-
-
-def _planes(codes: NDArray[Any], planes: range, path: Path, branch: str) -> NDArray[np.int64]:
-    wrong = ~((codes >= 0) & (codes < len(planes)) & (codes == np.rint(codes)))
-    if wrong.any():
-        raise ParkfError(
-            f"{path}: {branch} holds {codes[np.argmax(wrong)]:g}, expected 0 to {len(planes) - 1}"
-        )
+def _planes(flat: _Columns, branch: str, planes: range, path: Path) -> NDArray[np.int64]:
+    codes, last = flat[branch], len(planes) - 1
+    right = (codes >= 0) & (codes <= last) & (codes == np.rint(codes))
+    require_all(right, lambda hit: f"{path}: {branch} holds {codes[hit]:g}, expected 0 to {last}")
     return codes.astype(np.int64) + planes.start
 
 
-def _errors(weight: NDArray[Any], path: Path, branch: str) -> NDArray[np.float64]:
-    if not (weight > 0).all():
-        raise ParkfError(f"{path}: {branch} holds {weight[np.argmin(weight > 0)]:g}, expected 1/σ² in 1/mm²")
+def _errors(flat: _Columns, branch: str, path: Path) -> NDArray[np.float64]:
+    weight = flat[branch]
+    expected = "expected 1/σ² in 1/mm²"
+    require_all(weight > 0, lambda hit: f"{path}: {branch} holds {weight[hit]:g}, {expected}")
     return np.asarray(1.0 / np.sqrt(weight))

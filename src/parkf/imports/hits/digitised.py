@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.imports.checks import require_all
 from parkf.imports.hits.entries import Entries
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing
@@ -23,11 +24,8 @@ _HITS = ("evt", "det", "mc_key", "pid", *(f"{end}_{axis}" for end in ("entry", "
 _PARTICLES = ("evt", "mc_key", "pid", "px", "py", "pz", "vtx_key")
 _VERTICES = ("evt", "vtx_key", "x", "y", "z")
 _DETECTORS = {
-    "VELO": VELO_PLANES,
-    "VP": VELO_PLANES,
-    "UT": UT_PLANES,
-    "FT": SCIFI_PLANES,
-    "SciFi": SCIFI_PLANES,
+    **{"VELO": VELO_PLANES, "VP": VELO_PLANES},
+    **{"UT": UT_PLANES, "FT": SCIFI_PLANES, "SciFi": SCIFI_PLANES},
 }
 _FAR = 20.0  # mm; no sensor lies further from its plane
 
@@ -35,11 +33,8 @@ _FAR = 20.0  # mm; no sensor lies further from its plane
 def read_csv_folder(folder: Path, geometry: Geometry) -> Entries:
     """Read the three files.
 
-    Raises
-    ------
-    ParkfError
-        When one is missing or lacks a column, a detector is unknown, a hit's particle or a particle's vertex
-        is not there, or a hit lies on no plane.
+    A ParkfError is raised when one is missing or lacks a column, a detector is unknown, a hit's particle or a
+    particle's vertex is not there, or a hit lies on no plane.
     """
     hits, particles, vertices = (
         _read(folder / f"{name}.csv", columns)
@@ -67,8 +62,8 @@ def read_csv_folder(folder: Path, geometry: Geometry) -> Entries:
         **{name: np.asarray(where[name]) for name in "xyz"},
         "matched": np.full(len(particles), -1),
     }
-    found, ends = _hits(hits, geometry, folder / "hits.csv")
-    return Entries(of, found | {"entry": owner}, ends, measured=False).checked(str(folder))
+    found = _hits(hits, geometry, folder / "hits.csv") | {"entry": owner}
+    return Entries(of, found, measured=False).checked(str(folder))
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
@@ -86,22 +81,22 @@ def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     return rows
 
 
-def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> dict[str, NDArray[Any]]:
     middle = {axis: 0.5 * (hits[f"entry_{axis}"] + hits[f"exit_{axis}"]).to_numpy() for axis in "xyz"}
     planes = geometry.planes()
     plane = np.full(len(hits), -1)
     for name, numbers in _DETECTORS.items():
         rows = np.flatnonzero((hits.det == name).to_numpy())
-        there = planes[numbers.start : numbers.stop]
-        z = there[:, 0] + there[:, 1] * middle["x"][rows, None] + there[:, 2] * middle["y"][rows, None]
-        distance = np.abs(middle["z"][rows, None] - z)
+        x, y, z = (middle[axis][rows, None] for axis in "xyz")
+        z0, dzdx, dzdy = planes[numbers.start : numbers.stop].T
+        distance = np.abs(z - (z0 + dzdx * x + dzdy * y))
         plane[rows] = np.where(distance.min(axis=1) < _FAR, distance.argmin(axis=1) + numbers.start, -2)
-    if (plane == -1).any():
-        row = int(np.argmax(plane == -1))
-        raise ParkfError(f"{path}: row {row}: detector '{hits.det[row]}', expected {', '.join(_DETECTORS)}")
-    if (plane == -2).any():
-        row = int(np.argmax(plane == -2))
-        share = 100 * float((plane == -2).mean())
+    expected = ", ".join(_DETECTORS)
+    require_all(
+        plane != -1, lambda row: f"{path}: row {row}: detector '{hits.det[row]}', expected {expected}"
+    )
+    if (far := plane == -2).any():
+        row, share = int(np.argmax(far)), 100 * float(far.mean())
         raise ParkfError(
             f"{path}: row {row}: z = {middle['z'][row]:g} mm is no plane of {hits.det[row]} within {_FAR:g} "
             f"mm; so are {share:.0f} % of the hits: another unit, or another detector than the geometry"
@@ -110,18 +105,17 @@ def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> tuple[dict[str,
     slopes = np.zeros(len(planes))
     for number in (*UT_PLANES, *SCIFI_PLANES):
         slopes[number] = geometry.strip_slope(number)
-    dxdy = slopes[plane]
-    dzdy = np.where(point, 0.0, planes[plane, 2])
-    found = {
+    dxdy, lean = slopes[plane], np.where(point, 0.0, planes[plane, 2])
+    return {
         "plane": plane,
         "x": np.where(point, middle["x"], middle["x"] - dxdy * middle["y"]),
         "y": middle["y"],
-        "z": np.where(point, middle["z"], middle["z"] - dzdy * middle["y"]),
+        "z": np.where(point, middle["z"], middle["z"] - lean * middle["y"]),
         "dxdy": dxdy,
-        "dzdy": dzdy,
+        "dzdy": lean,
         "sigma": _sigma(geometry, plane, middle),
+        **dict.fromkeys(("y_begin", "y_end"), np.full(len(hits), np.nan)),
     }
-    return found, np.full((len(hits), 2), np.nan)
 
 
 def _sigma(geometry: Geometry, plane: NDArray[Any], middle: dict[str, NDArray[Any]]) -> NDArray[np.float64]:

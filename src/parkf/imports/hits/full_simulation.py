@@ -13,7 +13,9 @@ The two Parquet files must hold, in mm and MeV:
   product's hits are hers.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,7 @@ import pyarrow as pa
 import pythia8mc
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
+from parkf.imports.checks import require_finite
 from parkf.io.arrow import table as arrow_table
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
@@ -30,12 +33,14 @@ from parkf.simulation.generate.interactions import Z_END
 from parkf.simulation.particles import KAON, MUON, PION
 from parkf.simulation.response.in_flight import BEHIND
 
-HIT_COLUMNS = ("event", "key", "det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err")
-TRACK_COLUMNS = (
+_HIT_COLUMNS = ("event", "key", "det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err")
+_TRACK_COLUMNS = (
     *("event", "key", "pid", "charge", "p", "eta", "phi"),
     *("ovtx_x", "ovtx_y", "ovtx_z", "mother_pid"),
 )
-PLANES = {"VELO": VELO_PLANES, "UT": UT_PLANES, "SciFi": SCIFI_PLANES}
+_PLANES = {"VELO": VELO_PLANES, "UT": UT_PLANES, "SciFi": SCIFI_PLANES}
+
+_Columns = dict[str, np.ndarray]
 
 _GEV = 1000.0
 _NUCLEON = 931.494  # MeV
@@ -56,18 +61,21 @@ _LEAST_MEDIAN = 50.0
 
 
 def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) -> None:
+    """Convert hits and particles as :func:`converted`, and write the tables."""
+    found, particles = converted(hits, tracks)
+    write(HITS, found, hits_to)
+    write(PARTICLES, particles, particles_to)
+
+
+def converted(hits: Path, tracks: Path) -> tuple[pa.Table, pa.Table]:
     """Convert hits and particles; a particle's key becomes its number.
 
     The results are sorted tables `parkf.io.tables.HITS` and `PARTICLES`. A hit of several particles has a row
-    for each of them, but one row for a mother and her product together.
-
-    Raises
-    ------
-    ParkfError
-        When a file or column is missing, a detector or layer is unknown, a number that is needed is not
-        finite, or a hit's particle is not among the tracks.
+    for each of them, but one row for a mother and her product together. A ParkfError is raised when a file or
+    column is missing, a detector or layer is unknown, a number that is needed is not finite, or a hit's
+    particle is not among the tracks.
     """
-    read_hits, read_tracks = _read(hits, HIT_COLUMNS), _read(tracks, TRACK_COLUMNS, ("mother_key",))
+    read_hits, read_tracks = _read(hits, _HIT_COLUMNS), _read(tracks, _TRACK_COLUMNS, ("mother_key",))
     known = pd.MultiIndex.from_frame(read_tracks[["event", "key"]])
     if known.has_duplicates:
         raise ParkfError(f"{tracks}: (event, key) {known[known.duplicated()][0]} occurs twice")
@@ -78,24 +86,21 @@ def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) 
         raise ParkfError(
             f"{hits}: row {row.name}: particle (event {row.event}, key {row.key}) not in {tracks}"
         )
-    converted, particles = _hits(read_hits, hits), _particles(read_tracks, tracks)
+    found, particles = _hits(read_hits, hits), _particles(read_tracks, tracks)
     if "mother_key" in read_tracks:
         product, mother = _decays_behind_ut(read_tracks)
         np.minimum.at(particles["z_end"], mother, particles["z"][product])
-        converted = _as_mothers(converted, particles, product, mother)
-    write_sorted(HITS, hits_to, converted, ("event", "plane", "x"))
-    write_sorted(PARTICLES, particles_to, particles, ("event", "particle"))
+        found = _as_mothers(found, particles, product, mother)
+    in_order = sorted_rows(HITS, found, "event", "plane", "x")
+    return in_order, sorted_rows(PARTICLES, particles, "event", "particle")
 
 
 def read_hits(path: Path) -> pd.DataFrame:
     """Read the file of hits, with LHCb's number `sensor` of a hit's piece where it has such a column.
 
-    Raises
-    ------
-    ParkfError
-        As :func:`import_hits`.
+    A ParkfError is raised as by :func:`converted`.
     """
-    hits = _read(path, HIT_COLUMNS, ("sensor",))
+    hits = _read(path, _HIT_COLUMNS, ("sensor",))
     _hits(hits, path)
     return hits
 
@@ -118,9 +123,9 @@ def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) 
     return frame
 
 
-def _hits(hits: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
+def _hits(hits: pd.DataFrame, path: Path) -> _Columns:
     plane = np.full(len(hits), -1)
-    for name, planes in PLANES.items():
+    for name, planes in _PLANES.items():
         rows = (hits.det == name) & (hits.layer >= 0) & (hits.layer < len(planes))
         plane[rows] = hits.layer[rows] + planes.start
     if (plane < 0).any():
@@ -138,7 +143,7 @@ def _hits(hits: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
         "dzdy": np.where(point, 0.0, hits.dzdy),
         "sigma": hits.err.to_numpy(),
     }
-    _require_finite(columns, path)
+    require_finite(columns, lambda name, row: f"{path}: row {row}: '{name}'")
     for name, low, high, expected in _LIMITS:
         bad = (columns[name] < low) | (columns[name] > high)
         if bad.any():
@@ -149,7 +154,7 @@ def _hits(hits: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
     return columns
 
 
-def _particles(tracks: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
+def _particles(tracks: pd.DataFrame, path: Path) -> _Columns:
     p, transverse = tracks.p.to_numpy(), tracks.p.to_numpy() / np.cosh(tracks.eta.to_numpy())
     columns = {
         "event": tracks.event.to_numpy(),
@@ -164,11 +169,11 @@ def _particles(tracks: pd.DataFrame, path: Path) -> dict[str, np.ndarray]:
         "py": transverse * np.sin(tracks.phi.to_numpy()),
         "pz": p * np.tanh(tracks.eta.to_numpy()),
     }
-    _require_finite(columns, path)
+    require_finite(columns, lambda name, row: f"{path}: row {row}: '{name}'")
     middle = float(np.median(p)) if len(p) else np.inf
     if middle < _LEAST_MEDIAN:
         raise ParkfError(f"{path}: half of the momenta are below {middle:g}, expected MeV; are they in GeV?")
-    # The file does not say where a particle ends; see `import_hits` for mothers.
+    # The file does not say where a particle ends; see `converted` for mothers.
     return columns | {"z_end": np.full(len(tracks), np.inf)}
 
 
@@ -194,9 +199,7 @@ def _decays_behind_ut(tracks: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return product, mother[product]
 
 
-def _as_mothers(
-    hits: dict[str, np.ndarray], particles: dict[str, np.ndarray], product: np.ndarray, mother: np.ndarray
-) -> dict[str, np.ndarray]:
+def _as_mothers(hits: _Columns, particles: _Columns, product: np.ndarray, mother: np.ndarray) -> _Columns:
     """Assign hits of products to their mothers; a hit of both has one row."""
     first = np.arange(len(particles["particle"]))
     first[product] = mother
@@ -211,33 +214,32 @@ def _as_mothers(
 
 def charges(pdg_id: np.ndarray) -> np.ndarray:
     """Charges (n,) in elementary charges: Pythia's."""
-    data = pythia8mc.Pythia("", False).particleData
-    kinds, kind = np.unique(pdg_id, return_inverse=True)
-    return np.array([data.charge(int(each)) for each in kinds])[kind]
+    return _of_kinds(pdg_id, lambda kind, data: data.charge(kind))
 
 
 def masses(pdg_id: np.ndarray) -> np.ndarray:
     """Masses (n,) in MeV: Pythia's; of nuclei by their number of nucleons."""
+
+    def mass(kind: int, data: Any) -> float:
+        return abs(kind) // 10 % 1000 * _NUCLEON if abs(kind) > _FIRST_NUCLEUS else _GEV * data.m0(kind)
+
+    return _of_kinds(pdg_id, mass)
+
+
+def _of_kinds(pdg_id: np.ndarray, property_of: Callable[[int, Any], float]) -> np.ndarray:
+    """Property (n,) of particles, asked of Pythia's data once for each kind."""
     data = pythia8mc.Pythia("", False).particleData
     kinds, kind = np.unique(pdg_id, return_inverse=True)
-    masses = [
-        abs(k) // 10 % 1000 * _NUCLEON if abs(k) > _FIRST_NUCLEUS else _GEV * data.m0(k)
-        for k in kinds.tolist()
-    ]
-    return np.array(masses)[kind]
+    return np.array([property_of(number, data) for number in kinds.astype(int).tolist()])[kind]
 
 
-def _require_finite(columns: dict[str, np.ndarray], path: Path) -> None:
-    for name, values in columns.items():
-        bad = ~np.isfinite(values.astype(np.float64))
-        if bad.any():
-            raise ParkfError(f"{path}: row {np.argmax(bad)}: '{name}' is not a finite number")
-
-
-def write_sorted(table: Table, path: Path, columns: dict[str, np.ndarray], order: tuple[str, ...]) -> None:
-    """Write columns as a table, with rows sorted by the columns of `order`, the first one slowest."""
+def sorted_rows(table: Table, columns: _Columns, *order: str) -> pa.Table:
+    """Rows of a table from its columns (n,), sorted by the columns of `order`, the first one slowest."""
     rows = np.lexsort([columns[name] for name in reversed(order)])
+    return arrow_table({name: columns[name][rows] for name, _ in table.columns}, table.schema)
+
+
+def write(table: Table, rows: pa.Table, path: Path) -> None:
+    """Write rows as a file of a table."""
     with table.writer(path) as writer:
-        writer.write_table(
-            arrow_table({name: columns[name][rows] for name, _ in table.columns}, table.schema)
-        )
+        writer.write_table(rows)

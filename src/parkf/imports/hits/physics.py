@@ -1,5 +1,6 @@
 """Physics of hits: residuals of lines against their errors, and the bend against that of the field."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,30 +37,18 @@ class Run:
     threads: int = 1
 
 
-@dataclass(frozen=True)
 class _Sample:
     """Some entries with their hits in slots, and lines through them."""
 
-    run: Run
-    entries: Entries
-    slots: dict[str, NDArray[Any]]
-    velo: tuple[Fits, Fits]
-    ut: Fits
-    scifi: Fits
-
-    @classmethod
-    def of(cls, entries: Entries, run: Run) -> "_Sample":
-        found = slots(entries)
+    def __init__(self, entries: Entries, run: Run) -> None:
+        self.entries, self.run = entries, run
+        self.slots = found = slots(entries)
         lean = np.broadcast_to(run.geometry.planes()[SCIFI_PLANES, 2], found["scifi_x"].shape)
         x, y, z = (found[f"velo_{axis}"] for axis in "xyz")
-        velo = fit_velo(x, y, z, run.geometry.velo.resolution)
-        ut, scifi = fit_ut(*strips(found, "ut")), fit_scifi(lean, *strips(found, "scifi"))
-        return cls(run, entries, found, velo, ut, scifi)
-
-    @property
-    def ty(self) -> NDArray[np.float64]:
-        """Slope in y (n,) between UT and SciFi."""
-        return np.asarray((self.scifi.values[:, 3] - self.ut.values[:, 2]) / (Z_SCIFI - Z_UT))
+        self.velo = fit_velo(x, y, z, run.geometry.velo.resolution)
+        self.ut, self.scifi = fit_ut(*strips(found, "ut")), fit_scifi(lean, *strips(found, "scifi"))
+        # Slope in y (n,) between UT and SciFi.
+        self.ty = (self.scifi.values[:, 3] - self.ut.values[:, 2]) / (Z_SCIFI - Z_UT)
 
 
 def inspect_hits(entries: Entries, subject: str, run: Run) -> list[Inspection]:
@@ -70,14 +59,11 @@ def inspect_hits(entries: Entries, subject: str, run: Run) -> list[Inspection]:
     for name, rows in groups.items():
         chosen = np.flatnonzero(rows & (entries.of["p"] > 0))
         if len(chosen):
-            sample = _Sample.of(_part(entries, chosen[:: max(1, len(chosen) // _MOST)]), run)
-            figures, findings = _inspect(sample, len(chosen))
+            sample = _Sample(_part(entries, chosen[:: max(1, len(chosen) // _MOST)]), run)
+            results = [Figure("particles or tracks", float(len(chosen))), *_inspect(sample)]
             exempt = "no particle made these tracks" if name == " unmatched" else ""
-            judged_as = () if exempt else tuple(findings)
-            found.append(Inspection(f"{subject}{name}", tuple(figures), judged_as, exempt))
-    if not found:
-        return [Inspection(subject, (), (Finding("wrong", "no particle or track", "none has p > 0"),))]
-    return found
+            found.append(Inspection.of(f"{subject}{name}", results, exempt))
+    return found or [Inspection.of(subject, [Finding("wrong", "no particle or track", "none has p > 0")])]
 
 
 def _part(entries: Entries, chosen: NDArray[Any]) -> Entries:
@@ -87,50 +73,46 @@ def _part(entries: Entries, chosen: NDArray[Any]) -> Entries:
     hits = {name: values[kept] for name, values in entries.hits.items()}
     hits["entry"] = number[hits["entry"]]
     of = {name: values[chosen] for name, values in entries.of.items()}
-    return Entries(of, hits, entries.y_range[kept], entries.measured)
+    return Entries(of, hits, entries.measured)
 
 
-def _inspect(sample: _Sample, count: int) -> tuple[list[Figure], list[Finding]]:
+def _inspect(sample: _Sample) -> Iterator[Figure | Finding]:
     found = sample.slots
     straight = found["ut_x"] - _sagitta(sample)
     hard = sample.entries.of["p"] > _HARD
     if hard.sum() < _FEWEST:
         hard = np.ones(len(hard), bool)
-    hard_ut = fit_ut(straight, *strips(found, "ut")[1:])
-    hits = {"UT": (found["ut_rows"] >= 0).sum(1), "SciFi": (found["scifi_rows"] >= 0).sum(1)}
-    figures = [Figure("particles or tracks", float(count))]
-    figures += [
-        Figure(f"{name} hits of each", float(number.mean()))
-        for name, number in ({"VELO": found["velo_n"]} | hits).items()
-    ]
-    findings: list[Finding] = []
-    for name, fits in (("VELO", sample.velo[0]), ("UT", hard_ut), ("SciFi", sample.scifi)):
-        widths, wrong = _residuals(name, fits.of(hard), sample.entries.measured)
-        figures += widths
-        findings += wrong
-    findings += _of_planes(sample) + _of_layers(hard_ut, sample.scifi) + _of_sides(sample)
-    bend, wrong = _bend(sample)
-    # With momenta in another unit, all other findings are meaningless.
-    findings = wrong if any("momentum" in one.what for one in wrong) else wrong + findings
-    return figures + bend, findings
+    ut = fit_ut(straight, *strips(found, "ut")[1:])
+    yield Figure("VELO hits of each", float(found["velo_n"].mean()))
+    yield Figure("UT hits of each", float((found["ut_rows"] >= 0).sum(1).mean()))
+    yield Figure("SciFi hits of each", float((found["scifi_rows"] >= 0).sum(1).mean()))
+    others: list[Figure | Finding] = []
+    for name, fits in (("VELO", sample.velo[0]), ("UT", ut), ("SciFi", sample.scifi)):
+        others += _residuals(name, fits.residuals[hard], fits.pulls[hard], sample.entries.measured)
+    others += [*_of_planes(sample), *_of_layers(ut, sample.scifi), *_of_sides(sample)]
+    bend = list(_bend(sample))
+    wrong = [one for one in bend if isinstance(one, Finding)]
+    if any("momentum" in one.what for one in wrong):
+        # With momenta in another unit, all other findings are meaningless.
+        others = [one for one in others if isinstance(one, Figure)]
+    yield from [*wrong, *others, *(one for one in bend if isinstance(one, Figure))]
 
 
-def _residuals(name: str, fits: Fits, measured: bool) -> tuple[list[Figure], list[Finding]]:
-    pulls = fits.pulls[np.isfinite(fits.pulls)]
+def _residuals(
+    name: str, residuals: NDArray[np.float64], pulls: NDArray[np.float64], measured: bool
+) -> Iterator[Figure | Finding]:
+    pulls = pulls[np.isfinite(pulls)]
     if len(pulls) < _FEWEST:
-        return [], []
+        return
     width = width68(pulls)
-    figures = [
-        Figure(f"{name} residuals, 68 %", 1000 * width68(fits.residuals[np.isfinite(fits.residuals)]), "µm"),
-        Figure(f"{name} residuals over their errors, 68 %", width, "", "1"),
-    ]
+    yield Figure(f"{name} residuals, 68 %", 1000 * width68(residuals[np.isfinite(residuals)]), "µm")
+    yield Figure(f"{name} residuals over their errors, 68 %", width, "", "1")
     told, refused = _WIDTH
-    if told[0] < width < told[1] or (width < told[0] and not measured):
-        return figures, []
-    size = "small" if width > 1 else "large"
-    what = f"errors of {name} hits are {times(width)} too {size}, or its hits lie elsewhere"
-    evidence = f"68 % of the residuals are within {width:.3g} of them"
-    return figures, [Finding("doubtful" if refused[0] < width < refused[1] else "wrong", what, evidence)]
+    if not (told[0] < width < told[1] or (width < told[0] and not measured)):
+        size = "small" if width > 1 else "large"
+        what = f"errors of {name} hits are {times(width)} too {size}, or its hits lie elsewhere"
+        evidence = f"68 % of the residuals are within {width:.3g} of them"
+        yield Finding("doubtful" if refused[0] < width < refused[1] else "wrong", what, evidence)
 
 
 def _sagitta(sample: _Sample) -> NDArray[np.float64]:
@@ -165,9 +147,8 @@ def _of_planes(sample: _Sample) -> list[Finding]:
     return []
 
 
-def _of_layers(ut: Fits, scifi: Fits) -> list[Finding]:
+def _of_layers(ut: Fits, scifi: Fits) -> Iterator[Finding]:
     """Find layers that are shifted against the others."""
-    findings = []
     for first, fits in ((UT_PLANES.start, ut), (SCIFI_PLANES.start, scifi)):
         if np.isfinite(fits.pulls).sum() < _FEWEST:
             continue
@@ -176,35 +157,32 @@ def _of_layers(ut: Fits, scifi: Fits) -> list[Finding]:
         if abs(middle[worst]) > _SHIFTED:
             shift = 1000 * float(np.nanmedian(fits.residuals[:, worst]))
             evidence = f"a median residual of {shift:+.0f} µm, {middle[worst]:+.2g} of its errors"
-            findings.append(Finding("doubtful", f"{_name(first + worst)} is shifted or exchanged", evidence))
-    return findings
+            yield Finding("doubtful", f"{_name(first + worst)} is shifted or exchanged", evidence)
 
 
-def _of_sides(sample: _Sample) -> list[Finding]:
+def _of_sides(sample: _Sample) -> Iterator[Finding]:
     """Find missing halves, and tracks that miss the ends of the fibres that they hit."""
-    findings = []
     found, scifi = sample.slots, sample.scifi.values
     rows, dz = found["scifi_rows"], found["scifi_z"] - Z_SCIFI
     y = scifi[:, 3:4] + scifi[:, 4:5] * dz
-    span = sample.entries.y_range[np.maximum(rows, 0)]
-    known = (rows >= 0) & np.isfinite(span).all(axis=2) & np.isfinite(y)
+    begin, end = (sample.entries.hits[name][np.maximum(rows, 0)] for name in ("y_begin", "y_end"))
+    known = (rows >= 0) & np.isfinite(begin) & np.isfinite(end) & np.isfinite(y)
     if known.sum() > _FEWEST:
-        low, high = span.min(axis=2) - 20.0, span.max(axis=2) + 20.0
+        low, high = np.minimum(begin, end) - 20.0, np.maximum(begin, end) + 20.0
         inside = float(((y > low) & (y < high))[known].mean())
         if inside < 0.8:
             evidence = f"stereo angles put {100 * (1 - inside):.0f} % of the hits beyond their fibres' ends"
-            findings.append(Finding("wrong", "stereo angles or y are turned over", evidence))
+            yield Finding("wrong", "stereo angles or y are turned over", evidence)
     for name, values in (("x", sample.ut.values[:, 0]), ("y", sample.ut.values[:, 2])):
         values = values[np.isfinite(values)]
         below = float((values < 0).mean()) if len(values) >= _FEWEST else 0.5
         fewer = min(below, 1 - below)
         if fewer < 0.02:
             evidence = f"{100 * fewer:.1f} % of the tracks are on its other side in the UT"
-            findings.append(Finding("doubtful", f"half of the acceptance is missing in {name}", evidence))
-    return findings
+            yield Finding("doubtful", f"half of the acceptance is missing in {name}", evidence)
 
 
-def _bend(sample: _Sample) -> tuple[list[Figure], list[Finding]]:
+def _bend(sample: _Sample) -> Iterator[Figure | Finding]:
     """Compare the change of slope with that of the field, with the momentum of the file."""
     run, velo, ut = sample.run, [line.values for line in sample.velo], sample.ut.values
     long = sample.slots["velo_n"] >= 3
@@ -215,11 +193,13 @@ def _bend(sample: _Sample) -> tuple[list[Figure], list[Finding]]:
     known = np.flatnonzero(np.isfinite(states).all(axis=1) & np.isfinite(bend) & (np.abs(bend) > _LEAST_BEND))
     if len(known) < _FEWEST:
         evidence = f"{len(known)} have hits before and behind the magnet"
-        return [], [Finding("wrong", "too few particles or tracks that bend", evidence)]
+        yield Finding("wrong", "too few particles or tracks that bend", evidence)
+        return
     p, states, bend = sample.entries.of["p"][known], states[known], bend[known]
     z0 = np.where(long, _Z_VELO, Z_UT)[known]
     sign = -run.polarity * np.sign(bend)
-    findings, ratios = [], np.empty(0)
+    units: list[Finding] = []
+    ratios = np.empty(0)
     for ratio in (1.0, 1000.0, 1e-3):
         start = np.column_stack([states, sign / (ratio * p)])
         moved = propagate(run.field, run.polarity, start, z0, (Z_SCIFI, 0.0, 0.0), threads=run.threads)
@@ -232,28 +212,28 @@ def _bend(sample: _Sample) -> tuple[list[Figure], list[Finding]]:
         if ratio != 1.0 and len(ratios) and abs(float(np.median(ratios)) - 1) < _BEND[1]:
             unit = "GeV" if ratio > 1 else "keV"
             evidence = f"with {ratio:g} times it, tracks bend {np.median(ratios):.3g} times as the field says"
-            findings.append(Finding("wrong", f"the momentum is in {unit}, not MeV", evidence))
+            units.append(Finding("wrong", f"the momentum is in {unit}, not MeV", evidence))
             break
-    figures = [Figure("p · Δtx, median", 1e-3 * float(np.median(p * np.abs(bend))), "GeV")]
+    yield Figure("p · Δtx, median", 1e-3 * float(np.median(p * np.abs(bend))), "GeV")
     if len(ratios) < _FEWEST:
-        evidence = "few of them can be carried through it"
-        return figures, [Finding("wrong", "tracks bend unlike the field", evidence)]
+        yield Finding("wrong", "tracks bend unlike the field", "few of them can be carried through it")
+        return
     middle = float(np.median(ratios))
-    figures.append(Figure("bend over the field's, median", middle, "", "1"))
-    figures.append(Figure("the same, 68 % about it", width68(ratios - middle)))
-    if not findings:
+    yield Figure("bend over the field's, median", middle, "", "1")
+    yield Figure("the same, 68 % about it", width68(ratios - middle))
+    yield from units
+    if not units:
         what = f"tracks bend {times(middle)} {'more' if middle > 1 else 'less'} than the field says"
         evidence = f"a median of {middle:.4g} times the field's bend"
-        findings = judged(abs(middle - 1), _BEND, what, evidence)
+        yield from judged(abs(middle - 1), _BEND, what, evidence)
     charge = charges(sample.entries.of["pid"][known])
     if (charge != 0).sum() >= _FEWEST:
         same = float((np.sign(charge) == sign)[charge != 0].mean())
-        figures.append(Figure("share that bends to its charge's side", same, "", "1"))
+        yield Figure("share that bends to its charge's side", same, "", "1")
         what = "polarity turned, or x, or the charges" if same < 0.1 else "charges do not fit the bend"
         polarity = "Up" if run.polarity > 0 else "Down"
         evidence = f"{100 * same:.0f} % bend to their charge's side in Mag{polarity}"
-        findings += judged(1 - same, (0.1, 0.5), what, evidence)
-    return figures, findings
+        yield from judged(1 - same, (0.1, 0.5), what, evidence)
 
 
 def _name(plane: int) -> str:

@@ -1,20 +1,18 @@
 """Import of hits in all formats: read, inspected and written."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
+import pyarrow as pa
 
 from parkf.imports.hits.detectors_tree import read_tree
 from parkf.imports.hits.digitised import read_csv_folder
 from parkf.imports.hits.entries import Entries, write_candidates, write_particles
-from parkf.imports.hits.full_simulation import import_hits
+from parkf.imports.hits.full_simulation import converted, write
 from parkf.imports.hits.physics import Run, inspect_hits
 from parkf.imports.inspection import Inspection
 from parkf.io.errors import ParkfError
-from parkf.io.files import UNFINISHED, replacing
 from parkf.io.tables import HITS, PARTICLES
 
 Settle = Callable[[list[Inspection]], None]
@@ -33,12 +31,8 @@ def take_entries(
     """Import a `Hits_detectors` tree (.root), or a folder of CSV.
 
     Particles are written to `hits_to` and `particles_to`, tables HITS and PARTICLES; reconstructed tracks to
-    `candidates_to`, table CANDIDATES.
-
-    Raises
-    ------
-    ParkfError
-        When the source cannot be read, `settle` refuses it, or not just one of both is asked for.
+    `candidates_to`, table CANDIDATES. A ParkfError is raised when the source cannot be read, `settle` refuses
+    it, or not just one of both is asked for.
     """
     as_particles = hits_to is not None and particles_to is not None
     if as_particles == (candidates_to is not None) or (hits_to is None) != (particles_to is None):
@@ -54,32 +48,28 @@ def take_entries(
 def take_tables(
     hits: Path, tracks: Path, run: Run | None, *, settle: Settle, hits_to: Path, particles_to: Path
 ) -> None:
-    """Import two Parquet files in the format of :func:`parkf.imports.hits.full_simulation.import_hits`.
+    """Import two Parquet files in the format of :func:`parkf.imports.hits.full_simulation.converted`.
 
     Without a `run` they are not inspected.
     """
-    hits_to.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".import-", suffix=UNFINISHED, dir=hits_to.parent) as scratch:
-        staged = [Path(scratch) / name for name in ("hits.parquet", "particles.parquet")]
-        import_hits(hits, tracks, hits_to=staged[0], particles_to=staged[1])
-        if run is not None:
-            settle(inspect_hits(_entries(*staged), str(hits), run))
-        for path, target in zip(staged, (hits_to, particles_to), strict=True):
-            with replacing(target) as temporary:
-                shutil.copyfile(path, temporary)
+    found, particles = converted(hits, tracks)
+    if run is not None:
+        settle(inspect_hits(_entries(found, particles).checked(str(hits)), str(hits), run))
+    write(HITS, found, hits_to)
+    write(PARTICLES, particles, particles_to)
 
 
-def _entries(hits: Path, particles: Path) -> Entries:
-    """Read this project's tables; hits without a particle are left out."""
-    of = {name: PARTICLES.open(particles).read()[name].to_numpy() for name, _ in PARTICLES.columns}
-    found = {name: HITS.open(hits).read()[name].to_numpy() for name, _ in HITS.columns}
-    # Tables are sorted by event and particle.
+def _entries(hits: pa.Table, particles: pa.Table) -> Entries:
+    """Convert tables HITS and PARTICLES; hits without a particle are left out."""
+    found, of = ({name: rows[name].to_numpy() for name in rows.column_names} for rows in (hits, particles))
+    # Particles are sorted by event and number.
     known, wanted = (
         columns["event"].astype(np.int64) * (1 << 32) + columns["particle"] for columns in (of, found)
     )
     row = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     owned = known[row] == wanted
     columns = {name: found[name][owned] for name in ("plane", "x", "y", "z", "dxdy", "dzdy", "sigma")}
+    columns |= {"entry": row[owned]} | dict.fromkeys(("y_begin", "y_end"), np.full(owned.sum(), np.nan))
     properties = {
         **{name: of[name] for name in ("event", "x", "y", "z", "px", "py", "pz")},
         "key": of["particle"],
@@ -87,5 +77,4 @@ def _entries(hits: Path, particles: Path) -> Entries:
         "p": np.sqrt(of["px"] ** 2 + of["py"] ** 2 + of["pz"] ** 2),
         "matched": np.full(len(known), -1),
     }
-    y_range = np.full((int(owned.sum()), 2), np.nan)
-    return Entries(properties, columns | {"entry": row[owned]}, y_range).checked(str(hits))
+    return Entries(properties, columns)

@@ -16,27 +16,13 @@ Z_SCIFI = 8600.0
 
 @dataclass(frozen=True)
 class Fits:
-    """Weighted least squares of n tracks.
+    """Weighted least squares of n tracks with k parameters and m hits."""
 
-    Attributes
-    ----------
-    values : (n, k) float64
-        NaN where there are fewer hits than parameters.
-    residuals : (n, m) float64
-        Hit minus fit, mm; NaN without a hit.
-    pulls : (n, m) float64
-        Residuals over σ, scaled for the degrees of freedom of the fit: of width 1 where σ is right.
-    chi2 : (n,) float64
-    """
-
-    values: Array
-    residuals: Array
+    values: Array  # (n, k), NaN where there are fewer hits than parameters
+    residuals: Array  # (n, m) hit minus fit, mm; NaN without a hit
+    # (n, m) residuals over σ, scaled for the degrees of freedom of the fit: of width 1 where σ is right.
     pulls: Array
-    chi2: Array
-
-    def of(self, rows: NDArray[Any]) -> "Fits":
-        """Select some of the tracks."""
-        return Fits(self.values[rows], self.residuals[rows], self.pulls[rows], self.chi2[rows])
+    chi2: Array  # (n,)
 
 
 def fit(design: Array, measured: Array, sigma: Array) -> Fits:
@@ -94,25 +80,14 @@ def choose_ut(
 ) -> NDArray[np.int64]:
     """Choose one hit a layer: the combination whose line has the smallest χ².
 
-    Parameters
-    ----------
-    entry, layer : (m,) int
-        Of each hit; layers from 0.
-    hits : dict of (m,) arrays
-        x, z, dxdy, sigma.
-    count : int
-        Number of entries.
-
-    Returns
-    -------
-    (count, 4) int
-        Rows of the hits; -1 where a layer has none.
+    Hits (m,) have columns x, z, dxdy, sigma, and belong to a layer from 0 of one of `count` entries. Return
+    the rows of the chosen hits, (count, 4); -1 where a layer has none.
     """
     deep = grid_of(entry, layer, count, 4)
     best, chi2 = deep[:, :, 0].copy(), np.full(count, np.inf)
     unclear = np.flatnonzero((deep[:, :, 1:] >= 0).any(axis=(1, 2)))
     for choice in product(range(deep.shape[2]), repeat=4):
-        rows = deep[unclear][:, np.arange(4), list(choice)]
+        rows = deep[unclear][:, np.arange(4), choice]
         known = ((rows >= 0) | (deep[unclear][:, :, 0] < 0)).all(axis=1)
         of = {name: np.where(rows >= 0, values[rows].astype(float), np.nan) for name, values in hits.items()}
         found = fit_ut(**of).chi2

@@ -20,7 +20,7 @@ is `p_true` or from `qop_here`. Without `charge` it is q/p's sign; without `pdg_
 `ye`, `txe` and `tye` Runge-Kutta carries the origin to the target, through the field of `parkf import steps`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from parkf.detector.description import Finite, Strict
-from parkf.imports.steps.tuples import finite, read_tuple
+from parkf.imports.columns import finite, read_tuple
 from parkf.imports.units import LENGTHS, MOMENTA, Q_OVER_P, SLOPES, factor
 from parkf.io.documents.models import load_document
 from parkf.io.errors import ParkfError
@@ -39,19 +39,15 @@ from parkf.training.datasets.sets import SETS
 
 Rows = dict[str, NDArray[np.float64]]
 
-EXTRAPOLATED = ("xe", "ye", "txe", "tye")
+_EXTRAPOLATED = ("xe", "ye", "txe", "tye")
 _NEEDED = tuple(
-    name for name, _ in STEP_DATA.columns if name not in (*EXTRAPOLATED, "charge", "pdg_id", "p_true")
+    name for name, _ in STEP_DATA.columns if name not in (*_EXTRAPOLATED, "charge", "pdg_id", "p_true")
 )
 _KNOWN = (*(name for name, _ in STEP_DATA.columns), "qop_here")
-_LENGTH = ("x0", "y0", "z0", "x1", "y1", "z1", "xe", "ye")
-_SLOPE = ("tx0", "ty0", "tx1", "ty1", "txe", "tye")
 _UNITS = {
-    **dict.fromkeys(_LENGTH, LENGTHS),
-    **dict.fromkeys(_SLOPE, SLOPES),
-    "qop": Q_OVER_P,
-    "qop_here": Q_OVER_P,
-    "p_true": MOMENTA,
+    **dict.fromkeys(("x0", "y0", "z0", "x1", "y1", "z1", "xe", "ye"), LENGTHS),
+    **dict.fromkeys(("tx0", "ty0", "tx1", "ty1", "txe", "tye"), SLOPES),
+    **{"qop": Q_OVER_P, "qop_here": Q_OVER_P, "p_true": MOMENTA},
 }
 
 
@@ -82,37 +78,29 @@ class Source(Strict):
     def _complete(self) -> "Source":
         if unknown := [name for name in self.columns if name not in _KNOWN]:
             raise ValueError(f"columns: no '{unknown[0]}' in a step dataset; it has {', '.join(_KNOWN)}")
-        missing = [name for name in _NEEDED if name not in self.columns]
-        if missing:
+        if missing := [name for name in _NEEDED if name not in self.columns]:
             raise ValueError(f"columns: {', '.join(missing)} missing")
         if "p_true" not in self.columns and "qop_here" not in self.columns:
             raise ValueError("columns: neither p_true nor qop_here, the momentum at the origin")
-        there = [name for name in EXTRAPOLATED if name in self.columns]
-        if there and len(there) < len(EXTRAPOLATED):
-            raise ValueError(
-                f"columns: {', '.join(there)} alone; expected all of {', '.join(EXTRAPOLATED)}, or none"
-            )
+        there = [name for name in _EXTRAPOLATED if name in self.columns]
+        if there and len(there) < len(_EXTRAPOLATED):
+            expected = f"expected all of {', '.join(_EXTRAPOLATED)}, or none"
+            raise ValueError(f"columns: {', '.join(there)} alone; {expected}")
         return self
 
-    def scales(self, name: str) -> dict[str, tuple[str | None, float | None, float]]:
-        """Column in the file or a value, and the factor to this project's unit, of every target.
+    def scales(self, name: str) -> dict[str, tuple[Column, float]]:
+        """Column and the factor to this project's unit, of every target.
 
-        Raises
-        ------
-        ParkfError
-            When a unit is missing, or declared of a number that has none.
+        A ParkfError is raised when a unit is missing, or declared of a number that has none.
         """
         found = {}
         for target, said in self.columns.items():
             column = Column(column=said) if isinstance(said, str) else said
             where = f"{name}: columns.{target}"
-            if target in _UNITS:
-                scale = factor(column.unit, _UNITS[target], where)
-            elif column.unit is None:
-                scale = 1.0
-            else:
+            if target not in _UNITS and column.unit is not None:
                 raise ParkfError(f"{where}: unit '{column.unit}' of a number without unit")
-            found[target] = (column.column, column.value, column.sign * scale)
+            scale = factor(column.unit, _UNITS[target], where) if target in _UNITS else 1.0
+            found[target] = (column, column.sign * scale)
         return found
 
 
@@ -136,13 +124,7 @@ class ColumnMap(Strict):
 
 
 def load_column_map(path: Path) -> ColumnMap:
-    """Read a column map.
-
-    Raises
-    ------
-    ParkfError
-        When the file is missing, is no YAML, or has an entry that a map does not allow.
-    """
+    """Read a column map; a ParkfError is raised when it is missing, no YAML, or has a wrong entry."""
     found = load_document(path, ColumnMap)
     for step in found.steps:
         for source in found.steps[step]:
@@ -153,45 +135,28 @@ def load_column_map(path: Path) -> ColumnMap:
 def mapped_rows(columns: ColumnMap, step: str, folder: Path) -> Iterator[Rows]:
     """Read the rows of a step of the map; names of files are relative to `folder`.
 
-    Yields
-    ------
-    dict of str to (n,) float64
-        Columns of `parkf.io.tables.STEP_DATA` in its units; no extrapolated state where the map names none.
-
-    Raises
-    ------
-    ParkfError
-        When a file is missing or damaged, lacks a column, or holds a number that is not finite.
+    Yield columns (n,) of `parkf.io.tables.STEP_DATA` in its units; no extrapolated state where the map names
+    none. A ParkfError is raised when a file is missing or damaged, lacks a column, or holds a number that is
+    not finite.
     """
     for source in columns.steps[step]:
         for path in matching(source.files, folder):
             begin = 0
             wanted = source.scales(str(path))
-            names = {name for name, _, _ in wanted.values() if name is not None} | set(source.where)
-            for batch in read_tuple(path, sorted(names), source.tree):
+            names = {column.column for column, _ in wanted.values() if column.column is not None}
+            for batch in read_tuple(path, sorted(names | set(source.where)), source.tree):
                 count = len(next(iter(batch.values())))
                 keep = np.ones(count, bool)
                 for name, allowed in source.where.items():
                     keep &= np.isin(batch[name], allowed)
-                yield _complete(_rows(wanted, batch, keep, path, begin))
+                rows: Rows = {}
+                for target, (column, scale) in wanted.items():
+                    if column.column is None:
+                        rows[target] = np.full(int(keep.sum()), scale * float(column.value or 0.0))
+                    else:
+                        rows[target] = scale * finite(batch[column.column], path, column.column, begin)[keep]
+                yield _complete(rows)
                 begin += count
-
-
-def _rows(
-    wanted: Mapping[str, tuple[str | None, float | None, float]],
-    batch: Mapping[str, NDArray[Any]],
-    keep: NDArray[np.bool_],
-    path: Path,
-    begin: int,
-) -> Rows:
-    """Targets of the rows to keep; `begin` is the number of the batch's first row in the file."""
-    rows = {}
-    for target, (name, value, scale) in wanted.items():
-        if name is None:
-            rows[target] = np.full(int(keep.sum()), scale * float(value or 0.0))
-        else:
-            rows[target] = scale * finite(batch[name], path, name, begin)[keep]
-    return rows
 
 
 def _complete(rows: Rows) -> Rows:

@@ -1,7 +1,7 @@
 """Faults of a step dataset as a whole: units, signs, exchanged columns, other planes than the geometry's."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,29 +16,25 @@ _Z = ("z0", "z1")
 TURNED = "polarity turned, or the sign of q/p, or x runs the other way"
 
 
-@dataclass(frozen=True)
-class _Change:
-    """A fault that rows may have, and the function that removes it from them."""
-
-    what: str
-    repaired: Callable[[Rows], Rows]
+_Change = Callable[[Rows], Rows]
+"""Function that removes a fault from rows."""
 
 
-def _scaled(what: str, names: tuple[str, ...], ratio: float) -> _Change:
+def _scaled(names: tuple[str, ...], ratio: float) -> _Change:
     """Columns that are too small by a ratio."""
-    return _Change(what, lambda rows: rows | {name: ratio * rows[name] for name in names if name in rows})
+    return lambda rows: rows | {name: ratio * rows[name] for name in names if name in rows}
 
 
-def _exchanged(what: str, *pairs: tuple[str, str]) -> _Change:
+def _exchanged(*pairs: tuple[str, str]) -> _Change:
     """Columns that hold each other's numbers."""
     both = pairs + tuple((b, a) for a, b in pairs)
-    return _Change(what, lambda rows: rows | {a: rows[b] for a, b in both if a in rows and b in rows})
+    return lambda rows: rows | {a: rows[b] for a, b in both if a in rows and b in rows}
 
 
-_CHANGES = (
-    _Change(TURNED, lambda rows: rows | {"polarity": -rows["polarity"]}),
-    *(
-        _scaled(f"{what} are in {unit}, not mm", names, ratio)
+_CHANGES = {
+    TURNED: _scaled(("polarity",), -1.0),
+    **{
+        f"{what} are in {unit}, not mm": _scaled(names, ratio)
         for unit, ratio in (("cm", 10.0), ("m", 1000.0))
         for what, names in (
             ("all lengths", (*_XY, *_Z)),
@@ -47,38 +43,49 @@ _CHANGES = (
             ("x and y of the target", ("x1", "y1", "xe", "ye")),
             ("x and y of the origin", ("x0", "y0")),
         )
-    ),
-    _scaled("slopes are in mrad, not dx/dz", _SLOPES, 1e-3),
-    _exchanged("x and y are exchanged", *((f"{t}x{e}", f"{t}y{e}") for t in ("", "t") for e in _ENDS)),
-    _exchanged("origin and target are exchanged", *((f"{n}0", f"{n}1") for n in ("x", "y", "tx", "ty", "z"))),
-    _exchanged("origin's z and target's are exchanged", ("z0", "z1")),
-    _exchanged("tx and ty are exchanged", *((f"tx{e}", f"ty{e}") for e in _ENDS)),
-    _scaled("slopes have the wrong sign", _SLOPES, -1.0),
-    _scaled("the target's y has the wrong sign", ("y1", "ty1", "ye", "tye"), -1.0),
-    _scaled("the target's x has the wrong sign", ("x1", "tx1", "xe", "txe"), -1.0),
-)
+    },
+    "slopes are in mrad, not dx/dz": _scaled(_SLOPES, 1e-3),
+    "x and y are exchanged": _exchanged(*((f"{t}x{e}", f"{t}y{e}") for t in ("", "t") for e in _ENDS)),
+    "origin and target are exchanged": _exchanged(*((f"{n}0", f"{n}1") for n in ("x", "y", "tx", "ty", "z"))),
+    "origin's z and target's are exchanged": _exchanged(("z0", "z1")),
+    "tx and ty are exchanged": _exchanged(*((f"tx{e}", f"ty{e}") for e in _ENDS)),
+    "slopes have the wrong sign": _scaled(_SLOPES, -1.0),
+    "the target's y has the wrong sign": _scaled(("y1", "ty1", "ye", "tye"), -1.0),
+    "the target's x has the wrong sign": _scaled(("x1", "tx1", "xe", "txe"), -1.0),
+}
 # Pure scattering gives a median pull of 1.4; no material gives three and a half.
 _FITS = 3.5
 _MOST_FAULTS = 3
 _BETTER = 3.0
 # mm; the furthest z of each step's rows in LHCb, and the fraction by which another detector may deviate.
 _FURTHEST = {
-    "V": 730.0,
-    "VUT": 2330.0,
-    "UT": 2643.0,
-    "UTTF": 7826.0,
-    "TFT": 7830.0,
-    "T": 9403.0,
-    "BEAM": 730.0,
+    **{"V": 730.0, "VUT": 2330.0, "UT": 2643.0, "BEAM": 730.0},
+    **{"UTTF": 7826.0, "TFT": 7830.0, "T": 9403.0},
 }
 _OTHER = 0.25
 _UNITS = {1: "cm", 3: "m", -3: "µm"}
 # mm off a plane: an alignment, and another detector.
 _OFF = (5.0, 50.0)
+# Planes of each set's origin and target; None where there are many.
+_PLANES: dict[str, list[tuple[int | None, int | None]]] = {
+    "VUT": [(None, UT_PLANES[0])],
+    "UT": [*pairwise(UT_PLANES), *((after, before) for before, after in pairwise(UT_PLANES))],
+    "UTTF": [(Z_IN, Z_OUT)],
+    "TFT": [(Z_OUT, SCIFI_PLANES[0])],
+    "T": [hop for hop in pairwise(SCIFI_PLANES) for _ in range(2)],
+}
 
 
-def momentum_faults(rows: Rows) -> tuple[Rows, list[Finding]]:
-    """Check momenta and charges alone; return rows corrected for what was found."""
+def repaired(rows: Rows, carrier: Carrier) -> tuple[Rows, list[Finding]]:
+    """Check units, signs and columns; return rows without the faults that were found, and the faults."""
+    rows, momenta = _momenta(rows)
+    rows, lengths = _lengths(rows, carrier)
+    rows, others = _others(rows, carrier)
+    return rows, [*momenta, *lengths, *others]
+
+
+def _momenta(rows: Rows) -> tuple[Rows, list[Finding]]:
+    """Check momenta and charges alone."""
     findings = []
     p = float(np.median(rows["p_true"]))
     if not P_RANGE[0] < p < P_RANGE[1]:
@@ -105,8 +112,8 @@ def momentum_faults(rows: Rows) -> tuple[Rows, list[Finding]]:
     return rows, findings
 
 
-def length_faults(rows: Rows, carrier: Carrier) -> tuple[Rows, list[Finding]]:
-    """Check the range of z; return rows with lengths in mm."""
+def _lengths(rows: Rows, carrier: Carrier) -> tuple[Rows, list[Finding]]:
+    """Check the range of z."""
     step = carrier.step
     furthest = float(np.quantile(np.abs(np.concatenate([rows["z0"], rows["z1"]])), 0.97))
     ratio = _FURTHEST[step] / max(furthest, 1e-9)
@@ -117,52 +124,40 @@ def length_faults(rows: Rows, carrier: Carrier) -> tuple[Rows, list[Finding]]:
     if power is None:
         what = "planes of another detector, or z in an unknown unit"
         return rows, [] if step in ("V", "BEAM") else [Finding("wrong", what, evidence)]
-    tried = []
-    for what, names in (("z0 and z1", _Z), ("all lengths", (*_XY, *_Z))):
-        change = _scaled(f"{what} are in {_UNITS[power]}, not mm", names, 10.0**power)
-        repaired = change.repaired(rows)
-        tried.append((carrier.misfit(repaired), repaired, Finding("wrong", change.what, evidence)))
-    # The last of equal misfits: most often all lengths share a unit.
-    _, repaired, finding = min(reversed(tried), key=lambda one: one[0])
-    return repaired, [finding]
+    # All lengths where both misfits are equal: most often they share a unit.
+    whats = (("all lengths", (*_XY, *_Z)), ("z0 and z1", _Z))
+    tried = [(what, _scaled(names, 10.0**power)(rows)) for what, names in whats]
+    what, rows = min(tried, key=lambda one: carrier.misfit(one[1]))
+    return rows, [Finding("wrong", f"{what} are in {_UNITS[power]}, not mm", evidence)]
 
 
-def whole_faults(rows: Rows, carrier: Carrier) -> tuple[Rows, list[Finding]]:
-    """Try possible faults until rows end where they should; return rows corrected for what was found."""
+def _others(rows: Rows, carrier: Carrier) -> tuple[Rows, list[Finding]]:
+    """Try possible faults until rows end where they should."""
     findings: list[Finding] = []
     now = carrier.misfit(rows)
     while now > _FITS and len(findings) < _MOST_FAULTS:
-        tried = []
-        for change in _CHANGES:
-            try:
-                tried.append((carrier.misfit(change.repaired(rows)), change))
-            except FloatingPointError:
-                continue
-        best, change = min(tried, key=lambda pair: pair[0])
+        tried = [(carrier.misfit(change(rows)), what) for what, change in _CHANGES.items()]
+        best, what = min(tried, key=lambda pair: pair[0])
         if not best < now / _BETTER:
             break
         evidence = (
             f"median distance from where the field takes them {_sigmas(now)}, without it {_sigmas(best)}"
         )
-        findings.append(Finding("wrong", _named(change, rows), evidence))
-        rows, now = change.repaired(rows), best
+        findings.append(Finding("wrong", _named(what, rows), evidence))
+        rows, now = _CHANGES[what](rows), best
     return rows, findings
 
 
-def _charge_of_kind(pdg_id: np.ndarray) -> np.ndarray:
-    """Sign of the charge of e, mu, pi, K, p by PDG number; 0 of others."""
-    kind = np.abs(pdg_id).astype(np.int64)
-    lepton, hadron = np.isin(kind, (11, 13)), np.isin(kind, (211, 321, 2212))
-    return np.asarray(np.sign(pdg_id) * (hadron.astype(float) - lepton.astype(float)))
-
-
-def _named(change: _Change, rows: Rows) -> str:
+def _named(what: str, rows: Rows) -> str:
     """Name the fault: where the kind of particles is known, their charge decides between polarity and q/p."""
-    known = _charge_of_kind(rows["pdg_id"])
-    if change.what != TURNED or not known.any():
-        return change.what
+    kind = np.abs(rows["pdg_id"]).astype(np.int64)
+    # Sign of the charge of e, mu, pi, K, p; 0 of others.
+    sign = np.isin(kind, (211, 321, 2212)).astype(float) - np.isin(kind, (11, 13))
+    known = np.sign(rows["pdg_id"]) * sign
+    if what != TURNED or not known.any():
+        return what
     same = float((np.sign(rows["qop"]) == known)[known != 0].mean())
-    return "polarity turned" if same > 0.9 else "q/p has the wrong sign" if same < 0.1 else change.what
+    return "polarity turned" if same > 0.9 else "q/p has the wrong sign" if same < 0.1 else what
 
 
 def unexplained(pulls: np.ndarray) -> list[Finding]:
@@ -179,36 +174,19 @@ def _sigmas(value: float) -> str:
 
 
 def plane_faults(rows: Rows, step: str, geometry: Geometry) -> list[Finding]:
-    """Compare rows of each set with the planes that it leads from and to."""
+    """Compare rows of each set with the planes that it leads from and to; report the first deviation."""
     planes = geometry.planes()
-    for number in np.unique(rows["set"]):
+    for number, ends in enumerate(_PLANES.get(step, ())):
         own = rows["set"] == number
-        for end, plane in zip("01", _planes(step, int(number)), strict=True):
-            if plane is None:
+        for end, plane in zip("01", ends, strict=True):
+            if plane is None or not own.any():
                 continue
             z0, dzdx, dzdy = planes[plane]
             z = rows[f"z{end}"][own]
             off = float(np.median(z - (z0 + dzdx * rows[f"x{end}"][own] + dzdy * rows[f"y{end}"][own])))
             does = "begins" if end == "0" else "ends"
-            what = f"set {number:.0f} {does} at another z than in the run's geometry"
+            what = f"set {number} {does} at another z than in the run's geometry"
             evidence = f"a median of z{end} = {np.median(z):.4g} mm, {off:+.3g} mm from the plane"
             if found := judged(abs(off), _OFF, what, evidence):
                 return found
     return []
-
-
-def _planes(step: str, number: int) -> tuple[int | None, int | None]:
-    """Planes of a set's origin and target; None where there are many."""
-    if step == "VUT":
-        return None, UT_PLANES[0]
-    if step == "UT":
-        gap = number % 3
-        forward = (UT_PLANES[gap], UT_PLANES[gap + 1])
-        return forward if number < 3 else forward[::-1]
-    if step == "UTTF":
-        return Z_IN, Z_OUT
-    if step == "TFT":
-        return Z_OUT, SCIFI_PLANES[0]
-    if step == "T":
-        return SCIFI_PLANES[number // 2], SCIFI_PLANES[number // 2 + 1]
-    return None, None

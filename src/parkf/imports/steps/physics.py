@@ -1,24 +1,21 @@
 """Physics of a step dataset: a thousand of its rows are carried again through the run's field."""
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 from parkf.detector.geometry import Geometry
-from parkf.imports.inspection import Figure, Finding, Inspection, judged, width68
-from parkf.imports.steps.faults import length_faults, momentum_faults, plane_faults, unexplained, whole_faults
+from parkf.imports.inspection import Figure, Finding, Inspection, Verdict, judged, width68
+from parkf.imports.steps.faults import TURNED, plane_faults, repaired, unexplained
 from parkf.imports.steps.rows import Carried, Carrier, Rows, ends_of
-from parkf.imports.steps.terms import small_faults
 from parkf.training.datasets.carry import COMPONENTS
 from parkf.training.datasets.sets import SETS
 
 # Sign of z1 - z0 of each set; 0 where it may be either.
 _DIRECTIONS = {
-    "V": (1, -1),
-    "VUT": (1,),
-    "UT": (1, 1, 1, -1, -1, -1),
-    "UTTF": (1,),
-    "TFT": (0,),
-    "T": (1,) * 22,
-    "BEAM": (-1, -1),
+    **{"V": (1, -1), "VUT": (1,), "UT": (1, 1, 1, -1, -1, -1)},
+    **{"UTTF": (1,), "TFT": (0,), "T": (1,) * 22, "BEAM": (-1, -1)},
 }
 _FEWEST = 50
 # Bounds of the 68 % width of the slopes' pulls, for truth and for the extrapolated state.
@@ -27,82 +24,84 @@ _SAME = 0.01
 _CARRIED = (0.1, 1.0)
 _LOST = (0.01, 0.2)
 _HALF = 0.02
+_SIGNIFICANT = 6.0
+# Differences, in widths of the scattering, above which one is reported, and above which it is refused.
+_TOLD = 0.05
+_REFUSED = 1.0
+_LOSS = 10.0  # MeV; particles do lose that much energy within a step
+_NAMES = {"1": "truth", "e": "Runge-Kutta"}
+# The fit: widths at which rows are cut, passes, MAD to σ of a Gaussian, and the least width. Samples that
+# agree better have no tails to cut.
+_CUT = 4.0
+_PASSES = 6
+_OF_GAUSSIAN = 1.4826
+_LEAST = 1e-3
 
 
 def inspect_step(rows: Rows, carrier: Carrier, geometry: Geometry | None = None) -> Inspection:
     """Inspect some rows of a step, carried through the run's field.
 
-    Parameters
-    ----------
-    rows : dict of (n,) float64
-        Columns of `parkf.io.tables.STEP_DATA`; without xe, ye, txe, tye where Runge-Kutta is still to be
-        made.
-    carrier : Carrier
-    geometry : Geometry, optional
-        The run's; without it the planes are not checked.
+    Rows (n,) are columns of `parkf.io.tables.STEP_DATA`; without xe, ye, txe, tye where Runge-Kutta is still
+    to be made. They are compared with the planes of the run's geometry, if there is one.
     """
-    step = carrier.step
-    subject, count = f"step {step}", len(rows["qop"]) if rows else 0
+    return Inspection.of(f"step {carrier.step}", _inspect(rows, carrier, geometry))
+
+
+def _inspect(rows: Rows, carrier: Carrier, geometry: Geometry | None) -> Iterator[Figure | Finding]:
+    step, count = carrier.step, len(rows["qop"]) if rows else 0
     if count < _FEWEST:
-        few = Finding("wrong", "too few rows", f"{count} of them pass the selection")
-        return Inspection(subject, (), (few,))
+        yield Finding("wrong", "too few rows", f"{count} of them pass the selection")
+        return
     if impossible := _of_numbers(rows, step):
-        return Inspection(subject, (), tuple(impossible))
-    sound, findings = momentum_faults(rows)
-    sound, lengths = length_faults(sound, carrier)
-    sound, others = whole_faults(sound, carrier)
-    findings += lengths + others
+        yield from impossible
+        return
+    sound, findings = repaired(rows, carrier)
+    yield from findings
     moved = carrier.carry(sound)
     if len(moved.states) < _FEWEST:
-        return Inspection(subject, (), tuple(findings))
-    figures = [
-        Figure("rows looked at", float(count)),
-        Figure("of them not carried to z1", float(moved.lost), "", "0"),
-    ]
+        return
+    yield Figure("rows looked at", float(count))
+    yield Figure("of them not carried to z1", float(moved.lost), "", "0")
     for end in ends_of(rows):
-        figures += _figures(moved, end)
-    if not findings:
-        findings += _of_directions(sound, step)
-        findings += [] if geometry is None else plane_faults(sound, step, geometry)
-        findings += _of_sample(sound, moved, count)
-        for end in ends_of(rows):
-            rest, small = small_faults(moved, end)
-            findings += small + (unexplained(rest) or _of_widths(rest, end, step, moved))
-    return Inspection(subject, tuple(figures), tuple(findings))
+        yield from _figures(moved, end)
+    if findings:
+        return
+    yield from _of_directions(sound, step)
+    if geometry is not None:
+        yield from plane_faults(sound, step, geometry)
+    yield from _of_sample(sound, moved, count)
+    for end in ends_of(rows):
+        rest, small = _small_faults(moved, end)
+        yield from small
+        yield from unexplained(rest) or _of_widths(rest, end, step, moved)
 
 
-def _figures(moved: Carried, end: str) -> list[Figure]:
-    figures = []
+def _figures(moved: Carried, end: str) -> Iterator[Figure]:
     h = moved.rows["polarity"] * moved.rows["charge"] / moved.rows["p_true"]
     for number, name in enumerate(COMPONENTS):
-        far = moved.rows[name + end] - moved.states[:, number]
-        unit = "mm" if number < 2 else "mrad"
-        far = far if number < 2 else 1000.0 * far
+        unit, scale = ("mm", 1.0) if number < 2 else ("mrad", 1000.0)
+        far = scale * (moved.rows[name + end] - moved.states[:, number])
         slope = float((far * h).sum() / (h**2).sum())
-        figures += [
-            Figure(f"{name}{end} - carried: median", float(np.median(far)), unit, "0"),
-            Figure(f"{name}{end} - carried: 68 %", width68(far), unit),
-            Figure(f"{name}{end} - carried: slope against pol q/p", 1e-3 * slope, f"{unit} GeV", "0"),
-        ]
+        yield Figure(f"{name}{end} - carried: median", float(np.median(far)), unit, "0")
+        yield Figure(f"{name}{end} - carried: 68 %", width68(far), unit)
+        yield Figure(f"{name}{end} - carried: slope against pol q/p", 1e-3 * slope, f"{unit} GeV", "0")
     bend, size = moved.states[:, 2] - moved.straight[:, 2], moved.sigma[:, 2]
     seen = np.abs(bend) > 3 * size
     if seen.sum() >= _FEWEST:
         own = moved.rows[f"tx{end}"] - moved.straight[:, 2]
         same = float((np.sign(own) == np.sign(bend))[seen].mean())
-        figures.append(Figure(f"tx{end}: share that bends as the field says", same, "", "1"))
-    return figures
+        yield Figure(f"tx{end}: share that bends as the field says", same, "", "1")
 
 
 def _of_numbers(rows: Rows, step: str) -> list[Finding]:
     """Check numbers that have no unit."""
     sets = rows["set"]
     known = (sets == np.rint(sets)) & (sets >= 0) & (sets < SETS[step])
-    not_zero = {name: np.abs(rows[name]) >= 1e-12 for name in ("p_true", "qop")}
     checks = (
         ("polarity", np.isin(rows["polarity"], (-1, 1)), "polarity is neither +1 nor -1", ""),
         ("charge", np.isin(rows["charge"], (-1, 1)), "charge is neither +1 nor -1", ""),
-        ("p_true", not_zero["p_true"] & (rows["p_true"] > 0), "p_true is 0 or below", ""),
-        ("qop", not_zero["qop"], "qop is 0 or below", ""),
+        ("p_true", rows["p_true"] >= 1e-12, "p_true is 0 or below", ""),
+        ("qop", np.abs(rows["qop"]) >= 1e-12, "qop is 0 or below", ""),
         ("set", known, "no such parameter set", f", step {step} has 0 to {SETS[step] - 1}"),
     )
     return [
@@ -112,46 +111,39 @@ def _of_numbers(rows: Rows, step: str) -> list[Finding]:
     ]
 
 
-def _of_directions(rows: Rows, step: str) -> list[Finding]:
-    findings = []
+def _of_directions(rows: Rows, step: str) -> Iterator[Finding]:
+    """Check the directions of the sets, their sides in y, and that rows of one set begin at one plane."""
     sign = np.array(_DIRECTIONS[step])[rows["set"].astype(int)]
     against = float(((rows["z1"] - rows["z0"]) * sign < 0).mean())
     if against > 0.01:
         evidence = f"z1 lies on the wrong side of z0 for their set in {100 * against:.0f} % of the rows"
-        what = "forward and backward sets, or origin and target, are exchanged"
-        findings.append(Finding("wrong", what, evidence))
+        yield Finding("wrong", "forward and backward sets, or origin and target, are exchanged", evidence)
     if step == "T":
         other = float(((rows["y0"] < 0) != (rows["set"] % 2 == 1)).mean())
         if other > 0.01:
             evidence = f"{100 * other:.0f} % of the rows are in the set of the other half"
             what = "y has the wrong sign, or sets of y < 0 and y > 0 are exchanged"
-            findings.append(Finding("wrong", what, evidence))
-    return findings + _mixed(rows, step)
-
-
-def _mixed(rows: Rows, step: str) -> list[Finding]:
-    """Check that rows of one set begin at one plane."""
+            yield Finding("wrong", what, evidence)
     for number in np.unique(rows["set"]) if step not in ("V", "BEAM", "VUT") else ():
         z = rows["z0"][rows["set"] == number]
         middle = float(np.median(z))
         far = float((np.abs(z - middle) > 30.0).mean())
         if far > 0.05:
             rows_far = f"{100 * far:.0f} % begin more than 30 mm from z = {middle:.0f} mm"
-            return [Finding("wrong", "sets mix planes", f"of set {number:.0f}, {rows_far}")]
-    return []
+            yield Finding("wrong", "sets mix planes", f"of set {number:.0f}, {rows_far}")
+            return
 
 
-def _of_sample(rows: Rows, moved: Carried, count: int) -> list[Finding]:
-    findings = []
+def _of_sample(rows: Rows, moved: Carried, count: int) -> Iterator[Finding]:
     for name in ("x0", "y0", "charge"):
         below = float((rows[name] < 0).mean())
         fewer = min(below, 1 - below)
         if fewer < _HALF:
             what = f"half of the {'charges' if name == 'charge' else 'acceptance'} is missing"
             evidence = f"{100 * fewer:.1f} % of the rows have {name} {'<' if below < 0.5 else '>'} 0"
-            findings.append(Finding("doubtful", what, evidence))
+            yield Finding("doubtful", what, evidence)
     lost = moved.lost / count
-    return findings + judged(lost, _LOST, "rows leave the field map", f"{100 * lost:.1f} % of them")
+    yield from judged(lost, _LOST, "rows leave the field map", f"{100 * lost:.1f} % of them")
 
 
 def _of_widths(pulls: np.ndarray, end: str, step: str, moved: Carried) -> list[Finding]:
@@ -176,3 +168,82 @@ def _of_widths(pulls: np.ndarray, end: str, step: str, moved: Carried) -> list[F
     if alike > 0.9 and step != "TFT":
         return [Finding("wrong", "Runge-Kutta's columns hold the truth", evidence)]
     return judged(width, _CARRIED, "Runge-Kutta went another way than the run's field takes it", evidence)
+
+
+def _terms(moved: Carried) -> list[tuple[str, str, NDArray[np.float64]]]:
+    """Name and unit of each difference, and its derivatives (n, 4) in units of x, y, tx, ty."""
+    count = len(moved.states)
+    zero = np.zeros(count)
+    bend = moved.states - moved.straight
+    slopes = np.column_stack([moved.states[:, 2], moved.states[:, 3], zero, zero])
+    shifts = [np.tile(row, (count, 1)) for row in np.eye(4)]
+    return [
+        ("field", "", bend),
+        ("momentum", "MeV", bend / moved.rows["p_true"][:, None]),
+        ("lean", "", slopes * moved.states[:, 1:2]),
+        ("z", "mm", slopes),
+        *zip(("x", "y", "tx", "ty"), ("mm", "mm", "mrad", "mrad"), shifts, strict=True),
+    ]
+
+
+def _small_faults(moved: Carried, end: str) -> tuple[NDArray[np.float64], list[Finding]]:
+    """Fit small differences of an end, "1" or "e", at once: a field a little stronger, another z, a shift.
+
+    Return the pulls (n, 4) without the differences that were found, and the findings.
+    """
+    rest, findings = moved.pulls(end), []
+    terms = _terms(moved)
+    per = np.stack([derivatives / moved.sigma for _, _, derivatives in terms], axis=-1)
+    values, errors = _coefficients(per.reshape(-1, len(terms)), rest.ravel())
+    for number, (name, unit, _) in enumerate(terms):
+        value, error = float(values[number]), float(errors[number])
+        size = float(np.median(np.abs(value * per[..., number]).max(axis=1)))
+        if abs(value) < _SIGNIFICANT * error or size < _TOLD:
+            continue
+        rest = rest - value * per[..., number]
+        if name == "momentum" and end == "1" and 0.0 < value < _LOSS:
+            continue
+        scale = 1000.0 if unit == "mrad" else 1.0
+        shift = f"{scale * value:+.3g}"
+        measured = f"{shift} ± {scale * error:.1g} {unit}".strip()
+        evidence = f"{measured}, a median of {size:.2g} widths of the scattering"
+        stronger, lower = ("stronger", "lower") if value > 0 else ("weaker", "higher")
+        what = {
+            "field": f"the field behind it is {100 * abs(value):.2g} % {stronger} than the run's",
+            "momentum": f"its momentum is {abs(value):.3g} MeV {lower} than p_true",
+            "lean": f"z1 is the plane's, not the track's: dz/dy = {value:.3g}",
+            "z": f"z1 is off by {-value:+.3g} mm",
+        }.get(name, f"{name} is shifted by {shift} {unit}")
+        verdict: Verdict = "wrong" if size > _REFUSED else "doubtful"
+        # A field of the wrong sign, or a missing one, is wrong however little it bends here.
+        if name == "field" and abs(value + 2.0) < 0.3:
+            verdict, what = "wrong", TURNED
+        elif name == "field" and abs(value + 1.0) < 0.1:
+            verdict, what = "wrong", "it went straight, without a field"
+        findings.append(Finding(verdict, f"{_NAMES[end]}: {what}", evidence))
+    return rest, findings
+
+
+def _coefficients(
+    terms: NDArray[np.float64], residual: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Least squares of residual (n,) = terms (n, k) · values (k,), both in units of the residual's error.
+
+    Rows that are off by more than four widths are left out. The errors (k,) of terms that are zero are
+    infinite.
+    """
+    size = np.sqrt((terms**2).mean(axis=0))
+    used = np.flatnonzero(size > 0.0)
+    values, errors = np.zeros(terms.shape[1]), np.full(terms.shape[1], np.inf)
+    unit = terms[:, used] / size[used]
+    keep = np.ones(len(residual), bool)
+    for _ in range(_PASSES):
+        normal = unit[keep].T @ unit[keep]
+        inverse = np.linalg.pinv(normal, rcond=1e-10, hermitian=True)
+        found = inverse @ (unit[keep].T @ residual[keep])
+        rest = residual - unit @ found
+        spread = max(_OF_GAUSSIAN * float(np.median(np.abs(rest))), _LEAST)
+        values[used] = found / size[used]
+        errors[used] = spread * np.sqrt(np.maximum(np.diag(inverse), 0.0)) / size[used]
+        keep = np.abs(rest) <= _CUT * spread
+    return values, errors

@@ -21,13 +21,13 @@ _SIZE = 1000
 
 
 class Reservoir:
-    """A thousand rows evenly from all of a stream: those of the smallest hashes, the same ones every time."""
+    """A sample of a thousand rows of a stream: those with the smallest hashes, so it is always the same."""
 
     def __init__(self) -> None:
         self._count = 0
         self._hashes = np.empty(0, np.uint64)
+        # In the order of their hashes; empty before the first.
         self.rows: Rows = {}
-        """The rows kept, in the order of their hashes; empty before the first."""
 
     @property
     def full(self) -> bool:
@@ -37,7 +37,11 @@ class Reservoir:
     def add(self, rows: Rows) -> None:
         """Add the next rows of the stream."""
         count = len(next(iter(rows.values())))
-        hashes = _hash(np.arange(self._count, self._count + count, dtype=np.uint64))
+        # The last steps of SplitMix64.
+        mixed = np.arange(self._count, self._count + count, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        hashes = mixed ^ (mixed >> np.uint64(31))
         self._count += count
         chosen = np.flatnonzero(hashes < self._hashes[-1]) if self.full else np.arange(count)
         if not len(chosen) and self.rows:
@@ -49,14 +53,6 @@ class Reservoir:
         self._hashes = joined[keep]
 
 
-def _hash(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Last steps of SplitMix64."""
-    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
-
-
 def ends_of(rows: Rows) -> Sequence[str]:
     """Suffixes of the columns of an end: "1" of the truth, and "e" of Runge-Kutta where there is one."""
     return "1e" if "xe" in rows else "1"
@@ -64,27 +60,13 @@ def ends_of(rows: Rows) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class Carried:
-    """Rows, and the end to which Runge-Kutta carries them.
+    """Rows, and the end to which Runge-Kutta carries them."""
 
-    Attributes
-    ----------
-    rows : dict of (n,) float64
-        The rows that arrived.
-    states : (n, 4) float64
-        x, y, tx, ty at z1.
-    straight : (n, 4) float64
-        The same without a field.
-    sigma : (n, 4) float64
-        Width of each by scattering.
-    lost : int
-        Number of rows that did not arrive.
-    """
-
-    rows: Rows
-    states: NDArray[np.float64]
-    straight: NDArray[np.float64]
-    sigma: NDArray[np.float64]
-    lost: int
+    rows: Rows  # those that arrived, (n,)
+    states: NDArray[np.float64]  # (n, 4) x, y, tx, ty at z1
+    straight: NDArray[np.float64]  # (n, 4) the same without a field
+    sigma: NDArray[np.float64]  # (n, 4) width of each by scattering
+    lost: int  # number of rows that did not arrive
 
     def pulls(self, end: str) -> NDArray[np.float64]:
         """Distance (n, 4) of the columns x, y, tx, ty of an end, "1" or "e", in units of σ."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,20 +11,18 @@ import pyarrow as pa
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
+from parkf.imports.columns import ROWS
 from parkf.imports.inspection import Inspection
 from parkf.imports.steps.column_map import load_column_map, mapped_rows
 from parkf.imports.steps.physics import inspect_step
 from parkf.imports.steps.rows import Carrier, Reservoir
 from parkf.imports.steps.tuning import TREES, tuning_rows
-from parkf.imports.steps.tuples import ROWS
 from parkf.io.errors import ParkfError
 from parkf.io.files import UNFINISHED, matching
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.carry import Rows, with_target
 from parkf.training.datasets.checks import check_dataset
 from parkf.training.datasets.gather import RowsBySet, gather_rows
-
-Opened = Callable[[], Iterator[Rows]]
 
 
 @dataclass(frozen=True)
@@ -79,33 +78,39 @@ def import_steps(
     opened = _opened(source, polarity)
     if missing := [step for step in steps if step not in opened]:
         raise ParkfError(f"{source}: has nothing of step {missing[0]}; it has {', '.join(opened)}")
-    wanted = {step: opened[step] for step in (steps or opened)}
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".import-", suffix=UNFINISHED, dir=folder) as scratch:
-        stage = _Stage(Path(scratch), field, geometry, threads, trust)
-        staged = {step: stage.take(step, rows) for step, rows in wanted.items()}
-        settle([inspection for _, inspection in staged.values()])
-        for step in staged:
-            stage.check(step, source)
-        for step in staged:
-            gather_rows([stage.path(step)], folder / f"{step}.parquet", step)
-            stage.path(step).unlink()
-    return [taken for taken, _ in staged.values()]
+        staged: dict[Path, Taken] = {}
+        inspections = []
+        for step in dict.fromkeys(steps or opened):
+            path, carrier = Path(scratch) / f"{step}.parquet", Carrier(step, field, threads)
+            staged[path], inspection = _stage(opened[step](), path, carrier, geometry, trust)
+            inspections.append(inspection)
+        settle(inspections)
+        for path, taken in staged.items():
+            try:
+                check_dataset(path, taken.step)
+            except ParkfError as error:
+                raise ParkfError(str(error).replace(str(path), f"{source}: step {taken.step}")) from error
+        for path, taken in staged.items():
+            gather_rows([path], folder / f"{taken.step}.parquet", taken.step)
+            path.unlink()
+    return list(staged.values())
 
 
-def _opened(source: str, polarity: int | None) -> dict[str, Opened]:
+def _opened(source: str, polarity: int | None) -> dict[str, Callable[[], Iterator[Rows]]]:
     """Return a reader of each step's rows."""
     if _is_map(source):
         if polarity is not None:
             raise ParkfError(f"{source}: a column map says the polarity itself; leave it out")
         columns, beside = load_column_map(Path(source)), Path(source).parent
-        return {step: lambda step=step: mapped_rows(columns, step, beside) for step in columns.steps}  # type: ignore[misc]
+        return {step: partial(mapped_rows, columns, step, beside) for step in columns.steps}
     paths = matching(source)
     if other := [path for path in paths if path.suffix != ".root"]:
         raise ParkfError(f"{other[0]}: expected a column map (.yaml) or files of tuning trees (.root)")
     if polarity is None:
         raise ParkfError(f"{source}: tuning trees do not say the polarity; say --polarity up or down")
-    return {step: lambda step=step: tuning_rows(paths, step, polarity) for step in TREES}  # type: ignore[misc]
+    return {step: partial(tuning_rows, paths, step, polarity) for step in TREES}
 
 
 def steps_of(source: str) -> tuple[str, ...]:
@@ -125,50 +130,29 @@ def _is_map(source: str) -> bool:
     return Path(source).suffix in (".yaml", ".yml")
 
 
-@dataclass(frozen=True)
-class _Stage:
-    """Files in which rows wait until the steps are settled, and the inspection of each step."""
-
-    folder: Path
-    field: FieldMap
-    geometry: Geometry | None
-    threads: int | None
-    trust: bool
-
-    def path(self, step: str) -> Path:
-        return self.folder / f"{step}.parquet"
-
-    def take(self, step: str, opened: Opened) -> tuple[Taken, Inspection]:
-        """Write a step's rows as they come, and inspect a sample of them."""
-        seen, count, lost, begun = Reservoir(), 0, 0, False
-        with STEP_DATA.writer(self.path(step)) as writer:
-            by_set = RowsBySet(writer, step)
-            for rows in _joined(opened()):
-                seen.add(rows)
-                if not begun and seen.full:
-                    # Faults in the first thousand rows are reported before the other hundred million are
-                    # read.
-                    begun = True
-                    early = self._inspect(seen, step)
-                    if early.verdict == "wrong" and not self.trust:
-                        return Taken(step, 0, 0), early
-                if "xe" not in rows:
-                    rows, gone = with_target(rows, self.field, self.threads)
-                    lost += gone
-                by_set.add({name: _cast(rows[name], name, kind) for name, kind in STEP_DATA.columns})
-                count += len(rows["qop"])
-            by_set.finish()
-        return Taken(step, count, lost), self._inspect(seen, step)
-
-    def check(self, step: str, source: str) -> None:
-        """Refuse rows that cannot be trained on."""
-        try:
-            check_dataset(self.path(step), step)
-        except ParkfError as error:
-            raise ParkfError(str(error).replace(str(self.path(step)), f"{source}: step {step}")) from error
-
-    def _inspect(self, seen: Reservoir, step: str) -> Inspection:
-        return inspect_step(seen.rows, Carrier(step, self.field, self.threads), self.geometry)
+def _stage(
+    pieces: Iterator[Rows], path: Path, carrier: Carrier, geometry: Geometry | None, trust: bool
+) -> tuple[Taken, Inspection]:
+    """Write a step's rows as they come, and inspect a sample of them."""
+    step = carrier.step
+    seen, count, lost, begun = Reservoir(), 0, 0, False
+    with STEP_DATA.writer(path) as writer:
+        by_set = RowsBySet(writer, step)
+        for rows in _joined(pieces):
+            seen.add(rows)
+            if not begun and seen.full:
+                # Faults in the first thousand rows are reported before the other hundred million are read.
+                begun = True
+                early = inspect_step(seen.rows, carrier, geometry)
+                if early.verdict == "wrong" and not trust:
+                    return Taken(step, 0, 0), early
+            if "xe" not in rows:
+                rows, gone = with_target(rows, carrier.field, carrier.threads)
+                lost += gone
+            by_set.add({name: _cast(rows[name], name, kind) for name, kind in STEP_DATA.columns})
+            count += len(rows["qop"])
+        by_set.finish()
+    return Taken(step, count, lost), inspect_step(seen.rows, carrier, geometry)
 
 
 def _cast(values: np.ndarray, name: str, kind: pa.DataType) -> np.ndarray:
@@ -184,15 +168,15 @@ def _joined(pieces: Iterator[Rows]) -> Iterator[Rows]:
     """Join small pieces: thousands of files have a few rows each."""
     waiting: list[Rows] = []
     count = 0
+
+    def joined() -> Rows:
+        return {name: np.concatenate([piece[name] for piece in waiting]) for name in waiting[0]}
+
     for piece in pieces:
         waiting.append(piece)
         count += len(piece["qop"])
         if count >= ROWS // 2:
-            yield _concatenated(waiting)
+            yield joined()
             waiting, count = [], 0
     if count:
-        yield _concatenated(waiting)
-
-
-def _concatenated(pieces: list[Rows]) -> Rows:
-    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+        yield joined()

@@ -1,7 +1,7 @@
 """The tuning trees of LHCb's parameterised Kalman filter, ``ParameterizedKalmanTuning_<run>_<event>.root``.
 
 One file an event. Trees ``V_0``, ``V_1``, ``VUT_0``, ``UT_1`` …, with or without ``predictState`` before the
-name, have the branches `COLUMNS` in mm and 1/MeV. Rows count where `MCstatus` is 1 and the track has four UT
+name, have branches of states in mm and 1/MeV. Rows count where `MCstatus` is 1 and the track has four UT
 and twelve SciFi hits. The number of a tree determines its parameter set: backward in the VELO is tree 1,
 forward in the UT trees 1 to 3 (set tree - 1), backward 5 to 7 (set 10 - tree), forward in the SciFi trees 2
 to 23 (set tree - 2, odd ones with y <= 0). Other trees hold steps that a fit does not use. No tree holds the
@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.imports.root_files import open_root, read_branches, tree_names
-from parkf.imports.steps.tuples import finite
+from parkf.imports.columns import finite, open_root, read_branches, tree_names
 from parkf.io.errors import ParkfError
 
 # Parameter set of each tree that a fit uses.
@@ -31,55 +30,30 @@ TREES: dict[str, dict[int, int]] = {
     "TFT": {0: 0},
     "T": {tree: tree - 2 for tree in range(2, 24)},
 }
-_OF_COLUMN = {
-    "x0": "true_x_prev",
-    "y0": "true_y_prev",
-    "tx0": "true_tx_prev",
-    "ty0": "true_ty_prev",
-    "z0": "z_prev",
-    "x1": "true_x",
-    "y1": "true_y",
-    "tx1": "true_tx",
-    "ty1": "true_ty",
-    "z1": "z",
-    "xe": "x_extr",
-    "ye": "y_extr",
-    "txe": "tx_extr",
-    "tye": "ty_extr",
-    "qop": "true_qop",
-    "qop_here": "true_qop_prev",
+_BRANCHES = {
+    f"{name}{end}": branch.format(name)
+    for end, branch in (("0", "true_{}_prev"), ("1", "true_{}"), ("e", "{}_extr"))
+    for name in ("x", "y", "tx", "ty")
 }
+_BRANCHES |= {"z0": "z_prev", "z1": "z", "qop": "true_qop", "qop_here": "true_qop_prev"}
 _CHOICE = {"MCstatus": 1, "nHitsUT": 4, "nHitsT": 12}
-COLUMNS = (*_OF_COLUMN.values(), *_CHOICE)
 _NAME = re.compile(r"(?:predictState)?([A-Z]+)_(\d+)")
 
 Rows = dict[str, NDArray[np.float64]]
 
 
 def tuning_rows(paths: list[Path], step: str, polarity: int) -> Iterator[Rows]:
-    """Read the rows of a step from many files, one after another.
+    """Read the rows of a step, a key of :data:`TREES`, from many files, one after another.
 
-    Parameters
-    ----------
-    paths : list of Path
-        One an event; its number is that in the file's name, else the file's index in the list.
-    step : str
-        A key of :data:`TREES`.
-    polarity : int
-        +1 MagUp, -1 MagDown; the trees do not contain it.
+    A file is one event; its number is that in the file's name, else the file's index in the list. The trees
+    do not contain the polarity, +1 MagUp, -1 MagDown. Yield columns (n,) of `parkf.io.tables.STEP_DATA`.
 
-    Yields
-    ------
-    dict of str to (n,) float64
-        Columns of `parkf.io.tables.STEP_DATA`.
-
-    Raises
-    ------
-    ParkfError
-        When a file is damaged, has no tree of a fit, or a tree lacks a branch or holds a number that is not
-        finite.
+    A ParkfError is raised when a file is damaged, has no tree of a fit, or a tree lacks a branch or holds a
+    number that is not finite.
     """
     for index, path in enumerate(paths):
+        numbered = re.fullmatch(r".*_(\d+)_(\d+)", path.stem)
+        event = index if numbered is None else int(numbered[2]) % (1 << 31)
         with open_root(path) as file:
             known = {
                 (match[1], int(match[2])): name
@@ -89,40 +63,23 @@ def tuning_rows(paths: list[Path], step: str, polarity: int) -> Iterator[Rows]:
             if not known:
                 raise ParkfError(f"{path}: no tuning tree in it (V_0, VUT_0, UT_1 …)")
             for number, parameter_set in TREES[step].items():
-                name = known.get((step, number))
-                if name is not None:
-                    rows = _rows(file[name], path)
+                if (step, number) in known:
+                    rows = _rows(file[known[step, number]], path)
+                    constants = {"event": event, "polarity": polarity, "set": parameter_set, "pdg_id": 0}
                     count = len(rows["qop"])
-                    yield rows | {
-                        "event": np.full(count, float(_event(path, index))),
-                        "polarity": np.full(count, float(polarity)),
-                        "set": np.full(count, float(parameter_set)),
-                        "pdg_id": np.zeros(count),
-                    }
+                    yield rows | {name: np.full(count, float(one)) for name, one in constants.items()}
 
 
 def _rows(tree: Any, path: Path) -> Rows:
-    arrays = read_branches(tree, COLUMNS, path)
+    arrays = read_branches(tree, (*_BRANCHES.values(), *_CHOICE), path)
     keep = np.ones(len(arrays["z"]), bool)
     for name, value in _CHOICE.items():
         keep &= arrays[name] == value
-    rows = {own: finite(arrays[name], path, name, 0)[keep] for own, name in _OF_COLUMN.items()}
+    rows = {own: finite(arrays[name], path, name, 0)[keep] for own, name in _BRANCHES.items()}
     local = rows.pop("qop_here")
     if (local == 0.0).any():
         raise ParkfError(f"{path}: tree '{tree.name}': true_qop_prev is 0")
-    return rows | {
-        "p_true": 1.0 / np.abs(local),
-        "charge": np.sign(rows["qop"]),
-        "particle": _particles(rows["qop"]),
-    }
-
-
-def _particles(qop: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Hashes (n,) of q/p, below 2**31: one in 2**31 pairs of unequal q/p has equal hashes."""
-    bits = np.ascontiguousarray(qop).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return (bits >> np.uint64(33)).astype(np.float64)
-
-
-def _event(path: Path, index: int) -> int:
-    match = re.fullmatch(r".*_(\d+)_(\d+)", path.stem)
-    return index if match is None else int(match[2]) % (1 << 31)
+    # A hash of q/p below 2**31; one in 2**31 pairs of unequal q/p has equal hashes.
+    bits = np.ascontiguousarray(rows["qop"]).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    particle = (bits >> np.uint64(33)).astype(np.float64)
+    return rows | {"p_true": 1.0 / np.abs(local), "charge": np.sign(rows["qop"]), "particle": particle}
