@@ -19,17 +19,14 @@ _LARGE = re.compile(r"(?:\A|[\s:,\[])-?(?:\d{19}|\d[\d.]*[eE]\+?\d{3})")
 
 
 def parse(text: str, *, finite: bool = True) -> Any:
-    """Parse JSON.
+    """Parse JSON; `finite` refuses numbers beyond double precision and integers beyond 64 bits.
 
-    With `finite`, numbers beyond double precision and integers beyond 64 bits are refused.
-
-    Raises
-    ------
-    DocumentError
-        When it is no JSON, has a key twice or NaN or infinity for a number, or is nested too deep.
+    A DocumentError reports text that is no JSON, a key that is there twice, NaN and infinities, and too deep
+    nesting.
     """
     try:
         content = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        depth = _depth(content)
     except _SuspicionError as suspicion:
         # Go through the same text value by value, which raises the error with its place.
         for _ in _values(text):
@@ -46,7 +43,7 @@ def parse(text: str, *, finite: bool = True) -> Any:
             raise DocumentError(str(error)) from error
         what = f"got an integer of {len(found.group())} digits, expected one of 64 bits"
         raise DocumentError(what, text.count("\n", 0, found.start()) + 1) from error
-    if _depth(content) > DEEPEST:
+    if depth > DEEPEST:
         raise too_deep()
     if finite and _LARGE.search(text):
         for place, line, value in _values(text):
@@ -139,11 +136,7 @@ def _plain(place: Place, line: int, word: str) -> Any:
 
 
 def _depth(content: Any) -> int:
-    depth, level = -1, [content]
-    while level:
-        inner = (
-            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
-        )
-        level = [one for values in inner for one in values]
-        depth += 1
-    return depth
+    values = content.values() if isinstance(content, dict) else content
+    if not isinstance(content, dict | list) or not values:
+        return 0
+    return 1 + max((_depth(one) for one in values if isinstance(one, dict | list)), default=0)

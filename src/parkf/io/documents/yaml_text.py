@@ -20,27 +20,20 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse(text: str) -> tuple[Any, dict[Place, int]]:
-    """Parse YAML.
+    """Parse YAML; return its content, and the line of each value, which for a member is that of its key.
 
-    Returns
-    -------
-    Any
-        Mappings, lists, text, numbers, truths and None.
-    dict of place to int
-        Line of each value, of members their keys.
-
-    Raises
-    ------
-    DocumentError
-        When it is no YAML or several documents, has a key twice, a number that is not finite, beyond 64 bits
-        or read otherwise than people do, a tag, or is nested too deep.
+    The content is mappings, lists, text, numbers, truths and None. A DocumentError reports text that is no
+    YAML, or several documents; a key that is there twice; a number that is not finite, beyond 64 bits or read
+    otherwise than people do; a tag; and too deep nesting.
     """
     try:
         check_depth(text)
         loader = _Loader(text)
         try:
+            builder = _Builder(loader)
             node = loader.get_single_node()
-            return _Builder(loader).build(node)
+            content = None if node is None else builder.value(node, (), node.start_mark.line + 1)
+            return content, builder.lines
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -68,22 +61,18 @@ def check_depth(text: str, loader: Any = _Loader) -> None:
 class _Builder:
     def __init__(self, loader: Any) -> None:
         self._loader = loader
-        self._lines: dict[Place, int] = {}
+        self.lines: dict[Place, int] = {}
 
-    def build(self, node: yaml.Node | None) -> tuple[Any, dict[Place, int]]:
-        content = None if node is None else self._value(node, (), node.start_mark.line + 1)
-        return content, self._lines
-
-    def _value(self, node: yaml.Node, place: Place, line: int) -> Any:
-        self._lines[place] = line
-        if len(self._lines) > MOST_VALUES or len(place) > DEEPEST:
+    def value(self, node: yaml.Node, place: Place, line: int) -> Any:
+        self.lines[place] = line
+        if len(self.lines) > MOST_VALUES or len(place) > DEEPEST:
             raise DocumentError(f"more than {MOST_VALUES} values, or aliases without end", line)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, place)
         if isinstance(node, yaml.SequenceNode):
             self._plain(node, {_PREFIX + "seq"})
             return [
-                self._value(item, (*place, index), item.start_mark.line + 1)
+                self.value(item, (*place, index), item.start_mark.line + 1)
                 for index, item in enumerate(node.value)
             ]
         return self._scalar(node, place, line)
@@ -102,7 +91,7 @@ class _Builder:
             if key in first:
                 raise twice(key, line, first[key])
             first[key] = line
-            content[key] = self._value(value, (*place, key), line)
+            content[key] = self.value(value, (*place, key), line)
         return content
 
     def _scalar(self, node: yaml.Node, place: Place, line: int) -> Any:
