@@ -28,12 +28,9 @@ def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 
 def column(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
-    """Make a column of numbers or truth values (n,), or of lists (n, length), of type `kind`.
+    """Make a column of type `kind` of numbers or truth values (n,), or of lists (n, length).
 
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        When an integer does not fit.
+    A pyarrow.ArrowInvalid reports an integer that does not fit.
     """
     if pa.types.is_fixed_size_list(kind):
         return pa.FixedSizeListArray.from_arrays(column(values.ravel(), kind.value_type), type=kind)

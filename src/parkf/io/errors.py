@@ -9,10 +9,7 @@ class ParkfError(Exception):
 
 
 class DamagedFileError(ParkfError):
-    """A file whose bytes are not those that were written.
-
-    `kind` is what it should be, for example "a Parquet file"; `why` is what does not fit.
-    """
+    """A file, of a `kind` such as "a Parquet file", whose bytes are not those that were written, and why."""
 
     def __init__(self, path: Path, kind: str, why: str) -> None:
         self.path = path

@@ -27,10 +27,7 @@ UNFINISHED = ".tmp"
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`, which it replaces when the block succeeds.
-
-    A missing folder is made.
-    """
+    """Yield a temporary path beside `path`, which it replaces when the block succeeds; make its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
     os.close(handle)
@@ -52,25 +49,16 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def matching(pattern: str | Path, folder: Path | None = None) -> list[Path]:
-    """Files that a pattern matches, sorted by name; a plain path is its own pattern.
+    """Return the files that a pattern matches, sorted by name; a ParkfError if there is none.
 
-    Parameters
-    ----------
-    pattern : str or Path
-        ``*``, ``?``, ``[…]``, and ``**`` for folders at any depth.
-    folder : Path, optional
-        Relative patterns start here; in the working folder by default.
-
-    Raises
-    ------
-    ParkfError
-        When it matches no file.
+    The pattern is a path, or has ``*``, ``?``, ``[…]``, and ``**`` for folders at any depth. A relative one
+    starts in `folder`, by default the working folder.
     """
-    whole = Path(pattern) if folder is None else folder / pattern
+    whole = Path(folder or "", pattern)
     if whole.is_file():
         return [whole]
-    found = sorted(Path(name) for name in glob.glob(str(whole), recursive=True))  # noqa: PTH207  # absolute patterns
-    files = [path for path in found if path.is_file()]
+    found = map(Path, glob.glob(str(whole), recursive=True))  # noqa: PTH207  # absolute patterns
+    files = sorted(path for path in found if path.is_file())
     if not files:
         raise ParkfError(f"{whole}: no such file, and none that matches")
     return files
@@ -83,12 +71,12 @@ def scratch_folder() -> tempfile.TemporaryDirectory[str]:
 
 def scratch_folders() -> dict[Path, int]:
     """Find the folders of :func:`scratch_folder` on this machine, each with the number of its process."""
-    prefix = _scratch_prefix()
-    there = {
-        path: path.name.removeprefix(prefix).partition("-")[0]
-        for path in Path(tempfile.gettempdir()).glob(f"{prefix}*")
-    }
-    return {path: int(number) for path, number in there.items() if number.isdecimal() and path.is_dir()}
+    found = {}
+    for path in Path(tempfile.gettempdir()).glob(f"{_scratch_prefix()}*"):
+        number = path.name.removeprefix(_scratch_prefix()).partition("-")[0]
+        if number.isdecimal() and path.is_dir():
+            found[path] = int(number)
+    return found
 
 
 def _scratch_prefix() -> str:
@@ -122,12 +110,8 @@ def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
 def read_json(path: Path) -> Any:
     """Read a JSON file; a file of :func:`write_sealed` is checked, and returned without the checksum.
 
-    Raises
-    ------
-    ParkfError
-        When the file is missing.
-    DamagedFileError
-        When it is not JSON, has a key twice, or is not what was written.
+    A ParkfError reports a missing file, and a DamagedFileError one that is not JSON, has a key twice, or is
+    not what was written.
     """
     try:
         content = json_text.parse(existing(path).read_text(encoding="utf-8"))
@@ -142,7 +126,7 @@ def read_json(path: Path) -> Any:
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
-    # Numbers are read as they were written; the layout of the text does not matter.
+    # The layout of the file does not matter.
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return f"{_KIND}{hashlib.sha256(text.encode()).hexdigest()}"
 
@@ -161,16 +145,9 @@ def sha256(path: Path) -> str:
 
 
 def require_space(folder: Path, needed: int, what: str) -> None:
-    """Raise a ParkfError if a disk is too small for what will be written.
+    """Raise a ParkfError if the disk of an existing folder has fewer than `needed` bytes free.
 
-    Parameters
-    ----------
-    folder : Path
-        An existing folder on the disk.
-    needed : int
-        Number of bytes.
-    what : str
-        What needs them, with the setting to change if there is one: "the rows of a.parquet (TMPDIR)".
+    `what` needs them; it names the setting to change if there is one: "the rows of a.parquet (TMPDIR)".
     """
     free = shutil.disk_usage(folder).free
     if needed > free:

@@ -32,10 +32,7 @@ def _hits(slots: int) -> pa.DataType:
 
 
 class RowGroupWriter:
-    """Writes rows in row groups of `length`, in whatever pieces they are added.
-
-    The last row group before a :meth:`flush` may have fewer rows.
-    """
+    """Writes rows in row groups of `length`, of which the last one before a :meth:`flush` may be shorter."""
 
     def __init__(self, file: pq.ParquetWriter, length: int) -> None:
         self._file = file
@@ -122,23 +119,20 @@ class Table:
     def open(self, path: Path) -> pq.ParquetFile:
         """Open a file of this table for chunked reading.
 
-        Raises
-        ------
-        ParkfError
-            When the file is missing, damaged, no Parquet, of another table or version, or lacks a column.
+        A ParkfError reports a file that is missing, damaged, no Parquet, of another table or version, or
+        without a column.
         """
         file = CheckedFile(existing(path))
-        got = (file.schema_arrow.metadata or {}).get(b"parkf.table", b"(no name)").decode(errors="replace")
+        schema = file.schema_arrow
+        got = (schema.metadata or {}).get(b"parkf.table", b"(no name)").decode(errors="replace")
         if got != f"{self.name} {self.version}":
             raise ParkfError(f"{path}: table '{got}', expected '{self.name} {self.version}'")
         for name, kind in self.columns:
-            index = file.schema_arrow.get_field_index(name)
+            index = schema.get_field_index(name)
             if index < 0:
                 raise ParkfError(f"{path}: column '{name}' is missing")
-            if file.schema_arrow.field(index).type != kind:
-                raise ParkfError(
-                    f"{path}: column '{name}' has type {file.schema_arrow.field(index).type}, expected {kind}"
-                )
+            if (found := schema.field(index).type) != kind:
+                raise ParkfError(f"{path}: column '{name}' has type {found}, expected {kind}")
         return file
 
 

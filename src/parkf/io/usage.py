@@ -28,13 +28,11 @@ class Usage:
     """Time and memory of a process and all its descendants."""
 
     wall_s: float
-    # Processor time of all threads and children, including system calls, s.
-    cpu_s: float
+    cpu_s: float  # processor time of all threads and children, including system calls, s
     # Upper limit of the memory used at once, MiB: the peak of the process, and the largest peak of a child
     # times the number of children at a time. Shared pages count for each, as batch systems count them.
     peak_mb: float
-    # Seconds since 1970.
-    began: float | None = None
+    began: float | None = None  # seconds since 1970
     ended: float | None = None
 
 
@@ -70,10 +68,7 @@ class Meter:
 
 
 def read_usage(log: str) -> Usage | None:
-    """Add up the lines in a job's log; None where there is none.
-
-    Commands of one job run one after the other: the largest peak counts.
-    """
+    """Add up the lines in a job's log, whose commands run one after the other; None where there is none."""
     found = [Usage(**json.loads(line)) for line in _LINE.findall(log)]
     if not found:
         return None

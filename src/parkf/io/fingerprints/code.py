@@ -42,29 +42,18 @@ _NAMED_FILE = re.compile(r"(workflow|data)(/|$)|[^/].*\.(hpp|cpp|cu)$")
 def code_of(*commands: str, without: tuple[str, ...] = ()) -> str:
     """Return the fingerprint of all code and data that commands use: 16 hexadecimal digits.
 
-    Parameters
-    ----------
-    *commands : str
-        As on the command line: ``"simulate"``, ``"import field"``.
-    without : tuple of str
-        Modules that do not count, because the caller has another fingerprint of them.
-
-    Raises
-    ------
-    ParkfError
-        When there is no such command.
+    Commands are those of the command line: ``"simulate"``, ``"import field"``; a ParkfError reports one that
+    does not exist. The modules `without` do not count, because the caller has another fingerprint of them.
     """
     known = _known()
     key = json.dumps([commands, without])
     if key not in known.codes:
-        collects = gc.isenabled()
         # Trees are many small objects, none of which is garbage: a search for garbage doubles the time.
         gc.disable()
         try:
             known.add(key, _installed().code_of(*commands, without=without))
         finally:
-            if collects:
-                gc.enable()
+            gc.enable()
     return known.codes[key]
 
 
@@ -144,12 +133,10 @@ class Sources:
     @cached_property
     def commands(self) -> dict[str, tuple[Module, Statement]]:
         """Names of commands, with the modules and functions that they call."""
-        names = [self._main]
-        folder = self._folder(self._existing(self._main))
-        for path in sorted(folder.rglob("*.py")):
+        modules = []
+        for path in sorted(self._folder(self._existing(self._main)).rglob("*.py")):
             inner = path.relative_to(self._package).with_suffix("").parts
-            names.append(".".join([self._package.name, *inner]).removesuffix(".__init__"))
-        modules = {name: self._existing(name) for name in names}.values()
+            modules.append(self._existing(".".join([self._package.name, *inner]).removesuffix(".__init__")))
         return {name: self._function(module, of) for name, module, of in commands_of(modules)}
 
     def _function(self, module: Module, name: str) -> tuple[Module, Statement]:
@@ -173,13 +160,11 @@ class Sources:
         if name not in self._modules:
             first, *rest = name.split(".")
             path = self._package.joinpath(*rest)
-            found = None
-            if first == self._package.name:
-                if (path / "__init__.py").is_file():
-                    found = parsed((path / "__init__.py").read_text(), name, is_package=True)
-                elif rest and path.with_suffix(".py").is_file():
-                    found = parsed(path.with_suffix(".py").read_text(), name, is_package=False)
-            self._modules[name] = found
+            self._modules[name] = None
+            for file in (path.with_suffix(".py"), path / "__init__.py"):
+                if first == self._package.name and file.is_file():
+                    is_package = file.stem == "__init__"
+                    self._modules[name] = parsed(file.read_text(), name, is_package=is_package)
         return self._modules[name]
 
     def _existing(self, name: str) -> Module:

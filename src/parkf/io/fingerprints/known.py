@@ -14,7 +14,7 @@ from pathlib import Path
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
 
-# Files that Python or the build makes; no fingerprint depends on them.
+# No fingerprint depends on these files, which Python or the build makes.
 _MADE = (".pyc", ".pyi", ".so")
 # A file may change again within the resolution of its times, ns; sources that changed later are not cached.
 _SETTLED_NS = 2_000_000_000
@@ -25,21 +25,21 @@ class Known:
     """Fingerprints in a cache, by the commands that they belong to, for one state of the source folders.
 
     The state is the path, size and times of each file. A cache that is damaged, or belongs to another state,
-    is not used. Processes may read and write the cache at the same time: each replaces the whole file.
+    is not used. Several processes may use the cache at the same time, because each replaces the whole file.
     """
 
     def __init__(self, path: Path, sources: Iterable[Path]) -> None:
         self._path = path
         self._state, self._newest_ns = _state_of(sources)
         self.codes = self._read()
-        self._is_registered = False
+        self._is_saved = False
 
     def add(self, key: str, code: str) -> None:
         """Add a fingerprint; the cache is written when this process ends."""
         self.codes[key] = code
-        if not self._is_registered:
-            self._is_registered = True
+        if not self._is_saved:
             atexit.register(self.save)
+        self._is_saved = True
 
     def save(self) -> None:
         """Write the cache, where the folder can be written and the sources have not changed just now."""
