@@ -43,33 +43,24 @@ class Target:
 
 
 class _Form(ast.NodeVisitor):
-    """Normal form of a statement, and what it uses.
-
-    `package` is the package that relative imports begin from. With `evaluated`, annotations of the outermost
-    function are evaluated.
-    """
+    """Normal form of a statement, and what the statement uses."""
 
     def __init__(self, tree: ast.stmt, package: str, *, evaluated: bool) -> None:
         # Names, each with the attribute that is read of it; None where the whole object is used.
         self.uses: set[tuple[str, str | None]] = set()
-        # Imports inside the statement, by the names that they bind.
-        self.imports: dict[str, list[Target]] = defaultdict(list)
-        # Texts that may name a file, a folder or a module.
-        self.texts: set[str] = set()
-        # Classes that the statement defines, and their bases.
-        self.classes: set[str] = set()
-        # Names of the classes of errors that it raises with a text, and of those that it catches to use the
-        # text in anything but another error.
+        self.imports: dict[str, list[Target]] = defaultdict(list)  # those inside, by the names that they bind
+        self.texts: set[str] = set()  # texts that may name a file, a folder or a module
+        self.classes: set[str] = set()  # classes that the statement defines, and their bases
+        # Classes of errors that it raises with a text, and of those whose text it uses in more than an error.
         self.raised: set[str] = set()
         self.read_errors: set[str] = set()
+        self._text: list[str] = []
+        self._errors: list[str] = []
         self._package = package
         self._evaluated = evaluated
         self._in_class = False
-        # Whether texts are for people only, and classes of the errors that handlers around have named.
         self._for_people = False
-        self._caught: dict[str, set[str]] = {}
-        self._text: list[str] = []
-        self._errors: list[str] = []
+        self._caught: dict[str, set[str]] = {}  # classes of errors by the names that handlers gave them
         self.visit(tree)
 
     @cached_property
@@ -100,10 +91,10 @@ class _Form(ast.NodeVisitor):
         else:
             self._text.append(repr(value))
 
-    def _write_for_people(self, tree: ast.AST, when: bool = True) -> None:
-        outside, self._for_people = self._for_people, when
+    def _write_without_texts(self, tree: ast.AST, when: bool) -> None:
+        self._for_people = when
         self.generic_visit(tree)
-        self._for_people = outside
+        self._for_people = False
 
     def _use(self, name: str, attribute: str | None = None) -> None:
         self.uses.add((name, attribute))
@@ -125,12 +116,10 @@ class _Form(ast.NodeVisitor):
             self.visit(tree.value)
 
     def visit_Constant(self, tree: ast.Constant) -> None:
-        if isinstance(tree.value, str):
-            if self._for_people:
-                return
-            if _FILE_OR_MODULE.fullmatch(tree.value):
-                self.texts.add(tree.value)
-        self._text.append(repr(tree.value))
+        if not (self._for_people and isinstance(tree.value, str)):
+            self._text.append(repr(tree.value))
+            if _FILE_OR_MODULE.fullmatch(str(tree.value)):
+                self.texts.add(str(tree.value))
 
     def visit_Import(self, tree: ast.Import | ast.ImportFrom) -> None:
         for alias, target in imported(tree, self._package):
@@ -151,7 +140,7 @@ class _Form(ast.NodeVisitor):
             to_stderr = isinstance(call, ast.Call) and any(
                 one.arg == "file" and last_name(one.value) == "stderr" for one in call.keywords
             )
-            self._write_for_people(tree, to_stderr)
+            self._write_without_texts(tree, to_stderr)
 
     def visit_Raise(self, tree: ast.Raise) -> None:
         names = _WORD.findall(ast.unparse(tree.exc.func)) if isinstance(tree.exc, ast.Call) else []
@@ -160,7 +149,7 @@ class _Form(ast.NodeVisitor):
             self.raised.update(names)
             self._errors.append(ast.dump(tree))
         # A function that makes an error may use its texts for something else.
-        self._write_for_people(tree, of_class or not names)
+        self._write_without_texts(tree, of_class or not names)
 
     def visit_ExceptHandler(self, tree: ast.ExceptHandler) -> None:
         outside = self._caught
@@ -192,13 +181,11 @@ class _Form(ast.NodeVisitor):
         self.generic_visit(tree)
         self._in_class = outside
 
-    def visit_FunctionDef(self, tree: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    def visit_FunctionDef(self, tree: ast.FunctionDef) -> None:
         decorators = [one for one in tree.decorator_list if not is_command(one)]
         outside = self._in_class, self._evaluated
-        self._evaluated |= len(decorators) < len(tree.decorator_list) or any(
-            root(one) not in _INDIFFERENT for one in decorators
-        )
-        self._text += (type(tree).__name__, tree.name)
+        self._evaluated |= any(root(one) not in _INDIFFERENT for one in tree.decorator_list)
+        self._text += ("FunctionDef", tree.name)
         self._write(decorators)
         self.visit(tree.args)
         if tree.returns and self._evaluated:
@@ -206,9 +193,6 @@ class _Form(ast.NodeVisitor):
         self._in_class = self._evaluated = False
         self._write(tree.body)
         self._in_class, self._evaluated = outside
-
-    def visit_AsyncFunctionDef(self, tree: ast.AsyncFunctionDef) -> None:
-        self.visit_FunctionDef(tree)
 
     def visit_arg(self, tree: ast.arg) -> None:
         self._text.append(tree.arg)
@@ -261,10 +245,8 @@ class Module:
 
     name: str
     package: str  # the module itself where it is a package
-    bound: dict[
-        str, list[Statement]
-    ]  # statements that bind a name, or change the object of a name, by the name
-    imports: dict[str, list[Target]]  # what its import imports, by the name that is bound
+    bound: dict[str, list[Statement]]  # by name: the statements that bind it, or change its object
+    imports: dict[str, list[Target]]  # by name: what is imported with the module, and binds the name
     effects: list[Statement]  # statements that do more than bind or change names of the module
     every: list[Statement]  # all statements but imports, with those for a module that is the program
 
@@ -317,7 +299,7 @@ def imported(tree: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple[
 def _has_no_effect(tree: ast.stmt) -> bool:
     """Whether a statement is a text alone, an assertion, or for type checkers."""
     is_text = isinstance(tree, ast.Expr) and isinstance(tree.value, ast.Constant)
-    return is_text or isinstance(tree, ast.Pass | ast.Assert) or _is_type_checking(tree)
+    return is_text or isinstance(tree, ast.Assert) or _is_type_checking(tree)
 
 
 def _is_type_checking(tree: ast.stmt) -> bool:
@@ -343,14 +325,13 @@ def _objects_changed(tree: ast.stmt) -> set[str]:
     """
     if isinstance(tree, _DEFINITIONS):
         return set(map(root, tree.decorator_list))
-    inner = list(ast.walk(tree))
-    called = [one.value for one in inner if isinstance(one, ast.Expr)]
-    parts = [
-        one
-        for one in inner
-        if isinstance(one, ast.Attribute | ast.Subscript) and not isinstance(one.ctx, ast.Load)
-    ]
-    return set(map(root, [*called, *parts]))
+    changed = set()
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Expr):
+            changed.add(root(one.value))
+        elif isinstance(one, ast.Attribute | ast.Subscript) and not isinstance(one.ctx, ast.Load):
+            changed.add(root(one))
+    return changed
 
 
 def root(tree: ast.expr) -> str:
