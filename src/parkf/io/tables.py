@@ -83,32 +83,27 @@ class Table:
         """Arrow schema with name and version in its metadata."""
         return pa.schema(list(self.columns), metadata={"parkf.table": f"{self.name} {self.version}"})
 
-    @property
-    def content(self) -> str:
-        """Name, version and columns in one line: what the bytes depend on besides the rows."""
-        columns = (f"{name} {kind}" for name, kind in self.columns)
-        return f"{self.name} {self.version}: {', '.join(columns)}"
-
     def with_columns(self, columns: Columns) -> "Table":
         """Return the table with more columns, which readers of this one ignore."""
         return replace(self, columns=self.columns + columns)
 
     @contextmanager
     def writer(self, path: Path, made_with: Mapping[str, str] | None = None) -> Iterator[RowGroupWriter]:
-        """Open a chunked writer; the file appears under its name when the block succeeds.
-
-        `made_with` is added to the file's metadata.
-        """
+        """Open a writer of a file that appears when the block succeeds, with `made_with` in its metadata."""
         schema = self.schema.with_metadata({**self.schema.metadata, **(made_with or {})})
-        # Floating-point numbers rarely repeat: their bytes, sorted by significance, need less space and time.
-        split = [name for name, kind in self.columns if pa.types.is_floating(_element(kind))]
+        # Floating-point numbers rarely repeat. Their bytes, sorted by significance, need less space and time.
+        split = {}
+        for name, kind in self.columns:
+            is_list = pa.types.is_fixed_size_list(kind)
+            if pa.types.is_floating(kind.value_type if is_list else kind):
+                split[name] = f"{name}.list.element" if is_list else name
         with replacing(path) as temporary:
             with pq.ParquetWriter(
                 temporary,
                 schema,
                 compression="zstd",
                 use_dictionary=[name for name, _ in self.columns if name not in split],
-                use_byte_stream_split=[_leaf(schema.field(name)) for name in split],
+                use_byte_stream_split=[*split.values()],
                 write_page_checksum=True,
             ) as file:
                 writer = RowGroupWriter(file, self.rows_in_group)
@@ -136,15 +131,6 @@ class Table:
         return file
 
 
-def _element(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_fixed_size_list(kind) else kind
-
-
-def _leaf(field: pa.Field) -> str:
-    """Path of a column's numbers inside the file."""
-    return f"{field.name}.list.element" if pa.types.is_fixed_size_list(field.type) else field.name
-
-
 _STATE = ("x", "y", "tx", "ty")
 _DETECTORS = ("velo", "ut", "scifi")
 # The footer's entry for each row group, some 2 kB a column, stays in the memory of readers and writers. Long
@@ -156,7 +142,7 @@ def _each(kind: pa.DataType, *names: str) -> Columns:
     return tuple((name, kind) for name in names)
 
 
-# What a column means, and in which unit it is: parkf.report.column_reference.
+# Meanings and units of the columns are in parkf.report.column_reference.
 PARTICLES = Table(
     "particles",
     1,
@@ -182,7 +168,7 @@ STATES = Table(
     rows_in_group=_LONG_GROUP,
 )
 
-# Of particles that reach a plane.
+# Fates of the particles that reach a plane.
 FATES = Table("fates", 1, (*_each(pa.int32(), "event", "particle"), ("hardest", pa.float32())))
 
 HITS = Table(
@@ -197,9 +183,8 @@ HITS = Table(
     rows_in_group=_LONG_GROUP,
 )
 
-# UT and SciFi have one hit a layer: candidates are made with one of two hits. The embedded pattern
-# recognition chooses the one nearer to the prediction by the other hits. A VELO module may have two, of the
-# same z: both count.
+# A candidate has at most one hit in a layer of UT and SciFi. Of two, the embedded pattern recognition chooses
+# the one that is nearer to the prediction by the other hits. In a VELO module, it may have two of the same z.
 MEASURED = Table(
     "candidates",
     1,
@@ -215,11 +200,10 @@ MEASURED = Table(
     rows_in_group=1 << 13,
 )
 
-# With the truth, which data do not have: a fit reads MEASURED.
+# These have the truth, too. Data do not have it, therefore a fit reads MEASURED.
 CANDIDATES = MEASURED.with_columns((("particle", pa.int32()), ("purity", pa.float32())))
 
-# What the parameters are closed with (parkf.training.closure): candidates by truth beside the full fit of
-# their hits.
+# Parameters are closed on these (parkf.training.closure): candidates by truth, and the full fit of the hits.
 CLOSURE_TRACKS = Table(
     "closure-tracks",
     1,
@@ -262,16 +246,16 @@ FITTED = Table(
     ),
 )
 
-# What the fit adds to `fitted` by option: bits of hits that were removed as outliers,
+# Options of the fit add the columns below to `fitted`. A bit for each hit that was removed as an outlier:
 REMOVED_HITS: Columns = (("removed", pa.int64()),)
-# χ² of the plain fit and what a robust fit did (the VELO's and SciFi's ndof are the same after it),
+# χ² of the plain fit, and what a robust fit did; it does not change the ndof of the VELO and the SciFi:
 ROBUST: Columns = (
     *_each(pa.float32(), *(f"chi2_{name}_before" for name in _DETECTORS)),
     *_each(pa.int32(), "ndof_ut_before", "treated", "scattered"),
 )
-# log odds that a track is genuine, by how well it fits, and with momentum and direction,
+# Log odds that a track is genuine: from the quality of the fit, and also from momentum and direction:
 SCORES = _each(pa.float32(), "score", "score_kinematic")
-# and x, y, tx, ty with the lower triangle of their covariance, row by row.
+# States (x, y, tx, ty), and the lower triangle of their covariance, row by row:
 RICH_STATES: Columns = tuple(
     (f"{name}_{z}", _hits(count)) for z in RICH_PLANES for name, count in (("state", 4), ("covariance", 10))
 )
