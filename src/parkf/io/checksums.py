@@ -66,7 +66,7 @@ class CheckedFile(pq.ParquetFile):
     def _damage_named(self) -> Iterator[None]:
         try:
             yield
-        # A damaged length may also request more memory than there is.
+        # A damaged length may also request more memory than the machine has.
         except (pa.ArrowException, OSError, MemoryError) as error:
             raise DamagedFileError(self._path, KIND, str(error).splitlines()[0]) from error
 

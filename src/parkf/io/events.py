@@ -24,7 +24,7 @@ def read_by_event(
     """Yield the columns of the pieces of :func:`tables_by_event`, whose arguments and errors these are."""
     for piece in tables_by_event(table, path, events=events, columns=columns):
         arrays = {name: numbers(piece.column(name)) for name in piece.column_names}
-        # Here and below, free a piece before the next one is read, so that memory never holds two.
+        # A piece is freed before the next one is read, here and below, so that memory never holds two.
         del piece
         yield arrays
         del arrays
@@ -64,7 +64,7 @@ def tables_by_event(
 
 
 def particle_key(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-    """Return a number (n,) of every particle that ascends with columns `event` and `particle`, (n,) int."""
+    """Return a number (n,) of each particle, which ascends with the columns `event` and `particle`, (n,)."""
     return columns["event"].astype(np.int64) << 32 | columns["particle"]
 
 

@@ -1,4 +1,4 @@
-"""Files that are never seen half-written, and their fingerprints.
+"""Files that readers never see half-written, and their checksums.
 
 Every writer in parkf goes through :func:`replacing`: it writes to a temporary name beside the target and
 renames at the end, so a reader finds the old file or the new one, never a mixture.
@@ -35,12 +35,12 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o644)
-        # Without this, after a power cut the name may exist without the content.
+        # Otherwise, the file may exist without its content after a power cut.
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
     except OSError as error:
-        # Errors of a full disk seldom name the file, so add its name.
+        # Errors of a full disk seldom name the file.
         if error.filename is None and out_of_space(error):
             error.filename = str(path)
         raise
@@ -65,7 +65,7 @@ def matching(pattern: str | Path, folder: Path | None = None) -> list[Path]:
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory[str]:
-    """Make a folder in TMPDIR that is removed with this process, or by the next run if it is killed."""
+    """Make a folder in TMPDIR that is removed when this process ends, or by the next run if it is killed."""
     return tempfile.TemporaryDirectory(prefix=f"{_scratch_prefix()}{os.getpid()}-")
 
 
@@ -80,12 +80,12 @@ def scratch_folders() -> dict[Path, int]:
 
 
 def _scratch_prefix() -> str:
-    # Several machines may share TMPDIR, and a process has its number on one.
+    # Several machines may share TMPDIR, and the number of a process is that on its own machine.
     return f"parkf-{socket.gethostname()}-"
 
 
 def out_of_space(error: OSError) -> bool:
-    """Whether a disk was full; errors of Arrow have only a text."""
+    """Whether a disk was full; errors of Arrow report it by their text only."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT) or any(
         "No space left on device" in str(part) for part in error.args
     )

@@ -13,7 +13,7 @@ from parkf.io.files import scratch_folder
 
 
 class Rows(Protocol):
-    """What figures are computed from: a DataFrame, or :class:`Tracks`."""
+    """Columns that figures are computed from: a DataFrame, or :class:`Tracks`."""
 
     def __len__(self) -> int: ...
 
@@ -68,5 +68,5 @@ class TracksWriter:
         self._count += len(next(iter(rows.values())))
 
     def tracks(self) -> Tracks:
-        """Return what was written."""
+        """Return the table of all rows that were added."""
         return Tracks(self._folder, self._kinds, self._count)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 VARIABLE = "PARKF_USAGE"
 TAKEN = "taken from"
-"""Begins the line of a job's log if the job copied what another run had made."""
+"""Begins a line of a job's log that reports a copied file of another run."""
 _LINE = re.compile(r"^parkf usage: (\{.*\})$", re.MULTILINE)
 _OWN_PEAK = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 # Bytes in the unit of ru_maxrss.
@@ -37,7 +37,7 @@ class Usage:
 
 
 class Meter:
-    """Measures this process from when the meter is made."""
+    """Measures this process from the time when the meter is made."""
 
     def __init__(self) -> None:
         self._began, self._begin = time.time(), time.perf_counter()
@@ -63,7 +63,7 @@ class Meter:
         )
 
     def _count_children(self) -> None:
-        # The number of children only grows when one is started, which is not listed yet, hence + 1.
+        # The number of children grows when one is started, and the new one is not listed yet.
         self._most_children = max(self._most_children, len(active_children()) + 1)
 
 
@@ -82,12 +82,12 @@ def read_usage(log: str) -> Usage | None:
 
 
 def was_taken(log: str) -> bool:
-    """Whether a job copied what another run had made, by its log: its usage is not that of its stage."""
+    """Whether the log of a job reports that it copied a file of another run; its usage is then no measure."""
     return any(line.startswith(f"{TAKEN} ") for line in log.splitlines())
 
 
 def _own_peak(own: resource.struct_rusage) -> int:
-    """Peak memory of this program in bytes, on Linux without that of the program which started it."""
+    """Peak memory of this program in bytes; on Linux, without that of the program that started it."""
     status = Path("/proc/self/status")
     held = _OWN_PEAK.search(status.read_text()) if status.is_file() else None
     return int(held[1]) * 1024 if held else own.ru_maxrss * _UNIT

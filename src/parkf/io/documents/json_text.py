@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from parkf.io.documents.position import DEEPEST, INTEGERS, DocumentError, Place, dotted, too_deep, twice
+from parkf.io.documents.position import DEEPEST, DocumentError, Place, too_deep, twice
 
 _TOKEN = re.compile(r'[\[\]{}:,]|"(?:[^"\\]|\\.)*"|[^\s\[\]{}:,"]+')
 # Text without a match has no number that is too large for a double or for 64 bits. A match must begin where a
@@ -58,12 +58,11 @@ def lines(text: str) -> dict[Place, int]:
 
 def check_number(place: Place, line: int | None, value: object) -> None:
     """Raise a DocumentError for a number beyond double precision, or an integer beyond 64 bits."""
-    where = f"{dotted(place)}: " if place else ""
     if isinstance(value, float) and not math.isfinite(value):
-        raise DocumentError(f"{where}got {value}, expected a finite number in double precision", line)
-    if isinstance(value, int) and not INTEGERS[0] <= value <= INTEGERS[1]:
+        raise DocumentError(f"got {value}, expected a finite number in double precision", line, place)
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
         digits = len(str(abs(value)))
-        raise DocumentError(f"{where}got an integer of {digits} digits, expected one of 64 bits", line)
+        raise DocumentError(f"got an integer of {digits} digits, expected one of 64 bits", line, place)
 
 
 class _SuspicionError(Exception):
@@ -87,8 +86,8 @@ def _values(text: str) -> Iterator[tuple[Place, int, Any]]:
 
     A DocumentError reports a key that occurs twice, NaN and infinities, and too deep nesting.
     """
-    # Open lists and mappings, outermost first: the position of each, and the lines of its keys, or the number
-    # of its entries so far.
+    # Open lists and mappings, outermost first: the position of each, with the lines of the keys of a mapping,
+    # or the number of entries of a list so far.
     open_: list[tuple[Place, dict[str, int] | list[int]]] = []
     key: str | None = None
     at, line, begin = 0, 1, 1
@@ -127,8 +126,7 @@ def _values(text: str) -> Iterator[tuple[Place, int, Any]]:
 
 def _plain(place: Place, line: int, word: str) -> Any:
     if word in ("NaN", "Infinity", "-Infinity"):
-        where = f"{dotted(place)}: " if place else ""
-        raise DocumentError(f"{where}got {word}, expected a finite number", line)
+        raise DocumentError(f"got {word}, expected a finite number", line, place)
     try:
         return json.loads(word)
     except ValueError:

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from parkf.io.documents.json_text import check_number
-from parkf.io.documents.position import DEEPEST, DocumentError, Place, dotted, too_deep, twice
+from parkf.io.documents.position import DEEPEST, DocumentError, Place, too_deep, twice
 
 MOST_VALUES = 100_000
 """Largest number of values of a document; the values of an alias count each time."""
@@ -14,7 +14,7 @@ MOST_VALUES = 100_000
 _PREFIX = "tag:yaml.org,2002:"
 _SCALARS = {_PREFIX + kind for kind in ("str", "int", "float", "bool", "null", "timestamp")}
 # YAML 1.1 reads 1:30 as 90 and 0777 as 511; YAML 1.2 and people read other values.
-_SURPRISES = {_PREFIX + "int": re.compile(r".*:.*|[-+]?0[0-9_]+"), _PREFIX + "float": re.compile(r".*:.*")}
+_SURPRISES = {_PREFIX + "int": r".*:.*|[-+]?0[0-9_]+", _PREFIX + "float": r".*:.*"}
 # libyaml's loader is ten times faster; a YAML package built without libyaml only has the other one.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -59,6 +59,8 @@ def check_depth(text: str, loader: Any = _Loader) -> None:
 
 
 class _Builder:
+    """Builds the content of nodes, and notes the line of each value."""
+
     def __init__(self, loader: Any) -> None:
         self._loader = loader
         self.lines: dict[Place, int] = {}
@@ -96,15 +98,14 @@ class _Builder:
 
     def _scalar(self, node: yaml.Node, place: Place, line: int) -> Any:
         self._plain(node, _SCALARS)
-        where = f"{dotted(place)}: " if place else ""
         try:
             value = self._loader.construct_object(node)
         except (ValueError, OverflowError) as error:
             what = f"{len(node.value)} characters" if len(node.value) > 40 else f"'{node.value}'"
-            raise DocumentError(f"{where}got {what}, expected a number or a date", line) from error
-        if (surprise := _SURPRISES.get(node.tag)) is not None and surprise.fullmatch(node.value):
+            raise DocumentError(f"got {what}, expected a number or a date", line, place) from error
+        if node.tag in _SURPRISES and re.fullmatch(_SURPRISES[node.tag], node.value):
             what = f"got {node.value}, which YAML reads as {value}"
-            raise DocumentError(f"{where}{what}; write a decimal number, or text in quotes", line)
+            raise DocumentError(f"{what}; write a decimal number, or text in quotes", line, place)
         check_number(place, line, value)
         return value
 

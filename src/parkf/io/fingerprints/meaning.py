@@ -29,12 +29,12 @@ def meaning_of(path: Path) -> str:
         if path.suffix == ".json":
             content = json_text.parse(text)
         else:
-            # Imported here only: most jobs read no YAML.
+            # Imported here, because most jobs read no YAML.
             from parkf.io.fingerprints.yaml_content import yaml_content
 
             content = yaml_content(text)
     except ValueError:
-        # Its readers report what is wrong with it.
+        # The readers of the document report what is wrong with it.
         return sha256(path)
     canonical = json.dumps(_canonical(content), separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
