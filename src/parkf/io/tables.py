@@ -22,7 +22,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import existing, replacing
 from parkf.io.planes import RICH_PLANES, SCIFI_LAYERS, UT_LAYERS, VELO_MODULES
 
-VELO_SLOTS = VELO_MODULES // 2  # a track crosses one half of the VELO
+VELO_SLOTS = VELO_MODULES // 2  # a track crosses only one half of the VELO
 
 Columns = tuple[tuple[str, pa.DataType], ...]
 
@@ -49,7 +49,7 @@ class RowGroupWriter:
             whole = self._count - self._count % self._length
             for begin in range(0, whole, self._length):
                 self._write(waiting.slice(begin, self._length))
-            # A copy: a slice would keep all of the rows in memory.
+            # The rest is copied, because a slice would keep all of the rows in memory.
             rest = waiting.slice(whole)
             self._pending = [rest.take(column(np.arange(rest.num_rows), pa.int64()))]
             self._count = rest.num_rows
@@ -65,7 +65,7 @@ class RowGroupWriter:
         self._pending, self._count = [], 0
 
     def _write(self, rows: pa.Table) -> None:
-        # In one piece: where pages end must not depend on the pieces that were added.
+        # The ends of pages must not depend on the pieces that were added, so the rows are written as one.
         self._file.write_table(rows.combine_chunks(), row_group_size=self._length)
 
 

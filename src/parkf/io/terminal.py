@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-# In the environment, so that processes that this one starts are quiet, too.
+# The setting is in the environment, so that processes that this one starts are quiet, too.
 _QUIET = "PARKF_QUIET"
 
 
@@ -27,10 +27,10 @@ def progress_bar(what: str, unit: str, total: int | None = None) -> "tqdm[Any]":
     `what` is the name of the task ("fit"), and `unit` that of a unit in plural ("tracks"); `total` is the
     number of units, if known.
     """
-    # Imported here, since most commands do not need it.
+    # Imported here, because most commands do not need it.
     from tqdm import tqdm
 
-    # None: only where there is a terminal.
+    # None shows progress only on a terminal.
     return tqdm(desc=what, unit=f" {unit}", total=total, disable=True if is_quiet() else None)
 
 

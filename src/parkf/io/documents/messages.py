@@ -115,9 +115,9 @@ def hint(value: Any, kind: object) -> str:
 
 
 def said(where: str, place: Place, what: str) -> str:
-    """Put file, place and problem into one line."""
+    """Return file, position and problem in one line."""
     line = f"{where}: {dotted(place)}: {what}" if place else f"{where}: {what}"
-    # Names come from files: characters such as line breaks are escaped, so that a message stays one line.
+    # Names from files may have line breaks and the like. They are escaped, so that a message is one line.
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in line)
 
 

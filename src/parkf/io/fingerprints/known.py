@@ -42,7 +42,7 @@ class Known:
         self._is_saved = True
 
     def save(self) -> None:
-        """Write the cache, where the folder can be written and the sources have not changed just now."""
+        """Write the cache, if its folder can be written and the sources have not changed just now."""
         if time.time_ns() - self._newest_ns < _SETTLED_NS:
             return
         # The next process computes the fingerprints again where there is no cache.
@@ -77,14 +77,11 @@ def _state_of(sources: Iterable[Path]) -> tuple[str, int]:
     """Return a digest of the paths, sizes and times of all files, and the latest of the times in ns."""
     digest = hashlib.sha256()
     newest_ns = 0
-    for source in sources:
-        for folder, inner, names in os.walk(source, followlinks=True):
-            inner.sort()
-            for name in sorted(names):
-                path = Path(folder, name)
-                # Editors make and remove files of their own at any time.
-                if path.suffix not in _MADE and path.is_file():
-                    of = path.stat()
-                    digest.update(f"{path}\0{of.st_size} {of.st_mtime_ns} {of.st_ctime_ns}\0".encode())
-                    newest_ns = max(newest_ns, of.st_mtime_ns, of.st_ctime_ns)
+    folders = (folder for source in sources for folder in os.walk(source, followlinks=True))
+    for path in sorted(Path(folder, name) for folder, _, names in folders for name in names):
+        # Editors may have removed a file of their own meanwhile.
+        if path.suffix not in _MADE and path.is_file():
+            of = path.stat()
+            digest.update(f"{path}\0{of.st_size} {of.st_mtime_ns} {of.st_ctime_ns}\0".encode())
+            newest_ns = max(newest_ns, of.st_mtime_ns, of.st_ctime_ns)
     return digest.hexdigest(), newest_ns
