@@ -253,6 +253,10 @@ def test_texts_of_errors_count_where_they_are_read(tmp_path):
             "X = []\ndef add(to):\n    to.append(1)\ndef go():\n    return X\n",
             "X = []\ndef add(to):\n    to.append(1)\nadd(X)\ndef go():\n    return X\n",
         ),
+        (
+            "def f(x):\n    return x\ndef go():\n    raise ValueError(f('a'))\n",
+            "def f(x):\n    return x\ndef go():\n    raise ValueError(f('b'))\n",
+        ),
         ("def go():\n    return 1\n", "import sys\nsys.setrecursionlimit(5)\ndef go():\n    return 1\n"),
         ("def go():\n    from toy import other\n", "def go():\n    from toy import more\n"),
         (

@@ -59,7 +59,8 @@ class _Form(ast.NodeVisitor):
         self._package = package
         self._evaluated = evaluated
         self._in_class = False
-        self._for_people = False
+        # 1 in a statement that raises an error or prints for people, 2 in its call, 3 in calls inside that.
+        self._for_people = 0
         self._caught: dict[str, set[str]] = {}  # classes of errors by the names that handlers gave them
         self.visit(tree)
 
@@ -92,9 +93,9 @@ class _Form(ast.NodeVisitor):
             self._text.append(repr(value))
 
     def _write_without_texts(self, tree: ast.AST, when: bool) -> None:
-        self._for_people = when
+        self._for_people = int(when)
         self.generic_visit(tree)
-        self._for_people = False
+        self._for_people = 0
 
     def _use(self, name: str, attribute: str | None = None) -> None:
         self.uses.add((name, attribute))
@@ -116,7 +117,8 @@ class _Form(ast.NodeVisitor):
             self.visit(tree.value)
 
     def visit_Constant(self, tree: ast.Constant) -> None:
-        if not (self._for_people and isinstance(tree.value, str)):
+        # Texts in the calls inside may be more than parts of a message.
+        if not (self._for_people in (1, 2) and isinstance(tree.value, str)):
             self._text.append(repr(tree.value))
             if _FILE_OR_MODULE.fullmatch(str(tree.value)):
                 self.texts.add(str(tree.value))
@@ -162,6 +164,8 @@ class _Form(ast.NodeVisitor):
         self._caught = outside
 
     def visit_Call(self, tree: ast.Call) -> None:
+        outside = self._for_people
+        self._for_people += outside > 0
         name = last_name(tree.func)
         if name == "find_spec" and isinstance(tree.args[0], ast.Constant):
             # Where a module is: as if it were imported, and only its `__file__` read.
@@ -174,6 +178,7 @@ class _Form(ast.NodeVisitor):
             self.generic_visit(ast.Call(tree.func, tree.args, keywords))
         else:
             self.generic_visit(tree)
+        self._for_people = outside
 
     def visit_ClassDef(self, tree: ast.ClassDef) -> None:
         self.classes |= {tree.name, *map(last_name, tree.bases)}
