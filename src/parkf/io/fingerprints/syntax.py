@@ -139,8 +139,10 @@ class _Form(ast.NodeVisitor):
         # A constant is a docstring.
         if not isinstance(tree.value, ast.Constant):
             call = tree.value
-            to_stderr = isinstance(call, ast.Call) and any(
-                one.arg == "file" and last_name(one.value) == "stderr" for one in call.keywords
+            # An exit prints a text on the error stream, too.
+            to_stderr = isinstance(call, ast.Call) and (
+                last_name(call.func) == "exit"
+                or any(one.arg == "file" and last_name(one.value) == "stderr" for one in call.keywords)
             )
             self._write_without_texts(tree, to_stderr)
 
