@@ -29,7 +29,7 @@ def test_columns_are_those_that_arrow_makes(values, kind):
         expected = pa.array(values).cast(kind)
     made = column(values, kind)
     assert made.type == kind
-    # As text: NaN equals nothing.
+    # NaN does not equal itself, but its text does.
     assert str(made) == str(expected)
     np.testing.assert_array_equal(numbers(made), values)
     # Some rows in the middle, in one piece and in two.
@@ -47,7 +47,7 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_tables_go_there_and_back_without_pandas(tmp_path):
-    """Loading it is a third of what most jobs take to begin."""
+    """Loading pandas takes a third of the time that most jobs need to begin."""
     program = f"""
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Single flipped bits, truncations and empty files: each is noticed, or changes nothing."""
+"""Readers notice flipped bits, truncations and empty files, unless the content is still the same."""
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from parkf.io.npz import load_arrays
 from parkf.io.tables import CANDIDATES, FITTED, HITS
 
 SEED = 16
-# Every so manieth bit; a number without small factors, so that all bits of a byte have their turn.
+# Distance of the bits that are flipped. It has no small factors, so that every bit of a byte is flipped.
 STRIDE = 157
 
 
@@ -28,7 +28,7 @@ def rows(table):
 
 
 def flipped(path):
-    """Let the file have one bit after the other the wrong way round."""
+    """Flip one bit of the file after the other, and flip it back."""
     good = path.read_bytes()
     for bit in range(0, 8 * len(good), STRIDE):
         damaged = bytearray(good)
@@ -95,7 +95,7 @@ def test_every_bit_of_sealed_json_is_checked(tmp_path):
             read = read_json(path)
         except DamagedFileError:
             continue
-        # The name of the checksum itself was hit, and nothing else.
+        # The flipped bit is in the name of the checksum itself.
         assert {name: read.get(name) for name in good} == good, bit
 
 

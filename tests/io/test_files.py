@@ -68,7 +68,7 @@ def test_fingerprint_is_sha256(tmp_path):
     "full", [OSError(errno.ENOSPC, "No space left on device"), OSError("[Errno 28] No space left on device")]
 )
 def test_a_full_disk_is_named_with_the_file(tmp_path, full):
-    """Writers say that there is no room, and not where; Arrow's have no number either."""
+    """Errors of a full disk do not name the file, and those of Arrow have no number either."""
     with pytest.raises(OSError, match=r"table\.parquet") as caught, replacing(tmp_path / "table.parquet"):
         raise full
     assert re.fullmatch(

@@ -1,4 +1,4 @@
-"""What a command is made of: a change that may change a result changes its fingerprint, and no other does."""
+"""A change that may change the result of a command changes the fingerprint of the command; others do not."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def known(tmp_path):
 
 @pytest.fixture
 def settled(monkeypatch):
-    """Sources have not changed for long; their time of change cannot be set."""
+    """Treat sources that have just been written as old; no test can set the time of their last change."""
     monkeypatch.setattr("parkf.io.fingerprints.known._SETTLED_NS", 0)
 
 
@@ -78,7 +78,7 @@ def test_fingerprints_are_known_until_a_source_changes(known, tmp_path):
     first.save()
     second.save()
     assert known().codes == {"fit": 16 * "a", "close": 16 * "b"}
-    # What Python itself writes beside a source is no source.
+    # A file that Python writes beside a source is no source.
     (tmp_path / "source/module.pyc").touch()
     assert known().codes != {}
     source = tmp_path / "source/module.py"
@@ -119,7 +119,7 @@ def test_a_damaged_cache_is_not_used(known, tmp_path, change):
 
 
 def test_sources_that_changed_just_now_are_not_cached(known, tmp_path):
-    """They may change again without another time."""
+    """They may change again within the resolution of the times of files."""
     known().save()
     assert not (tmp_path / "cache").exists()
 
@@ -141,7 +141,7 @@ def test_the_cache_is_in_the_folder_of_the_user(monkeypatch, tmp_path):
 
 
 def test_a_constant_that_hits_are_drawn_with_changes_what_draws_from_it(source_copy, before):
-    """`simulate_*` once took old hits for today's when this constant had changed."""
+    """The rules `simulate_*` once used old hits again after a change of this constant."""
     path = source_copy.package / "simulation/random_numbers.py"
     text = path.read_text().replace("RESPONSE = 4", "RESPONSE = 44")
     assert text != path.read_text()
@@ -154,7 +154,7 @@ def test_a_constant_that_hits_are_drawn_with_changes_what_draws_from_it(source_c
 def test_a_command_is_not_made_of_what_it_does_not_use(source_copy, before):
     parts = {one.name.partition(":")[0] for one in source_copy.sources().parts_of("generate")}
     assert not [name for name in parts if name.startswith(("parkf.report", "parkf.training", "parkf.fit"))]
-    # Tables of other stages, in a module that all stages read.
+    # A module that all stages read also has the tables of other stages.
     path = source_copy.package / "io/tables.py"
     text = path.read_text().replace('"closure-tracks",\n    1,', '"closure-tracks",\n    2,')
     assert text != path.read_text()
@@ -181,7 +181,7 @@ def test_a_wheel_has_the_fingerprints_of_its_checkout(source_copy, before, tmp_p
 
 
 def test_texts_for_people_change_nothing(source_copy, before):
-    """Comments, docstrings and formatting of every source at once; then none of them can change anything."""
+    """The comments, docstrings and formatting of all sources change at once, and no fingerprint does."""
     count = 0
     originals = {}
     for path in sorted(source_copy.project.rglob("*")):
@@ -249,6 +249,14 @@ def test_texts_of_errors_count_where_they_are_read(tmp_path):
             "X = []\ndef go():\n    return X\n",
             "X = []\nfor i in (1, 2):\n    X.append(i)\ndef go():\n    return X\n",
         ),
+        (
+            "X = []\ndef add(to):\n    to.append(1)\ndef go():\n    return X\n",
+            "X = []\ndef add(to):\n    to.append(1)\nadd(X)\ndef go():\n    return X\n",
+        ),
+        (
+            "def f(x):\n    return x\ndef go():\n    raise ValueError(f('a'))\n",
+            "def f(x):\n    return x\ndef go():\n    raise ValueError(f('b'))\n",
+        ),
         ("def go():\n    return 1\n", "import sys\nsys.setrecursionlimit(5)\ndef go():\n    return 1\n"),
         ("def go():\n    from toy import other\n", "def go():\n    from toy import more\n"),
         (
@@ -292,7 +300,7 @@ def test_files_that_a_module_names_count(source_copy, before):
     path = source_copy.package / "report/templates/style.css"
     after = source_copy.codes_with(path, path.read_text() + "p { color: red }\n", "report", "generate")
     assert (after["report"] == before["report"], after["generate"] == before["generate"]) == (False, True)
-    # Pythia's start, which its own code reads.
+    # The start of Pythia is a file that only the module of `generate` reads.
     start = next((source_copy.package / "simulation/generate").glob("*.dat"))
     after = source_copy.codes_with(start, start.read_text() + "1", "generate", "simulate")
     assert (after["generate"] == before["generate"], after["simulate"] == before["simulate"]) == (False, True)
@@ -306,12 +314,12 @@ def test_files_that_a_module_names_count(source_copy, before):
     }
 
 
-# Commands that call the compiled modules, by the module.
+# For each compiled module, a command that calls it.
 CALLS = {"_transport": "simulate", "_pattern": "candidates", "_full_fit": "fit-full", "_fitter": "fit"}
 
 
 def _compiled_from(compiler, module):
-    """Own files that a compiler reads for a module's sources; headers that are not there are generated."""
+    """Return the files of the project that a compiler reads for a module, except generated headers."""
     cmake = next(
         path for path in KERNEL.rglob("*.cmake") if f"nanobind_add_module({module} " in path.read_text()
     )
@@ -473,7 +481,7 @@ def _shuffled(value, draw):
 
 
 def _alike(one, two):
-    """Whether two contents are equal; a truth is no number, and a zero has a sign."""
+    """Whether two contents are equal, where a truth value is no number, and zeros of both signs differ."""
     if isinstance(one, dict) and isinstance(two, dict):
         return one.keys() == two.keys() and all(_alike(one[key], two[key]) for key in one)
     if isinstance(one, list) and isinstance(two, list):
@@ -502,7 +510,7 @@ def test_order_blanks_and_format_mean_nothing(folder, value, draw):
         default_flow_style=draw.choice([True, False, None]),
         sort_keys=False,
     )
-    # The writer of YAML leaves out what its reader takes for other numbers.
+    # The writer of YAML writes some texts so that its reader reads them as numbers.
     if _alike(yaml.safe_load(dumped), value):
         assert _meaning(folder, dumped, "yaml") == _meaning(folder, text)
         assert _meaning(folder, f"# A comment.\n{dumped}", "yaml") == _meaning(folder, text)

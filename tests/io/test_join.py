@@ -1,4 +1,4 @@
-"""Chunks of a table in one file: the bytes of a file that was written at once."""
+"""The file of all chunks of a table has the bytes of a file that was written at once."""
 
 from dataclasses import replace
 from itertools import pairwise

@@ -86,12 +86,3 @@ def test_a_flush_ends_a_row_group(tmp_path):
             writer.write_table(_one_row(STATES))
             writer.flush()
     assert STATES.open(tmp_path / "rows.parquet").num_row_groups == 2
-
-
-def test_content_says_what_is_in_a_file_and_nothing_of_how():
-    """What rules of the workflow depend on: a change of a column makes its files again."""
-    assert PARTICLES.content.startswith("particles 1: event int32, particle int32, collision int16, ")
-    assert PARTICLES.content.endswith("z_end double")
-    contents = {table.content for table in (PARTICLES, STATES, replace(STATES, version=2), CANDIDATES)}
-    assert len(contents) == 4
-    assert STATES.with_columns((("more", pa.int8()),)).content == f"{STATES.content}, more int8"

@@ -1,4 +1,4 @@
-"""What a command says it took: with threads, with children, and of several commands in one log."""
+"""The reported time and memory of a command with threads or children, and of several commands in one log."""
 
 import subprocess
 import sys
@@ -40,7 +40,7 @@ def told(*arguments, ask="1"):
 
 def test_children_count():
     alone, shared = (read_usage(told(how)) for how in ("alone", "children"))
-    # Four times 0.4 s, and what each program needs to begin.
+    # Four times 0.4 s, and the time that each program needs to begin.
     assert shared.cpu_s - alone.cpu_s > 1.0
     assert alone.wall_s > 0.2
     assert alone.ended - alone.began == pytest.approx(alone.wall_s, abs=0.01)

@@ -14,12 +14,12 @@ from parkf.io.project import PROJECT, source
 
 PACKAGE = source("parkf")
 SOURCES = Sources(PACKAGE, PROJECT, "parkf.cli.main")
-# They start other commands, or look for what these would make, and make no product themselves.
+# These commands start other commands, or look for the products of others, and make no product themselves.
 DISPATCH = ("share", "together")
 # The standard library calls the hooks of whoever reads JSON, so that what it calls is not a caller's own: the
 # dispatcher's reading of a job's file would be taken for that of each command that reads any JSON.
 HOOKS = "json/decoder.py"
-# Ends the places of code at the top of a module.
+# The positions of code at the top of a module end with these texts.
 IMPORT = (":0", ":1")
 
 
@@ -40,7 +40,7 @@ def traced(finished):
             found, todo = set(), [one for one in calls if commands.get(one) == name]
             while todo:
                 one = todo.pop()
-                # What an import runs, and is used, is reached by its name; what is not used decides nothing.
+                # Code that an import runs is reached by the names that are used of it, or decides nothing.
                 if one not in found and not one.endswith(IMPORT):
                     found.add(one)
                     if HOOKS not in one:

@@ -1,6 +1,7 @@
 """Arrow's columns as NumPy's arrays and back, without a copy where both have the same layout.
 
-Arrow's own conversions do the same, but load pandas first if it is installed: 0.2 s and 30 MB of every job.
+Arrow's own conversions do the same, but first load pandas if it is installed, which costs each job 0.2 s and
+30 MB.
 """
 
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Return a column of numbers or truth values (n,), or of fixed-size lists (n, length); nulls are NaN."""
     if isinstance(column, pa.ChunkedArray):
-        # An empty one has a type, but no chunk.
+        # A column without rows has a type, but no chunk.
         parts = [numbers(chunk) for chunk in column.chunks or [pa.nulls(0, column.type)]]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
     if isinstance(column, pa.FixedSizeListArray):
@@ -28,12 +29,9 @@ def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 
 def column(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
-    """Make a column of numbers or truth values (n,), or of lists (n, length), of type `kind`.
+    """Make a column of type `kind` of numbers or truth values (n,), or of lists (n, length).
 
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        When an integer does not fit.
+    A pyarrow.ArrowInvalid reports an integer that does not fit.
     """
     if pa.types.is_fixed_size_list(kind):
         return pa.FixedSizeListArray.from_arrays(column(values.ravel(), kind.value_type), type=kind)

@@ -30,7 +30,7 @@ class CheckedFile(pq.ParquetFile):
     """A Parquet file that is checked as it is read: damage raises a DamagedFileError.
 
     It is decoded on the caller's thread: a job uses as many cores as it was assigned, and Arrow would use
-    all. Each further thread that decodes also keeps memory of its own.
+    all. Each further thread that decodes also keeps its own memory.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,7 +66,7 @@ class CheckedFile(pq.ParquetFile):
     def _damage_named(self) -> Iterator[None]:
         try:
             yield
-        # A damaged length may also request more memory than there is.
+        # A damaged length may also request more memory than the machine has.
         except (pa.ArrowException, OSError, MemoryError) as error:
             raise DamagedFileError(self._path, KIND, str(error).splitlines()[0]) from error
 
@@ -74,10 +74,7 @@ class CheckedFile(pq.ParquetFile):
 def check_pages(path: Path, columns: Collection[str] | None = None) -> None:
     """Check these columns of a Parquet file, by default all, with one row group in memory at a time.
 
-    Raises
-    ------
-    DamagedFileError
-        When a page or the footer is not what was written.
+    A DamagedFileError reports a page or a footer that is not what was written.
     """
     with CheckedFile(path) as file:
         for group in range(file.num_row_groups):

@@ -1,4 +1,4 @@
-"""The error that users see: what is wrong, where, what was found and expected, what to do."""
+"""The error that users see: it reports what is wrong and where, what was expected, and what to do."""
 
 from pathlib import Path
 from typing import Self
@@ -9,10 +9,7 @@ class ParkfError(Exception):
 
 
 class DamagedFileError(ParkfError):
-    """A file whose bytes are not those that were written.
-
-    `kind` is what it should be, for example "a Parquet file"; `why` is what does not fit.
-    """
+    """A file of a `kind`, such as "a Parquet file", whose bytes are not those that were written."""
 
     def __init__(self, path: Path, kind: str, why: str) -> None:
         self.path = path
@@ -22,7 +19,7 @@ class DamagedFileError(ParkfError):
 
     @classmethod
     def said(cls, path: Path, message: str) -> Self:
-        """Make the error with a message of its own, which names the file."""
+        """Make the error with this message, which names the file."""
         error = cls(path, "", "")
         error.args = (message,)
         return error

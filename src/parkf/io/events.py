@@ -21,13 +21,10 @@ _ROWS_AT_ONCE = 1 << 15
 def read_by_event(
     table: Table, path: Path, *, events: int, columns: list[str] | None = None
 ) -> Iterator[Columns]:
-    """Yield the columns of events 0 to `events` - 1, then of the next `events`, and so on; no empty pieces.
-
-    Parameters and errors are those of :func:`tables_by_event`.
-    """
+    """Yield the columns of the pieces of :func:`tables_by_event`, whose arguments and errors these are."""
     for piece in tables_by_event(table, path, events=events, columns=columns):
         arrays = {name: numbers(piece.column(name)) for name in piece.column_names}
-        # Here and below, free a piece before the next one is read, so that memory never holds two.
+        # A piece is freed before the next one is read, here and below, so that memory never holds two.
         del piece
         yield arrays
         del arrays
@@ -36,28 +33,14 @@ def read_by_event(
 def tables_by_event(
     table: Table, path: Path, *, events: int, columns: list[str] | None = None
 ) -> Iterator[pa.Table]:
-    """Yield the same pieces as Arrow tables.
+    """Yield the rows of events 0 to `events` - 1, then of the next `events`, and so on; no empty pieces.
 
-    Parameters
-    ----------
-    table : Table
-        One with a column `event`, in ascending order in the file.
-    path : Path
-        The file.
-    events : int
-        Length of a piece in event numbers.
-    columns : list of str, optional
-        All by default; must contain ``event``.
-
-    Raises
-    ------
-    ParkfError
-        When the file is not the table, or not sorted by event.
+    The column ``event`` of the table ascends; `columns`, by default all, must contain it. A ParkfError
+    reports a file that is not the table, or not sorted by event.
     """
     file = table.open(path)
     pending: list[pa.RecordBatch] = []
-    last = -1
-    boundary: int | None = None
+    last, boundary = -1, 0
     for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
         event = numbers(batch.column("event"))
         if len(event) == 0:
@@ -66,22 +49,22 @@ def tables_by_event(
             raise ParkfError(f"{path}: rows are not sorted by event")
         last = event[-1]
         while True:
-            if boundary is None:
+            if not pending:
                 boundary = (int(event[0]) // events + 1) * events
             cut = int(np.searchsorted(event, boundary))
             pending.append(batch.slice(0, cut))
             if cut == len(event):
                 break
-            piece, pending, boundary = pa.Table.from_batches(pending), [], None
+            piece, pending = pa.Table.from_batches(pending), []
             batch, event = batch.slice(cut), event[cut:]
             yield piece
             del piece
-    if any(len(batch) for batch in pending):
+    if pending:
         yield pa.Table.from_batches(pending)
 
 
 def particle_key(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-    """Return a number (n,) of every particle that ascends with columns `event` and `particle`, (n,) int."""
+    """Return a number (n,) of each particle, which ascends with the columns `event` and `particle`, (n,)."""
     return columns["event"].astype(np.int64) << 32 | columns["particle"]
 
 

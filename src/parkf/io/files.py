@@ -1,4 +1,4 @@
-"""Files that are never seen half-written, and their fingerprints.
+"""Files that readers never see half-written, and their checksums.
 
 Every writer in parkf goes through :func:`replacing`: it writes to a temporary name beside the target and
 renames at the end, so a reader finds the old file or the new one, never a mixture.
@@ -27,10 +27,7 @@ UNFINISHED = ".tmp"
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`, which it replaces when the block succeeds.
-
-    A missing folder is made.
-    """
+    """Yield a temporary path beside `path`, which it replaces when the block succeeds; make its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
     os.close(handle)
@@ -38,12 +35,12 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o644)
-        # Without this, after a power cut the name may exist without the content.
+        # Otherwise, the file may exist without its content after a power cut.
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
     except OSError as error:
-        # Errors of a full disk seldom name the file, so add its name.
+        # Errors of a full disk seldom name the file.
         if error.filename is None and out_of_space(error):
             error.filename = str(path)
         raise
@@ -52,52 +49,43 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def matching(pattern: str | Path, folder: Path | None = None) -> list[Path]:
-    """Files that a pattern matches, sorted by name; a plain path is its own pattern.
+    """Return the files that a pattern matches, sorted by name; a ParkfError if there is none.
 
-    Parameters
-    ----------
-    pattern : str or Path
-        ``*``, ``?``, ``[…]``, and ``**`` for folders at any depth.
-    folder : Path, optional
-        Relative patterns start here; in the working folder by default.
-
-    Raises
-    ------
-    ParkfError
-        When it matches no file.
+    The pattern is a path, or has ``*``, ``?``, ``[…]``, and ``**`` for folders at any depth. A relative one
+    starts in `folder`, by default the working folder.
     """
-    whole = Path(pattern) if folder is None else folder / pattern
+    whole = Path(folder or "", pattern)
     if whole.is_file():
         return [whole]
-    found = sorted(Path(name) for name in glob.glob(str(whole), recursive=True))  # noqa: PTH207  # absolute patterns
-    files = [path for path in found if path.is_file()]
+    found = map(Path, glob.glob(str(whole), recursive=True))  # noqa: PTH207  # absolute patterns
+    files = sorted(path for path in found if path.is_file())
     if not files:
         raise ParkfError(f"{whole}: no such file, and none that matches")
     return files
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory[str]:
-    """Make a folder in TMPDIR that is removed with this process, or by the next run if it is killed."""
+    """Make a folder in TMPDIR that is removed when this process ends, or by the next run if it is killed."""
     return tempfile.TemporaryDirectory(prefix=f"{_scratch_prefix()}{os.getpid()}-")
 
 
 def scratch_folders() -> dict[Path, int]:
     """Find the folders of :func:`scratch_folder` on this machine, each with the number of its process."""
-    prefix = _scratch_prefix()
-    there = {
-        path: path.name.removeprefix(prefix).partition("-")[0]
-        for path in Path(tempfile.gettempdir()).glob(f"{prefix}*")
-    }
-    return {path: int(number) for path, number in there.items() if number.isdecimal() and path.is_dir()}
+    found = {}
+    for path in Path(tempfile.gettempdir()).glob(f"{_scratch_prefix()}*"):
+        number = path.name.removeprefix(_scratch_prefix()).partition("-")[0]
+        if number.isdecimal() and path.is_dir():
+            found[path] = int(number)
+    return found
 
 
 def _scratch_prefix() -> str:
-    # Several machines may share TMPDIR, and a process has its number on one.
+    # Several machines may share TMPDIR, and the number of a process is that on its own machine.
     return f"parkf-{socket.gethostname()}-"
 
 
 def out_of_space(error: OSError) -> bool:
-    """Whether a disk was full; errors of Arrow have only a text."""
+    """Whether a disk was full; errors of Arrow report it by their text only."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT) or any(
         "No space left on device" in str(part) for part in error.args
     )
@@ -122,12 +110,8 @@ def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
 def read_json(path: Path) -> Any:
     """Read a JSON file; a file of :func:`write_sealed` is checked, and returned without the checksum.
 
-    Raises
-    ------
-    ParkfError
-        When the file is missing.
-    DamagedFileError
-        When it is not JSON, has a key twice, or is not what was written.
+    A ParkfError reports a missing file, and a DamagedFileError one that is not JSON, has a key twice, or is
+    not what was written.
     """
     try:
         content = json_text.parse(existing(path).read_text(encoding="utf-8"))
@@ -142,7 +126,7 @@ def read_json(path: Path) -> Any:
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
-    # Numbers are read as they were written; the layout of the text does not matter.
+    # The layout of the file does not matter.
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return f"{_KIND}{hashlib.sha256(text.encode()).hexdigest()}"
 
@@ -161,16 +145,9 @@ def sha256(path: Path) -> str:
 
 
 def require_space(folder: Path, needed: int, what: str) -> None:
-    """Raise a ParkfError if a disk is too small for what will be written.
+    """Raise a ParkfError if the disk of an existing folder has fewer than `needed` bytes free.
 
-    Parameters
-    ----------
-    folder : Path
-        An existing folder on the disk.
-    needed : int
-        Number of bytes.
-    what : str
-        What needs them, with the setting to change if there is one: "the rows of a.parquet (TMPDIR)".
+    `what` needs them; it names the setting to change if there is one: "the rows of a.parquet (TMPDIR)".
     """
     free = shutil.disk_usage(folder).free
     if needed > free:

@@ -24,21 +24,11 @@ _UNREADABLE = (
 def load_arrays(
     path: Path, names: Collection[str], optional: Collection[str] = (), *, others: bool = False
 ) -> dict[str, NDArray[Any]]:
-    """Read arrays of an archive.
+    """Read arrays of an archive: all `names`, and those of `optional` that it has.
 
-    Parameters
-    ----------
-    names, optional : collection of str
-        Arrays that it must contain, and that it may contain.
-    others : bool
-        Whether it may contain more, which are not read.
-
-    Raises
-    ------
-    ParkfError
-        When the file is missing, lacks an array, or has one too many.
-    DamagedFileError
-        When it is no such archive, or the bytes of an array are not those that were written.
+    With `others`, it may have more arrays, which are not read. A ParkfError reports a file that is missing,
+    lacks an array, or has one too many. A DamagedFileError reports a file that is no such archive, or whose
+    bytes are not those that were written.
     """
     with _opened(path) as archive:
         there = set(archive)

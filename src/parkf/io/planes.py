@@ -1,4 +1,4 @@
-"""Numbers of the detector's layers and pieces, as LHCb counts them: facts that tables and geometry share."""
+"""Numbers of the detector's layers and pieces, as LHCb counts them; tables and geometry share them."""
 
 VELO_MODULES = 52
 UT_LAYERS = 4
@@ -11,7 +11,7 @@ UT_FIRST_SECTOR = (0, 248, 496, 772)
 UT_SECTORS = 1048
 MATS_PER_LAYER = 128
 SCIFI_MATS = MATS_PER_LAYER * SCIFI_LAYERS
-"""Numbers of mats; only two in three have a mat."""
+"""Numbers that mats can have; only two in three of them are used."""
 
 RICH_PLANES = (990, 2165, 9450, 11900)
 """z in mm where the fit can compute states for the RICH detectors: two before the magnet, two behind it."""

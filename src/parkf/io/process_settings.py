@@ -9,7 +9,7 @@ _KERNELS = "OPENBLAS_CORETYPE"
 
 
 def prepare_process() -> None:
-    """Set kernels of linear algebra and allocator, unless the environment names others, and one thread.
+    """Set one thread; and, unless the environment names others, kernels of linear algebra and the allocator.
 
     The last bits of a sum depend on its order, which OpenBLAS chooses by processor and number of threads.
     One thread and the kernels for Haswell, which run on all x86-64 processors with AVX2, produce the same

@@ -15,13 +15,7 @@ PROJECT = _CHECKOUT if IS_CHECKOUT else _PACKAGE / "shipped"
 
 
 def source(part: str) -> Path:
-    """Return the path of a part of the source.
-
-    Parameters
-    ----------
-    part : str
-        ``parkf/...`` of the package, or ``kernel/...`` of the C++.
-    """
+    """Return the path of a part of the source: ``parkf/...`` of the package, or ``kernel/...`` of the C++."""
     root = _PACKAGE.parent if part.partition("/")[0] == "parkf" else PROJECT / "src"
     return root / part
 
@@ -29,9 +23,6 @@ def source(part: str) -> Path:
 def found(name: str | Path) -> Path:
     """Return a file or folder of the working folder, or the project's if the working folder has none.
 
-    Parameters
-    ----------
-    name : str or Path
-        Relative path, such as ``workflow/profiles/slurm``.
+    The name is a relative path, such as ``workflow/profiles/slurm``.
     """
     return Path(name) if Path(name).exists() else PROJECT / name

@@ -22,7 +22,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import existing, replacing
 from parkf.io.planes import RICH_PLANES, SCIFI_LAYERS, UT_LAYERS, VELO_MODULES
 
-VELO_SLOTS = VELO_MODULES // 2  # a track crosses one half of the VELO
+VELO_SLOTS = VELO_MODULES // 2  # a track crosses only one half of the VELO
 
 Columns = tuple[tuple[str, pa.DataType], ...]
 
@@ -32,10 +32,7 @@ def _hits(slots: int) -> pa.DataType:
 
 
 class RowGroupWriter:
-    """Writes rows in row groups of `length`, in whatever pieces they are added.
-
-    The last row group before a :meth:`flush` may have fewer rows.
-    """
+    """Writes rows in row groups of `length`, of which the last one before a :meth:`flush` may be shorter."""
 
     def __init__(self, file: pq.ParquetWriter, length: int) -> None:
         self._file = file
@@ -52,7 +49,7 @@ class RowGroupWriter:
             whole = self._count - self._count % self._length
             for begin in range(0, whole, self._length):
                 self._write(waiting.slice(begin, self._length))
-            # A copy: a slice would keep all of the rows in memory.
+            # The rest is copied, because a slice would keep all of the rows in memory.
             rest = waiting.slice(whole)
             self._pending = [rest.take(column(np.arange(rest.num_rows), pa.int64()))]
             self._count = rest.num_rows
@@ -68,7 +65,7 @@ class RowGroupWriter:
         self._pending, self._count = [], 0
 
     def _write(self, rows: pa.Table) -> None:
-        # In one piece: where pages end must not depend on the pieces that were added.
+        # The ends of pages must not depend on the pieces that were added, so the rows are written as one.
         self._file.write_table(rows.combine_chunks(), row_group_size=self._length)
 
 
@@ -86,32 +83,27 @@ class Table:
         """Arrow schema with name and version in its metadata."""
         return pa.schema(list(self.columns), metadata={"parkf.table": f"{self.name} {self.version}"})
 
-    @property
-    def content(self) -> str:
-        """Name, version and columns in one line: what the bytes depend on besides the rows."""
-        columns = (f"{name} {kind}" for name, kind in self.columns)
-        return f"{self.name} {self.version}: {', '.join(columns)}"
-
     def with_columns(self, columns: Columns) -> "Table":
         """Return the table with more columns, which readers of this one ignore."""
         return replace(self, columns=self.columns + columns)
 
     @contextmanager
     def writer(self, path: Path, made_with: Mapping[str, str] | None = None) -> Iterator[RowGroupWriter]:
-        """Open a chunked writer; the file appears under its name when the block succeeds.
-
-        `made_with` is added to the file's metadata.
-        """
+        """Open a writer of a file that appears when the block succeeds, with `made_with` in its metadata."""
         schema = self.schema.with_metadata({**self.schema.metadata, **(made_with or {})})
-        # Floating-point numbers rarely repeat: their bytes, sorted by significance, need less space and time.
-        split = [name for name, kind in self.columns if pa.types.is_floating(_element(kind))]
+        # Floating-point numbers rarely repeat. Their bytes, sorted by significance, need less space and time.
+        split = {}
+        for name, kind in self.columns:
+            is_list = pa.types.is_fixed_size_list(kind)
+            if pa.types.is_floating(kind.value_type if is_list else kind):
+                split[name] = f"{name}.list.element" if is_list else name
         with replacing(path) as temporary:
             with pq.ParquetWriter(
                 temporary,
                 schema,
                 compression="zstd",
                 use_dictionary=[name for name, _ in self.columns if name not in split],
-                use_byte_stream_split=[_leaf(schema.field(name)) for name in split],
+                use_byte_stream_split=[*split.values()],
                 write_page_checksum=True,
             ) as file:
                 writer = RowGroupWriter(file, self.rows_in_group)
@@ -122,33 +114,21 @@ class Table:
     def open(self, path: Path) -> pq.ParquetFile:
         """Open a file of this table for chunked reading.
 
-        Raises
-        ------
-        ParkfError
-            When the file is missing, damaged, no Parquet, of another table or version, or lacks a column.
+        A ParkfError reports a file that is missing, damaged, no Parquet, of another table or version, or
+        without a column.
         """
         file = CheckedFile(existing(path))
-        got = (file.schema_arrow.metadata or {}).get(b"parkf.table", b"(no name)").decode(errors="replace")
+        schema = file.schema_arrow
+        got = (schema.metadata or {}).get(b"parkf.table", b"(no name)").decode(errors="replace")
         if got != f"{self.name} {self.version}":
             raise ParkfError(f"{path}: table '{got}', expected '{self.name} {self.version}'")
         for name, kind in self.columns:
-            index = file.schema_arrow.get_field_index(name)
+            index = schema.get_field_index(name)
             if index < 0:
                 raise ParkfError(f"{path}: column '{name}' is missing")
-            if file.schema_arrow.field(index).type != kind:
-                raise ParkfError(
-                    f"{path}: column '{name}' has type {file.schema_arrow.field(index).type}, expected {kind}"
-                )
+            if (found := schema.field(index).type) != kind:
+                raise ParkfError(f"{path}: column '{name}' has type {found}, expected {kind}")
         return file
-
-
-def _element(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_fixed_size_list(kind) else kind
-
-
-def _leaf(field: pa.Field) -> str:
-    """Path of a column's numbers inside the file."""
-    return f"{field.name}.list.element" if pa.types.is_fixed_size_list(field.type) else field.name
 
 
 _STATE = ("x", "y", "tx", "ty")
@@ -162,7 +142,7 @@ def _each(kind: pa.DataType, *names: str) -> Columns:
     return tuple((name, kind) for name in names)
 
 
-# What a column means, and in which unit it is: parkf.report.column_reference.
+# Meanings and units of the columns are in parkf.report.column_reference.
 PARTICLES = Table(
     "particles",
     1,
@@ -188,7 +168,7 @@ STATES = Table(
     rows_in_group=_LONG_GROUP,
 )
 
-# Of particles that reach a plane.
+# Fates of the particles that reach a plane.
 FATES = Table("fates", 1, (*_each(pa.int32(), "event", "particle"), ("hardest", pa.float32())))
 
 HITS = Table(
@@ -203,9 +183,8 @@ HITS = Table(
     rows_in_group=_LONG_GROUP,
 )
 
-# UT and SciFi have one hit a layer: candidates are made with one of two hits. The embedded pattern
-# recognition chooses the one nearer to the prediction by the other hits. A VELO module may have two, of the
-# same z: both count.
+# A candidate has at most one hit in a layer of UT and SciFi. Of two, the embedded pattern recognition chooses
+# the one that is nearer to the prediction by the other hits. In a VELO module, it may have two of the same z.
 MEASURED = Table(
     "candidates",
     1,
@@ -221,11 +200,10 @@ MEASURED = Table(
     rows_in_group=1 << 13,
 )
 
-# With the truth, which data do not have: a fit reads MEASURED.
+# These have the truth, too. Data do not have it, therefore a fit reads MEASURED.
 CANDIDATES = MEASURED.with_columns((("particle", pa.int32()), ("purity", pa.float32())))
 
-# What the parameters are closed with (parkf.training.closure): candidates by truth beside the full fit of
-# their hits.
+# Parameters are closed on these (parkf.training.closure): candidates by truth, and the full fit of the hits.
 CLOSURE_TRACKS = Table(
     "closure-tracks",
     1,
@@ -268,16 +246,16 @@ FITTED = Table(
     ),
 )
 
-# What the fit adds to `fitted` by option: bits of hits that were removed as outliers,
+# Options of the fit add the columns below to `fitted`. A bit for each hit that was removed as an outlier:
 REMOVED_HITS: Columns = (("removed", pa.int64()),)
-# χ² of the plain fit and what a robust fit did (the VELO's and SciFi's ndof are the same after it),
+# χ² of the plain fit, and what a robust fit did; it does not change the ndof of the VELO and the SciFi:
 ROBUST: Columns = (
     *_each(pa.float32(), *(f"chi2_{name}_before" for name in _DETECTORS)),
     *_each(pa.int32(), "ndof_ut_before", "treated", "scattered"),
 )
-# log odds that a track is genuine, by how well it fits, and with momentum and direction,
+# Log odds that a track is genuine: from the quality of the fit, and also from momentum and direction:
 SCORES = _each(pa.float32(), "score", "score_kinematic")
-# and x, y, tx, ty with the lower triangle of their covariance, row by row.
+# States (x, y, tx, ty), and the lower triangle of their covariance, row by row:
 RICH_STATES: Columns = tuple(
     (f"{name}_{z}", _hits(count)) for z in RICH_PLANES for name, count in (("state", 4), ("covariance", 10))
 )

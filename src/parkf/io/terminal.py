@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-# In the environment, so that processes that this one starts are quiet, too.
+# The setting is in the environment, so that processes that this one starts are quiet, too.
 _QUIET = "PARKF_QUIET"
 
 
@@ -24,17 +24,13 @@ def is_quiet() -> bool:
 def progress_bar(what: str, unit: str, total: int | None = None) -> "tqdm[Any]":
     """Show progress on a terminal: how many units are done, the rate, and the time that is left.
 
-    Parameters
-    ----------
-    what, unit : str
-        Name of the task, and of a unit in plural: "fit", "tracks".
-    total : int, optional
-        Number of units, if known.
+    `what` is the name of the task ("fit"), and `unit` that of a unit in plural ("tracks"); `total` is the
+    number of units, if known.
     """
-    # Imported here, since most commands do not need it.
+    # Imported here, because most commands do not need it.
     from tqdm import tqdm
 
-    # None: only where there is a terminal.
+    # None shows progress only on a terminal.
     return tqdm(desc=what, unit=f" {unit}", total=total, disable=True if is_quiet() else None)
 
 
@@ -45,8 +41,8 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     right = [bool(rows) and all(_number(row[i]) for row in rows) for i in range(len(header))]
     lines = []
     for row in (header, *cells):
-        pairs = zip(row, widths, right, strict=True)
-        padded = (cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in pairs)
+        columns = zip(row, widths, right, strict=True)
+        padded = (cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in columns)
         lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)
 

@@ -1,6 +1,7 @@
 """Tables of many tracks, whose columns stay on disk until they are read."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
@@ -12,7 +13,7 @@ from parkf.io.files import scratch_folder
 
 
 class Rows(Protocol):
-    """What figures are computed from: a DataFrame, or :class:`Tracks`."""
+    """Columns that figures are computed from: a DataFrame, or :class:`Tracks`."""
 
     def __len__(self) -> int: ...
 
@@ -22,6 +23,7 @@ class Rows(Protocol):
         """Return a column (n,) by its name, or the rows for which a mask (n,) holds."""
 
 
+@dataclass(frozen=True, eq=False)
 class Tracks:
     """A table on disk, of which memory holds only the column that is read.
 
@@ -29,34 +31,24 @@ class Tracks:
     last table that refers to it. The table has the `chosen` rows (n,) of the files, by default all.
     """
 
-    def __init__(
-        self,
-        folder: TemporaryDirectory[str],
-        kinds: Mapping[str, np.dtype],
-        count: int,
-        chosen: NDArray[np.int32] | None = None,
-    ) -> None:
-        self._folder = folder
-        self._kinds = kinds
-        self._count = count
-        self._chosen = chosen
+    folder: TemporaryDirectory[str]
+    kinds: Mapping[str, np.dtype]
+    count: int
+    chosen: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
-        return self._count if self._chosen is None else len(self._chosen)
+        return self.count if self.chosen is None else len(self.chosen)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a column of that name."""
-        return name in self._kinds
+        return name in self.kinds
 
     def __getitem__(self, key: Any) -> Any:
         """Read a column (n,) by its name, or choose rows by a mask (n,)."""
         if isinstance(key, str):
-            column = np.fromfile(Path(self._folder.name) / key, self._kinds[key])
-            return column if self._chosen is None else column[self._chosen]
+            column = np.fromfile(Path(self.folder.name) / key, self.kinds[key])
+            return column if self.chosen is None else column[self.chosen]
         chosen = np.flatnonzero(key).astype(np.int32)
-        if self._chosen is not None:
-            chosen = self._chosen[chosen]
-        return Tracks(self._folder, self._kinds, self._count, chosen)
+        return replace(self, chosen=chosen if self.chosen is None else self.chosen[chosen])
 
 
 class TracksWriter:
@@ -76,5 +68,5 @@ class TracksWriter:
         self._count += len(next(iter(rows.values())))
 
     def tracks(self) -> Tracks:
-        """Return what was written."""
+        """Return the table of all rows that were added."""
         return Tracks(self._folder, self._kinds, self._count)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 VARIABLE = "PARKF_USAGE"
 TAKEN = "taken from"
-"""Begins the line of a job's log if the job copied what another run had made."""
+"""Begins a line of a job's log that reports a copied file of another run."""
 _LINE = re.compile(r"^parkf usage: (\{.*\})$", re.MULTILINE)
 _OWN_PEAK = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 # Bytes in the unit of ru_maxrss.
@@ -28,18 +28,16 @@ class Usage:
     """Time and memory of a process and all its descendants."""
 
     wall_s: float
-    # Processor time of all threads and children, including system calls, s.
-    cpu_s: float
+    cpu_s: float  # processor time of all threads and children, including system calls, s
     # Upper limit of the memory used at once, MiB: the peak of the process, and the largest peak of a child
     # times the number of children at a time. Shared pages count for each, as batch systems count them.
     peak_mb: float
-    # Seconds since 1970.
-    began: float | None = None
+    began: float | None = None  # seconds since 1970
     ended: float | None = None
 
 
 class Meter:
-    """Measures this process from when the meter is made."""
+    """Measures this process from the time when the meter is made."""
 
     def __init__(self) -> None:
         self._began, self._begin = time.time(), time.perf_counter()
@@ -65,15 +63,12 @@ class Meter:
         )
 
     def _count_children(self) -> None:
-        # The number of children only grows when one is started, which is not listed yet, hence + 1.
+        # The number of children grows when one is started, and the new one is not listed yet.
         self._most_children = max(self._most_children, len(active_children()) + 1)
 
 
 def read_usage(log: str) -> Usage | None:
-    """Add up the lines in a job's log; None where there is none.
-
-    Commands of one job run one after the other: the largest peak counts.
-    """
+    """Add up the lines in a job's log, whose commands run one after the other; None where there is none."""
     found = [Usage(**json.loads(line)) for line in _LINE.findall(log)]
     if not found:
         return None
@@ -87,12 +82,12 @@ def read_usage(log: str) -> Usage | None:
 
 
 def was_taken(log: str) -> bool:
-    """Whether a job copied what another run had made, by its log: its usage is not that of its stage."""
+    """Whether the log of a job reports that it copied a file of another run; its usage is then no measure."""
     return any(line.startswith(f"{TAKEN} ") for line in log.splitlines())
 
 
 def _own_peak(own: resource.struct_rusage) -> int:
-    """Peak memory of this program in bytes, on Linux without that of the program which started it."""
+    """Peak memory of this program in bytes; on Linux, without that of the program that started it."""
     status = Path("/proc/self/status")
     held = _OWN_PEAK.search(status.read_text()) if status.is_file() else None
     return int(held[1]) * 1024 if held else own.ru_maxrss * _UNIT

@@ -10,10 +10,9 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import ForkProcess
 from typing import Any, TypeVar
 
 from parkf.io.errors import ParkfError
@@ -23,15 +22,6 @@ Result = TypeVar("Result")
 
 # Largest number of items for each worker that are begun before the first of them is fetched.
 _AHEAD = 4
-
-
-@dataclass
-class _Answer:
-    """An item's child and, once it has ended, whether it succeeded, and its result or error."""
-
-    child: ForkProcess
-    receiver: Connection
-    value: tuple[bool, Any] | None = None
 
 
 def default_workers() -> int:
@@ -59,49 +49,32 @@ def forked_map(
         As raised by `function`, or when a child dies or fails otherwise (with the child's traceback).
     """
     workers = workers or default_workers()
-    context = get_context("fork")
-    # Answers in the order of the items. Those behind a slow one wait here; their number is limited to save
-    # memory.
-    answers: deque[_Answer] = deque()
-    source = iter(items)
-    exhausted = False
+    remaining = iter(items)
+    # In the order of the items. Results wait here behind a slow child; a limit of their number saves memory.
+    children: deque[_Child] = deque()
     try:
         while True:
-            running = [answer for answer in answers if answer.value is None]
-            while not exhausted and len(running) < workers and len(answers) < _AHEAD * workers:
-                try:
-                    item = next(source)
-                except StopIteration:
-                    exhausted = True
-                    break
-                receiver, sender = context.Pipe(duplex=False)
-                child = context.Process(target=_run, args=(function, item, sender), daemon=True)
-                # Text still in the buffers would be printed a second time by the child.
-                sys.stdout.flush()
-                sys.stderr.flush()
-                child.start()
-                sender.close()
-                answers.append(_Answer(child, receiver))
-                running.append(answers[-1])
-            if not answers:
+            running = [child for child in children if child.answer is None]
+            for item in islice(remaining, min(workers - len(running), _AHEAD * workers - len(children))):
+                children.append(_Child(function, item))
+                running.append(children[-1])
+            if not children:
                 return
-            if answers[0].value is None:
-                ready = wait([answer.receiver for answer in running])
-                for answer in running:
-                    if answer.receiver in ready:
-                        answer.value = _received(answer.child, answer.receiver)
+            if children[0].answer is None:
+                ready = wait([child.receiver for child in running])
+                for child in running:
+                    if child.receiver in ready:
+                        child.receive()
             else:
-                succeeded, value = answers[0].value
-                answers.popleft()
+                succeeded, value = children[0].answer
+                children.popleft()
                 if not succeeded:
                     raise value
                 yield value
     finally:
-        for answer in answers:
-            if answer.value is None:
-                answer.child.terminate()
-                answer.child.join()
-                answer.receiver.close()
+        for child in children:
+            if child.answer is None:
+                child.stop()
 
 
 def parallel_map(
@@ -113,6 +86,43 @@ def parallel_map(
     return forked_map(function, items, workers)
 
 
+class _Child:
+    """A process that computes the result of one item."""
+
+    def __init__(self, function: Callable[[Any], Any], item: Any) -> None:
+        context = get_context("fork")
+        self.receiver, sender = context.Pipe(duplex=False)
+        self._process = context.Process(target=_run, args=(function, item, sender), daemon=True)
+        # Whether the child succeeded, and its result or the error to raise; None while it runs.
+        self.answer: tuple[bool, Any] | None = None
+        # The child would print text that is still in the buffers a second time.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._process.start()
+        sender.close()
+
+    def receive(self) -> None:
+        """Wait for the answer."""
+        try:
+            self.answer = self.receiver.recv()
+            self._process.join()
+        except EOFError:
+            self._process.join()
+            problem = (
+                f"a parallel chunk died with exit code {self._process.exitcode} (negative: killed by that "
+                "signal, -9 mostly for lack of memory); run with fewer workers"
+            )
+            self.answer = (False, ParkfError(problem))
+        finally:
+            self.receiver.close()
+
+    def stop(self) -> None:
+        """End the process without an answer."""
+        self._process.terminate()
+        self._process.join()
+        self.receiver.close()
+
+
 def _run(function: Callable[[Any], Any], item: Any, sender: Connection) -> None:
     try:
         answer = (True, function(item))
@@ -122,20 +132,3 @@ def _run(function: Callable[[Any], Any], item: Any, sender: Connection) -> None:
         answer = (False, ParkfError(f"a parallel chunk failed:\n{traceback.format_exc()}"))
     sender.send(answer)
     sender.close()
-
-
-def _received(child: ForkProcess, receiver: Connection) -> tuple[bool, Any]:
-    """Wait for a child's answer: whether it succeeded, and its result or the error to raise."""
-    try:
-        answer: tuple[bool, Any] = receiver.recv()
-    except EOFError:
-        child.join()
-        problem = (
-            f"a parallel chunk died with exit code {child.exitcode} (negative: killed by that signal, -9 "
-            "mostly for lack of memory); run with fewer workers"
-        )
-        answer = (False, ParkfError(problem))
-    finally:
-        receiver.close()
-    child.join()
-    return answer

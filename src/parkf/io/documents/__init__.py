@@ -1,1 +1,1 @@
-"""Documents that people write: YAML and JSON, read with the line of every value, refused with its place."""
+"""Documents that people write, in YAML and JSON; errors in them are reported with file, line and position."""

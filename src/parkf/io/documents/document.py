@@ -17,20 +17,12 @@ LARGEST = 16 << 20
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML or JSON file that somebody wrote, or the part `within` it.
-
-    Attributes
-    ----------
-    content : Any
-        Mappings, lists, text, numbers, truths and None.
-    within : tuple
-        Keys and indices that lead from the file's top level to the content.
-    """
+    """A YAML or JSON file that somebody wrote, or a part of it."""
 
     path: Path
-    content: Any
+    content: Any  # mappings, lists, text, numbers, truths and None
     _find_lines: Callable[[], Mapping[Place, int]]
-    within: Place = ()
+    within: Place = ()  # leads from the file's top level to the content
 
     @cached_property
     def _lines(self) -> Mapping[Place, int]:
@@ -43,10 +35,6 @@ class Document:
             content = content[name]
         return Document(self.path, content, lambda: self._lines, (*self.within, *place))
 
-    def line(self, place: Place) -> int | None:
-        """Line of a value, from 1; None where the document does not have it."""
-        return self._lines.get((*self.within, *place))
-
     def where(self, place: Place) -> str:
         """File and line of a value, such as ``run3.yaml:12``; for a missing value, of what contains it."""
         place = (*self.within, *place)
@@ -57,13 +45,7 @@ class Document:
 
 
 def read_text(path: Path) -> str:
-    """Read a file of text.
-
-    Raises
-    ------
-    ParkfError
-        When it is missing, larger than a document is, or not UTF-8.
-    """
+    """Read a file of text; a ParkfError if it is missing, larger than `LARGEST`, or not UTF-8."""
     size = existing(path).stat().st_size
     if size > LARGEST:
         raise ParkfError(
@@ -71,7 +53,7 @@ def read_text(path: Path) -> str:
         )
     content = path.read_bytes()
     try:
-        # Some editors begin a file with a byte order mark.
+        # Some editors begin a file with a byte order mark, which utf-8-sig removes.
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
@@ -83,11 +65,8 @@ def read_text(path: Path) -> str:
 def read_document(path: Path) -> Document:
     """Read a YAML file, or JSON where the name ends in .json.
 
-    Raises
-    ------
-    ParkfError
-        When it is missing or cannot be parsed, has a key twice, or a number that is not finite; with the
-        line.
+    A ParkfError reports a missing file; and, with the line, text that cannot be parsed, a key that is there
+    twice, and a number that is not finite.
     """
     text = read_text(path)
     kind = "JSON" if path.suffix == ".json" else "YAML"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from parkf.io.documents.position import DEEPEST, INTEGERS, DocumentError, Place, dotted, too_deep, twice
+from parkf.io.documents.position import DEEPEST, DocumentError, Place, too_deep, twice
 
 _TOKEN = re.compile(r'[\[\]{}:,]|"(?:[^"\\]|\\.)*"|[^\s\[\]{}:,"]+')
 # Text without a match has no number that is too large for a double or for 64 bits. A match must begin where a
@@ -19,17 +19,14 @@ _LARGE = re.compile(r"(?:\A|[\s:,\[])-?(?:\d{19}|\d[\d.]*[eE]\+?\d{3})")
 
 
 def parse(text: str, *, finite: bool = True) -> Any:
-    """Parse JSON.
+    """Parse JSON; `finite` refuses numbers beyond double precision and integers beyond 64 bits.
 
-    With `finite`, numbers beyond double precision and integers beyond 64 bits are refused.
-
-    Raises
-    ------
-    DocumentError
-        When it is no JSON, has a key twice or NaN or infinity for a number, or is nested too deep.
+    A DocumentError reports text that is no JSON, a key that is there twice, NaN and infinities, and too deep
+    nesting.
     """
     try:
         content = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        depth = _depth(content)
     except _SuspicionError as suspicion:
         # Go through the same text value by value, which raises the error with its place.
         for _ in _values(text):
@@ -46,7 +43,7 @@ def parse(text: str, *, finite: bool = True) -> Any:
             raise DocumentError(str(error)) from error
         what = f"got an integer of {len(found.group())} digits, expected one of 64 bits"
         raise DocumentError(what, text.count("\n", 0, found.start()) + 1) from error
-    if _depth(content) > DEEPEST:
+    if depth > DEEPEST:
         raise too_deep()
     if finite and _LARGE.search(text):
         for place, line, value in _values(text):
@@ -61,12 +58,11 @@ def lines(text: str) -> dict[Place, int]:
 
 def check_number(place: Place, line: int | None, value: object) -> None:
     """Raise a DocumentError for a number beyond double precision, or an integer beyond 64 bits."""
-    where = f"{dotted(place)}: " if place else ""
     if isinstance(value, float) and not math.isfinite(value):
-        raise DocumentError(f"{where}got {value}, expected a finite number in double precision", line)
-    if isinstance(value, int) and not INTEGERS[0] <= value <= INTEGERS[1]:
+        raise DocumentError(f"got {value}, expected a finite number in double precision", line, place)
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
         digits = len(str(abs(value)))
-        raise DocumentError(f"{where}got an integer of {digits} digits, expected one of 64 bits", line)
+        raise DocumentError(f"got an integer of {digits} digits, expected one of 64 bits", line, place)
 
 
 class _SuspicionError(Exception):
@@ -90,8 +86,8 @@ def _values(text: str) -> Iterator[tuple[Place, int, Any]]:
 
     A DocumentError reports a key that occurs twice, NaN and infinities, and too deep nesting.
     """
-    # Open lists and mappings, outermost first: the position of each, and the lines of its keys, or the number
-    # of its entries so far.
+    # Open lists and mappings, outermost first: the position of each, with the lines of the keys of a mapping,
+    # or the number of entries of a list so far.
     open_: list[tuple[Place, dict[str, int] | list[int]]] = []
     key: str | None = None
     at, line, begin = 0, 1, 1
@@ -130,8 +126,7 @@ def _values(text: str) -> Iterator[tuple[Place, int, Any]]:
 
 def _plain(place: Place, line: int, word: str) -> Any:
     if word in ("NaN", "Infinity", "-Infinity"):
-        where = f"{dotted(place)}: " if place else ""
-        raise DocumentError(f"{where}got {word}, expected a finite number", line)
+        raise DocumentError(f"got {word}, expected a finite number", line, place)
     try:
         return json.loads(word)
     except ValueError:
@@ -139,11 +134,7 @@ def _plain(place: Place, line: int, word: str) -> Any:
 
 
 def _depth(content: Any) -> int:
-    depth, level = -1, [content]
-    while level:
-        inner = (
-            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
-        )
-        level = [one for values in inner for one in values]
-        depth += 1
-    return depth
+    values = content.values() if isinstance(content, dict) else content
+    if not isinstance(content, dict | list) or not values:
+        return 0
+    return 1 + max((_depth(one) for one in values if isinstance(one, dict | list)), default=0)

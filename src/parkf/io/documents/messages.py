@@ -1,4 +1,4 @@
-"""Messages about a wrong value: found, expected, why, and the name that was probably meant."""
+"""Messages about a wrong value: what was found and expected, why, and the name that was probably meant."""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
@@ -9,6 +9,12 @@ from parkf.io.documents.position import Place, dotted
 
 _LONGEST = 60
 _NO_MORE = r"(?!\n)"
+_LIMITS = {
+    "minimum": "of at least",
+    "exclusiveMinimum": "above",
+    "maximum": "of at most",
+    "exclusiveMaximum": "below",
+}
 _KINDS = {
     "object": "a mapping of names to values",
     "array": "a list",
@@ -46,8 +52,7 @@ def expected(schema: Mapping[str, Any]) -> str:
         kinds = schema.get("type", "value")
         several = [kinds] if isinstance(kinds, str) else kinds
         what = " or ".join(_KINDS.get(kind, "a value") for kind in several)
-        if limits := _limits(schema):
-            what = f"{what} {limits}"
+        what = f"{what} {_limits(schema)}".rstrip()
     return with_reason(what, schema)
 
 
@@ -58,13 +63,7 @@ def with_reason(what: str, schema: Mapping[str, Any]) -> str:
 
 
 def _limits(schema: Mapping[str, Any]) -> str:
-    words = (
-        ("minimum", "of at least"),
-        ("exclusiveMinimum", "above"),
-        ("maximum", "of at most"),
-        ("exclusiveMaximum", "below"),
-    )
-    limits = [f"{word} {schema[name]:g}" for name, word in words if name in schema]
+    limits = [f"{word} {schema[name]:g}" for name, word in _LIMITS.items() if name in schema]
     if "pattern" in schema:
         # Leave out the pattern's end, which excludes the line break that Python allows behind a $.
         limits.append(f"like {schema['pattern'].removesuffix(_NO_MORE)}")
@@ -82,8 +81,8 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
 def unknown(name: object, known: Collection[str]) -> str:
     """Report that there is no such name, and which was probably meant."""
     near = nearest(name, known)
-    hint = f"did you mean '{near}'?" if near else f"known here: {', '.join(sorted(known)) or 'nothing'}"
-    return f"unknown key '{_short(str(name))}'; {hint}"
+    help_ = f"did you mean '{near}'?" if near else f"known here: {', '.join(sorted(known)) or 'nothing'}"
+    return f"unknown key '{_short(str(name))}'; {help_}"
 
 
 def without_echoes(mistakes: Iterable[tuple[Place, str]]) -> list[tuple[Place, str]]:
@@ -116,9 +115,9 @@ def hint(value: Any, kind: object) -> str:
 
 
 def said(where: str, place: Place, what: str) -> str:
-    """Put file, place and problem into one line."""
+    """Return file, position and problem in one line."""
     line = f"{where}: {dotted(place)}: {what}" if place else f"{where}: {what}"
-    # Names come from files: characters such as line breaks are escaped, so that a message stays one line.
+    # Names from files may have line breaks and the like. They are escaped, so that a message is one line.
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in line)
 
 

@@ -8,16 +8,14 @@ Place = tuple[str | int, ...]
 DEEPEST = 64
 """Levels of lists and mappings that a document may have."""
 
-INTEGERS = (-(2**63), 2**64 - 1)
-"""The smallest and the largest integer of 64 bits, with or without a sign."""
-
 
 class DocumentError(ValueError):
-    """A text that is no document: what is wrong, and in which line, from 1, where that is known."""
+    """A text that is no document: what is wrong, and the line, from 1, and the position if they are known."""
 
-    def __init__(self, what: str, line: int | None = None) -> None:
-        self.what, self.line = what, line
-        super().__init__(what if line is None else f"{what}, line {line}")
+    def __init__(self, what: str, line: int | None = None, place: Place = ()) -> None:
+        self.what = f"{dotted(place)}: {what}" if place else what
+        self.line = line
+        super().__init__(self.what if line is None else f"{self.what}, line {line}")
 
 
 def dotted(place: Iterable[str | int]) -> str:

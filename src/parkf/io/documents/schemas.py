@@ -32,11 +32,13 @@ def mistakes(schema: Mapping[str, Any], content: Any) -> list[tuple[Place, str]]
     The position of a missing or unknown member is that of the member. Descriptions in the schema, which have
     unit and reason, are part of the messages.
     """
-    errors = _Validator(schema).iter_errors(content)
-    return without_echoes(told for error in errors for told in _told(error, tuple(error.absolute_path)))
+    return without_echoes(
+        one for error in _Validator(schema).iter_errors(content) for one in _messages(error)
+    )
 
 
-def _told(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
+def _messages(error: ValidationError) -> Iterator[tuple[Place, str]]:
+    place = tuple(error.absolute_path)
     value: Any = error.instance
     schema: Any = error.schema
     asked: Any = error.validator_value
@@ -50,10 +52,6 @@ def _told(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
             missing = next(name for name in asked if f"'{name}' is a required" in error.message)
             member = schema.get("properties", {}).get(missing, {})
             yield (*place, missing), f"missing; expected {expected(member)}"
-        case "type":
-            yield place, f"got {got(value)}, expected {expected(schema)}{hint(value, asked)}"
-        case "enum" | "const":
-            yield place, f"got {got(value)}, expected {expected(schema)}"
         case "pattern":
             yield place, f"got {got(value)}, expected {expected({'type': 'string', **schema})}"
         case "uniqueItems":
@@ -63,13 +61,14 @@ def _told(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
         case "oneOf" if all("required" in one for one in asked):
             names = " or ".join(one["required"][0] for one in asked)
             yield place, f"expected either {names}, one of them"
-        case "oneOf":
-            yield place, f"got {got(value)}, expected {expected(schema)}"
+        case "type" | "enum" | "const" | "oneOf":
+            kind = asked if error.validator == "type" else None
+            yield place, f"got {got(value)}, expected {expected(schema)}{hint(value, kind)}"
         case "not":
             yield place, f"got {got(value)}, which is not for this place"
         case name if name in _BOUNDS:
-            kind = "letters" if isinstance(value, str) else "entries"
-            found = got(value) if isinstance(value, int | float) else f"{len(value)} {kind}"
+            unit = "letters" if isinstance(value, str) else "entries"
+            found = got(value) if isinstance(value, int | float) else f"{len(value)} {unit}"
             yield place, f"got {found}, expected {with_reason(f'{_BOUNDS[name]} {asked:g}', schema)}"
         case _:
             yield place, error.message

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from parkf.io.documents.json_text import check_number
-from parkf.io.documents.position import DEEPEST, DocumentError, Place, dotted, too_deep, twice
+from parkf.io.documents.position import DEEPEST, DocumentError, Place, too_deep, twice
 
 MOST_VALUES = 100_000
 """Largest number of values of a document; the values of an alias count each time."""
@@ -14,33 +14,26 @@ MOST_VALUES = 100_000
 _PREFIX = "tag:yaml.org,2002:"
 _SCALARS = {_PREFIX + kind for kind in ("str", "int", "float", "bool", "null", "timestamp")}
 # YAML 1.1 reads 1:30 as 90 and 0777 as 511; YAML 1.2 and people read other values.
-_SURPRISES = {_PREFIX + "int": re.compile(r".*:.*|[-+]?0[0-9_]+"), _PREFIX + "float": re.compile(r".*:.*")}
+_SURPRISES = {_PREFIX + "int": r".*:.*|[-+]?0[0-9_]+", _PREFIX + "float": r".*:.*"}
 # libyaml's loader is ten times faster; a YAML package built without libyaml only has the other one.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse(text: str) -> tuple[Any, dict[Place, int]]:
-    """Parse YAML.
+    """Parse YAML; return its content, and the line of each value, which for a member is that of its key.
 
-    Returns
-    -------
-    Any
-        Mappings, lists, text, numbers, truths and None.
-    dict of place to int
-        Line of each value, of members their keys.
-
-    Raises
-    ------
-    DocumentError
-        When it is no YAML or several documents, has a key twice, a number that is not finite, beyond 64 bits
-        or read otherwise than people do, a tag, or is nested too deep.
+    The content is mappings, lists, text, numbers, truths and None. A DocumentError reports text that is no
+    YAML, or several documents; a key that is there twice; a number that is not finite, beyond 64 bits or read
+    otherwise than people do; a tag; and too deep nesting.
     """
     try:
         check_depth(text)
         loader = _Loader(text)
         try:
+            builder = _Builder(loader)
             node = loader.get_single_node()
-            return _Builder(loader).build(node)
+            content = None if node is None else builder.value(node, (), node.start_mark.line + 1)
+            return content, builder.lines
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -66,24 +59,22 @@ def check_depth(text: str, loader: Any = _Loader) -> None:
 
 
 class _Builder:
+    """Builds the content of nodes, and notes the line of each value."""
+
     def __init__(self, loader: Any) -> None:
         self._loader = loader
-        self._lines: dict[Place, int] = {}
+        self.lines: dict[Place, int] = {}
 
-    def build(self, node: yaml.Node | None) -> tuple[Any, dict[Place, int]]:
-        content = None if node is None else self._value(node, (), node.start_mark.line + 1)
-        return content, self._lines
-
-    def _value(self, node: yaml.Node, place: Place, line: int) -> Any:
-        self._lines[place] = line
-        if len(self._lines) > MOST_VALUES or len(place) > DEEPEST:
+    def value(self, node: yaml.Node, place: Place, line: int) -> Any:
+        self.lines[place] = line
+        if len(self.lines) > MOST_VALUES or len(place) > DEEPEST:
             raise DocumentError(f"more than {MOST_VALUES} values, or aliases without end", line)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, place)
         if isinstance(node, yaml.SequenceNode):
             self._plain(node, {_PREFIX + "seq"})
             return [
-                self._value(item, (*place, index), item.start_mark.line + 1)
+                self.value(item, (*place, index), item.start_mark.line + 1)
                 for index, item in enumerate(node.value)
             ]
         return self._scalar(node, place, line)
@@ -102,20 +93,19 @@ class _Builder:
             if key in first:
                 raise twice(key, line, first[key])
             first[key] = line
-            content[key] = self._value(value, (*place, key), line)
+            content[key] = self.value(value, (*place, key), line)
         return content
 
     def _scalar(self, node: yaml.Node, place: Place, line: int) -> Any:
         self._plain(node, _SCALARS)
-        where = f"{dotted(place)}: " if place else ""
         try:
             value = self._loader.construct_object(node)
         except (ValueError, OverflowError) as error:
             what = f"{len(node.value)} characters" if len(node.value) > 40 else f"'{node.value}'"
-            raise DocumentError(f"{where}got {what}, expected a number or a date", line) from error
-        if (surprise := _SURPRISES.get(node.tag)) is not None and surprise.fullmatch(node.value):
+            raise DocumentError(f"got {what}, expected a number or a date", line, place) from error
+        if node.tag in _SURPRISES and re.fullmatch(_SURPRISES[node.tag], node.value):
             what = f"got {node.value}, which YAML reads as {value}"
-            raise DocumentError(f"{where}{what}; write a decimal number, or text in quotes", line)
+            raise DocumentError(f"{what}; write a decimal number, or text in quotes", line, place)
         check_number(place, line, value)
         return value
 

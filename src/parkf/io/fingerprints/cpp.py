@@ -25,27 +25,18 @@ _DATA = re.compile(r"\$\{PROJECT_SOURCE_DIR\}/(params/[\w/]+)")
 class Build:
     """The compiled modules that a CMake file builds."""
 
-    modules: tuple[str, ...]
-    # Patterns of the C++ files, relative to the folder of the project.
-    sources: tuple[str, ...]
-    # Python modules that write headers, and the folders of the project that they read.
-    generators: tuple[str, ...]
-    data: tuple[str, ...]
+    modules: list[str]
+    sources: list[str]  # patterns of the C++ files, relative to the folder of the project
+    generators: list[str]  # Python modules that write headers
+    data: list[str]  # folders of the project that the generators read
 
 
-@cache
 def build(text: str) -> Build:
     """Read what a CMake file builds from its text, as :func:`cmake_text` returns it."""
-    patterns = {_CMAKE_VARIABLE.sub("*", one) for one in _SOURCE.findall(text)}
-    return Build(
-        tuple(_ADDED.findall(text)),
-        tuple(sorted(patterns)),
-        tuple(_RUN.findall(text)),
-        tuple(_DATA.findall(text)),
-    )
+    sources = sorted({_CMAKE_VARIABLE.sub("*", one) for one in _SOURCE.findall(text)})
+    return Build(_ADDED.findall(text), sources, _RUN.findall(text), _DATA.findall(text))
 
 
-@cache
 def cmake_text(text: str) -> str:
     """Return the text of a CMake file without comments, with single spaces."""
     return " ".join(_CMAKE_COMMENT.sub(lambda match: match["kept"] or "", text).split())
@@ -61,7 +52,6 @@ def cpp_text(text: str) -> str:
     )
 
 
-@cache
-def included(text: str) -> tuple[str, ...]:
+def included(text: str) -> list[str]:
     """Return the headers that a C++ file includes in quotes, from the text of :func:`cpp_text`."""
-    return tuple(_INCLUDE.findall(text))
+    return _INCLUDE.findall(text)

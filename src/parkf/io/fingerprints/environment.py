@@ -1,4 +1,4 @@
-"""Versions of Python, of the machine and of packages, which results depend on beside the code."""
+"""Versions of Python and packages, and the machine: results depend on them beside the code."""
 
 import platform
 from importlib.metadata import version as installed
@@ -10,7 +10,7 @@ PACKAGES = ("numpy", "scipy", "sympy", "iminuit", "pythia8mc", "pyarrow")
 
 
 def environment() -> dict[str, str]:
-    """Return the versions that results depend on beside the code, by name."""
+    """Return the versions and settings that results depend on beside the code, by name."""
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),

@@ -14,7 +14,7 @@ from pathlib import Path
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
 
-# Files that Python or the build makes; no fingerprint depends on them.
+# No fingerprint depends on these files, which Python or the build makes.
 _MADE = (".pyc", ".pyi", ".so")
 # A file may change again within the resolution of its times, ns; sources that changed later are not cached.
 _SETTLED_NS = 2_000_000_000
@@ -25,24 +25,24 @@ class Known:
     """Fingerprints in a cache, by the commands that they belong to, for one state of the source folders.
 
     The state is the path, size and times of each file. A cache that is damaged, or belongs to another state,
-    is not used. Processes may read and write the cache at the same time: each replaces the whole file.
+    is not used. Several processes may use the cache at the same time, because each replaces the whole file.
     """
 
     def __init__(self, path: Path, sources: Iterable[Path]) -> None:
         self._path = path
         self._state, self._newest_ns = _state_of(sources)
         self.codes = self._read()
-        self._is_registered = False
+        self._is_saved = False
 
     def add(self, key: str, code: str) -> None:
         """Add a fingerprint; the cache is written when this process ends."""
         self.codes[key] = code
-        if not self._is_registered:
-            self._is_registered = True
+        if not self._is_saved:
             atexit.register(self.save)
+        self._is_saved = True
 
     def save(self) -> None:
-        """Write the cache, where the folder can be written and the sources have not changed just now."""
+        """Write the cache, if its folder can be written and the sources have not changed just now."""
         if time.time_ns() - self._newest_ns < _SETTLED_NS:
             return
         # The next process computes the fingerprints again where there is no cache.
@@ -77,14 +77,11 @@ def _state_of(sources: Iterable[Path]) -> tuple[str, int]:
     """Return a digest of the paths, sizes and times of all files, and the latest of the times in ns."""
     digest = hashlib.sha256()
     newest_ns = 0
-    for source in sources:
-        for folder, inner, names in os.walk(source, followlinks=True):
-            inner.sort()
-            for name in sorted(names):
-                path = Path(folder, name)
-                # Editors make and remove files of their own at any time.
-                if path.suffix not in _MADE and path.is_file():
-                    of = path.stat()
-                    digest.update(f"{path}\0{of.st_size} {of.st_mtime_ns} {of.st_ctime_ns}\0".encode())
-                    newest_ns = max(newest_ns, of.st_mtime_ns, of.st_ctime_ns)
+    folders = (folder for source in sources for folder in os.walk(source, followlinks=True))
+    for path in sorted(Path(folder, name) for folder, _, names in folders for name in names):
+        # Editors may have removed a file of their own meanwhile.
+        if path.suffix not in _MADE and path.is_file():
+            of = path.stat()
+            digest.update(f"{path}\0{of.st_size} {of.st_mtime_ns} {of.st_ctime_ns}\0".encode())
+            newest_ns = max(newest_ns, of.st_mtime_ns, of.st_ctime_ns)
     return digest.hexdigest(), newest_ns

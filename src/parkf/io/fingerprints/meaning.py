@@ -16,16 +16,11 @@ _KINDS = (".yaml", ".yml", ".json")
 
 
 def meaning_of(path: Path) -> str:
-    """Return the fingerprint of what a file means: 64 hexadecimal digits.
+    """Return the fingerprint of what a file means: 64 hexadecimal digits; a ParkfError if it is missing.
 
     The fingerprint of a YAML or JSON document is that of its content. The order of keys does not count, and 1
     is the same as 1.0. The fingerprint of any other file, and of a document that cannot be read, is that of
     its bytes.
-
-    Raises
-    ------
-    ParkfError
-        When there is no such file.
     """
     if path.suffix not in _KINDS or existing(path).stat().st_size > LARGEST:
         return sha256(path)
@@ -34,12 +29,12 @@ def meaning_of(path: Path) -> str:
         if path.suffix == ".json":
             content = json_text.parse(text)
         else:
-            # Imported here only: most jobs read no YAML.
+            # Imported here, because most jobs read no YAML.
             from parkf.io.fingerprints.yaml_content import yaml_content
 
             content = yaml_content(text)
     except ValueError:
-        # Its readers report what is wrong with it.
+        # The readers of the document report what is wrong with it.
         return sha256(path)
     canonical = json.dumps(_canonical(content), separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
