@@ -5,23 +5,12 @@ import sys
 from typing import Annotated
 
 import typer
+from typer import Exit, Option, Typer
 
+# This import adds commands to `params`.
+import parkf.cli.commands.publication  # noqa: F401
 from parkf import __version__
-from parkf.cli.commands import (
-    asking,
-    datasets,
-    family,
-    fitting,
-    geometry,
-    importing,
-    params,
-    proof,
-    results,
-    running,
-    sharing,
-    simulation,
-    training,
-)
+from parkf.cli.commands import fitting, importing, params, results, running, sharing, simulation, training
 from parkf.cli.commands.help_groups import GroupedCommands
 from parkf.cli.messages import UsageError, explained, usage
 from parkf.cli.outputs import check_outputs
@@ -29,7 +18,7 @@ from parkf.io.process_settings import prepare_process
 from parkf.io.terminal import be_quiet
 from parkf.io.usage import Meter
 
-app = typer.Typer(
+app = Typer(
     help="Train, prove and publish the parameters of LHCb's Parameterised Kalman Filter.",
     cls=GroupedCommands,
     epilog="Exit codes. 0: done, or yes. 1: failed, with one line that names the reason; of parkf params and "
@@ -38,15 +27,12 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for part in (
-    *(asking, simulation, datasets, training),
-    *(running, fitting, proof, results, sharing),
-):
+for part in (simulation, training, running, fitting, results, sharing):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
-app.add_typer(family.app, name="family")
-app.add_typer(geometry.app, name="geometry")
-app.add_typer(geometry.exporter, name="export")
+app.add_typer(running.families, name="family")
+app.add_typer(importing.geometries, name="geometry")
+app.add_typer(importing.exporter, name="export")
 app.add_typer(importing.importer, name="import")
 
 
@@ -54,15 +40,15 @@ def print_version(wanted: bool) -> None:
     """Print the version and exit, if the option is set."""
     if wanted:
         print(f"parkf {__version__}")
-        raise typer.Exit
+        raise Exit
 
 
 @app.callback()
 def options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show answers and errors, and no progress.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Show where in the code an error arose.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Show answers and errors, and no progress.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+        bool, Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Read the options that all commands have, except --debug, which :func:`main` reads."""
@@ -77,12 +63,9 @@ def main() -> None:
     try:
         command = typer.main.get_command(app)
         check_outputs(command)
-        code: object
         if sharing.JOB in sys.argv:
-            code = sharing.with_job(command, sys.argv[1:])
-        else:
-            code = command(standalone_mode=False, prog_name="parkf")
-        sys.exit(code if isinstance(code, int) else 0)
+            sys.exit(sharing.with_job(command, sys.argv[1:]))
+        sys.exit(sharing.call(command, sys.argv[1:]))
     except UsageError as error:
         print(usage(error), file=sys.stderr)
         sys.exit(error.exit_code)

@@ -4,14 +4,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import typer
+from typer import BadParameter
 
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.files import out_of_space
 from parkf.workflow.running.damage import mark
 
 # Typer does not export this class by name.
-UsageError: Any = typer.BadParameter.__base__
+UsageError: Any = BadParameter.__base__
 
 
 def usage(error: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import Exit
 
 from parkf.io.errors import ParkfError
 from parkf.io.terminal import aligned
@@ -17,21 +17,16 @@ if TYPE_CHECKING:
 NO, NO_ANSWER = 1, 2
 
 
-def short(value: float | None) -> str | None:
-    """Write a number with four digits."""
-    return None if value is None else f"{value:.4g}"
-
-
 def answer(as_json: bool, content: Any, text: Callable[[], str], *, yes: bool = True) -> None:
     """Print the content as JSON or the text, and exit with 1 where the answer is no."""
     print(json.dumps(content, indent=1, ensure_ascii=False) if as_json else text())
     if not yes:
-        raise typer.Exit(NO)
+        raise Exit(NO)
 
 
-def rows_or(empty: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
-    """Lay out the columns of rows, or return the text for no rows."""
-    return aligned(columns, [[row[name] for name in columns] for row in rows]) if rows else empty
+def short(value: float | None, digits: int = 4) -> str | None:
+    """Write a number with so many digits; None stays None, which is an empty cell."""
+    return None if value is None else f"{value:.{digits}g}"
 
 
 def gate_table(gates: "Sequence[Gate]") -> str:
@@ -47,4 +42,4 @@ def exit_on_error(code: int) -> Iterator[None]:
         yield
     except ParkfError as error:
         print(f"error: {error}", file=sys.stderr)
-        raise typer.Exit(code) from error
+        raise Exit(code) from error

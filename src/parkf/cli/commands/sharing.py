@@ -6,58 +6,48 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Context, Exit, Option, Typer
 
 from parkf.cli.commands.answers import answer
 from parkf.cli.commands.options import Json
+from parkf.io.errors import ParkfError
 from parkf.io.terminal import aligned
 from parkf.io.usage import TAKEN
 
 if TYPE_CHECKING:
     from parkf.workflow.running.jobs import Job
 
-app = typer.Typer()
+app = Typer()
 JOB = "--job"
 
 
 @app.command()
 def share(
-    context: typer.Context,
-    job: Annotated[Path, typer.Argument(help="File of a job, results/<run>/logs/<job>.log.json.")],
+    context: Context, job: Annotated[Path, Argument(help="File of a job, results/<run>/logs/<job>.log.json.")]
 ) -> None:
     """Repeat a job of a run from its file, or copy its products where another run has made them."""
     from parkf.workflow.running.jobs import Job
 
     if code := _run(context.find_root().command, Job.read(job), []):
-        raise typer.Exit(code)
+        raise Exit(code)
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
 def together(
-    context: typer.Context,
-    words: Annotated[list[str], typer.Argument(help="-- a command of parkf -- another one ...")],
+    context: Context, words: Annotated[list[str], Argument(help="-- a command of parkf -- another one ...")]
 ) -> None:
     """Run several commands, one after the other, in a process that starts once."""
     parkf = context.find_root().command
     for between, command in groupby(words, "--".__eq__):
-        if not between and (code := _call(parkf, list(command))):
-            raise typer.Exit(code)
+        if not between and (code := call(parkf, list(command))):
+            raise Exit(code)
 
 
 def with_job(parkf: Any, arguments: list[str]) -> int:
-    """Run ``<command> --job FILE``: with the arguments that a job's file has, and those that follow it.
+    """Run ``<command> --job FILE`` with the arguments in the file and those after it; return the exit code.
 
-    Returns
-    -------
-    int
-        The command's exit code.
-
-    Raises
-    ------
-    ParkfError
-        When the file is missing, or that of another command.
+    A file that is missing, or that of another command, raises a ParkfError.
     """
-    from parkf.io.errors import ParkfError
     from parkf.workflow.running.jobs import Job
 
     place = arguments.index(JOB)
@@ -83,21 +73,22 @@ def _run(parkf: Any, job: "Job", options: list[str]) -> int:
         return 0
     begin = time.perf_counter()
     for line in job.command_lines(parkf, options):
-        if code := _call(parkf, line):
+        if code := call(parkf, line):
             return code
     if shared is not None:
         keep(shared, name, deciding, time.perf_counter() - begin)
     return 0
 
 
-def _call(parkf: Any, words: list[str]) -> int:
+def call(parkf: Any, words: list[str]) -> int:
+    """Run a command of parkf by its words, and return its exit code."""
     code = parkf.main(words, standalone_mode=False, prog_name="parkf")
     return code if isinstance(code, int) else 0
 
 
-@app.command()
+@app.command(epilog="Example: parkf shared")
 def shared(
-    drop: Annotated[bool, typer.Option("--empty", help="Remove all of it; runs keep their files.")] = False,
+    drop: Annotated[bool, Option("--empty", help="Remove all of it; runs keep their files.")] = False,
     as_json: Json = False,
 ) -> None:
     """Report what runs in results/ share, and how much disk space that needs."""

@@ -367,7 +367,7 @@ class _Writer:
         if name == "find_spec" and tree.args and isinstance(tree.args[0], ast.Constant):
             self.form.located.add(str(tree.args[0].value))
             self._text += (name, str(tree.args[0].value))
-        elif name in _TYPER and _root(tree.func) == "typer":
+        elif name in _TYPER and _root(tree.func) in ("typer", name):
             self.put(tree.func)
             self.put(tree.args)
             self.put([one for one in tree.keywords if one.arg not in _HELP])
