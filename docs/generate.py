@@ -18,7 +18,7 @@ import sympy as sp
 import yaml
 from typer.main import get_command
 
-from parkf.cli.commands.help_groups import PANELS, STAGES
+from parkf.cli.main import PANELS, STAGES
 from parkf.cli.main import app
 from parkf.fit import STATUS, STATUS_BITS, TREATED
 from parkf.model.steps import FORMS

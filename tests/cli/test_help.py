@@ -9,7 +9,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import parkf
-from parkf.cli.commands.help_groups import PANELS, STAGES
+from parkf.cli.main import PANELS, STAGES
 from parkf.cli.main import app
 from parkf.report import column_reference as columns
 from parkf.workflow import installation
@@ -41,7 +41,7 @@ def _run(*words, env=WIDE):
 
 
 def test_every_command_is_in_a_panel_and_what_users_type_has_an_example(commands):
-    # A new command: add it to a panel in parkf/cli/commands/help_groups.py; outside of the stages, with an example.
+    # A new command: add it to a panel in parkf/cli/main.py. What users type has an example.
     assert [name for names in PANELS.values() for name in names] == [
         " ".join(words) for words in commands if len(words) == 1
     ]

@@ -41,11 +41,7 @@ def fit(
     threads: Threads = 1,
     outliers: Annotated[
         float | None,
-        Option(
-            min=0,
-            callback=finite,
-            help="Fit without hits whose u² is above this (16 is usual); adds `removed`.",
-        ),
+        Option(min=0, callback=finite, help="Omit hits with u² above this, usually 16; adds `removed`."),
     ] = None,
     rich_states: Annotated[
         bool, Option("--rich-states", help="Add states at z = 990, 2165, 9450 and 11900 mm.")
@@ -98,9 +94,8 @@ def fit_full(candidates: Path, output: Path, detector: Detector, threads: Thread
     """Fit track candidates with Runge-Kutta and every layer of material: the reference."""
     from parkf.fit import fit_file_full
 
-    summary = fit_file_full(
-        candidates, output, geometry=detector.aligned(), field=detector.field_map(), threads=threads
-    )
+    geometry, field = detector.load()
+    summary = fit_file_full(candidates, output, geometry=geometry, field=field, threads=threads)
     print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
 
 
@@ -110,7 +105,7 @@ def validate(
     output: Path,
     samples: Annotated[str, Option(help="Names of the samples, separated by blanks.")],
     fits: Annotated[str, Option(help="Names of the fits, separated by blanks.")],
-    misaligned: Annotated[str, Option(help="Samples of a misaligned detector, likewise; may be empty.")] = "",
+    misaligned: Annotated[str, Option(help="Samples of a misaligned detector; may be empty.")] = "",
     signals: Annotated[str, Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
     threads: Threads = 1,
 ) -> None:
@@ -194,9 +189,9 @@ def characterise(
     from parkf.proof.validation.likeness import Files
     from parkf.proof.validation.likeness import characterise as run
 
+    geometry, field = detector.load()
     files = Files(hits, particles, matched, found)
-    figures = run(files, geometry=detector.aligned(), field=detector.field_map(), polarity=polarity)
-    write_sealed(output, figures)
+    write_sealed(output, run(files, geometry=geometry, field=field, polarity=polarity))
 
 
 @app.command("characterise-search")
@@ -223,15 +218,9 @@ def likeness(
     embedded: Annotated[Path, Argument(help="Figures of the embedded simulation, by `characterise`.")],
     other: Annotated[Path, Argument(help="Figures of the other simulation, LHCb's.")],
     output: Path,
-    measured: Annotated[
-        str, Option(help="<fit>=<embedded>,<other> by `measure`, separated by blanks; may be empty.")
-    ] = "",
-    figures: Annotated[
-        Path | None, Option(help="File for the other's figures of all fits, which gates read.")
-    ] = None,
-    searches: Annotated[
-        str, Option(help="<segments>=<embedded>,<other> by `characterise-search`; may be empty.")
-    ] = "",
+    measured: Annotated[str, Option(help="<fit>=<embedded>,<other> by `measure`, with blanks between.")] = "",
+    figures: Annotated[Path | None, Option(help="File for the other's figures, which gates read.")] = None,
+    searches: Annotated[str, Option(help="<segments>=<embedded>,<other> by `characterise-search`.")] = "",
 ) -> None:
     """Write the page that compares the embedded simulation with another."""
     from parkf.report.likeness import write_likeness

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option, Typer
 
-from parkf.cli.commands.options import (
-    BetweenNodes,
-    FieldFile,
-    OutsideMap,
-    Threads,
-    aligned,
-    field_map,
-    grouped,
-)
+from parkf.cli.commands.options import Between, FieldFile, OutsideMap, Threads, aligned, field_map, grouped
 from parkf.io.errors import ParkfError
 from parkf.io.terminal import aligned as in_columns
 
@@ -57,10 +49,10 @@ class Verdict:
         from parkf.imports.inspection import require_sound
 
         if self.as_json:
-            print(json.dumps([inspection.as_json() for inspection in inspections], indent=1))
+            text = json.dumps([inspection.as_json() for inspection in inspections], indent=1)
         else:
-            print("\n\n".join(inspection.table() for inspection in inspections))
-        sys.stdout.flush()
+            text = "\n\n".join(inspection.table() for inspection in inspections)
+        print(text, flush=True)
         require_sound(inspections, trust=self.trust)
 
 
@@ -72,15 +64,12 @@ class KnownDetector:
     geometry: Annotated[Path | None, Option(help="Geometry file (YAML), with the planes.")] = None
     alignment: Annotated[Path | None, Option(help="On top of the geometry.")] = None
 
-    def sign(self) -> int | None:
-        """Return +1 for up, -1 for down."""
+    def load(self) -> "tuple[Geometry | None, int | None]":
+        """Load the geometry, and return it with the polarity: +1 for up, -1 for down."""
         from parkf.imports.units import sign_of
 
-        return None if self.polarity is None else sign_of(self.polarity)
-
-    def aligned(self) -> "Geometry | None":
-        """Load the geometry."""
-        return None if self.geometry is None else aligned(self.geometry, self.alignment)
+        geometry = None if self.geometry is None else aligned(self.geometry, self.alignment)
+        return geometry, None if self.polarity is None else sign_of(self.polarity)
 
 
 @importer.command("field", epilog="Example: parkf import field 'LHCb.*.cdf' field.npz --polarity down")
@@ -95,7 +84,7 @@ def import_field(
     tree: Annotated[str | None, Option(help="Name of the tree in a ROOT file.")] = None,
     polarity: Annotated[str, Option(help="Polarity of the map: up or down.")] = "down",
     outside: OutsideMap = "error",
-    interpolation: BetweenNodes = "linear",
+    interpolation: Between = "linear",
     dipole: Annotated[Path, Option(help="Field to compare with (.json).")] = DIPOLE,
 ) -> None:
     """Import a field map: LHCb's .cdf, Allen's magfield.bin, ACTS's text or ROOT tree, CSV."""
@@ -115,9 +104,7 @@ def import_field(
 )
 @grouped
 def import_steps(
-    source: Annotated[
-        str, Argument(help="A column map (.yaml), or a pattern in quotes for files of tuning trees (.root).")
-    ],
+    source: Annotated[str, Argument(help="Column map (.yaml), or quoted pattern of tuning trees (.root).")],
     folder: Annotated[Path, Argument(help="Folder for <step>.parquet of every step.")],
     field: FieldFile,
     detector: KnownDetector,
@@ -128,15 +115,16 @@ def import_steps(
     """Import step datasets: LHCb's tuning trees, or any columns by a map."""
     from parkf.imports.steps.take import import_steps as run
 
+    geometry, sign = detector.load()
     for taken in run(
         source,
         folder,
         field=field_map(field),
-        polarity=detector.sign(),
+        polarity=sign,
         steps=tuple(steps.split()),
         settle=verdict.settle,
         trust=verdict.trust,
-        geometry=detector.aligned(),
+        geometry=geometry,
         threads=threads,
     ):
         print(f"{taken.step}: {taken.rows} rows, {taken.lost} left the map", file=sys.stderr)
@@ -149,9 +137,7 @@ def import_steps(
 )
 @grouped
 def import_hits(
-    source: Annotated[
-        Path, Argument(help="Hits (.parquet), a tree Hits_detectors (.root), or a folder with hits.csv.")
-    ],
+    source: Annotated[Path, Argument(help="Hits (.parquet), Hits_detectors (.root), folder with hits.csv.")],
     detector: KnownDetector,
     verdict: Verdict,
     tracks: Annotated[Path | None, Argument(help="Particles of hits in Parquet.")] = None,
@@ -167,7 +153,7 @@ def import_hits(
     from parkf.imports.hits.physics import Run
     from parkf.imports.hits.take import take_entries, take_tables
 
-    geometry, sign, settle = detector.aligned(), detector.sign(), verdict.settle
+    (geometry, sign), settle = detector.load(), verdict.settle
     run = None
     if geometry is not None and field is not None and sign is not None:
         run = Run(field_map(field), sign, geometry, threads)
@@ -214,9 +200,7 @@ def import_alignment(
     conditions: Annotated[list[Path], Argument(help="LHCb's conditions (YAML), one or more files.")],
     output: Annotated[Path, Argument(help="Alignment file to write.")],
     geometry: Annotated[Path, Option(help="Geometry that they are for.")],
-    tag: Annotated[
-        str | None, Option(help="Name of the alignment; by default that of the first file.")
-    ] = None,
+    tag: Annotated[str | None, Option(help="Its name; by default that of the first file.")] = None,
 ) -> None:
     """Import an alignment from LHCb's conditions."""
     from parkf.imports.geometry.folder import import_conditions

@@ -4,7 +4,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from parkf.params.registry import Registry
 
 GATES = Path("workflow/config/gates.yaml")
+# Arguments and options that commands write to.
+OUTPUTS = {"output", "to"}
 
 
 def finite(value: float | None) -> float | None:
@@ -49,14 +51,12 @@ Seed = Annotated[int, Option("--seed", min=0, max=2**63 - 1, help="Decides every
 Threads = Annotated[int, Option("--threads", min=1, help="Cores to use; results do not depend on it.")]
 Json = Annotated[bool, Option("--json", help="Print JSON, for other programs.")]
 OutsideMap = Annotated[Outside, Option("--outside", help="Look-up outside the map.")]
-BetweenNodes = Annotated[Interpolation, Option("--interpolation", help="Between the nodes.")]
+Between = Annotated[Interpolation, Option("--interpolation", help="Between the nodes.")]
 FormsOfSet = Annotated[FormsName, Option("--forms", help="Set of forms.")]
 RunFolder = Annotated[Path, Argument(help="Folder of a run.")]
 SetFolder = Annotated[Path, Argument(metavar="SET", help="A set's folder.")]
 GatesFile = Annotated[Path, Option("--gates", help="Thresholds, each with its reason.")]
-Schemas = Annotated[Path, Option(help="Folder of the schemas.")]
-_SET_HELP = "Version in the registry, or a set's folder."
-Set = Annotated[str, Argument(metavar="SET", help=_SET_HELP, autocompletion=_published)]
+Set = Annotated[str, Argument(metavar="SET", help="Version, or a set's folder.", autocompletion=_published)]
 _REGISTRY_HELP = "Folder of published sets; params/ here by default, or else the sets that parkf ships."
 RegistryFolder = Annotated[Path | None, Option("--registry", help=_REGISTRY_HELP)]
 
@@ -102,9 +102,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     shown: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
     for name, parameter in inspect.signature(command).parameters.items():
-        if is_dataclass(group := parameter.annotation):
-            groups[name] = group
-            shown += inspect.signature(group).parameters.values()
+        if is_dataclass(parameter.annotation):
+            groups[name] = parameter.annotation
+            shown += inspect.signature(groups[name]).parameters.values()
         else:
             shown.append(parameter)
 
@@ -121,26 +121,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @dataclass(frozen=True)
-class AlignedGeometry:
-    """Options that describe where the detector is."""
+class Detector:
+    """Options that describe the detector and its field."""
 
     geometry: GeometryFile
     alignment: AlignmentFile
-
-    def aligned(self) -> "Geometry":
-        """Load the geometry, with its modules and layers where the alignment has them."""
-        return aligned(self.geometry, self.alignment)
-
-
-@dataclass(frozen=True)
-class Detector(AlignedGeometry):
-    """Options that describe the detector and its field."""
-
     field: FieldFile
 
-    def field_map(self) -> "FieldMap":
-        """Load the field map."""
-        return field_map(self.field)
+    def load(self) -> "tuple[Geometry, FieldMap]":
+        """Load the geometry, with its modules and layers where the alignment has them, and the field map."""
+        return aligned(self.geometry, self.alignment), field_map(self.field)
 
 
 @dataclass(frozen=True)
@@ -150,9 +140,7 @@ class TrainedSteps(Detector):
     fits: Annotated[Path, Option(help="Folder of the fits of all steps.")]
     table: Annotated[Path, Option(help="Magnet table that they were fitted with.")]
     seed: Seed
-    configuration: Annotated[
-        str | None, Option(help="Keys of the run's configuration, as JSON, for noise and manifest.")
-    ] = None
+    configuration: Annotated[str | None, Option(help="Keys for noise and manifest, as JSON.")] = None
 
     def assemble(self, **more: Any) -> "ParameterSet":
         """Make the set; `more` is for :func:`parkf.training.assembly.assemble`."""
@@ -161,3 +149,33 @@ class TrainedSteps(Detector):
         files = Ingredients(self.fits, self.table, self.geometry, self.alignment, self.field)
         given = None if self.configuration is None else mapping("--configuration", self.configuration)
         return assemble(files, seed=self.seed, configuration=given, **more)
+
+
+def check_outputs(command: Any, name: str = "parkf") -> None:
+    """Let a command, and those below it, refuse an output that is an input, or has no folder."""
+    for below, one in getattr(command, "commands", {}).items():
+        check_outputs(one, f"{name} {below}")
+    if any(one.name in OUTPUTS for one in command.params) and command.callback is not None:
+        command.callback = partial(_checked, command.callback, name)
+
+
+def _checked(callback: Callable[..., Any], command: str, /, **values: Any) -> Any:
+    given = {name: Path(value) for name, value in values.items() if isinstance(value, str | Path)}
+    for output in OUTPUTS & given.keys():
+        path = given[output]
+        if path.suffix and not path.parent.is_dir():
+            raise ParkfError(f"{command}: {path.parent}: no such folder; make it, or correct the {output}")
+        for name in given.keys() - OUTPUTS:
+            if _same(given[name], path):
+                raise ParkfError(
+                    f"{command}: {path} is an input ({name}), which the output would replace;"
+                    " name another file for the output"
+                )
+    return callback(**values)
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option, Typer
 
-from parkf.cli.commands.answers import NO_ANSWER, answer, exit_on_error, gate_table, short
 from parkf.cli.commands.options import Json, RegistryFolder, Set, registry_in
+from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, short
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import FormsName
 from parkf.io.terminal import aligned
 
 if TYPE_CHECKING:
     from parkf.params.comparison import Comparison
+    from parkf.params.registry import Registry
     from parkf.params.validity import Interval, Series
     from parkf.proof.comparing.effect import Change
     from parkf.workflow.reproduce import Replay
@@ -50,20 +51,21 @@ def list_(registry: RegistryFolder = None, as_json: Json = False) -> None:
         row |= dict.fromkeys(("forms", "detector", "created", "supersedes", "validity"))
         try:
             manifest, withdrawal = sets.load(version).manifest, sets.withdrawal(version)
-            row |= {name: getattr(manifest, name) for name in ("forms", "detector", "created", "supersedes")}
             row["validity"] = str(Interval.of(manifest.validity))
+            row |= {name: getattr(manifest, name) for name in ("forms", "detector", "created", "supersedes")}
             row["state"] = "published" if withdrawal is None else "withdrawn"
             row["problem"] = None if withdrawal is None else withdrawal.reason
         except ParkfError as error:
             row["problem"] = str(error)
         rows.append(row)
     whole = all(row["state"] != "broken" for row in rows)
-    answer(as_json, rows, lambda: _rows_or(f"{sets.folder}: no published sets", _COLUMNS, rows), yes=whole)
+    answer(as_json, rows, _listed(sets, _COLUMNS, rows), yes=whole)
 
 
-def _rows_or(empty: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
-    """Lay out the columns of rows, or return the text for no rows."""
-    return aligned(columns, [[row[name] for name in columns] for row in rows]) if rows else empty
+def _listed(sets: "Registry", columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
+    if not rows:
+        return f"{sets.folder}: no published sets"
+    return aligned(columns, [[row[name] for name in columns] for row in rows])
 
 
 @app.command(epilog="Example: parkf params show 2026-run3-like-2-r008 --numbers")
@@ -99,25 +101,22 @@ def show(
     ]
     trained = [*manifest.inputs.items(), *(manifest.configuration or {}).items()]
 
-    def text() -> str:
-        width = 2 + max(len(what) for what, _ in (*facts, *trained))
-        parts = ["\n".join(f"{what:<{width}}{value}" for what, value in part) for part in (facts, trained)]
-        if manifest.gates:
-            parts.append(gate_table(manifest.gates))
-        if numbers:
-            rows = [
-                (
-                    *(block.name, one.label, index, n.name),
-                    *(f"{n.value:.9g}", short(n.error), f"{n.scale:g}", n.unit, n.parity),
-                )
-                for block in manifest.layout
-                for one in block.sets
-                for index, n in enumerate(one.numbers)
-            ]
-            parts.append(aligned(_NUMBER, rows))
-        return "\n\n".join(parts)
-
-    answer(as_json, content, text)
+    width = 2 + max(len(what) for what, _ in (*facts, *trained))
+    parts = ["\n".join(f"{what:<{width}}{value}" for what, value in part) for part in (facts, trained)]
+    if manifest.gates:
+        parts.append(gate_table(manifest.gates))
+    if numbers:
+        rows = [
+            (
+                *(block.name, one.label, index, n.name),
+                *(short(n.value, 9), short(n.error), f"{n.scale:g}", n.unit, n.parity),
+            )
+            for block in manifest.layout
+            for one in block.sets
+            for index, n in enumerate(one.numbers)
+        ]
+        parts.append(aligned(_NUMBER, rows))
+    answer(as_json, content, "\n\n".join(parts))
 
 
 @app.command("for", epilog="Example: parkf params for 300123")
@@ -140,8 +139,7 @@ def for_(
         sets = registry_in(registry)
         found = [asdict(one) for one in best_sets(sets, Moment.parse(data), detector=detector, forms=forms)]
     rows = [row | {"set": row["set"] or "none", "superseded": ", ".join(row["superseded"])} for row in found]
-    empty = f"{sets.folder}: no published sets"
-    answer(as_json, found, lambda: _rows_or(empty, _COLUMNS_FOR, rows), yes=any(row["set"] for row in found))
+    answer(as_json, found, _listed(sets, _COLUMNS_FOR, rows), yes=any(row["set"] for row in found))
 
 
 @app.command(epilog="Example: parkf params validity --detector run3-like")
@@ -161,12 +159,9 @@ def validity(
     content = [
         {"detector": tag, "forms": form, **_described(series)} for (tag, form), series in found.items()
     ]
-    answer(
-        as_json,
-        content,
-        lambda: "\n\n".join(map(_text, content)) or f"{sets.folder}: no published sets",
-        yes=not any(one["gaps"] or one["unclear"] for one in content),
-    )
+    clear = not any(one["gaps"] or one["unclear"] for one in content)
+    text = "\n\n".join(map(_text, content)) or f"{sets.folder}: no published sets"
+    answer(as_json, content, text, yes=clear)
 
 
 def _described(series: "Series") -> dict[str, Any]:
@@ -188,12 +183,9 @@ def _described(series: "Series") -> dict[str, Any]:
 def _limits(interval: "Interval") -> dict[str, Any]:
     from parkf.params.validity import shown
 
-    def limit(value: int | None) -> int | str | None:
-        if value is None or interval.unit is None or interval.unit == "run":
-            return value
-        return shown(interval.unit, value)
-
-    return {"first": limit(interval.first), "last": limit(interval.last), "data": str(interval)}
+    unit, limits = interval.unit or "run", (interval.first, interval.last)
+    first, last = (one if one is None or unit == "run" else shown(unit, one) for one in limits)
+    return {"first": first, "last": last, "data": str(interval)}
 
 
 def _text(content: dict[str, Any]) -> str:
@@ -236,7 +228,7 @@ def diff(
         "states": [asdict(change) for change in effect],
         "table_map_mm": None if shift is None else shift.tolist(),
     }
-    answer(as_json, content, lambda: _difference(found, effect, shift, most), yes=found.identical)
+    answer(as_json, content, _difference(found, effect, shift, most), yes=found.identical)
 
 
 def _difference(found: "Comparison", effect: "list[Change]", shift: Any, most: int) -> str:
@@ -276,9 +268,7 @@ def _effect_table(effect: "list[Change]") -> str:
     return aligned(("step", *(f"{low:g}-{high:g} GeV" for low, high in bins)), rows)
 
 
-def _top(
-    what: str, heads: Sequence[str], rows: Sequence[Sequence[object]], most: int, those: str
-) -> list[str]:
+def _top(what: str, heads: Sequence[str], rows: Sequence[Any], most: int, those: str) -> list[str]:
     """Return a line and a table of at most so many of the rows."""
     return [f"{what}; {those}:" if len(rows) > most else f"{what}:", aligned(heads, rows[:most])]
 
@@ -286,9 +276,7 @@ def _top(
 @app.command(epilog="Example: parkf params reproduce 2026-run3-like-2-r008 --cores 2")
 def reproduce(
     name: Set,
-    work: Annotated[
-        Path | None, Option(help="Folder for the training; results/reproduced/<version> by default.")
-    ] = None,
+    work: Annotated[Path | None, Option(help="Training folder; else results/reproduced/<version>.")] = None,
     cores: Annotated[int | None, Option(min=1, help="Cores to use; all by default.")] = None,
     registry: RegistryFolder = None,
     as_json: Json = False,
@@ -307,27 +295,26 @@ def reproduce(
         folder = work or Path("results/reproduced") / (parameters.manifest.version or path.name)
         found = replay(parameters, Path(), folder, cores or os.cpu_count() or 1)
     content = {"set": str(path), "work": str(folder), **asdict(found)}
-    answer(as_json, content, lambda: _repetition(path, found), yes=found.identical)
+    answer(as_json, content, _repetition(path, found), yes=found.identical)
 
 
 def _repetition(path: Path, found: "Replay") -> str:
     if found.identical:
         return f"{path}: identical, byte for byte"
-    most = 20
-    those = f"the first {most}"
+    most, those = 20, "the first 20"
     parts = [f"{path}: NOT identical"]
     if found.inputs:
         parts.append("other fingerprints: " + ", ".join(found.inputs))
     parts += found.environment
     if numbers := found.comparison.differences:
-        heads = ("block", "set", "index", "name", "old", "new", "in errors")
+        heads = ["block", "set", "index", "name", "old", "new", "in errors"]
         rows: list[tuple[object, ...]] = [
             (d.block, d.set, d.index, d.name, short(d.first, 9), short(d.second, 9), short(d.pull))
             for d in numbers
         ]
         parts += _top(f"{len(rows)} numbers of constant.f32 differ", heads, rows, most, those)
     if found.bins:
-        heads = ("bin in x", "bin in y", "index", "old", "new")
+        heads = ["bin in x", "bin in y", "index", "old", "new"]
         rows = [
             (c.bin_x, c.bin_y, c.index, short(c.first, 9), short(c.second, 9)) for c in found.coefficients
         ]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from parkf.cli.commands.answers import NO, NO_ANSWER, answer, exit_on_error, gate_table
 from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, Set, registry_in
 from parkf.cli.commands.params import app
+from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.option_types import UtRows
@@ -28,17 +28,9 @@ def validate(
     name: Set,
     registry: RegistryFolder = None,
     gates: GatesFile = GATES,
-    client: Annotated[
-        Literal["trigger"] | None,
-        Option(help="Export the set, and measure it in the arithmetic of this client instead."),
-    ] = None,
-    run: Annotated[
-        Path | None, Option(help="With --client: the run with the candidates; that of the set by default.")
-    ] = None,
-    before: Annotated[
-        str | None,
-        Option(help="With --client: the set to compare with; the newest published one by default."),
-    ] = None,
+    client: Annotated[Literal["trigger"] | None, Option(help="Measure the set as this client does.")] = None,
+    run: Annotated[Path | None, Option(help="With --client: run of the candidates, else the set's.")] = None,
+    before: Annotated[str | None, Option(help="With --client: set to compare with, else the newest.")] = None,
     as_json: Json = False,
 ) -> None:
     """Check that a set is whole and meets its gates; exits with 1 when it does not.
@@ -67,7 +59,7 @@ def validate(
     content = {"set": str(path), "state": state, "valid": met, "withdrawn": reason}
     content |= {"gates": [one.model_dump() for one in held]}
     verdict = f"{path}: {state}" + ("" if met else ", NOT valid") + ("" if reason is None else f": {reason}")
-    answer(as_json, content, lambda: f"{gate_table(held)}\n\n{verdict}", yes=met)
+    answer(as_json, content, f"{gate_table(held)}\n\n{verdict}", yes=met)
 
 
 def _validate_client(
@@ -89,7 +81,7 @@ def _validate_client(
         f"width of the q/p pull {client.pull:.2f}; {client.not_finite['all']:.2%} of all become NaN\n\n"
         f"{gate_table(gates)}\n\n{path}: {'good' if met else 'NOT good'} for the trigger"
     )
-    answer(as_json, content, lambda: text, yes=met)
+    answer(as_json, content, text, yes=met)
 
 
 def _before(parameters: "ParameterSet", path: Path, registry: "Registry") -> "ParameterSet | None":
@@ -108,14 +100,10 @@ def _before(parameters: "ParameterSet", path: Path, registry: "Registry") -> "Pa
 @app.command(epilog="Example: parkf params publish results/default/set --first-run 300100")
 def publish(
     parameters: Annotated[Path, Argument(help="Folder of a set, next to validation.json and accuracy.json.")],
-    year: Annotated[
-        int | None, Option(min=2000, max=9999, help="Year of the data it is for; this year by default.")
-    ] = None,
+    year: Annotated[int | None, Option(min=2000, max=9999, help="Year of the data; else this year.")] = None,
     first_run: Annotated[int | None, Option(min=0, help="First run that it is for.")] = None,
     last_run: Annotated[int | None, Option(min=0, help="Last run that it is for.")] = None,
-    first_time: Annotated[
-        str | None, Option(help="Begin of the data, instead of runs: 2026-05-03T12:00Z.")
-    ] = None,
+    first_time: Annotated[str | None, Option(help="Begin of the data as a time: 2026-05-03T12:00Z.")] = None,
     last_time: Annotated[str | None, Option(help="End of the data, this second included.")] = None,
     registry: OwnRegistry = PARAMS,
     gates: GatesFile = GATES,
@@ -147,12 +135,10 @@ def publish(
         version = sets.publish(parameters, year=year, gates=held, validity=validity)
         publish_documents(run, sets.load(version).manifest, registry)
     path = registry / version
-    answer(as_json, {"version": version, "path": str(path)}, lambda: f"published {path}")
+    answer(as_json, {"version": version, "path": str(path)}, f"published {path}")
 
 
-@app.command(
-    epilog='Example: parkf params withdraw 2026-run3-like-2-r001 --reason "wrong alignment of the UT"'
-)
+@app.command(epilog='Example: parkf params withdraw 2026-run3-like-2-r001 --reason "UT misaligned"')
 def withdraw(
     version: str,
     reason: Annotated[str, Option(help="What is wrong with the set.")],
@@ -171,13 +157,9 @@ def export(
     name: Set,
     to: Annotated[Path, Argument(help="Folder of params.json and params_UTT_v0.tab, or the Parquet file.")],
     format_: Annotated[
-        Literal["trigger", "parquet"],
-        Option("--format", help="For the trigger (production's forms), or a row for every number."),
+        Literal["trigger", "parquet"], Option("--format", help="For the trigger, or a table of all numbers.")
     ] = "trigger",
-    ut_rows: Annotated[
-        UtRows,
-        Option(help="UT's backward rows as the trigger's code of 2026 reads them, or as files before it."),
-    ] = "2026",
+    ut_rows: Annotated[UtRows, Option(help="Order of UT's backward rows that the trigger expects.")] = "2026",
     registry: RegistryFolder = None,
 ) -> None:
     """Write a set as the trigger reads it, or as a table of all its numbers."""
@@ -196,13 +178,10 @@ def export(
 
 @app.command("import", epilog="Example: parkf params import trigger/ my-set")
 def import_(
-    source: Annotated[Path, Argument(help="Folder with the trigger's files, or with the older text files.")],
+    source: Annotated[Path, Argument(help="Folder with the trigger's files, or with older text files.")],
     output: Annotated[Path, Argument(help="Folder of the new set.")],
     rest: Annotated[str | None, Option(help="Set for what the files lack: version or folder.")] = None,
-    ut_rows: Annotated[
-        UtRows | None,
-        Option(help="Order of UT's backward rows in a params.json without parkf.json, as for export."),
-    ] = None,
+    ut_rows: Annotated[UtRows | None, Option(help="Order of UT's backward rows without parkf.json.")] = None,
     registry: RegistryFolder = None,
 ) -> None:
     """Make a set from the trigger's params.json and params_UTT_v0.tab, or from its older text files."""

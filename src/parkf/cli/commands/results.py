@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option, Typer
 
-from parkf.cli.commands.answers import NO_ANSWER, answer, exit_on_error, gate_table
 from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, RunFolder, Threads, registry_in
+from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table
 from parkf.io.errors import ParkfError
 from parkf.io.files import write_sealed
 from parkf.io.terminal import aligned
@@ -30,8 +30,8 @@ def doctor(as_json: Json = False) -> None:
 
     found = examine()
     tasks = [asdict(task) | {"ready": not task.missing} for task in found.tasks]
-    ready = found.current and not found.tasks[0].missing
-    answer(as_json, asdict(found) | {"tasks": tasks}, lambda: _text(found), yes=ready)
+    content, ready = asdict(found) | {"tasks": tasks}, found.current and not found.tasks[0].missing
+    answer(as_json, content, _text(found), yes=ready)
 
 
 def _text(found: "Installation") -> str:
@@ -46,8 +46,7 @@ def _text(found: "Installation") -> str:
         ("compiler", found.compiler or "none: changed formulas cannot be compiled"),
         ("nvcc", found.nvcc or "none; CuPy brings its own compiler"),
     ]
-    core, *_ = found.tasks
-    packages = [(one.name, one.found or "MISSING", one.asked) for one in core.packages]
+    packages = [(one.name, one.found or "MISSING", one.asked) for one in found.tasks[0].packages]
     parts = [
         "\n".join(f"{what:<10}{value}" for what, value in facts),
         aligned(("package", "installed", "asked for"), packages),
@@ -77,7 +76,7 @@ def schema(
     if table is None:
         summary = [(one.name, one.version, len(one.columns)) for one in TABLES]
         content: Any = [{"name": name, "version": number} for name, number, _ in summary]
-        answer(as_json, content, lambda: aligned(("table", "version", "columns"), summary))
+        answer(as_json, content, aligned(("table", "version", "columns"), summary))
         return
     found = table_named(table)
     columns = described(found)
@@ -86,7 +85,7 @@ def schema(
         (one.name, one.type, one.unit, one.meaning + (f" ({one.option})" if one.option else ""))
         for one in columns
     ]
-    answer(as_json, content, lambda: aligned(("column", "type", "unit", "meaning"), rows))
+    answer(as_json, content, aligned(("column", "type", "unit", "meaning"), rows))
 
 
 @app.command(epilog="Example: parkf why default")
@@ -103,7 +102,7 @@ def why(
     config = run if run.suffix == ".yaml" else CONFIGS / f"{run.name}.yaml"
     found = ask(config, cores or os.cpu_count() or 1)
     content = asdict(found) | {"made": None if found.made is None else found.made.isoformat()}
-    answer(as_json, content, lambda: in_words(found))
+    answer(as_json, content, in_words(found))
 
 
 @app.command(epilog="Example: parkf gate results/default")
@@ -116,13 +115,11 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
     missed = sum(not one.met for one in held)
     verdict = f"{missed} of {len(held)} gates missed" if missed else f"all {len(held)} gates met"
     content = {"passed": missed == 0, "gates": [one.model_dump() for one in held]}
-    answer(as_json, content, lambda: f"{gate_table(held)}\n\n{results}: {verdict}", yes=not missed)
+    answer(as_json, content, f"{gate_table(held)}\n\n{results}: {verdict}", yes=not missed)
 
 
 @app.command()
-def stages(
-    logs: Annotated[Path, Argument(help="Folder with the logs of a run's jobs.")], output: Path
-) -> None:
+def stages(logs: Annotated[Path, Argument(help="Folder of a run's logs.")], output: Path) -> None:
     """Add up time and memory of every stage."""
     from parkf.report.stages import collect_stages
 
@@ -130,9 +127,7 @@ def stages(
 
 
 @app.command(epilog="Example: parkf verify results/default params")
-def verify(
-    folders: Annotated[list[Path], Argument(help="Runs (results/<run>), or registries of sets (params).")],
-) -> None:
+def verify(folders: Annotated[list[Path], Argument(help="Folders of runs, or registries of sets.")]) -> None:
     """Read every table, archive, JSON file and set below folders, and compare them with their checksums."""
     from parkf.workflow.running.verify import verify as run
 
@@ -148,9 +143,7 @@ def report(
     results: RunFolder,
     output: Path,
     gates: GatesFile = GATES,
-    geometry: Annotated[
-        Path | None, Option(help="Geometry of the set, to keep a copy of; searched for by default.")
-    ] = None,
+    geometry: Annotated[Path | None, Option(help="Geometry of the set to copy; found by default.")] = None,
     alignment: Annotated[Path | None, Option(help="Its alignment, likewise.")] = None,
     threads: Threads = 1,
 ) -> None:
@@ -190,12 +183,8 @@ def where(results: RunFolder, gates: GatesFile = GATES) -> None:
 
 @app.command(epilog="Example: parkf compare 2026-run3-like-2-r003 results/default")
 def compare(
-    subjects: Annotated[
-        list[str] | None, Argument(metavar="A B …", help="Runs (results/<run>), sets, or published versions.")
-    ] = None,
-    detector: Annotated[
-        str | None, Option(help="Instead: all published sets of a detector, oldest first.")
-    ] = None,
+    subjects: Annotated[list[str] | None, Argument(metavar="A B …", help="Runs, sets or versions.")] = None,
+    detector: Annotated[str | None, Option(help="All published sets of this detector, oldest first.")] = None,
     everything: Annotated[bool, Option("--all", help="Figures that are the same, too.")] = False,
     page: Annotated[Path | None, Option(help="An HTML page to write.")] = None,
     gates: GatesFile = GATES,
@@ -216,7 +205,7 @@ def compare(
 
         write_comparison(comparison, page)
     if as_json:
-        answer(as_json, comparison.content(), str)
+        answer(as_json, comparison.content(), "")
         return
     from rich.console import Console
 
@@ -231,13 +220,10 @@ def compare(
 def display(
     results: RunFolder,
     output: Annotated[Path, Argument(help="HTML page to write.")],
-    sample: Annotated[
-        str | None, Option(help="Its name, such as validation_up; the first validation sample by default.")
-    ] = None,
+    sample: Annotated[str | None, Option(help="Sample; the first validation sample by default.")] = None,
     event: Annotated[int | None, Option(min=0, help="Number of the event; the first by default.")] = None,
     track: Annotated[
-        list[int] | None,
-        Option(help="Number of a track; may be repeated. A typical, a bad and a false one by default."),
+        list[int] | None, Option(help="Track number; repeatable. Default: a typical, a bad, a false one.")
     ] = None,
 ) -> None:
     """Draw an event: hits, tracks that were found, their fits, the truth, and ghosts."""

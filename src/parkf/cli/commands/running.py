@@ -1,13 +1,22 @@
-"""Commands that make a working folder, and lead runs and families of runs in it."""
+"""Commands that make a working folder, and lead runs, their jobs and families of runs in it."""
 
+import sys
+import time
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Exit, Option, Typer
+from typer import Argument, Context, Exit, Option, Typer
 
-from parkf.cli.commands.options import GATES, GatesFile
+from parkf.cli.commands.options import GATES, GatesFile, Json
+from parkf.cli.messages import answer
+from parkf.io.errors import ParkfError
 from parkf.io.project import found
 from parkf.io.terminal import aligned
+from parkf.io.usage import TAKEN
+
+if TYPE_CHECKING:
+    from parkf.workflow.running.jobs import Job
 
 app = Typer()
 families = Typer(
@@ -16,15 +25,14 @@ families = Typer(
     epilog="Example: parkf family members workflow/config/families/alignments.yaml",
 )
 
+JOB = "--job"
 SCHEMAS = Path("workflow/schemas")
 Schemas = Annotated[Path, Option(help="Folder of the schemas.")]
 
 
 @app.command(epilog="Example: parkf init alignment-2026")
 def init(
-    folder: Annotated[
-        Path, Argument(help="Made where it is missing; files that are there stay as they are.")
-    ],
+    folder: Annotated[Path, Argument(help="Folder to make; files that exist stay as they are.")],
 ) -> None:
     """Make a working folder: configurations, geometries, alignments, a field, and a Snakefile."""
     from parkf.workflow.running.folder import make_folder
@@ -50,18 +58,15 @@ def check(
 def run(
     name: Annotated[str, Argument(help="Of workflow/config/<name>.yaml.")] = "default",
     targets: Annotated[
-        list[str] | None,
-        Argument(help="validate, publish, or files to make; by default, all up to the report."),
+        list[str] | None, Argument(help="validate, publish, or files; by default, all up to the report.")
     ] = None,
     family: Annotated[
         bool, Option("--family", help="Several sets in one go: workflow/config/families/<name>.yaml.")
     ] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Say what would run now, and run nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="List what would run now, and run nothing.")] = False,
     profile: Annotated[str, Option(help="Where jobs run: a folder of workflow/profiles.")] = "local",
     cores: Annotated[int | None, Option(min=1, help="Cores of this machine to use; all by default.")] = None,
-    scratch: Annotated[
-        Path | None, Option(help="Folder that each machine has of its own, for copies of files.")
-    ] = None,
+    scratch: Annotated[Path | None, Option(help="Each machine's own folder, for copies of files.")] = None,
 ) -> None:
     """Train, validate and report: check a configuration, and lead its run to the end or on from where it was.
 
@@ -117,6 +122,96 @@ def supervise(
     raise Exit(run(folder, command))
 
 
+@app.command()
+def share(
+    context: Context, job: Annotated[Path, Argument(help="File of a job, results/<run>/logs/<job>.log.json.")]
+) -> None:
+    """Repeat a job of a run from its file, or copy its products where another run has made them."""
+    from parkf.workflow.running.jobs import Job
+
+    if code := _run(context.find_root().command, Job.read(job), []):
+        raise Exit(code)
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def together(
+    context: Context, words: Annotated[list[str], Argument(help="-- a command of parkf -- another one ...")]
+) -> None:
+    """Run several commands, one after the other, in a process that starts once."""
+    parkf = context.find_root().command
+    for between, command in groupby(words, "--".__eq__):
+        if not between and (code := call(parkf, list(command))):
+            raise Exit(code)
+
+
+def with_job(parkf: Any, arguments: list[str]) -> int:
+    """Run ``<command> --job FILE`` with the arguments in the file and those after it; return the exit code.
+
+    A file that is missing, or that of another command, raises a ParkfError.
+    """
+    from parkf.workflow.running.jobs import Job
+
+    place = arguments.index(JOB)
+    asked = " ".join(word for word in arguments[:place] if not word.startswith("-"))
+    if place + 1 == len(arguments):
+        raise ParkfError(f"{asked}: {JOB} needs the file of a job, results/<run>/logs/<job>.log.json")
+    file = Path(arguments[place + 1])
+    job = Job.read(file)
+    if job.command != asked:
+        raise ParkfError(f"{file}: a job of `parkf {job.command}`, not of `parkf {asked}`")
+    return _run(parkf, job, arguments[place + 2 :])
+
+
+def _run(parkf: Any, job: "Job", options: list[str]) -> int:
+    from parkf.workflow.running.shared import keep, key, take
+
+    shared = job.shared() if job.is_shared else None
+    deciding = {} if shared is None else shared.deciding()
+    name = key(deciding)
+    if shared is not None and (entry := take(shared, name)) is not None:
+        made = f"{entry.made_by} made it in {entry.wall_s:.1f} s"
+        print(f"{TAKEN} {shared.store / name}: {made}", file=sys.stderr)
+        return 0
+    begin = time.perf_counter()
+    for line in job.command_lines(parkf, options):
+        if code := call(parkf, line):
+            return code
+    if shared is not None:
+        keep(shared, name, deciding, time.perf_counter() - begin)
+    return 0
+
+
+def call(parkf: Any, words: list[str]) -> int:
+    """Run a command of parkf by its words, and return its exit code."""
+    code = parkf.main(words, standalone_mode=False, prog_name="parkf")
+    return code if isinstance(code, int) else 0
+
+
+@app.command(epilog="Example: parkf shared")
+def shared(
+    drop: Annotated[bool, Option("--empty", help="Remove all of it; runs keep their files.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Report what runs in results/ share, and how much disk space that needs."""
+    from parkf.workflow.running.shared import STORE, empty, listed, tidy
+
+    if drop:
+        print(f"{STORE}: {empty()} entries removed")
+        return
+    tidy()
+    content: dict[str, dict[str, int]] = {}
+    for command, _, size, alone in listed():
+        one = content.setdefault(command, {"jobs": 0, "bytes": 0, "bytes_of_its_own": 0})
+        one["jobs"] += 1
+        one["bytes"] += size
+        one["bytes_of_its_own"] += alone
+    rows = [
+        (command, one["jobs"], f"{one['bytes'] / 1e6:.1f}", f"{one['bytes_of_its_own'] / 1e6:.1f}")
+        for command, one in content.items()
+    ]
+    answer(as_json, content, aligned(("stage", "jobs", "MB", "MB that no run has"), rows))
+
+
 @families.command(epilog="Example: parkf family members workflow/config/families/alignments.yaml")
 def members(
     configuration: Annotated[Path, Argument(help="Configuration of a family (YAML).")],
@@ -133,9 +228,8 @@ def members(
         others = dict.fromkeys(maker for maker in makers.values() if maker != member.name)
         taken = {maker: ", ".join(one for one in makers if makers[one] == maker) for maker in others}
         own = ", ".join(f"{key}: {value}" for key, value in member.own.items())
-        rows.append(
-            (member.config["run"], own, "; ".join(f"{products} of {one}" for one, products in taken.items()))
-        )
+        links = "; ".join(f"{products} of {maker}" for maker, products in taken.items())
+        rows.append((member.config["run"], own, links))
     print(aligned(("run", "its own", "takes"), rows))
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 from typer import Argument, Option, Typer
 
 from parkf.cli.commands.options import (
-    AlignedGeometry,
-    BetweenNodes,
+    AlignmentFile,
+    Between,
     Detector,
     GeometryFile,
     OutsideMap,
@@ -34,7 +34,7 @@ def field(
     output: Path,
     spacing: Annotated[float, Option(help="Grid spacing [mm], for analytic sources.")] = 100.0,
     outside: OutsideMap = "error",
-    interpolation: BetweenNodes = "linear",
+    interpolation: Between = "linear",
 ) -> None:
     """Evaluate an analytic dipole (.json) onto a grid, or check and copy a user's grid (.npz)."""
     from parkf.detector.field import make_field_map
@@ -95,25 +95,22 @@ def simulate(
     states: Annotated[Path | None, Option(help="True states to write.")] = None,
     hits: Annotated[Path | None, Option(help="Hits to write.")] = None,
     fates: Annotated[Path | None, Option(help="How hard each scattered, to write.")] = None,
-    hits_before: Annotated[
-        int | None, Option(min=0, help="Hits and fates of crossings below this number alone.")
-    ] = None,
-    crowded: Annotated[
-        bool, Option("--crowded", help="Hits with the tails, overlaps and density of LHCb's.")
-    ] = False,
+    hits_before: Annotated[int | None, Option(min=0, help="Hits and fates only below this crossing.")] = None,
+    crowded: Annotated[bool, Option("--crowded", help="Hits with LHCb's tails, overlaps, density.")] = False,
     threads: Threads = 1,
 ) -> None:
     """Carry particles through field and material to true states, and to hits."""
     from parkf.simulation.response.simulate import simulate as run
 
     print(f"simulate: seed {seed}", file=sys.stderr)
+    geometry, field = detector.load()
     run(
         particles,
         states,
         hits,
         fates,
-        geometry=detector.aligned(),
-        field=detector.field_map(),
+        geometry=geometry,
+        field=field,
         polarity=polarity,
         seed=seed,
         hits_before=hits_before,
@@ -130,7 +127,7 @@ def misalign(
         float, Option(min=0, max=5, callback=finite, help="Width of the modules' shifts in x [mm].")
     ],
     scifi_mat: Annotated[
-        float, Option(min=0, max=5, callback=finite, help="Width of the mats' own shifts [mm].")
+        float, Option(min=0, max=5, callback=finite, help="Width of mats' own shifts [mm].")
     ],
     seed: Seed,
 ) -> None:
@@ -147,22 +144,19 @@ def candidates(
     output: Path,
     detector: Detector,
     polarity: Polarity,
-    segments: Annotated[
-        Segments, Option(help="Of VELO and SciFi: found from hits alone, or of particles, by truth.")
-    ] = "truth",
-    matched: Annotated[
-        bool, Option("--matched", help="No search: what each particle left behind, by truth.")
-    ] = False,
+    segments: Annotated[Segments, Option(help="Find segments from hits alone, or use the truth.")] = "truth",
+    matched: Annotated[bool, Option("--matched", help="No search: group hits by true particle.")] = False,
     threads: Threads = 1,
 ) -> None:
     """Find track candidates in hits, in the form of the trigger's pattern recognition."""
     from parkf.simulation.pattern import find_candidates
 
+    geometry, field = detector.load()
     find_candidates(
         hits,
         output,
-        geometry=detector.aligned(),
-        field=detector.field_map(),
+        geometry=geometry,
+        field=field,
         polarity=polarity,
         workers=threads,
         segments=segments,
@@ -171,14 +165,18 @@ def candidates(
 
 
 @app.command()
-@grouped
 def draw(
-    particles: Path, states: Path, output: Path, detector: AlignedGeometry, max_rows: MaxRows = 300_000
+    particles: Path,
+    states: Path,
+    output: Path,
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    max_rows: MaxRows = 300_000,
 ) -> None:
     """Draw which rows of a sample's datasets may be kept."""
     from parkf.training.datasets.lottery import draw as run
 
-    run(particles, states, output, beam=detector.aligned().beam, max_rows=max_rows)
+    run(particles, states, output, beam=aligned(geometry, alignment).beam, max_rows=max_rows)
 
 
 @app.command()
@@ -210,15 +208,8 @@ def datasets(
     """Build a sample's rows for every step: true origin, true target, Runge-Kutta target."""
     from parkf.training.datasets.builder import build_rows
 
-    build_rows(
-        particles,
-        states,
-        thresholds,
-        folder,
-        beam=detector.aligned().beam,
-        field=detector.field_map(),
-        threads=threads,
-    )
+    geometry, field = detector.load()
+    build_rows(particles, states, thresholds, folder, beam=geometry.beam, field=field, threads=threads)
 
 
 @app.command("gather-dataset")

@@ -46,20 +46,17 @@ def check_dataset(
 
 @app.command()
 def kernel(
-    compiling: Annotated[bool, Option("--compile", help="Compile it again if it was not.")] = False,
+    compiling: Annotated[bool, Option("--compile", help="Compile it if it is outdated.")] = False,
 ) -> None:
     """Check that the installed kernel was compiled from today's formulas and those of published layouts."""
     from parkf.workflow.installation import kernel_is_current
-
-    if kernel_is_current():
-        return
-    if not compiling:
-        raise ParkfError(
-            "the compiled kernel is older than the formulas in parkf.model.steps; run `make build`"
-        )
     from parkf.workflow.running.kernel import compile_kernel
 
-    compile_kernel()
+    if not kernel_is_current():
+        if not compiling:
+            what = "the compiled kernel is older than the formulas in parkf.model.steps"
+            raise ParkfError(f"{what}; run `make build`")
+        compile_kernel()
 
 
 @app.command("train-table")
@@ -92,31 +89,21 @@ def train(
     output: Path,
     forms: FormsOfSet = "improved",
     table: Annotated[Path | None, Option(help="Magnet table, for UTTF.")] = None,
-    start_from: Annotated[
-        Path | None,
-        Option(help="A neighbour's fits/<step>.json, or the folder of its run or set, to start from."),
-    ] = None,
-    part: Annotated[
-        str | None, Option(help="Fit these parameter sets alone, 2-of-5 for one; then `join-fits`.")
-    ] = None,
+    start_from: Annotated[Path | None, Option(help="Start from a neighbour's run, set or fit file.")] = None,
+    part: Annotated[str | None, Option(help="Fit a part of the sets, 2-of-5; then `join-fits`.")] = None,
     threads: Threads = 1,
 ) -> None:
     """Fit p, then the scattering, of one step."""
+    from parkf.training.parameters_of_neighbour import neighbour
     from parkf.training.parts import Part
-    from parkf.training.train import train_part, train_step
+    from parkf.training.train import Options, train_part, train_step
 
-    near = None
-    if start_from is not None:
-        from parkf.training.parameters_of_neighbour import neighbour
-
-        near = neighbour(start_from, step, forms)
+    near = None if start_from is None else neighbour(start_from, step, forms)
+    options = Options(forms=forms, table=table, neighbour=near, workers=threads)
     if part is None:
-        whole = train_step(dataset, step, forms=forms, table=table, neighbour=near, workers=threads)
-        whole.save(output)
+        train_step(dataset, step, **options).save(output)
     else:
-        sets = Part.parse(part)
-        one = train_part(dataset, step, sets, forms=forms, table=table, neighbour=near, workers=threads)
-        one.save(output)
+        train_part(dataset, step, Part.parse(part), **options).save(output)
 
 
 @app.command("join-fits")
@@ -136,16 +123,10 @@ def join_fits(
 def assemble(
     folder: Path,
     steps: TrainedSteps,
-    inputs: Annotated[
-        str | None, Option(help="Further fingerprints of inputs, as JSON, for the manifest.")
-    ] = None,
-    validity: Annotated[
-        str | None, Option(help="Data that the set is for, as in the configuration, as JSON.")
-    ] = None,
-    closure: Annotated[
-        Path | None, Option(help="Folder with the closed table and the list of its inputs.")
-    ] = None,
-    seeds: Annotated[str | None, Option(help="Further seeds, as JSON, for the manifest.")] = None,
+    inputs: Annotated[str | None, Option(help="More fingerprints of inputs for the manifest (JSON).")] = None,
+    validity: Annotated[str | None, Option(help="Data that the set is for, as configured (JSON).")] = None,
+    closure: Annotated[Path | None, Option(help="Folder with the closed table and its inputs' list.")] = None,
+    seeds: Annotated[str | None, Option(help="More seeds for the manifest (JSON).")] = None,
     score: Annotated[Path | None, Option(help="Ghost score, by `train-score`.")] = None,
     rich: Annotated[Path | None, Option(help="RICH constants, by `train-rich`.")] = None,
 ) -> None:
@@ -195,10 +176,8 @@ def train_score(
     names = zip(particles.split(), candidates.split(), strict=True)
     files = [TrainingFiles(Path(one), Path(other)) for one, other in names]
     score = run(load(parameters), files, seed=seed, threads=threads)
-    print(
-        f"train-score: {score.genuine} genuine candidates, {score.ghosts} ghosts, seed {seed}",
-        file=sys.stderr,
-    )
+    counts = f"{score.genuine} genuine candidates, {score.ghosts} ghosts"
+    print(f"train-score: {counts}, seed {seed}", file=sys.stderr)
     score.save(output)
 
 
@@ -206,9 +185,7 @@ def train_score(
 def accuracy(
     parameters: Annotated[Path, Argument(metavar="SET", help="Set of a run: results/<run>/set.")],
     output: Annotated[Path | None, Option(help="Write accuracy.json here, too.")] = None,
-    beside: Annotated[
-        Path | None, Option(help="accuracy.json of other forms, to print in the same table.")
-    ] = None,
+    beside: Annotated[Path | None, Option(help="accuracy.json of other forms, to print beside.")] = None,
 ) -> None:
     """Compare every step and the table of a run's set with Runge-Kutta, in momentum bins."""
     from parkf.params.parameter_set import load
@@ -224,9 +201,8 @@ def accuracy(
     # the set's table.
     used = run / "closure/table.npz" if CLOSED_TABLE in load(parameters).manifest.inputs else table
     blobs = check_made_of(parameters, fits, used)
-    measured = measure_accuracy(
-        fits, run / "datasets", table, used.with_name("accuracy.json"), field_map(run / "field.npz")
-    )
+    field = field_map(run / "field.npz")
+    measured = measure_accuracy(fits, run / "datasets", table, used.with_name("accuracy.json"), field)
     if output is not None:
         write_sealed(output, {**measured, "set": blobs.fingerprints()})
     print(accuracy_table(measured, read_json(beside) if beside else None))
@@ -245,14 +221,9 @@ def closure_tracks(
     """Simulate tracks spread over the magnet table, and fit them in full."""
     from parkf.training.closure.sample import simulate_sample
 
+    geometry, field = detector.load()
     count = simulate_sample(
-        output,
-        tracks=tracks,
-        seed=seed,
-        polarity=polarity,
-        geometry=detector.aligned(),
-        field=detector.field_map(),
-        threads=threads,
+        output, tracks=tracks, seed=seed, polarity=polarity, geometry=geometry, field=field, threads=threads
     )
     print(f"closure-tracks: {count} tracks of {tracks} particles, seed {seed}", file=sys.stderr)
 
@@ -274,11 +245,12 @@ def close(
     """Change the table's bend so that fits of tracks have no bias in any direction."""
     from parkf.training.closure.close import close as run
 
+    geometry, field = steps.load()
     closed = run(
         steps.assemble(),
         samples,
-        geometry=steps.aligned(),
-        field=steps.field_map(),
+        geometry=geometry,
+        field=field,
         rays=rays,
         passes=passes,
         seed=steps.seed,
