@@ -18,8 +18,7 @@ import sympy as sp
 import yaml
 from typer.main import get_command
 
-from parkf.cli.main import PANELS, STAGES
-from parkf.cli.main import app
+from parkf.cli.main import PANELS, STAGES, app
 from parkf.fit import STATUS, STATUS_BITS, TREATED
 from parkf.model.steps import FORMS
 from parkf.model.steps.frozen import kernel_forms

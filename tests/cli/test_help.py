@@ -9,8 +9,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import parkf
-from parkf.cli.main import PANELS, STAGES
-from parkf.cli.main import app
+from parkf.cli.main import PANELS, STAGES, app
 from parkf.report import column_reference as columns
 from parkf.workflow import installation
 

@@ -32,8 +32,7 @@ class Run:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        thresholds = load_thresholds(found(GATES_FILE))
-        self._subject = load_subject(str(folder), thresholds, readable_registry())
+        self._subject = load_subject(str(folder), load_thresholds(found(GATES_FILE)), readable_registry())
 
     def __repr__(self) -> str:
         met = sum(gate.met for gate in self._subject.gates)

@@ -10,8 +10,7 @@ import typer
 from typer import Exit, Option, Typer
 from typer.core import TyperGroup
 
-# This import adds commands to `params`.
-import parkf.cli.commands.publication  # noqa: F401
+import parkf.cli.commands.publication  # noqa: F401 (adds commands to params.app)
 from parkf import __version__
 from parkf.cli.commands import fitting, importing, params, results, running, simulation, training
 from parkf.cli.commands.options import check_outputs

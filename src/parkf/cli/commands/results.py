@@ -30,8 +30,8 @@ def doctor(as_json: Json = False) -> None:
 
     found = examine()
     tasks = [asdict(task) | {"ready": not task.missing} for task in found.tasks]
-    content, ready = asdict(found) | {"tasks": tasks}, found.current and not found.tasks[0].missing
-    answer(as_json, content, _text(found), yes=ready)
+    ready = found.current and not found.tasks[0].missing
+    answer(as_json, asdict(found) | {"tasks": tasks}, _text(found), yes=ready)
 
 
 def _text(found: "Installation") -> str:
