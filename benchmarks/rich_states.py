@@ -3,9 +3,9 @@
 ``python -m benchmarks.rich_states results/default [--json rich.json]``
 
 Both extrapolate true states of the run's training data, and are held against Runge-Kutta through the run's
-field: LHCb's numbers, which are for LHCb's field, are at a disadvantage here. The trigger reaches 2165 mm
-from the last VELO hit, and parkf's fit from the first UT layer. The scattering is that of truth minus
-Runge-Kutta at the next layer, scaled to the distance of the plane.
+field: LHCb's numbers are for LHCb's field, so they are at a disadvantage in the embedded field. The trigger
+reaches 2165 mm from the last VELO hit, and parkf's fit from the first UT layer. The scattering is that of
+truth minus Runge-Kutta at the next layer, scaled to the distance of the plane.
 """
 
 import argparse
