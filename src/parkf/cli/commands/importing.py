@@ -62,7 +62,7 @@ class KnownDetector:
 
     polarity: Annotated[str | None, Option(help="Polarity: up or down.")] = None
     geometry: Annotated[Path | None, Option(help="Geometry file (YAML), with the planes.")] = None
-    alignment: Annotated[Path | None, Option(help="On top of the geometry.")] = None
+    alignment: Annotated[Path | None, Option(help="Alignment file on top of the geometry.")] = None
 
     def load(self) -> "tuple[Geometry | None, int | None]":
         """Load the geometry, and return it with the polarity: +1 for up, -1 for down."""
@@ -183,7 +183,7 @@ def import_geometry(
     geometry: Annotated[Path, Option(help="Geometry file to write.")],
     alignment: Annotated[Path, Option(help="Alignment file to write.")],
     base: Annotated[Path, Option(help="Geometry whose material, errors and efficiencies are used.")] = BASE,
-    tag: Annotated[str | None, Option(help="Name of both; else that of the dumps' folder.")] = None,
+    tag: Annotated[str | None, Option(help="Tag of both; else the name of the dumps' folder.")] = None,
 ) -> None:
     """Import Allen's dumps of a geometry: VELO, UT, SciFi and beam line."""
     from parkf.imports.geometry.folder import import_dumps
@@ -199,7 +199,7 @@ def import_geometry(
 def import_alignment(
     conditions: Annotated[list[Path], Argument(help="LHCb's conditions (YAML), one or more files.")],
     output: Annotated[Path, Argument(help="Alignment file to write.")],
-    geometry: Annotated[Path, Option(help="Geometry that they are for.")],
+    geometry: Annotated[Path, Option(help="Geometry that the conditions are for.")],
     tag: Annotated[str | None, Option(help="Its name; by default that of the first file.")] = None,
 ) -> None:
     """Import an alignment from LHCb's conditions."""

@@ -31,8 +31,8 @@ app = Typer(
     epilog="Example: parkf params list",
 )
 
-OfDetector = Annotated[str | None, Option(help="Only of this tag of a geometry.")]
-OfForms = Annotated[FormsName | None, Option(help="Only of these forms.")]
+OfDetector = Annotated[str | None, Option(help="Only sets for the geometry with this tag.")]
+OfForms = Annotated[FormsName | None, Option(help="Only sets of these forms.")]
 
 _COLUMNS = ("version", "state", "forms", "detector", "validity", "created", "supersedes", "problem")
 _COLUMNS_FOR = ("detector", "forms", "set", "validity", "superseded", "path")
@@ -71,7 +71,7 @@ def _listed(sets: "Registry", columns: Sequence[str], rows: Sequence[dict[str, A
 @app.command(epilog="Example: parkf params show 2026-run3-like-2-r008 --numbers")
 def show(
     name: Set,
-    numbers: Annotated[bool, Option("--numbers", help="Every number of the constant blob.")] = False,
+    numbers: Annotated[bool, Option("--numbers", help="Print every number of the constant blob.")] = False,
     registry: RegistryFolder = None,
     as_json: Json = False,
 ) -> None:

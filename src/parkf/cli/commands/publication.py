@@ -101,8 +101,8 @@ def _before(parameters: "ParameterSet", path: Path, registry: "Registry") -> "Pa
 def publish(
     parameters: Annotated[Path, Argument(help="Folder of a set, next to validation.json and accuracy.json.")],
     year: Annotated[int | None, Option(min=2000, max=9999, help="Year of the data; else this year.")] = None,
-    first_run: Annotated[int | None, Option(min=0, help="First run that it is for.")] = None,
-    last_run: Annotated[int | None, Option(min=0, help="Last run that it is for.")] = None,
+    first_run: Annotated[int | None, Option(min=0, help="First run that the set is for.")] = None,
+    last_run: Annotated[int | None, Option(min=0, help="Last run that the set is for.")] = None,
     first_time: Annotated[str | None, Option(help="Begin of the data as a time: 2026-05-03T12:00Z.")] = None,
     last_time: Annotated[str | None, Option(help="End of the data, this second included.")] = None,
     registry: OwnRegistry = PARAMS,

@@ -91,7 +91,7 @@ def schema(
 @app.command(epilog="Example: parkf why default")
 def why(
     run: Annotated[Path, Argument(metavar="RUN", help="A run, results/<run>, or its configuration.")],
-    cores: Annotated[int | None, Option(help="That it would have; by default all of this machine.")] = None,
+    cores: Annotated[int | None, Option(help="Cores of the run; all of this machine by default.")] = None,
     as_json: Json = False,
 ) -> None:
     """Report what changed since a run's results were made, which jobs would run again, and for how long."""
@@ -144,7 +144,7 @@ def report(
     output: Path,
     gates: GatesFile = GATES,
     geometry: Annotated[Path | None, Option(help="Geometry of the set to copy; found by default.")] = None,
-    alignment: Annotated[Path | None, Option(help="Its alignment, likewise.")] = None,
+    alignment: Annotated[Path | None, Option(help="Its alignment; found by default.")] = None,
     threads: Threads = 1,
 ) -> None:
     """Write the pages of a run, and run.json, beside.json and copies of its inputs next to its figures."""
@@ -160,7 +160,7 @@ def report(
 def explain(
     parameters: Annotated[Path, Argument(help="Folder of a parameter set.")],
     fits: Annotated[Path | None, Option(help="Folder of the fits, for the errors.")] = None,
-    table: Annotated[bool, Option("--table", help="The 240,000 numbers of the magnet too.")] = False,
+    table: Annotated[bool, Option("--table", help="Print the magnet's 240,000 numbers, too.")] = False,
 ) -> None:
     """Print every number of a set: block, set, index, name, value, unit, error."""
     from parkf.training.explanation import COLUMNS
@@ -185,7 +185,7 @@ def where(results: RunFolder, gates: GatesFile = GATES) -> None:
 def compare(
     subjects: Annotated[list[str] | None, Argument(metavar="A B …", help="Runs, sets or versions.")] = None,
     detector: Annotated[str | None, Option(help="All published sets of this detector, oldest first.")] = None,
-    everything: Annotated[bool, Option("--all", help="Figures that are the same, too.")] = False,
+    everything: Annotated[bool, Option("--all", help="Show figures that are the same, too.")] = False,
     page: Annotated[Path | None, Option(help="An HTML page to write.")] = None,
     gates: GatesFile = GATES,
     registry: RegistryFolder = None,

@@ -56,7 +56,7 @@ def check(
 
 @app.command(epilog="Example: parkf run smoke")
 def run(
-    name: Annotated[str, Argument(help="Of workflow/config/<name>.yaml.")] = "default",
+    name: Annotated[str, Argument(help="Name of a configuration: workflow/config/<name>.yaml.")] = "default",
     targets: Annotated[
         list[str] | None, Argument(help="validate, publish, or files; by default, all up to the report.")
     ] = None,

@@ -94,7 +94,7 @@ def simulate(
     seed: Seed,
     states: Annotated[Path | None, Option(help="True states to write.")] = None,
     hits: Annotated[Path | None, Option(help="Hits to write.")] = None,
-    fates: Annotated[Path | None, Option(help="How hard each scattered, to write.")] = None,
+    fates: Annotated[Path | None, Option(help="Hardest scattering of each particle, to write.")] = None,
     hits_before: Annotated[int | None, Option(min=0, help="Hits and fates only below this crossing.")] = None,
     crowded: Annotated[bool, Option("--crowded", help="Hits with LHCb's tails, overlaps, density.")] = False,
     threads: Threads = 1,
@@ -200,7 +200,7 @@ def thresholds(
 def datasets(
     particles: Path,
     states: Path,
-    folder: Annotated[Path, Argument(help="Takes <step>.parquet of every step.")],
+    folder: Annotated[Path, Argument(help="Folder for <step>.parquet of every step.")],
     thresholds: Annotated[Path, Option(help="Which rows are kept, by `thresholds`.")],
     detector: Detector,
     threads: Threads = 1,

@@ -236,7 +236,7 @@ def close(
     summary: Annotated[Path, Argument(help="Results of each stage (JSON).")],
     samples: Annotated[list[Path], Argument(help="Files of `closure-tracks`, of all polarities.")],
     steps: TrainedSteps,
-    table_accuracy: Annotated[Path, Option(help="Figures of the table before, to keep.")],
+    table_accuracy: Annotated[Path, Option(help="Figures of the table before the closure (JSON).")],
     rays: Annotated[int, Option(min=1000, help="Rays to carry on through the SciFi.")],
     passes: Annotated[int, Option(min=0, help="Passes over the fits of the tracks.")],
     scheme: Annotated[Scheme, Option(help="The fit that will use the set.")] = "smoother",
