@@ -7,8 +7,8 @@ of silicon; tracks scatter in it, and lose no energy. Timed is ACTS's example al
 smoothing, and the way to the beam line, by Runge-Kutta with covariances, with a navigator that looks for
 the next plane; not the making of measurements and of first states. These are the truth, smeared by so
 little in momentum that linearising at them is right: with 2 % for 0.2 % the pull of q/p widens to 1.08.
-Ours are the parameterised fit and the full fit, of tracks with as many hits; the latter goes through all
-material, three times. All times are the thread's own, on one core.
+Our fits are the parameterised fit and the full fit, for tracks with as many hits. The full fit goes through
+all material three times. All times are the thread's own, on one core.
 """
 
 import sys
@@ -106,7 +106,7 @@ def telescope(planes: Planes) -> acts.examples.TelescopeDetector:
 
 
 class Source(acts.examples.IAlgorithm):
-    """Puts tracks, their measurements and which belong together where ACTS's algorithms look for them."""
+    """Puts tracks, their measurements and the links between both into ACTS's event store."""
 
     def __init__(self, tracks: Tracks, planes: Planes, detector: acts.examples.TelescopeDetector) -> None:
         super().__init__("Source", acts.logging.ERROR)

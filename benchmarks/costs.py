@@ -3,8 +3,8 @@
 Run: python -m benchmarks.costs FOLDER CONFIG [FOLDER CONFIG ...]
 
 Each run has finished in its folder, in one chunk a sample, with its configuration. Every log ends with what
-its job took; the plan of the run says which rule it was of and how many units it had. A stage's costs are the
-line through its jobs, memory so high that it lies above all of them.
+its job took; the plan of the run says which rule it was of and how many units it had. The costs of a stage
+are a line that is fitted to its jobs; the line for memory lies above all jobs.
 """
 
 import sys

@@ -54,7 +54,7 @@ def alignment(number: int) -> dict[str, Any]:
 
 
 def timed(folder: Path, snakefile: str, config: Path) -> dict[str, float]:
-    """Run a workflow to its end; give its seconds, and those of all its processes."""
+    """Run a workflow to its end; return its wall-clock time, and the processor time of all processes, s."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     profile = ROOT / "workflow/profiles/local"
     command = [

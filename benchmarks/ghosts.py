@@ -127,7 +127,7 @@ def _kinds(found: pd.DataFrame, hits: Path, particles: pd.DataFrame) -> NDArray[
 
 
 def kept(values: F64, genuine: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which rows a cut keeps that leaves 91 % of the genuine ones."""
+    """Return the rows that a cut keeps, where the cut keeps 91 % of the genuine ones."""
     return values >= np.quantile(values[genuine], 1 - WORKING_POINT, method="lower")
 
 

@@ -117,7 +117,7 @@ class Machine:
         return float(getattr(self._library, name)(4_000_000, threads))
 
     def two_thread_peak(self, precision: str) -> float:
-        """Speedup of bare multiply-adds, the most that one can be."""
+        """Speedup of bare multiply-adds, which is an upper limit for other code."""
         return 2 * self.two_thread_speedup(lambda threads: self.multiply_adds(precision, threads))[0].value
 
     def copy_bandwidth(self) -> float:

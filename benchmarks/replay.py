@@ -108,7 +108,7 @@ def table(jobs: Sequence[Job], cores: Sequence[int], latency: float) -> list[dic
 
 def main() -> None:
     """Print what a run would take."""
-    parser = argparse.ArgumentParser(description="Replay the workflow's jobs with what they cost.")
+    parser = argparse.ArgumentParser(description="Replay the jobs of the workflow with their costs.")
     parser.add_argument("--rows", type=float, default=1e9, help="rows of all steps together")
     parser.add_argument("--chunk", type=int, default=2000, help="crossings in a chunk")
     parser.add_argument("--parts", type=int, default=8, help="jobs that share out a step's parameter sets")

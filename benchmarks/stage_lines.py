@@ -1,4 +1,4 @@
-"""Command lines of the stages, for each way in which a version of parkf is spoken to.
+"""Command lines of the stages, for versions of parkf with different commands.
 
 A stage works in a folder on what the stages before it left there.
 """

@@ -15,7 +15,7 @@ _INPUTS = {
     "SET": "params/2026-run3-like-2-r003",
 }
 _FROM_NOTHING = ("generate", "generate-signal", "train-table")
-# Runs in the environment of whichever version is asked.
+# Runs in the environment of the version that is measured.
 _LINES = """
 import inspect, json, sys
 from typing import Literal, get_args, get_origin, get_type_hints

@@ -50,7 +50,7 @@ def draw_rows(source: Path, target: Path, count: int) -> None:
 
 
 def run(*arguments: str | Path) -> Cost:
-    """Run a `parkf` command to its end."""
+    """Run a `parkf` command and wait until it ends."""
     begin = time.perf_counter()
     process = Popen([Path(sys.executable).with_name("parkf"), *arguments])
     _, status, usage = os.wait4(process.pid, 0)

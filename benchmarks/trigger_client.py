@@ -108,7 +108,7 @@ def figures(samples: Samples, folder: Path, older: ParameterSet) -> Iterator[tup
 
 
 def main(results: Path, shared: Path) -> None:
-    """Print what was measured as JSON."""
+    """Print the measured figures as JSON."""
     rest = load(PROJECT / "params" / PUBLISHED)
     older = import_text_files(shared / "reference/lhcb_params", rest=rest)
     with scratch_folder() as name:

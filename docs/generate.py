@@ -18,8 +18,7 @@ import sympy as sp
 import yaml
 from typer.main import get_command
 
-from parkf.cli.commands.help_groups import STAGE_COMMANDS, STAGES, VERBS
-from parkf.cli.main import app
+from parkf.cli.main import PANELS, STAGES, app
 from parkf.fit import STATUS, STATUS_BITS, TREATED
 from parkf.model.steps import FORMS
 from parkf.model.steps.frozen import kernel_forms
@@ -51,28 +50,26 @@ def commands() -> str:
         " `parkf gate` also where there is no answer; 130 where it was interrupted; `parkf run` and `parkf supervise`"
         " exit as Snakemake does. [Bad inputs](../bad_inputs.md) shows what is refused, in which words.",
     ]
-    for panel, examples in VERBS.items():
+    for panel, names in PANELS.items():
         parts.append(f"## {panel}")
-        for name, example in examples.items():
-            parts += _command(group, context, name, example)
-    parts += [f"## {STAGES}", "Each rule of the workflow calls one of them; all work alone, on files, too."]
-    for name in STAGE_COMMANDS:
-        parts += _command(group, context, name, None)
+        if panel == STAGES:
+            parts.append("Each rule of the workflow calls one of them; all work alone, on files, too.")
+        for name in names:
+            parts += _command(group.get_command(context, name), name)
     return _page(parts)
 
 
-def _command(group: Any, context: Any, name: str, example: str | None) -> Iterator[str]:
-    command = group
-    for word in name.split():
-        command = command.get_command(context, word)
+def _command(command: Any, name: str) -> Iterator[str]:
     yield f"### parkf {name}"
     yield _plain(inspect.cleandoc(command.help or ""))
-    if example is not None:
-        yield f"```\n{example}\n```"
+    if command.epilog:
+        yield f"```\n{command.epilog.removeprefix('Example: ')}\n```"
     kinds = get_type_hints(inspect.unwrap(command.callback)) if command.callback else {}
     rows = [_parameter(one, kinds.get(one.name)) for one in command.params if one.name != "help"]
     if rows:
         yield _table(("", "default", ""), rows)
+    for below, one in getattr(command, "commands", {}).items():
+        yield from _command(one, f"{name} {below}")
 
 
 def _parameter(one: Any, kind: Any) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ import pytest
 
 import parkf
 from parkf.fit import fit
-from parkf.params.registry import Registry
+from parkf.params.registry import SHIPPED, Registry
 
 NAME = "2026-run3-like-2-r007"
 
@@ -67,7 +67,7 @@ def test_every_container_is_fitted_alike(kind, parameters, frame, tracks):
 
 
 def test_it_is_the_fit_of_the_rooms_below(parameters, tracks):
-    below = fit(Registry(parkf.api.parameters.SHIPPED).load(NAME), pa.parquet.read_table(parkf.example()))
+    below = fit(Registry(SHIPPED).load(NAME), pa.parquet.read_table(parkf.example()))
     np.testing.assert_array_equal(below.qop, tracks["qop"])
     np.testing.assert_array_equal(below.xx, tracks["xx"])
 

@@ -9,8 +9,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import parkf
-from parkf.cli.commands.help_groups import STAGE_COMMANDS, STAGES, VERBS
-from parkf.cli.main import app
+from parkf.cli.main import PANELS, STAGES, app
 from parkf.report import column_reference as columns
 from parkf.report.words import texts
 from parkf.workflow import installation
@@ -27,6 +26,10 @@ def _commands(group, context, words=()):
             yield from _commands(command, context, (*words, name))
 
 
+def _example(command):
+    return (command.epilog or "").removeprefix("Example: ")
+
+
 @pytest.fixture(scope="module")
 def commands():
     group = get_command(app)
@@ -37,20 +40,24 @@ def _run(*words, env=WIDE):
     return CliRunner().invoke(app, words, env=env)
 
 
-def test_every_command_has_a_place_and_every_place_a_command(commands):
-    placed = {name for examples in VERBS.values() for name in examples} | set(STAGE_COMMANDS)
-    # A new command: add it to a group in parkf/cli/commands/help_groups.py, with an example.
-    assert {" ".join(words) for words in commands} == placed
+def test_every_command_is_in_a_panel_and_what_users_type_has_an_example(commands):
+    # A new command: add it to a panel in parkf/cli/main.py. What users type has an example.
+    assert [name for names in PANELS.values() for name in names] == [
+        " ".join(words) for words in commands if len(words) == 1
+    ]
+    assert {words[0] for words in commands} == set(get_command(app).commands)
+    for words, command in commands.items():
+        assert bool(_example(command)) == (words[0] not in PANELS[STAGES]), words
 
 
-def test_the_first_page_shows_verbs_in_groups_and_stages_at_the_end():
+def test_the_first_page_shows_commands_in_panels_and_stages_at_the_end():
     page = _run("--help").stdout
     titles = [title.strip() for title in re.findall(r"╭─ (.+?) ─+╮", page)]
-    assert titles == ["Options", *VERBS, STAGES]
+    assert titles == ["Options", *PANELS]
+    assert titles[-1] == STAGES
 
 
 def test_every_page_of_help_shows_what_it_should(commands):
-    examples = {name: line for panel in VERBS.values() for name, line in panel.items()}
     for words, command in commands.items():
         done = _run(*words, "--help")
         assert done.exit_code == 0, (words, done.output)
@@ -58,8 +65,8 @@ def test_every_page_of_help_shows_what_it_should(commands):
         for thing in (command, *command.params):
             for bracket in re.findall(r"\[[^\]]*\]", (thing.help or "").replace("\\", "")):
                 assert bracket in shown, (words, bracket)
-        if " ".join(words) in examples:
-            assert f"Example: {examples[' '.join(words)]}" in shown, (words, shown)
+        if command.epilog:
+            assert f"Example: {_example(command)}" in shown, (words, shown)
 
 
 def test_units_in_brackets_are_shown():
@@ -67,15 +74,14 @@ def test_units_in_brackets_are_shown():
 
 
 def test_examples_are_lines_that_the_commands_take(commands):
-    for examples in VERBS.values():
-        for line in examples.values():
-            program, *words = shlex.split(line)
-            assert program == "parkf"
-            if words[-1] == "--help":
-                continue
-            name = next(tuple(words[:n]) for n in (2, 1) if tuple(words[:n]) in commands)
-            # Reads the line as the command would, and raises where it would complain; nothing runs.
-            commands[name].make_context(" ".join(name), words[len(name) :])
+    for line in filter(None, map(_example, commands.values())):
+        program, *words = shlex.split(line)
+        assert program == "parkf"
+        if words[-1] == "--help":
+            continue
+        name = next(tuple(words[:n]) for n in (2, 1) if tuple(words[:n]) in commands)
+        # Reads the line as the command would, and raises where it would complain; nothing runs.
+        commands[name].make_context(" ".join(name), words[len(name) :])
 
 
 def test_version():

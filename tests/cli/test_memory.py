@@ -1,4 +1,4 @@
-"""A command that gets no more memory says so in one line, as of everything else that it lacks."""
+"""A command that runs out of memory ends with one line, like all errors that a user can solve."""
 
 import multiprocessing
 import os
@@ -24,7 +24,7 @@ def test_numpy_s_own_error_is_caught(tmp_path: Path, monkeypatch) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system does not limit a process's memory")
 def test_a_limit_of_the_system_is_told(tmp_path: Path) -> None:
-    """In a child, since a limit holds for a whole process; the map takes 600 MB, the child gets 64."""
+    """In a child process, which the limit holds for as a whole: it gets 64 MB, and the map needs 600 MB."""
 
     def limited(answer) -> None:
         os.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Outputs that are wrong before a command begins: they are refused, and nothing is written."""
+"""Wrong outputs: they are refused before a command begins, and nothing is written."""
 
 import subprocess
 import sys

@@ -16,21 +16,10 @@ _STRIP = 1000.0
 def draw(what: Event | Track | Geometry | str | Path) -> Figure:
     """Draw an event or a track of a run, or a geometry.
 
-    Parameters
-    ----------
-    what : Event, Track, Geometry, str or Path
-        ``run.event()``, one of its ``tracks``, a geometry or the file of one.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        An event from above and from the side, blue for genuine tracks and red for ghosts; a track with the
-        distances of its hits from the fitted path; a geometry with its planes and its material.
-
-    Raises
-    ------
-    ParkfError
-        When this is nothing that can be drawn.
+    ``run.event()`` returns an event, which has ``tracks``. An event is shown from above and from the side,
+    with genuine tracks in blue and ghosts in red. A track is shown by the distances of its hits from the
+    fitted path. A geometry, or the file of one, is shown by its planes and its material. Anything else raises
+    a ParkfError.
     """
     if isinstance(what, str | Path):
         what = load_geometry(Path(what))
@@ -57,9 +46,8 @@ def _event(event: Event) -> Figure:
         view.set(ylabel=f"{name} / m", ylim=(-3, 3))
     views[-1].set(xlabel="z / m", xlim=(-0.3, 9.6))
     ghosts = sum(track.ghost for track in event.tracks if track.good)
-    figure.suptitle(
-        f"event {event.number} of {event.sample}: {len(event.tracks)} tracks, {ghosts} of them ghosts"
-    )
+    title = f"event {event.number} of {event.sample}: {len(event.tracks)} tracks, {ghosts} of them ghosts"
+    figure.suptitle(title)
     return figure
 
 

@@ -11,10 +11,6 @@ from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT
 from parkf.io.tables import MEASURED
 
-# Columns that a fit copies or does not read; where they are missing, they are filled.
-_NUMBERED = "candidate"
-_FILLED = {"event": 0}
-
 
 def example() -> Path:
     """Return the file of 400 candidates of the embedded simulation that comes with parkf.
@@ -27,38 +23,22 @@ def example() -> Path:
 def candidates_of(hits: Any) -> pa.Table:
     """Convert hits to the table ``candidates``; no number changes its value.
 
-    Parameters
-    ----------
-    hits : path, pyarrow.Table, pandas.DataFrame, mapping of str to array_like, or awkward.Array
-        Columns as ``parkf schema candidates`` lists them. ``event`` and ``candidate`` may be
-        missing, and the truth is not read.
-
-    Returns
-    -------
-    pyarrow.Table
-
-    Raises
-    ------
-    ParkfError
-        When a column is missing, has another shape, or holds a number that its type cannot hold.
+    The columns are those that ``parkf schema candidates`` lists. ``event`` and ``candidate`` may be missing,
+    and the truth is not read. A column that is missing, has another shape, or holds a number that its type
+    cannot hold raises a ParkfError.
     """
-    if isinstance(hits, str | Path):
-        return _read(Path(hits))
-    columns = _columns(hits)
     known = dict(MEASURED.columns)
-    needed = [name for name in known if name not in _FILLED and name != _NUMBERED]
+    if isinstance(hits, str | Path):
+        with MEASURED.open(Path(hits)) as file:
+            return file.read(columns=list(known))
+    columns = _columns(hits)
+    needed = [name for name in known if name not in ("event", "candidate")]
     if missing := [name for name in needed if name not in columns]:
         raise ParkfError(f"hits: column {missing[0]!r} is missing; expected {', '.join(needed)}")
     count = len(columns["qop"])
-    columns = {name: np.full(count, value) for name, value in _FILLED.items()} | columns
-    columns.setdefault(_NUMBERED, np.arange(count))
+    columns = {"event": np.zeros(count, dtype=int), "candidate": np.arange(count)} | columns
     arrays = [_converted(name, columns[name], kind, count) for name, kind in known.items()]
     return pa.Table.from_arrays(arrays, schema=MEASURED.schema)
-
-
-def _read(path: Path) -> pa.Table:
-    with MEASURED.open(path) as file:
-        return file.read(columns=[name for name, _ in MEASURED.columns])
 
 
 def _columns(hits: Any) -> dict[str, Any]:
@@ -66,17 +46,17 @@ def _columns(hits: Any) -> dict[str, Any]:
     if isinstance(hits, Mapping):
         return dict(hits)
     if isinstance(hits, pa.Table | pa.RecordBatch):
-        return {name: hits.column(name) for name in hits.schema.names}
-    if hasattr(hits, "fields") and hasattr(hits, "layout"):
-        return {name: hits[name] for name in hits.fields}
-    if hasattr(hits, "columns") and hasattr(hits, "dtypes"):
-        return {str(name): hits[name] for name in hits.columns}
-    if isinstance(hits, np.ndarray) and hits.dtype.names:
-        return {name: hits[name] for name in hits.dtype.names}
-    raise ParkfError(
-        f"hits: got {type(hits).__name__}, expected a path, an Arrow table, a pandas table, arrays by name"
-        " or an Awkward array of records"
-    )
+        names = hits.schema.names
+    elif hasattr(hits, "fields") and hasattr(hits, "layout"):
+        names = hits.fields
+    elif hasattr(hits, "columns") and hasattr(hits, "dtypes"):
+        names = hits.columns
+    elif isinstance(hits, np.ndarray) and hits.dtype.names:
+        names = hits.dtype.names
+    else:
+        expected = "a path, an Arrow table, a pandas table, arrays by name or an Awkward array of records"
+        raise ParkfError(f"hits: got {type(hits).__name__}, expected {expected}")
+    return {str(name): hits[name] for name in names}
 
 
 def _converted(name: str, values: Any, kind: pa.DataType, count: int) -> pa.Array:

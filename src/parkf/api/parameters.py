@@ -1,7 +1,8 @@
 """Parameter sets: load a published one, a folder or that of a run, look at its steps, and fit with it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,67 +18,46 @@ from parkf.io.errors import ParkfError
 from parkf.io.option_types import Backend, Precision
 from parkf.io.tables import FITTED
 from parkf.model.steps.frozen import forms_of
-from parkf.params.manifest import Manifest
+from parkf.params.manifest import Gate, Manifest
 from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet
 from parkf.params.parameter_set import load as load_set
-from parkf.params.registry import FOLDER, SHIPPED, Registry
+from parkf.params.registry import readable_registry
 
 
 def published() -> list[str]:
     """Return the names of the published sets: those below ``params/``, else those that were installed."""
-    return _registry().versions()
+    return readable_registry().versions()
 
 
 def load(which: str | Path) -> "Parameters":
     """Load a parameter set, and check all of it.
 
-    Parameters
-    ----------
-    which : str or Path
-        Name of a published set, folder of a set, folder of a run, or name of a run in ``results/``.
-
-    Returns
-    -------
-    parkf.Parameters
-        The set, whose arrays are read-only.
-
-    Raises
-    ------
-    ParkfError
-        When there is no such set, or a file of it is missing or damaged.
+    `which` is the name of a published set, the folder of a set or a run, or the name of a run in
+    ``results/``. Raises a ParkfError when there is no such set, or a file of it is missing or damaged.
     """
     for folder in (Path(which), Path(which) / "set", Path("results") / which / "set"):
         if (folder / MANIFEST_FILE).is_file():
             return Parameters(load_set(folder), str(which))
-    registry = _registry()
-    if str(which) in registry.versions():
+    registry, versions = readable_registry(), published()
+    if str(which) in versions:
         return Parameters(registry.load(str(which)), str(which))
-    near = get_close_matches(str(which), registry.versions(), n=3, cutoff=0.5)
-    there = (
-        f"did you mean {' or '.join(near)}?" if near else f"published are {', '.join(registry.versions())}"
-    )
+    near = get_close_matches(str(which), versions, n=3, cutoff=0.5)
+    there = f"did you mean {' or '.join(near)}?" if near else f"published are {', '.join(versions)}"
     raise ParkfError(f"{which}: no set of this name, no folder of a set and no run; {there}")
 
 
-def _registry() -> Registry:
-    return Registry(FOLDER if FOLDER.is_dir() else SHIPPED)
+def gates_table(gates: Sequence[Gate]) -> pd.DataFrame:
+    """Return gates as a table: what, value, measured, bar, met, reason."""
+    columns = ["what", "value", "measured", "bar", "met", "reason"]
+    return pd.DataFrame([gate.model_dump() for gate in gates], columns=columns)
 
 
 class Parameters:
-    """A parameter set: its numbers, its steps, and the fit with it. Its arrays are read-only.
-
-    Parameters
-    ----------
-    numbers : ParameterSet
-        The set as the rooms below know it.
-    name : str
-        What it was loaded as.
-    """
+    """A parameter set: its numbers, its steps, and the fit with it. Its arrays are read-only."""
 
     def __init__(self, numbers: ParameterSet, name: str) -> None:
         self._numbers = numbers
         self.name = numbers.manifest.version or name
-        self.steps: Mapping[str, StepFunction] = _Steps(numbers)
         for array in (numbers.constant, numbers.table):
             array.flags.writeable = False
 
@@ -90,6 +70,12 @@ class Parameters:
         """What the set was made of, how it was trained, and the gates that it met."""
         return self._numbers.manifest
 
+    @cached_property
+    def steps(self) -> Mapping[str, StepFunction]:
+        """The steps of the set, by name."""
+        forms = forms_of(self.manifest.forms, self.manifest.formulas)
+        return _Steps({name: StepFunction(self._numbers, step) for name, step in forms.steps.items()})
+
     @property
     def constant(self) -> np.ndarray[Any, np.dtype[np.float32]]:
         """The constant numbers, ``(466,)`` or ``(561,)`` float32, in the order of the layout."""
@@ -101,9 +87,8 @@ class Parameters:
         return self._numbers.table
 
     def gates(self) -> pd.DataFrame:
-        """Return the gates that the set was published with: figure, measured, bar, met."""
-        columns = ["what", "value", "measured", "bar", "met", "reason"]
-        return pd.DataFrame([gate.model_dump() for gate in self.manifest.gates], columns=columns)
+        """Return the gates that the set was published with: what, value, measured, bar, met, reason."""
+        return gates_table(self.manifest.gates)
 
     def fit(
         self,
@@ -115,7 +100,7 @@ class Parameters:
         robust: bool = False,
         score: bool = False,
     ) -> Tracks:
-        """Fit track candidates in memory.
+        """Fit track candidates in memory; the tracks have one row for each candidate, in the same order.
 
         Parameters
         ----------
@@ -133,11 +118,6 @@ class Parameters:
             ghosts fit well after the treatment, too.
         score : bool
             Add ghost scores: log odds that a track is genuine.
-
-        Returns
-        -------
-        Tracks
-            One row for each candidate, in the same order.
 
         Raises
         ------
@@ -159,36 +139,14 @@ class Parameters:
         # The table `fitted` has float32; here the numbers keep the precision of the fit.
         names = [name for name, _ in FITTED.columns if name not in ("event", "candidate")]
         columns = {name: candidates.column(name) for name in ("event", "candidate")}
-        columns |= {name: pa.array(_on_host(getattr(fitted, name))) for name in names}
-        more = {**(vars(fitted.before) if fitted.before else {}), **(fitted.scores or {})}
-        columns |= {name: pa.array(_on_host(values)) for name, values in more.items()}
+        computed: dict[str, Any] = {name: getattr(fitted, name) for name in names}
+        computed |= {**(vars(fitted.before) if fitted.before else {}), **(fitted.scores or {})}
+        for name, values in computed.items():
+            # Arrays of CuPy are copied from the GPU.
+            columns[name] = pa.array(np.asarray(values.get() if hasattr(values, "get") else values))
         return Tracks(pa.table(columns))
 
 
-def _on_host(values: Any) -> np.ndarray[Any, Any]:
-    return np.asarray(values.get() if hasattr(values, "get") else values)
-
-
-class _Steps(Mapping[str, StepFunction]):
-    """Steps of a set by name; the formulas are built when the first one is asked for."""
-
-    def __init__(self, numbers: ParameterSet) -> None:
-        self._numbers = numbers
-        self._steps: dict[str, StepFunction] = {}
-
-    def _known(self) -> dict[str, StepFunction]:
-        if not self._steps:
-            forms = forms_of(self._numbers.manifest.forms, self._numbers.manifest.formulas)
-            self._steps = {name: StepFunction(self._numbers, step) for name, step in forms.steps.items()}
-        return self._steps
-
-    def __getitem__(self, name: str) -> StepFunction:
-        if name not in self._known():
-            raise ParkfError(f"no step {name!r}; steps are {', '.join(self)}")
-        return self._known()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known())
-
-    def __len__(self) -> int:
-        return len(self._known())
+class _Steps(dict[str, StepFunction]):
+    def __missing__(self, name: str) -> StepFunction:
+        raise ParkfError(f"no step {name!r}; steps are {', '.join(self)}")

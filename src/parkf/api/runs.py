@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from parkf.api.parameters import Parameters, load
+from parkf.api.parameters import Parameters, gates_table, load
 from parkf.io.errors import ParkfError
 from parkf.io.project import found
-from parkf.params.registry import FOLDER, SHIPPED, Registry
+from parkf.params.registry import readable_registry
 from parkf.proof.comparing.figures import compare_figures
 from parkf.proof.comparing.subject import load_subject
 from parkf.proof.gates import GATES_FILE, load_thresholds
@@ -16,21 +16,9 @@ from parkf.report.event import Event, load_event
 
 
 def run(which: str | Path = "default") -> "Run":
-    """Open a finished run.
+    """Open a finished run by its name in ``results/``, or by its folder.
 
-    Parameters
-    ----------
-    which : str or Path
-        Name of a run in ``results/``, or its folder.
-
-    Returns
-    -------
-    Run
-
-    Raises
-    ------
-    ParkfError
-        When there is no such run, or it has not ended.
+    Raises a ParkfError when there is no such run, or it has not ended.
     """
     for folder in (Path(which), Path("results") / which):
         if (folder / "validation.json").is_file():
@@ -40,18 +28,11 @@ def run(which: str | Path = "default") -> "Run":
 
 
 class Run:
-    """A finished run.
-
-    Parameters
-    ----------
-    folder : Path
-        ``results/<run>``.
-    """
+    """A finished run in its folder, ``results/<run>``."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        registry = Registry(FOLDER if FOLDER.is_dir() else SHIPPED)
-        self._subject = load_subject(str(folder), load_thresholds(found(GATES_FILE)), registry)
+        self._subject = load_subject(str(folder), load_thresholds(found(GATES_FILE)), readable_registry())
 
     def __repr__(self) -> str:
         met = sum(gate.met for gate in self._subject.gates)
@@ -65,43 +46,27 @@ class Run:
     @property
     def figures(self) -> pd.DataFrame:
         """The run's figures, one a row: group, what, value, error. Units are in the text of each figure."""
-        rows = []
-        for row in compare_figures([self._subject]):
-            (measured,) = row.measured
-            if measured is not None:
-                rows.append((row.group, row.what, measured.value, measured.error))
+        figures = [(row, row.measured[0]) for row in compare_figures([self._subject])]
+        rows = [(row.group, row.what, one.value, one.error) for row, one in figures if one is not None]
         return pd.DataFrame(rows, columns=["group", "what", "value", "error"])
 
     @property
     def gates(self) -> pd.DataFrame:
         """The gates of today, held against the run: what, value, measured, bar, met, reason."""
-        columns = ["what", "value", "measured", "bar", "met", "reason"]
-        return pd.DataFrame([gate.model_dump() for gate in self._subject.gates], columns=columns)
+        return gates_table(self._subject.gates)
 
     def event(self, number: int | None = None, *, sample: str | None = None) -> Event:
         """Read one event with its hits, its tracks and the truth, for :func:`parkf.draw`.
 
-        Parameters
-        ----------
-        number : int, optional
-            The first event with a track by default.
-        sample : str, optional
-            Such as ``validation_up``; the first validation sample by default.
-
-        Raises
-        ------
-        ParkfError
-            When the run has no such event.
+        By default, it is the first event with a track, of the first validation sample; a sample is named as
+        in ``validation_up``. An event that the run does not have raises a ParkfError.
         """
         return load_event(self.folder, sample=sample, number=number)
 
     def table(self, name: str) -> Any:
-        """Read one of the run's Parquet tables as pandas table, such as ``fitted/parkf/validation_up``.
+        """Read one of the run's Parquet tables into pandas, such as ``fitted/parkf/validation_up``.
 
-        Raises
-        ------
-        ParkfError
-            When the run has no such table.
+        Raises a ParkfError when the run has no such table.
         """
         path = self.folder / f"{name}.parquet"
         if not path.is_file():

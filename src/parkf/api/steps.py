@@ -21,12 +21,6 @@ class StepFunction:
     States are ``(n, 5)`` float64: x, y in mm, tx = dx/dz, ty = dy/dz, and q/p at production in 1/MeV. One
     state ``(5,)`` is accepted, too; its results then have no first axis. The formulas are those that the
     kernel runs.
-
-    Parameters
-    ----------
-    parameters : ParameterSet
-    step : Step
-        Of the set's formulas.
     """
 
     def __init__(self, parameters: ParameterSet, step: Step) -> None:
@@ -57,17 +51,9 @@ class StepFunction:
         return float(self._parameters.block("UTT_META")[0, 1])
 
     def parameters(self, which: str | int = 0) -> F64:
-        """Return the parameters of one set, ``(m,)``, in the units of ``parkf params show``.
+        """Return the parameters ``(m,)`` of a set, by its label or number, in units of ``parkf params show``.
 
-        Parameters
-        ----------
-        which : str or int
-            Label or number of the set.
-
-        Raises
-        ------
-        ParkfError
-            When the step has no such set.
+        Raises a ParkfError when the step has no such set.
         """
         if isinstance(which, str) and which not in self.sets:
             raise ParkfError(f"step {self.name}: no set {which!r}; sets are {', '.join(self.sets)}")
@@ -87,23 +73,18 @@ class StepFunction:
     def __call__(
         self, state: ArrayLike, z0: ArrayLike, z1: ArrayLike, *, polarity: int, which: str | int = 0
     ) -> F64:
-        """Return the state at z1, without scattering.
+        """Return the state at z1 without scattering, ``(n, 5)`` or ``(5,)``; q/p is the same as before.
 
         Parameters
         ----------
         state : (n, 5) or (5,) array_like
-            At z0. Of the hop through the magnet, ``UTTF``, it is the state at the table's z_in.
+            At z0. For the hop through the magnet, ``UTTF``, it is the state at the table's z_in.
         z0, z1 : float or (n,) array_like
             mm.
         polarity : {+1, -1}
             MagUp, MagDown.
         which : str or int
-            Set of parameters.
-
-        Returns
-        -------
-        (n, 5) or (5,) float64
-            q/p is the same as before the step.
+            Set of parameters, by its label or number.
 
         Raises
         ------
@@ -119,9 +100,9 @@ class StepFunction:
     ) -> F64:
         """Return the derivatives of the state at z1 by the state at z0, ``(n, 4, 5)`` or ``(4, 5)``.
 
-        Arguments and errors are those of a call. Rows are x, y, tx, ty at z1; columns x, y, tx, ty, q/p at
-        z0. Of the hop through the magnet they are the derivatives behind the table, whose own are in the
-        kernel.
+        Arguments and errors are those of a call. Rows are x, y, tx, ty at z1; columns are x, y, tx, ty, q/p
+        at z0. For the hop through the magnet, these are the derivatives behind the table; the kernel has
+        those of the table.
         """
         rows, single = self._rows(state, z0, z1, polarity)
         derivatives = self._function.jacobian(self.parameters(which), rows)
@@ -132,17 +113,12 @@ class StepFunction:
     ) -> F64:
         """Return the process noise Q that is added to the covariance at z1, ``(n, 4, 4)`` or ``(4, 4)``.
 
-        Arguments and errors are those of a call. Units are those of x, y in mm and of slopes.
-
-        Raises
-        ------
-        ParkfError
-            When the step has no noise.
+        Arguments and errors are those of a call; a step without noise raises a ParkfError, too. Units are
+        those of x, y in mm and of slopes.
         """
         if not self._step.noise:
-            raise ParkfError(
-                f"step {self.name}: it has no noise; that of the hop through the magnet includes it"
-            )
+            what = "it has no noise; that of the hop through the magnet includes it"
+            raise ParkfError(f"step {self.name}: {what}")
         rows, single = self._rows(state, z0, z1, polarity)
         sigma = self._function.noise(self.parameters(which), rows)
         noise = np.zeros((len(rows["qop"]), 4, 4))

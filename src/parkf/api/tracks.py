@@ -22,10 +22,6 @@ class Tracks:
     covariance, χ² and ndof of each detector, and a status, which is 0 for a good fit. Unit and meaning of
     each column are in :attr:`units` and in ``parkf schema fitted``. A `Tracks` is accepted by whatever reads
     Arrow's PyCapsule interface or the dataframe protocol, such as Polars, DuckDB or pandas.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
     """
 
     def __init__(self, table: pa.Table) -> None:
@@ -52,10 +48,7 @@ class Tracks:
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return a column as a NumPy array, ``(n,)``, read-only.
 
-        Raises
-        ------
-        ParkfError
-            When there is no such column.
+        Raises a ParkfError when there is no such column.
         """
         if name not in self.columns:
             raise ParkfError(f"tracks: no column {name!r}; columns are {', '.join(self.columns)}")
@@ -76,10 +69,8 @@ class Tracks:
     def covariances(self) -> NDArray[Any]:
         """Return the covariances of the states, ``(n, 5, 5)``; x and y are not correlated in this fit."""
         matrix = np.zeros((len(self), 5, 5), dtype=self["xx"].dtype)
-        for name, (row, column) in {
-            **{"xx": (0, 0), "xtx": (0, 2), "txtx": (2, 2)},
-            **{"yy": (1, 1), "yty": (1, 3), "tyty": (3, 3), "qopqop": (4, 4)},
-        }.items():
+        elements = {"xx": (0, 0), "xtx": (0, 2), "txtx": (2, 2), "yy": (1, 1), "yty": (1, 3), "tyty": (3, 3)}
+        for name, (row, column) in (elements | {"qopqop": (4, 4)}).items():
             matrix[:, row, column] = matrix[:, column, row] = self[name]
         return matrix
 

@@ -1,35 +1,80 @@
-"""The command line."""
+"""The command line: its commands, in panels, and its exit codes."""
 
 import gc
+import re
 import sys
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
+from typer import Exit, Option, Typer
+from typer.core import TyperGroup
 
+import parkf.cli.commands.publication  # noqa: F401 (adds commands to params.app)
 from parkf import __version__
-from parkf.cli.commands import (
-    asking,
-    datasets,
-    family,
-    fitting,
-    geometry,
-    importing,
-    params,
-    proof,
-    results,
-    running,
-    sharing,
-    simulation,
-    training,
-)
-from parkf.cli.commands.help_groups import GroupedCommands
+from parkf.cli.commands import fitting, importing, params, results, running, simulation, training
+from parkf.cli.commands.options import check_outputs
 from parkf.cli.messages import UsageError, explained, usage
-from parkf.cli.outputs import check_outputs
 from parkf.io.process_settings import prepare_process
 from parkf.io.terminal import be_quiet
 from parkf.io.usage import Meter
 
-app = typer.Typer(
+STAGES = "Stages, which the workflow runs"
+# Commands that users type are in the order of a first day. Stages, which rules of the workflow and `make`
+# call, are in the order of a run.
+PANELS: Mapping[str, Sequence[str]] = {
+    "Run": ("init", "run"),
+    "Find your way": ("doctor", "schema", "check", "why"),
+    "Look at a run": ("where", "gate", "compare", "display", "accuracy", "explain", "verify", "shared"),
+    "Fit tracks": ("fit", "fit-full"),
+    "Parameter sets": ("params",),
+    "Bring your own": ("import", "export", "geometry", "check-dataset"),
+    "Many runs at once": ("family",),
+    STAGES: (
+        *("supervise", "share", "together", "kernel"),
+        *("field", "generate", "generate-signal", "simulate", "misalign", "candidates"),
+        *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
+        *("closure-tracks", "close", "take-closure", "train-score", "train-rich", "assemble"),
+        *("validate", "throughput", "measure"),
+        *("characterise", "characterise-search", "likeness", "report", "stages"),
+    ),
+}
+_PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+
+
+class GroupedCommands(TyperGroup):
+    """The commands, in the panels and the order of this module."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the commands in the order of this module."""
+        return list(_PANEL_OF)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, to be shown in its panel."""
+        command: Any = super().get_command(ctx, cmd_name)
+        if command is not None:
+            command.rich_help_panel = _PANEL_OF[cmd_name]
+            _prepare(command)
+        return command
+
+
+def _prepare(command: Any) -> None:
+    """Let help show the brackets in texts of a command and those below it: Rich reads [mm] as a style."""
+    # Not every version of Typer passes this on to the commands of another module.
+    command.rich_markup_mode = "rich"
+    command.epilog = _plain(command.epilog)
+    for thing in (command, *command.params):
+        thing.help = _plain(getattr(thing, "help", None))
+    for below in getattr(command, "commands", {}).values():
+        _prepare(below)
+
+
+def _plain(text: str | None) -> str | None:
+    """Escape the brackets that Rich would read as the begin of a style."""
+    return None if text is None else re.sub(r"(?<!\\)(?=\[[a-z#/@])", r"\\", text)
+
+
+app = Typer(
     help="Train, prove and publish the parameters of LHCb's Parameterised Kalman Filter.",
     cls=GroupedCommands,
     epilog="Exit codes. 0: done, or yes. 1: failed, with one line that names the reason; of parkf params and "
@@ -38,15 +83,12 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for part in (
-    *(asking, simulation, datasets, training),
-    *(running, fitting, proof, results, sharing),
-):
+for part in (simulation, training, running, fitting, results):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
-app.add_typer(family.app, name="family")
-app.add_typer(geometry.app, name="geometry")
-app.add_typer(geometry.exporter, name="export")
+app.add_typer(running.families, name="family")
+app.add_typer(importing.geometries, name="geometry")
+app.add_typer(importing.exporter, name="export")
 app.add_typer(importing.importer, name="import")
 
 
@@ -54,15 +96,15 @@ def print_version(wanted: bool) -> None:
     """Print the version and exit, if the option is set."""
     if wanted:
         print(f"parkf {__version__}")
-        raise typer.Exit
+        raise Exit
 
 
 @app.callback()
 def options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show answers and errors, and no progress.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Show where in the code an error arose.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Show answers and errors, and no progress.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+        bool, Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Read the options that all commands have, except --debug, which :func:`main` reads."""
@@ -77,12 +119,8 @@ def main() -> None:
     try:
         command = typer.main.get_command(app)
         check_outputs(command)
-        code: object
-        if sharing.JOB in sys.argv:
-            code = sharing.with_job(command, sys.argv[1:])
-        else:
-            code = command(standalone_mode=False, prog_name="parkf")
-        sys.exit(code if isinstance(code, int) else 0)
+        call = running.with_job if running.JOB in sys.argv else running.call
+        sys.exit(call(command, sys.argv[1:]))
     except UsageError as error:
         print(usage(error), file=sys.stderr)
         sys.exit(error.exit_code)

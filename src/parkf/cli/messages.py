@@ -1,17 +1,27 @@
-"""Messages for users when a command cannot go on, for every reason but errors in the code."""
+"""Answers of commands, as text or JSON, and messages when a command cannot go on."""
 
+import json
 import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import BadParameter, Exit
 
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.files import out_of_space
+from parkf.io.terminal import aligned
 from parkf.workflow.running.damage import mark
 
+if TYPE_CHECKING:
+    from parkf.params.manifest import Gate
+
+NO, NO_ANSWER = 1, 2
+
 # Typer does not export this class by name.
-UsageError: Any = typer.BadParameter.__base__
+UsageError: Any = BadParameter.__base__
 
 
 def usage(error: Any) -> str:
@@ -46,3 +56,31 @@ def _system_error(error: OSError) -> str:
         free = shutil.disk_usage(folder if folder.is_dir() else Path.cwd()).free
         return f"{path}no space left on {folder}: {free / 1e6:.1f} MB are free; make room, and start again"
     return f"{path}{error.strerror or error}"
+
+
+def answer(as_json: bool, content: Any, text: str, *, yes: bool = True) -> None:
+    """Print the content as JSON or the text, and exit with 1 where the answer is no."""
+    print(json.dumps(content, indent=1, ensure_ascii=False) if as_json else text)
+    if not yes:
+        raise Exit(NO)
+
+
+def short(value: float | None, digits: int = 4) -> str | None:
+    """Write a number with so many digits; None stays None, which is an empty cell."""
+    return None if value is None else f"{value:.{digits}g}"
+
+
+def gate_table(gates: "Sequence[Gate]") -> str:
+    """Lay out gates: whether met, what, figure, bound."""
+    rows = [("met" if one.met else "MISSED", one.what, one.measured, one.bar) for one in gates]
+    return aligned(("", "gate", "measured", "bar"), rows)
+
+
+@contextmanager
+def exit_on_error(code: int) -> Iterator[None]:
+    """Exit with this code and one message where there is a problem that users can solve."""
+    try:
+        yield
+    except ParkfError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise Exit(code) from error

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from parkf.cli.commands import sharing
+from parkf.cli.commands import running
 from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
@@ -74,9 +74,9 @@ def test_a_file_is_of_one_command(tmp_path):
     with pytest.raises(
         ParkfError, match=r"draw\.log\.json: a job of `parkf draw`, not of `parkf thresholds`"
     ):
-        sharing.with_job(PARKF, ["--quiet", "thresholds", "--job", str(file)])
+        running.with_job(PARKF, ["--quiet", "thresholds", "--job", str(file)])
     with pytest.raises(ParkfError, match="draw: --job needs the file of a job"):
-        sharing.with_job(PARKF, ["draw", "--job"])
+        running.with_job(PARKF, ["draw", "--job"])
     assert read_json(file)["command"] == "draw"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from parkf.cli.commands import sharing
+from parkf.cli.commands import running
 from parkf.cli.main import app as parkf
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, sha256
@@ -216,7 +216,7 @@ def test_the_command_makes_once(here, capsys):
         file = Path(f"results/{name}/logs/field.log.json")
         deciding = ["ab" * 8]
         Job("field", [arguments], [source], [out], deciding, f"results/{name}", is_shared=True).write(file)
-        assert sharing.with_job(typer.main.get_command(parkf), ["field", "--job", str(file), *options]) == 0
+        assert running.with_job(typer.main.get_command(parkf), ["field", "--job", str(file), *options]) == 0
         return capsys.readouterr().err
 
     assert "taken" not in run("one")
@@ -231,4 +231,4 @@ def test_the_command_makes_once(here, capsys):
         run("x", source="no.json")
     assert len(list(listed())) == 2
     with pytest.raises(ParkfError, match="expected the file of a job"):
-        sharing.with_job(typer.main.get_command(parkf), ["field", "--job", "dipole.json"])
+        running.with_job(typer.main.get_command(parkf), ["field", "--job", "dipole.json"])

@@ -1,51 +1,60 @@
-"""Commands that fit track candidates."""
+"""Commands that fit track candidates, and compare fitted tracks with the truth."""
 
 import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, Typer
 
-from parkf.cli.commands.options import Detector, Set, Threads, finite, grouped, registry_in
+from parkf.cli.commands.options import (
+    Detector,
+    Polarity,
+    RunFolder,
+    Set,
+    SetFolder,
+    Threads,
+    finite,
+    grouped,
+    registry_in,
+)
+from parkf.io.files import read_json, write_sealed
 from parkf.io.option_types import BackendChoice, Precision, Scheme
 
-app = typer.Typer()
+app = Typer()
+
+ByTruth = Annotated[Path, Argument(help="Candidates by truth.")]
+Searched = Annotated[Path, Argument(help="Candidates of the search.")]
 
 
-@app.command()
+@app.command(
+    epilog="Example: parkf fit 2026-run3-like-2-r008 examples/candidates.parquet fitted.parquet --robust"
+)
 def fit(
     parameters: Set,
     candidates: Path,
     output: Path,
     scheme: Annotated[
-        Scheme,
-        typer.Option(help="smoother; trigger, LHCb's own arithmetic, for production's forms; or velo_only."),
+        Scheme, Option(help="smoother; trigger, LHCb's own arithmetic, for production's forms; or velo_only.")
     ] = "smoother",
-    precision: Annotated[Precision, typer.Option()] = "float32",
-    backend: Annotated[BackendChoice, typer.Option(help="auto: a GPU where there is one.")] = "cpu",
+    precision: Annotated[Precision, Option()] = "float32",
+    backend: Annotated[BackendChoice, Option(help="auto: a GPU where there is one.")] = "cpu",
     threads: Threads = 1,
     outliers: Annotated[
         float | None,
-        typer.Option(
-            min=0,
-            callback=finite,
-            help="Fit without hits whose u² is above this (16 is usual); adds `removed`.",
-        ),
+        Option(min=0, callback=finite, help="Omit hits with u² above this, usually 16; adds `removed`."),
     ] = None,
     rich_states: Annotated[
-        bool, typer.Option("--rich-states", help="Add states at z = 990, 2165, 9450 and 11900 mm.")
+        bool, Option("--rich-states", help="Add states at z = 990, 2165, 9450 and 11900 mm.")
     ] = False,
     robust: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--robust",
             help="Take out UT hits that the rest contradicts, enlarge the noise where a track scattered hard;"
             " adds what was done, and χ² before.",
         ),
     ] = False,
-    score: Annotated[
-        bool, typer.Option("--score", help="Add the ghost scores, if the set has them.")
-    ] = False,
+    score: Annotated[bool, Option("--score", help="Add the ghost scores, if the set has them.")] = False,
 ) -> None:
     """Fit track candidates with a parameter set."""
     from parkf.fit import fit_file
@@ -74,18 +83,162 @@ def fit(
     print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
 
 
-@app.command("fit-full")
+@app.command(
+    "fit-full",
+    epilog="Example: parkf fit-full examples/candidates.parquet full.parquet"
+    " --geometry data/geometry/run3.yaml --alignment data/geometry/alignment_nominal.yaml"
+    " --field results/default/field.npz",
+)
 @grouped
-def fit_full(
-    candidates: Path,
-    output: Path,
-    detector: Detector,
-    threads: Threads = 1,
-) -> None:
+def fit_full(candidates: Path, output: Path, detector: Detector, threads: Threads = 1) -> None:
     """Fit track candidates with Runge-Kutta and every layer of material: the reference."""
     from parkf.fit import fit_file_full
 
-    summary = fit_file_full(
-        candidates, output, geometry=detector.aligned(), field=detector.field_map(), threads=threads
-    )
+    geometry, field = detector.load()
+    summary = fit_file_full(candidates, output, geometry=geometry, field=field, threads=threads)
     print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
+
+
+@app.command()
+def validate(
+    results: RunFolder,
+    output: Path,
+    samples: Annotated[str, Option(help="Names of the samples, separated by blanks.")],
+    fits: Annotated[str, Option(help="Names of the fits, separated by blanks.")],
+    misaligned: Annotated[str, Option(help="Samples of a misaligned detector; may be empty.")] = "",
+    signals: Annotated[str, Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
+    threads: Threads = 1,
+) -> None:
+    """Measure fitted candidates against the truth."""
+    from parkf.fit.fitted import common_set
+    from parkf.fit.sample import Sample, load_sample
+    from parkf.fit.truth import Files
+    from parkf.proof.validation.validate import validate as run
+
+    def files(fit: str, sample: str) -> Files:
+        # The misaligned sample has the same particles as the validation sample.
+        particles = results / f"particles/{sample.replace('misaligned', 'validation')}.parquet"
+        return Files(
+            [particles],
+            [results / f"candidates/{sample}.parquet"],
+            [results / f"fitted/{fit}/{sample}.parquet"],
+            [results / f"fates/{sample}.parquet"] if sample in samples.split() else [],
+        )
+
+    def load(names: str, fits: str = fits) -> dict[str, Sample]:
+        several = names.split()
+        return {fit: load_sample([files(fit, one) for one in several]) for fit in fits.split() if several}
+
+    peaks: dict[str, list[str]] = {}
+    for name in signals.split():
+        peaks.setdefault(name.rpartition("_")[0], []).append(name)
+    measured = run(
+        load(samples),
+        load(samples, "parkf_float64")["parkf_float64"],
+        load(misaligned),
+        {signal: load(" ".join(names)) for signal, names in peaks.items()},
+        threads,
+    )
+    # The set's fingerprints: gates accept figures only for the set from which they were made.
+    measured["set"] = common_set(
+        results / f"fitted/{fit}/{sample}.parquet"
+        for fit in fits.split()
+        for sample in f"{samples} {misaligned} {signals}".split()
+    )
+    write_sealed(output, measured)
+
+
+@app.command()
+def throughput(
+    parameters: SetFolder,
+    candidates: Annotated[str, Argument(help="Files of candidates, separated by blanks.")],
+    output: Path,
+    threads: Threads = 1,
+) -> None:
+    """Time the fit of candidates in memory, on one thread and on several, in float32 and float64."""
+    from parkf.proof.validation.throughput import measure_throughput
+
+    files = [Path(name) for name in candidates.split()]
+    write_sealed(output, measure_throughput(parameters, files, threads=threads))
+
+
+@app.command()
+def measure(particles: Path, candidates: Path, fitted: Path, output: Path) -> None:
+    """Measure resolution, pulls and χ² of one sample, to compare it with another."""
+    from parkf.fit.fitted import common_set
+    from parkf.fit.sample import load_sample
+    from parkf.fit.truth import Files
+    from parkf.proof.validation.measure import measure as run
+
+    measured = run(load_sample([Files([particles], [candidates], [fitted])]))
+    write_sealed(output, measured | {"set": common_set([fitted])})
+
+
+@app.command()
+@grouped
+def characterise(
+    hits: Path,
+    particles: Path,
+    matched: ByTruth,
+    found: Searched,
+    output: Path,
+    detector: Detector,
+    polarity: Polarity,
+) -> None:
+    """Describe a simulated sample in figures that compare with another's."""
+    from parkf.proof.validation.likeness import Files
+    from parkf.proof.validation.likeness import characterise as run
+
+    geometry, field = detector.load()
+    files = Files(hits, particles, matched, found)
+    write_sealed(output, run(files, geometry=geometry, field=field, polarity=polarity))
+
+
+@app.command("characterise-search")
+def characterise_search(
+    hits: Path,
+    particles: Path,
+    matched: ByTruth,
+    candidates: Searched,
+    fitted: Annotated[Path, Argument(help="Their fits.")],
+    output: Path,
+) -> None:
+    """Describe the results of a pattern recognition in figures that compare with another sample's."""
+    from parkf.fit import truth
+    from parkf.fit.sample import load_sample
+    from parkf.proof.validation.likeness import Files
+    from parkf.proof.validation.likeness import characterise_search as run
+
+    sample = load_sample([truth.Files([particles], [candidates], [fitted])])
+    write_sealed(output, run(Files(hits, particles, matched, candidates), sample))
+
+
+@app.command()
+def likeness(
+    embedded: Annotated[Path, Argument(help="Figures of the embedded simulation, by `characterise`.")],
+    other: Annotated[Path, Argument(help="Figures of the other simulation, LHCb's.")],
+    output: Path,
+    measured: Annotated[str, Option(help="<fit>=<embedded>,<other> by `measure`, with blanks between.")] = "",
+    figures: Annotated[Path | None, Option(help="File for the other's figures, which gates read.")] = None,
+    searches: Annotated[str, Option(help="<segments>=<embedded>,<other> by `characterise-search`.")] = "",
+) -> None:
+    """Write the page that compares the embedded simulation with another."""
+    from parkf.report.likeness import write_likeness
+
+    pairs = _pairs(measured)
+    write_likeness(embedded, other, pairs, output, searches=_pairs(searches))
+    if figures is not None:
+        fits = {name: read_json(theirs) for name, (_, theirs) in pairs.items()}
+        # The full fit uses no set; all other fits used the same one.
+        sets = [fit.pop("set") for fit in fits.values()]
+        write_sealed(figures, {"set": next((one for one in sets if one), None), "fits": fits})
+
+
+def _pairs(entries: str) -> dict[str, tuple[Path, Path]]:
+    """Read two files for each name from `<name>=<file>,<file>`, separated by blanks."""
+    pairs = {}
+    for entry in entries.split():
+        name, _, files = entry.partition("=")
+        one, _, two = files.partition(",")
+        pairs[name] = (Path(one), Path(two))
+    return pairs

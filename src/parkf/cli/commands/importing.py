@@ -1,4 +1,4 @@
-"""Commands that import files of others; each checks physics before it writes."""
+"""Commands that import and export files of others, and that look at geometries."""
 
 import json
 import sys
@@ -7,41 +7,52 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option, Typer
 
-from parkf.cli.commands.options import BetweenNodes, FieldFile, OutsideMap, Threads, aligned, grouped
+from parkf.cli.commands.options import Between, FieldFile, OutsideMap, Threads, aligned, field_map, grouped
+from parkf.io.errors import ParkfError
+from parkf.io.terminal import aligned as in_columns
 
 if TYPE_CHECKING:
     from parkf.detector.geometry import Geometry
     from parkf.imports.inspection import Inspection
 
-importer = typer.Typer(help="Import files of others.", no_args_is_help=True)
+importer = Typer(
+    help="Import files of others.", no_args_is_help=True, epilog="Example: parkf import field --help"
+)
+exporter = Typer(
+    help="Export to formats that others read.",
+    no_args_is_help=True,
+    epilog="Example: parkf export alignment --help",
+)
+geometries = Typer(
+    help="Look at a geometry.",
+    no_args_is_help=True,
+    epilog="Example: parkf geometry check data/geometry/run3.yaml",
+)
 
+BASE = Path("data/geometry/run3.yaml")
 DIPOLE = Path("data/field/dipole.json")
+GeometryArgument = Annotated[Path, Argument(help="Geometry file (YAML).")]
+AlignmentOption = Annotated[Path | None, Option("--alignment", help="Alignment file on top of it.")]
 
 
 @dataclass(frozen=True)
 class Verdict:
     """Options that decide what happens with the results of physics checks."""
 
-    trust: Annotated[bool, typer.Option("--trust", help="Import even if physics checks fail.")] = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False
+    trust: Annotated[bool, Option("--trust", help="Import even if physics checks fail.")] = False
+    as_json: Annotated[bool, Option("--json", help="Print the figures as JSON.")] = False
 
     def settle(self, inspections: "Sequence[Inspection]") -> None:
-        """Print the results, and refuse to import what is wrong.
-
-        Raises
-        ------
-        ParkfError
-            When something is wrong and the user did not ask to trust it.
-        """
+        """Print the results, and refuse to import wrong data, unless the user asked to trust them."""
         from parkf.imports.inspection import require_sound
 
         if self.as_json:
-            print(json.dumps([inspection.as_json() for inspection in inspections], indent=1))
+            text = json.dumps([inspection.as_json() for inspection in inspections], indent=1)
         else:
-            print("\n\n".join(inspection.table() for inspection in inspections))
-        sys.stdout.flush()
+            text = "\n\n".join(inspection.table() for inspection in inspections)
+        print(text, flush=True)
         require_sound(inspections, trust=self.trust)
 
 
@@ -49,39 +60,32 @@ class Verdict:
 class KnownDetector:
     """Options that describe the detector of others' files, where it is known."""
 
-    polarity: Annotated[str | None, typer.Option(help="Polarity: up or down.")] = None
-    geometry: Annotated[Path | None, typer.Option(help="Geometry file (YAML), with the planes.")] = None
-    alignment: Annotated[Path | None, typer.Option(help="On top of the geometry.")] = None
+    polarity: Annotated[str | None, Option(help="Polarity: up or down.")] = None
+    geometry: Annotated[Path | None, Option(help="Geometry file (YAML), with the planes.")] = None
+    alignment: Annotated[Path | None, Option(help="Alignment file on top of the geometry.")] = None
 
-    def sign(self) -> int | None:
-        """Return +1 for up, -1 for down."""
+    def load(self) -> "tuple[Geometry | None, int | None]":
+        """Load the geometry, and return it with the polarity: +1 for up, -1 for down."""
         from parkf.imports.units import sign_of
 
-        return None if self.polarity is None else sign_of(self.polarity)
-
-    def aligned(self) -> "Geometry | None":
-        """Load the geometry."""
-        return None if self.geometry is None else aligned(self.geometry, self.alignment)
+        geometry = None if self.geometry is None else aligned(self.geometry, self.alignment)
+        return geometry, None if self.polarity is None else sign_of(self.polarity)
 
 
-@importer.command("field")
+@importer.command("field", epilog="Example: parkf import field 'LHCb.*.cdf' field.npz --polarity down")
 @grouped
 def import_field(
-    source: Annotated[
-        str, typer.Argument(help="The map's file; of a .cdf map a pattern in quotes, for four.")
-    ],
-    output: Annotated[Path, typer.Argument(help="Map to write (.npz).")],
+    source: Annotated[str, Argument(help="The map's file; of a .cdf map a pattern in quotes, for four.")],
+    output: Annotated[Path, Argument(help="Map to write (.npz).")],
     verdict: Verdict,
-    length: Annotated[str | None, typer.Option(help="Unit of x, y, z: mm, cm, m.")] = None,
-    unit: Annotated[str | None, typer.Option(help="Unit of the field: T, kG, G, Gaudi.")] = None,
-    symmetry: Annotated[
-        str, typer.Option(help="none; octant, as ACTS unfolds it; quadrant of a dipole.")
-    ] = "none",
-    tree: Annotated[str | None, typer.Option(help="Name of the tree in a ROOT file.")] = None,
-    polarity: Annotated[str, typer.Option(help="Polarity of the map: up or down.")] = "down",
+    length: Annotated[str | None, Option(help="Unit of x, y, z: mm, cm, m.")] = None,
+    unit: Annotated[str | None, Option(help="Unit of the field: T, kG, G, Gaudi.")] = None,
+    symmetry: Annotated[str, Option(help="none; octant, as ACTS unfolds it; quadrant of a dipole.")] = "none",
+    tree: Annotated[str | None, Option(help="Name of the tree in a ROOT file.")] = None,
+    polarity: Annotated[str, Option(help="Polarity of the map: up or down.")] = "down",
     outside: OutsideMap = "error",
-    interpolation: BetweenNodes = "linear",
-    dipole: Annotated[Path, typer.Option(help="Field to compare with (.json).")] = DIPOLE,
+    interpolation: Between = "linear",
+    dipole: Annotated[Path, Option(help="Field to compare with (.json).")] = DIPOLE,
 ) -> None:
     """Import a field map: LHCb's .cdf, Allen's magfield.bin, ACTS's text or ROOT tree, CSV."""
     from parkf.detector.dipole import DipoleSources
@@ -95,69 +99,64 @@ def import_field(
     field.save(output)
 
 
-@importer.command("steps")
+@importer.command(
+    "steps", epilog="Example: parkf import steps 'tuning_*.root' datasets/ --field field.npz --polarity down"
+)
 @grouped
 def import_steps(
-    source: Annotated[
-        str,
-        typer.Argument(
-            help="A column map (.yaml), or a pattern in quotes for files of tuning trees (.root)."
-        ),
-    ],
-    folder: Annotated[Path, typer.Argument(help="Folder for <step>.parquet of every step.")],
+    source: Annotated[str, Argument(help="Column map (.yaml), or quoted pattern of tuning trees (.root).")],
+    folder: Annotated[Path, Argument(help="Folder for <step>.parquet of every step.")],
     field: FieldFile,
     detector: KnownDetector,
     verdict: Verdict,
-    steps: Annotated[str, typer.Option(help="Names of steps, separated by blanks; all by default.")] = "",
+    steps: Annotated[str, Option(help="Names of steps, separated by blanks; all by default.")] = "",
     threads: Threads = 1,
 ) -> None:
     """Import step datasets: LHCb's tuning trees, or any columns by a map."""
-    from parkf.detector.field import FieldMap
     from parkf.imports.steps.take import import_steps as run
 
+    geometry, sign = detector.load()
     for taken in run(
         source,
         folder,
-        field=FieldMap.load(field),
-        polarity=detector.sign(),
+        field=field_map(field),
+        polarity=sign,
         steps=tuple(steps.split()),
         settle=verdict.settle,
         trust=verdict.trust,
-        geometry=detector.aligned(),
+        geometry=geometry,
         threads=threads,
     ):
         print(f"{taken.step}: {taken.rows} rows, {taken.lost} left the map", file=sys.stderr)
 
 
-@importer.command("hits")
+@importer.command(
+    "hits",
+    epilog="Example: parkf import hits hits.parquet tracks.parquet --hits own_hits.parquet"
+    " --particles own_particles.parquet",
+)
 @grouped
 def import_hits(
-    source: Annotated[
-        Path,
-        typer.Argument(help="Hits (.parquet), a tree Hits_detectors (.root), or a folder with hits.csv."),
-    ],
+    source: Annotated[Path, Argument(help="Hits (.parquet), Hits_detectors (.root), folder with hits.csv.")],
     detector: KnownDetector,
     verdict: Verdict,
-    tracks: Annotated[Path | None, typer.Argument(help="Particles of hits in Parquet.")] = None,
-    hits_to: Annotated[Path | None, typer.Option("--hits", help="Hits to write.")] = None,
-    particles_to: Annotated[Path | None, typer.Option("--particles", help="Particles to write.")] = None,
+    tracks: Annotated[Path | None, Argument(help="Particles of hits in Parquet.")] = None,
+    hits_to: Annotated[Path | None, Option("--hits", help="Hits to write.")] = None,
+    particles_to: Annotated[Path | None, Option("--particles", help="Particles to write.")] = None,
     candidates_to: Annotated[
-        Path | None,
-        typer.Option("--candidates", help="Candidates to write: entries are reconstructed tracks."),
+        Path | None, Option("--candidates", help="Candidates to write: entries are reconstructed tracks.")
     ] = None,
-    field: Annotated[Path | None, typer.Option(help="Field map (.npz).")] = None,
+    field: Annotated[Path | None, Option(help="Field map (.npz).")] = None,
     threads: Threads = 1,
 ) -> None:
     """Import hits and particles, or reconstructed tracks, of others, such as LHCb's."""
-    from parkf.detector.field import FieldMap
     from parkf.imports.hits.physics import Run
     from parkf.imports.hits.take import take_entries, take_tables
-    from parkf.io.errors import ParkfError
 
-    geometry, sign, settle = detector.aligned(), detector.sign(), verdict.settle
+    (geometry, sign), settle = detector.load(), verdict.settle
     run = None
     if geometry is not None and field is not None and sign is not None:
-        run = Run(FieldMap.load(field), sign, geometry, threads)
+        run = Run(field_map(field), sign, geometry, threads)
     if source.suffix == ".parquet":
         if tracks is None or hits_to is None or particles_to is None:
             raise ParkfError(f"{source}: hits in Parquet need the particles' file, --hits and --particles")
@@ -173,3 +172,100 @@ def import_hits(
             particles_to=particles_to,
             candidates_to=candidates_to,
         )
+
+
+@importer.command(
+    "geometry",
+    epilog="Example: parkf import geometry dumps/ --geometry geometry.yaml --alignment alignment.yaml",
+)
+def import_geometry(
+    dumps: Annotated[list[Path], Argument(help="Allen's dumps: their folder, or the files.")],
+    geometry: Annotated[Path, Option(help="Geometry file to write.")],
+    alignment: Annotated[Path, Option(help="Alignment file to write.")],
+    base: Annotated[Path, Option(help="Geometry whose material, errors and efficiencies are used.")] = BASE,
+    tag: Annotated[str | None, Option(help="Tag of both; else the name of the dumps' folder.")] = None,
+) -> None:
+    """Import Allen's dumps of a geometry: VELO, UT, SciFi and beam line."""
+    from parkf.imports.geometry.folder import import_dumps
+
+    print(import_dumps(dumps, base=base, geometry=geometry, alignment=alignment, tag=tag))
+
+
+@importer.command(
+    "alignment",
+    epilog="Example: parkf import alignment conditions.yaml alignment.yaml"
+    " --geometry data/geometry/run3.yaml",
+)
+def import_alignment(
+    conditions: Annotated[list[Path], Argument(help="LHCb's conditions (YAML), one or more files.")],
+    output: Annotated[Path, Argument(help="Alignment file to write.")],
+    geometry: Annotated[Path, Option(help="Geometry that the conditions are for.")],
+    tag: Annotated[str | None, Option(help="Its name; by default that of the first file.")] = None,
+) -> None:
+    """Import an alignment from LHCb's conditions."""
+    from parkf.imports.geometry.folder import import_conditions
+
+    print(import_conditions(conditions, output, geometry=geometry, tag=tag))
+
+
+@exporter.command(
+    "alignment",
+    epilog="Example: parkf export alignment data/geometry/alignment_velo_shift.yaml conditions.yaml",
+)
+def export_alignment(
+    alignment: Annotated[Path, Argument(help="Alignment file.")],
+    output: Annotated[Path, Argument(help="LHCb's conditions to write (YAML).")],
+) -> None:
+    """Write an alignment as LHCb's conditions."""
+    from parkf.detector.alignment import load_alignment
+    from parkf.imports.geometry.conditions import export_alignment as run
+
+    run(load_alignment(alignment), output)
+
+
+@geometries.command(epilog="Example: parkf geometry show data/geometry/run3.yaml run3.png")
+def show(
+    geometry: GeometryArgument,
+    output: Annotated[Path, Argument(help="Picture to write (.svg or .png).")],
+    alignment: AlignmentOption = None,
+) -> None:
+    """Draw a geometry: from the side, each plane from the front, and its material."""
+    from parkf.report.geometry import draw
+
+    draw(aligned(geometry, alignment), output)
+
+
+@geometries.command(epilog="Example: parkf geometry check data/geometry/run3.yaml")
+def check(geometry: GeometryArgument, alignment: AlignmentOption = None) -> None:
+    """Print what is in a geometry, and what is doubtful about it."""
+    from parkf.detector.soundness import describe, doubts
+
+    placed = aligned(geometry, alignment)
+    found = doubts(placed)
+    print("\n".join([describe(placed), *(f"doubtful: {doubt}" for doubt in found)]))
+    print(f"{geometry}: {'ok' if not found else f'{len(found)} doubts'}")
+
+
+@geometries.command(epilog="Example: parkf geometry hits data/geometry/run3_fullsim.yaml hits.parquet")
+def hits(
+    geometry: GeometryArgument,
+    hits: Annotated[Path, Argument(help="Hits as `parkf import hits` reads them (Parquet).")],
+    alignment: AlignmentOption = None,
+) -> None:
+    """Print how far hits of another simulation are from the elements of a geometry."""
+    import numpy as np
+
+    from parkf.imports.hits.full_simulation import read_hits
+    from parkf.proof.validation.positions import positions
+
+    rows = []
+    for found in positions(read_hits(hits), aligned(geometry, alignment)):
+        for what, off, shifted, beside in (
+            ("sensor, sector, mat", found.off, found.shifted, found.beside),
+            ("layer, module", found.plane_off, found.plane_shifted, np.full(1, np.nan)),
+        ):
+            sizes = [f"{1e3 * size:.2f}" for size in (*np.quantile(off, [0.5, 0.95, 1.0]), np.max(beside))]
+            within = f"{100 * np.mean(shifted < 1.0):.2f}"
+            rows.append((found.detector, len(found.off), what, *sizes, f"{shifted.max():.2g}", within))
+    header = ("off/µm: median", "95 %", "largest", "beyond its edge/µm", "largest in errors", "within one/%")
+    print(in_columns(("detector", "hits", "of their", *header), rows))

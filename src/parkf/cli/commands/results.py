@@ -1,28 +1,111 @@
-"""Commands that show, check and compare the results of runs."""
+"""Commands that show and check an installation, tables and the results of runs."""
 
+import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option, Typer
 
-from parkf.cli.commands.answers import NO_ANSWER, answer, exit_on_error, gate_table
-from parkf.cli.commands.options import (
-    GATES,
-    GatesFile,
-    Json,
-    RegistryFolder,
-    RunFolder,
-    Schemas,
-    Threads,
-    registry_in,
-)
+from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, RunFolder, Threads, registry_in
+from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table
 from parkf.io.errors import ParkfError
+from parkf.io.files import write_sealed
+from parkf.io.terminal import aligned
 
-app = typer.Typer()
+if TYPE_CHECKING:
+    from parkf.workflow.installation import Installation, Task
+
+app = Typer()
 
 
-@app.command()
+@app.command(epilog="Example: parkf doctor")
+def doctor(as_json: Json = False) -> None:
+    """Report what is installed, what fits run on, and what is missing for which task.
+
+    Exits with 1 when something is missing that training, validating or fitting needs.
+    """
+    from parkf.workflow.installation import examine
+
+    found = examine()
+    tasks = [asdict(task) | {"ready": not task.missing} for task in found.tasks]
+    ready = found.current and not found.tasks[0].missing
+    answer(as_json, asdict(found) | {"tasks": tasks}, _text(found), yes=ready)
+
+
+def _text(found: "Installation") -> str:
+    taken, *others = found.builds
+    facts = [
+        *found.versions.items(),
+        ("kernel", f"runs in the {taken} build" + (f" (also here: {', '.join(others)})" if others else "")),
+        ("formulas", "those that the kernel was compiled from" if found.current else "NEWER than the kernel"),
+        ("cores", found.cores),
+        ("memory", f"{found.memory_gb} GB, {found.free_gb} GB free"),
+        ("GPU", found.gpu),
+        ("compiler", found.compiler or "none: changed formulas cannot be compiled"),
+        ("nvcc", found.nvcc or "none; CuPy brings its own compiler"),
+    ]
+    packages = [(one.name, one.found or "MISSING", one.asked) for one in found.tasks[0].packages]
+    parts = [
+        "\n".join(f"{what:<10}{value}" for what, value in facts),
+        aligned(("package", "installed", "asked for"), packages),
+        aligned(("task", "", "how"), [_row(task) for task in found.tasks]),
+    ]
+    if not found.current:
+        parts.append("The kernel is older than the formulas: run `make build`.")
+    return "\n\n".join(parts)
+
+
+def _row(task: "Task") -> tuple[str, str, str]:
+    if not task.missing:
+        return task.what, "ready", ""
+    names = ", ".join(one.name if one.found is None else f"{one.name} {one.asked}" for one in task.missing)
+    name = f"parkf[{task.extra}]" if task.extra else "parkf"
+    return task.what, f"lacks {names}", f"pip install '{name}'"
+
+
+@app.command(epilog="Example: parkf schema candidates")
+def schema(
+    table: Annotated[str | None, Argument(help="Name of a table; without one, all names.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the columns of a table: type, unit, meaning."""
+    from parkf.report.column_reference import TABLES, described, table_named
+
+    if table is None:
+        summary = [(one.name, one.version, len(one.columns)) for one in TABLES]
+        content: Any = [{"name": name, "version": number} for name, number, _ in summary]
+        answer(as_json, content, aligned(("table", "version", "columns"), summary))
+        return
+    found = table_named(table)
+    columns = described(found)
+    content = {"name": found.name, "version": found.version, "columns": [asdict(one) for one in columns]}
+    rows = [
+        (one.name, one.type, one.unit, one.meaning + (f" ({one.option})" if one.option else ""))
+        for one in columns
+    ]
+    answer(as_json, content, aligned(("column", "type", "unit", "meaning"), rows))
+
+
+@app.command(epilog="Example: parkf why default")
+def why(
+    run: Annotated[Path, Argument(metavar="RUN", help="A run, results/<run>, or its configuration.")],
+    cores: Annotated[int | None, Option(help="Cores of the run; all of this machine by default.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Report what changed since a run's results were made, which jobs would run again, and for how long."""
+    from parkf.workflow.config import CONFIGS
+    from parkf.workflow.running.why import in_words
+    from parkf.workflow.running.why import why as ask
+
+    config = run if run.suffix == ".yaml" else CONFIGS / f"{run.name}.yaml"
+    found = ask(config, cores or os.cpu_count() or 1)
+    content = asdict(found) | {"made": None if found.made is None else found.made.isoformat()}
+    answer(as_json, content, in_words(found))
+
+
+@app.command(epilog="Example: parkf gate results/default")
 def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) -> None:
     """Compare a run's figures with the gates; exits with 1 when one is missed, with 2 without figures."""
     from parkf.proof.gates import hold, load_thresholds
@@ -32,46 +115,19 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
     missed = sum(not one.met for one in held)
     verdict = f"{missed} of {len(held)} gates missed" if missed else f"all {len(held)} gates met"
     content = {"passed": missed == 0, "gates": [one.model_dump() for one in held]}
-    answer(as_json, content, lambda: f"{gate_table(held)}\n\n{results}: {verdict}", yes=not missed)
+    answer(as_json, content, f"{gate_table(held)}\n\n{results}: {verdict}", yes=not missed)
 
 
 @app.command()
-def stages(
-    logs: Annotated[Path, typer.Argument(help="Folder with the logs of a run's jobs.")], output: Path
-) -> None:
+def stages(logs: Annotated[Path, Argument(help="Folder of a run's logs.")], output: Path) -> None:
     """Add up time and memory of every stage."""
-    from parkf.io.files import write_sealed
     from parkf.report.stages import collect_stages
 
     write_sealed(output, collect_stages(logs))
 
 
-@app.command()
-def check(
-    configuration: Annotated[Path, typer.Argument(help="workflow/config/<run>.yaml, or that of a family.")],
-    family: Annotated[bool, typer.Option("--family", help="The configuration is that of a family.")] = False,
-    schemas: Schemas = Path("workflow/schemas"),
-) -> None:
-    """Check all that a run would read: configuration, detector, field, others' files, gates."""
-    from parkf.io.project import found
-    from parkf.proof.gates import load_thresholds
-    from parkf.workflow.config import SCHEMA, read_config
-    from parkf.workflow.family import read_family
-
-    if family:
-        read_family(configuration, found(schemas), Path())
-    else:
-        read_config(configuration, found(schemas) / SCHEMA.name, Path())
-    load_thresholds(found(GATES))
-    print(f"{configuration}: good, and so is all that it names")
-
-
-@app.command()
-def verify(
-    folders: Annotated[
-        list[Path], typer.Argument(help="Runs (results/<run>), or registries of sets (params).")
-    ],
-) -> None:
+@app.command(epilog="Example: parkf verify results/default params")
+def verify(folders: Annotated[list[Path], Argument(help="Folders of runs, or registries of sets.")]) -> None:
     """Read every table, archive, JSON file and set below folders, and compare them with their checksums."""
     from parkf.workflow.running.damage import verify as run
 
@@ -87,10 +143,8 @@ def report(
     results: RunFolder,
     output: Path,
     gates: GatesFile = GATES,
-    geometry: Annotated[
-        Path | None, typer.Option(help="Geometry of the set, to keep a copy of; searched for by default.")
-    ] = None,
-    alignment: Annotated[Path | None, typer.Option(help="Its alignment, likewise.")] = None,
+    geometry: Annotated[Path | None, Option(help="Geometry of the set to copy; found by default.")] = None,
+    alignment: Annotated[Path | None, Option(help="Its alignment; found by default.")] = None,
     threads: Threads = 1,
 ) -> None:
     """Write the pages of a run, and run.json, beside.json and copies of its inputs next to its figures."""
@@ -102,11 +156,11 @@ def report(
     write_report(results, output, load_thresholds(gates), inputs=inputs, threads=threads)
 
 
-@app.command()
+@app.command(epilog="Example: parkf explain results/default/set --fits results/default/fits")
 def explain(
-    parameters: Annotated[Path, typer.Argument(help="Folder of a parameter set.")],
-    fits: Annotated[Path | None, typer.Option(help="Folder of the fits, for the errors.")] = None,
-    table: Annotated[bool, typer.Option("--table", help="The 240,000 numbers of the magnet too.")] = False,
+    parameters: Annotated[Path, Argument(help="Folder of a parameter set.")],
+    fits: Annotated[Path | None, Option(help="Folder of the fits, for the errors.")] = None,
+    table: Annotated[bool, Option("--table", help="Print the magnet's 240,000 numbers, too.")] = False,
 ) -> None:
     """Print every number of a set: block, set, index, name, value, unit, error."""
     from parkf.training.explanation import COLUMNS
@@ -118,7 +172,7 @@ def explain(
         print("\t".join(map(str, cells)))
 
 
-@app.command()
+@app.command(epilog="Example: parkf where results/default")
 def where(results: RunFolder, gates: GatesFile = GATES) -> None:
     """Print the main figures of a run, and where its results are."""
     from parkf.proof.gates import load_thresholds
@@ -127,17 +181,12 @@ def where(results: RunFolder, gates: GatesFile = GATES) -> None:
     print(summary(results, load_thresholds(gates)))
 
 
-@app.command()
+@app.command(epilog="Example: parkf compare 2026-run3-like-2-r003 results/default")
 def compare(
-    subjects: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="A B …", help="Runs (results/<run>), sets, or published versions."),
-    ] = None,
-    detector: Annotated[
-        str | None, typer.Option(help="Instead: all published sets of a detector, oldest first.")
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Figures that are the same, too.")] = False,
-    page: Annotated[Path | None, typer.Option(help="An HTML page to write.")] = None,
+    subjects: Annotated[list[str] | None, Argument(metavar="A B …", help="Runs, sets or versions.")] = None,
+    detector: Annotated[str | None, Option(help="All published sets of this detector, oldest first.")] = None,
+    everything: Annotated[bool, Option("--all", help="Show figures that are the same, too.")] = False,
+    page: Annotated[Path | None, Option(help="An HTML page to write.")] = None,
     gates: GatesFile = GATES,
     registry: RegistryFolder = None,
     as_json: Json = False,
@@ -156,7 +205,7 @@ def compare(
 
         write_comparison(comparison, page)
     if as_json:
-        answer(as_json, comparison.content(), str)
+        answer(as_json, comparison.content(), "")
         return
     from rich.console import Console
 
@@ -168,20 +217,14 @@ def compare(
         console.print(part)
 
 
-@app.command()
+@app.command(epilog="Example: parkf display results/default event.html --event 7 --track 3")
 def display(
     results: RunFolder,
-    output: Annotated[Path, typer.Argument(help="HTML page to write.")],
-    sample: Annotated[
-        str | None,
-        typer.Option(help="Its name, such as validation_up; the first validation sample by default."),
-    ] = None,
-    event: Annotated[
-        int | None, typer.Option(min=0, help="Number of the event; the first by default.")
-    ] = None,
+    output: Annotated[Path, Argument(help="HTML page to write.")],
+    sample: Annotated[str | None, Option(help="Sample; the first validation sample by default.")] = None,
+    event: Annotated[int | None, Option(min=0, help="Number of the event; the first by default.")] = None,
     track: Annotated[
-        list[int] | None,
-        typer.Option(help="Number of a track; may be repeated. A typical, a bad and a false one by default."),
+        list[int] | None, Option(help="Track number; repeatable. Default: a typical, a bad, a false one.")
     ] = None,
 ) -> None:
     """Draw an event: hits, tracks that were found, their fits, the truth, and ghosts."""

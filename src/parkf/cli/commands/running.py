@@ -1,20 +1,38 @@
-"""Commands that make a working folder, and lead runs in it."""
+"""Commands that make a working folder, and lead runs, their jobs and families of runs in it."""
 
+import sys
+import time
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Context, Exit, Option, Typer
 
-from parkf.cli.commands.options import GATES
+from parkf.cli.commands.options import GATES, GatesFile, Json
+from parkf.cli.messages import answer
+from parkf.io.errors import ParkfError
+from parkf.io.project import found
+from parkf.io.terminal import aligned
+from parkf.io.usage import TAKEN
 
-app = typer.Typer()
+if TYPE_CHECKING:
+    from parkf.workflow.running.jobs import Job
+
+app = Typer()
+families = Typer(
+    help="Many alignments, fields and geometries, trained together.",
+    no_args_is_help=True,
+    epilog="Example: parkf family members workflow/config/families/alignments.yaml",
+)
+
+JOB = "--job"
+SCHEMAS = Path("workflow/schemas")
+Schemas = Annotated[Path, Option(help="Folder of the schemas.")]
 
 
-@app.command()
+@app.command(epilog="Example: parkf init alignment-2026")
 def init(
-    folder: Annotated[
-        Path, typer.Argument(help="Made where it is missing; files that are there stay as they are.")
-    ],
+    folder: Annotated[Path, Argument(help="Folder to make; files that exist stay as they are.")],
 ) -> None:
     """Make a working folder: configurations, geometries, alignments, a field, and a Snakefile."""
     from parkf.workflow.running.folder import make_folder
@@ -25,32 +43,30 @@ def init(
     print(f"next: cd {folder} && parkf run smoke")
 
 
-@app.command()
+@app.command(epilog="Example: parkf check workflow/config/default.yaml")
+def check(
+    configuration: Annotated[Path, Argument(help="workflow/config/<run>.yaml, or that of a family.")],
+    family: Annotated[bool, Option("--family", help="The configuration is that of a family.")] = False,
+    schemas: Schemas = SCHEMAS,
+) -> None:
+    """Check all that a run would read: configuration, detector, field, others' files, gates."""
+    _name_of(configuration, found(schemas), family)
+    print(f"{configuration}: good, and so is all that it names")
+
+
+@app.command(epilog="Example: parkf run smoke")
 def run(
-    name: Annotated[str, typer.Argument(help="Of workflow/config/<name>.yaml.")] = "default",
+    name: Annotated[str, Argument(help="Name of a configuration: workflow/config/<name>.yaml.")] = "default",
     targets: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="validate, publish, or files to make; by default, all up to the report.", show_default=False
-        ),
+        list[str] | None, Argument(help="validate, publish, or files; by default, all up to the report.")
     ] = None,
     family: Annotated[
-        bool, typer.Option("--family", help="Several sets in one go: workflow/config/families/<name>.yaml.")
+        bool, Option("--family", help="Several sets in one go: workflow/config/families/<name>.yaml.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would run now, and run nothing.")
-    ] = False,
-    profile: Annotated[str, typer.Option(help="Where jobs run: a folder of workflow/profiles.")] = "local",
-    cores: Annotated[
-        int | None,
-        typer.Option(min=1, help="Cores of this machine to use; all by default.", show_default=False),
-    ] = None,
-    scratch: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder that each machine has of its own, for copies of files.", show_default=False
-        ),
-    ] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="List what would run now, and run nothing.")] = False,
+    profile: Annotated[str, Option(help="Where jobs run: a folder of workflow/profiles.")] = "local",
+    cores: Annotated[int | None, Option(min=1, help="Cores of this machine to use; all by default.")] = None,
+    scratch: Annotated[Path | None, Option(help="Each machine's own folder, for copies of files.")] = None,
 ) -> None:
     """Train, validate and report: check a configuration, and lead its run to the end or on from where it was.
 
@@ -58,10 +74,13 @@ def run(
     """
     import subprocess
 
+    from parkf.proof.gates import load_thresholds
+    from parkf.report.summary import summary
     from parkf.workflow.running.snakemake import command
     from parkf.workflow.running.supervise import supervise
 
-    configuration, results = _checked(name, family)
+    configuration = Path(f"workflow/config/{'families/' if family else ''}{name}.yaml")
+    results = Path("results", _name_of(configuration, found(SCHEMAS), family))
     words = command(
         configuration,
         targets or (),
@@ -73,43 +92,157 @@ def run(
     )
     code = subprocess.run(words, check=False).returncode if dry_run else supervise(results, words)
     if code == 0 and not dry_run and not family:
-        _say_outcome(results, targets or [])
-    raise typer.Exit(code)
+        if not targets:
+            print(summary(results, load_thresholds(found(GATES))))
+        elif "publish" in targets:
+            print((results / "published.json").read_text(), end="")
+    raise Exit(code)
 
 
-def _checked(name: str, family: bool) -> tuple[Path, Path]:
-    """Check all inputs of a run or a family; return its configuration and its folder of results."""
-    from parkf.io.project import found
+def _name_of(configuration: Path, schemas: Path, family: bool) -> str:
+    """Check all that a run or a family would read, and return its name."""
     from parkf.proof.gates import load_thresholds
-    from parkf.workflow.config import read_config
+    from parkf.workflow.config import SCHEMA, read_config
     from parkf.workflow.family import read_family
 
-    schemas = found("workflow/schemas")
     load_thresholds(found(GATES))
     if family:
-        path = Path(f"workflow/config/families/{name}.yaml")
-        return path, Path("results", read_family(path, schemas, Path()).name)
-    path = Path(f"workflow/config/{name}.yaml")
-    return path, Path("results", read_config(path, schemas / "config.schema.json", Path())["run"])
-
-
-def _say_outcome(results: Path, targets: list[str]) -> None:
-    from parkf.io.project import found
-    from parkf.proof.gates import load_thresholds
-    from parkf.report.summary import summary
-
-    if not targets:
-        print(summary(results, load_thresholds(found(GATES))))
-    elif "publish" in targets:
-        print((results / "published.json").read_text(), end="")
+        return read_family(configuration, schemas, Path()).name
+    return str(read_config(configuration, schemas / SCHEMA.name, Path())["run"])
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
 def supervise(
-    folder: Annotated[Path, typer.Argument(help="results/<run>")],
-    command: Annotated[list[str], typer.Argument(help="Snakemake and its arguments, after --")],
+    folder: Annotated[Path, Argument(help="results/<run>")],
+    command: Annotated[list[str], Argument(help="Snakemake and its arguments, after --")],
 ) -> None:
     """Lead a run: one at a time in a folder, past what a killed one left behind."""
     from parkf.workflow.running.supervise import supervise as run
 
-    raise typer.Exit(run(folder, command))
+    raise Exit(run(folder, command))
+
+
+@app.command()
+def share(
+    context: Context, job: Annotated[Path, Argument(help="File of a job, results/<run>/logs/<job>.log.json.")]
+) -> None:
+    """Repeat a job of a run from its file, or copy its products where another run has made them."""
+    from parkf.workflow.running.jobs import Job
+
+    if code := _run(context.find_root().command, Job.read(job), []):
+        raise Exit(code)
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def together(
+    context: Context, words: Annotated[list[str], Argument(help="-- a command of parkf -- another one ...")]
+) -> None:
+    """Run several commands, one after the other, in a process that starts once."""
+    parkf = context.find_root().command
+    for between, command in groupby(words, "--".__eq__):
+        if not between and (code := call(parkf, list(command))):
+            raise Exit(code)
+
+
+def with_job(parkf: Any, arguments: list[str]) -> int:
+    """Run ``<command> --job FILE`` with the arguments in the file and those after it; return the exit code.
+
+    A file that is missing, or that of another command, raises a ParkfError.
+    """
+    from parkf.workflow.running.jobs import Job
+
+    place = arguments.index(JOB)
+    asked = " ".join(word for word in arguments[:place] if not word.startswith("-"))
+    if place + 1 == len(arguments):
+        raise ParkfError(f"{asked}: {JOB} needs the file of a job, results/<run>/logs/<job>.log.json")
+    file = Path(arguments[place + 1])
+    job = Job.read(file)
+    if job.command != asked:
+        raise ParkfError(f"{file}: a job of `parkf {job.command}`, not of `parkf {asked}`")
+    return _run(parkf, job, arguments[place + 2 :])
+
+
+def _run(parkf: Any, job: "Job", options: list[str]) -> int:
+    from parkf.workflow.running.shared import STORE, keep, key, take
+
+    deciding = job.decided_by() if job.is_shared else {}
+    name = key(deciding)
+    if job.is_shared and (entry := take(job, name)) is not None:
+        made = f"{entry.made_by} made it in {entry.wall_s:.1f} s"
+        print(f"{TAKEN} {STORE / name}: {made}", file=sys.stderr)
+        return 0
+    begin = time.perf_counter()
+    for line in job.command_lines(parkf, options):
+        if code := call(parkf, line):
+            return code
+    if job.is_shared:
+        keep(job, deciding, time.perf_counter() - begin)
+    return 0
+
+
+def call(parkf: Any, words: list[str]) -> int:
+    """Run a command of parkf by its words, and return its exit code."""
+    code = parkf.main(words, standalone_mode=False, prog_name="parkf")
+    return code if isinstance(code, int) else 0
+
+
+@app.command(epilog="Example: parkf shared")
+def shared(
+    drop: Annotated[bool, Option("--empty", help="Remove all of it; runs keep their files.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Report what runs in results/ share, and how much disk space that needs."""
+    from parkf.workflow.running.shared import STORE, empty, listed, tidy
+
+    if drop:
+        print(f"{STORE}: {empty()} entries removed")
+        return
+    tidy()
+    content: dict[str, dict[str, int]] = {}
+    for command, _, size, alone in listed():
+        one = content.setdefault(command, {"jobs": 0, "bytes": 0, "bytes_of_its_own": 0})
+        one["jobs"] += 1
+        one["bytes"] += size
+        one["bytes_of_its_own"] += alone
+    rows = [
+        (command, one["jobs"], f"{one['bytes'] / 1e6:.1f}", f"{one['bytes_of_its_own'] / 1e6:.1f}")
+        for command, one in content.items()
+    ]
+    answer(as_json, content, aligned(("stage", "jobs", "MB", "MB that no run has"), rows))
+
+
+@families.command(epilog="Example: parkf family members workflow/config/families/alignments.yaml")
+def members(
+    configuration: Annotated[Path, Argument(help="Configuration of a family (YAML).")],
+    schemas: Schemas = SCHEMAS,
+) -> None:
+    """List the runs of a family, their own settings, and the products that they link from another member."""
+    from parkf.workflow.family import read_family, sources
+
+    family = read_family(configuration, found(schemas), Path.cwd())
+    shared = sources(family.members, Path.cwd())
+    rows = []
+    for member in family.members:
+        makers = {product: maker for product, (maker, _) in shared[member.name].items()}
+        others = dict.fromkeys(maker for maker in makers.values() if maker != member.name)
+        taken = {maker: ", ".join(one for one in makers if makers[one] == maker) for maker in others}
+        own = ", ".join(f"{key}: {value}" for key, value in member.own.items())
+        links = "; ".join(f"{products} of {maker}" for maker, products in taken.items())
+        rows.append((member.config["run"], own, links))
+    print(aligned(("run", "its own", "takes"), rows))
+
+
+@families.command(
+    epilog="Example: parkf family report results/alignments/index.html results/alignments.nominal"
+    " results/alignments.velo_shift"
+)
+def report(
+    index: Annotated[Path, Argument(help="The page: results/<family>/index.html.")],
+    runs: Annotated[list[Path], Argument(help="Folders of finished runs.")],
+    gates: GatesFile = GATES,
+) -> None:
+    """Write the page that lays runs beside each other."""
+    from parkf.proof.gates import load_thresholds
+    from parkf.report.family import write_family
+
+    write_family(runs, index, load_thresholds(gates))

@@ -1,34 +1,40 @@
-"""Commands that make samples: field, collisions, hits, track candidates."""
+"""Commands that make samples (field, collisions, hits, track candidates) and their step datasets."""
 
 import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, Typer
 
 from parkf.cli.commands.options import (
-    BetweenNodes,
+    AlignmentFile,
+    Between,
     Detector,
     GeometryFile,
     OutsideMap,
     Polarity,
     Seed,
     Threads,
+    aligned,
     finite,
     grouped,
 )
 from parkf.io.option_types import Segments, Signal
 
-app = typer.Typer()
+app = Typer()
+
+Samples = Annotated[str, Option("--samples", help="Names of the samples, separated by blanks.")]
+Chunks = Annotated[int, Option("--chunks", min=1, help="Chunks of each sample.")]
+MaxRows = Annotated[int, Option("--max-rows", min=1000, help="Rows kept for each step.")]
 
 
 @app.command()
 def field(
     source: Path,
     output: Path,
-    spacing: Annotated[float, typer.Option(help="Grid spacing [mm], for analytic sources.")] = 100.0,
+    spacing: Annotated[float, Option(help="Grid spacing [mm], for analytic sources.")] = 100.0,
     outside: OutsideMap = "error",
-    interpolation: BetweenNodes = "linear",
+    interpolation: Between = "linear",
 ) -> None:
     """Evaluate an analytic dipole (.json) onto a grid, or check and copy a user's grid (.npz)."""
     from parkf.detector.field import make_field_map
@@ -40,23 +46,22 @@ def field(
 def generate(
     output: Path,
     geometry: GeometryFile,
-    events: Annotated[int, typer.Option(min=1, help="Bunch crossings.")],
+    events: Annotated[int, Option(min=1, help="Bunch crossings.")],
     seed: Seed,
     pile_up: Annotated[
-        float, typer.Option(min=0, max=200, callback=finite, help="Mean inelastic pp collisions a crossing.")
+        float, Option(min=0, max=200, callback=finite, help="Mean inelastic pp collisions a crossing.")
     ] = 5.5,
-    first: Annotated[int, typer.Option(min=0, help="Number of the first crossing, a multiple of 25.")] = 0,
+    first: Annotated[int, Option(min=0, help="Number of the first crossing, a multiple of 25.")] = 0,
     beside: Annotated[
         tuple[Path, int] | None,
-        typer.Option(metavar="OUTPUT SEED", help="A second sample of as many, by the same Pythia."),
+        Option(metavar="OUTPUT SEED", help="A second sample of as many, by the same Pythia."),
     ] = None,
     threads: Threads = 1,
 ) -> None:
     """Generate pp collisions with Pythia 8."""
-    from parkf.detector.geometry import load_geometry
     from parkf.simulation.generate.collisions import generate as run
 
-    beam = load_geometry(geometry).beam
+    beam = aligned(geometry).beam
     for path, own_seed in [(output, seed), *([] if beside is None else [beside])]:
         print(f"generate: {events} events from {first} on, seed {own_seed}", file=sys.stderr)
         run(path, beam=beam, events=events, seed=own_seed, pile_up=pile_up, first=first, workers=threads)
@@ -65,18 +70,17 @@ def generate(
 @app.command("generate-signal")
 def generate_signal(
     output: Path,
-    signal: Annotated[Signal, typer.Option(help="J/psi to two muons, or D0 to K pi.")],
+    signal: Annotated[Signal, Option(help="J/psi to two muons, or D0 to K pi.")],
     geometry: GeometryFile,
-    collisions: Annotated[int, typer.Option(min=1, help="One in eight gives a pair of tracks.")],
+    collisions: Annotated[int, Option(min=1, help="One in eight gives a pair of tracks.")],
     seed: Seed,
-    first: Annotated[int, typer.Option(min=0, help="Number of the first collision, a multiple of 500.")] = 0,
+    first: Annotated[int, Option(min=0, help="Number of the first collision, a multiple of 500.")] = 0,
     threads: Threads = 1,
 ) -> None:
     """Generate the two tracks of a mass peak with Pythia 8."""
-    from parkf.detector.geometry import load_geometry
     from parkf.simulation.generate.signal import generate_signal as run
 
-    beam = load_geometry(geometry).beam
+    beam = aligned(geometry).beam
     pairs = run(output, signal=signal, beam=beam, number=collisions, seed=seed, first=first, workers=threads)
     print(f"generate-signal: {pairs} pairs, seed {seed}", file=sys.stderr)
 
@@ -88,28 +92,25 @@ def simulate(
     detector: Detector,
     polarity: Polarity,
     seed: Seed,
-    states: Annotated[Path | None, typer.Option(help="True states to write.")] = None,
-    hits: Annotated[Path | None, typer.Option(help="Hits to write.")] = None,
-    fates: Annotated[Path | None, typer.Option(help="How hard each scattered, to write.")] = None,
-    hits_before: Annotated[
-        int | None, typer.Option(min=0, help="Hits and fates of crossings below this number alone.")
-    ] = None,
-    crowded: Annotated[
-        bool, typer.Option("--crowded", help="Hits with the tails, overlaps and density of LHCb's.")
-    ] = False,
+    states: Annotated[Path | None, Option(help="True states to write.")] = None,
+    hits: Annotated[Path | None, Option(help="Hits to write.")] = None,
+    fates: Annotated[Path | None, Option(help="Hardest scattering of each particle, to write.")] = None,
+    hits_before: Annotated[int | None, Option(min=0, help="Hits and fates only below this crossing.")] = None,
+    crowded: Annotated[bool, Option("--crowded", help="Hits with LHCb's tails, overlaps, density.")] = False,
     threads: Threads = 1,
 ) -> None:
     """Carry particles through field and material to true states, and to hits."""
     from parkf.simulation.response.simulate import simulate as run
 
     print(f"simulate: seed {seed}", file=sys.stderr)
+    geometry, field = detector.load()
     run(
         particles,
         states,
         hits,
         fates,
-        geometry=detector.aligned(),
-        field=detector.field_map(),
+        geometry=geometry,
+        field=field,
         polarity=polarity,
         seed=seed,
         hits_before=hits_before,
@@ -123,10 +124,10 @@ def misalign(
     hits: Path,
     output: Path,
     scifi_module: Annotated[
-        float, typer.Option(min=0, max=5, callback=finite, help="Width of the modules' shifts in x [mm].")
+        float, Option(min=0, max=5, callback=finite, help="Width of the modules' shifts in x [mm].")
     ],
     scifi_mat: Annotated[
-        float, typer.Option(min=0, max=5, callback=finite, help="Width of the mats' own shifts [mm].")
+        float, Option(min=0, max=5, callback=finite, help="Width of mats' own shifts [mm].")
     ],
     seed: Seed,
 ) -> None:
@@ -143,24 +144,98 @@ def candidates(
     output: Path,
     detector: Detector,
     polarity: Polarity,
-    segments: Annotated[
-        Segments, typer.Option(help="Of VELO and SciFi: found from hits alone, or of particles, by truth.")
-    ] = "truth",
-    matched: Annotated[
-        bool, typer.Option("--matched", help="No search: what each particle left behind, by truth.")
-    ] = False,
+    segments: Annotated[Segments, Option(help="Find segments from hits alone, or use the truth.")] = "truth",
+    matched: Annotated[bool, Option("--matched", help="No search: group hits by true particle.")] = False,
     threads: Threads = 1,
 ) -> None:
     """Find track candidates in hits, in the form of the trigger's pattern recognition."""
     from parkf.simulation.pattern import find_candidates
 
+    geometry, field = detector.load()
     find_candidates(
         hits,
         output,
-        geometry=detector.aligned(),
-        field=detector.field_map(),
+        geometry=geometry,
+        field=field,
         polarity=polarity,
         workers=threads,
         segments=segments,
         matched=matched,
     )
+
+
+@app.command()
+def draw(
+    particles: Path,
+    states: Path,
+    output: Path,
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    max_rows: MaxRows = 300_000,
+) -> None:
+    """Draw which rows of a sample's datasets may be kept."""
+    from parkf.training.datasets.lottery import draw as run
+
+    run(particles, states, output, beam=aligned(geometry, alignment).beam, max_rows=max_rows)
+
+
+@app.command()
+def thresholds(
+    folder: Annotated[Path, Argument(help="Files of `draw`, by chunk.")],
+    output: Path,
+    samples: Samples,
+    chunks: Chunks = 1,
+    max_rows: MaxRows = 300_000,
+) -> None:
+    """Find up to which drawn number rows are kept, from the draws of all samples."""
+    from parkf.training.datasets.lottery import find_thresholds
+    from parkf.workflow.chunks import chunk_files
+
+    draws = chunk_files([folder / sample for sample in samples.split()], chunks, ".npz")
+    find_thresholds(draws, output, max_rows=max_rows)
+
+
+@app.command()
+@grouped
+def datasets(
+    particles: Path,
+    states: Path,
+    folder: Annotated[Path, Argument(help="Folder for <step>.parquet of every step.")],
+    thresholds: Annotated[Path, Option(help="Which rows are kept, by `thresholds`.")],
+    detector: Detector,
+    threads: Threads = 1,
+) -> None:
+    """Build a sample's rows for every step: true origin, true target, Runge-Kutta target."""
+    from parkf.training.datasets.builder import build_rows
+
+    geometry, field = detector.load()
+    build_rows(particles, states, thresholds, folder, beam=geometry.beam, field=field, threads=threads)
+
+
+@app.command("gather-dataset")
+def gather_dataset(
+    step: str,
+    folder: Annotated[Path, Argument(help="Output of `datasets`, a folder for each chunk.")],
+    output: Path,
+    samples: Samples,
+    chunks: Chunks = 1,
+) -> None:
+    """Join the rows of a step, set by set."""
+    from parkf.training.datasets.gather import gather_rows
+    from parkf.workflow.chunks import chunk_files
+
+    parts = chunk_files([folder / sample for sample in samples.split()], chunks, f"/{step}.parquet")
+    gather_rows(parts, output, step)
+
+
+@app.command()
+def gather(
+    sample: Annotated[Path, Argument(help="Folder with <number>-of-<chunks>.parquet.")],
+    output: Path,
+    chunks: Chunks,
+) -> None:
+    """Join the chunks of a sample in one file."""
+    from parkf.io.join import gather as run
+    from parkf.workflow.chunks import chunk_files
+
+    run(chunk_files([sample], chunks, ".parquet"), output)

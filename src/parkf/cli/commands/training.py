@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, Typer
 
 from parkf.cli.commands.options import (
     Detector,
@@ -16,25 +16,27 @@ from parkf.cli.commands.options import (
     SetFolder,
     Threads,
     TrainedSteps,
+    aligned,
+    field_map,
     grouped,
     mapping,
 )
 from parkf.io.errors import ParkfError
+from parkf.io.files import copy, read_json, sha256, write_sealed
 from parkf.io.option_types import Scheme
 
-app = typer.Typer()
+app = Typer()
 
-ClosedTable = Annotated[Path, typer.Argument(help="The closed table.")]
+ClosedTable = Annotated[Path, Argument(help="The closed table.")]
 
 
-@app.command("check-dataset")
+@app.command("check-dataset", epilog="Example: parkf check-dataset UT ut.parquet")
 def check_dataset(
     step: str,
     dataset: Path,
-    copy_to: Annotated[Path | None, typer.Option(help="Copy it here if it passes.")] = None,
+    copy_to: Annotated[Path | None, Option(help="Copy it here if it passes.")] = None,
 ) -> None:
     """Check a step dataset of your own: units, ranges, NaN, polarity, duplicates, coverage."""
-    from parkf.io.files import copy
     from parkf.training.datasets.checks import check_dataset as run
 
     run(dataset, step)
@@ -44,18 +46,16 @@ def check_dataset(
 
 @app.command()
 def kernel(
-    compiling: Annotated[bool, typer.Option("--compile", help="Compile it again if it was not.")] = False,
+    compiling: Annotated[bool, Option("--compile", help="Compile it if it is outdated.")] = False,
 ) -> None:
     """Check that the installed kernel was compiled from today's formulas and those of published layouts."""
     from parkf.workflow.installation import compile_kernel, kernel_is_current
 
-    if kernel_is_current():
-        return
-    if not compiling:
-        raise ParkfError(
-            "the compiled kernel is older than the formulas in parkf.model.steps; run `make build`"
-        )
-    compile_kernel()
+    if not kernel_is_current():
+        if not compiling:
+            what = "the compiled kernel is older than the formulas in parkf.model.steps"
+            raise ParkfError(f"{what}; run `make build`")
+        compile_kernel()
 
 
 @app.command("train-table")
@@ -64,21 +64,18 @@ def train_table(
     accuracy: Path,
     geometry: GeometryFile,
     field: FieldFile,
-    rays: Annotated[int, typer.Option(min=1000, help="Rays through the magnet to fit.")],
+    rays: Annotated[int, Option(min=1000, help="Rays through the magnet to fit.")],
     seed: Seed,
     forms: FormsOfSet = "improved",
     threads: Threads = 1,
 ) -> None:
     """Train the 240,000 numbers of the magnet table and measure them on independent rays."""
-    from parkf.detector.field import FieldMap
-    from parkf.detector.geometry import load_geometry
-    from parkf.io.files import write_sealed
     from parkf.training.magnet_table.rays import Magnet
     from parkf.training.magnet_table.train import train_table as run
 
     print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
-    nominal = load_geometry(geometry)
-    magnet = Magnet(FieldMap.load(field), nominal.z_in, nominal.z_out, nominal.beam, threads)
+    nominal = aligned(geometry)
+    magnet = Magnet(field_map(field), nominal.z_in, nominal.z_out, nominal.beam, threads)
     table, measured = run(magnet, forms=forms, rays=rays, seed=seed)
     table.save(output)
     write_sealed(accuracy, measured)
@@ -90,25 +87,17 @@ def train(
     dataset: Path,
     output: Path,
     forms: FormsOfSet = "improved",
-    table: Annotated[Path | None, typer.Option(help="Magnet table, for UTTF.")] = None,
-    start_from: Annotated[
-        Path | None,
-        typer.Option(help="A neighbour's fits/<step>.json, or the folder of its run or set, to start from."),
-    ] = None,
-    part: Annotated[
-        str | None, typer.Option(help="Fit these parameter sets alone, 2-of-5 for one; then `join-fits`.")
-    ] = None,
+    table: Annotated[Path | None, Option(help="Magnet table, for UTTF.")] = None,
+    start_from: Annotated[Path | None, Option(help="Start from a neighbour's run, set or fit file.")] = None,
+    part: Annotated[str | None, Option(help="Fit a part of the sets, 2-of-5; then `join-fits`.")] = None,
     threads: Threads = 1,
 ) -> None:
     """Fit p, then the scattering, of one step."""
+    from parkf.training.neighbour import neighbour
     from parkf.training.result import Part
     from parkf.training.train import train_part, train_step
 
-    near = None
-    if start_from is not None:
-        from parkf.training.neighbour import neighbour
-
-        near = neighbour(start_from, step, forms)
+    near = None if start_from is None else neighbour(start_from, step, forms)
     if part is None:
         whole = train_step(dataset, step, forms=forms, table=table, neighbour=near, workers=threads)
         whole.save(output)
@@ -120,9 +109,9 @@ def train(
 
 @app.command("join-fits")
 def join_fits(
-    parts: Annotated[list[Path], typer.Argument(help="Files of `train --part`, every part of a step.")],
+    parts: Annotated[list[Path], Argument(help="Files of `train --part`, every part of a step.")],
     output: Path,
-    dataset: Annotated[Path, typer.Option(help="Dataset that they were fitted to.")],
+    dataset: Annotated[Path, Option(help="Dataset that they were fitted to.")],
 ) -> None:
     """Join the parts of a step's training."""
     from parkf.training.result import PartResult, join_parts
@@ -135,21 +124,14 @@ def join_fits(
 def assemble(
     folder: Path,
     steps: TrainedSteps,
-    inputs: Annotated[
-        str | None, typer.Option(help="Further fingerprints of inputs, as JSON, for the manifest.")
-    ] = None,
-    validity: Annotated[
-        str | None, typer.Option(help="Data that the set is for, as in the configuration, as JSON.")
-    ] = None,
-    closure: Annotated[
-        Path | None, typer.Option(help="Folder with the closed table and the list of its inputs.")
-    ] = None,
-    seeds: Annotated[str | None, typer.Option(help="Further seeds, as JSON, for the manifest.")] = None,
-    score: Annotated[Path | None, typer.Option(help="Ghost score, by `train-score`.")] = None,
-    rich: Annotated[Path | None, typer.Option(help="RICH constants, by `train-rich`.")] = None,
+    inputs: Annotated[str | None, Option(help="More fingerprints of inputs for the manifest (JSON).")] = None,
+    validity: Annotated[str | None, Option(help="Data that the set is for, as configured (JSON).")] = None,
+    closure: Annotated[Path | None, Option(help="Folder with the closed table and its inputs' list.")] = None,
+    seeds: Annotated[str | None, Option(help="More seeds for the manifest (JSON).")] = None,
+    score: Annotated[Path | None, Option(help="Ghost score, by `train-score`.")] = None,
+    rich: Annotated[Path | None, Option(help="RICH constants, by `train-rich`.")] = None,
 ) -> None:
     """Make a parameter set from fits, magnet table and layers."""
-    from parkf.io.files import read_json
     from parkf.params.validity import validity_of
 
     closed_with = {} if closure is None else read_json(closure / "closure.json")["inputs"]
@@ -166,25 +148,24 @@ def assemble(
 @app.command("train-rich")
 def train_rich(
     output: Path,
-    velo: Annotated[Path, typer.Option(help="Dataset of step VUT: its rows begin at the last VELO hit.")],
-    ut: Annotated[Path, typer.Option(help="Dataset of step UT, whose first set begins in the first layer.")],
-    scifi: Annotated[Path, typer.Option(help="Dataset of step T, whose last gap ends in the last layer.")],
+    velo: Annotated[Path, Option(help="Dataset of step VUT: its rows begin at the last VELO hit.")],
+    ut: Annotated[Path, Option(help="Dataset of step UT, whose first set begins in the first layer.")],
+    scifi: Annotated[Path, Option(help="Dataset of step T, whose last gap ends in the last layer.")],
     field: FieldFile,
     threads: Threads = 1,
 ) -> None:
     """Train the constants for states at the RICH planes."""
-    from parkf.detector.field import FieldMap
     from parkf.training.rich import train_rich as run
 
-    run(velo, ut, scifi, FieldMap.load(field), threads=threads).save(output)
+    run(velo, ut, scifi, field_map(field), threads=threads).save(output)
 
 
 @app.command("train-score")
 def train_score(
     parameters: SetFolder,
     output: Path,
-    particles: Annotated[str, typer.Option(help="Files of particles, separated by blanks.")],
-    candidates: Annotated[str, typer.Option(help="Files of their candidates, in the same order.")],
+    particles: Annotated[str, Option(help="Files of particles, separated by blanks.")],
+    candidates: Annotated[str, Option(help="Files of their candidates, in the same order.")],
     seed: Seed,
     threads: Threads = 1,
 ) -> None:
@@ -195,24 +176,18 @@ def train_score(
     names = zip(particles.split(), candidates.split(), strict=True)
     files = [(Path(one), Path(other)) for one, other in names]
     score = run(load(parameters), files, seed=seed, threads=threads)
-    print(
-        f"train-score: {score.genuine} genuine candidates, {score.ghosts} ghosts, seed {seed}",
-        file=sys.stderr,
-    )
+    counts = f"{score.genuine} genuine candidates, {score.ghosts} ghosts"
+    print(f"train-score: {counts}, seed {seed}", file=sys.stderr)
     score.save(output)
 
 
-@app.command()
+@app.command(epilog="Example: parkf accuracy results/default/set")
 def accuracy(
-    parameters: Annotated[Path, typer.Argument(metavar="SET", help="Set of a run: results/<run>/set.")],
-    output: Annotated[Path | None, typer.Option(help="Write accuracy.json here, too.")] = None,
-    beside: Annotated[
-        Path | None, typer.Option(help="accuracy.json of other forms, to print in the same table.")
-    ] = None,
+    parameters: Annotated[Path, Argument(metavar="SET", help="Set of a run: results/<run>/set.")],
+    output: Annotated[Path | None, Option(help="Write accuracy.json here, too.")] = None,
+    beside: Annotated[Path | None, Option(help="accuracy.json of other forms, to print beside.")] = None,
 ) -> None:
     """Compare every step and the table of a run's set with Runge-Kutta, in momentum bins."""
-    from parkf.detector.field import FieldMap
-    from parkf.io.files import read_json, write_sealed
     from parkf.params.parameter_set import load
     from parkf.training.accuracy import measure_accuracy
     from parkf.training.accuracy_table import accuracy_table
@@ -226,9 +201,8 @@ def accuracy(
     # the set's table.
     used = run / "closure/table.npz" if CLOSED_TABLE in load(parameters).manifest.inputs else table
     blobs = check_made_of(parameters, fits, used)
-    measured = measure_accuracy(
-        fits, run / "datasets", table, used.with_name("accuracy.json"), FieldMap.load(run / "field.npz")
-    )
+    field = field_map(run / "field.npz")
+    measured = measure_accuracy(fits, run / "datasets", table, used.with_name("accuracy.json"), field)
     if output is not None:
         write_sealed(output, {**measured, "set": blobs.fingerprints()})
     print(accuracy_table(measured, read_json(beside) if beside else None))
@@ -240,21 +214,16 @@ def closure_tracks(
     output: Path,
     detector: Detector,
     polarity: Polarity,
-    tracks: Annotated[int, typer.Option(min=1, help="Particles to start; half of them leave a track.")],
+    tracks: Annotated[int, Option(min=1, help="Particles to start; half of them leave a track.")],
     seed: Seed,
     threads: Threads = 1,
 ) -> None:
     """Simulate tracks spread over the magnet table, and fit them in full."""
     from parkf.training.closure.sample import simulate_sample
 
+    geometry, field = detector.load()
     count = simulate_sample(
-        output,
-        tracks=tracks,
-        seed=seed,
-        polarity=polarity,
-        geometry=detector.aligned(),
-        field=detector.field_map(),
-        threads=threads,
+        output, tracks=tracks, seed=seed, polarity=polarity, geometry=geometry, field=field, threads=threads
     )
     print(f"closure-tracks: {count} tracks of {tracks} particles, seed {seed}", file=sys.stderr)
 
@@ -263,25 +232,25 @@ def closure_tracks(
 @grouped
 def close(
     output: ClosedTable,
-    accuracy: Annotated[Path, typer.Argument(help="Its figures against its targets (JSON).")],
-    summary: Annotated[Path, typer.Argument(help="Results of each stage (JSON).")],
-    samples: Annotated[list[Path], typer.Argument(help="Files of `closure-tracks`, of all polarities.")],
+    accuracy: Annotated[Path, Argument(help="Its figures against its targets (JSON).")],
+    summary: Annotated[Path, Argument(help="Results of each stage (JSON).")],
+    samples: Annotated[list[Path], Argument(help="Files of `closure-tracks`, of all polarities.")],
     steps: TrainedSteps,
-    table_accuracy: Annotated[Path, typer.Option(help="Figures of the table before, to keep.")],
-    rays: Annotated[int, typer.Option(min=1000, help="Rays to carry on through the SciFi.")],
-    passes: Annotated[int, typer.Option(min=0, help="Passes over the fits of the tracks.")],
-    scheme: Annotated[Scheme, typer.Option(help="The fit that will use the set.")] = "smoother",
+    table_accuracy: Annotated[Path, Option(help="Figures of the table before the closure (JSON).")],
+    rays: Annotated[int, Option(min=1000, help="Rays to carry on through the SciFi.")],
+    passes: Annotated[int, Option(min=0, help="Passes over the fits of the tracks.")],
+    scheme: Annotated[Scheme, Option(help="The fit that will use the set.")] = "smoother",
     threads: Threads = 1,
 ) -> None:
     """Change the table's bend so that fits of tracks have no bias in any direction."""
-    from parkf.io.files import read_json, sha256, write_sealed
     from parkf.training.closure.close import close as run
 
+    geometry, field = steps.load()
     closed = run(
         steps.assemble(),
         samples,
-        geometry=steps.aligned(),
-        field=steps.field_map(),
+        geometry=geometry,
+        field=field,
         rays=rays,
         passes=passes,
         seed=steps.seed,
@@ -298,13 +267,12 @@ def close(
 @grouped
 def take_closure(
     output: ClosedTable,
-    accuracy: Annotated[Path, typer.Argument(help="The neighbour's figures of it (JSON).")],
-    summary: Annotated[Path, typer.Argument(help="Results of each of the neighbour's stages (JSON).")],
-    neighbour: Annotated[Path, typer.Option(help="Another run's folder `closure`.")],
+    accuracy: Annotated[Path, Argument(help="The neighbour's figures of it (JSON).")],
+    summary: Annotated[Path, Argument(help="Results of each of the neighbour's stages (JSON).")],
+    neighbour: Annotated[Path, Option(help="Another run's folder `closure`.")],
     steps: TrainedSteps,
 ) -> None:
     """Use the closed table of a run whose alignment is a little different."""
-    from parkf.io.files import read_json, sha256, write_sealed
     from parkf.params.configuration import NEIGHBOURS_TABLE
     from parkf.training.closure.close import neighbours_table
 

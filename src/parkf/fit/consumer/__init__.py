@@ -1,5 +1,81 @@
 """For fitters elsewhere: one C++17 header, without dependencies, that loads a set and runs the kernel."""
 
-from parkf.fit.consumer.header import cpp_header
+import json
+import re
+from pathlib import Path
+from typing import Any
 
-__all__ = ["cpp_header"]
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from parkf import __version__
+from parkf.fit.source import KERNEL_FOLDER
+from parkf.io.files import read_json
+from parkf.io.option_types import FORMS_NAMES
+from parkf.model.layout.built import layout_files, layout_in
+from parkf.params.manifest import CHECKED_FORMAT, FORMAT_VERSION, OLDEST_FORMAT, json_schema
+
+_HERE = Path(__file__).parent
+_INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
+# Headers that all sets of forms have in common, and names of those in `fit` that include formulas.
+_COMMON = ("numbers/number.hpp", "numbers/lanes.hpp", "fit.hpp")
+_OWN = ("smoother", "trigger", "score", "magnet_lanes", "magnet_block")
+# Compilers limit the length of a string.
+_PIECE = 8000
+_DESCRIPTIONS = frozenset({"title", "description", "$schema"})
+
+
+def cpp_header() -> str:
+    """Return the header for all sets of forms of the installed kernel, also of old layouts."""
+    # The names of the kernel are those of its folders.
+    kernel = {
+        path.parent.name: layout_in(read_json(path)) for name in FORMS_NAMES for path in layout_files(name)
+    }
+    shared: set[str] = set()
+    common = {file: _expand(file, None, shared) for file in _COMMON}
+    own = {}
+    for name in kernel:
+        # Code of a set of forms is in its namespace, and appears once for each set.
+        seen = set(shared)
+        own[name] = {part: _expand(f"fit/{part}.hpp", name, seen) for part in _OWN}
+        shared |= {file for file in seen if "PARKF_FORMS" not in _file(file, FORMS_NAMES[0]).read_text()}
+    schema = json.dumps(_bare(json_schema()), separators=(",", ":"))
+    templates = Environment(loader=FileSystemLoader(_HERE), undefined=StrictUndefined, trim_blocks=True)
+    text = templates.get_template("header.hpp.jinja").render(
+        version=__version__,
+        format_version=FORMAT_VERSION,
+        oldest_format=OLDEST_FORMAT,
+        checked_format=CHECKED_FORMAT,
+        kernel=kernel,
+        common=common,
+        own=own,
+        schema=[schema[begin : begin + _PIECE] for begin in range(0, len(schema), _PIECE)],
+    )
+    return text + "\n"
+
+
+def _file(name: str, forms: str | None) -> Path:
+    folders = [_HERE, KERNEL_FOLDER, *([KERNEL_FOLDER / forms] if forms else [])]
+    return next(folder / name for folder in folders if (folder / name).exists())
+
+
+def _expand(name: str, forms: str | None, seen: set[str]) -> str:
+    """Return the text of a file with those that it includes, each once."""
+    if name in seen:
+        return ""
+    seen.add(name)
+    text = _file(name, forms).read_text().replace("#pragma once\n", "")
+    return _INCLUDE.sub(lambda match: _expand(match[1], forms, seen), text)
+
+
+def _bare(schema: Any) -> Any:
+    """Remove descriptions; names of properties stay, whatever they are."""
+    if isinstance(schema, list):
+        return [_bare(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    named = ("properties", "$defs")
+    return {
+        key: {name: _bare(one) for name, one in value.items()} if key in named else _bare(value)
+        for key, value in schema.items()
+        if key not in _DESCRIPTIONS
+    }

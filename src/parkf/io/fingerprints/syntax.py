@@ -175,7 +175,7 @@ class _Form(ast.NodeVisitor):
             self.imports[module].append(Target(module))
             self._use(module, "__file__")
             self._text += (name, module)
-        elif name in _TYPER and root(tree.func) == "typer":
+        elif name in _TYPER and root(tree.func) in ("typer", name):
             keywords = [one for one in tree.keywords if one.arg not in _HELP]
             self.generic_visit(ast.Call(tree.func, tree.args, keywords))
         else:

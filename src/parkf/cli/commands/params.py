@@ -1,0 +1,321 @@
+"""``parkf params``: which published sets there are, what they are for, and how they differ.
+
+Exit codes: 0 for yes or done; 1 for no: sets differ, a set is not valid, a publication is refused; 2 where
+there is no answer: wrong usage, or files that cannot be read.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option, Typer
+
+from parkf.cli.commands.options import Json, RegistryFolder, Set, registry_in
+from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, short
+from parkf.io.errors import ParkfError
+from parkf.io.option_types import FormsName
+from parkf.io.terminal import aligned
+
+if TYPE_CHECKING:
+    from parkf.params.comparison import Comparison
+    from parkf.params.registry import Registry
+    from parkf.params.validity import Interval, Series
+    from parkf.proof.comparing.effect import Change
+    from parkf.workflow.reproduce import Replay
+
+app = Typer(
+    help="Published parameter sets, and their exchange with others.",
+    no_args_is_help=True,
+    epilog="Example: parkf params list",
+)
+
+OfDetector = Annotated[str | None, Option(help="Only sets for the geometry with this tag.")]
+OfForms = Annotated[FormsName | None, Option(help="Only sets of these forms.")]
+
+_COLUMNS = ("version", "state", "forms", "detector", "validity", "created", "supersedes", "problem")
+_COLUMNS_FOR = ("detector", "forms", "set", "validity", "superseded", "path")
+_NUMBER = ("block", "set", "index", "name", "value", "error", "scale", "unit", "parity")
+
+
+@app.command("list", epilog="Example: parkf params list")
+def list_(registry: RegistryFolder = None, as_json: Json = False) -> None:
+    """List published sets; exits with 1 where one is broken, and names it."""
+    from parkf.params.validity import Interval
+
+    sets = registry_in(registry)
+    rows = []
+    for version in sets.versions():
+        row: dict[str, Any] = {"version": version, "state": "broken"}
+        row |= dict.fromkeys(("forms", "detector", "created", "supersedes", "validity"))
+        try:
+            manifest, withdrawal = sets.load(version).manifest, sets.withdrawal(version)
+            row["validity"] = str(Interval.of(manifest.validity))
+            row |= {name: getattr(manifest, name) for name in ("forms", "detector", "created", "supersedes")}
+            row["state"] = "published" if withdrawal is None else "withdrawn"
+            row["problem"] = None if withdrawal is None else withdrawal.reason
+        except ParkfError as error:
+            row["problem"] = str(error)
+        rows.append(row)
+    whole = all(row["state"] != "broken" for row in rows)
+    answer(as_json, rows, _listed(sets, _COLUMNS, rows), yes=whole)
+
+
+def _listed(sets: "Registry", columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
+    if not rows:
+        return f"{sets.folder}: no published sets"
+    return aligned(columns, [[row[name] for name in columns] for row in rows])
+
+
+@app.command(epilog="Example: parkf params show 2026-run3-like-2-r008 --numbers")
+def show(
+    name: Set,
+    numbers: Annotated[bool, Option("--numbers", help="Print every number of the constant blob.")] = False,
+    registry: RegistryFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a set is made of."""
+    from parkf.params.parameter_set import load
+    from parkf.params.registry import state_of
+    from parkf.params.validity import Interval
+
+    with exit_on_error(NO_ANSWER):
+        path = registry_in(registry).find(name)
+        manifest = load(path).manifest
+        state, reason = state_of(path, manifest)
+        validity = str(Interval.of(manifest.validity))
+    content = manifest.model_dump(mode="json") | {"state": state, "withdrawn": reason}
+    facts = [
+        ("set", path),
+        ("version", manifest.version or "none"),
+        ("state", state if reason is None else f"{state}: {reason}"),
+        ("source", manifest.source),
+        ("detector", manifest.detector),
+        ("validity", validity),
+        ("forms", f"{manifest.forms}, layout {manifest.layout_version}"),
+        ("format", f"{manifest.format_version}, readers from {manifest.minimum_reader}"),
+        ("made by", f"parkf {manifest.code_version}, {manifest.created or 'not published'}"),
+        ("supersedes", manifest.supersedes or "none"),
+        *((f"{blob} sha256", content["blobs"][blob]["sha256"]) for blob in ("constant", "table")),
+    ]
+    trained = [*manifest.inputs.items(), *(manifest.configuration or {}).items()]
+
+    width = 2 + max(len(what) for what, _ in (*facts, *trained))
+    parts = ["\n".join(f"{what:<{width}}{value}" for what, value in part) for part in (facts, trained)]
+    if manifest.gates:
+        parts.append(gate_table(manifest.gates))
+    if numbers:
+        rows = [
+            (
+                *(block.name, one.label, index, n.name),
+                *(short(n.value, 9), short(n.error), f"{n.scale:g}", n.unit, n.parity),
+            )
+            for block in manifest.layout
+            for one in block.sets
+            for index, n in enumerate(one.numbers)
+        ]
+        parts.append(aligned(_NUMBER, rows))
+    answer(as_json, content, "\n\n".join(parts))
+
+
+@app.command("for", epilog="Example: parkf params for 300123")
+def for_(
+    data: Annotated[str, Argument(metavar="RUN", help="A run's number, or a time: 2026-05-03T12:00Z.")],
+    detector: OfDetector = None,
+    forms: OfForms = None,
+    registry: RegistryFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Name the published set for a run or a time: one for each detector and set of forms.
+
+    Withdrawn sets do not count. Where several sets are for the data, the newest of them is named. Exits with
+    1 where there is no set, and with 2 where it is not clear which one to use.
+    """
+    from parkf.params.validity import Moment
+
+    with exit_on_error(NO_ANSWER):
+        sets = registry_in(registry)
+        found = sets.best_sets(Moment.parse(data), detector=detector, forms=forms)
+    rows = [row | {"set": row["set"] or "none", "superseded": ", ".join(row["superseded"])} for row in found]
+    answer(as_json, found, _listed(sets, _COLUMNS_FOR, rows), yes=any(row["set"] for row in found))
+
+
+@app.command(epilog="Example: parkf params validity --detector run3-like")
+def validity(
+    detector: OfDetector = None, forms: OfForms = None, registry: RegistryFolder = None, as_json: Json = False
+) -> None:
+    """Show what data each published set is for; exits with 1 where there are gaps, or several sets compete.
+
+    Where a set and one that it superseded are for the same data, the newer one counts. This overlap is shown,
+    and is no mistake.
+    """
+    with exit_on_error(NO_ANSWER):
+        sets = registry_in(registry)
+        found = sets.series(detector=detector, forms=forms)
+    content = [
+        {"detector": tag, "forms": form, **_described(series)} for (tag, form), series in found.items()
+    ]
+    clear = not any(one["gaps"] or one["unclear"] for one in content)
+    text = "\n\n".join(map(_text, content)) or f"{sets.folder}: no published sets"
+    answer(as_json, content, text, yes=clear)
+
+
+def _described(series: "Series") -> dict[str, Any]:
+    from parkf.params.validity import joined
+
+    clear = [one for one in joined(series.stretches()) if len(one.holding) == 1]
+    overlaps = series.overlaps()
+    superseded = [one for one in overlaps if len(one.holding) == 1]
+    unclear = [one for one in overlaps if len(one.holding) > 1]
+    return {
+        "unit": series.unit,
+        "holding": [_limits(one.interval) | {"set": one.holding[0]} for one in clear],
+        "gaps": [_limits(gap) for gap in series.gaps()],
+        "superseded": [_limits(one.interval) | {"sets": list(one.versions)} for one in superseded],
+        "unclear": [_limits(one.interval) | {"sets": list(one.holding)} for one in unclear],
+    }
+
+
+def _limits(interval: "Interval") -> dict[str, Any]:
+    from parkf.params.validity import shown
+
+    unit, limits = interval.unit or "run", (interval.first, interval.last)
+    first, last = (one if one is None or unit == "run" else shown(unit, one) for one in limits)
+    return {"first": first, "last": last, "data": str(interval)}
+
+
+def _text(content: dict[str, Any]) -> str:
+    lines = [f"{content['detector']}, {content['forms']}"]
+    lines += [f"  {one['set']} holds for {one['data']}" for one in content["holding"]]
+    lines += [f"  gap: no set is for {one['data']}" for one in content["gaps"]]
+    lines += [
+        f"  overlap: {', '.join(one['sets'])} are for {one['data']}; the newest holds"
+        for one in content["superseded"]
+    ]
+    lines += [
+        f"  OVERLAP: {' and '.join(one['sets'])} are for {one['data']}, and neither superseded the other"
+        for one in content["unclear"]
+    ]
+    return "\n".join(lines)
+
+
+@app.command(epilog="Example: parkf params diff 2026-run3-like-2-r003 results/default/set")
+def diff(
+    first: Set,
+    second: Set,
+    most: Annotated[int, Option(min=1, help="Numbers to print.")] = 20,
+    registry: RegistryFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two sets: numbers in units of their errors, predicted states in units of the scattering."""
+    from parkf.params.comparison import compare
+    from parkf.params.parameter_set import load
+    from parkf.proof.comparing.effect import changes, table_map
+
+    with exit_on_error(NO_ANSWER):
+        sets = registry_in(registry)
+        a, b = (load(sets.find(name)) for name in (first, second))
+        found = compare(a, b)
+        effect = [] if found.identical else changes(a, b)
+        shift = None if found.identical else table_map(a, b)
+    content = {
+        "identical": found.identical,
+        **asdict(found),
+        "states": [asdict(change) for change in effect],
+        "table_map_mm": None if shift is None else shift.tolist(),
+    }
+    answer(as_json, content, _difference(found, effect, shift, most), yes=found.identical)
+
+
+def _difference(found: "Comparison", effect: "list[Change]", shift: Any, most: int) -> str:
+    if found.identical:
+        return "identical"
+    parts = []
+    if found.forms[0] != found.forms[1]:
+        parts.append(f"forms: {found.forms[0]} and {found.forms[1]}")
+    if found.other_formulas:
+        parts.append(f"other formulas, whose numbers do not compare: {', '.join(found.other_formulas)}")
+    parts += [f"{name}: {a:g} and {b:g}" for name, (a, b) in found.constants.items()]
+    ordered = sorted(found.differences, key=lambda d: -abs(d.pull or 0.0))
+    rows = [(d.block, d.set, d.name, short(d.first), short(d.second), short(d.pull)) for d in ordered]
+    heads = ("block", "set", "name", "first", "second", "in errors")
+    parts += _top(f"{len(rows)} numbers differ", heads, rows, most, f"the {most} furthest apart")
+    parts += [
+        "predicted states: RMS of the change in units of the scattering, of the component that changes most",
+        _effect_table(effect),
+        f"{found.table} coefficients of the magnet table differ, by {found.table_largest:g} at most",
+        "x behind the magnet, largest change in mm at 5 GeV, by x/x_max (right) and y/y_max (down) at z_in",
+    ]
+    coarse = abs(shift).reshape(10, 6, 10, 5).max(axis=(1, 3))
+    places = [f"{place / 10:.1f}" for place in range(-9, 10, 2)]
+    cells = zip(places, coarse.T, strict=True)
+    parts.append(aligned(["", *places], [[y, *(f"{cell:.3g}" for cell in row)] for y, row in cells]))
+    return "\n\n".join(parts)
+
+
+def _effect_table(effect: "list[Change]") -> str:
+    """Lay out a row a step: by momentum the component that changes most."""
+    bins = dict.fromkeys((c.p_min, c.p_max) for c in effect)
+    cells: dict[tuple[str, float], str] = {}
+    for change in sorted(effect, key=lambda change: -change.rms):
+        cells.setdefault((change.step, change.p_min), f"{change.rms:.3f} {change.component}")
+    steps = dict.fromkeys(change.step for change in effect)
+    rows = [(step, *(cells.get((step, low)) for low, _ in bins)) for step in steps]
+    return aligned(("step", *(f"{low:g}-{high:g} GeV" for low, high in bins)), rows)
+
+
+def _top(what: str, heads: Sequence[str], rows: Sequence[Any], most: int, those: str) -> list[str]:
+    """Return a line and a table of at most so many of the rows."""
+    return [f"{what}; {those}:" if len(rows) > most else f"{what}:", aligned(heads, rows[:most])]
+
+
+@app.command(epilog="Example: parkf params reproduce 2026-run3-like-2-r008 --cores 2")
+def reproduce(
+    name: Set,
+    work: Annotated[Path | None, Option(help="Training folder; else results/reproduced/<version>.")] = None,
+    cores: Annotated[int | None, Option(min=1, help="Cores to use; all by default.")] = None,
+    registry: RegistryFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Train a set again as its manifest describes, in a checkout, and check that the bytes are the same.
+
+    Exits with 0 when they are, with 1 when they are not, and then prints where; with 2 when inputs or
+    formulas here are not those of the set.
+    """
+    from parkf.params.parameter_set import load
+    from parkf.workflow.reproduce import replay
+
+    with exit_on_error(NO_ANSWER):
+        path = registry_in(registry).find(name)
+        parameters = load(path)
+        folder = work or Path("results/reproduced") / (parameters.manifest.version or path.name)
+        found = replay(parameters, Path(), folder, cores or os.cpu_count() or 1)
+    content = {"set": str(path), "work": str(folder), **asdict(found)}
+    answer(as_json, content, _repetition(path, found), yes=found.identical)
+
+
+def _repetition(path: Path, found: "Replay") -> str:
+    if found.identical:
+        return f"{path}: identical, byte for byte"
+    most, those = 20, "the first 20"
+    parts = [f"{path}: NOT identical"]
+    if found.inputs:
+        parts.append("other fingerprints: " + ", ".join(found.inputs))
+    parts += found.environment
+    if numbers := found.comparison.differences:
+        heads = ["block", "set", "index", "name", "old", "new", "in errors"]
+        rows: list[tuple[object, ...]] = [
+            (d.block, d.set, d.index, d.name, short(d.first, 9), short(d.second, 9), short(d.pull))
+            for d in numbers
+        ]
+        parts += _top(f"{len(rows)} numbers of constant.f32 differ", heads, rows, most, those)
+    if found.bins:
+        heads = ["bin in x", "bin in y", "index", "old", "new"]
+        rows = [
+            (c.bin_x, c.bin_y, c.index, short(c.first, 9), short(c.second, 9)) for c in found.coefficients
+        ]
+        what = f"{found.comparison.table} numbers of global.f32 differ, in {found.bins} bins"
+        parts += _top(what, heads, rows, most, those)
+    parts += [f"{what}: {a:g} and {b:g}" for what, (a, b) in found.comparison.constants.items()]
+    return "\n".join(parts)

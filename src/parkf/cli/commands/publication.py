@@ -1,0 +1,213 @@
+"""``parkf params``: validation, publication and withdrawal of sets, and their exchange with others."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from typer import Argument, Option
+
+from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, Set, registry_in
+from parkf.cli.commands.params import app
+from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table
+from parkf.io.errors import ParkfError
+from parkf.io.files import replacing
+from parkf.io.option_types import UtRows
+
+if TYPE_CHECKING:
+    from parkf.params.parameter_set import ParameterSet
+    from parkf.params.registry import Registry
+
+# Default folder of new sets. Sets to read may also be those that parkf ships.
+PARAMS = Path("params")
+OwnRegistry = Annotated[Path, Option("--registry", help="Folder of published sets.")]
+
+
+@app.command(epilog="Example: parkf params validate results/default/set --client trigger")
+def validate(
+    name: Set,
+    registry: RegistryFolder = None,
+    gates: GatesFile = GATES,
+    client: Annotated[Literal["trigger"] | None, Option(help="Measure the set as this client does.")] = None,
+    run: Annotated[Path | None, Option(help="With --client: run of the candidates, else the set's.")] = None,
+    before: Annotated[str | None, Option(help="With --client: set to compare with, else the newest.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Check that a set is whole and meets its gates; exits with 1 when it does not.
+
+    A published set has its gates in its manifest. The figures of another are in validation.json and
+    accuracy.json of its run, next to its folder. With --client trigger, the set is exported, read and used
+    as LHCb's trigger does.
+    """
+    from parkf.params.parameter_set import load
+    from parkf.params.registry import state_of
+    from parkf.proof.gates import hold, load_thresholds
+
+    with exit_on_error(NO_ANSWER):
+        sets = registry_in(registry)
+        path = sets.find(name)
+    with exit_on_error(NO):
+        if client is not None:
+            _validate_client(path, run, before, sets, as_json=as_json)
+            return
+        manifest = load(path).manifest
+        state, reason = state_of(path, manifest)
+        held = manifest.gates or hold(path, load_thresholds(gates))
+    met = all(one.met for one in held) and state != "withdrawn"
+    if state == "open" and met:
+        state = "validated"
+    content = {"set": str(path), "state": state, "valid": met, "withdrawn": reason}
+    content |= {"gates": [one.model_dump() for one in held]}
+    verdict = f"{path}: {state}" + ("" if met else ", NOT valid") + ("" if reason is None else f": {reason}")
+    answer(as_json, content, f"{gate_table(held)}\n\n{verdict}", yes=met)
+
+
+def _validate_client(
+    path: Path, run: Path | None, before: str | None, registry: "Registry", *, as_json: bool
+) -> None:
+    from parkf.params.parameter_set import load
+    from parkf.proof.trigger_client import client_gates
+
+    parameters = load(path)
+    other = load(registry.find(before)) if before else _before(parameters, path, registry)
+    client, gates = client_gates(parameters, run or path.absolute().parent, other)
+    met = all(one.met for one in gates)
+    content: dict[str, Any] = {"set": str(path), "client": "trigger", "valid": met, **asdict(client)}
+    content |= {"gates": [one.model_dump() for one in gates]}
+    text = (
+        f"{client.tracks} genuine tracks above 2 GeV and {client.ghosts} ghosts, in single precision\n"
+        f"core of δp/p {client.core:.3%} ± {client.core_error:.3%}, its mean {client.bias:+.3%} ±"
+        f" {client.bias_error:.3%}\n"
+        f"width of the q/p pull {client.pull:.2f}; {client.not_finite['all']:.2%} of all become NaN\n\n"
+        f"{gate_table(gates)}\n\n{path}: {'good' if met else 'NOT good'} for the trigger"
+    )
+    answer(as_json, content, text, yes=met)
+
+
+def _before(parameters: "ParameterSet", path: Path, registry: "Registry") -> "ParameterSet | None":
+    """Return the newest published set of the trigger's forms for this detector, other than the set itself."""
+    from parkf.params.manifest import read_manifest
+    from parkf.params.parameter_set import MANIFEST_FILE, load
+
+    same = (parameters.manifest.forms, parameters.manifest.detector)
+    for folder in map(registry.path, reversed(registry.versions())):
+        manifest = read_manifest(folder / MANIFEST_FILE)
+        if (manifest.forms, manifest.detector) == same and folder.absolute() != path.absolute():
+            return load(folder)
+    return None
+
+
+@app.command(epilog="Example: parkf params publish results/default/set --first-run 300100")
+def publish(
+    parameters: Annotated[Path, Argument(help="Folder of a set, next to validation.json and accuracy.json.")],
+    year: Annotated[int | None, Option(min=2000, max=9999, help="Year of the data; else this year.")] = None,
+    first_run: Annotated[int | None, Option(min=0, help="First run that the set is for.")] = None,
+    last_run: Annotated[int | None, Option(min=0, help="Last run that the set is for.")] = None,
+    first_time: Annotated[str | None, Option(help="Begin of the data as a time: 2026-05-03T12:00Z.")] = None,
+    last_time: Annotated[str | None, Option(help="End of the data, this second included.")] = None,
+    registry: OwnRegistry = PARAMS,
+    gates: GatesFile = GATES,
+    as_json: Json = False,
+) -> None:
+    """Publish a set under the next free name, if it meets its gates.
+
+    A set that the trigger can read is measured in the trigger's arithmetic, too, with the candidates of its
+    run.
+    """
+    from parkf.params.parameter_set import load
+    from parkf.params.registry import Registry
+    from parkf.params.validity import validity_of
+    from parkf.proof.comparing.documents import publish_documents
+    from parkf.proof.gates import hold, load_thresholds
+    from parkf.proof.trigger_client import client_gates
+
+    limits = {"first_run": first_run, "last_run": last_run, "first_time": first_time, "last_time": last_time}
+    given = {name: value for name, value in limits.items() if value is not None}
+    with exit_on_error(NO_ANSWER):
+        validity = validity_of(given) if given else None
+    sets, run = Registry(registry), parameters.absolute().parent
+    with exit_on_error(NO):
+        held = hold(parameters, load_thresholds(gates))
+        numbers = load(parameters)
+        if numbers.manifest.forms == "production" and (run / "candidates").is_dir():
+            held += client_gates(numbers, run, _before(numbers, parameters, sets))[1]
+        year = year or datetime.now(UTC).year
+        version = sets.publish(parameters, year=year, gates=held, validity=validity)
+        publish_documents(run, sets.load(version).manifest, registry)
+    path = registry / version
+    answer(as_json, {"version": version, "path": str(path)}, f"published {path}")
+
+
+@app.command(epilog='Example: parkf params withdraw 2026-run3-like-2-r001 --reason "UT misaligned"')
+def withdraw(
+    version: str,
+    reason: Annotated[str, Option(help="What is wrong with the set.")],
+    registry: OwnRegistry = PARAMS,
+) -> None:
+    """Mark a published set as one that must not be used any more; its files stay."""
+    from parkf.params.registry import Registry
+
+    with exit_on_error(NO):
+        Registry(registry).withdraw(version, reason)
+    print(f"withdrawn {registry / version}")
+
+
+@app.command(epilog="Example: parkf params export 2026-run3-like-2-r003 trigger/")
+def export(
+    name: Set,
+    to: Annotated[Path, Argument(help="Folder of params.json and params_UTT_v0.tab, or the Parquet file.")],
+    format_: Annotated[
+        Literal["trigger", "parquet"], Option("--format", help="For the trigger, or a table of all numbers.")
+    ] = "trigger",
+    ut_rows: Annotated[UtRows, Option(help="Order of UT's backward rows that the trigger expects.")] = "2026",
+    registry: RegistryFolder = None,
+) -> None:
+    """Write a set as the trigger reads it, or as a table of all its numbers."""
+    from parkf.params.exchange import export_parquet, export_trigger
+    from parkf.params.parameter_set import load
+
+    with exit_on_error(NO_ANSWER):
+        parameters = load(registry_in(registry).find(name))
+        if format_ == "parquet":
+            export_parquet(parameters, to)
+        else:
+            export_trigger(parameters, to, ut_rows=ut_rows)
+    order = "" if format_ == "parquet" else f", UT's backward rows in the order '{ut_rows}'"
+    print(f"exported to {to}{order}")
+
+
+@app.command("import", epilog="Example: parkf params import trigger/ my-set")
+def import_(
+    source: Annotated[Path, Argument(help="Folder with the trigger's files, or with older text files.")],
+    output: Annotated[Path, Argument(help="Folder of the new set.")],
+    rest: Annotated[str | None, Option(help="Set for what the files lack: version or folder.")] = None,
+    ut_rows: Annotated[UtRows | None, Option(help="Order of UT's backward rows without parkf.json.")] = None,
+    registry: RegistryFolder = None,
+) -> None:
+    """Make a set from the trigger's params.json and params_UTT_v0.tab, or from its older text files."""
+    from parkf.params.exchange import import_text_files, import_trigger
+    from parkf.params.exchange.text_files import FILES, usage
+    from parkf.params.parameter_set import load
+
+    with exit_on_error(NO_ANSWER):
+        other = None if rest is None else load(registry_in(registry).find(rest))
+        if not (source / FILES[0].name).is_file():
+            import_trigger(source, rest=other, ut_rows=ut_rows).save(output)
+        elif other is None:
+            raise ParkfError(
+                f"{source}: older text files lack the magnet table and more; name a set with --rest"
+            )
+        else:
+            import_text_files(source, rest=other).save(output)
+            print("\n".join(usage()))
+    print(f"imported to {output}")
+
+
+@app.command(epilog="Example: parkf params header parkf.hpp")
+def header(output: Annotated[Path, Argument(help="The header to write.")]) -> None:
+    """Write one C++17 header that loads sets and fits tracks, without parkf."""
+    from parkf.fit.consumer import cpp_header
+
+    with replacing(output) as temporary:
+        temporary.write_text(cpp_header())
+    print(f"written {output}")
