@@ -13,9 +13,8 @@ from parkf.fit.outliers import fit_as_trigger, without_outliers
 from parkf.fit.rich import fit_with_rich
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
-from parkf.io.join import gather
 from parkf.io.planes import RICH_PLANES
-from parkf.io.tables import CANDIDATES, FITTED, MEASURED
+from parkf.io.tables import CANDIDATES, FITTED, MEASURED, gather
 from parkf.proof.validation import throughput
 
 

@@ -209,7 +209,7 @@ def test_texts_of_errors_and_help_change_nothing(source_copy, before):
     text = text.replace("generate: {events} events", "now: {events} events")
     assert text != path.read_text()
     assert source_copy.codes_with(path, text, *before) == before
-    path = source_copy.package / "io/join.py"
+    path = source_copy.package / "io/tables.py"
     text = re.sub(r'(raise ParkfError\(\s*f?")', r"\1Now: ", path.read_text())
     assert text != path.read_text()
     assert source_copy.codes_with(path, text, "gather") == {"gather": before["gather"]}

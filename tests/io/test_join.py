@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from parkf.io.errors import ParkfError
-from parkf.io.join import gather
-from parkf.io.tables import FITTED, HITS, PARTICLES, REMOVED_HITS
+from parkf.io.tables import FITTED, HITS, PARTICLES, REMOVED_HITS, gather
 
 
 def rows(table, count):

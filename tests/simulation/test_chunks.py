@@ -1,8 +1,7 @@
 """A sample in chunks gives the bytes of the whole, from particles to candidates."""
 
 from parkf.io.files import sha256
-from parkf.io.join import gather
-from parkf.io.tables import PARTICLES
+from parkf.io.tables import PARTICLES, gather
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from parkf.fit.truth import Files, joined
 from parkf.io.errors import ParkfError
 from parkf.io.tables import FITTED
-from parkf.io.track_columns import Rows, TracksWriter
+from parkf.io.track_columns import Rows, Tracks
 
 GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
 STATE = ("x", "y", "tx", "ty", "qop")
@@ -112,13 +112,13 @@ def load_sample(files: Sequence[Files]) -> Sample:
                 count += file.metadata.num_rows
     if count == 0:
         raise ParkfError(f"{' '.join(str(path) for one in files for path in one.fitted)}: no candidates")
-    writer = TracksWriter()
+    tracks = Tracks()
     for number, one in enumerate(files):
         for rows in joined(one):
             kept = drawn(rows["event"]) < MOST / count
             rows["file"] = np.full(len(kept), number, np.int16)
-            writer.append(rows if kept.all() else {name: values[kept] for name, values in rows.items()})
-    return Sample(writer.tracks())
+            tracks.append(rows if kept.all() else {name: values[kept] for name, values in rows.items()})
+    return Sample(tracks)
 
 
 def drawn(event: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:

@@ -22,7 +22,7 @@ from parkf.io.errors import DamagedFileError, ParkfError
 
 _SEAL, _KIND = "checksum", "sha256:"
 UNFINISHED = ".tmp"
-"""Ends the hidden names of files and folders that are being written."""
+"""Ends the hidden names of files and folders that are being written, or were when their writer was killed."""
 
 
 @contextmanager
@@ -91,11 +91,6 @@ def out_of_space(error: OSError) -> bool:
     )
 
 
-def is_unfinished(path: Path) -> bool:
-    """Whether a writer that was killed left this temporary file or folder of :func:`replacing`."""
-    return path.name.startswith(".") and path.name.endswith(UNFINISHED)
-
-
 def write_json(path: Path, content: Any) -> None:
     """Write `content` as sorted, indented JSON; numbers that are not finite are refused by ``json``."""
     with replacing(path) as temporary:
@@ -151,16 +146,12 @@ def require_space(folder: Path, needed: int, what: str) -> None:
     """
     free = shutil.disk_usage(folder).free
     if needed > free:
+        # Imported here, because disks mostly have space.
+        from rich.filesize import decimal as size
+
         raise ParkfError(
-            f"no space left on {folder}: {_size(needed - free)} more are needed; {what} takes {_size(needed)}"
+            f"no space left on {folder}: {size(needed - free)} more are needed; {what} takes {size(needed)}"
         )
-
-
-def _size(count: int) -> str:
-    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= unit:
-            return f"{count / unit:.1f} {name}"
-    return f"{count} bytes"
 
 
 def copy(source: Path, target: Path) -> None:

@@ -1,8 +1,7 @@
 """Archives of NumPy's arrays, ``.npz``, read with their checksums."""
 
 import zlib
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -22,37 +21,26 @@ _UNREADABLE = (
 
 
 def load_arrays(
-    path: Path, names: Collection[str], optional: Collection[str] = (), *, others: bool = False
+    path: Path, names: Collection[str] | None = None, optional: Collection[str] = (), *, others: bool = False
 ) -> dict[str, NDArray[Any]]:
-    """Read arrays of an archive: all `names`, and those of `optional` that it has.
+    """Read arrays of an archive: all `names`, and those of `optional` that it has; by default, all arrays.
 
     With `others`, it may have more arrays, which are not read. A ParkfError reports a file that is missing,
     lacks an array, or has one too many. A DamagedFileError reports a file that is no such archive, or whose
     bytes are not those that were written.
     """
-    with _opened(path) as archive:
-        there = set(archive)
-        arrays = {name: archive[name] for name in sorted(there & {*names, *optional})}
-    if missing := sorted({*names} - there):
-        raise ParkfError(f"{path}: without {', '.join(missing)}; it has {', '.join(sorted(there))}")
-    if not others and (unknown := sorted(there - {*names, *optional})):
-        raise ParkfError(f"{path}: with unknown {', '.join(unknown)}")
-    return arrays
-
-
-def array_names(path: Path) -> list[str]:
-    """Return the names of the arrays of an archive; errors as of :func:`load_arrays`."""
-    with _opened(path) as archive:
-        return sorted(archive)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
     with existing(path).open("rb") as file:
         if file.read(2) != b"PK":
             raise DamagedFileError(path, KIND, "it does not begin as such a file does")
     try:
         with np.load(path, allow_pickle=False) as archive:
-            yield archive
+            there = set(archive)
+            names = there if names is None else names
+            arrays = {name: archive[name] for name in sorted(there & {*names, *optional})}
     except _UNREADABLE as error:
         raise DamagedFileError(path, KIND, str(error)) from error
+    if missing := sorted({*names} - there):
+        raise ParkfError(f"{path}: without {', '.join(missing)}; it has {', '.join(sorted(there))}")
+    if not others and (unknown := sorted(there - {*names, *optional})):
+        raise ParkfError(f"{path}: with unknown {', '.join(unknown)}")
+    return arrays

@@ -1,9 +1,8 @@
 """Tables of many tracks, whose columns stay on disk until they are read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from copy import copy
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,41 +22,18 @@ class Rows(Protocol):
         """Return a column (n,) by its name, or the rows for which a mask (n,) holds."""
 
 
-@dataclass(frozen=True, eq=False)
 class Tracks:
-    """A table on disk, of which memory holds only the column that is read.
+    """A table of tracks that is written piece by piece to a folder under TMPDIR, with a file for each column.
 
-    The folder has a file for each column, of `count` rows of the number types `kinds`; it is removed with the
-    last table that refers to it. The table has the `chosen` rows (n,) of the files, by default all.
+    Memory holds only the column that is read. The folder is removed with the last table that refers to it. A
+    table has all rows of the files, or those that a mask has chosen.
     """
-
-    folder: TemporaryDirectory[str]
-    kinds: Mapping[str, np.dtype]
-    count: int
-    chosen: NDArray[np.int32] | None = None
-
-    def __len__(self) -> int:
-        return self.count if self.chosen is None else len(self.chosen)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.kinds
-
-    def __getitem__(self, key: Any) -> Any:
-        """Read a column (n,) by its name, or choose rows by a mask (n,)."""
-        if isinstance(key, str):
-            column = np.fromfile(Path(self.folder.name) / key, self.kinds[key])
-            return column if self.chosen is None else column[self.chosen]
-        chosen = np.flatnonzero(key).astype(np.int32)
-        return replace(self, chosen=chosen if self.chosen is None else self.chosen[chosen])
-
-
-class TracksWriter:
-    """Writes tracks piece by piece to scratch files under TMPDIR."""
 
     def __init__(self) -> None:
         self._folder = scratch_folder()
         self._kinds: dict[str, np.dtype] = {}
         self._count = 0
+        self._chosen: NDArray[np.int32] | None = None
 
     def append(self, rows: Mapping[str, NDArray[Any]]) -> None:
         """Add rows, (n,) each column; all calls have the same columns."""
@@ -67,6 +43,17 @@ class TracksWriter:
                 values.astype(kind, copy=False).tofile(file)
         self._count += len(next(iter(rows.values())))
 
-    def tracks(self) -> Tracks:
-        """Return the table of all rows that were added."""
-        return Tracks(self._folder, self._kinds, self._count)
+    def __len__(self) -> int:
+        return self._count if self._chosen is None else len(self._chosen)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._kinds
+
+    def __getitem__(self, key: Any) -> Any:
+        """Read a column (n,) by its name, or choose rows by a mask (n,)."""
+        if isinstance(key, str):
+            column = np.fromfile(Path(self._folder.name) / key, self._kinds[key])
+            return column if self._chosen is None else column[self._chosen]
+        rows, chosen = copy(self), np.flatnonzero(key).astype(np.int32)
+        rows._chosen = chosen if self._chosen is None else self._chosen[chosen]
+        return rows

@@ -34,19 +34,9 @@ def forked_map(
 ) -> Iterator[Result]:
     """Yield ``function(item)`` for every item, in order, each computed in its own child.
 
-    Parameters
-    ----------
-    function : callable
-        May read everything in the parent's memory; its result must pickle.
-    items : iterable
-        Read one at a time, as children become free.
-    workers : int, optional
-        Number of children at a time; as many as cores by default.
-
-    Raises
-    ------
-    ParkfError
-        As raised by `function`, or when a child dies or fails otherwise (with the child's traceback).
+    `function` may read everything in the parent's memory; its result must pickle. Items are read one at a
+    time, as children become free. At most `workers` children run at a time, by default one for each core. A
+    ParkfError is that of `function`, or reports that a child died or failed, with the child's traceback.
     """
     workers = workers or default_workers()
     remaining = iter(items)
@@ -102,7 +92,6 @@ class _Child:
         sender.close()
 
     def receive(self) -> None:
-        """Wait for the answer."""
         try:
             self.answer = self.receiver.recv()
             self._process.join()
@@ -117,7 +106,6 @@ class _Child:
             self.receiver.close()
 
     def stop(self) -> None:
-        """End the process without an answer."""
         self._process.terminate()
         self._process.join()
         self.receiver.close()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,8 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 def laid(layers: Iterable[Document]) -> dict[str, Any]:
     """Merge the contents of documents, of which later ones take precedence, without the key ``extends``."""
-    content: dict[str, Any] = {}
-    for layer in layers:
-        content = merged(content, layer.content)
-    content.pop(EXTENDS, None)
-    return content
+    content = reduce(merged, (layer.content for layer in layers), dict[str, Any]())
+    return {key: value for key, value in content.items() if key != EXTENDS}
 
 
 def read_layers(path: Path) -> list[Document]:
@@ -50,8 +47,10 @@ def read_layers(path: Path) -> list[Document]:
             chain = ", which extends ".join([*names[names.index(below.stem) :], below.stem])
             raise ParkfError(f"{where}: a circle: {chain}")
         layers.insert(0, _mapping(below))
-    *lower, top = layers
-    return [*map(_without_own, lower), top]
+    for layer in layers[:-1]:
+        for key in _OWN:
+            layer.content.pop(key, None)
+    return layers
 
 
 def extended(config: Mapping[str, Any], files: Iterable[Path]) -> tuple[dict[str, Any], list[Document]]:
@@ -72,10 +71,6 @@ def configurations(folder: Path) -> list[str]:
     """Return the names of the configurations of runs in a folder."""
     files = (file for file in folder.glob("*.yaml") if file.is_file())
     return sorted(file.stem for file in files if re.search("^run:", file.read_text(errors="replace"), re.M))
-
-
-def _without_own(layer: Document) -> Document:
-    return replace(layer, content={key: value for key, value in layer.content.items() if key not in _OWN})
 
 
 def _mapping(path: Path) -> Document:

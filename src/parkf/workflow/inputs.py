@@ -89,7 +89,6 @@ def _geometry(config: Mapping[str, str], folder: Path) -> tuple[Geometry, Alignm
 
 
 def _alignment(config: Mapping[str, str], folder: Path, geometry: Geometry | None) -> Alignment | None:
-    """Read an alignment of this project or of LHCb's conditions; None where dumps contain it."""
     place = folder / config["alignment"]
     if place.is_dir():
         return None
@@ -105,7 +104,6 @@ def _alignment(config: Mapping[str, str], folder: Path, geometry: Geometry | Non
 
 
 def _field(declared: Mapping[str, Any], source: Path) -> FieldMap | DipoleSources:
-    """Read a field, of this project or of others."""
     if not is_foreign_field(source.name):
         return read_source(source)
     from parkf.imports.field import Declared, read_field

@@ -235,7 +235,7 @@ def gather(
     chunks: Chunks,
 ) -> None:
     """Join the chunks of a sample in one file."""
-    from parkf.io.join import gather as run
+    from parkf.io.tables import gather as run
     from parkf.workflow.chunks import chunk_files
 
     run(chunk_files([sample], chunks, ".parquet"), output)

@@ -30,9 +30,9 @@ def meaning_of(path: Path) -> str:
             content = json_text.parse(text)
         else:
             # Imported here, because most jobs read no YAML.
-            from parkf.io.fingerprints.yaml_content import yaml_content
+            from parkf.io.documents.yaml_text import content_of
 
-            content = yaml_content(text)
+            content = content_of(text)
     except ValueError:
         # The readers of the document report what is wrong with it.
         return sha256(path)

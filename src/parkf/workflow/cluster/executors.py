@@ -13,7 +13,6 @@ from typing import Any
 
 from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 
-_INTERVAL = "init_seconds_before_status_checks"
 # Reasons to wait that need no action.
 _USUAL = {"None", "Priority", "Resources", "Dependency", "BeginTime", "JobArrayTaskLimit", "Cleaning"}
 _MEMORY = "it needed more memory than it had asked for"
@@ -126,7 +125,8 @@ def _judging(
                     self.logger.warning(f"Job {names[job]} ({job}) waits: {reason}.")
             self._reported = reasons
             # Slurm's executor lengthens the interval up to three minutes, which following jobs would wait.
-            if (interval := getattr(self.workflow.executor_settings, _INTERVAL, None)) is not None:
+            settings = self.workflow.executor_settings
+            if (interval := getattr(settings, "init_seconds_before_status_checks", None)) is not None:
                 self.next_seconds_between_status_checks = interval
 
     return Executor

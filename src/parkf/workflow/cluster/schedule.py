@@ -1,8 +1,10 @@
 """Prediction of the time of a run: its jobs are started in turn on so many cores, each with its cost."""
 
 import heapq
+from bisect import insort
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import TopologicalSorter
 from typing import Any, TypeVar
 
 from parkf.workflow.cluster.costs import Cost, Costs
@@ -68,13 +70,10 @@ def to_the_end(jobs: Sequence[Job], latency: float) -> list[float]:
 def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
     """Return the time in s that a run takes on a number of cores, by list scheduling."""
     urgency = to_the_end(jobs, latency)
-    waits_for = [len(job.after) for job in jobs]
-    following: list[list[int]] = [[] for _ in jobs]
-    for number, job in enumerate(jobs):
-        for before in job.after:
-            following[before].append(number)
+    waiting = TopologicalSorter({number: job.after for number, job in enumerate(jobs)})
+    waiting.prepare()
     # Time, number of a job, and whether it ends then; otherwise it may start.
-    events = [(latency, number, False) for number, count in enumerate(waits_for) if count == 0]
+    events = [(latency, number, False) for number in waiting.get_ready()]
     heapq.heapify(events)
     ready: list[tuple[float, int]] = []
     now, free = 0.0, cores
@@ -83,24 +82,20 @@ def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
         while events and events[0][0] <= now:
             _, number, has_ended = heapq.heappop(events)
             if not has_ended:
-                heapq.heappush(ready, (-urgency[number], number))
+                insort(ready, (-urgency[number], number))
                 continue
             free += min(jobs[number].cores, cores)
-            for behind in following[number]:
-                waits_for[behind] -= 1
-                if waits_for[behind] == 0:
-                    heapq.heappush(events, (now + latency, behind, False))
+            waiting.done(number)
+            for behind in waiting.get_ready():
+                heapq.heappush(events, (now + latency, behind, False))
         # The most urgent job comes first; where it does not fit, a smaller one may start before it.
-        passed = []
-        while ready and free:
-            entry = heapq.heappop(ready)
+        for entry in ready[:]:
             number = entry[1]
             wanted = min(jobs[number].cores, cores)
-            if wanted > free:
-                passed.append(entry)
-                continue
-            free -= wanted
-            heapq.heappush(events, (now + jobs[number].on(wanted), number, True))
-        for entry in passed:
-            heapq.heappush(ready, entry)
+            if not free:
+                break
+            if wanted <= free:
+                free -= wanted
+                ready.remove(entry)
+                heapq.heappush(events, (now + jobs[number].on(wanted), number, True))
     return now

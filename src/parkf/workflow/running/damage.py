@@ -24,12 +24,12 @@ def verify(folder: Path) -> tuple[int, list[str]]:
     # Imported here, because all commands import this module.
     from parkf.io.checksums import check_pages
     from parkf.io.files import read_json
-    from parkf.io.npz import array_names, load_arrays
+    from parkf.io.npz import load_arrays
     from parkf.params.parameter_set import MANIFEST_FILE, load
 
     readers: dict[str, Callable[[Path], object]] = {
         ".parquet": check_pages,
-        ".npz": lambda path: load_arrays(path, array_names(path)),
+        ".npz": load_arrays,
         # The manifest holds the checksums of the blobs beside it, which are checked with it.
         ".json": lambda path: load(path.parent) if path.name == MANIFEST_FILE else read_json(path),
     }
@@ -69,8 +69,12 @@ def remove_damaged(folder: Path) -> dict[Path, str]:
         path = _from_here(sign.with_name(sign.name.removeprefix(".").removesuffix(_SUFFIX)))
         record = _record(path)
         if path.is_file() and record is not None:
-            why = sign.read_text(errors="replace").strip()
-            removed[path] = f"{why}\n{path}: made by {_maker(record)}: removed, to be made again"
+            why, rule = sign.read_text(errors="replace").strip(), None
+            # The record may be damaged as well.
+            with suppress(ValueError):
+                rule = json.loads(record.read_text()).get("rule")
+            maker = f"rule {rule} of this run" if rule else "this run"
+            removed[path] = f"{why}\n{path}: made by {maker}: removed, to be made again"
             path.unlink()
         sign.unlink()
     return removed
@@ -85,11 +89,3 @@ def _record(path: Path) -> Path | None:
     name = urlsafe_b64encode(str(path).encode()).decode()
     record = _RECORDS / name
     return record if len(name) <= _LONGEST and record.is_file() else None
-
-
-def _maker(record: Path) -> str:
-    rule = None
-    # The record may be damaged as well.
-    with suppress(ValueError):
-        rule = json.loads(record.read_text()).get("rule")
-    return f"rule {rule} of this run" if rule else "this run"

@@ -14,7 +14,7 @@ from typing import TextIO
 import psutil
 
 from parkf.io.errors import ParkfError
-from parkf.io.files import is_unfinished, scratch_folders
+from parkf.io.files import UNFINISHED, scratch_folders
 
 LOCK = ".lock"
 VARIABLE = "PARKF_RUN"
@@ -95,7 +95,7 @@ def end_orphans(folder: Path) -> list[int]:
 
 def remove_unfinished(folder: Path) -> list[Path]:
     """Remove unfinished files of writers that ended, below a run's folder and in TMPDIR; return them."""
-    unfinished = [path for path in folder.rglob(".*") if is_unfinished(path)]
+    unfinished = list(folder.rglob(f".*{UNFINISHED}"))
     unfinished += [path for path, number in scratch_folders().items() if not psutil.pid_exists(number)]
     for path in unfinished:
         if path.is_dir():

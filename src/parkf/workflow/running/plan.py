@@ -13,14 +13,7 @@ with warnings.catch_warnings():
     # Ignore warnings from installed plugins that are not used.
     warnings.simplefilter("ignore")
     from snakemake.api import SnakemakeApi
-    from snakemake.settings.enums import RerunTrigger
-    from snakemake.settings.types import (
-        ConfigSettings,
-        DAGSettings,
-        OutputSettings,
-        Quietness,
-        ResourceSettings,
-    )
+    from snakemake.settings import enums, types
 
 
 def plan(
@@ -36,21 +29,21 @@ def plan(
     ``ResourceSettings``: cores, chunks. `rerun_triggers` are the changes that make a job run again, by their
     names in a profile; by default, Snakemake chooses. A run that Snakemake cannot plan is a ParkfError.
     """
-    triggers = frozenset(RerunTrigger.parse_choices_set(list(rerun_triggers)))
+    triggers = frozenset(enums.RerunTrigger.parse_choices_set(list(rerun_triggers)))
     output = io.StringIO()
     # A dry run lists its jobs even with --quiet, so catch its output.
     with (
         redirect_stderr(output),
         redirect_stdout(output),
-        SnakemakeApi(OutputSettings(dryrun=True, quiet={Quietness.ALL})) as api,
+        SnakemakeApi(types.OutputSettings(dryrun=True, quiet={enums.Quietness.ALL})) as api,
     ):
         workflow = api.workflow(
-            ResourceSettings(**resources),
-            ConfigSettings(configfiles=[config]),
+            types.ResourceSettings(**resources),
+            types.ConfigSettings(configfiles=[config]),
             snakefile=snakefile,
             workdir=folder,
         )
-        settings = DAGSettings(rerun_triggers=triggers) if triggers else DAGSettings()
+        settings = types.DAGSettings(rerun_triggers=triggers) if triggers else types.DAGSettings()
         try:
             workflow.dag(settings).execute_workflow(executor="dryrun")
         except Exception as error:

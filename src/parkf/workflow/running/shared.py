@@ -139,7 +139,6 @@ def _file_name(number: int, output: str | Path) -> str:
 
 
 def _remove(entries: Sequence[Path]) -> int:
-    """Remove entries, and return how many there were."""
     for folder in entries:
         # Rename the entry first, so that another process finds it complete or not at all.
         with suppress(OSError):

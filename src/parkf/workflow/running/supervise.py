@@ -81,11 +81,7 @@ def _run(command: Sequence[str], folder: Path, lock: int, endings: list[threadin
         output.open("w") as file,
         # The workflow inherits the lock, in case this process is killed and the workflow is not.
         subprocess.Popen(
-            command,
-            pass_fds=[lock, end],
-            env=os.environ | environment,
-            stdout=file,
-            stderr=subprocess.STDOUT,
+            command, pass_fds=[lock, end], env=os.environ | environment, stdout=file, stderr=subprocess.STDOUT
         ) as process,
     ):
         os.close(end)
