@@ -27,7 +27,7 @@ Searched = Annotated[Path, Argument(help="Candidates of the search.")]
 
 
 @app.command(
-    epilog="Example: parkf fit 2026-run3-like-2-r008 examples/candidates.parquet fitted.parquet --robust"
+    epilog="Example: parkf fit 2026-run3-like-2-r011 examples/candidates.parquet fitted.parquet --robust"
 )
 def fit(
     parameters: Set,

@@ -164,7 +164,8 @@ def _checked(callback: Callable[..., Any], command: str, /, **values: Any) -> An
     for output in OUTPUTS & given.keys():
         path = given[output]
         if path.suffix and not path.parent.is_dir():
-            raise ParkfError(f"{command}: {path.parent}: no such folder; make it, or correct the {output}")
+            what = "is a file, expected a folder" if path.parent.exists() else "no such folder; make it"
+            raise ParkfError(f"{command}: {path.parent}: {what}, or correct the {output}")
         for name in given.keys() - OUTPUTS:
             if _same(given[name], path):
                 raise ParkfError(
