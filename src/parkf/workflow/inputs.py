@@ -108,8 +108,8 @@ def _field(declared: Mapping[str, Any], source: Path) -> FieldMap | DipoleSource
     """Read a field, of this project or of others."""
     if not is_foreign_field(source.name):
         return read_source(source)
-    from parkf.imports.field import Declared, read_field
-    from parkf.imports.units import sign_of
+    from parkf.imports.columns import sign_of
+    from parkf.imports.field.read import Declared, read_field
 
     units = Declared(
         length=declared.get("length"),
