@@ -13,9 +13,9 @@ from parkf.params import load
 from parkf.params.registry import readable_registry
 from parkf.proof.comparing import compare_subjects, load_subject
 from parkf.proof.comparing.documents import keep_documents
-from parkf.proof.comparing.identity import IDENTITY_FILE, identify
-from parkf.proof.comparing.subject import measure_beside
-from parkf.proof.gates import Thresholds, step_light
+from parkf.proof.comparing.subject import IDENTITY_FILE, identify, measure_beside
+from parkf.proof.gates import Thresholds
+from parkf.proof.gates.room import step_light
 from parkf.report import tables
 from parkf.report.closure_page import closure_page
 from parkf.report.compare_page import comparison_page, published_trend
