@@ -144,11 +144,11 @@ class TrainedSteps(Detector):
 
     def assemble(self, **more: Any) -> "ParameterSet":
         """Make the set; `more` is for :func:`parkf.training.assembly.assemble`."""
-        from parkf.training.assembly import Ingredients, assemble
+        from parkf.training.assembly import assemble
 
-        files = Ingredients(self.fits, self.table, self.geometry, self.alignment, self.field)
+        files = self.fits, self.table, self.geometry, self.alignment, self.field
         given = None if self.configuration is None else mapping("--configuration", self.configuration)
-        return assemble(files, seed=self.seed, configuration=given, **more)
+        return assemble(*files, seed=self.seed, configuration=given, **more)
 
 
 def check_outputs(command: Any, name: str = "parkf") -> None:
