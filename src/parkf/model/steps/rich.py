@@ -63,11 +63,7 @@ def _behind_velo() -> Step:
     """
     p = Numbers()
     one, late = sp.Integer(1), sp.Symbol("L", real=True)
-    place = {
-        X: ten(-3) * (x + tx * dz),
-        Y: ten(-3) * (y + ty * dz),
-        late: ten(-3) * (z0 - 500),
-    }
+    place = {X: ten(-3) * (x + tx * dz), Y: ten(-3) * (y + ty * dz), late: ten(-3) * (z0 - 500)}
 
     def mean(text: str, *terms: sp.Expr) -> sp.Expr:
         numbers = [p(f"{text}, with {t}", "1e-1 MeV/mm", parity=-1) for t in terms]

@@ -41,12 +41,7 @@ def _production() -> Step:
     across = _kicked(h * kick, z_kick, ty1)
     return _step(
         parameters=tuple(p.parameters),
-        outputs={
-            "x": across["x"],
-            "y": y + (old * ty + (1 - old) * ty1) * dz,
-            "tx": across["tx"],
-            "ty": ty1,
-        },
+        outputs={"x": across["x"], "y": y + (old * ty + (1 - old) * ty1) * dz, "tx": across["tx"], "ty": ty1},
         noise=scattering(
             (width_x * sp.Abs(dz * k), width_y * sp.Abs(dz * k)),
             (angle_x * sp.Abs(k), angle_y * sp.Abs(k)),
@@ -89,12 +84,7 @@ def _improved() -> Step:
         ),
     )
     outputs = {"x": across["x"], "y": y1, "tx": across["tx"], "ty": ty1}
-    return _step(
-        parameters=tuple(p.parameters),
-        outputs=outputs,
-        noise=noise,
-        layout=2,
-    )
+    return _step(parameters=tuple(p.parameters), outputs=outputs, noise=noise, layout=2)
 
 
 PRODUCTION = _production()

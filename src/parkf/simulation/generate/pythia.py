@@ -58,10 +58,7 @@ def cross_sections(settings: Sequence[str]) -> Path:
 
 
 def write_cross_sections(path: Path, settings: Sequence[str]) -> None:
-    """Calculate cross sections and keep them.
-
-    Errors are those of :func:`initialised`.
-    """
+    """Calculate cross sections and keep them; errors are those of :func:`initialised`."""
     with replacing(path) as temporary:
         _initialised(settings, _KEPT, temporary)
 

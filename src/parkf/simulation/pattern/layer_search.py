@@ -23,9 +23,8 @@ class LayerSearch:
         each. Where the group has no such hit, the distance is infinite and the index is meaningless.
         """
         group, x = group[..., None], x[..., None]
-        place = np.searchsorted(self._key, group * _SPACING + x) + np.arange(
-            -(count // 2), count - count // 2
-        )
+        steps = np.arange(-(count // 2), count - count // 2)
+        place = np.searchsorted(self._key, group * _SPACING + x) + steps
         if len(self._key) == 0:
             return place, np.full(place.shape, np.inf)
         inside = (place >= 0) & (place < len(self._key))

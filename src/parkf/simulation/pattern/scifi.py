@@ -89,12 +89,9 @@ def _follow_curves(
     rows = np.flatnonzero(hits["plane"] >= SCIFI_PLANES.start)
     layer = (hits["plane"][rows] - SCIFI_PLANES.start).astype(np.int64)
     first_event = hits["event"].min(initial=0)
-    search = LayerSearch(
-        _group(hits["event"][rows] - first_event, layer, hits["y"][rows] > 0), hits["x"][rows]
-    )
-    found, distance = search.nearest(
-        _group((event - first_event)[:, None], np.arange(SCIFI_LAYERS), y > 0), x - slope * y
-    )
+    groups = _group(hits["event"][rows] - first_event, layer, hits["y"][rows] > 0)
+    own = _group((event - first_event)[:, None], np.arange(SCIFI_LAYERS), y > 0)
+    found, distance = LayerSearch(groups, hits["x"][rows]).nearest(own, x - slope * y)
     collected = np.where(np.abs(distance) < WINDOW, rows[found], -1)
     kept = enough(collected, FEWEST_LAYERS)
     collected = collected[kept]
