@@ -83,10 +83,9 @@ class FieldMap:
             raise ParkfError(f"{path}: {error}") from error
         # A grid too large for a magnet of LHCb's size has its lengths in another unit.
         if (spacing > LARGEST_SPACING).any() or (np.abs(origin) > FURTHEST).any():
-            raise ParkfError(
-                f"{path}: field map: origin {origin.tolist()}, spacing {spacing.tolist()} mm, expected an "
-                f"origin within {FURTHEST:g} mm and a spacing of at most {LARGEST_SPACING:g} mm"
-            )
+            grid = f"origin {origin.tolist()}, spacing {spacing.tolist()} mm"
+            limits = f"an origin within {FURTHEST:g} mm and a spacing of at most {LARGEST_SPACING:g} mm"
+            raise ParkfError(f"{path}: field map: {grid}, expected {limits}")
         return field
 
     def save(self, path: Path) -> None:
@@ -178,13 +177,8 @@ def evaluate_on_grid(
     quarter = sources.field(points.reshape(-1, 3)).reshape(points.shape)
     half = np.concatenate([quarter[:0:-1] * DIPOLE_X, quarter])
     full = np.concatenate([half[:, :0:-1] * DIPOLE_Y, half], axis=1)
-    return FieldMap(
-        np.array([-x[-1], -y[-1], z[0]]),
-        np.full(3, spacing),
-        np.ascontiguousarray(full, dtype=np.float32),
-        interpolation,
-        outside,
-    )
+    origin, values = np.array([-x[-1], -y[-1], z[0]]), np.ascontiguousarray(full, dtype=np.float32)
+    return FieldMap(origin, np.full(3, spacing), values, interpolation, outside)
 
 
 def make_field_map(
@@ -224,14 +218,10 @@ def read_source(source: Path) -> FieldMap | DipoleSources:
     else:
         raise ParkfError(f"{source}: expected sources (.json) or a map (.npz)")
     mean, peak = float(on_axis.mean()), float(np.abs(on_axis).max())
+    what, (low, high) = f"{source}: By on the axis", ON_AXIS
     if mean > 0.0:
-        raise ParkfError(
-            f"{source}: By on the axis is {mean:.3g} T on average; MagDown has By < 0: turn the sign"
-        )
-    low, high = ON_AXIS
+        raise ParkfError(f"{what} is {mean:.3g} T on average; MagDown has By < 0: turn the sign")
     if not low <= peak <= high:
-        raise ParkfError(
-            f"{source}: By on the axis reaches {peak:.3g} T, "
-            f"expected {low:g} to {high:g}, LHCb's reaches 1.04; is it in T?"
-        )
+        expected = f"expected {low:g} to {high:g}, LHCb's reaches 1.04; is it in T?"
+        raise ParkfError(f"{what} reaches {peak:.3g} T, {expected}")
     return field

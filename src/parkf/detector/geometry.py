@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.description import Beam, Description, SciFi, StripLayer, Ut, Velo
-from parkf.detector.frame import Frame
-from parkf.detector.pieces import Pieces
+from parkf.detector.frame import Frame, Pieces
 from parkf.io.documents.models import load_document
 from parkf.io.errors import ParkfError
 from parkf.io.planes import SCIFI_LAYERS, SENSORS_PER_MODULE, UT_LAYERS, VELO_MODULES

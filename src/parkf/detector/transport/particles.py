@@ -46,10 +46,9 @@ def track_through(
     Return columns (m,) of ``parkf.io.tables.STATES`` but for the polarity, sorted by event, particle and z,
     and `hardest`: the largest scattering of one layer so far, as space angle over the width that Highland's
     formula gives for one projection. VELO modules appear only where they are hit; the other planes always,
-    and `active` is whether the state is inside the sensitive area.
-
-    A ParkfError on a seed out of range, a missing column, columns of unlike length, values that are not
-    finite, a mass that is not positive, or (event, particle) twice.
+    and `active` is whether the state is inside the sensitive area. A ParkfError on a seed out of range, a
+    missing column, columns of unlike length, values that are not finite, a mass that is not positive, or
+    (event, particle) twice.
     """
     if not 0 <= seed < 2**64:
         raise ParkfError(f"track_through: seed {seed}, expected 0 to 2**64 - 1")

@@ -40,9 +40,8 @@ def propagate(
     polarity is +1 for MagUp, -1 for MagDown. States (n, 5) are (x, y, tx, ty, q/p) in mm, rad, 1/MeV at `z`
     in mm; planes are (z0, dzdx, dzdy): z = z0 + dzdx x + dzdy y, mm. These and `z` are numbers or (n,).
     `tolerance` is the largest estimated local error of one step, mm. With `jacobian`, the transport Jacobian
-    is returned, too, exact for the steps taken. All cores work by default.
-
-    A ParkfError on shapes that do not fit, another polarity, or a tolerance that is not positive.
+    is returned, too, exact for the steps taken. All cores work by default. A ParkfError on shapes that do not
+    fit, another polarity, or a tolerance that is not positive.
     """
     start = np.ascontiguousarray(states, dtype=np.float64)
     if start.ndim != 2 or start.shape[1] != 5:

@@ -89,5 +89,4 @@ def _scattering(p: Numbers) -> dict[str, sp.Expr]:
     return scattering((ten(2) * sigma_x, ten(2) * sigma_y), (sigma_tx, sigma_ty), (rho_x, rho_y))
 
 
-PRODUCTION = _production()
-IMPROVED = _improved()
+PRODUCTION, IMPROVED = (_production(),), (_improved(),)

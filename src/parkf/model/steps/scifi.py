@@ -28,17 +28,13 @@ def _into_scifi(*, loses: bool) -> Step:
     dz = z1 - z0
     tx1 = tx + bend * h_here * dz + ten(4) * strong * (h_here * dz) ** 3
     ty1 = ty + bend_y * (k_here * dz) ** 2
+    x1 = x + ((1 - share) * tx1 + share * tx) * dz
     return Step(
         name="TFT",
         text="z_out to the first SciFi layer",
         sets=("forward",),
         parameters=tuple(p.parameters),
-        outputs={
-            "x": x + ((1 - share) * tx1 + share * tx) * dz,
-            "y": y + (ty + ty1) / 2 * dz,
-            "tx": tx1,
-            "ty": ty1,
-        },
+        outputs={"x": x1, "y": y + (ty + ty1) / 2 * dz, "tx": tx1, "ty": ty1},
         surface={z1: _landing(z0)},
         layout=2 if loses else 1,
     )
@@ -79,18 +75,8 @@ def _improved() -> Step:
         field=-0.2,
     )
     noise = p.scattering(1.35, gap.levers(1.35), gained)
-    return Step(
-        name=_NAME,
-        text=_TEXT,
-        sets=tuple(f"gap {number}" for number in range(GAPS)),
-        parameters=tuple(p.parameters),
-        outputs=outputs,
-        noise=noise,
-        surface=_SURFACE,
-        parts=parts,
-        joined=2,
-        layout=2,
-    )
+    sets, numbers = tuple(f"gap {number}" for number in range(GAPS)), tuple(p.parameters)
+    return Step(_NAME, _TEXT, sets, numbers, outputs, noise, _SURFACE, parts=parts, joined=2, layout=2)
 
 
 PRODUCTION = (_into_scifi(loses=False), _production())

@@ -28,5 +28,4 @@ def _improved() -> Step:
     return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, parts=parts, layout=2)
 
 
-PRODUCTION = _production()
-IMPROVED = _improved()
+PRODUCTION, IMPROVED = (_production(),), (_improved(),)

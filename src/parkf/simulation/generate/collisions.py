@@ -53,10 +53,8 @@ def generate(
 
     A crossing has `pile_up` inelastic collisions on average (Poisson). There are `events` crossings, with
     numbers from `first` on. Crossings of a number are the same for a seed, whichever are generated with them,
-    with any number of `workers` (all cores by default).
-
-    A ParkfError when `events` or `pile_up` is not positive, `first` is no multiple of `EVENTS_PER_CHUNK`, or
-    Pythia cannot be initialised.
+    with any number of `workers` (all cores by default). A ParkfError when `events` or `pile_up` is not
+    positive, `first` is no multiple of `EVENTS_PER_CHUNK`, or Pythia cannot be initialised.
     """
     if events <= 0 or not pile_up > 0:
         raise ParkfError(f"events and pile-up must be positive, got {events} and {pile_up}")

@@ -38,10 +38,9 @@ def generate_signal(
     The table is `parkf.io.tables.PARTICLES`. Pairs are from J/ψ→μμ in B_s→J/ψφ, or D⁰→Kπ in D*⁺→D⁰π⁺. There
     are `number` collisions, of a heavy quark pair each, with numbers from `first` on; one in five makes a J/ψ
     with both tracks, one in seven a D⁰. Pairs of a collision are the same for a seed, with the same event
-    numbers, whichever are generated with them, with any number of `workers` (all cores by default).
-
-    A ParkfError when `number` is not positive, `first` is no multiple of `COLLISIONS_PER_CHUNK`, Pythia
-    cannot be initialised, or no pair came out.
+    numbers, whichever are generated with them, with any number of `workers` (all cores by default). A
+    ParkfError when `number` is not positive, `first` is no multiple of `COLLISIONS_PER_CHUNK`, Pythia cannot
+    be initialised, or no pair came out.
     """
     if number <= 0:
         raise ParkfError(f"signal: {number} collisions, expected a positive number")

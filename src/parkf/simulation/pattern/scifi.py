@@ -8,8 +8,8 @@ import parkf._pattern as _pattern
 from parkf.detector.geometry import SCIFI_PLANES, Geometry
 from parkf.io.events import Columns
 from parkf.io.planes import SCIFI_LAYERS
+from parkf.simulation.groups import LayerSearch
 from parkf.simulation.pattern.curves import PASSES, enough, fit_curves, places_at, slope_at
-from parkf.simulation.pattern.layer_search import LayerSearch
 from parkf.simulation.pattern.magnet import P_MIN, MagnetModel
 from parkf.simulation.pattern.own_hits import hits_on_planes
 from parkf.simulation.pattern.velo import columns_of_search

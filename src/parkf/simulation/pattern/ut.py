@@ -5,8 +5,7 @@ import numpy as np
 from parkf.detector.geometry import UT_PLANES, Geometry
 from parkf.io.events import Columns
 from parkf.io.planes import UT_LAYERS
-from parkf.simulation.groups import best_of_each
-from parkf.simulation.pattern.layer_search import LayerSearch, nearer
+from parkf.simulation.groups import LayerSearch, best_of_each, nearer
 from parkf.simulation.pattern.magnet import MagnetModel
 from parkf.simulation.pattern.velo import Z_REFERENCE
 from parkf.simulation.response.hits import ut_row

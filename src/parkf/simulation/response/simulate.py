@@ -43,9 +43,8 @@ def simulate(
     particles; and `FATES`, the hardest scattering of each particle. The states are those of all crossings,
     hits and fates those of crossings below `hits_before`, if it is given, a multiple of `EVENTS_PER_PIECE`.
     `crowded` hits have the tails, the overlaps and the density of LHCb's hits
-    (`parkf.simulation.response.crowd`). The polarity is +1 for MagUp, -1 for MagDown.
-
-    A ParkfError when no output is asked for, `hits_before` is no such multiple, or particles cannot be read.
+    (`parkf.simulation.response.crowd`). The polarity is +1 for MagUp, -1 for MagDown. A ParkfError when no
+    output is asked for, `hits_before` is no such multiple, or particles cannot be read.
     """
     if states_path is hits_path is fates_path is None:
         raise ParkfError("nothing to simulate: give a file for the true states, the hits or the fates")
