@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from parkf.detector.alignment import Alignment, load_alignment
-from parkf.detector.field import DipoleSources, FieldMap, read_source
+from parkf.detector.dipole import DipoleSources
+from parkf.detector.field import FieldMap, read_source
 from parkf.detector.geometry import Geometry, geometry_of, load_geometry
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError

@@ -13,8 +13,8 @@ import numpy as np
 
 from parkf.detector.alignment import Alignment, Displacement, Floats, Motion
 from parkf.detector.description import Description
+from parkf.detector.frame import Pieces
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry, geometry_of
-from parkf.detector.pieces import Pieces
 from parkf.imports.geometry.dumps import Elements, Sensors
 from parkf.io.planes import SENSORS_PER_MODULE
 

@@ -12,7 +12,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, 
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, particle_key, read_by_event
 from parkf.io.tables import PARTICLES, STATES
-from parkf.simulation.long_tracks import long_like, select_particles, usable_states
+from parkf.simulation.particles import long_like, select_particles, usable_states
 
 EVENTS_PER_PIECE = 25
 
@@ -70,7 +70,7 @@ def read_pieces(particles: Path, states: Path, beam: Beam) -> Iterator[Piece]:
 
 
 def _pairs(states: Columns, track: NDArray[np.int64], from_beam: NDArray[np.bool_]) -> dict[str, Legs]:
-    """Pair up the true states of possible long tracks, see :func:`parkf.simulation.long_tracks.long_like`.
+    """Pair up the true states of possible long tracks, see :func:`parkf.simulation.particles.long_like`.
 
     The rows of a track are in ascending z. `track` (m,) is the ascending number of each row's track from 0,
     or -1 for rows to leave out; `from_beam` (tracks,) marks tracks that start at the beam.
