@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from parkf.detector.pieces import Floats, Ints
+from parkf.detector.frame import Floats, Ints
 from parkf.io.events import Columns
 
 # mm; the values of a fit in the UT are those at `Z_UT`, of one in the SciFi those at `Z_SCIFI`.
