@@ -34,7 +34,7 @@ from parkf.params.ghost_score import FEATURES, HIDDEN, NAMES, OWN, count
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.proof.validation.figures import WORKING_POINT
 from parkf.proof.validation.likeness import hits_of
-from parkf.training.ghost_score.network import train
+from parkf.training.ghost_score.train import train_network
 
 F64 = NDArray[np.float64]
 
@@ -199,7 +199,7 @@ def retrained(training: Seen, samples: Mapping[str, Seen]) -> dict[str, Any]:
     for name, inputs in INPUTS.items():
         of: dict[str, list[float]] = {sample: [] for sample in samples}
         for seed in range(SEEDS):
-            numbers = train(
+            numbers = train_network(
                 np.ascontiguousarray(training.features[:, : len(inputs)]), genuine, hidden=HIDDEN, seed=seed
             )
             for sample, seen in samples.items():

@@ -49,7 +49,7 @@ def ways(parameters: ParameterSet) -> dict[str, Way]:
     def robust(one: Truth) -> tuple[Fitted, np.ndarray]:
         fitted = plain["smoother"](one.candidates, robust=True)
         assert fitted.before is not None
-        return fitted, fitted.before.treated != 0
+        return fitted, fitted.before["treated"] != 0
 
     def trigger(one: Truth) -> tuple[Fitted, np.ndarray]:
         fitted, removed = fit_as_trigger(parameters, one.candidates, threads=1)

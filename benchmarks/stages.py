@@ -67,7 +67,8 @@ def starts(version: Version, folder: Path) -> dict[str, float]:
 
 def _sample(version: Version, folder: Path, events: int) -> dict[str, tuple[float, int]]:
     """CPU seconds of each stage for a sample, and how many events or tracks it has."""
-    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("draws", "datasets"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
     version.cpu_seconds(stage_lines.field(version), folder)
     seconds = {}
     for name, lines in stage_lines.stages(version, events).items():

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
-from parkf.fit.trigger import POINTS, trace
+from parkf.fit.cpu import POINTS, trace
 from parkf.io.project import PROJECT
 from parkf.params.exchange.trigger import as_the_trigger_reads
 from parkf.params.parameter_set import ParameterSet, load

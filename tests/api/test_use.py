@@ -176,7 +176,7 @@ def test_a_geometry_is_drawn():
 
 
 WRONG = {
-    "no folder of a set and no run; did you mean 2026-run3-like-2-r00": lambda p, f: parkf.load(
+    "no folder of a set and no run; did you mean 2026-run3-like-2-r0": lambda p, f: parkf.load(
         "2026-run3-like-2-r00"
     ),
     "column 'qop' is missing; expected polarity, qop": lambda p, f: p.fit(f.drop(columns="qop")),

@@ -118,12 +118,12 @@ CASES = [
         command("train", "MAG", "d.parquet", "x.json"),
         ("step 'MAG' does not exist, expected one of V",),
     ),
-    Case("system", "a file for a folder", _file_for_a_folder, ("results", "File exists")),
+    Case("system", "a file for a folder", _file_for_a_folder, ("results", "is a file, expected a folder")),
     Case("system", "a folder for a file", _folder_for_a_file, ("field.npz", "Is a directory")),
     Case(
         "system",
         "a folder that takes no files",
         command("field", ROOT / "data/field/dipole.json", "/proc/x/field.npz", "--spacing", "500"),
-        ("/proc/x", "No such file or directory"),
+        ("/proc/x", "no such folder; make it"),
     ),
 ]

@@ -10,7 +10,7 @@ from benchmarks.trigger_golden import SET, candidates, compared
 from kalman_toy import generate
 
 from parkf.fit import cpu, fit
-from parkf.fit.trigger import POINTS, trace
+from parkf.fit.cpu import POINTS, trace
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.params.exchange.trigger import as_the_trigger_reads, export_trigger, import_trigger

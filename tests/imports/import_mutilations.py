@@ -18,8 +18,8 @@ from step_sample import field_map, sample
 
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import load_geometry
-from parkf.imports.field import Declared, read_field
 from parkf.imports.field.physics import inspect_field
+from parkf.imports.field.read import Declared, read_field
 from parkf.imports.hits.physics import Run
 from parkf.imports.hits.take import take_entries
 from parkf.imports.steps.take import import_steps

@@ -8,7 +8,7 @@ import pytest
 
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap
-from parkf.imports.field import Declared, read_field
+from parkf.imports.field.read import Declared, read_field
 from parkf.io.errors import ParkfError
 
 ROOT = Path(__file__).parents[2]
@@ -66,5 +66,5 @@ def test_parts_are_unfolded_by_the_rules_of_their_formats(tmp_path, small):
 
 def test_what_is_taken_over_is_a_map(tmp_path, small):
     source = field_writers.write_csv(tmp_path, *small)
-    read_field(source, interpolation="cubic", outside="zero").save(tmp_path / "map.npz")
+    read_field(source, Declared(), interpolation="cubic", outside="zero").save(tmp_path / "map.npz")
     assert FieldMap.load(tmp_path / "map.npz").interpolation == "cubic"

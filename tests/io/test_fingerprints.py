@@ -376,7 +376,7 @@ def test_formulas_and_published_layouts_count_for_what_is_generated_from_them(so
 def test_a_name_that_is_gone_is_an_error(source_copy):
     path = source_copy.package / "simulation/response/simulate.py"
     text = path.read_text().replace(
-        "from parkf.simulation.long_tracks import", "from parkf.simulation.gone import"
+        "from parkf.simulation.particles import", "from parkf.simulation.gone import"
     )
     assert text != path.read_text()
     with pytest.raises(ParkfError, match=r"parkf\.simulation\.gone: no such module"):

@@ -13,7 +13,7 @@ from parkf.model.layout import TABLE_SHAPE
 from parkf.model.steps import FORMS
 from parkf.params import load
 from parkf.params.validity import Interval, validity_of
-from parkf.training.assembly import Ingredients, assemble, check_made_of
+from parkf.training.assembly import assemble, check_made_of
 from parkf.training.explanation import explain
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import make_header
@@ -63,11 +63,11 @@ def inputs(tmp_path):
 
 
 def _files(folder, alignment=ALIGNMENT):
-    return Ingredients(folder / "fits", folder / "table.npz", GEOMETRY, alignment, folder / "field.npz")
+    return folder / "fits", folder / "table.npz", GEOMETRY, alignment, folder / "field.npz"
 
 
 def _assemble(folder, alignment=ALIGNMENT, **more):
-    return assemble(_files(folder, alignment), seed=5, **more)
+    return assemble(*_files(folder, alignment), seed=5, **more)
 
 
 def test_blocks_hold_fits_table_and_layers(inputs):
@@ -178,7 +178,7 @@ def test_a_set_knows_its_fits_and_table(inputs, tmp_path):
 
 def test_the_manifest_says_how_it_was_trained(inputs):
     made = assemble(
-        _files(inputs),
+        *_files(inputs),
         seed=5,
         configuration={"seed": 5, "events": {"training": 80}},
         inputs={"code": "abc"},

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from parkf.report.captions import Captions
 from parkf.report.drawing import COLOURS, Drawn, Panel, Series
 from parkf.report.maps import table_maps
+from parkf.report.picture import Captions
 
 EMPTY = Panel("x", "y", [Series("nothing", [], [])])
 

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from parkf.simulation.pattern.layer_search import LayerSearch
+from parkf.simulation.groups import LayerSearch
 
 _positions = st.floats(-3000, 3000).map(lambda value: round(value, 3))
 

@@ -8,7 +8,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.io.tables import FATES, HITS
 from parkf.simulation.generate.interactions import Z_END
-from parkf.simulation.long_tracks import P_MIN, long_like
+from parkf.simulation.particles import P_MIN, long_like
 from parkf.simulation.response import simulate as module
 from parkf.simulation.response.simulate import simulate
 

@@ -7,8 +7,8 @@ from toy_steps import COMPONENTS, STEPS, draw, no_field, truth, write
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps import FORMS
 from parkf.training.chain import measure_chain
+from parkf.training.magnet_hop import Trained
 from parkf.training.result import FitResult, SetResult
-from parkf.training.trained import Trained
 
 UT_LAYERS = (2327.5, 2372.5, 2597.5, 2642.5)
 Z_IN, Z_OUT, SCIFI = 2665.0, 7826.0, 7836.0

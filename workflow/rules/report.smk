@@ -1,6 +1,6 @@
 """The report, the costs of each stage, and the publication of the set."""
 
-from parkf.report.captions import Captions
+from parkf.report.picture import Captions
 
 
 rule stages:

@@ -18,8 +18,12 @@ def draw(what: Event | Track | Geometry | str | Path) -> Figure:
 
     ``run.event()`` returns an event, which has ``tracks``. An event is shown from above and from the side,
     with genuine tracks in blue and ghosts in red. A track is shown by the distances of its hits from the
-    fitted path. A geometry, or the file of one, is shown by its planes and its material. Anything else raises
-    a ParkfError.
+    fitted path. A geometry, or the file of one, is shown by its planes and its material.
+
+    Raises
+    ------
+    ParkfError
+        When there is anything else to draw, or the file of a geometry cannot be read.
     """
     if isinstance(what, str | Path):
         what = load_geometry(Path(what))

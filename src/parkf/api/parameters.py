@@ -102,27 +102,15 @@ class Parameters:
     ) -> Tracks:
         """Fit track candidates in memory; the tracks have one row for each candidate, in the same order.
 
-        Parameters
-        ----------
-        hits : path, pyarrow.Table, pandas.DataFrame, mapping of str to array_like, or awkward.Array
-            Columns as ``parkf schema candidates`` lists them; positions in mm, q/p in 1/MeV. ``event``,
-            ``candidate``, ``particle`` and ``purity`` may be missing.
-        precision : {'float32', 'float64'}
-            Numbers that the kernel computes with.
-        backend : {'cpu', 'gpu'}
-            Processor cores, or the current GPU through CuPy.
-        threads : int, optional
-            Threads of the CPU; as many as cores by default.
-        robust : bool
-            Treat tracks whose χ² shows a wrong UT hit or a hard scattering. Do not cut on the χ² of this fit:
-            ghosts fit well after the treatment, too.
-        score : bool
-            Add ghost scores: log odds that a track is genuine.
+        `hits` are a path, an Arrow or pandas table, a mapping from names to arrays, or an Awkward array.
+        Their columns are those that ``parkf schema candidates`` lists, with positions in mm and q/p in 1/MeV;
+        ``event``, ``candidate``, ``particle`` and ``purity`` may be missing. The back end ``gpu`` is the
+        current GPU, through CuPy; `threads` of the CPU are as many as cores by default. Raises a ParkfError
+        that names the column or the option which is wrong.
 
-        Raises
-        ------
-        ParkfError
-            When a column or an option is wrong; the message names it.
+        `robust` treats tracks whose χ² shows a wrong UT hit or a hard scattering. Do not cut on the χ² of
+        this fit: ghosts fit well after the treatment, too. `score` adds ghost scores: log odds that a track
+        is genuine.
         """
         if threads is not None and threads < 1:
             raise ParkfError(f"threads: got {threads}, expected at least 1")
@@ -140,7 +128,7 @@ class Parameters:
         names = [name for name, _ in FITTED.columns if name not in ("event", "candidate")]
         columns = {name: candidates.column(name) for name in ("event", "candidate")}
         computed: dict[str, Any] = {name: getattr(fitted, name) for name in names}
-        computed |= {**(vars(fitted.before) if fitted.before else {}), **(fitted.scores or {})}
+        computed |= {**(fitted.before or {}), **(fitted.scores or {})}
         for name, values in computed.items():
             # Arrays of CuPy are copied from the GPU.
             columns[name] = pa.array(np.asarray(values.get() if hasattr(values, "get") else values))

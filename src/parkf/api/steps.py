@@ -75,21 +75,10 @@ class StepFunction:
     ) -> F64:
         """Return the state at z1 without scattering, ``(n, 5)`` or ``(5,)``; q/p is the same as before.
 
-        Parameters
-        ----------
-        state : (n, 5) or (5,) array_like
-            At z0. For the hop through the magnet, ``UTTF``, it is the state at the table's z_in.
-        z0, z1 : float or (n,) array_like
-            mm.
-        polarity : {+1, -1}
-            MagUp, MagDown.
-        which : str or int
-            Set of parameters, by its label or number.
-
-        Raises
-        ------
-        ParkfError
-            When a shape or the polarity is wrong, or a number is not finite.
+        `state`, ``(n, 5)`` or ``(5,)``, is that at z0; for the hop through the magnet, ``UTTF``, it is that
+        at the table's z_in. `z0` and `z1` are numbers or ``(n,)``, in mm. The polarity is +1 for MagUp, -1
+        for MagDown. `which` is the set of parameters, by its label or number. Raises a ParkfError when a
+        shape or the polarity is wrong, or a number is not finite.
         """
         rows, single = self._rows(state, z0, z1, polarity)
         ends = np.column_stack([*self._function.predict(self.parameters(which), rows), rows["qop"]])

@@ -44,12 +44,8 @@ def explained(error: Exception) -> str | None:
         return str(error)
     if isinstance(error, MemoryError):
         return "no more memory; give the command more of it, or fewer threads (--threads 1)"
-    if isinstance(error, OSError):
-        return _system_error(error)
-    return None
-
-
-def _system_error(error: OSError) -> str:
+    if not isinstance(error, OSError):
+        return None
     path = "" if error.filename is None else f"{error.filename}: "
     if out_of_space(error):
         folder = Path(error.filename).parent if error.filename else Path.cwd()

@@ -88,11 +88,6 @@ class Motion:
     offset: Floats  # (3,) mm
 
     @classmethod
-    def still(cls) -> Self:
-        """Motion that moves nothing."""
-        return cls(np.eye(3), np.zeros(3))
-
-    @classmethod
     def of(cls, displacement: Displacement, centre: Floats) -> Self:
         """Motion of an element with this centre (3,), mm."""
         rotation = displacement.rotation
@@ -127,7 +122,7 @@ class Motion:
 
 def chained(motions: list[Motion]) -> Motion:
     """One motion for several, the last of the list first: children move before their parents."""
-    return reduce(Motion.after, motions, Motion.still())
+    return reduce(Motion.after, motions, Motion(np.eye(3), np.zeros(3)))
 
 
 def load_alignment(path: Path) -> Alignment:

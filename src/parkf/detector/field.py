@@ -22,8 +22,6 @@ from parkf.io.files import replacing
 from parkf.io.npz import load_arrays
 from parkf.io.option_types import Interpolation, Outside
 
-__all__ = ["DipoleSources", "FieldMap", "evaluate_on_grid", "make_field_map", "read_source"]
-
 STRONGEST = 20.0  # T; no magnet around a tracker reaches it anywhere
 ON_AXIS = (0.01, 5.0)  # limits of the largest |By| on the axis in T; LHCb's is 1.04, and 10.4 in kG
 SMALLEST_SPACING, LARGEST_SPACING = 10.0, 1000.0  # mm, between nodes
@@ -73,24 +71,21 @@ class FieldMap:
         """Read a map file; a ParkfError when it is missing, no ``.npz``, or has not all that a map has."""
         arrays = load_arrays(path, ("origin", "spacing", "values"), ("interpolation", "outside"))
         for name in ("origin", "spacing", "values"):
-            if arrays[name].dtype.kind not in "fiu":
-                raise ParkfError(
-                    f"{path}: field map: {name} of type {arrays[name].dtype}, expected real numbers"
-                )
+            kind = arrays[name].dtype
+            if kind.kind not in "fiu":
+                raise ParkfError(f"{path}: field map: {name} of type {kind}, expected real numbers")
         origin, spacing = (np.asarray(arrays[name], dtype=np.float64) for name in ("origin", "spacing"))
         values = np.ascontiguousarray(arrays["values"], dtype=np.float32)
-        interpolation = str(arrays.get("interpolation", "linear"))
-        outside = str(arrays.get("outside", "error"))
+        ways = str(arrays.get("interpolation", "linear")), str(arrays.get("outside", "error"))
         try:
-            field = cls(origin, spacing, values, interpolation, outside)  # type: ignore[arg-type]  # checks them
+            field = cls(origin, spacing, values, *ways)  # type: ignore[arg-type]  # checks them
         except ParkfError as error:
             raise ParkfError(f"{path}: {error}") from error
         # A grid too large for a magnet of LHCb's size has its lengths in another unit.
         if (spacing > LARGEST_SPACING).any() or (np.abs(origin) > FURTHEST).any():
-            raise ParkfError(
-                f"{path}: field map: origin {origin.tolist()}, spacing {spacing.tolist()} mm, expected an "
-                f"origin within {FURTHEST:g} mm and a spacing of at most {LARGEST_SPACING:g} mm"
-            )
+            grid = f"origin {origin.tolist()}, spacing {spacing.tolist()} mm"
+            limits = f"an origin within {FURTHEST:g} mm and a spacing of at most {LARGEST_SPACING:g} mm"
+            raise ParkfError(f"{path}: field map: {grid}, expected {limits}")
         return field
 
     def save(self, path: Path) -> None:
@@ -182,13 +177,8 @@ def evaluate_on_grid(
     quarter = sources.field(points.reshape(-1, 3)).reshape(points.shape)
     half = np.concatenate([quarter[:0:-1] * DIPOLE_X, quarter])
     full = np.concatenate([half[:, :0:-1] * DIPOLE_Y, half], axis=1)
-    return FieldMap(
-        np.array([-x[-1], -y[-1], z[0]]),
-        np.full(3, spacing),
-        np.ascontiguousarray(full, dtype=np.float32),
-        interpolation,
-        outside,
-    )
+    origin, values = np.array([-x[-1], -y[-1], z[0]]), np.ascontiguousarray(full, dtype=np.float32)
+    return FieldMap(origin, np.full(3, spacing), values, interpolation, outside)
 
 
 def make_field_map(
@@ -218,10 +208,9 @@ def read_source(source: Path) -> FieldMap | DipoleSources:
     field: FieldMap | DipoleSources
     if source.suffix == ".npz":
         field = FieldMap.load(source)
-        axis = np.clip(
-            np.round(-field.origin / field.spacing), 0, np.array(field.values.shape[:3]) - 1
-        ).astype(int)
-        on_axis = field.values[axis[0], axis[1], :, 1]
+        last = np.array(field.values.shape[:3]) - 1
+        i, j, _ = np.clip(np.round(-field.origin / field.spacing), 0, last).astype(int)
+        on_axis = field.values[i, j, :, 1]
     elif source.suffix == ".json":
         field = DipoleSources.load(source)
         z = np.arange(0.0, 1e4, 100.0)
@@ -229,14 +218,10 @@ def read_source(source: Path) -> FieldMap | DipoleSources:
     else:
         raise ParkfError(f"{source}: expected sources (.json) or a map (.npz)")
     mean, peak = float(on_axis.mean()), float(np.abs(on_axis).max())
+    what, (low, high) = f"{source}: By on the axis", ON_AXIS
     if mean > 0.0:
-        raise ParkfError(
-            f"{source}: By on the axis is {mean:.3g} T on average; MagDown has By < 0: turn the sign"
-        )
-    low, high = ON_AXIS
+        raise ParkfError(f"{what} is {mean:.3g} T on average; MagDown has By < 0: turn the sign")
     if not low <= peak <= high:
-        raise ParkfError(
-            f"{source}: By on the axis reaches {peak:.3g} T, "
-            f"expected {low:g} to {high:g}, LHCb's reaches 1.04; is it in T?"
-        )
+        expected = f"expected {low:g} to {high:g}, LHCb's reaches 1.04; is it in T?"
+        raise ParkfError(f"{what} reaches {peak:.3g} T, {expected}")
     return field

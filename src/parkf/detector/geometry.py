@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.description import Beam, Description, SciFi, StripLayer, Ut, Velo
-from parkf.detector.frame import Frame
-from parkf.detector.pieces import Pieces
+from parkf.detector.frame import Frame, Pieces
 from parkf.io.documents.models import load_document
 from parkf.io.errors import ParkfError
 from parkf.io.planes import SCIFI_LAYERS, SENSORS_PER_MODULE, UT_LAYERS, VELO_MODULES
@@ -29,7 +28,6 @@ Z_IN = UT_PLANES.stop
 Z_OUT = Z_IN + 1
 SCIFI_PLANES = range(Z_OUT + 1, Z_OUT + 1 + SCIFI_LAYERS)
 PLANES = SCIFI_PLANES.stop
-_SIDES = ("left", "right")
 
 
 @dataclass(frozen=True)
@@ -103,11 +101,8 @@ class Geometry:
         for sensor in alignment.velo_sensors:
             plane = sensor // SENSORS_PER_MODULE
             pieces.setdefault(plane, _sensors(self.description, plane))
-        for name, planes in (
-            ("velo_sensors", VELO_PLANES),
-            ("ut_sectors", UT_PLANES),
-            ("scifi_mats", SCIFI_PLANES),
-        ):
+        parts = {"velo_sensors": VELO_PLANES, "ut_sectors": UT_PLANES, "scifi_mats": SCIFI_PLANES}
+        for name, planes in parts.items():
             _move_pieces(pieces, name, planes, getattr(alignment, name))
 
         def move(plane: int, displacement: Displacement | None, centre: NDArray[np.float64]) -> None:
@@ -120,12 +115,9 @@ class Geometry:
         for plane, (_, side) in zip(VELO_PLANES, self.velo.modules, strict=True):
             move(plane, alignment.velo_modules.get(plane), frames[plane].origin)
             move(plane, alignment.velo_halves.get(side), self.velo_centre)
-        for first, displacements in (
-            (UT_PLANES.start, alignment.ut_layers),
-            (SCIFI_PLANES.start, alignment.scifi_layers),
-        ):
-            for layer, displacement in displacements.items():
-                move(first + layer, displacement, frames[first + layer].origin)
+        for planes, of_layers in ((UT_PLANES, alignment.ut_layers), (SCIFI_PLANES, alignment.scifi_layers)):
+            for layer, displacement in of_layers.items():
+                move(planes[layer], displacement, frames[planes[layer]].origin)
         moved = replace(self, frames=tuple(frames), pieces=pieces)
         moved._require_order()
         return moved
@@ -135,8 +127,9 @@ class Geometry:
 
         Modules of the two halves of the VELO may: an open half has been moved along z, too.
         """
-        sides = [[plane for plane in VELO_PLANES if self.velo.modules[plane][1] == side] for side in _SIDES]
-        detectors = (*(("VELO", side) for side in sides), ("UT", UT_PLANES), ("SciFi", SCIFI_PLANES))
+        modules = self.velo.modules
+        halves = [[p for p in VELO_PLANES if modules[p][1] == side] for side in ("left", "right")]
+        detectors = (*(("VELO", half) for half in halves), ("UT", UT_PLANES), ("SciFi", SCIFI_PLANES))
         for name, planes in detectors:
             for before, after in itertools.pairwise(planes):
                 z0, z1 = (float(self.frames[plane].origin[2]) for plane in (before, after))
@@ -181,13 +174,10 @@ def geometry_of(description: Description) -> Geometry:
         Frame.upright(description.magnet.z_out),
         *(Frame.upright(layer.z, description.scifi.dzdy) for layer in description.scifi.layers),
     ]
-    velo = description.velo
+    velo, ut, scifi = description.velo, description.ut, description.scifi
     flat = not any(sensor.z for side in (velo.left, velo.right) for sensor in side.sensors)
     pieces = {} if flat else {plane: _sensors(description, plane) for plane in VELO_PLANES}
-    for planes, layers, lean in (
-        (UT_PLANES, description.ut.layers, 0.0),
-        (SCIFI_PLANES, description.scifi.layers, description.scifi.dzdy),
-    ):
+    for planes, layers, lean in ((UT_PLANES, ut.layers, 0.0), (SCIFI_PLANES, scifi.layers, scifi.dzdy)):
         of = zip(planes, layers, strict=True)
         pieces |= {plane: _strips(layer, lean) for plane, layer in of if layer.pieces}
     return Geometry(description, tuple(frames), pieces)

@@ -21,15 +21,12 @@ def describe(geometry: Geometry) -> str:
     """Summarize the positions of the detectors and the material."""
     planes = geometry.planes()
     lines = [f"geometry {geometry.tag}"]
-    for name, of, slopes in (
-        ("VELO", VELO_PLANES, False),
-        ("UT", UT_PLANES, True),
-        ("SciFi", SCIFI_PLANES, True),
-    ):
+    for name, of in (("VELO", VELO_PLANES), ("UT", UT_PLANES), ("SciFi", SCIFI_PLANES)):
         z = planes[list(of), 0]
         count = sum(len(geometry.pieces[plane].numbers) for plane in of if plane in geometry.pieces)
         pieces = f", {count} pieces" if count else ""
-        dxdy = ", dx/dy " + " ".join(f"{geometry.strip_slope(p):+.4f}" for p in of) if slopes else ""
+        slopes = "" if name == "VELO" else " ".join(f"{geometry.strip_slope(p):+.4f}" for p in of)
+        dxdy = f", dx/dy {slopes}" if slopes else ""
         lines.append(f"{name}: {len(of)} planes, z = {z[0]:.3f} to {z[-1]:.3f} mm{pieces}{dxdy}")
     low, high = np.quantile(_total(geometry), [0.0, 1.0])
     lines.append(

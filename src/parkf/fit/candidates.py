@@ -22,33 +22,17 @@ _SCALARS = ("polarity", "qop", "velo_n")
 
 @dataclass(frozen=True)
 class Candidates:
-    """A batch of n candidates, in one precision.
+    """A batch of n candidates, in one precision."""
 
-    Attributes
-    ----------
-    polarity : (n,) float
-        +1 MagUp, -1 MagDown.
-    qop : (n,) float
-        The pattern recognition's q/p in 1/MeV.
-    velo_n : (n,) int32
-        Number of VELO hits.
-    velo : 3 arrays (n, 26) float
-        x, y, z in mm, in ascending z.
-    ut : 4 arrays (n, 4) float
-        x at y = 0, z in mm, dx/dy, σ in mm of each layer; NaN where there is no hit.
-    scifi : 4 arrays (n, 12) float
-        The same of SciFi; z at y = 0.
-    nulls : (n,) bool, optional
-        Which candidates had a null among the numbers of their hits, if any had; it is NaN here.
-    """
-
-    polarity: NDArray[Any]
-    qop: NDArray[Any]
-    velo_n: NDArray[np.int32]
-    velo: tuple[NDArray[Any], ...]
-    ut: tuple[NDArray[Any], ...]
-    scifi: tuple[NDArray[Any], ...]
-    nulls: NDArray[np.bool_] | None = None
+    polarity: NDArray[Any]  # (n,): +1 MagUp, -1 MagDown
+    qop: NDArray[Any]  # (n,): the pattern recognition's q/p in 1/MeV
+    velo_n: NDArray[np.int32]  # (n,): number of VELO hits
+    velo: tuple[NDArray[Any], ...]  # 3 arrays (n, 26): x, y, z in mm, in ascending z
+    ut: tuple[
+        NDArray[Any], ...
+    ]  # 4 arrays (n, 4): x at y = 0, z, dx/dy, σ of each layer, mm; NaN without a hit
+    scifi: tuple[NDArray[Any], ...]  # 4 arrays (n, 12): the same of SciFi, and z is at y = 0
+    nulls: NDArray[np.bool_] | None = None  # (n,): which had a null among their hits, if any; it is NaN here
 
     @property
     def count(self) -> int:
@@ -89,13 +73,8 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Can
     """Read candidates from arrays by the names of the table ``candidates``; hits as (n, slots).
 
     C-contiguous arrays of the precision are not copied. Numbers may be rounded to the precision, and are not
-    changed otherwise.
-
-    Raises
-    ------
-    ParkfError
-        When an array is missing, has another shape or no plain numbers, when a number of hits is no whole
-        number, or a polarity neither +1 nor -1.
+    changed otherwise. An array that is missing or that has another shape or no plain numbers, a number of
+    hits that is no whole number, or a polarity that is neither +1 nor -1, raises a ParkfError.
     """
     for name in (*_SCALARS, *VELO, *UT, *SCIFI):
         if name not in arrays:
@@ -169,10 +148,9 @@ def _column(table: pa.Table | pa.RecordBatch, name: str, kind: pa.DataType) -> p
 
 def _nulls(columns: Iterable[pa.Array]) -> NDArray[np.bool_] | None:
     """Which rows have a null in a list, (n,); None where none has."""
-    found: NDArray[np.bool_] | None = None
-    for column in columns:
-        if isinstance(column, pa.FixedSizeListArray) and (items := column.flatten()).null_count:
-            here = numbers(items.is_null()).reshape(len(column), -1)
-            rows: NDArray[np.bool_] = np.logical_or.reduce(here, axis=1)
-            found = rows if found is None else found | rows
-    return found
+    found = [
+        numbers(items.is_null()).reshape(len(column), -1).any(axis=1)
+        for column in columns
+        if isinstance(column, pa.FixedSizeListArray) and (items := column.flatten()).null_count
+    ]
+    return np.logical_or.reduce(found) if found else None

@@ -13,6 +13,14 @@ from parkf.fit.source import kernel_of
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
+# Where :func:`trace` follows a track: at a layer before its hit is used, and ``back`` at the last VELO hit
+# with the final q/p and covariance.
+POINTS = (
+    *("V_end", "UT0", "UT1", "UT2", "UT3", "UT_end", "UTT_in", "UTT_out"),
+    *(f"T{layer}" for layer in range(12)),
+    *("T_end", "back"),
+)
+
 
 def fit(
     parameters: ParameterSet,
@@ -31,7 +39,7 @@ def fit(
     The result does not depend on the number of threads.
     """
     numbers, integers = _fitter.fit(
-        *arguments(parameters, tracks, threads, build),
+        *_arguments(parameters, tracks, threads, build),
         smoother=smoother,
         robust=robust,
         score=parameters.score.numbers if score and parameters.score is not None else None,
@@ -44,7 +52,7 @@ def fit_features(
 ) -> tuple[Fitted, NDArray[Any]]:
     """Fit a batch by the smoother; (17, n) float are :data:`parkf.params.ghost_score.FEATURES`."""
     numbers, integers = _fitter.fit(
-        *arguments(parameters, tracks, threads, build), smoother=True, score=np.empty(0, np.float32)
+        *_arguments(parameters, tracks, threads, build), smoother=True, score=np.empty(0, np.float32)
     )
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
@@ -54,12 +62,9 @@ def interval(
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Search for the hit of each candidate that agrees least with its others.
 
-    Returns
-    -------
-    (1, n) float, (1, n) int32
-        u² of the hit; its VELO slot, 26 + UT layer or 30 + SciFi layer.
+    Returns u² of the hit, (1, n), and its VELO slot, 26 + UT layer or 30 + SciFi layer, (1, n).
     """
-    return _fitter.interval(*arguments(parameters, tracks, threads, build))
+    return _fitter.interval(*_arguments(parameters, tracks, threads, build))
 
 
 def fit_and_search(
@@ -72,16 +77,12 @@ def fit_and_search(
 ) -> tuple[Fitted, NDArray[Any], NDArray[np.int32]]:
     """Fit a batch in the trigger's arithmetic without some hits, and search for the worst of the others.
 
-    `removed`, (n,), has bit s for VELO slot s, 26 + l for UT layer l, 30 + l for SciFi layer l.
-
-    Returns
-    -------
-    Fitted, (n,) float, (n,) int32
-        The fits; χ² and slot (the number of its bit) of each candidate's worst hit, 0 and -1 without one.
+    `removed`, (n,), has bit s for VELO slot s, 26 + l for UT layer l, 30 + l for SciFi layer l. Returns the
+    fits, and χ² and slot (the number of its bit) of each candidate's worst hit, (n,); 0 and -1 without one.
     """
     velo, strips = removed & ((1 << VELO_SLOTS) - 1), removed >> VELO_SLOTS
     numbers, integers = _fitter.fit_and_search(
-        *arguments(parameters, tracks, threads, build),
+        *_arguments(parameters, tracks, threads, build),
         removed_velo=velo.astype(np.int32),
         removed_strips=strips.astype(np.int32),
     )
@@ -102,11 +103,22 @@ def fit_with_rich(
     For each plane they are x, y, tx, ty and the lower triangle of their covariance. `rich` are the set's
     constants of the steps there, (66,).
     """
-    numbers, integers = _fitter.fit(*arguments(parameters, tracks, threads, build), smoother=True, rich=rich)
+    numbers, integers = _fitter.fit(*_arguments(parameters, tracks, threads, build), smoother=True, rich=rich)
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
 
-def arguments(
+def trace(parameters: ParameterSet, tracks: Candidates) -> tuple[NDArray[Any], Fitted]:
+    """Fit candidates in the trigger's arithmetic, one after the other, and follow each.
+
+    This is for comparisons with the trigger's own code. The numbers (n, 22, 21) are x, y (mm), tx, ty and q/p
+    (1/MeV) at each of ``POINTS``, the lower triangle of their covariance row by row, and z (mm). The fits are
+    those of :func:`fit` without `smoother`. The set must be one of production's forms.
+    """
+    points, numbers, integers = _fitter.trace_trigger(*_arguments(parameters, tracks, 1, ""))
+    return points, Fitted.from_kernel(numbers, integers)
+
+
+def _arguments(
     parameters: ParameterSet, tracks: Candidates, threads: int | None, build: str
 ) -> tuple[Any, ...]:
     """Return what all functions of the compiled fitter begin with: the set, the candidates, how to run."""

@@ -21,7 +21,10 @@ NUMBERS = (
     *("chi2_velo", "chi2_ut", "chi2_scifi"),
 )
 INTEGERS = ("ndof_velo", "ndof_ut", "ndof_scifi", "status")
-# Additional rows of a robust fit.
+# Additional rows of a robust fit. χ² and ndof are those of the plain fit: cuts on ghosts need these, because
+# the treatment makes ghosts fit well too; the other ndof do not change. `treated` has bits of `TREATED`.
+# `scattered` is the layer at the end of the step whose noise was enlarged, 26 + UT layer or 30 + SciFi layer
+# (30 is the magnet); -1 where none was.
 NUMBERS_BEFORE = ("chi2_velo_before", "chi2_ut_before", "chi2_scifi_before")
 INTEGERS_BEFORE = ("ndof_ut_before", "treated", "scattered")
 
@@ -51,24 +54,6 @@ def status_names(status: int) -> list[str]:
     return [name for name, bit in STATUS_BITS.items() if status & bit]
 
 
-@dataclass(frozen=True)
-class Before:
-    """Additional results of a robust fit; every attribute is (n,).
-
-    chi2_velo_before, chi2_ut_before, chi2_scifi_before and ndof_ut_before: χ² and ndof of the plain fit. Cuts
-    on ghosts need these, because the treatment makes ghosts fit well too; the other ndof do not change.
-    treated: bits of :data:`TREATED`. scattered: the layer at the end of the step whose noise was enlarged,
-    26 + UT layer or 30 + SciFi layer (30 is the magnet); -1 where none was.
-    """
-
-    chi2_velo_before: NDArray[Any]
-    chi2_ut_before: NDArray[Any]
-    chi2_scifi_before: NDArray[Any]
-    ndof_ut_before: NDArray[np.int32]
-    treated: NDArray[np.int32]
-    scattered: NDArray[np.int32]
-
-
 # Prefix of the keys in a fitted file's metadata under which the fingerprints of the parameter set are.
 _SET = "parkf.set."
 
@@ -86,13 +71,7 @@ def fitted_with(path: Path) -> dict[str, str] | None:
 
 
 def common_set(paths: Iterable[Path]) -> dict[str, str] | None:
-    """Return the fingerprints of the set that all of these files were fitted with; None without any set.
-
-    Raises
-    ------
-    ParkfError
-        When they were fitted with different sets.
-    """
+    """Return the fingerprints of the set that all of these files were fitted with; None without any set."""
     sets = [(path, found) for path in paths if (found := fitted_with(path))]
     for path, found in sets:
         if found != sets[0][1]:
@@ -110,8 +89,9 @@ class Fitted:
     elements xx, xtx, txtx, yy, yty, tyty, qopqop; χ² and ndof of the VELO, UT and SciFi hits, at the q/p of
     all of them together; status (0: good, else a sum of the bits in :data:`STATUS`). The start from two hits
     reduces the VELO's ndof by four; q/p reduces SciFi's by one, or the UT's without a SciFi hit. The full fit
-    counts in the order of its filter: q/p reduces the UT's, if it has hits. A robust fit has ``before``;
-    ``scores``, if requested, are log odds that a track is genuine, (n,) by name.
+    counts in the order of its filter: q/p reduces the UT's, if it has hits. A robust fit has ``before``, the
+    rows `NUMBERS_BEFORE` and `INTEGERS_BEFORE` by name; ``scores``, if requested, are log odds that a track
+    is genuine, (n,) by name.
     """
 
     z: NDArray[Any]
@@ -134,7 +114,7 @@ class Fitted:
     ndof_ut: NDArray[np.int32]
     ndof_scifi: NDArray[np.int32]
     status: NDArray[np.int32]
-    before: Before | None = None
+    before: Mapping[str, NDArray[Any]] | None = None
     scores: Mapping[str, NDArray[Any]] | None = None
 
     @property
@@ -158,8 +138,8 @@ class Fitted:
         named |= dict(zip(INTEGERS, integers[:whole], strict=True))
         before = scores = None
         if len(integers) > whole:
-            more = dict(zip(NUMBERS_BEFORE, numbers[count : count + len(NUMBERS_BEFORE)], strict=True))
-            before = Before(**more, **dict(zip(INTEGERS_BEFORE, integers[whole:], strict=True)))
+            before = dict(zip(NUMBERS_BEFORE, numbers[count : count + len(NUMBERS_BEFORE)], strict=True))
+            before |= dict(zip(INTEGERS_BEFORE, integers[whole:], strict=True))
             count += len(NUMBERS_BEFORE)
         if len(numbers) > count:
             scores = dict(zip(NAMES, numbers[count:], strict=True))

@@ -59,46 +59,28 @@ def fit(
 ) -> Fitted:
     """Fit a batch of candidates.
 
-    Parameters
-    ----------
-    parameters : ParameterSet
-        The set to fit with.
-    candidates : pyarrow.Table, pyarrow.RecordBatch or Candidates
-        Rows of the table ``candidates``, or a batch in the kernel's layout, which has its own precision.
-    scheme : {'smoother', 'trigger', 'velo_only'}
-        One forward filter that smooths the state at the first VELO hit and evaluates the bend at the q/p of
-        the first SciFi hit; or the arithmetic of LHCb's trigger, for sets of production's forms; or, for
-        comparison, VELO hits alone (:mod:`parkf.fit.reference.velo_only`, always on processor cores).
-    precision : {'float32', 'float64'}
-        Numbers that the kernel computes with; `velo_only` uses float64.
-    backend : {'cpu', 'gpu'}
-        Processor cores, or the current GPU through CuPy (:func:`parkf.fit.gpu.fit` copies arrays there).
-    threads : int, optional
-        Threads of the CPU back end; as many as cores by default.
-    robust : bool
-        Treat tracks that cause the tails of q/p; for the smoother only. A track with χ²/ndof above 2 in the
-        UT is fitted again without UT hits; this fit is kept if χ² falls by more than 12 plus one for each
-        removed hit. If, by all other measurements, a step behind the VELO scattered by k² = k_x² + k_y² > 14,
-        its noise is multiplied by 1 + k²/(I·Q_tt), with the information I on its kick, and the track is
-        fitted again. The treatment and the χ² before it are in ``before`` of the result.
-    score : bool
-        Compute the ghost scores of the set, always by the plain fit; for the smoother on processor cores.
+    Candidates are rows of the table ``candidates``, or a batch in the kernel's layout, which has its own
+    precision. The tracks, one for each candidate, are in arrays of NumPy, or of CuPy if the candidates' are.
+    A wrong option or column, other formulas than this kernel's, or a missing GPU raise a ParkfError.
 
-    Returns
-    -------
-    Fitted
-        One track for each candidate, in arrays of NumPy, or of CuPy if the candidates' are.
+    The scheme ``smoother`` is one forward filter that smooths the state at the first VELO hit and evaluates
+    the bend at the q/p of the first SciFi hit. ``trigger`` is the arithmetic of LHCb's trigger, for sets of
+    production's forms. ``velo_only`` fits VELO hits alone, for comparison, in float64 and on processor cores
+    (:mod:`parkf.fit.reference.velo_only`). The back end ``gpu`` is the current GPU through CuPy
+    (:func:`parkf.fit.gpu.fit`). `threads` of the processor are as many as cores by default.
 
-    Raises
-    ------
-    ParkfError
-        When an option or a column is wrong, this kernel was not built for the set's formulas, or there is no
-        GPU.
+    With `robust`, the smoother treats tracks that cause the tails of q/p. A track with χ²/ndof above 2 in the
+    UT is fitted again without UT hits; this fit is kept if χ² falls by more than 12 plus one for each
+    removed hit. If, by all other measurements, a step behind the VELO scattered by k² = k_x² + k_y² > 14,
+    its noise is multiplied by 1 + k²/(I·Q_tt), with the information I on its kick, and the track is
+    fitted again. The treatment and the χ² before it are in ``before`` of the result.
+
+    With `score`, the smoother on processor cores computes the ghost scores of the set, by the plain fit.
     """
-    given = {"scheme": scheme, "precision": precision, "backend": backend}
-    for name, kind in (("scheme", Scheme), ("precision", Precision), ("backend", Backend)):
-        if given[name] not in get_args(kind):
-            raise ParkfError(f"{name} '{given[name]}': expected one of {', '.join(get_args(kind))}")
+    options = (("scheme", scheme, Scheme), ("precision", precision, Precision), ("backend", backend, Backend))
+    for name, given, kind in options:
+        if given not in get_args(kind):
+            raise ParkfError(f"{name} '{given}': expected one of {', '.join(get_args(kind))}")
     if threads is not None and (threads < 1 or threads != int(threads)):
         raise ParkfError(
             f"threads: got {threads}, expected a whole number of at least 1, or None for all cores"
@@ -136,27 +118,13 @@ def fit_file(
     rich_states: bool = False,
     **options: Unpack[FitOptions],
 ) -> Summary:
-    """Fit a file of candidates, batch by batch, and count good and failed fits.
+    """Fit a file of candidates with the set in a folder, batch by batch, and count good and failed fits.
 
-    Parameters
-    ----------
-    parameters : Path
-        Folder of a parameter set.
-    candidates, fitted : Path
-        Parquet tables ``candidates`` (read; the truth, ``particle`` and ``purity``, may be missing) and
-        ``fitted`` (written).
-    outliers : float, optional
-        Fit once more without hits that agree less with the others than this limit allows
-        (:mod:`parkf.fit.outliers`) and add the columns ``REMOVED_HITS``.
-    rich_states : bool
-        Fit on processor cores and add the columns ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`).
-    **options : FitOptions
-        As for :func:`fit`; `robust` adds the columns ``ROBUST``, `score` the columns ``SCORES``.
-
-    Raises
-    ------
-    ParkfError
-        When an input is missing or does not match what is expected of it.
+    `candidates` is a Parquet table ``candidates``, whose truth (``particle`` and ``purity``) may be missing;
+    `fitted` is the table ``fitted`` to write. Hits that agree less with the others than the limit `outliers`
+    allows are removed in a second fit (:mod:`parkf.fit.outliers`), which adds the columns ``REMOVED_HITS``.
+    `rich_states` fits on processor cores and adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`).
+    The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``.
     """
     numbers = load(parameters)
     scheme, threads = options.get("scheme", "smoother"), options.get("threads")
@@ -189,10 +157,8 @@ def fit_file(
             result, more["removed"] = fit_as_trigger(numbers, tracks, limit=outliers, threads=threads)
             return result.flagged(tracks.nulls, "null_number"), more
         result = fit_tracks(tracks)
-        if result.before is not None:
-            more |= vars(result.before)
         # The scores are those of the fit with all hits, before outliers are removed below.
-        more |= result.scores or {}
+        more |= {**(result.before or {}), **(result.scores or {})}
         if outliers is not None:
             tracks, result, more["removed"] = fit_again(
                 numbers, tracks, result, refit, limit=outliers, threads=threads
@@ -208,20 +174,7 @@ def fit_file(
 def fit_file_full(
     candidates: Path, fitted: Path, *, geometry: "Geometry", field: "FieldMap", threads: int | None = None
 ) -> Summary:
-    """Fit a file of candidates by Runge–Kutta and every layer, and count good and failed fits.
-
-    Parameters
-    ----------
-    candidates, fitted : Path
-        Parquet tables ``candidates`` (read) and ``fitted`` (written).
-    geometry, field, threads
-        As for :func:`parkf.fit.reference.full.fit_full`.
-
-    Raises
-    ------
-    ParkfError
-        When the candidates are missing or do not match what is expected of them.
-    """
+    """Fit a file by :func:`parkf.fit.reference.full.fit_full`, and count good and failed fits."""
     # Imported here only, because a fit with a parameter set needs neither field nor layers.
     from parkf.fit.reference.full import fit_full
 

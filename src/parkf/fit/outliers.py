@@ -51,23 +51,8 @@ def fit_as_trigger(
     The χ² of a hit is that of its distance from the prediction by the hits before it. If the largest χ² of
     a candidate is above the limit, the candidate is fitted again without that hit, and the new fit is kept if
     χ²/ndof falls. Such a fit still steps to a VELO hit that is left out, and adds the scattering of the step.
-    Three VELO hits, three UT layers and nine SciFi layers stay.
-
-    Parameters
-    ----------
-    parameters : ParameterSet
-        A set of production's forms.
-    tracks : Candidates
-        The batch, n candidates.
-    limit : float
-        Largest χ² of a hit that may stay.
-    threads : int, optional
-        Threads; as many as cores by default.
-
-    Returns
-    -------
-    Fitted, (n,) int64
-        The fits, and which hits they leave out, as of :func:`without_outliers`.
+    Three VELO hits, three UT layers and nine SciFi layers stay. The set must be one of production's forms.
+    Returns the fits, and which hits they leave out, (n,), as :func:`without_outliers` does.
     """
     removed = np.zeros(tracks.count, dtype=np.int64)
     fitted, worst, slot = cpu.fit_and_search(parameters, tracks, removed, threads=threads)
@@ -110,27 +95,10 @@ def without_outliers(
 
     A hit's u² is the squared distance of x (in the VELO, of x or y) over its variance, in a fit without the
     hit: the decrease of χ² if it is removed. The worst hit of a candidate is removed if its u² is above the
-    limit; up to three are removed, one after the other. Three VELO hits stay.
-
-    Parameters
-    ----------
-    parameters : ParameterSet
-        The set to fit with.
-    tracks : Candidates
-        The batch, n candidates. It is not changed.
-    fitted : Fitted
-        Its fit. Candidates with a χ² below limit + ½ndof are skipped: a hit above the limit would leave less
-        than ½ndof for all their other hits.
-    limit : float
-        Largest u² of a hit that may stay.
-    threads : int, optional
-        Threads; as many as cores by default.
-
-    Returns
-    -------
-    Candidates, (n,) int64
-        The batch without those hits, and which they were: bit s for VELO slot s of `tracks`, 26 + l for UT
-        layer l, 30 + l for SciFi layer l.
+    limit; up to three are removed, one after the other. Three VELO hits stay. Candidates whose fit has a χ²
+    below limit + ½ndof are skipped: a hit above the limit would leave less than ½ndof for all their other
+    hits. Returns a batch without those hits, and which they were, (n,): bit s for VELO slot s of `tracks`,
+    26 + l for UT layer l, 30 + l for SciFi layer l.
     """
     removed = np.zeros(tracks.count, dtype=np.int64)
     suspects = np.flatnonzero(
@@ -140,8 +108,6 @@ def without_outliers(
     # Original slot of each hit that is left.
     origins = np.broadcast_to(np.arange(VELO_SLOTS), (tracks.count, VELO_SLOTS))
     for _ in range(ROUNDS):
-        if not len(suspects):
-            break
         numbers, slots = cpu.interval(parameters, cleaned.rows(suspects), threads=threads)
         slot = slots[0]
         bad = numbers[0] > limit
@@ -150,23 +116,12 @@ def without_outliers(
         if not len(suspects):
             break
         if cleaned is tracks:
-            cleaned, origins = _copied(tracks), origins.copy()
+            cleaned, origins = tracks.rows(np.arange(tracks.count)), origins.copy()
         in_velo = slot < VELO_SLOTS
         original = np.where(in_velo, origins[suspects, np.minimum(slot, VELO_SLOTS - 1)], slot)
         removed[suspects] |= np.int64(1) << original.astype(np.int64)
         _remove(cleaned, origins, suspects, slot)
     return cleaned, removed
-
-
-def _copied(tracks: Candidates) -> Candidates:
-    """Copy the arrays that hits are removed from."""
-    return dataclasses.replace(
-        tracks,
-        velo_n=tracks.velo_n.copy(),
-        velo=tuple(a.copy() for a in tracks.velo),
-        ut=(tracks.ut[0].copy(), *tracks.ut[1:]),
-        scifi=(tracks.scifi[0].copy(), *tracks.scifi[1:]),
-    )
 
 
 def _remove(tracks: Candidates, origins: NDArray[Any], rows: NDArray[Any], slots: NDArray[Any]) -> None:

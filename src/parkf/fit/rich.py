@@ -15,18 +15,10 @@ from parkf.params.parameter_set import ParameterSet
 
 @dataclass(frozen=True)
 class PlaneStates:
-    """States at the RICH planes, in the order of :data:`parkf.io.planes.RICH_PLANES`.
+    """States at the RICH planes, in the order of :data:`parkf.io.planes.RICH_PLANES`."""
 
-    Attributes
-    ----------
-    state : (n, 4, 4) float
-        x, y (mm), tx, ty of each candidate and plane; q/p is the fit's.
-    covariance : (n, 4, 10) float
-        Lower triangle of its covariance, row by row.
-    """
-
-    state: NDArray[Any]
-    covariance: NDArray[Any]
+    state: NDArray[Any]  # (n, 4, 4): x, y (mm), tx, ty of each candidate and plane; q/p is the fit's
+    covariance: NDArray[Any]  # (n, 4, 10): lower triangle of its covariance, row by row
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns ``RICH_STATES`` of the table ``fitted``."""
@@ -44,12 +36,8 @@ def fit_with_rich(
 
     Steps with the set's RICH constants lead there: to 990 mm from the smoothed state at the last VELO hit, to
     2165 mm from that at the first UT layer, to the others from the last SciFi layer. Scattering on the way is
-    left out. ``python -m benchmarks.rich_states`` compares with Runge-Kutta from the true state.
-
-    Raises
-    ------
-    ParkfError
-        When the set has no RICH constants.
+    left out. ``python -m benchmarks.rich_states`` compares with Runge-Kutta from the true state. A set
+    without RICH constants raises a ParkfError.
     """
     if parameters.rich is None:
         raise ParkfError(

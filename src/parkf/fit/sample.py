@@ -23,26 +23,20 @@ _ELECTRON = 11
 
 @dataclass(frozen=True)
 class Sample:
-    """Candidates with fit and truth, one row each.
+    """Candidates with fit and truth, one row each. A particle that decays makes a track of two momenta.
 
-    Attributes
-    ----------
-    rows : Rows
-        Columns of the fitted table, number of the file, purity, polarity and numbers of hits (``velo_n``,
-        ``ut_n``, ``scifi_n``), the particle's id and momentum, ``true_z`` of its vertex, ``z_end`` where it
-        decays or interacts, ``hardest``, its largest scattering (of ``parkf.io.tables.FATES``), and
-        ``true_<component>``: its state at the fitted z, on the straight line through its production vertex.
-        Units are those of the tables. The field is negligible that close to the beam.
+    Columns of `rows` are those of the fitted table, number of the file, purity, polarity and numbers of hits
+    (``velo_n``, ``ut_n``, ``scifi_n``), the particle's id and momentum, ``true_z`` of its vertex, ``z_end``
+    where it decays or interacts, ``hardest``, its largest scattering (of ``parkf.io.tables.FATES``), and
+    ``true_<component>``: its state at the fitted z, on the straight line through its production vertex. The
+    field is negligible that close to the beam. Units are those of the tables.
     """
 
     rows: Rows
 
     @property
     def is_track(self) -> npt.NDArray[np.bool_]:
-        """Whether one particle, no electron, of any momentum, made at least 70% of the hits, (n,).
-
-        Particles that decay on their way are left out: their track has two momenta.
-        """
+        """Whether one particle, no electron, made at least 70% of the hits and did not decay, (n,)."""
         return self._is_made & ~np.isfinite(np.asarray(self.rows["z_end"], np.float64))
 
     @property
@@ -98,12 +92,8 @@ def load_sample(files: Sequence[Files]) -> Sample:
 
     Of more than :data:`MOST` candidates, those of some events are kept, about that number. The choice depends
     on the events' numbers alone, so that all fits are measured on the same candidates. Memory holds some
-    events at a time, TMPDIR :func:`scratch_bytes` as long as the sample lives.
-
-    Raises
-    ------
-    ParkfError
-        When candidates and fits are not of the same rows, there are none, or a file is not sorted by event.
+    events at a time, TMPDIR :func:`scratch_bytes` as long as the sample lives. No candidates, fits of other
+    rows than the candidates', or a file that is not sorted by event, raise a ParkfError.
     """
     count = 0
     for one in files:

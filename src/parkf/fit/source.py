@@ -1,6 +1,7 @@
 """The kernel's headers as one source, for compilers at run time."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import parkf._fitter as _fitter
@@ -32,14 +33,18 @@ def flattened(forms: str, name: str = "fit/fit.cu") -> str:
     Headers generated for a set of forms are in the folder of the kernel's name for it. CuPy's cache of
     compiled kernels compares the source's text only: it would not notice a change in an included header.
     """
-    seen: set[str] = set()
+    return expanded(name, (KERNEL_FOLDER, KERNEL_FOLDER / forms), set())
 
-    def expand(file: str) -> str:
-        if file in seen:
-            return ""
-        seen.add(file)
-        path = next(f for f in (KERNEL_FOLDER / forms / file, KERNEL_FOLDER / file) if f.exists())
-        text = path.read_text().replace("#pragma once\n", "")
-        return _INCLUDE.sub(lambda match: expand(match[1]), text)
 
-    return expand(name)
+def expanded(name: str, folders: Sequence[Path], seen: set[str]) -> str:
+    """Return the text of a file with those that it includes; those that are in `seen` are left out."""
+    if name in seen:
+        return ""
+    seen.add(name)
+    text = text_in(folders, name).replace("#pragma once\n", "")
+    return _INCLUDE.sub(lambda match: expanded(match[1], folders, seen), text)
+
+
+def text_in(folders: Sequence[Path], name: str) -> str:
+    """Return the text of a file that is in one of the folders."""
+    return next(folder / name for folder in folders if (folder / name).exists()).read_text()

@@ -16,13 +16,11 @@ from parkf.io.events import particle_key, tables_by_event
 from parkf.io.tables import CANDIDATES, FATES, FITTED, PARTICLES, ROBUST, SCORES, Table
 
 EVENTS_AT_ONCE = 100
-_FITTED = tuple(name for name, _ in FITTED.columns)
 # Columns of a robust fit that hold χ² and ndof of the plain fit, and their names in a plain fit.
 _BEFORE = {name: name.removesuffix("_before") for name, _ in ROBUST if name.endswith("_before")}
 _FOUND = ("event", "candidate", "particle", "purity", "qop", "polarity", "velo_n")
 _LISTS = ("ut_x", "scifi_x")
 _TRUTH = ("event", "particle", "pdg_id", "charge", "x", "y", "z", "px", "py", "pz", "z_end")
-_SCORES = tuple(name for name, _ in SCORES)
 
 Columns = dict[str, NDArray[Any]]
 
@@ -49,11 +47,11 @@ def joined(files: Files) -> Iterator[Columns]:
     particles = _Pieces(PARTICLES, files.particles, _TRUTH)
     fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"))
     pairs = zip_longest(
-        _pieces(FITTED, files.fitted, (*_FITTED, *_BEFORE, *_SCORES)),
+        _pieces(FITTED, files.fitted, (*dict(FITTED.columns), *_BEFORE, *dict(SCORES))),
         _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS)),
     )
     for fitted, found in pairs:
-        if not fitted or not found or not _same_rows(fitted, found):
+        if not fitted or not found or any(fitted[n] != found[n] for n in ("event", "candidate")):
             names = " ".join(map(str, files.candidates))
             raise ParkfError(
                 f"{' '.join(map(str, files.fitted))}: its rows are not those of {names}; "
@@ -63,7 +61,8 @@ def joined(files: Files) -> Iterator[Columns]:
         rows |= {name: rows.pop(before) for before, name in _BEFORE.items() if before in rows}
         rows |= {name: _columns(found)[name] for name in ("purity", "polarity", "velo_n")}
         rows |= {"seed_qop": numbers(found["qop"])}
-        rows |= {f"{name}_n": _hits(found[f"{name}_x"]) for name in ("ut", "scifi")}
+        for name in ("ut", "scifi"):
+            rows[f"{name}_n"] = np.isfinite(numbers(found[f"{name}_x"])).sum(1).astype(np.int8)
         key = particle_key({name: numbers(found[name]) for name in ("event", "particle")})
         number = _number(rows["event"])
         (rows["hardest"],) = _looked_up(key, fates.of(number), ["hardest"])
@@ -102,15 +101,6 @@ def _number(event: NDArray[Any]) -> int:
 def _columns(piece: pa.Table) -> Columns:
     flat = [name for name in piece.column_names if name not in _LISTS]
     return {name: numbers(piece.column(name)) for name in flat}
-
-
-def _same_rows(fitted: pa.Table, found: pa.Table) -> bool:
-    return all(fitted[name].equals(found[name]) for name in ("event", "candidate"))
-
-
-def _hits(x: pa.ChunkedArray) -> NDArray[np.int8]:
-    """Count the hits in each list, (n,)."""
-    return np.isfinite(numbers(x)).sum(1).astype(np.int8)
 
 
 def _looked_up(

@@ -1,6 +1,10 @@
-"""Columns of ROOT trees, Parquet and CSV files of others, with messages that name file and column."""
+"""Columns of ROOT trees, Parquet and CSV files of others: reading, checks of their numbers, and units.
 
-from collections.abc import Iterable, Iterator, Sequence
+Messages name the file, the column, and the first number that is wrong. This project's units are mm, MeV,
+1/MeV, T and slopes; a polarity is +1 or -1.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,21 +14,24 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from parkf.imports.checks import require_all
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
+from parkf.io.events import Columns
 from parkf.io.files import existing
 
 ROWS = 1 << 16
+LENGTHS = {"mm": 1.0, "cm": 10.0, "m": 1000.0, "um": 1e-3}
+MOMENTA = {"MeV": 1.0, "GeV": 1000.0}
+Q_OVER_P = {"1/MeV": 1.0, "1/GeV": 1e-3}
+SLOPES = {"1": 1.0, "mrad": 1e-3}
+# Gaudi's unit of magnetic flux density: one tesla is the number 0.001.
+FIELDS = {"T": 1.0, "kG": 0.1, "G": 1e-4, "Gaudi": 1000.0}
+_SIGNS = {"up": 1, "down": -1}
 
 
 @contextmanager
 def open_root(path: Path) -> Iterator[Any]:
-    """Open a file for reading.
-
-    A ParkfError is raised when it is missing, is no ROOT file, or is cut off; also when that shows within the
-    block.
-    """
+    """Open a file; a ParkfError reports damage, also where it shows only within the block."""
     import uproot
 
     try:
@@ -40,10 +47,7 @@ def open_root(path: Path) -> Iterator[Any]:
 
 @contextmanager
 def open_tree(path: Path, name: str | None = None) -> Iterator[Any]:
-    """Open a tree of a file; the only one where no name is given.
-
-    A ParkfError is raised as by :func:`open_root`, when there is no such tree, or several but no name.
-    """
+    """Open a tree of a file: the only one where no name is given."""
     with open_root(path) as file:
         trees = tree_names(file)
         if name is None and len(trees) != 1:
@@ -63,35 +67,28 @@ def tree_names(file: Any) -> list[str]:
 
 
 def require_branches(tree: Any, names: Iterable[str], path: Path) -> None:
-    """Raise a ParkfError with the names of the branches if one is missing."""
-    there = set(tree.keys())
-    if missing := [name for name in names if name not in there]:
-        raise ParkfError(
-            f"{path}: tree '{tree.name}' has no branch '{missing[0]}'; it has {', '.join(sorted(there)[:12])}"
-        )
+    """Raise a ParkfError if a branch is missing; its message lists those that are there."""
+    _require(names, sorted(set(tree.keys())), f"{path}: tree '{tree.name}' has no branch")
 
 
-def read_branches(tree: Any, names: Iterable[str], path: Path) -> dict[str, NDArray[Any]]:
+def read_branches(tree: Any, names: Iterable[str], path: Path) -> Columns:
     """Read whole branches; a ParkfError is raised when one is missing, or has not one number an entry."""
     names = list(names)
     require_branches(tree, names, path)
     return _flat(tree.arrays(names, library="np"), tree, path)
 
 
-def _flat(arrays: dict[str, NDArray[Any]], tree: Any, path: Path) -> dict[str, NDArray[Any]]:
+def _flat(arrays: Columns, tree: Any, path: Path) -> Columns:
     for name, values in arrays.items():
         if values.dtype.kind not in "biuf" or values.ndim != 1:
             raise ParkfError(f"{path}: tree '{tree.name}', branch '{name}': expected one number an entry")
     return arrays
 
 
-def read_tuple(
-    path: Path, columns: Sequence[str], tree: str | None = None
-) -> Iterator[dict[str, NDArray[Any]]]:
+def read_tuple(path: Path, columns: Sequence[str], tree: str | None = None) -> Iterator[Columns]:
     """Read columns of one number a row of a ``.root``, ``.parquet`` or ``.csv`` file, some rows at a time.
 
-    A tree need not be named where a ROOT file has one alone. A ParkfError is raised when the file is missing,
-    damaged, of another kind, or lacks a column.
+    A ROOT file with a single tree needs no `tree`.
     """
     if path.suffix == ".root":
         with open_tree(path, tree) as opened:
@@ -106,32 +103,32 @@ def read_tuple(
         raise ParkfError(f"{path}: unknown kind, expected .root, .parquet or .csv")
 
 
-def _parquet(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
+def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Columns]:
     with CheckedFile(existing(path)) as file:
-        _require(columns, file.schema_arrow.names, path)
+        _require(columns, file.schema_arrow.names, f"{path}: no column")
         for group in range(file.num_row_groups):
             rows = file.read_row_group(group, columns=list(columns))
             for begin in range(0, rows.num_rows, ROWS):
                 yield _numbers(rows.slice(begin, ROWS), path)
 
 
-def _csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
+def _csv(path: Path, columns: Sequence[str]) -> Iterator[Columns]:
     read = pa.csv.ReadOptions(block_size=1 << 23, use_threads=False)
     try:
         with existing(path).open("rb") as stream, pa.csv.open_csv(stream, read_options=read) as file:
-            _require(columns, file.schema.names, path)
+            _require(columns, file.schema.names, f"{path}: no column")
             for batch in file:
                 yield _numbers(pa.Table.from_batches([batch]).select(list(columns)), path)
     except pa.ArrowException as error:
         raise ParkfError(f"{path}: not a CSV file with one number a column: {error}") from error
 
 
-def _require(columns: Sequence[str], there: Sequence[str], path: Path) -> None:
-    if missing := [name for name in columns if name not in there]:
-        raise ParkfError(f"{path}: no column '{missing[0]}'; it has {', '.join(list(there)[:12])}")
+def _require(names: Iterable[str], there: Sequence[str], lacks: str) -> None:
+    if missing := [name for name in names if name not in there]:
+        raise ParkfError(f"{lacks} '{missing[0]}'; it has {', '.join(there[:12])}")
 
 
-def _numbers(rows: pa.Table, path: Path) -> dict[str, NDArray[Any]]:
+def _numbers(rows: pa.Table, path: Path) -> Columns:
     found = {}
     for name in rows.column_names:
         column = rows[name].combine_chunks()
@@ -144,6 +141,20 @@ def _numbers(rows: pa.Table, path: Path) -> dict[str, NDArray[Any]]:
     return found
 
 
+def require_all(right: NDArray[np.bool_] | Any, message: Callable[[int], str]) -> None:
+    """Raise a ParkfError unless all of `right` is true; `message` gets the number of the first false one."""
+    if not right.all():
+        raise ParkfError(message(int(np.argmin(right))))
+
+
+def require_finite(columns: Mapping[str, NDArray[Any]], where: Callable[[str, int], str]) -> None:
+    """Raise a ParkfError if a number is not finite; `where` gets its column and row, and names them."""
+    for name, values in columns.items():
+        right = np.isfinite(values.astype(np.float64))
+        if not right.all():
+            raise ParkfError(f"{where(name, int(np.argmin(right)))} is not a finite number")
+
+
 def finite(values: NDArray[Any], path: Path, name: str, begin: int) -> NDArray[np.float64]:
     """Return numbers as float64; a ParkfError is raised if one is not finite. `begin` is the first row."""
     where = f"{path}: column '{name}', row"
@@ -151,3 +162,19 @@ def finite(values: NDArray[Any], path: Path, name: str, begin: int) -> NDArray[n
         np.isfinite(values), lambda row: f"{where} {begin + row}: {values[row]}, expected a finite number"
     )
     return np.asarray(values, dtype=np.float64)
+
+
+def factor(unit: str | None, units: Mapping[str, float], what: str) -> float:
+    """Return the value of `units` that converts the quantity `what` to this project's unit, never a guess."""
+    if unit is None:
+        raise ParkfError(f"{what}: its unit is said nowhere; say one of {', '.join(units)}")
+    if unit not in units:
+        raise ParkfError(f"{what}: unit '{unit}', expected one of {', '.join(units)}")
+    return units[unit]
+
+
+def sign_of(polarity: str) -> int:
+    """Return +1 for "up" (MagUp), -1 for "down" (MagDown)."""
+    if polarity not in _SIGNS:
+        raise ParkfError(f"polarity '{polarity}', expected up (MagUp) or down (MagDown)")
+    return _SIGNS[polarity]

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from parkf.io.errors import ParkfError
 from parkf.io.terminal import aligned
 
 Verdict = Literal["ok", "doubtful", "wrong"]
-_ORDER: tuple[Verdict, ...] = ("ok", "doubtful", "wrong")
 
 
 @dataclass(frozen=True)
@@ -49,21 +48,21 @@ class Inspection:
     """Figures and findings of one file or step."""
 
     subject: str  # name of the file or step
+    exempt: str  # the reason why there is no verdict; empty where there is one
     figures: tuple[Figure, ...]
     findings: tuple[Finding, ...]
-    exempt: str = ""  # the reason why there is no verdict, if there is none
 
     @classmethod
     def of(cls, subject: str, results: Iterable[Figure | Finding], exempt: str = "") -> Self:
         """Inspection with the figures that checks yield, and their findings unless it is exempt."""
         found = list(results)
         findings = tuple(one for one in found if isinstance(one, Finding) and not exempt)
-        return cls(subject, tuple(one for one in found if isinstance(one, Figure)), findings, exempt)
+        return cls(subject, exempt, tuple(one for one in found if isinstance(one, Figure)), findings)
 
     @property
     def verdict(self) -> Verdict:
         """The worst of the findings'; ok without any."""
-        return max((finding.verdict for finding in self.findings), key=_ORDER.index, default="ok")
+        return max((finding.verdict for finding in self.findings), key=get_args(Verdict).index, default="ok")
 
     def table(self) -> str:
         """Figures, findings and verdict, for a terminal."""
@@ -76,13 +75,7 @@ class Inspection:
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of `table`, for programs."""
-        return {
-            "subject": self.subject,
-            "verdict": self.verdict,
-            "exempt": self.exempt,
-            "figures": [vars(figure) for figure in self.figures],
-            "findings": [vars(finding) for finding in self.findings],
-        }
+        return {"subject": self.subject, "verdict": self.verdict} | asdict(self)
 
 
 def require_sound(inspections: Iterable[Inspection], *, trust: bool) -> None:

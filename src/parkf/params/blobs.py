@@ -18,8 +18,11 @@ def blob_of(numbers: F32) -> Blob:
     return Blob(numbers=numbers.size, sha256=hashlib.sha256(numbers.astype("<f4").tobytes()).hexdigest())
 
 
-def write_blob(path: Path, numbers: F32) -> None:
-    """Write a file of numbers."""
+def write_blob(path: Path, numbers: F32 | None) -> None:
+    """Write a file of numbers; without numbers, remove a file from before."""
+    if numbers is None:
+        path.unlink(missing_ok=True)
+        return
     with replacing(path) as temporary:
         temporary.write_bytes(numbers.astype("<f4").tobytes())
 

@@ -57,15 +57,10 @@ def describe_block(block: Block, values: NDArray[np.float32], errors: Errors) ->
         numbers = []
         for j, (name, unit, text, parity) in enumerate(block.columns):
             scale, unit = split_unit(unit)
-            about = {
-                "name": name,
-                "text": text,
-                "unit": unit,
-                "scale": scale,
-                "parity": -1 if parity < 0 else 1,
-            }
-            number = {"value": shortest(rows[i, j]), "error": errors.get((block.name, i, j))}
-            numbers.append(NumberDescription.model_validate(about | number))
+            about = {"name": name, "text": text, "unit": unit, "scale": scale}
+            about |= {"value": shortest(rows[i, j]), "error": errors.get((block.name, i, j))}
+            about["parity"] = -1 if parity < 0 else 1
+            numbers.append(NumberDescription.model_validate(about))
         sets.append(SetDescription(label=label, numbers=numbers))
     return BlockDescription(name=block.name, sets=sets)
 

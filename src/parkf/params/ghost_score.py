@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import parkf._fitter as _fitter
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
-from parkf.params.blobs import blob_of, read_blob, write_blob
+from parkf.params.blobs import blob_of, read_blob
 from parkf.params.manifest import GhostScore, ScoreNetwork
 
 SCORE_FILE = "ghosts.f32"
@@ -58,9 +58,8 @@ class Score:
             ScoreNetwork(name=NAMES[0], first=0, inputs=list(OWN)),
             ScoreNetwork(name=NAMES[1], first=count(len(OWN)), inputs=list(FEATURES)),
         ]
-        about = {"version": VERSION, "hidden": HIDDEN, "networks": networks}
-        trained_on = {"genuine": self.genuine, "ghosts": self.ghosts}
-        return GhostScore.model_validate({**about, **trained_on, "blob": blob_of(self.numbers)})
+        about = {"version": VERSION, "hidden": HIDDEN, "genuine": self.genuine, "ghosts": self.ghosts}
+        return GhostScore.model_validate(about | {"networks": networks, "blob": blob_of(self.numbers)})
 
 
 def count(inputs: int) -> int:
@@ -75,14 +74,6 @@ def load_score(path: Path) -> Score:
     if numbers.shape != (NUMBERS,):
         raise ParkfError(f"{path}: {numbers.size} numbers, expected {NUMBERS}; train the score again")
     return Score(numbers, content["genuine"], content["ghosts"])
-
-
-def write_score(folder: Path, score: Score | None) -> None:
-    """Write a set's file of the score; without a score, remove one from before."""
-    if score is None:
-        (folder / SCORE_FILE).unlink(missing_ok=True)
-    else:
-        write_blob(folder / SCORE_FILE, score.numbers)
 
 
 def read_score(folder: Path, described: GhostScore | None) -> Score | None:

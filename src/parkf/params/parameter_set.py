@@ -10,9 +10,9 @@ from parkf.io.errors import ParkfError
 from parkf.model.layout import TABLE_SHAPE, Layout, layouts_of
 from parkf.params.blobs import blob_of, read_blob, write_blob
 from parkf.params.description import describe, errors_of
-from parkf.params.ghost_score import Score, read_score, write_score
+from parkf.params.ghost_score import SCORE_FILE, Score, read_score
 from parkf.params.manifest import Blobs, BlockDescription, Manifest, read_manifest, write_manifest
-from parkf.params.rich import RichConstants, read_rich, write_rich
+from parkf.params.rich import RICH_FILE, RichConstants, read_rich
 
 F32 = NDArray[np.float32]
 
@@ -51,10 +51,10 @@ class ParameterSet:
     def save(self, folder: Path) -> None:
         """Write the files of numbers, then the manifest: a folder with a manifest is whole."""
         (folder / MANIFEST_FILE).unlink(missing_ok=True)
-        for name, numbers in ((CONSTANT_FILE, self.constant), (TABLE_FILE, self.table)):
-            write_blob(folder / name, numbers)
-        write_score(folder, self.score)
-        write_rich(folder, self.rich)
+        write_blob(folder / CONSTANT_FILE, self.constant)
+        write_blob(folder / TABLE_FILE, self.table)
+        write_blob(folder / SCORE_FILE, self.score.numbers if self.score else None)
+        write_blob(folder / RICH_FILE, self.rich.numbers if self.rich else None)
         write_manifest(folder / MANIFEST_FILE, self.manifest)
 
 

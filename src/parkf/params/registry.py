@@ -53,6 +53,7 @@ class Registry:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.layouts = folder / "layouts"  # its sets' layouts, with their formulas
 
     def versions(self) -> list[str]:
         """List the published sets, oldest first within a year and detector."""
@@ -137,20 +138,16 @@ class Registry:
                     f"{where}: {' and '.join(sets.holding)} are both for {moment.unit} {moment}, and "
                     "neither superseded the other; withdraw one"
                 )
-            found: dict[str, Any] = {"set": None, "validity": None, "superseded": [], "path": None}
+            found: dict[str, Any] = {"detector": kind[0], "forms": kind[1], "set": None, "validity": None}
+            found |= {"superseded": [], "path": None}
             for version in sets.holding:
                 # A broken set is refused here.
                 self.load(version)
-                superseded = [one for one in sets.versions if one != version]
-                found = {"set": version, "validity": str(series.intervals[version]), "superseded": superseded}
+                found |= {"set": version, "validity": str(series.intervals[version])}
+                found["superseded"] = [one for one in sets.versions if one != version]
                 found["path"] = str(self.path(version))
-            best.append({"detector": kind[0], "forms": kind[1], **found})
+            best.append(found)
         return best
-
-    @property
-    def layouts(self) -> Path:
-        """Folder of the layouts of its sets, with their formulas."""
-        return self.folder / "layouts"
 
     def publish(
         self, parameters: Path, *, year: int, gates: Sequence[Gate], validity: Validity | None = None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
-from parkf.params.blobs import blob_of, read_blob, write_blob
+from parkf.params.blobs import blob_of, read_blob
 from parkf.params.description import Errors, describe_block
 from parkf.params.manifest import BlockDescription, Rich
 
@@ -29,28 +29,14 @@ def rich_blocks() -> "dict[str, Block]":
 
 @dataclass(frozen=True, eq=False)
 class RichConstants:
-    """Numbers of the extrapolations to the RICH planes.
+    """Numbers of the extrapolations to the RICH planes."""
 
-    Attributes
-    ----------
-    numbers : (n,) float32
-        Of the steps in :mod:`parkf.model.steps.rich`, plane by plane.
-    layout : list of BlockDescription
-        Every number, in their order.
-    """
-
-    numbers: NDArray[np.float32]
-    layout: list[BlockDescription]
+    numbers: NDArray[np.float32]  # (n,), of the steps in `parkf.model.steps.rich`, plane by plane
+    layout: list[BlockDescription]  # of every number, in their order
 
     @classmethod
     def of(cls, blocks: Mapping[str, NDArray[np.floating]], errors: Errors) -> Self:
-        """Make them of blocks (planes, numbers) and of errors by block, plane and index.
-
-        Raises
-        ------
-        ParkfError
-            When a block has another shape.
-        """
+        """Make them of blocks (planes, numbers) and of errors by block, plane and index."""
         layout, numbers = [], []
         for name, block in rich_blocks().items():
             values = np.asarray(blocks[name], dtype="<f4")
@@ -76,22 +62,10 @@ class RichConstants:
         return Rich(blob=blob_of(self.numbers), layout=self.layout)
 
 
-def write_rich(folder: Path, rich: RichConstants | None) -> None:
-    """Write a set's file of the RICH constants; without any, remove one from before."""
-    if rich is None:
-        (folder / RICH_FILE).unlink(missing_ok=True)
-    else:
-        write_blob(folder / RICH_FILE, rich.numbers)
-
-
 def read_rich(folder: Path, described: Rich | None) -> RichConstants | None:
     """Read a set's RICH constants; None where it has none.
 
-    Raises
-    ------
-    ParkfError
-        When the file is missing, truncated, does not match its checksum, has a number that is not finite, or
-        has other numbers than the manifest describes.
+    A file that is not as described, or has a number that is not finite, raises a ParkfError.
     """
     if described is None:
         return None

@@ -144,7 +144,13 @@ class Series:
         return [stretch for stretch in self.stretches() if len(stretch.versions) > 1]
 
     def _stretch(self, piece: Interval) -> Stretch:
-        versions = tuple(v for v, interval in self.intervals.items() if _within(piece, interval))
+        # A piece is cut where an interval begins or ends, so that its begin decides whether it is inside.
+        first = piece.first
+        versions = tuple(
+            version
+            for version, interval in self.intervals.items()
+            if (interval.first is None if first is None else interval.holds(first))
+        )
         replaced = {older for version in versions for older in self._older(version)}
         return Stretch(piece, versions, tuple(v for v in versions if v not in replaced))
 
@@ -201,10 +207,3 @@ def _seconds(time: str | None) -> int | None:
         return int(datetime.fromisoformat(time).timestamp())
     except ValueError as error:
         raise ParkfError(f"validity: {time} is no time") from error
-
-
-def _within(piece: Interval, interval: Interval) -> bool:
-    """Whether a piece is in an interval that does not cut it."""
-    if piece.first is None:
-        return interval.first is None
-    return interval.holds(piece.first)

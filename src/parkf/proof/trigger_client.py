@@ -36,54 +36,28 @@ SHIFT = 0.3
 
 @dataclass(frozen=True)
 class Client:
-    """A set in the trigger's arithmetic, on one sample.
+    """Figures of a set in the trigger's arithmetic, on one sample."""
 
-    Attributes
-    ----------
-    tracks, ghosts : int
-        Genuine candidates above 2 GeV, and ghosts.
-    core, bias, pull : float
-        Width and mean of the core of δp/p; width of the core of the pull of q/p.
-    core_error, bias_error, pull_error : float
-    momentum : list of dict
-        ``{p_min, p_max, n, core, bias}`` with errors, GeV and fractions of p.
-    kept, kept_error : float
-        Fraction of ghosts below the χ²/ndof that keeps 91 % of genuine candidates.
-    kept_average : float
-        Average of this fraction over efficiencies from 86 to 96 %: steadier where candidates are few.
-    cut : float
-        That χ²/ndof.
-    not_finite : dict of str to float
-        Fractions of ``genuine`` and ``all`` candidates whose fit became NaN.
-    charge_odd : dict of str to float
-        Half of the difference of the median pulls of ``tx`` and ``x`` of both directions of bending.
-    """
-
-    tracks: int
+    tracks: int  # number of genuine candidates above 2 GeV
     ghosts: int
-    core: float
+    core: float  # width of the core of δp/p
     core_error: float
-    bias: float
+    bias: float  # mean of the core of δp/p
     bias_error: float
-    pull: float
+    pull: float  # width of the core of the pull of q/p
     pull_error: float
-    momentum: list[dict[str, float]]
-    kept: float
+    momentum: list[dict[str, float]]  # {p_min, p_max, n, core, bias} with errors; GeV and fractions of p
+    kept: float  # fraction of ghosts below `cut`
     kept_error: float
-    kept_average: float
-    cut: float
-    not_finite: dict[str, float]
+    kept_average: float  # as `kept`, averaged over cuts that keep 86 to 96 %: steadier with few candidates
+    cut: float  # the χ²/ndof below which 91 % of genuine candidates are
+    not_finite: dict[str, float]  # fractions of `genuine` and of `all` candidates whose fit became NaN
+    # Of tx and x: half of the difference between the median pulls of tracks that bend one way and the other.
     charge_odd: dict[str, float]
 
 
 def read_back(parameters: ParameterSet, folder: Path) -> ParameterSet:
-    """Export a set to a folder, and read it as the trigger does.
-
-    Raises
-    ------
-    ParkfError
-        When the set has no forms of the trigger, or a number does not come back as it was.
-    """
+    """Export a set to a folder, and read it as the trigger does; a number that changes is a ParkfError."""
     export_trigger(parameters, folder)
     ours = import_trigger(folder)
     wrong = np.flatnonzero(ours.constant != parameters.constant)
@@ -96,16 +70,10 @@ def read_back(parameters: ParameterSet, folder: Path) -> ParameterSet:
     return with_blobs(ours.manifest, theirs.constant, theirs.table)
 
 
-def examine(parameters: ParameterSet, samples: Sequence[tuple[Path, Path]], *, threads: int = 1) -> Client:
-    """Export and read a set, fit candidates in the trigger's arithmetic and precision, and measure.
+def examine(parameters: ParameterSet, samples: Sequence[tuple[Path, Path]]) -> Client:
+    """Export and read a set of production's forms, and measure its fits in the trigger's single precision.
 
-    Parameters
-    ----------
-    parameters : ParameterSet
-        A set of production's forms.
-    samples : sequence of tuple of Path
-        Tables ``particles`` and ``candidates`` of each sample, one of each polarity.
-    threads : int
+    `samples` are the tables ``particles`` and ``candidates`` of each sample.
     """
     with scratch_folder() as name:
         folder = Path(name)
@@ -113,7 +81,7 @@ def examine(parameters: ParameterSet, samples: Sequence[tuple[Path, Path]], *, t
         files = []
         for number, (particles, candidates) in enumerate(samples):
             fitted = folder / f"{number}.parquet"
-            fit_file(folder / "set", candidates, fitted, scheme="trigger", threads=threads)
+            fit_file(folder / "set", candidates, fitted, scheme="trigger", threads=1)
             files.append(Files([particles], [candidates], [fitted]))
         return measured(load_sample(files))
 
@@ -157,13 +125,7 @@ def measured(sample: Sample) -> Client:
 
 
 def samples_of(run: Path) -> list[tuple[Path, Path]]:
-    """Find the particles and candidates with which a run validates, of each polarity.
-
-    Raises
-    ------
-    ParkfError
-        When there are none.
-    """
+    """Find the particles and candidates with which a run validates, of each polarity."""
     candidates = sorted((run / "candidates").glob("validation_*.parquet"))
     found = [(run / "particles" / path.name, path) for path in candidates]
     if not found:
@@ -174,53 +136,48 @@ def samples_of(run: Path) -> list[tuple[Path, Path]]:
 
 
 def client_gates(
-    parameters: ParameterSet, run: Path, before: ParameterSet | None, *, threads: int = 1
+    parameters: ParameterSet, run: Path, before: ParameterSet | None
 ) -> tuple[Client, list[Gate]]:
     """Examine a set, and the one before it, with the candidates of a run, and hold it against the bars."""
     samples = samples_of(run)
-    now = examine(parameters, samples, threads=threads)
-    earlier = None if before is None else examine(before, samples, threads=threads)
-    return now, held(now, earlier)
+    now = examine(parameters, samples)
+    return now, held(now, None if before is None else examine(before, samples))
 
 
 def held(now: Client, before: Client | None) -> list[Gate]:
     """Hold a set against the bars of the trigger, and against the set `before` it on the same sample."""
-
-    def gate(what: str, measured: str, bar: str, met: bool) -> Gate:
-        return Gate(what=what, measured=measured, bar=bar, met=bool(met))
-
     worst = max(now.momentum, key=lambda one: abs(one["bias"]) - ERRORS * one["bias_error"])
     shift = max(map(abs, now.charge_odd.values()))
-    gates = [
-        gate("exported and read back", "the same numbers", "the same", True),
-        gate(
+    bars: list[tuple[str, str, str, object]] = [
+        ("exported and read back", "the same numbers", "the same", True),
+        (
             "mean of δp/p in each bin of momentum",
             f"{worst['bias']:+.3%} ± {worst['bias_error']:.3%} ({worst['p_min']:g}–{worst['p_max']:g} GeV)",
             f"|…| ≤ {BIAS:.2%}, {ERRORS:g} errors",
             abs(worst["bias"]) <= BIAS + ERRORS * worst["bias_error"],
         ),
-        gate("shift with the charge at the beam", f"{shift:.2f} σ", f"≤ {SHIFT:g} σ", shift <= SHIFT),
+        ("shift with the charge at the beam", f"{shift:.2f} σ", f"≤ {SHIFT:g} σ", shift <= SHIFT),
     ]
     if before is not None:
         n = now.tracks
         least = before.not_finite["genuine"]
         most = least + ERRORS * np.sqrt(max(least, 1 / n) / n)
         allowed = before.kept + ERRORS * now.kept_error
-        gates += [
-            gate(
+        bars += [
+            (
                 "genuine tracks that become NaN",
                 f"{now.not_finite['genuine']:.2%}",
                 f"≤ {most:.2%}, of the set before {least:.2%}",
                 now.not_finite["genuine"] <= most,
             ),
-            gate(
+            (
                 "ghosts kept with 91 % of genuine tracks",
                 f"{now.kept:.1%} ± {now.kept_error:.1%}",
                 f"≤ {allowed:.1%}, of the set before {before.kept:.1%}",
                 now.kept <= allowed,
             ),
         ]
-    return gates
+    return [Gate(what=what, measured=got, bar=bar, met=bool(met)) for what, got, bar, met in bars]
 
 
 def _chi2(rows: Rows) -> NDArray[np.float64]:

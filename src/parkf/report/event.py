@@ -81,23 +81,10 @@ def hit_distances(track: Track) -> tuple[F64, F64]:
 def load_event(
     run: Path, *, sample: str | None = None, number: int | None = None, fit: str = "parkf"
 ) -> Event:
-    """Read an event of a finished run.
+    """Read an event of a finished run, with the tracks of one of its fits.
 
-    Parameters
-    ----------
-    run : Path
-        Folder of the run.
-    sample : str, optional
-        Such as ``validation_up``; the first validation sample by default.
-    number : int, optional
-        Number of the event; the first that has a track by default.
-    fit : str
-        Name of one of the run's fits.
-
-    Raises
-    ------
-    ParkfError
-        When a file of the run is missing or broken, or has no such event.
+    By default, it is the first event that has a track, of the first validation sample; a sample is named as
+    in ``validation_up``. An event that the run does not have raises a ParkfError.
     """
     if sample is None:
         found = sorted((run / "candidates").glob("validation_*.parquet"))

@@ -51,11 +51,6 @@ def event_page(event: Event, tracks: Sequence[int] | None = None) -> dict[str, A
     }
 
 
-def without_event(reason: str) -> dict[str, Any]:
-    """Return the content of the page for a run without an event to show."""
-    return {"event": None, "reason": reason}
-
-
 def _examples(event: Event) -> list[tuple[str, Track]]:
     """Choose tracks: the genuine one of median χ², the worst, and the ghost of smallest χ²."""
     good = sorted((track for track in event.tracks if track.good), key=lambda track: track.chi2)

@@ -24,21 +24,9 @@ MOVED = 3.0
 
 
 def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> None:
-    """Write the page, and beside it ``family.json`` with the same numbers.
+    """Write the page of finished runs, and beside it ``family.json`` with the same numbers.
 
-    Parameters
-    ----------
-    runs : sequence of Path
-        Folders of finished runs. Numbers are compared with those of the first.
-    index : Path
-        The page.
-    thresholds : Thresholds
-        The bars that figures are compared with.
-
-    Raises
-    ------
-    ParkfError
-        When a file of a run is missing or broken.
+    Numbers of each set are compared with those of the first run's.
     """
     family = index.parent.name
     names = [run.name.removeprefix(f"{family}.") for run in runs]

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -21,7 +19,6 @@ from parkf.io.files import replacing
 
 _VELO, _UT, _SCIFI, _OTHER = "#0072B2", "#D55E00", "#009E73", "#999999"
 _DETECTORS = {"VELO": (VELO_PLANES, _VELO), "UT": (UT_PLANES, _UT), "SciFi": (SCIFI_PLANES, _SCIFI)}
-_CANVASES = {".svg": FigureCanvasSVG, ".png": FigureCanvasAgg}
 _DPI = 110
 _COLUMNS = 6
 _ETA = np.linspace(1.9, 5.1, 129)
@@ -33,8 +30,8 @@ _ALONG, _ACROSS = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1
 
 def draw(geometry: Geometry, path: Path) -> None:
     """Draw a geometry on one page, as SVG or PNG by the ending of the path; another one is a ParkfError."""
-    if path.suffix not in _CANVASES:
-        raise ParkfError(f"{path}: expected a name that ends with {' or '.join(_CANVASES)}")
+    if path.suffix not in (".svg", ".png"):
+        raise ParkfError(f"{path}: expected a name that ends with .svg or .png")
     _save(geometry_figure(geometry), path)
 
 
@@ -80,7 +77,6 @@ def draw_parts(geometry: Geometry, path: Path) -> list[str]:
 
 def _save(page: Figure, path: Path) -> None:
     kind = path.suffix[1:]
-    _CANVASES[path.suffix](page)
     # Names inside an SVG would be random without the salt.
     with replacing(path) as temporary, rc_context({"svg.hashsalt": "parkf"}):
         page.savefig(temporary, format=kind, metadata={"Date": None} if kind == "svg" else None)

@@ -7,10 +7,6 @@ from parkf.io.files import write_sealed
 
 # Name of the file in a run's folder.
 GRAPH_FILE = "graph.json"
-# A rule without work of its own, which only requests the files of the others.
-_TARGET = "all"
-# The last rule of a whole run.
-_LAST = "report"
 
 
 def write_graph(dag: Any, run: Path, prefix: str = "") -> None:
@@ -18,24 +14,18 @@ def write_graph(dag: Any, run: Path, prefix: str = "") -> None:
 
     Rules whose names begin with `prefix` are written without it, and others are left out. Jobs that have
     already run count, too. A run for less than the report, such as one that publishes, leaves the graph of
-    the whole run as it is.
-
-    Parameters
-    ----------
-    dag : snakemake.dag.DAG
-    run : Path
-        Folder of the run.
-    prefix : str
+    the whole run as it is. `dag` is Snakemake's, `run` the folder of the run.
     """
     rules: dict[str, dict[str, Any]] = {}
     for job in dag.jobs:
         name = job.rule.name
-        if name.startswith(prefix) and name != prefix + _TARGET:
+        # The rule `all` has no work of its own, and only requests the files of the others.
+        if name.startswith(prefix) and name != f"{prefix}all":
             rule = rules.setdefault(name.removeprefix(prefix), {"jobs": 0, "needs": set()})
             rule["jobs"] += 1
             needed = (one.rule.name for one in dag.dependencies[job])
             rule["needs"] |= {one.removeprefix(prefix) for one in needed if one.startswith(prefix)}
-    if _LAST not in rules and (run / GRAPH_FILE).exists():
+    if "report" not in rules and (run / GRAPH_FILE).exists():
         return
     for name, rule in rules.items():
         rule["needs"] = sorted(rule["needs"] - {name})

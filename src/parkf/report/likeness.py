@@ -54,25 +54,11 @@ def write_likeness(
     *,
     searches: Mapping[str, tuple[Path, Path]] | None = None,
 ) -> None:
-    """Write the page.
+    """Write the page from JSON files: two results of `parkf.proof.validation.likeness.characterise`.
 
-    Parameters
-    ----------
-    embedded, other : Path
-        Results of `parkf.proof.validation.likeness.characterise`.
-    measured : mapping of str to (Path, Path)
-        For each fit the results of `parkf.proof.validation.measure.measure`, embedded and other; may be
-        empty.
-    page : Path
-        The HTML file.
-    searches : mapping of str to (Path, Path), optional
-        For segments that are "found", or by "truth", the results of
-        `parkf.proof.validation.likeness.characterise_search`, embedded and other.
-
-    Raises
-    ------
-    ParkfError
-        When a file is missing or no JSON.
+    `measured` are, for each fit, results of `parkf.proof.validation.measure.measure`, embedded and other.
+    `searches` are, for segments that are "found", or by "truth", results of
+    `parkf.proof.validation.likeness.characterise_search`, embedded and other.
     """
     pair = (read_json(embedded), read_json(other))
     fits = {name: [*map(read_json, files)] for name, files in measured.items()}

@@ -110,15 +110,8 @@ def bias_map(
 ) -> HeatMap:
     """Draw a bias by η and, for each momentum, φ or plane.
 
-    Parameters
-    ----------
-    cells : sequence of mapping
-        Their ``bias``, ``bias_error``, and edges.
-    label : str
-    span : float
-        Bias from which on colours are darkest, in %.
-    errors : float
-        Standard errors beyond which a bias is emphasised.
+    Colours are darkest from the bias `span` on, in %. A bias of more standard errors than `errors` is
+    emphasised.
     """
     columns = sorted({(cell["p_min"], cell["p_max"], *_direction(cell)) for cell in cells})
     rows = sorted({(cell["eta_min"], cell["eta_max"]) for cell in cells}, reverse=True)

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from parkf.model.steps import FORMS, STEP_NAMES
 from parkf.proof.comparing import Comparison, Subject
-from parkf.proof.gates import NEAR, Light, nearest
+from parkf.proof.gates.room import NEAR, Light, nearest
 from parkf.report import figures, tables
 from parkf.report.compare_page import fits_of
 from parkf.report.figures import FIT_NAMES

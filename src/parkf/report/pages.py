@@ -5,6 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from parkf.detector.alignment import load_alignment
+from parkf.detector.geometry import load_geometry
+from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
 from parkf.io.workers import parallel_map
@@ -12,19 +15,20 @@ from parkf.model.steps import STEP_NAMES
 from parkf.params import load
 from parkf.params.registry import readable_registry
 from parkf.proof.comparing import compare_subjects, load_subject
-from parkf.proof.comparing.documents import keep_documents
-from parkf.proof.comparing.identity import IDENTITY_FILE, identify
-from parkf.proof.comparing.subject import measure_beside
-from parkf.proof.gates import Thresholds, step_light
+from parkf.proof.comparing.documents import INPUTS, KEPT, keep_documents
+from parkf.proof.comparing.inputs import displacements
+from parkf.proof.comparing.subject import IDENTITY_FILE, identify, measure_beside
+from parkf.proof.gates import Thresholds
+from parkf.proof.gates.room import step_light
 from parkf.report import tables
 from parkf.report.closure_page import closure_page
 from parkf.report.compare_page import comparison_page, published_trend
-from parkf.report.detector_page import detector_page
 from parkf.report.directions import directions_page
 from parkf.report.event import load_event
-from parkf.report.event_page import event_page, without_event
+from parkf.report.event_page import event_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.gantt import gantt
+from parkf.report.geometry import draw_parts
 from parkf.report.job_graph import GRAPH_FILE
 from parkf.report.overview import figures_part, verdict_part
 from parkf.report.rule_graph import draw_rules
@@ -45,23 +49,9 @@ def write_report(
 ) -> None:
     """Write the report of a run, and ``run.json``, ``beside.json`` and copies of inputs into its folder.
 
-    Parameters
-    ----------
-    results : Path
-        Folder of a finished run.
-    index : Path
-        The overview; the other pages lie beside it.
-    thresholds : Thresholds
-        The bars that the figures are compared with.
-    inputs : mapping of str to Path, optional
-        Files that the set was made from, ``geometry`` and ``alignment``; searched for by default.
-    threads : int
-        Pages drawn side by side; their bytes do not depend on it.
-
-    Raises
-    ------
-    ParkfError
-        When a file of the run is missing or broken.
+    `index` is the overview; the other pages lie beside it. `inputs` are files that the set was made from,
+    ``geometry`` and ``alignment``; they are searched for by default. As many pages as `threads` are drawn at
+    the same time; their bytes do not depend on it.
     """
     validation, accuracy, stages, throughput = (
         read_json(results / f"{name}.json") for name in ("validation", "accuracy", "stages", "throughput")
@@ -90,14 +80,18 @@ def write_report(
     if CLOSED_TABLE in manifest.inputs:
         closure = results / "closure" / "closure.json"
         contents["closure"] = ("Closure", "closure", lambda: closure_page(read_json(closure)))
-    detector = partial(detector_page, results, index.with_name("figures"))
+    detector = partial(_detector, results, index.with_name("figures"))
     contents |= {
         "event": ("An event", "event", partial(_event, results)),
         "detector": ("Detector", "detector", detector),
         "slices": ("Slices", "slices", partial(slices_page, validation["fits"]["parkf"])),
         "directions": ("Directions", "directions", partial(directions_page, validation["fits"])),
         "timing": ("How it ran", "timing", partial(_timing, results, stages)),
-        "parameters": ("All constants", "parameters", partial(_constants, results)),
+        "parameters": (
+            "All constants",
+            "parameters",
+            lambda: {"numbers": tables.constants(results / "set", results / "fits")},
+        ),
     }
     titles = {name: title for name, (title, _, _) in contents.items()}
     pages = [Page(index.name, "Overview"), *(Page(f"{name}.html", titles[name]) for name in titles)]
@@ -126,7 +120,27 @@ def _event(results: Path) -> dict[str, Any]:
         return event_page(load_event(results))
     except ParkfError as error:
         # Large runs may remove their hits first; the report is then written without an event.
-        return without_event(str(error))
+        return {"event": None, "reason": str(error)}
+
+
+def _detector(run: Path, figures: Path) -> dict[str, Any]:
+    """Draw a run's detector into the folder `figures`, and return the content of ``detector.html``.
+
+    Geometry and alignment are the copies in the folder of the run; a ParkfError where either is broken.
+    """
+    geometry, alignment = (run / INPUTS / f"{kind}.yaml" for kind in KEPT)
+    if not (geometry.is_file() and alignment.is_file()):
+        return {"drawn": []}
+    moved = load_alignment(alignment)
+    aligned = load_geometry(geometry).align(moved)
+    figures.mkdir(parents=True, exist_ok=True)
+    parts = draw_parts(aligned, figures / "detector")
+    return {
+        "drawn": [f"{figures.name}/detector-{part}.svg" for part in parts],
+        "geometry": aligned.tag,
+        "alignment": moved.tag,
+        "moved": displacements({}, read_document(alignment).content),
+    }
 
 
 def _timing(results: Path, stages: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,7 +151,3 @@ def _timing(results: Path, stages: Mapping[str, Any]) -> dict[str, Any]:
         "rules": draw_rules(read_json(graph)["rules"]) if graph.is_file() else None,
         "stages": tables.stages(stages),
     }
-
-
-def _constants(results: Path) -> dict[str, Any]:
-    return {"numbers": tables.constants(results / "set", results / "fits")}

@@ -1,10 +1,16 @@
-"""A drawing with its numbers, as SVG for a page and as files of its own."""
+"""A drawing with its numbers, as SVG for a page and as files of its own, and the captions in these."""
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
+from html import escape, unescape
+from pathlib import Path
+
+_WORDS = re.compile(r"<title>(.*?)</title><desc>(.*?)</desc>", re.DOTALL)
+# Characters that are markup in reStructuredText.
+_MARKUP = re.compile(r"([\\*`|_])")
 
 
 @dataclass(frozen=True)
@@ -56,3 +62,18 @@ class Picture:
 def label(style: str, x: float | str, y: float | str, text: str, more: str = "") -> str:
     """Return an SVG text at `x` and `y`; `style` is its class, and `more` holds further attributes."""
     return f'<text class="{style}" x="{x}" y="{y}"{more}>{escape(text)}</text>'
+
+
+class Captions:
+    """Captions of figures, for Snakemake's report; they are read from ``<name>.svg`` when needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __getitem__(self, name: str) -> str:
+        """Return the captions as reStructuredText; a drawing of another program has none."""
+        found = _WORDS.search((self._folder / f"{name}.svg").read_text())
+        if found is None:
+            return ""
+        title, words = (_MARKUP.sub(r"\\\1", unescape(text)) for text in found.groups())
+        return f"**{title}.** {words}"

@@ -37,20 +37,10 @@ class Page(NamedTuple):
 def write_page(
     path: Path, template: str, *, pages: Sequence[Page] = (), folder: str = "figures", **content: Any
 ) -> None:
-    """Write a page from one of the templates, and its figures as SVG and CSV.
+    """Write a page from one of the templates, and its figures as SVG and CSV into the folder beside it.
 
-    Parameters
-    ----------
-    path : Path
-        The HTML file. It holds CSS and JavaScript, except the library that draws enlarged figures.
-    template : str
-        Name of the template.
-    pages : sequence of Page
-        All pages of the site in their order, this one among them; none where it stands alone.
-    folder : str
-        Folder beside the page for the files of figures.
-    **content
-        What the template shows.
+    The HTML file holds CSS and JavaScript, except the library that draws enlarged figures. `pages` are all
+    pages of the site in their order, with this one among them; none where it stands alone.
     """
     kept: dict[str, Drawn | Picture] = {}
 

@@ -16,24 +16,12 @@ _PART = re.compile(r"\d+-of-(\d+)")
 def collect_stages(logs: Path) -> dict[str, Any]:
     """Add up what the jobs of each stage took.
 
-    Parameters
-    ----------
-    logs : Path
-        Holds ``<stage>.log`` of a stage that is one job, and ``<stage>/<part>.log`` of one that is several.
-
-    Returns
-    -------
-    dict
-        ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs, spans}``, seconds summed over the stage's jobs and
-        the peak (MiB, :class:`parkf.io.usage.Usage`) of the largest, and ``total_cpu_s`` and ``peak_mb`` over
-        all stages. ``spans`` are pairs of begin and end of each job, in seconds since the first job began;
-        they are left out where the logs do not have them. ``taken`` of a stage counts jobs that another run
-        had done, and which took almost no time here; it is left out where there are none.
-
-    Raises
-    ------
-    ParkfError
-        When no log has what its job took.
+    The folder holds ``<stage>.log`` of a stage that is one job, and ``<stage>/<part>.log`` of one that is
+    several. The result is ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs, spans, taken}``, seconds summed
+    over the stage's jobs and the peak (MiB, :class:`parkf.io.usage.Usage`) of the largest, and
+    ``total_cpu_s`` and ``peak_mb`` over all stages. ``spans`` are pairs of begin and end of each job, in
+    seconds since the first job began; they are left out where the logs do not have them. ``taken`` counts
+    jobs that another run had done, and which took almost no time here; it is left out where there are none.
     """
     found: dict[str, list[Usage]] = {}
     taken: Counter[str] = Counter()

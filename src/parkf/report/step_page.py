@@ -8,7 +8,7 @@ from parkf.model.steps import FORMS
 from parkf.params.comparison import compare
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.params.registry import Registry
-from parkf.proof.gates import Light
+from parkf.proof.gates.room import Light
 from parkf.report import figures, tables
 from parkf.report.formula import typeset
 from parkf.report.maps import Bins, ratio_map, width_map

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from parkf.fit.sample import STATE
 from parkf.model.steps import Step
 from parkf.params.manifest import Gate
-from parkf.proof.gates import colour, room
+from parkf.proof.gates.room import colour, room
 from parkf.report.figures import FIT_NAMES
 from parkf.training.explanation import COLUMNS, explain
 from parkf.training.result import SetResult

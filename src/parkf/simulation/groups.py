@@ -1,6 +1,8 @@
-"""Groups of different lengths, one behind the other in flat arrays."""
+"""Groups of different lengths, one behind the other in flat arrays; the nearest entry of a group."""
 
 import numpy as np
+
+_SPACING = 1e5  # mm between the groups on the sorted axis; far more than any |x|
 
 
 def ragged(first: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -29,3 +31,44 @@ def best_of_each(default: np.ndarray, group: np.ndarray, value: np.ndarray, scor
     result = default.copy()
     result[group[best]] = value[best]
     return result
+
+
+class LayerSearch:
+    """Finds the hits of a group (for example a layer of an event) that lie nearest to a position.
+
+    Hits have the number of a group, from 0, and a position in mm, (m,) each.
+    """
+
+    def __init__(self, group: np.ndarray, x: np.ndarray):
+        key = group * _SPACING + x
+        self._order = np.argsort(key, kind="stable")
+        self._key, self._group, self._x = key[self._order], group[self._order], x[self._order]
+
+    def around(self, group: np.ndarray, x: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Look up the `count` hits around each position (...,), half of them on either side of it.
+
+        Return indices into the constructor's arrays and distances, hit minus position in mm, (..., count)
+        each. Where the group has no such hit, the distance is infinite and the index is meaningless.
+        """
+        group, x = group[..., None], x[..., None]
+        steps = np.arange(-(count // 2), count - count // 2)
+        place = np.searchsorted(self._key, group * _SPACING + x) + steps
+        if len(self._key) == 0:
+            return place, np.full(place.shape, np.inf)
+        inside = (place >= 0) & (place < len(self._key))
+        place = np.where(inside, place, 0)
+        # Distances are differences of the positions themselves: on the common axis, rounding grows with the
+        # number of the group.
+        distance = np.where(inside & (self._group[place] == group), self._x[place] - x, np.inf)
+        return self._order[place], distance
+
+    def nearest(self, group: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Look up the nearest hit of each position's group and its distance, infinite where there is none."""
+        return nearer(*self.around(group, x, 2))
+
+
+def nearer(hits: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the nearer of two hits (..., 2), the first of equal ones, and its distance."""
+    second = np.abs(distance[..., 1]) < np.abs(distance[..., 0])
+    hit, away = (np.where(second, values[..., 1], values[..., 0]) for values in (hits, distance))
+    return hit, away

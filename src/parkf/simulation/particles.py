@@ -1,35 +1,52 @@
-"""Kinds of particles, and momenta of particles in columns of `parkf.io.tables.PARTICLES`."""
+"""Particles of `parkf.io.tables.PARTICLES`: kinds, momenta, and which make long tracks to train steps on."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Z_IN, Z_OUT
+from parkf.detector.transport.particles import FEWEST_VELO_MODULES
 from parkf.io.events import Columns
 
 # PDG ids, and masses in MeV (PDG).
 ELECTRON, MUON, PHOTON, PION, KAON, PROTON = 11, 13, 22, 211, 321, 2212
-MASSES = {
-    ELECTRON: 0.51099895,
-    MUON: 105.6583755,
-    PION: 139.57039,
-    KAON: 493.677,
-    PROTON: 938.27209,
-}
+MASSES = {ELECTRON: 0.51099895, MUON: 105.6583755, PION: 139.57039, KAON: 493.677, PROTON: 938.27209}
+P_MIN, ETA_RANGE = 1400.0, (1.9, 5.1)  # momentum (MeV) and pseudorapidity of particles to train on
 
 
-def masses_of(pdg_id: NDArray[np.int64]) -> NDArray[np.float64]:
+def masses_of(pdg_id: np.ndarray) -> np.ndarray:
     """Masses (n,) in MeV of particles and antiparticles of `MASSES`."""
     return np.array([MASSES[kind] for kind in np.abs(pdg_id).tolist()])
 
 
-def momentum(particles: Columns) -> NDArray[np.float64]:
+def momentum(particles: Columns) -> np.ndarray:
     """Momenta (n,) in MeV."""
-    p: NDArray[np.float64] = np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)
-    return p
+    return np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)
 
 
-def in_acceptance(particles: Columns, eta: tuple[float, float], p_min: float) -> NDArray[np.bool_]:
+def in_acceptance(particles: Columns, eta: tuple[float, float], p_min: float) -> np.ndarray:
     """Mask (n,) of particles in a range of pseudorapidity and above a momentum in MeV."""
     transverse = np.hypot(particles["px"], particles["py"])
     pz = particles["pz"]
     low, high = (np.sinh(each) for each in eta)
     return (pz > low * transverse) & (pz < high * transverse) & (np.hypot(transverse, pz) > p_min)
+
+
+def select_particles(particles: Columns) -> np.ndarray:
+    """Mask of particles to train on: no electrons (they radiate), p and η of usable tracks."""
+    return in_acceptance(particles, ETA_RANGE, P_MIN) & (np.abs(particles["pdg_id"]) != ELECTRON)
+
+
+def usable_states(states: Columns) -> np.ndarray:
+    """Mask of states that a step may start from or end at: on a sensor, or at an end of the magnet."""
+    plane = states["plane"]
+    return states["active"] | (plane == Z_IN) | (plane == Z_OUT)
+
+
+def long_like(plane: np.ndarray, active: np.ndarray, track: np.ndarray, count: int) -> np.ndarray:
+    """Mask (count,) of tracks that may be long: at least three VELO hits, and the last SciFi layer reached.
+
+    True states have a plane, whether they are inside its sensitive area, and the number of their track
+    from 0, (m,) each.
+    """
+    velo = np.bincount(track[active & (plane < VELO_PLANES.stop)], minlength=count)
+    last = np.bincount(track[active & (plane == SCIFI_PLANES[-1])], minlength=count)
+    return (velo >= FEWEST_VELO_MODULES) & (last > 0)

@@ -22,6 +22,5 @@ class Stream(IntEnum):
 
 def keyed_generator(seed: int, event: int, stream: Stream) -> np.random.Generator:
     """Philox generator of one seed, event (below 2³²) and use."""
-    return np.random.Generator(
-        np.random.Philox(key=np.array([seed, event | int(stream) << 32], dtype=np.uint64))
-    )
+    key = np.array([seed, event | int(stream) << 32], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))

@@ -12,17 +12,14 @@ from parkf.io.files import read_json, scratch_folder, sha256
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS, numpy_step
 from parkf.model.steps import FORMS, Forms
 from parkf.training.chain import measure_chain
+from parkf.training.magnet_hop import Trained
 from parkf.training.magnet_table import load_table
-from parkf.training.minimise import F64
 from parkf.training.result import BinAccuracy, FitResult, load_results
-from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, StoredRows, read_batches, store_sets
+from parkf.training.rows import COMPONENTS, F64, MOST_ROWS, Rows, StoredRows, read_batches, store_sets
 from parkf.training.spread import Spreads, core_error
 from parkf.training.stiff import measure_stiff
 from parkf.training.sums import measure_sums
 from parkf.training.train import add_residuals
-from parkf.training.trained import Trained
-
-_FIELDS = ("p_min", "p_max", "mean", "rms", "q68", "q99", "ratio_rms", "truth_width", "n")
 
 
 def measure_accuracy(
@@ -48,9 +45,6 @@ def measure_accuracy(
     ``table.<region>``, a list of {p_min, p_max, component, q68, q99, n}, against the table's targets. Where
     the table is closed on the fit, ``table.targets`` describes the targets, and ``table.before`` has the same
     figures of the table that the steps were fitted with, against Runge–Kutta.
-
-    A ParkfError is raised when a file is missing or unreadable, or a dataset is not the one that was fitted;
-    a DamagedFileError when a dataset is not what was written.
     """
     results = load_results(fits)
     forms = FORMS[results["UTTF"].forms]
@@ -63,11 +57,9 @@ def measure_accuracy(
             raise ParkfError(
                 f"{path}: not the dataset that {fits / f'{name}.json'} was fitted to; fit it again"
             )
-        step = forms.steps[name]
+        step, batches = forms.steps[name], read_batches(path, most=MOST_ROWS)
         with scratch_folder() as folder:
-            rows = store_sets(
-                read_batches(path, most=MOST_ROWS), range(len(step.sets)), step.joined, Path(folder)
-            )
+            rows = store_sets(batches, range(len(step.sets)), step.joined, Path(folder))
             for label, numbers in _groups(name, step.joined).items():
                 steps[label] = _collect(_step_accuracy(forms, results[name], rows, numbers, scattering))
     # The accuracy of the hop through the magnet was measured in its fit, where the table was available.
@@ -125,6 +117,6 @@ def _collect(bins: list[BinAccuracy]) -> dict[str, list[dict[str, Any]]]:
     collected: dict[str, list[dict[str, Any]]] = {name: [] for name in COMPONENTS}
     for one in bins:
         error = None if one.truth_width is None else core_error(one.truth_width, one.n)
-        figures = {name: getattr(one, name) for name in _FIELDS}
-        collected[one.component].append({**figures, "truth_width_error": error})
+        figures = one.model_dump(exclude={"component"}) | {"truth_width_error": error}
+        collected[one.component].append(figures)
     return collected

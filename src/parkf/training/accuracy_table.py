@@ -9,8 +9,6 @@ from parkf.training.spread import BINS
 from parkf.training.sums import COUNTS
 
 Accuracy = Mapping[str, Any]
-# How far from one core widths may be.
-STEP_BAND, CHAIN_BAND = 0.03, 0.05
 
 
 def accuracy_table(accuracy: Accuracy, beside: Accuracy | None = None) -> str:
@@ -68,18 +66,14 @@ def _width(row: Mapping[str, Any]) -> str | None:
 
 def _widths(one: Accuracy) -> Iterator[str]:
     """Count the widths that differ from one, and those that do so significantly."""
-    for what, steps, band in (
-        ("widths of steps", one["steps"], STEP_BAND),
-        ("chain", {"": one["chain"]}, CHAIN_BAND),
-    ):
+    # The last number is how far from one core widths may be.
+    for what, steps, band in (("widths of steps", one["steps"], 0.03), ("chain", {"": one["chain"]}, 0.05)):
         rows = [row for step in steps.values() for bins in step.values() for row in bins]
         rows = [row for row in rows if row["truth_width"] is not None]
         off = [(abs(row["truth_width"] - 1) - band, row["truth_width_error"]) for row in rows]
-        outside, known = sum(d > 0 for d, _ in off), sum(d > 2 * error for d, error in off)
-        yield (
-            f"{one['forms']}, {what}: {outside} of {len(rows)} outside 1 ± {band:g}, "
-            f"{known} by more than two standard errors."
-        )
+        outside = f"{sum(d > 0 for d, _ in off)} of {len(rows)} outside 1 ± {band:g}"
+        known = f"{sum(d > 2 * error for d, error in off)} by more than two standard errors"
+        yield f"{one['forms']}, {what}: {outside}, {known}."
 
 
 def _sums(measured: list[Accuracy]) -> Iterator[list[object]]:

@@ -1,12 +1,10 @@
 """Assembly of a parameter set from fits, magnet table and geometry."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkf.detector.alignment import load_alignment
 from parkf.detector.field import FieldMap
@@ -26,26 +24,18 @@ from parkf.training.fit_noise import noise_factors, way_through_magnet
 from parkf.training.magnet_table import load_table
 from parkf.training.result import FitResult, load_results
 from parkf.training.rich import RichFit
-
-F64 = NDArray[np.float64]
+from parkf.training.rows import F64
 
 # Name of the closed table among the manifest's inputs.
 CLOSED_TABLE = "closed table"
 
 
-@dataclass(frozen=True)
-class Ingredients:
-    """Files that a parameter set is made from."""
-
-    fits: Path  # folder with <step>.json of every step
-    table: Path  # the magnet table that the steps were fitted with
-    geometry: Path  # positions of the layers, resolution of the VELO, and the beam line
-    alignment: Path
-    field: Path  # map of the whole training, for its fingerprint
-
-
 def assemble(
-    files: Ingredients,
+    fits: Path,
+    table: Path,
+    geometry: Path,
+    alignment: Path,
+    field: Path,
     *,
     seed: int,
     configuration: Mapping[str, Any] | None = None,
@@ -58,23 +48,20 @@ def assemble(
 ) -> ParameterSet:
     """Make a parameter set from its parts.
 
-    `configuration` has those keys of the run's configuration that decide the training, for the manifest; its
-    ``training.noise_scale`` has the factor of the noise of each kind of step, 1 by default. `inputs` are
-    further fingerprints for the manifest, and `seeds` further seeds than the run's. The set is for all data
-    by default. Its magnet table is `closed`, by default that of `files`. The ghost score `score` was trained
-    with the same set without a score; `rich` is the fit of the RICH constants.
-
-    A ParkfError is raised when a file is missing, a fit is stale, or fits and table do not belong together.
+    Folder `fits` has ``<step>.json`` of every step; they were fitted with the magnet table `table`, and in
+    the map `field`. `configuration` has those keys of the run's configuration that decide the training, for
+    the manifest; its ``training.noise_scale`` has the factor of the noise of each kind of step, 1 by default.
+    `inputs` are further fingerprints for the manifest, and `seeds` further seeds than the run's. The set is
+    for all data by default. Its magnet table is `closed`, by default `table`. The ghost score `score` was
+    trained with the same set without a score; `rich` is the fit of the RICH constants.
     """
-    detector = load_geometry(files.geometry).align(load_alignment(files.alignment))
+    detector = load_geometry(geometry).align(load_alignment(alignment))
     # A damaged map is refused before its fingerprint goes into the manifest.
-    FieldMap.load(files.field)
-    results = load_results(files.fits)
-    magnet = load_table(files.table)
-    if results["UTTF"].table != sha256(files.table):
-        raise ParkfError(
-            f"{files.fits / 'UTTF.json'}: fitted with another magnet table than {files.table}; fit it again"
-        )
+    FieldMap.load(field)
+    results = load_results(fits)
+    magnet = load_table(table)
+    if results["UTTF"].table != sha256(table):
+        raise ParkfError(f"{fits / 'UTTF.json'}: fitted with another magnet table than {table}; fit it again")
     forms = FORMS[results["UTTF"].forms]
     layout = forms.layout
     flattened = None if configuration is None else flat(configuration)
@@ -89,13 +76,13 @@ def assemble(
     put("TLayer", scifi_layers(detector))
     put("UTLayer", detector.planes()[list(UT_PLANES), :1].T)
     way = way_through_magnet(layout, constant.astype(np.float32))
-    grown = noise_factors(forms, _numbers_of(results), flattened, way)
+    grown = noise_factors(forms, {n: r.numbers for n, r in results.items()}, flattened, way)
     for name, result in results.items():
         put(name, result.numbers, grown[name])
     values = constant.astype(np.float32)
     if closed is not None:
-        table, magnet = magnet, load_table(closed)
-        if magnet.closed_with != blob_of(values).sha256 or not np.array_equal(magnet.header, table.header):
+        fitted, magnet = magnet, load_table(closed)
+        if magnet.closed_with != blob_of(values).sha256 or not np.array_equal(magnet.header, fitted.header):
             raise ParkfError(
                 f"{closed}: closed with other fits, noise or table than these; close the table again"
             )
@@ -109,9 +96,10 @@ def assemble(
         ),
         layout=describe(layout, values, _grown_errors(results, grown)),
         inputs={
-            "geometry": meaning_of(files.geometry),
-            "alignment": meaning_of(files.alignment),
-            **{name: sha256(getattr(files, name)) for name in ("field", "table")},
+            "geometry": meaning_of(geometry),
+            "alignment": meaning_of(alignment),
+            "field": sha256(field),
+            "table": sha256(table),
             **({} if closed is None else {CLOSED_TABLE: sha256(closed)}),
             **{f"dataset {name}": result.dataset for name, result in results.items()},
             **{f"start {name}": result.start for name, result in results.items() if result.start},
@@ -142,10 +130,7 @@ def assemble(
 
 
 def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
-    """Check that a set is made of these fits and this table, and return the fingerprints of its blobs.
-
-    A ParkfError is raised when a file is missing or broken, or the set is of other numbers.
-    """
+    """Check that a set is made of these fits and this table, and return the fingerprints of its blobs."""
     loaded, magnet = load(parameters), load_table(table)
     results = load_results(fits)
     same_forms = all(result.forms == loaded.manifest.forms for result in results.values())
@@ -162,10 +147,7 @@ def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
 
 
 def errors_of(parameters: ParameterSet, fits: Path) -> dict[tuple[str, str, int], float | None]:
-    """Return the errors of a set's fitted numbers, by block, set and index; they grow with the noise factors.
-
-    A ParkfError is raised when a fit is missing, or not whole.
-    """
+    """Return the errors of a set's fitted numbers, by block, set and index, times the noise factors."""
     results = load_results(fits)
     errors = _grown_errors(results, _grown_noise(parameters, results))
     return {(name, results[name].sets[i].label, index): error for (name, i, index), error in errors.items()}
@@ -174,11 +156,8 @@ def errors_of(parameters: ParameterSet, fits: Path) -> dict[tuple[str, str, int]
 def _grown_noise(parameters: ParameterSet, results: Mapping[str, FitResult]) -> dict[str, F64]:
     """Return the factors by which a set's numbers differ from the fitted ones, (sets, m) of each step."""
     manifest, way = parameters.manifest, way_through_magnet(parameters.layout, parameters.constant)
-    return noise_factors(FORMS[manifest.forms], _numbers_of(results), manifest.configuration, way)
-
-
-def _numbers_of(results: Mapping[str, FitResult]) -> dict[str, F64]:
-    return {name: result.numbers for name, result in results.items()}
+    fitted = {name: result.numbers for name, result in results.items()}
+    return noise_factors(FORMS[manifest.forms], fitted, manifest.configuration, way)
 
 
 def _grown_errors(
@@ -194,16 +173,11 @@ def _grown_errors(
 
 
 def scifi_layers(geometry: Geometry) -> F64:
-    """Block TLayer, (4, 12): z at y = 0 (mm), dy/dz, dx/dy by layer; squared error by cluster size (mm²).
-
-    A ParkfError is raised when a layer is vertical: dy/dz, which the trigger's format has, is infinite.
-    """
+    """Block TLayer, (4, 12): z at y = 0 (mm), dy/dz, dx/dy by layer; squared error by cluster size (mm²)."""
     planes = geometry.planes()[list(SCIFI_PLANES)]
     if (planes[:, 2] == 0).any():
-        layer = int(np.argmax(planes[:, 2] == 0))
-        raise ParkfError(
-            f"geometry: SciFi layer {layer} has dz/dy = 0; the parameter set holds dy/dz of each layer"
-        )
+        place = f"geometry: SciFi layer {int(np.argmax(planes[:, 2] == 0))}"
+        raise ParkfError(f"{place} has dz/dy = 0; the parameter set holds dy/dz of each layer")
     slopes = [layer.dxdy for layer in geometry.scifi.layers]
     errors = np.array(geometry.scifi.hit_errors)
     return np.stack([planes[:, 0], 1 / planes[:, 2], slopes, errors**2])

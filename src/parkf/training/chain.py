@@ -11,12 +11,11 @@ import numpy as np
 from parkf.io.events import concatenate, select
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
 from parkf.model.layout import HEADER
+from parkf.training.magnet_hop import Trained
 from parkf.training.magnet_table import MagnetTable
-from parkf.training.minimise import F64
 from parkf.training.result import BinAccuracy
-from parkf.training.rows import COMPONENTS, GROUPS, Rows, group_of_particle, read_batches
+from parkf.training.rows import COMPONENTS, F64, GROUPS, Rows, group_of_particle, read_batches
 from parkf.training.spread import Spreads
-from parkf.training.trained import Trained
 
 # Number of tracks that determines widths to a per cent in every bin.
 LARGEST = 200_000
@@ -65,8 +64,7 @@ class _Track:
         self._carry(functions.jacobian(p, rows)[:, :, :4])
         if functions.step.noise and scatters:
             noise = functions.noise(p, rows)
-            for plane in (0, 1):
-                name = COMPONENTS[plane]
+            for plane, name in enumerate(("x", "y")):
                 position, slope, rho = noise[name], noise[f"t{name}"], noise[f"rho_{name}"]
                 self.covariance[:, plane, plane] += position**2
                 self.covariance[:, plane + 2, plane + 2] += slope**2

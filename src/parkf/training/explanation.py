@@ -17,7 +17,7 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
     """Yield a row of :data:`COLUMNS` for each number of the set in a folder, in their order.
 
     Errors are those of the fits in folder `fits`; with `table`, the 240,000 numbers of the magnet table are
-    included. A ParkfError is raised when the set, or a fit, is missing or not whole.
+    included.
     """
     loaded = load(parameters)
     errors = {}

@@ -4,9 +4,9 @@ import numpy as np
 
 from parkf.io.errors import ParkfError
 from parkf.model.codegen.numpy_step import NumpyStep
-from parkf.training.minimise import F64, Fits, Floating
+from parkf.training.minimise import Fits, Floating
 from parkf.training.result import Minimum
-from parkf.training.rows import Rows, residuals
+from parkf.training.rows import F64, Rows, residuals
 
 # Slopes before positions, which use them; ty before tx, which may use it; x before y, because y determines
 # shared parameters less well.
@@ -23,8 +23,7 @@ def fit_extrapolation(
 
     `start` (m,) float64 are all parameters of the set. The minima are looked for first at `near` (m,), the
     parameters of a neighbour's fit. Return the start with the fitted parameters in place, and one minimum for
-    each component that has parameters of its own. A ParkfError is raised when a minimum is invalid, or the
-    rows do not determine a parameter.
+    each component that has parameters of its own.
     """
     values, minima = start.copy(), []
     step = functions.step

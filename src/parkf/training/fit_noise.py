@@ -17,6 +17,7 @@ slope. The fraction that grows therefore belongs to this gap.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,8 @@ from parkf.model.steps import Forms, Step
 from parkf.model.steps.scifi import GAPS
 from parkf.model.steps.step import NOISE
 from parkf.params.configuration import noise_scale
-from parkf.training.rows import COMPONENTS, Rows
+from parkf.training.rows import COMPONENTS, F64, Rows
 
-F64 = NDArray[np.float64]
 BlockNumbers = Mapping[str, F64]
 
 # Key of the fraction that stays behind the bend, of the largest turn that the noise allows at the last UT
@@ -43,9 +43,8 @@ STAYS = "BEND"
 _LAST_GAP = 2
 _PLANES = (((8, 1, 9), (12, 13, 14)), ((10, 3, 11), (15, 16, 17)))
 _TEN = 100.0
-# Numbers of rows and of random parameters that the powers of the widths are found with, and their tolerance.
+# Numbers of rows and of random parameters that the powers of the widths are found with.
 _ROWS, _TURNS = 64, 6
-_TOLERANCE = 1e-9
 
 
 def noise_factors(
@@ -54,9 +53,7 @@ def noise_factors(
     """Return the factors of fitted numbers (sets, m) in a set of this configuration, (sets, m) of each step.
 
     The step to the first SciFi layer has no noise in its formulas; the first gap behind it includes its
-    noise. The configuration is that of a manifest; `way` is that from the last UT layer to z_out, mm. A
-    ParkfError is raised when there is no such noise, or these forms cannot move a fraction of it in front of
-    the bend.
+    noise. The configuration is that of a manifest; `way` is that from the last UT layer to z_out, mm.
     """
     factors = _widenings(forms, configuration)
     stays = _stays(forms, configuration)
@@ -138,23 +135,13 @@ def _move_in_front(numbers: BlockNumbers, way: float, fraction: float) -> None:
 
 
 def widening(step: Step, factor: float) -> F64:
-    """Factors (m,) of a step's parameters that make its σ `factor` times as wide.
-
-    A ParkfError is raised when the factor is not one and the step's σ do not all grow with powers of its
-    parameters.
-    """
+    """Factors (m,) of a step's parameters that make its σ `factor` times as wide."""
     if factor == 1 or not step.noise:
         return np.ones(len(step.parameters))
-    key = step.formula_hash()
-    if key not in _known_powers:
-        _known_powers[key] = width_powers(numpy_step(step))
-    return np.asarray(factor ** _known_powers[key])
+    return np.asarray(factor ** width_powers(numpy_step(step)))
 
 
-# Powers by the formulas of the step, found once per process.
-_known_powers: dict[str, F64] = {}
-
-
+@cache
 def width_powers(functions: NumpyStep) -> F64:
     """Find powers d, (m,), for which p_i λ^d_i makes every σ of a step λ times as wide, and leaves its ρ.
 
@@ -175,9 +162,8 @@ def width_powers(functions: NumpyStep) -> F64:
             left.append(functions.noise_gradient(name, p, rows, noise) * p[noise] / scale)
             right.append(np.full(_ROWS, float(name in COMPONENTS)))
     matrix, target = np.concatenate(left), np.concatenate(right)
-    found, *_ = np.linalg.lstsq(matrix, target)
-    found = np.round(found, 6)
-    if np.abs(matrix @ found - target).max() > _TOLERANCE:
+    found = np.round(np.linalg.lstsq(matrix, target)[0], 6)
+    if np.abs(matrix @ found - target).max() > 1e-9:
         raise ParkfError(
             f"step {step.name}: no powers of its noise parameters make all widths grow alike; "
             "write each width as a product with a parameter, or leave training.noise_scale at 1"

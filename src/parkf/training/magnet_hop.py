@@ -1,20 +1,26 @@
-"""The hop through the magnet as a step: the table's prediction replaces the origin's state."""
+"""The hop through the magnet as a step: the table's prediction replaces the origin's state.
+
+Class :class:`Trained` holds the fits of all steps, and carries rows to where the forms of a step begin.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from parkf.io.errors import ParkfError
 from parkf.io.events import select
-from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep
+from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, NumpyStep, numpy_step
 from parkf.model.layout import HEADER
+from parkf.model.steps import Forms
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import inside_grid
-from parkf.training.minimise import F64
-from parkf.training.rows import COMPONENTS, Rows, StoredRows
+from parkf.training.result import FitResult
+from parkf.training.rows import COMPONENTS, F64, Rows, StoredRows
 from parkf.training.spread import half_width
 
 # Number of rows that determine the energy loss, to 0.05 MeV.
 SAMPLE = 100_000
-ROUNDS = 50
 # A row whose plane is farther than this from the table's, in mm, was made for another detector.
 PLANE_TOLERANCE = 0.01
 
@@ -26,8 +32,7 @@ def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64)
     ty0 at z_out and x_in, y_in, tx_in, ty_in at z_in. The Runge–Kutta target is moved to the momentum that
     the form assumes: fluctuations of the energy loss are scattering, not misfit, and stay in the truth. The
     few per mille of the rows beyond the grid's edge are left out, because the table ends there, and its
-    misfit must not enter the corrections and the scattering. A ParkfError is raised when the rows' planes are
-    not the table's.
+    misfit must not enter the corrections and the scattering.
     """
     header = dict(zip(HEADER, table.header, strict=True))
     for column, plane in (("z0", "z_in"), ("z1", "z_out")):
@@ -58,17 +63,15 @@ def loss_before_bend(functions: NumpyStep, table: MagnetTable, rows: StoredRows,
     (index,) = functions.step.indices("loss")
 
     def residual(loss: float) -> F64:
-        carried = through_magnet(
-            functions, table, sample, np.where(np.arange(len(start)) == index, loss, start)
-        )
-        pull: F64 = (carried["tx0"] - carried["tx1"]) / np.abs(carried["qop"])
-        return pull
+        p = np.where(np.arange(len(start)) == index, loss, start)
+        carried = through_magnet(functions, table, sample, p)
+        return np.asarray((carried["tx0"] - carried["tx1"]) / np.abs(carried["qop"]))
 
     # The bend is linear in the loss, as long as this is small compared with the momentum.
     first = residual(start[index])
     slope = residual(start[index] + 1) - first
     shift = 0.0
-    for _ in range(ROUNDS):
+    for _ in range(50):
         pull = first + shift * slope
         weight = 1 / (1 + (pull / (2 * half_width(pull))) ** 2)
         step = float(np.sum(weight * slope * pull) / np.sum(weight * slope**2))
@@ -76,3 +79,26 @@ def loss_before_bend(functions: NumpyStep, table: MagnetTable, rows: StoredRows,
         if abs(step) < 1e-4:
             break
     return float(start[index]) + shift
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Fits of all steps by name, the magnet table, and the folder of their ``<step>.parquet``."""
+
+    forms: Forms
+    results: dict[str, FitResult]
+    table: MagnetTable
+    datasets: Path
+
+    def step(self, name: str, number: int) -> tuple[NumpyStep, F64]:
+        """Return a step's functions and the parameters (m,) of one of its sets."""
+        return numpy_step(self.forms.steps[name]), self.results[name].numbers[number]
+
+    def dataset(self, name: str) -> Path:
+        """Return the path of a step's dataset."""
+        return self.datasets / f"{name}.parquet"
+
+    def begin(self, name: str, number: int, rows: Rows) -> Rows:
+        """Carry the rows of a set to where its forms begin: those of UTTF from z_in to z_out."""
+        functions, p = self.step(name, number)
+        return through_magnet(functions, self.table, rows, p) if name == "UTTF" else rows

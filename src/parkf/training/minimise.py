@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from parkf.io.errors import ParkfError
 from parkf.io.workers import parallel_map
 from parkf.training.result import Minimum
-from parkf.training.rows import GROUPS, SAMPLE, Rows, StoredRows
+from parkf.training.rows import F64, GROUPS, SAMPLE, Rows, StoredRows
 
-F64 = NDArray[np.float64]
 # The type of a likelihood: a function of all parameters (m,) and of rows. It returns the rows' contributions
 # to the negative log-likelihood, (n,), and their derivatives with respect to the floating parameters, (f, n).
 Likelihood = Callable[[F64, Rows], tuple[F64, F64]]
@@ -118,13 +117,12 @@ class Fits:
             f.index: column for f, column in zip(floating, moved.T, strict=True) if f.index < self._parameters
         }
         sandwich = moved.T @ moved
-        errors = np.sqrt(np.diag(sandwich))
         return Minimum(
             target=target,
             kind=kind,
             names=[f.name for f in floating],
             values=place[indices].tolist(),
-            errors=errors.tolist(),
+            errors=np.sqrt(np.diag(sandwich)).tolist(),
             naive_errors=np.sqrt(np.diag(directions @ inverse @ directions.T)).tolist(),
             correlation=_correlation(sandwich).tolist(),
             edm=end.edm,
@@ -193,8 +191,7 @@ class _Problem:
         """Return the gradient (f,), with parameter ``shift[0]`` changed by ``shift[1]``."""
         vector = self.place(w)
         vector[shift[0]] += shift[1]
-        gradient: F64 = self.directions.T @ self.likelihood(vector, rows)[1].sum(axis=1)
-        return gradient
+        return np.asarray(self.directions.T @ self.likelihood(vector, rows)[1].sum(axis=1))
 
     def search(self, rows: Rows) -> Minuit:
         """Run MIGRAD on rows in memory."""

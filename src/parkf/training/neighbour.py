@@ -31,8 +31,7 @@ def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
 
     The place is ``fits/<step>.json`` of another run, or the folder of a run or of a parameter set: see
     :func:`parkf.params.configuration.start_file`. The noise of a set is converted to that of its fits,
-    without the factors of its configuration. A ParkfError is raised when there are no such numbers, or they
-    are of another step, other forms or other formulas.
+    without the factors of its configuration. A ParkfError reports numbers of other formulas.
     """
     file = start_file(place, step)
     if file.name == MANIFEST_FILE:

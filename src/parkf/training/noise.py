@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from parkf.model.codegen.numpy_step import NumpyStep
-from parkf.training.minimise import F64, Fits, Floating, Limits
+from parkf.training.minimise import Fits, Floating, Limits
 from parkf.training.result import Minimum
-from parkf.training.rows import COMPONENTS, Rows, residuals
+from parkf.training.rows import COMPONENTS, F64, Rows, residuals
 
 TAIL_START = 0.03
 # Limits of the tail's fraction. The lower one changes the width of a normal core by less than a per mille,
@@ -26,7 +26,6 @@ TAIL_WIDTH = 2.2
 # Beyond this correlation a parabola is added to the negative log-likelihood, which drives Minuit back.
 LARGEST_CORRELATION = 0.9999
 WALL = 1e3
-PLANES, CORRELATIONS = ("x", "y"), ("rho_x", "rho_y")
 # t_d over N_d at the centre, for K = 1.
 _PEAK = {1: np.sqrt(np.pi) / 2, 2: 1.0}
 
@@ -52,9 +51,9 @@ def fit_noise(
         minima.append(_fit(functions, fits, values, widths, COMPONENTS, _width, near))
         values[widths] = minima[-1].values[: len(widths)]
     if correlations:
-        for plane in PLANES:
+        for plane in ("x", "y"):
             values *= _signs(functions, values, fits.sample, plane)
-        minima.append(_fit(functions, fits, values, correlations, CORRELATIONS, _correlation, near))
+        minima.append(_fit(functions, fits, values, correlations, ("rho_x", "rho_y"), _correlation, near))
         values[correlations] = minima[-1].values[: len(correlations)]
     return values, minima
 
@@ -145,18 +144,12 @@ def _limits(functions: NumpyStep, rows: Rows, p: F64, index: int) -> Limits:
 
 
 def mixture(q: F64, log_volume: F64, fraction: float, width: float, dimension: int) -> tuple[F64, F64, F64]:
-    r"""Negative log of a density with a normal core and a wide tail of the same centre, and its derivatives.
+    """Negative log of a density with a normal core and a wide tail of the same centre, and its derivatives.
 
-    With q the squared distance in units of the core, the density of one component (d = 1), or of position
-    and slope (d = 2), is
-
-    .. math:: (1 - ε)\,N_d(q) + ε\,t_d(q/K^2)/K^d
-
-    with Student's t of two degrees of freedom, which falls off as single scattering does. Hard scatters,
-    decays and large energy losses belong to the tail: their weight falls with their distance.
-
-    `q` and `log_volume`, the log of the product of the core's widths (square root of the determinant of
-    its covariance), are (n,); `fraction` and `width` are ε and K of the tail. Return nll and its
+    The density of one component (d = 1), or of position and slope (d = 2), is
+    (1 − ε)·N_d(q) + ε·t_d(q/K²)/K^d, with Student's t of two degrees of freedom, which falls off as single
+    scattering does; ε is `fraction` and K is `width`. `q` (n,) is the squared distance in units of the core;
+    `log_volume` (n,) is half the log of the determinant of the core's covariance. Return nll and its
     derivatives with respect to q and ε, (n,) each; that with respect to log_volume is one.
     """
     near = 2 * width**2 / (2 * width**2 + q)

@@ -22,9 +22,6 @@ from parkf.model.steps import FORMS, STEP_NAMES, Step
 from parkf.training.rows import UNREAD
 
 RESULT_VERSION = 3
-_NAME = re.compile(r"([1-9]\d*)-of-([1-9]\d*)")
-# A Parquet file ends with its footer, the footer's length in so many bytes, and these letters.
-_LENGTH_BYTES, _MAGIC = 4, b"PAR1"
 
 
 class _Strict(BaseModel):
@@ -32,15 +29,13 @@ class _Strict(BaseModel):
 
 
 class Minimum(_Strict):
-    """One minimisation.
-
-    Errors are of the sandwich form, clustered by particle, because the residual is misfit and not noise.
-    """
+    """One minimisation."""
 
     target: str  # components that were fitted: one of x, y, tx, ty for p, several for the scattering
     kind: str  # extrapolation (p) or noise (p̃)
     names: list[str]  # parameters that floated; nuisances (θ and tail fractions) come last
     values: list[float]
+    # Of the sandwich form, clustered by particle, because the residual is misfit and not noise.
     errors: list[float]
     naive_errors: list[float]  # from the curvature alone
     correlation: list[list[float]]  # of the sandwich covariance
@@ -103,10 +98,7 @@ class StoredModel(_Strict):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read a result.
-
-        A ParkfError is raised when the file is missing, of another version, or not such a result.
-        """
+        """Read a result; a ParkfError reports a file of another version, or one that is no such result."""
         content = read_json(path)
         version = content.get("version") if isinstance(content, dict) else None
         if version != RESULT_VERSION:
@@ -121,18 +113,23 @@ class StoredModel(_Strict):
             raise ParkfError(f"{path}: {place}: {first['msg']}; fit the step again") from error
 
 
-class FitResult(StoredModel):
-    """All fits of one step; `dataset`, `table` and `start` are SHA-256."""
-
-    what = "fit result"
+class _OfStep(StoredModel):
+    """Fits of one step; `table` and `start` are SHA-256."""
 
     forms: FormsName
     step: str
     formula: str  # fingerprint of the step's formulas
-    dataset: str
     table: str | None  # the magnet table, for the step that builds on it
     start: str | None = None  # the neighbour's fit, or the manifest of its set, that this fit started from
     sets: list[SetResult]  # in the step's order
+
+
+class FitResult(_OfStep):
+    """All fits of one step."""
+
+    what = "fit result"
+
+    dataset: str  # SHA-256
 
     @property
     def numbers(self) -> NDArray[np.float64]:
@@ -141,11 +138,7 @@ class FitResult(StoredModel):
 
 
 def load_results(folder: Path) -> dict[str, FitResult]:
-    """Fit results of all steps, of one set of forms, from ``<step>.json`` in a folder.
-
-    A ParkfError is raised when one is missing, of another step or set of forms, or was fitted with other
-    formulas than the step has now.
-    """
+    """Read the fit results of all steps, of one set of forms and its formulas now, from ``<step>.json``."""
     results: dict[str, FitResult] = {}
     for name in STEP_NAMES:
         path = folder / f"{name}.json"
@@ -173,20 +166,14 @@ class Part:
 
     @classmethod
     def parse(cls, name: str) -> Self:
-        """Read a name such as ``2-of-5``.
-
-        A ParkfError is raised when it is none.
-        """
-        found = _NAME.fullmatch(name)
+        """Read a name such as ``2-of-5``."""
+        found = re.fullmatch(r"([1-9]\d*)-of-([1-9]\d*)", name)
         if not found or int(found[1]) > int(found[2]):
             raise ParkfError(f"part '{name}': expected <number>-of-<count>, such as 2-of-5")
         return cls(int(found[1]), int(found[2]))
 
     def of(self, step: Step) -> range:
-        """Return the numbers of the sets, from zero; parts differ by one set at most.
-
-        A ParkfError is raised when there are more parts than sets.
-        """
+        """Return the numbers of the sets, from zero; parts differ by one set at most."""
         sets = len(step.sets)
         if self.count > sets:
             raise ParkfError(
@@ -195,30 +182,19 @@ class Part:
         return range((self.number - 1) * sets // self.count, self.number * sets // self.count)
 
 
-class PartResult(StoredModel):
-    """Fits of some parameter sets of a step.
-
-    `footer` is the fingerprint of the dataset's footer, of :func:`footer`; `first` is the number of the
-    first of the sets. The other attributes are those of :class:`FitResult`.
-    """
+class PartResult(_OfStep):
+    """Fits of some parameter sets of a step."""
 
     what = "part of a fit result"
 
-    forms: FormsName
-    step: str
-    formula: str
-    footer: str
-    table: str | None
-    start: str | None
-    first: int
-    sets: list[SetResult]
+    footer: str  # fingerprint of the dataset's footer, of :func:`footer`
+    first: int  # number of the first of the sets
 
 
 def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
     """Put all parts of one step together, in whichever order they come.
 
-    The fingerprint of the whole dataset that they were fitted to is computed here, once. A ParkfError is
-    raised when parts are missing or there twice, or were not fitted alike, or not to this dataset.
+    The fingerprint of the whole dataset that they were fitted to is computed here, once.
     """
     ordered = sorted(parts, key=lambda part: part.first)
     one = ordered[0]
@@ -241,14 +217,10 @@ def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
 
 
 def footer(dataset: Path) -> str:
-    """SHA-256 of a Parquet file's footer.
-
-    The footer contains size, position and extreme values of every column, so it distinguishes datasets
-    without reading them.
-    """
+    """SHA-256 of a Parquet file's footer, which has size, position and extreme values of every column."""
+    # A Parquet file ends with its footer, the footer's length in four bytes, and four letters.
     with dataset.open("rb") as file:
-        end = _LENGTH_BYTES + len(_MAGIC)
-        file.seek(-end, 2)
-        length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
-        file.seek(-end - length, 2)
+        file.seek(-8, 2)
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(-8 - length, 2)
         return digest(file.read(length)).hexdigest()

@@ -21,8 +21,7 @@ from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.minimise import Fits
 from parkf.training.result import SetResult, StoredModel
 from parkf.training.rows import COMPONENTS, Rows, StoredRows, group_of_particle, read_batches, select
-from parkf.training.spread import Spreads
-from parkf.training.train import add_residuals, parameter_errors
+from parkf.training.train import set_result
 
 # Of T, the two sets whose target is the last layer, above and below y = 0.
 LAST_GAP = range(2 * (SCIFI_LAYERS - 2), 2 * (SCIFI_LAYERS - 1))
@@ -53,19 +52,8 @@ class RichFit(StoredModel):
 def train_rich(velo: Path, ut: Path, scifi: Path, field: FieldMap, *, threads: int | None = None) -> RichFit:
     """Fit all steps to Runge-Kutta, plane by plane, both polarities together.
 
-    Parameters
-    ----------
-    velo, ut, scifi : Path
-        Datasets of the steps VUT, whose rows begin at the last VELO hit, UT and T.
-    field : FieldMap
-        The field that their true states went through.
-    threads : int, optional
-        Of the extrapolation; all cores by default. The result does not depend on it.
-
-    Raises
-    ------
-    ParkfError
-        When a dataset cannot be read, or a fit is invalid.
+    The files are the datasets of the steps VUT, whose rows begin at the last VELO hit, UT and T. The true
+    states went through `field`. The result does not depend on `threads`, by default all cores.
     """
     files = {"VUT": velo, "UT": ut, "T": scifi}
     with threadpool_limits(1), scratch_folder() as folder:
@@ -109,15 +97,4 @@ def _fit(functions: NumpyStep, label: str, batches: Iterator[Rows], scratch: Pat
     start = np.array([parameter.start for parameter in functions.step.parameters])
     fits = Fits(stored, len(start), f"step {functions.step.name}, {label}")
     values, minima = fit_extrapolation(functions, fits, start)
-    spreads = Spreads()
-    add_residuals(spreads, functions, values, stored, None)
-    return SetResult(
-        label=label,
-        rows=len(stored),
-        values=values.tolist(),
-        errors=parameter_errors(len(values), minima),
-        minima=minima,
-        accuracy=spreads.figures(),
-        truth_width={},
-        profiles=[],
-    )
+    return set_result(functions, label, stored, values, minima, scatters=False)

@@ -21,6 +21,7 @@ from parkf.io.events import select as select
 from parkf.io.tables import STEP_DATA
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS
 
+F64 = NDArray[np.float64]
 Rows = dict[str, NDArray[Any]]
 COMPONENTS = ("x", "y", "tx", "ty")
 # Number of rows read from a dataset at once, and of rows in a block: with the arrays computed from it, a
@@ -143,10 +144,8 @@ def read_batches(path: Path, sets: range | None = None, *, most: int | None = No
                 rows[name] = numbers(batch.column(name)).astype(kind, copy=False)
                 bad = np.flatnonzero(~np.isfinite(rows[name]))
                 if len(bad):
-                    value = rows[name][bad[0]]
-                    raise ParkfError(
-                        f"{path}: column '{name}' row {begin + bad[0]}: {value}, expected a finite number"
-                    )
+                    place, value = f"column '{name}' row {begin + bad[0]}", rows[name][bad[0]]
+                    raise ParkfError(f"{path}: {place}: {value}, expected a finite number")
             yield rows
 
 
@@ -186,8 +185,7 @@ def group_of_particle(rows: Rows) -> NDArray[np.int64]:
     key = key * np.uint64(0x9E3779B97F4A7C15) + rows["particle"].astype(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
-    group: NDArray[np.int64] = (key >> np.uint64(40)).astype(np.int64) % GROUPS
-    return group
+    return np.asarray((key >> np.uint64(40)).astype(np.int64) % GROUPS)
 
 
 def residuals(predicted: Sequence[NDArray[Any]], rows: Rows, end: Literal["e", "1"]) -> Rows:

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from parkf.model.codegen.numpy_step import NumpyStep
 from parkf.training.result import BinAccuracy, Profile
-from parkf.training.rows import COMPONENTS, SAMPLE, Rows, StoredRows, residuals
-
-F64 = NDArray[np.float64]
+from parkf.training.rows import COMPONENTS, F64, SAMPLE, Rows, StoredRows, residuals
 
 EDGES = (1.5, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 BINS = tuple(pairwise(EDGES))
@@ -51,11 +49,7 @@ class Spreads:
     def add(
         self, qop: F64, delta: dict[str, F64], truth: dict[str, F64], sigma: dict[str, F64] | None
     ) -> None:
-        """Add rows, (n,) each.
-
-        `qop` is q/p at production in 1/MeV; form − Runge–Kutta, form − truth and σ_MS are by component, and
-        `sigma` is None where nothing scatters.
-        """
+        """Add rows (n,): q/p at production in 1/MeV, form − Runge–Kutta, form − truth, and σ_MS or None."""
         number = bin_numbers(qop)
         inside = np.flatnonzero(number >= 0)
         number = number[inside]
@@ -127,11 +121,7 @@ def core_width(counts: NDArray[Any], edges: F64 = _PULL_EDGES) -> float:
 
 
 def core_error(width: float, rows: int) -> float:
-    """Return the standard error of :func:`core_width` of so many rows, if most are a normal core.
-
-    The entries in a window that moves with the width contain less information on it than a whole normal
-    distribution.
-    """
+    """Return the standard error of :func:`core_width` of so many rows, if most are a normal core."""
     return width / float(np.sqrt(_INFORMATION * rows))
 
 
@@ -154,31 +144,26 @@ def _quantile(counts: NDArray[np.int64], share: float) -> float:
     return float(10 ** (place / _PER_DECADE + _DECADES[0]))
 
 
-def bin_numbers(qop: NDArray[np.float64]) -> NDArray[np.int64]:
+def bin_numbers(qop: F64) -> NDArray[np.int64]:
     """Return the number of the bin of each q/p at production (1/MeV), (n,); -1 outside all."""
     number = np.searchsorted(EDGES, 1e-3 / np.abs(qop), side="right") - 1
     return np.where(number < len(BINS), number, -1)
 
 
-def momentum_bins(qop: NDArray[np.float64]) -> Iterator[tuple[float, float, NDArray[np.bool_]]]:
+def momentum_bins(qop: F64) -> Iterator[tuple[float, float, NDArray[np.bool_]]]:
     """Yield lower edge, upper edge (GeV) and the mask (n,) of every bin, from q/p at production in 1/MeV."""
     number = bin_numbers(qop)
     for n, (low, high) in enumerate(BINS):
         yield low, high, number == n
 
 
-def half_width(values: NDArray[np.float64], share: float = 0.68) -> float:
+def half_width(values: F64, share: float = 0.68) -> float:
     """Half-width around zero that holds this fraction of the values."""
     return float(np.quantile(np.abs(values), share))
 
 
 def residual_profiles(functions: NumpyStep, p: F64, rows: StoredRows) -> list[Profile]:
-    """Mean and RMS of δ_par/σ_MS in slices of momentum, position and slopes at the origin.
-
-    A step without scattering has no profiles.
-    """
-    if not functions.step.noise:
-        return []
+    """Mean and RMS of δ_par/σ_MS in slices of momentum, position and slopes at the origin."""
     sample = rows.sample(SAMPLE)
     shares = np.linspace(0, 1, SLICES + 1)
     edges = {name: np.quantile(_variable(name, sample), shares) for name in VARIABLES}
@@ -187,26 +172,20 @@ def residual_profiles(functions: NumpyStep, p: F64, rows: StoredRows) -> list[Pr
         delta, sigma = residuals(functions.predict(p, block), block, "e"), functions.noise(p, block)
         ratios = [delta[c] / sigma[c] for c in COMPONENTS]
         for name in VARIABLES:
-            place = np.searchsorted(edges[name], _variable(name, block), "right") - 1
-            place = np.clip(place, 0, SLICES - 1)
+            place = np.clip(np.searchsorted(edges[name], _variable(name, block), "right") - 1, 0, SLICES - 1)
             for c, ratio in enumerate(ratios):
                 for power in range(3):
                     sums[name][power, :, c] += np.bincount(place, ratio**power, SLICES)
     profiles = []
     for name, (rows_in_slice, total, squares) in sums.items():
         count = np.maximum(rows_in_slice, 1)
-        mean, rms = total / count, np.sqrt(squares / count)
-        profiles.append(
-            Profile(
-                variable=name,
-                edges=edges[name].tolist(),
-                mean=dict(zip(COMPONENTS, mean.T.tolist(), strict=True)),
-                rms=dict(zip(COMPONENTS, rms.T.tolist(), strict=True)),
-            )
+        mean, rms = (
+            dict(zip(COMPONENTS, values.T.tolist(), strict=True))
+            for values in (total / count, np.sqrt(squares / count))
         )
+        profiles.append(Profile(variable=name, edges=edges[name].tolist(), mean=mean, rms=rms))
     return profiles
 
 
 def _variable(name: str, rows: Rows) -> F64:
-    values: F64 = 1e-3 / np.abs(rows["qop"]) if name == "p" else rows[f"{name}0"]
-    return values
+    return np.asarray(1e-3 / np.abs(rows["qop"]) if name == "p" else rows[f"{name}0"])

@@ -11,16 +11,15 @@ import numpy as np
 from parkf.detector.field import FieldMap
 from parkf.io.events import concatenate, select
 from parkf.model.steps import Step
-from parkf.training.datasets.carry import carried
+from parkf.training.datasets.carry import with_target
+from parkf.training.magnet_hop import Trained
 from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, read_batches, residuals
-from parkf.training.trained import Trained
 
 MOMENTUM = 1e6  # MeV
 # MeV; softer tracks are bent to positions that no stiff track reaches.
 LEAST = 20e3
 # Number of rows of a set, the stiffest ones.
 LARGEST = 2000
-TOLERANCE = 1e-6  # mm; of a Runge–Kutta step, far below the micrometre asked for
 
 
 def measure_stiff(trained: Trained, field: FieldMap) -> dict[str, dict[str, dict[str, float]]]:
@@ -38,25 +37,19 @@ def measure_stiff(trained: Trained, field: FieldMap) -> dict[str, dict[str, dict
             rows = trained.begin(name, number, _at_1_tev(rows, field))
             precise.append(residuals(functions.predict(p, rows), rows, "e"))
             single.append(residuals(functions.predict(p, rows, np.float32), rows, "e"))
-        both = concatenate(precise), concatenate(single)
-        figures[name] = {}
-        for c in COMPONENTS:
-            size, rounded = (np.abs(delta[c]) for delta in both)
-            figures[name][c] = {
-                "q99": float(np.quantile(size, 0.99)),
-                "largest": float(size.max()),
-                "float32_q99": float(np.quantile(rounded, 0.99)),
-                "float32_largest": float(rounded.max()),
-            }
+        figures[name] = {c: {} for c in COMPONENTS}
+        for prefix, delta in (("", concatenate(precise)), ("float32_", concatenate(single))):
+            for c in COMPONENTS:
+                figures[name][c][f"{prefix}q99"] = float(np.quantile(np.abs(delta[c]), 0.99))
+                figures[name][c][f"{prefix}largest"] = float(np.abs(delta[c]).max())
     return figures
 
 
 def _at_1_tev(rows: Rows, field: FieldMap) -> Rows:
-    """Rows with the same origins and q/p of 1 TeV, carried to their targets anew."""
+    """Rows with the same origins and q/p of 1 TeV, carried to their targets in steps good to a nanometre."""
     charge = np.sign(rows["qop"])
     rows = rows | {"charge": charge, "qop": charge / MOMENTUM, "p_true": np.full(len(charge), MOMENTUM)}
-    states, arrived = carried(rows, field, tolerance=TOLERANCE)
-    return select(rows | {f"{c}e": states[:, i] for i, c in enumerate(COMPONENTS)}, arrived)
+    return with_target(rows, field, tolerance=1e-6)[0]
 
 
 def _stiffest(path: Path, step: Step) -> list[Rows]:

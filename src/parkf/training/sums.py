@@ -8,10 +8,9 @@ comes from here (:mod:`parkf.training.fit_noise`).
 import numpy as np
 
 from parkf.io.events import select
-from parkf.training.minimise import F64
-from parkf.training.rows import COMPONENTS, MOST_ROWS, read_batches, residuals
+from parkf.training.magnet_hop import Trained
+from parkf.training.rows import COMPONENTS, F64, MOST_ROWS, read_batches, residuals
 from parkf.training.spread import BINS, core_width
-from parkf.training.trained import Trained
 
 COUNTS = (1, 2, 4, 8, 16)
 STEPS = ("V", "VUT", "UT", "UTTF", "T")
@@ -37,15 +36,11 @@ def widths_of_sums(counts: F64) -> list[dict[str, float]]:
     """
     # Rotated so that the middle bin, at zero, is the first: convolutions are then not shifted.
     one = np.fft.rfft(np.fft.ifftshift(counts / counts.sum()))
-    return [
-        {
-            "steps": n,
-            "width": core_width(
-                np.maximum(np.fft.fftshift(np.fft.irfft(one**n, len(counts))), 0.0), _EDGES / np.sqrt(n)
-            ),
-        }
-        for n in COUNTS
-    ]
+    widths = []
+    for n in COUNTS:
+        folded = np.maximum(np.fft.fftshift(np.fft.irfft(one**n, len(counts))), 0.0)
+        widths.append({"steps": n, "width": core_width(folded, _EDGES / np.sqrt(n))})
+    return widths
 
 
 def _of_step(trained: Trained, name: str) -> dict[str, list[dict[str, float]]]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -15,41 +16,22 @@ from parkf.model.steps import FORMS, Step
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
-from parkf.training.minimise import F64, Fits
+from parkf.training.minimise import Fits
 from parkf.training.neighbour import Neighbour
 from parkf.training.noise import fit_noise
 from parkf.training.result import FitResult, Minimum, Part, PartResult, SetResult, footer, join_parts
-from parkf.training.rows import SAMPLE, Rows, StoredRows, read_batches, residuals, store_sets
+from parkf.training.rows import F64, SAMPLE, Rows, StoredRows, read_batches, residuals, store_sets
 from parkf.training.spread import Spreads, residual_profiles
 
 # A function of rows: σ of each component and correlations, (n,) each.
 Noise = Callable[[Rows], dict[str, F64]]
 # Fewer rows do not determine a dozen parameters and their errors.
-FEWEST_ROWS_OF_A_SET = 100
+FEWEST_ROWS = 100
 
 
-def train_step(
-    dataset: Path,
-    step: str,
-    *,
-    forms: FormsName,
-    table: Path | None = None,
-    neighbour: Neighbour | None = None,
-    workers: int = 1,
-) -> FitResult:
-    """Fit all parameter sets of a step to its dataset, both polarities together.
-
-    UTTF needs the magnet table. With a neighbour, the fit of a similar detector, the search for each minimum
-    begins at the neighbour's. This moves the results by a few per cent of an error at most. Equal inputs lead
-    to equal results, with any number of processes, `workers`. TMPDIR needs
-    :func:`parkf.training.rows.scratch_bytes` meanwhile.
-
-    A ParkfError is raised when the step does not exist, UTTF comes without a table, a set has too few rows,
-    or a fit is invalid.
-    """
-    whole = Part(1, 1)
-    only = train_part(dataset, step, whole, forms=forms, table=table, neighbour=neighbour, workers=workers)
-    return join_parts([only], dataset)
+def train_step(dataset: Path, step: str, **options: Any) -> FitResult:
+    """Fit all parameter sets of a step to its dataset; `options` are those of :func:`train_part`."""
+    return join_parts([train_part(dataset, step, Part(1, 1), **options)], dataset)
 
 
 def train_part(
@@ -62,7 +44,13 @@ def train_part(
     neighbour: Neighbour | None = None,
     workers: int = 1,
 ) -> PartResult:
-    """Fit the parameter sets of one of several parts of a step; the rest as of :func:`train_step`."""
+    """Fit the parameter sets of a part of a step to its dataset, both polarities together.
+
+    UTTF needs the magnet table. With a neighbour, the fit of a similar detector, the search for each minimum
+    begins at the neighbour's. This moves the results by a few per cent of an error at most. Equal inputs lead
+    to equal results, with any number of processes, `workers`. TMPDIR needs
+    :func:`parkf.training.rows.scratch_bytes` meanwhile. A ParkfError reports a fit that is invalid.
+    """
     steps = FORMS[forms].steps
     if step not in steps:
         raise ParkfError(f"step '{step}' does not exist, expected one of {', '.join(steps)}")
@@ -73,22 +61,17 @@ def train_part(
         raise ParkfError(
             f"{table}: a magnet table of other forms than '{forms}'; train it with `--forms {forms}`"
         )
-    numbers, joined = part.of(steps[step]), steps[step].joined
+    own, numbers, where = steps[step], part.of(steps[step]), str(dataset)
+    batches = read_batches(dataset, range(own.joined * numbers.start, own.joined * numbers.stop))
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1):
         sets = train_rows(
-            read_batches(dataset, range(joined * numbers.start, joined * numbers.stop)),
-            steps[step],
-            numbers=numbers,
-            table=magnet,
-            neighbour=neighbour,
-            where=str(dataset),
-            workers=workers,
+            batches, own, numbers=numbers, table=magnet, neighbour=neighbour, where=where, workers=workers
         )
     return PartResult(
         forms=forms,
         step=step,
-        formula=steps[step].formula_hash(),
+        formula=own.formula_hash(),
         footer=footer(dataset),
         table=sha256(table) if table else None,
         start=neighbour.fingerprint if neighbour else None,
@@ -107,7 +90,7 @@ def train_rows(
     where: str = "rows",
     workers: int = 1,
 ) -> list[SetResult]:
-    """Fit the parameter sets of these numbers, or all, to rows, batch by batch; see :func:`train_step`."""
+    """Fit the parameter sets of these numbers, or all, to rows, batch by batch; see :func:`train_part`."""
     numbers = range(len(step.sets)) if numbers is None else numbers
     functions = numpy_step(step)
     results = []
@@ -116,44 +99,41 @@ def train_rows(
         for number, rows in zip(numbers, stored, strict=True):
             label = step.sets[number]
             name = f"{where}: step {step.name}, set {number} ({label})"
-            if len(rows) < FEWEST_ROWS_OF_A_SET:
+            if len(rows) < FEWEST_ROWS:
                 raise ParkfError(
-                    f"{name}: {len(rows)} rows, expected at least {FEWEST_ROWS_OF_A_SET}; use more events"
+                    f"{name}: {len(rows)} rows, expected at least {FEWEST_ROWS}; use more events"
                 )
+            start = np.array([parameter.start for parameter in step.parameters])
+            start[list(step.indices("loss"))] = mean_energy_loss(rows)
+            if table is not None:
+                start[list(step.indices("loss"))] = loss_before_bend(functions, table, rows, start)
+                rows = rows.through_magnet(partial(through_magnet, functions, table, p=start))
+            fits = Fits(rows, len(start), name, workers)
             near = None if neighbour is None else neighbour.values[number]
-            results.append(_train_set(functions, rows, label, table, near, name, workers))
+            values, minima = fit_extrapolation(functions, fits, start, near)
+            values, more = fit_noise(functions, fits, values, near)
+            scatters = bool(step.noise)
+            results.append(set_result(functions, label, rows, values, minima + more, scatters=scatters))
     return results
 
 
-def _train_set(
-    functions: NumpyStep,
-    rows: StoredRows,
-    label: str,
-    table: MagnetTable | None,
-    near: F64 | None,
-    where: str,
-    workers: int,
+def set_result(
+    functions: NumpyStep, label: str, rows: StoredRows, p: F64, minima: list[Minimum], *, scatters: bool
 ) -> SetResult:
-    step = functions.step
-    start = np.array([parameter.start for parameter in step.parameters])
-    start[list(step.indices("loss"))] = mean_energy_loss(rows)
-    if table is not None:
-        start[list(step.indices("loss"))] = loss_before_bend(functions, table, rows, start)
-        rows = rows.through_magnet(lambda block: through_magnet(functions, table, block, start))
-    fits = Fits(rows, len(start), where, workers)
-    values, minima = fit_extrapolation(functions, fits, start, near)
-    values, noise_minima = fit_noise(functions, fits, values, near)
+    """Measure a fitted set. Where its tracks scatter, this is also done in units of the scattering."""
     spreads = Spreads()
-    add_residuals(spreads, functions, values, rows, partial(functions.noise, values) if step.noise else None)
+    add_residuals(spreads, functions, p, rows, partial(functions.noise, p) if scatters else None)
+    # Parameters that no minimum determined have no error.
+    errors = {name: e for minimum in minima for name, e in zip(minimum.names, minimum.errors, strict=True)}
     return SetResult(
         label=label,
         rows=len(rows),
-        values=values.tolist(),
-        errors=parameter_errors(len(values), [*minima, *noise_minima]),
-        minima=[*minima, *noise_minima],
+        values=p.tolist(),
+        errors=[errors.get(f"p{i}") for i in range(len(p))],
+        minima=minima,
         accuracy=spreads.figures(),
         truth_width=spreads.truth_width(),
-        profiles=residual_profiles(functions, values, rows),
+        profiles=residual_profiles(functions, p, rows) if scatters else [],
     )
 
 
@@ -172,8 +152,7 @@ def mean_energy_loss(rows: StoredRows) -> float:
 
 
 def _energy_loss(rows: Rows) -> F64:
-    loss: F64 = 1 / np.abs(rows["qop"]) - rows["p_true"]
-    return loss
+    return np.asarray(1 / np.abs(rows["qop"]) - rows["p_true"])
 
 
 def add_residuals(
@@ -184,13 +163,3 @@ def add_residuals(
         predicted = functions.predict(p, block)
         delta, truth = residuals(predicted, block, "e"), residuals(predicted, block, "1")
         spreads.add(block["qop"], delta, truth, noise(block) if noise else None)
-
-
-def parameter_errors(count: int, minima: list[Minimum]) -> list[float | None]:
-    """Return the errors of all parameters of a set from its minima; None where none determined one."""
-    errors: list[float | None] = [None] * count
-    for minimum in minima:
-        for name, error in zip(minimum.names, minimum.errors, strict=True):
-            if name.startswith("p") and name[1:].isdigit():
-                errors[int(name[1:])] = error
-    return errors

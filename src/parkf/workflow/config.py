@@ -57,8 +57,7 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
     """Read a run's configuration, and check all files that it names.
 
     Raises a ParkfError as :func:`load_config` does. If there is no such file, it lists the configurations
-    that exist. If the run has another name than the file, its results would be those of another
-    configuration, which is a ParkfError, too.
+    that exist.
     """
     if not path.is_file():
         there = configurations(path.parent)
@@ -71,13 +70,16 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
 
     if problems := product_problems(config, folder):
         raise ParkfError("\n".join(problems))
+    return config
+
+
+def check_name(path: Path, config: Mapping[str, Any]) -> None:
+    """Raise a ParkfError if a run is not named as its file: another file owns the folder of its results."""
     if (name := config["run"]) != path.stem:
-        where = _where(layers, config, ("run",))
         raise ParkfError(
-            f"{where}: run: got {name}, expected {path.stem}, the name of the file: results/{name} belongs to"
+            f"{path}: run: got {name}, expected {path.stem}, the name of the file: results/{name} belongs to"
             f" {name}.yaml"
         )
-    return config
 
 
 def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Place) -> str:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from parkf.detector.alignment import Alignment, load_alignment
-from parkf.detector.field import DipoleSources, FieldMap, read_source
+from parkf.detector.dipole import DipoleSources
+from parkf.detector.field import FieldMap, read_source
 from parkf.detector.geometry import Geometry, geometry_of, load_geometry
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
@@ -106,8 +107,8 @@ def _alignment(config: Mapping[str, str], folder: Path, geometry: Geometry | Non
 def _field(declared: Mapping[str, Any], source: Path) -> FieldMap | DipoleSources:
     if not is_foreign_field(source.name):
         return read_source(source)
-    from parkf.imports.field import Declared, read_field
-    from parkf.imports.units import sign_of
+    from parkf.imports.columns import sign_of
+    from parkf.imports.field.read import Declared, read_field
 
     units = Declared(
         length=declared.get("length"),

@@ -52,7 +52,7 @@ def test_layout_is_the_triggers():
         "TFT": (1, 4), "T": (22, 12), "TLayer": (4, 12), "UTLayer": (1, 4), "BEAM": (2, 4),
     }  # fmt: skip
     assert forms.layout.offsets["BEAM"] == 466 - 8
-    assert forms.table.coefficients == 80
+    assert sum(piece.degree for piece in forms.table.pieces) == 80
     signature = {"x_grid": 1, "y_grid": 1, "deg_x1": 7, "deg_x2": 9, "deg_y1": 5, "deg_y2": 7}
     assert forms.table.signature == {"nbin_x": 60, "nbin_y": 50, **signature}
 

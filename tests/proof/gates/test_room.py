@@ -3,8 +3,8 @@
 import pytest
 
 from parkf.params.manifest import Gate
-from parkf.proof.gates import NEAR, Thresholds, colour, nearest, room, step_light
-from parkf.proof.gates.thresholds import Threshold
+from parkf.proof.gates.room import NEAR, colour, nearest, room, step_light
+from parkf.proof.gates.thresholds import Threshold, Thresholds
 
 
 def gate(value, *, least=None, most=None, what="a", met=None):

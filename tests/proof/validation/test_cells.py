@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from samples import make_sample
 
-from parkf.proof.validation.cells import PHI_EDGES, cells, directions
+from parkf.proof.validation.breakdown import PHI_EDGES, cells, directions
 
 
 @pytest.fixture(scope="module")

@@ -114,10 +114,10 @@ def test_a_double_gaussian_is_found_again():
     n = 20_000
     sigma = np.where(random.random(n) < 0.7, 10.0, 30.0)
     peak = fit_peak(random.normal(1865.0, sigma), 1865.0)
-    assert peak.mean == pytest.approx(1865.0, abs=5 * peak.mean_error)
-    assert (peak.narrow, peak.wide) == pytest.approx((10.0, 30.0), rel=0.06)
-    assert peak.share == pytest.approx(0.7, abs=0.05)
-    assert peak.width == pytest.approx(np.sqrt(0.7 * 100 + 0.3 * 900), rel=0.03)
+    assert peak["mean"] == pytest.approx(1865.0, abs=5 * peak["mean_error"])
+    assert (peak["narrow"], peak["wide"]) == pytest.approx((10.0, 30.0), rel=0.06)
+    assert peak["share"] == pytest.approx(0.7, abs=0.05)
+    assert peak["width"] == pytest.approx(np.sqrt(0.7 * 100 + 0.3 * 900), rel=0.03)
 
 
 def test_errors_of_a_peak_that_one_gaussian_would_describe():
@@ -125,11 +125,11 @@ def test_errors_of_a_peak_that_one_gaussian_would_describe():
     random = np.random.default_rng(10)
     peaks = [fit_peak(random.normal(JPSI, 15.0, 400), JPSI) for _ in range(12)]
     for peak in peaks:
-        assert peak.mean_error == pytest.approx(15.0 / 400**0.5, rel=0.15)
-        assert peak.width_error == pytest.approx(15.0 / 800**0.5, rel=0.15)
+        assert peak["mean_error"] == pytest.approx(15.0 / 400**0.5, rel=0.15)
+        assert peak["width_error"] == pytest.approx(15.0 / 800**0.5, rel=0.15)
     # Of twelve, a spread is known to 21 %.
-    assert np.std([peak.mean for peak in peaks], ddof=1) == pytest.approx(15.0 / 400**0.5, rel=0.6)
-    assert np.std([peak.width for peak in peaks], ddof=1) == pytest.approx(15.0 / 800**0.5, rel=0.6)
+    assert np.std([peak["mean"] for peak in peaks], ddof=1) == pytest.approx(15.0 / 400**0.5, rel=0.6)
+    assert np.std([peak["width"] for peak in peaks], ddof=1) == pytest.approx(15.0 / 800**0.5, rel=0.6)
 
 
 def test_a_search_that_strays_from_all_entries_comes_back():

@@ -14,7 +14,7 @@ from parkf.params.ghost_score import FEATURES, HIDDEN, NUMBERS, OWN, Score, coun
 from parkf.params.imported import imported
 from parkf.params.manifest import Constants
 from parkf.params.parameter_set import load, with_blobs
-from parkf.training.ghost_score import network
+from parkf.training.ghost_score.train import _loss, train_network
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fit"))
 from kalman_toy import generate
@@ -57,11 +57,11 @@ def test_the_gradient_is_that_of_the_loss():
     genuine = random.random(300) < 0.6
     weight = np.full(300, 1 / 300, np.float32)
     at = random.normal(size=count(5))
-    _, gradient = network._loss(at, features, genuine, weight, HIDDEN)
+    _, gradient = _loss(at, features, genuine, weight, HIDDEN)
     for i in random.choice(len(at), 12, replace=False):
         step = np.zeros_like(at)
         step[i] = 2e-3
-        values = [network._loss(at + s * step, features, genuine, weight, HIDDEN)[0] for s in (1, -1)]
+        values = [_loss(at + s * step, features, genuine, weight, HIDDEN)[0] for s in (1, -1)]
         assert (values[0] - values[1]) / 4e-3 == pytest.approx(gradient[i], abs=5e-4)
 
 
@@ -72,8 +72,8 @@ def test_training_finds_known_odds_on_independent_rows():
     true = 2 * np.abs(features[:, 0]) - 2 + (features[:, 1] - 5)
     genuine = random.random(len(true)) < expit(true)
     half = slice(0, 10000)
-    numbers = network.train(features[half].astype(np.float32), genuine[half], hidden=HIDDEN, seed=3)
-    again = network.train(features[half].astype(np.float32), genuine[half], hidden=HIDDEN, seed=3)
+    numbers = train_network(features[half].astype(np.float32), genuine[half], hidden=HIDDEN, seed=3)
+    again = train_network(features[half].astype(np.float32), genuine[half], hidden=HIDDEN, seed=3)
     assert numbers.tobytes() == again.tobytes()
     # Both kinds have the same total weight, which is an offset of the log odds.
     offset = np.log((~genuine[half]).sum() / genuine[half].sum())

@@ -6,17 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from parkf.cli.commands.options import (
-    Detector,
-    Polarity,
-    RunFolder,
-    Set,
-    SetFolder,
-    Threads,
-    finite,
-    grouped,
-    registry_in,
-)
+from parkf.cli.commands import options
 from parkf.io.files import read_json, write_sealed
 from parkf.io.option_types import BackendChoice, Precision, Scheme
 
@@ -27,10 +17,10 @@ Searched = Annotated[Path, Argument(help="Candidates of the search.")]
 
 
 @app.command(
-    epilog="Example: parkf fit 2026-run3-like-2-r008 examples/candidates.parquet fitted.parquet --robust"
+    epilog="Example: parkf fit 2026-run3-like-2-r011 examples/candidates.parquet fitted.parquet --robust"
 )
 def fit(
-    parameters: Set,
+    parameters: options.Set,
     candidates: Path,
     output: Path,
     scheme: Annotated[
@@ -38,10 +28,12 @@ def fit(
     ] = "smoother",
     precision: Annotated[Precision, Option()] = "float32",
     backend: Annotated[BackendChoice, Option(help="auto: a GPU where there is one.")] = "cpu",
-    threads: Threads = 1,
+    threads: options.Threads = 1,
     outliers: Annotated[
         float | None,
-        Option(min=0, callback=finite, help="Omit hits with u² above this, usually 16; adds `removed`."),
+        Option(
+            min=0, callback=options.finite, help="Omit hits with u² above this, usually 16; adds `removed`."
+        ),
     ] = None,
     rich_states: Annotated[
         bool, Option("--rich-states", help="Add states at z = 990, 2165, 9450 and 11900 mm.")
@@ -60,7 +52,7 @@ def fit(
     from parkf.fit import fit_file
     from parkf.fit.gpu import choose_backend
 
-    registry = registry_in(None)
+    registry = options.registry_in(None)
     folder = registry.find(parameters)
     if folder.parent == registry.folder and (withdrawal := registry.withdrawal(folder.name)):
         print(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
@@ -89,8 +81,10 @@ def fit(
     " --geometry data/geometry/run3.yaml --alignment data/geometry/alignment_nominal.yaml"
     " --field results/default/field.npz",
 )
-@grouped
-def fit_full(candidates: Path, output: Path, detector: Detector, threads: Threads = 1) -> None:
+@options.grouped
+def fit_full(
+    candidates: Path, output: Path, detector: options.Detector, threads: options.Threads = 1
+) -> None:
     """Fit track candidates with Runge-Kutta and every layer of material: the reference."""
     from parkf.fit import fit_file_full
 
@@ -101,13 +95,13 @@ def fit_full(candidates: Path, output: Path, detector: Detector, threads: Thread
 
 @app.command()
 def validate(
-    results: RunFolder,
+    results: options.RunFolder,
     output: Path,
     samples: Annotated[str, Option(help="Names of the samples, separated by blanks.")],
     fits: Annotated[str, Option(help="Names of the fits, separated by blanks.")],
     misaligned: Annotated[str, Option(help="Samples of a misaligned detector; may be empty.")] = "",
     signals: Annotated[str, Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
-    threads: Threads = 1,
+    threads: options.Threads = 1,
 ) -> None:
     """Measure fitted candidates against the truth."""
     from parkf.fit.fitted import common_set
@@ -150,10 +144,10 @@ def validate(
 
 @app.command()
 def throughput(
-    parameters: SetFolder,
+    parameters: options.SetFolder,
     candidates: Annotated[str, Argument(help="Files of candidates, separated by blanks.")],
     output: Path,
-    threads: Threads = 1,
+    threads: options.Threads = 1,
 ) -> None:
     """Time the fit of candidates in memory, on one thread and on several, in float32 and float64."""
     from parkf.proof.validation.throughput import measure_throughput
@@ -175,15 +169,15 @@ def measure(particles: Path, candidates: Path, fitted: Path, output: Path) -> No
 
 
 @app.command()
-@grouped
+@options.grouped
 def characterise(
     hits: Path,
     particles: Path,
     matched: ByTruth,
     found: Searched,
     output: Path,
-    detector: Detector,
-    polarity: Polarity,
+    detector: options.Detector,
+    polarity: options.Polarity,
 ) -> None:
     """Describe a simulated sample in figures that compare with another's."""
     from parkf.proof.validation.likeness import Files

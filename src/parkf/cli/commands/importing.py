@@ -66,7 +66,7 @@ class KnownDetector:
 
     def load(self) -> "tuple[Geometry | None, int | None]":
         """Load the geometry, and return it with the polarity: +1 for up, -1 for down."""
-        from parkf.imports.units import sign_of
+        from parkf.imports.columns import sign_of
 
         geometry = None if self.geometry is None else aligned(self.geometry, self.alignment)
         return geometry, None if self.polarity is None else sign_of(self.polarity)
@@ -89,9 +89,9 @@ def import_field(
 ) -> None:
     """Import a field map: LHCb's .cdf, Allen's magfield.bin, ACTS's text or ROOT tree, CSV."""
     from parkf.detector.dipole import DipoleSources
-    from parkf.imports.field import Declared, read_field
+    from parkf.imports.columns import sign_of
     from parkf.imports.field.physics import inspect_field
-    from parkf.imports.units import sign_of
+    from parkf.imports.field.read import Declared, read_field
 
     declared = Declared(length, unit, symmetry, sign_of(polarity), tree)
     field = read_field(source, declared, interpolation=interpolation, outside=outside)

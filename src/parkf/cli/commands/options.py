@@ -144,11 +144,11 @@ class TrainedSteps(Detector):
 
     def assemble(self, **more: Any) -> "ParameterSet":
         """Make the set; `more` is for :func:`parkf.training.assembly.assemble`."""
-        from parkf.training.assembly import Ingredients, assemble
+        from parkf.training.assembly import assemble
 
-        files = Ingredients(self.fits, self.table, self.geometry, self.alignment, self.field)
+        files = self.fits, self.table, self.geometry, self.alignment, self.field
         given = None if self.configuration is None else mapping("--configuration", self.configuration)
-        return assemble(files, seed=self.seed, configuration=given, **more)
+        return assemble(*files, seed=self.seed, configuration=given, **more)
 
 
 def check_outputs(command: Any, name: str = "parkf") -> None:
@@ -164,7 +164,8 @@ def _checked(callback: Callable[..., Any], command: str, /, **values: Any) -> An
     for output in OUTPUTS & given.keys():
         path = given[output]
         if path.suffix and not path.parent.is_dir():
-            raise ParkfError(f"{command}: {path.parent}: no such folder; make it, or correct the {output}")
+            what = "is a file, expected a folder" if path.parent.exists() else "no such folder; make it"
+            raise ParkfError(f"{command}: {path.parent}: {what}, or correct the {output}")
         for name in given.keys() - OUTPUTS:
             if _same(given[name], path):
                 raise ParkfError(

@@ -102,13 +102,15 @@ def run(
 def _name_of(configuration: Path, schemas: Path, family: bool) -> str:
     """Check all that a run or a family would read, and return its name."""
     from parkf.proof.gates import load_thresholds
-    from parkf.workflow.config import SCHEMA, read_config
+    from parkf.workflow.config import SCHEMA, check_name, read_config
     from parkf.workflow.family import read_family
 
     load_thresholds(found(GATES))
     if family:
         return read_family(configuration, schemas, Path()).name
-    return str(read_config(configuration, schemas / SCHEMA.name, Path())["run"])
+    config = read_config(configuration, schemas / SCHEMA.name, Path())
+    check_name(configuration, config)
+    return str(config["run"])
 
 
 @app.command(context_settings={"ignore_unknown_options": True})

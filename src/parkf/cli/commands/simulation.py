@@ -6,19 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from parkf.cli.commands.options import (
-    AlignmentFile,
-    Between,
-    Detector,
-    GeometryFile,
-    OutsideMap,
-    Polarity,
-    Seed,
-    Threads,
-    aligned,
-    finite,
-    grouped,
-)
+from parkf.cli.commands import options
 from parkf.io.option_types import Segments, Signal
 
 app = Typer()
@@ -33,8 +21,8 @@ def field(
     source: Path,
     output: Path,
     spacing: Annotated[float, Option(help="Grid spacing [mm], for analytic sources.")] = 100.0,
-    outside: OutsideMap = "error",
-    interpolation: Between = "linear",
+    outside: options.OutsideMap = "error",
+    interpolation: options.Between = "linear",
 ) -> None:
     """Evaluate an analytic dipole (.json) onto a grid, or check and copy a user's grid (.npz)."""
     from parkf.detector.field import make_field_map
@@ -45,23 +33,24 @@ def field(
 @app.command()
 def generate(
     output: Path,
-    geometry: GeometryFile,
+    geometry: options.GeometryFile,
     events: Annotated[int, Option(min=1, help="Bunch crossings.")],
-    seed: Seed,
+    seed: options.Seed,
     pile_up: Annotated[
-        float, Option(min=0, max=200, callback=finite, help="Mean inelastic pp collisions a crossing.")
+        float,
+        Option(min=0, max=200, callback=options.finite, help="Mean inelastic pp collisions a crossing."),
     ] = 5.5,
     first: Annotated[int, Option(min=0, help="Number of the first crossing, a multiple of 25.")] = 0,
     beside: Annotated[
         tuple[Path, int] | None,
         Option(metavar="OUTPUT SEED", help="A second sample of as many, by the same Pythia."),
     ] = None,
-    threads: Threads = 1,
+    threads: options.Threads = 1,
 ) -> None:
     """Generate pp collisions with Pythia 8."""
     from parkf.simulation.generate.collisions import generate as run
 
-    beam = aligned(geometry).beam
+    beam = options.aligned(geometry).beam
     for path, own_seed in [(output, seed), *([] if beside is None else [beside])]:
         print(f"generate: {events} events from {first} on, seed {own_seed}", file=sys.stderr)
         run(path, beam=beam, events=events, seed=own_seed, pile_up=pile_up, first=first, workers=threads)
@@ -71,33 +60,33 @@ def generate(
 def generate_signal(
     output: Path,
     signal: Annotated[Signal, Option(help="J/psi to two muons, or D0 to K pi.")],
-    geometry: GeometryFile,
+    geometry: options.GeometryFile,
     collisions: Annotated[int, Option(min=1, help="One in eight gives a pair of tracks.")],
-    seed: Seed,
+    seed: options.Seed,
     first: Annotated[int, Option(min=0, help="Number of the first collision, a multiple of 500.")] = 0,
-    threads: Threads = 1,
+    threads: options.Threads = 1,
 ) -> None:
     """Generate the two tracks of a mass peak with Pythia 8."""
     from parkf.simulation.generate.signal import generate_signal as run
 
-    beam = aligned(geometry).beam
+    beam = options.aligned(geometry).beam
     pairs = run(output, signal=signal, beam=beam, number=collisions, seed=seed, first=first, workers=threads)
     print(f"generate-signal: {pairs} pairs, seed {seed}", file=sys.stderr)
 
 
 @app.command()
-@grouped
+@options.grouped
 def simulate(
     particles: Path,
-    detector: Detector,
-    polarity: Polarity,
-    seed: Seed,
+    detector: options.Detector,
+    polarity: options.Polarity,
+    seed: options.Seed,
     states: Annotated[Path | None, Option(help="True states to write.")] = None,
     hits: Annotated[Path | None, Option(help="Hits to write.")] = None,
     fates: Annotated[Path | None, Option(help="Hardest scattering of each particle, to write.")] = None,
     hits_before: Annotated[int | None, Option(min=0, help="Hits and fates only below this crossing.")] = None,
     crowded: Annotated[bool, Option("--crowded", help="Hits with LHCb's tails, overlaps, density.")] = False,
-    threads: Threads = 1,
+    threads: options.Threads = 1,
 ) -> None:
     """Carry particles through field and material to true states, and to hits."""
     from parkf.simulation.response.simulate import simulate as run
@@ -124,12 +113,12 @@ def misalign(
     hits: Path,
     output: Path,
     scifi_module: Annotated[
-        float, Option(min=0, max=5, callback=finite, help="Width of the modules' shifts in x [mm].")
+        float, Option(min=0, max=5, callback=options.finite, help="Width of the modules' shifts in x [mm].")
     ],
     scifi_mat: Annotated[
-        float, Option(min=0, max=5, callback=finite, help="Width of mats' own shifts [mm].")
+        float, Option(min=0, max=5, callback=options.finite, help="Width of mats' own shifts [mm].")
     ],
-    seed: Seed,
+    seed: options.Seed,
 ) -> None:
     """Displace SciFi mats; the reconstruction does not know of it."""
     from parkf.simulation.response.misalignment import misalign_scifi
@@ -138,15 +127,15 @@ def misalign(
 
 
 @app.command()
-@grouped
+@options.grouped
 def candidates(
     hits: Path,
     output: Path,
-    detector: Detector,
-    polarity: Polarity,
+    detector: options.Detector,
+    polarity: options.Polarity,
     segments: Annotated[Segments, Option(help="Find segments from hits alone, or use the truth.")] = "truth",
     matched: Annotated[bool, Option("--matched", help="No search: group hits by true particle.")] = False,
-    threads: Threads = 1,
+    threads: options.Threads = 1,
 ) -> None:
     """Find track candidates in hits, in the form of the trigger's pattern recognition."""
     from parkf.simulation.pattern import find_candidates
@@ -169,14 +158,14 @@ def draw(
     particles: Path,
     states: Path,
     output: Path,
-    geometry: GeometryFile,
-    alignment: AlignmentFile,
+    geometry: options.GeometryFile,
+    alignment: options.AlignmentFile,
     max_rows: MaxRows = 300_000,
 ) -> None:
     """Draw which rows of a sample's datasets may be kept."""
     from parkf.training.datasets.lottery import draw as run
 
-    run(particles, states, output, beam=aligned(geometry, alignment).beam, max_rows=max_rows)
+    run(particles, states, output, beam=options.aligned(geometry, alignment).beam, max_rows=max_rows)
 
 
 @app.command()
@@ -196,14 +185,14 @@ def thresholds(
 
 
 @app.command()
-@grouped
+@options.grouped
 def datasets(
     particles: Path,
     states: Path,
     folder: Annotated[Path, Argument(help="Folder for <step>.parquet of every step.")],
     thresholds: Annotated[Path, Option(help="Which rows are kept, by `thresholds`.")],
-    detector: Detector,
-    threads: Threads = 1,
+    detector: options.Detector,
+    threads: options.Threads = 1,
 ) -> None:
     """Build a sample's rows for every step: true origin, true target, Runge-Kutta target."""
     from parkf.training.datasets.builder import build_rows

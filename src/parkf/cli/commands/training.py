@@ -6,21 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from parkf.cli.commands.options import (
-    Detector,
-    FieldFile,
-    FormsOfSet,
-    GeometryFile,
-    Polarity,
-    Seed,
-    SetFolder,
-    Threads,
-    TrainedSteps,
-    aligned,
-    field_map,
-    grouped,
-    mapping,
-)
+from parkf.cli.commands import options
 from parkf.io.errors import ParkfError
 from parkf.io.files import copy, read_json, sha256, write_sealed
 from parkf.io.option_types import Scheme
@@ -62,20 +48,20 @@ def kernel(
 def train_table(
     output: Path,
     accuracy: Path,
-    geometry: GeometryFile,
-    field: FieldFile,
+    geometry: options.GeometryFile,
+    field: options.FieldFile,
     rays: Annotated[int, Option(min=1000, help="Rays through the magnet to fit.")],
-    seed: Seed,
-    forms: FormsOfSet = "improved",
-    threads: Threads = 1,
+    seed: options.Seed,
+    forms: options.FormsOfSet = "improved",
+    threads: options.Threads = 1,
 ) -> None:
     """Train the 240,000 numbers of the magnet table and measure them on independent rays."""
     from parkf.training.magnet_table.rays import Magnet
     from parkf.training.magnet_table.train import train_table as run
 
     print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
-    nominal = aligned(geometry)
-    magnet = Magnet(field_map(field), nominal.z_in, nominal.z_out, nominal.beam, threads)
+    nominal = options.aligned(geometry)
+    magnet = Magnet(options.field_map(field), nominal.z_in, nominal.z_out, nominal.beam, threads)
     table, measured = run(magnet, forms=forms, rays=rays, seed=seed)
     table.save(output)
     write_sealed(accuracy, measured)
@@ -86,11 +72,11 @@ def train(
     step: str,
     dataset: Path,
     output: Path,
-    forms: FormsOfSet = "improved",
+    forms: options.FormsOfSet = "improved",
     table: Annotated[Path | None, Option(help="Magnet table, for UTTF.")] = None,
     start_from: Annotated[Path | None, Option(help="Start from a neighbour's run, set or fit file.")] = None,
     part: Annotated[str | None, Option(help="Fit a part of the sets, 2-of-5; then `join-fits`.")] = None,
-    threads: Threads = 1,
+    threads: options.Threads = 1,
 ) -> None:
     """Fit p, then the scattering, of one step."""
     from parkf.training.neighbour import neighbour
@@ -120,10 +106,10 @@ def join_fits(
 
 
 @app.command()
-@grouped
+@options.grouped
 def assemble(
     folder: Path,
-    steps: TrainedSteps,
+    steps: options.TrainedSteps,
     inputs: Annotated[str | None, Option(help="More fingerprints of inputs for the manifest (JSON).")] = None,
     validity: Annotated[str | None, Option(help="Data that the set is for, as configured (JSON).")] = None,
     closure: Annotated[Path | None, Option(help="Folder with the closed table and its inputs' list.")] = None,
@@ -137,9 +123,9 @@ def assemble(
     closed_with = {} if closure is None else read_json(closure / "closure.json")["inputs"]
     steps.assemble(
         closed=None if closure is None else closure / "table.npz",
-        inputs={**closed_with, **mapping("--inputs", inputs)},
-        seeds=mapping("--seeds", seeds),
-        validity=None if validity is None else validity_of(mapping("--validity", validity)),
+        inputs={**closed_with, **options.mapping("--inputs", inputs)},
+        seeds=options.mapping("--seeds", seeds),
+        validity=None if validity is None else validity_of(options.mapping("--validity", validity)),
         score=score,
         rich=rich,
     ).save(folder)
@@ -151,23 +137,23 @@ def train_rich(
     velo: Annotated[Path, Option(help="Dataset of step VUT: its rows begin at the last VELO hit.")],
     ut: Annotated[Path, Option(help="Dataset of step UT, whose first set begins in the first layer.")],
     scifi: Annotated[Path, Option(help="Dataset of step T, whose last gap ends in the last layer.")],
-    field: FieldFile,
-    threads: Threads = 1,
+    field: options.FieldFile,
+    threads: options.Threads = 1,
 ) -> None:
     """Train the constants for states at the RICH planes."""
     from parkf.training.rich import train_rich as run
 
-    run(velo, ut, scifi, field_map(field), threads=threads).save(output)
+    run(velo, ut, scifi, options.field_map(field), threads=threads).save(output)
 
 
 @app.command("train-score")
 def train_score(
-    parameters: SetFolder,
+    parameters: options.SetFolder,
     output: Path,
     particles: Annotated[str, Option(help="Files of particles, separated by blanks.")],
     candidates: Annotated[str, Option(help="Files of their candidates, in the same order.")],
-    seed: Seed,
-    threads: Threads = 1,
+    seed: options.Seed,
+    threads: options.Threads = 1,
 ) -> None:
     """Train the ghost score of a parameter set on candidates of the training sample."""
     from parkf.params.parameter_set import load
@@ -201,7 +187,7 @@ def accuracy(
     # the set's table.
     used = run / "closure/table.npz" if CLOSED_TABLE in load(parameters).manifest.inputs else table
     blobs = check_made_of(parameters, fits, used)
-    field = field_map(run / "field.npz")
+    field = options.field_map(run / "field.npz")
     measured = measure_accuracy(fits, run / "datasets", table, used.with_name("accuracy.json"), field)
     if output is not None:
         write_sealed(output, {**measured, "set": blobs.fingerprints()})
@@ -209,14 +195,14 @@ def accuracy(
 
 
 @app.command("closure-tracks")
-@grouped
+@options.grouped
 def closure_tracks(
     output: Path,
-    detector: Detector,
-    polarity: Polarity,
+    detector: options.Detector,
+    polarity: options.Polarity,
     tracks: Annotated[int, Option(min=1, help="Particles to start; half of them leave a track.")],
-    seed: Seed,
-    threads: Threads = 1,
+    seed: options.Seed,
+    threads: options.Threads = 1,
 ) -> None:
     """Simulate tracks spread over the magnet table, and fit them in full."""
     from parkf.training.closure.sample import simulate_sample
@@ -229,18 +215,18 @@ def closure_tracks(
 
 
 @app.command()
-@grouped
+@options.grouped
 def close(
     output: ClosedTable,
     accuracy: Annotated[Path, Argument(help="Its figures against its targets (JSON).")],
     summary: Annotated[Path, Argument(help="Results of each stage (JSON).")],
     samples: Annotated[list[Path], Argument(help="Files of `closure-tracks`, of all polarities.")],
-    steps: TrainedSteps,
+    steps: options.TrainedSteps,
     table_accuracy: Annotated[Path, Option(help="Figures of the table before the closure (JSON).")],
     rays: Annotated[int, Option(min=1000, help="Rays to carry on through the SciFi.")],
     passes: Annotated[int, Option(min=0, help="Passes over the fits of the tracks.")],
     scheme: Annotated[Scheme, Option(help="The fit that will use the set.")] = "smoother",
-    threads: Threads = 1,
+    threads: options.Threads = 1,
 ) -> None:
     """Change the table's bend so that fits of tracks have no bias in any direction."""
     from parkf.training.closure.close import close as run
@@ -264,13 +250,13 @@ def close(
 
 
 @app.command("take-closure")
-@grouped
+@options.grouped
 def take_closure(
     output: ClosedTable,
     accuracy: Annotated[Path, Argument(help="The neighbour's figures of it (JSON).")],
     summary: Annotated[Path, Argument(help="Results of each of the neighbour's stages (JSON).")],
     neighbour: Annotated[Path, Option(help="Another run's folder `closure`.")],
-    steps: TrainedSteps,
+    steps: options.TrainedSteps,
 ) -> None:
     """Use the closed table of a run whose alignment is a little different."""
     from parkf.params.configuration import NEIGHBOURS_TABLE

@@ -37,31 +37,18 @@ def track_through(
     Bethe's with Landau's fluctuations. Electrons lose no energy by radiation here. A state at a plane lies in
     the middle of the plane's material. The outcome depends on seed, event and particle number alone.
 
-    Parameters
-    ----------
-    polarity : int
-        +1 MagUp, -1 MagDown.
-    particles : mapping of name to (n,) array
-        Event, particle and `PROPERTIES`, as in ``parkf.io.tables.PARTICLES``. There is no state behind
-        `z_end`, in mm, where a particle decays or interacts (infinite if it does neither).
-    seed : int
-        From 0 to 2**64 - 1.
-    long_only : bool
-        Only particles that may become long tracks have states: with active crossings of at least
-        `FEWEST_VELO_MODULES` VELO modules and of the last SciFi layer. Others are abandoned on the way.
-    threads : int, optional
-        All cores by default.
+    The polarity is +1 for MagUp, -1 for MagDown, and the seed is below 2**64. Particles have columns (n,):
+    event, particle and `PROPERTIES`, as in ``parkf.io.tables.PARTICLES``. There is no state behind `z_end`,
+    in mm, where a particle decays or interacts (infinite if it does neither). With `long_only`, only
+    particles that may become long tracks have states: they have active crossings of `FEWEST_VELO_MODULES`
+    VELO modules at least, and of the last SciFi layer. Others are abandoned on the way.
 
-    Returns
-    -------
-    dict of str to (m,) array
-        Columns of ``parkf.io.tables.STATES`` but for the polarity, sorted by event, particle and z, and
-        `hardest`: the largest scattering of one layer so far, as space angle over the width that Highland's
-        formula gives for one projection. VELO modules appear only where they are hit; the other planes
-        always, and `active` is whether the state is inside the sensitive area.
-
-    A ParkfError on a seed out of range, a missing column, columns of unlike length, values that are not
-    finite, a mass that is not positive, or (event, particle) twice.
+    Return columns (m,) of ``parkf.io.tables.STATES`` but for the polarity, sorted by event, particle and z,
+    and `hardest`: the largest scattering of one layer so far, as space angle over the width that Highland's
+    formula gives for one projection. VELO modules appear only where they are hit; the other planes always,
+    and `active` is whether the state is inside the sensitive area. A ParkfError on a seed out of range, a
+    missing column, columns of unlike length, values that are not finite, a mass that is not positive, or
+    (event, particle) twice.
     """
     if not 0 <= seed < 2**64:
         raise ParkfError(f"track_through: seed {seed}, expected 0 to 2**64 - 1")
@@ -90,9 +77,7 @@ def track_through(
     )
 
 
-def _checked(
-    particles: Mapping[str, Any],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+def _checked(particles: Mapping[str, Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Particle numbers and properties as contiguous arrays, (n,), (n,) and (n, 9)."""
     missing = [name for name in ("event", "particle", *PROPERTIES) if name not in particles]
     if missing:

@@ -36,24 +36,12 @@ def propagate(
 ) -> Propagated:
     """Carry states to planes, forwards or backwards.
 
-    Fourth-order Runge-Kutta-Nystrom steps with error control (Lund et al., JINST 4 (2009) P04001).
-
-    Parameters
-    ----------
-    polarity : int
-        +1 MagUp, -1 MagDown.
-    states : (n, 5) float64
-        (x, y, tx, ty, q/p) in mm, rad, 1/MeV, at `z`, float or (n,), in mm.
-    plane : (z0, dzdx, dzdy), each float or (n,)
-        Targets: z = z0 + dzdx x + dzdy y, mm.
-    tolerance : float
-        Bound on the estimated local error of one step, mm.
-    jacobian : bool
-        Also return the transport Jacobian, exact for the steps taken.
-    threads : int, optional
-        All cores by default.
-
-    A ParkfError on shapes that do not fit, another polarity, or a tolerance that is not positive.
+    Fourth-order Runge-Kutta-Nystrom steps with error control (Lund et al., JINST 4 (2009) P04001). The
+    polarity is +1 for MagUp, -1 for MagDown. States (n, 5) are (x, y, tx, ty, q/p) in mm, rad, 1/MeV at `z`
+    in mm; planes are (z0, dzdx, dzdy): z = z0 + dzdx x + dzdy y, mm. These and `z` are numbers or (n,).
+    `tolerance` is the largest estimated local error of one step, mm. With `jacobian`, the transport Jacobian
+    is returned, too, exact for the steps taken. All cores work by default. A ParkfError on shapes that do not
+    fit, another polarity, or a tolerance that is not positive.
     """
     start = np.ascontiguousarray(states, dtype=np.float64)
     if start.ndim != 2 or start.shape[1] != 5:
@@ -69,9 +57,7 @@ def propagate(
         raise ParkfError(message) from error
     planes = np.ascontiguousarray(np.column_stack(columns))
     run = _transport.propagate_with_jacobian if jacobian else _transport.propagate
-    ends, end_z, ok, *derivatives = run(
-        field.for_polarity(polarity), start, start_z, planes, tolerance, threads or os.cpu_count() or 1
-    )
-    ends[~ok] = np.nan
-    end_z[~ok] = np.nan
+    there, threads = field.for_polarity(polarity), threads or os.cpu_count() or 1
+    ends, end_z, ok, *derivatives = run(there, start, start_z, planes, tolerance, threads)
+    ends[~ok], end_z[~ok] = np.nan, np.nan
     return Propagated(ends, end_z, ok, derivatives[0] if jacobian else None)

@@ -92,12 +92,8 @@ def _slabs(description: Description, materials: Mapping[str, int]) -> Iterator[d
 
 
 def _compiled(material: Material) -> _transport.Material:
-    compiled = _transport.Material()
-    compiled.atomic_number = material.atomic_number
-    compiled.density = material.density
-    compiled.z_over_a = material.z_over_a
-    compiled.radiation_length = material.radiation_length
-    compiled.excitation = 1e-6 * material.excitation  # eV to MeV
-    for name, number in material.density_effect.model_dump().items():
+    compiled, numbers = _transport.Material(), material.model_dump()
+    numbers |= numbers.pop("density_effect") | {"excitation": 1e-6 * material.excitation}  # eV to MeV
+    for name, number in numbers.items():
         setattr(compiled, name, number)
     return compiled

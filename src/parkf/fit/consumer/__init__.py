@@ -1,21 +1,20 @@
 """For fitters elsewhere: one C++17 header, without dependencies, that loads a set and runs the kernel."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from parkf import __version__
-from parkf.fit.source import KERNEL_FOLDER
+from parkf.fit.source import KERNEL_FOLDER, expanded, text_in
 from parkf.io.files import read_json
 from parkf.io.option_types import FORMS_NAMES
 from parkf.model.layout.built import layout_files, layout_in
 from parkf.params.manifest import CHECKED_FORMAT, FORMAT_VERSION, OLDEST_FORMAT, json_schema
 
 _HERE = Path(__file__).parent
-_INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
+_FOLDERS = (_HERE, KERNEL_FOLDER)
 # Headers that all sets of forms have in common, and names of those in `fit` that include formulas.
 _COMMON = ("numbers/number.hpp", "numbers/lanes.hpp", "fit.hpp")
 _OWN = ("smoother", "trigger", "score", "magnet_lanes", "magnet_block")
@@ -31,13 +30,13 @@ def cpp_header() -> str:
         path.parent.name: layout_in(read_json(path)) for name in FORMS_NAMES for path in layout_files(name)
     }
     shared: set[str] = set()
-    common = {file: _expand(file, None, shared) for file in _COMMON}
+    common = {file: expanded(file, _FOLDERS, shared) for file in _COMMON}
     own = {}
     for name in kernel:
         # Code of a set of forms is in its namespace, and appears once for each set.
-        seen = set(shared)
-        own[name] = {part: _expand(f"fit/{part}.hpp", name, seen) for part in _OWN}
-        shared |= {file for file in seen if "PARKF_FORMS" not in _file(file, FORMS_NAMES[0]).read_text()}
+        seen, folders = set(shared), (*_FOLDERS, KERNEL_FOLDER / name)
+        own[name] = {part: expanded(f"fit/{part}.hpp", folders, seen) for part in _OWN}
+        shared |= {file for file in seen if "PARKF_FORMS" not in text_in(folders, file)}
     schema = json.dumps(_bare(json_schema()), separators=(",", ":"))
     templates = Environment(loader=FileSystemLoader(_HERE), undefined=StrictUndefined, trim_blocks=True)
     text = templates.get_template("header.hpp.jinja").render(
@@ -51,20 +50,6 @@ def cpp_header() -> str:
         schema=[schema[begin : begin + _PIECE] for begin in range(0, len(schema), _PIECE)],
     )
     return text + "\n"
-
-
-def _file(name: str, forms: str | None) -> Path:
-    folders = [_HERE, KERNEL_FOLDER, *([KERNEL_FOLDER / forms] if forms else [])]
-    return next(folder / name for folder in folders if (folder / name).exists())
-
-
-def _expand(name: str, forms: str | None, seen: set[str]) -> str:
-    """Return the text of a file with those that it includes, each once."""
-    if name in seen:
-        return ""
-    seen.add(name)
-    text = _file(name, forms).read_text().replace("#pragma once\n", "")
-    return _INCLUDE.sub(lambda match: _expand(match[1], forms, seen), text)
 
 
 def _bare(schema: Any) -> Any:

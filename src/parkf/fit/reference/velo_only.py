@@ -96,7 +96,19 @@ def fit_velo_only(parameters: ParameterSet, candidates: pa.Table | pa.RecordBatc
     dz = to_beam / np.maximum(in_x.t**2 + in_y.t**2, np.finfo(np.float64).tiny)
     for line, q in zip(lines, noise(_HIT_TO_BEAM, at, at + dz), strict=True):
         line.move(dz, q)
-    fitted = _fitted(in_x, in_y, at + dz, qop, number)
+    zero, none = np.zeros_like(at), np.zeros(len(at), np.int32)
+    numbers: dict[str, Any] = {
+        "z": at + dz,
+        **{"x": in_x.x, "tx": in_x.t, "xx": in_x.xx, "xtx": in_x.xt, "txtx": in_x.tt},
+        **{"y": in_y.x, "ty": in_y.t, "yy": in_y.xx, "yty": in_y.xt, "tyty": in_y.tt},
+        **{"qop": qop, "qopqop": (SEED_RESOLUTION * qop) ** 2},
+        **{"chi2_velo": in_x.chi2 + in_y.chi2, "chi2_ut": zero, "chi2_scifi": zero},
+    }
+    finite = np.isfinite(list(numbers.values())).all(axis=0)
+    status = np.where(finite, 0, STATUS_BITS["non_finite"])
+    status |= np.where(number < 2, STATUS_BITS["few_velo_hits"], 0)
+    ndof = np.maximum(2 * number - 4, 0).astype(np.int32)
+    fitted = Fitted(**numbers, ndof_velo=ndof, ndof_ut=none, ndof_scifi=none, status=status.astype(np.int32))
     back = (np.diff(z, axis=0) < 0) & used[1:]
     return (
         fitted.flagged(np.asarray(back.any(axis=0)), "velo_unsorted")
@@ -115,20 +127,3 @@ def _slope(values: F64, z: F64, last: NDArray[np.int32], rows: NDArray[np.int64]
 def _start(hit: F64, slope: F64, variance: float) -> _Line:
     zero = np.zeros_like(hit)
     return _Line(hit, slope, zero + variance, zero, zero + _WIDE_SLOPE**2, zero)
-
-
-def _fitted(in_x: _Line, in_y: _Line, z: F64, qop: F64, number: NDArray[np.int32]) -> Fitted:
-    zero = np.zeros_like(z)
-    none = np.zeros(len(z), np.int32)
-    numbers: dict[str, Any] = {
-        "z": z,
-        **{"x": in_x.x, "tx": in_x.t, "xx": in_x.xx, "xtx": in_x.xt, "txtx": in_x.tt},
-        **{"y": in_y.x, "ty": in_y.t, "yy": in_y.xx, "yty": in_y.xt, "tyty": in_y.tt},
-        **{"qop": qop, "qopqop": (SEED_RESOLUTION * qop) ** 2},
-        **{"chi2_velo": in_x.chi2 + in_y.chi2, "chi2_ut": zero, "chi2_scifi": zero},
-    }
-    finite = np.isfinite(list(numbers.values())).all(axis=0)
-    status = np.where(finite, 0, STATUS_BITS["non_finite"])
-    status |= np.where(number < 2, STATUS_BITS["few_velo_hits"], 0)
-    ndof = np.maximum(2 * number - 4, 0).astype(np.int32)
-    return Fitted(**numbers, ndof_velo=ndof, ndof_ut=none, ndof_scifi=none, status=status.astype(np.int32))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.field import DIPOLE_X, DIPOLE_Y
-from parkf.imports.checks import require_all
+from parkf.imports.columns import require_all
 from parkf.io.errors import ParkfError
 
 _SAME = (1.0, 1.0, 1.0)
@@ -31,11 +31,7 @@ class Lattice:
 
 
 def lattice_of_points(points: NDArray[np.float64], field: NDArray[np.float64], name: str) -> Lattice:
-    """Find the grid of points (n, 3) in mm, in any order, with the field (n, 3) in T of the file `name`.
-
-    A ParkfError is raised when a number is not finite, the points are no uniform grid, or a node is missing
-    or there twice.
-    """
+    """Find the uniform grid of points (n, 3), mm, in any order, with the field (n, 3), T, of a file."""
     finite = np.isfinite(np.column_stack([points, field])).all(axis=1)
     require_all(finite, lambda row: f"{name}: row {row}: not a finite number")
     origin, spacing, counts = np.empty(3), np.empty(3), [0, 0, 0]
@@ -72,10 +68,7 @@ def lattice_of_points(points: NDArray[np.float64], field: NDArray[np.float64], n
 
 
 def unfold(lattice: Lattice, symmetry: str, name: str) -> Lattice:
-    """Build the whole map from an octant or a quadrant, by a key of `SYMMETRIES`.
-
-    A ParkfError is raised when there is no such symmetry, or the part does not begin at 0 on a mirrored axis.
-    """
+    """Build the whole map from an octant or a quadrant; the symmetry is a key of `SYMMETRIES`."""
     if symmetry not in SYMMETRIES:
         raise ParkfError(f"{name}: symmetry '{symmetry}', expected one of {', '.join(SYMMETRIES)}")
     origin, spacing, values = lattice.origin.copy(), lattice.spacing, lattice.values

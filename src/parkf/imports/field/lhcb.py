@@ -18,24 +18,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.imports.checks import require_all
+from parkf.imports.columns import FIELDS, LENGTHS, require_all
 from parkf.imports.field.lattice import Lattice
-from parkf.imports.units import FIELDS, LENGTHS
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing
 
 _TURNED = {1: (1.0, 1.0, 1.0), 2: (-1.0, 1.0, 1.0), 3: (1.0, 1.0, -1.0), 4: (-1.0, 1.0, -1.0)}
 _CDF_HEADER = 7  # numbers
 _DUMP_HEADER, _DUMP_NODE = 48, 16  # bytes
-_MOST_NODES = 1 << 30
 
 
 def read_cdf(paths: Sequence[Path]) -> Lattice:
-    """Read the four quadrants.
-
-    A ParkfError is raised when they are not four of one grid, a file's name has no quadrant, or it is cut
-    off.
-    """
+    """Read the four quadrants, which must have one grid."""
     parts: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for path in paths:
         quadrant = re.search(r"(?:^|[._-])c([1-4])(?=[._-])", path.name)
@@ -101,7 +95,7 @@ def read_allen(path: Path) -> Lattice:
     if not (np.isfinite(inverse).all() and (inverse > 0).all() and np.isfinite(origin).all()):
         found = f"1/spacing {inverse.tolist()}, first node {origin.tolist()}"
         raise ParkfError(f"{path}: {found}: not Allen's magfield.bin")
-    if (counts < 2).any() or float(np.prod(counts.astype(float))) > _MOST_NODES:
+    if (counts < 2).any() or float(np.prod(counts.astype(float))) > 1 << 30:
         raise ParkfError(f"{path}: {counts.tolist()} nodes: not Allen's magfield.bin")
     expected = _DUMP_HEADER + _DUMP_NODE * int(counts.prod())
     if len(content) != expected:

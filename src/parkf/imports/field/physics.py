@@ -6,33 +6,23 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.detector.alignment import Floats
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap
 from parkf.imports.inspection import Figure, Finding, Inspection, Verdict, judged, power_of_ten, times
 from parkf.io.errors import ParkfError
 
-# p [GeV] = 0.299792458 B [T] rho [m].
-_GEV_PER_TESLA_METRE = 0.299792458
 # The acceptance of the parameters: slopes from the origin, and z in mm.
 _ACCEPTANCE = (0.3, 0.25)
 _Z_RANGE = (0.0, 9403.0)
 _CENTRE = np.array([[0.0, 0.0, 5000.0]])
 _PROFILE = np.arange(0.0, 10_001.0, 50.0)
 _AXIS = np.column_stack([0 * _PROFILE, 0 * _PROFILE, _PROFILE])
-# mm; the dipole is valid within its aperture only, so profiles across the beam end here.
-_ACROSS = (1000.0, 800.0)
-# mm; shifts that are tried.
-_SHIFTS = np.arange(-1500.0, 1501.0, 50.0)
-_POINTS = 300
-_SEED = 17
-# Bounds of verdicts: scale, a shift in mm, fraction outside the map, misfit, and divergence over the
-# gradient.
+_SHIFTS = np.arange(-1500.0, 1501.0, 50.0)  # mm; shifts that are tried
+# Bounds of verdicts: scale, fraction outside the map, and misfit.
 _SCALE = (0.02, 0.3)
-_SHIFT = (25.0, 200.0)
 _OUTSIDE = (1 - 0.995, 1 - 0.9)
 _UNEQUAL = (0.06, 0.3)
-_SOURCES = (0.03, 0.2)
-_ABOVE_NOISE = 1.6
 
 
 def inspect_field(field: FieldMap, dipole: DipoleSources, subject: str) -> Inspection:
@@ -48,7 +38,8 @@ def _inspect(field: FieldMap, dipole: DipoleSources) -> Iterator[Figure | Findin
     integral, expected = (
         float(1e-3 * np.trapezoid(np.where(known, by, 0.0), _PROFILE)) for by in (ours, theirs)
     )
-    kick, expected_kick = (abs(size) * _GEV_PER_TESLA_METRE for size in (integral, expected))
+    # p [GeV] = 0.299792458 B [T] rho [m].
+    kick, expected_kick = (abs(size) * 0.299792458 for size in (integral, expected))
     at_centre = float(centre) if np.isfinite(centre) else None
     yield Figure("By(0, 0, 5000)", at_centre, "T", f"{dipole.field(_CENTRE)[0, 1]:.4g}")
     yield Figure("∫By dz on the axis, where the map is", integral, "T m", f"{expected:.4g}")
@@ -68,11 +59,11 @@ def _inspect(field: FieldMap, dipole: DipoleSources) -> Iterator[Figure | Findin
     yield from _of_maxwell(field)
 
 
-def _inside(field: FieldMap, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _inside(field: FieldMap, points: Floats) -> NDArray[np.bool_]:
     return np.asarray(((points >= field.origin) & (points <= field.upper)).all(axis=1))
 
 
-def _look_up(field: FieldMap, points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _look_up(field: FieldMap, points: Floats) -> Floats:
     """Field (n, 3) in T; NaN outside the map."""
     inside = _inside(field, points)
     found = np.full(points.shape, np.nan)
@@ -81,13 +72,13 @@ def _look_up(field: FieldMap, points: NDArray[np.float64]) -> NDArray[np.float64
     return found
 
 
-def _acceptance_points(count: int) -> NDArray[np.float64]:
-    random = np.random.default_rng(_SEED)
+def _acceptance_points(count: int) -> Floats:
+    random = np.random.default_rng(17)
     z = random.uniform(*_Z_RANGE, count)
     return np.column_stack([random.uniform(-s, s, count) * z for s in _ACCEPTANCE] + [z])
 
 
-def _in_acceptance(field: FieldMap) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def _in_acceptance(field: FieldMap) -> tuple[NDArray[np.bool_], Floats]:
     """Nodes in the acceptance, (nx, ny, nz), and z of the nodes, (1, 1, nz)."""
     counts = field.values.shape[:3]
     nodes = (o + s * np.arange(n) for o, s, n in zip(field.origin, field.spacing, counts, strict=True))
@@ -95,13 +86,13 @@ def _in_acceptance(field: FieldMap) -> tuple[NDArray[np.bool_], NDArray[np.float
     return (np.abs(x) <= _ACCEPTANCE[0] * z) & (np.abs(y) <= _ACCEPTANCE[1] * z) & (z <= _Z_RANGE[1]), z
 
 
-def _shape(field: FieldMap, dipole: DipoleSources) -> tuple[NDArray[np.float64], float] | None:
+def _shape(field: FieldMap, dipole: DipoleSources) -> tuple[Floats, float] | None:
     """Compare a map with the dipole at points inside both.
 
     Return the scale (3,) of each component over the dipole's, by least squares, and the RMS of the difference
     from the dipole scaled as By is, over that of the scaled dipole.
     """
-    points = _acceptance_points(_POINTS)
+    points = _acceptance_points(300)
     ours = _look_up(field, points)
     known = np.isfinite(ours).all(axis=1)
     if known.sum() < 10:
@@ -147,11 +138,7 @@ def _of_coverage(field: FieldMap, outside: float) -> Iterator[Finding]:
 
 
 def _of_shape(
-    field: FieldMap,
-    dipole: DipoleSources,
-    scales: NDArray[np.float64],
-    misfit: float,
-    axis: NDArray[np.float64],
+    field: FieldMap, dipole: DipoleSources, scales: Floats, misfit: float, axis: Floats
 ) -> list[Finding]:
     """Judge strength, position and signs by the results of `_shape`, and by By along the beam, T."""
     scale = float(scales[1])
@@ -188,7 +175,7 @@ def _of_shape(
     return findings
 
 
-def _misfit(profile: NDArray[np.float64], model: NDArray[np.float64]) -> float:
+def _misfit(profile: Floats, model: Floats) -> float:
     """Fraction of a profile's square that the model, scaled by least squares, leaves over."""
     scale = (model * profile).sum() / (model**2).sum()
     return float(((profile - scale * model) ** 2).sum() / (profile**2).sum())
@@ -196,10 +183,9 @@ def _misfit(profile: NDArray[np.float64], model: NDArray[np.float64]) -> float:
 
 def _shift(field: FieldMap, dipole: DipoleSources, axis: int) -> list[Finding]:
     """Search for the map elsewhere along an axis, by its profile through the middle of the magnet."""
-    if axis == 2:
-        positions = np.arange(1500.0, 8501.0, 50.0)
-    else:
-        positions = np.arange(-_ACROSS[axis], _ACROSS[axis] + 1, 50.0)
+    # The dipole is valid within its aperture only, so profiles across the beam end there.
+    first, last = ((-1000.0, 1000.0), (-800.0, 800.0), (1500.0, 8500.0))[axis]
+    positions = np.arange(first, last + 1, 50.0)
     profile = _look_up(field, _along(axis, positions))[:, 1]
     known = np.isfinite(profile)
     if known.sum() < 10:
@@ -227,24 +213,25 @@ def _shift(field: FieldMap, dipole: DipoleSources, axis: int) -> list[Finding]:
         shift = float(_SHIFTS[best] + 0.5 * (_SHIFTS[1] - _SHIFTS[0]) * (before - after) / bend)
     sizes = [f"{100 * np.sqrt(misfits[index]):.2g} %" for index in (zero, best)]
     evidence = f"By along {'xyz'[axis]} differs by {sizes[0]}, moved back by {sizes[1]}"
-    return judged(abs(shift), _SHIFT, f"the map is shifted by {shift:+.0f} mm in {'xyz'[axis]}", evidence)
+    what = f"the map is shifted by {shift:+.0f} mm in {'xyz'[axis]}"
+    return judged(abs(shift), (25.0, 200.0), what, evidence)
 
 
-def _along(axis: int, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+def _along(axis: int, positions: Floats) -> Floats:
     """Points (n, 3) on a line through the middle of the magnet."""
     points = np.tile(_CENTRE, (len(positions), 1))
     points[:, axis] = positions
     return points
 
 
-def _reversed(axis: NDArray[np.float64], dipole: DipoleSources) -> list[Finding]:
+def _reversed(axis: Floats, dipole: DipoleSources) -> list[Finding]:
     """Test whether the profile along the beam runs the other way."""
     by = dipole.field(_AXIS)[:, 1]
     known = np.isfinite(axis)
     if known.sum() < 0.8 * len(axis):
         return []
 
-    def best(profile: NDArray[np.float64]) -> float:
+    def best(profile: Floats) -> float:
         # Shifts by whole steps of the profile, up to 2.5 m.
         return float(np.sqrt(min(_misfit(axis[known], np.roll(profile, n)[known]) for n in range(-50, 51))))
 
@@ -283,9 +270,9 @@ def _of_maxwell(field: FieldMap) -> Iterator[Figure | Finding]:
         errors = measure(near - far) / 3
         size, noise = (float(np.quantile(values, 0.68)) for values in (measure(near), errors))
         yield Figure(f"|{name}|, 68 %", size, "T/m", f"{noise:.2g} by the grid")
-        if gradient and size > _ABOVE_NOISE * noise:
+        if gradient and size > 1.6 * noise:
             evidence = f"68 % of the nodes have up to {size:.2g} T/m, by the grid it would be {noise:.2g}"
-            yield from judged(size / gradient, _SOURCES, f"{name} is not 0", evidence)
+            yield from judged(size / gradient, (0.03, 0.2), f"{name} is not 0", evidence)
     yield Figure("largest derivative, 68 %", gradient, "T/m")
 
 
@@ -296,11 +283,11 @@ def _shifted(axis: int, begin: int) -> tuple[slice, ...]:
     return tuple(ends)
 
 
-def _divergence(gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+def _divergence(gradient: Floats) -> Floats:
     return np.abs(np.trace(gradient, axis1=1, axis2=2))
 
 
-def _curl(gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+def _curl(gradient: Floats) -> Floats:
     turned = gradient - gradient.transpose(0, 2, 1)
     return np.sqrt(turned[:, 0, 1] ** 2 + turned[:, 0, 2] ** 2 + turned[:, 1, 2] ** 2)
 

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.field import STRONGEST, FieldMap
-from parkf.imports.columns import open_tree, read_branches
+from parkf.imports.columns import FIELDS, LENGTHS, factor, open_tree, read_branches
 from parkf.imports.field.lattice import Lattice, lattice_of_points, unfold
 from parkf.imports.field.lhcb import read_allen, read_cdf
 from parkf.imports.inspection import times
-from parkf.imports.units import FIELDS, LENGTHS, factor
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, matching
 from parkf.io.option_types import Interpolation, Outside
@@ -35,27 +34,21 @@ _PEAK = 1.04  # T, on the axis
 class Declared:
     """Properties of a map that users declare, since its format does not contain them."""
 
-    length: str | None = None  # a key of `parkf.imports.units.LENGTHS`; None where the file has the unit
-    field: str | None = None  # a key of `parkf.imports.units.FIELDS`, likewise
+    length: str | None = None  # a key of `parkf.imports.columns.LENGTHS`; None where the file has the unit
+    field: str | None = None  # a key of `parkf.imports.columns.FIELDS`, likewise
     symmetry: str = "none"  # a key of `parkf.imports.field.lattice.SYMMETRIES`
     polarity: int = -1  # of the map: +1 MagUp, -1 MagDown
     tree: str | None = None  # name of the tree in a ROOT file
 
 
 def read_field(
-    source: str,
-    declared: Declared | None = None,
-    *,
-    interpolation: Interpolation = "linear",
-    outside: Outside = "error",
+    source: str, declared: Declared, *, interpolation: Interpolation = "linear", outside: Outside = "error"
 ) -> FieldMap:
     """Read a map in a format of LHCb's, ACTS's, or as CSV, and convert it to MagDown.
 
-    The source is a file, or a pattern for the four of a ``.cdf`` map. A ParkfError is raised when files are
-    missing, damaged or of no known format, a unit is not declared, or one is declared that the format has
-    itself.
+    The source is a file, or a pattern for the four of a ``.cdf`` map. A ParkfError is raised when a unit is
+    not declared, or one is declared that the format has itself.
     """
-    declared = Declared() if declared is None else declared
     paths = matching(source)
     if paths[0].suffix not in FORMATS:
         raise ParkfError(f"{paths[0]}: unknown format, expected a name that ends in {', '.join(FORMATS)}")

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from parkf.detector.alignment import Alignment, Displacement, Motion, chained
+from parkf.detector.alignment import Alignment, Displacement, Floats, Motion, chained
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
 from parkf.io.documents.document import read_text
 from parkf.io.documents.position import DocumentError
@@ -27,7 +26,6 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.planes import MATS_PER_LAYER, SENSORS_PER_MODULE, UT_FIRST_SECTOR
 
-Floats = NDArray[np.float64]
 Element = tuple[Any, ...]
 """Detector, a part of it, a part of that, down to the named one; None for levels that are not named."""
 Condition = dict[str, Floats]
@@ -39,7 +37,6 @@ _UNITS = {"position": _LENGTHS, "rotation": _ANGLES, "pivot": _LENGTHS}
 _LARGEST = {"position": 30.0, "rotation": 0.1}  # mm and rad, as for an alignment of this project
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:\*\s*([A-Za-z]+))?")
 _TAG = "!alignment"
-_DIGITS = 12  # of mm and rad
 _UT = ("UTaX", "UTaU", "UTbV", "UTbX")
 _SCIFI = ("X1", "U", "V", "X2")
 # Sections of an alignment file for modules and layers, and for their pieces, with the planes.
@@ -58,11 +55,7 @@ _FT_PATH = re.compile(
 
 
 def read_conditions(path: Path) -> dict[str, Condition]:
-    """Read the elements of a YAML file.
-
-    A ParkfError is raised when it is missing or no YAML; with the line of another tag, text for a number, an
-    angle where a length should be, more or less than three numbers, or an element that is there twice.
-    """
+    """Read the elements of a YAML file; messages have the line of an element that is wrong."""
     try:
         text = read_text(path)
         check_depth(text, yaml.SafeLoader)
@@ -142,8 +135,7 @@ def import_alignment(
 ) -> tuple[dict[str, Any], list[str]]:
     """Convert conditions to the alignment file of that tag, for a geometry without an alignment.
 
-    Return its content, and the names of elements that the geometry does not have. A ParkfError is raised when
-    two names are the same element, or the geometry has none of them.
+    Return its content, and the names of elements that the geometry does not have. It must have at least one.
     """
     entries = [(target, key, _chain(target, key), origin) for target, key, origin in _entries(geometry)]
     origins: dict[Element, list[Floats]] = {}
@@ -176,7 +168,7 @@ def import_alignment(
                 raise ParkfError(
                     f"alignment: {target} {key}: too much with its parents': {reason}"
                 ) from error
-            if rounded := displacement.rounded(_DIGITS, _DIGITS):
+            if rounded := displacement.rounded(12, 12):
                 document[target][key] = rounded
     return document, lacking
 

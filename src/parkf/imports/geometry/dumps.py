@@ -11,23 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.detector.alignment import Floats
 from parkf.detector.description import TWELVE
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
-from parkf.imports.checks import require_all
+from parkf.imports.columns import require_all
+from parkf.io import planes
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing
-from parkf.io.planes import (
-    MATS_PER_LAYER,
-    SCIFI_LAYERS,
-    SCIFI_MATS,
-    SENSORS_PER_MODULE,
-    UT_FIRST_SECTOR,
-    UT_SECTORS,
-    VELO_MODULES,
-    VELO_SENSORS,
-)
-
-Floats = NDArray[np.float64]
 
 FILES = {
     "VELO": "velo_geometry.bin",
@@ -39,10 +29,7 @@ FILES = {
 
 _U32, _U64, _F32 = np.dtype("<u4"), np.dtype("<u8"), np.dtype("<f4")
 _COLUMNS = 768  # columns of pixels along a VELO sensor
-_QUARTERS = 4 * SCIFI_LAYERS
-_LINKS = 24  # links of a SciFi bank, in newer dumps
-_NO_MAT = 0.0  # SiPM pitch that marks mat numbers without a mat
-_CHANNELS, _SIPMS = 128, 4  # of a SiPM, and of a mat
+_QUARTERS = 4 * planes.SCIFI_LAYERS
 _ORTHOGONAL = 1e-4
 # Corners of an element: last strip or first one, end or begin of it.
 _CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
@@ -138,23 +125,20 @@ class _Reader:
 def _recognised(content: bytes) -> str:
     """Detector of a dump by its first numbers; "" where they do not show it."""
     words = np.frombuffer(content[: 8 * (len(content) // 8)], _U32, min(len(content) // 8 * 2, 5))
-    if len(words) >= 2 and tuple(words[:2]) == (VELO_MODULES, 0):
+    if len(words) >= 2 and tuple(words[:2]) == (planes.VELO_MODULES, 0):
         return "VELO"
-    if len(words) >= 5 and words[2] == SCIFI_LAYERS and words[4] == _QUARTERS:
+    if len(words) >= 5 and words[2] == planes.SCIFI_LAYERS and words[4] == _QUARTERS:
         return "SciFi"
-    return "UT" if len(words) and words[0] & 0xFFFF == UT_SECTORS else ""
+    return "UT" if len(words) and words[0] & 0xFFFF == planes.UT_SECTORS else ""
 
 
 def read_velo(path: Path) -> Sensors:
-    """Read ``velo_geometry.bin``; newer ones end with a mask, which is not needed.
-
-    A ParkfError is raised when it is missing, cut off, another detector's, or has numbers that no VELO has.
-    """
+    """Read ``velo_geometry.bin``; newer ones end with a mask, which is not needed."""
     dump = _Reader(path, "VELO")
-    z = dump.floats(dump.count(_U64, VELO_MODULES, "modules"), "z of the modules")
+    z = dump.floats(dump.count(_U64, planes.VELO_MODULES, "modules"), "z of the modules")
     x = dump.floats(dump.count(_U64, _COLUMNS, "pixel columns"), "x of the pixel columns")
     pitch = dump.floats(dump.count(_U64, _COLUMNS, "pixel widths"), "the pixels' widths")
-    sensors = dump.count(_U64, VELO_SENSORS, "sensors")
+    sensors = dump.count(_U64, planes.VELO_SENSORS, "sensors")
     numbers = dump.count(_U64, 12, "numbers a sensor")
     rows = dump.floats(sensors * numbers, "the sensors' places").reshape(sensors, numbers)
     if dump.left == _U32.itemsize:
@@ -169,7 +153,7 @@ def read_velo(path: Path) -> Sensors:
     dump.require(np.diff(x, prepend=-np.inf) > 0, "x of the pixel columns must ascend", x)
     square = np.abs(rotation @ np.transpose(rotation, (0, 2, 1)) - np.eye(3)).max((1, 2))
     dump.require(square < _ORTHOGONAL, "the sensors' rotations must be rotations", square)
-    away = np.abs(translation[:, 2] - np.repeat(z, SENSORS_PER_MODULE))
+    away = np.abs(translation[:, 2] - np.repeat(z, planes.SENSORS_PER_MODULE))
     dump.require(away < 10.0, "sensors must lie within 10 mm of their module in z", away)
     far = np.hypot(translation[:, 0], translation[:, 1])
     dump.require((far > 1.0) & (far < 200.0), "sensors must lie 1 to 200 mm from the beam", far)
@@ -177,28 +161,25 @@ def read_velo(path: Path) -> Sensors:
     local = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]) * [length, width]
     corners = np.einsum("nij,cj->nci", rotation[..., :2], local) + translation[:, None]
     number = np.arange(sensors)
-    plane = VELO_PLANES.start + number // SENSORS_PER_MODULE
+    plane = VELO_PLANES.start + number // planes.SENSORS_PER_MODULE
     return Sensors(number=number, plane=plane, corners=corners, module_z=z, length=length, width=width)
 
 
 def read_ut(path: Path) -> Elements:
-    """Read the sectors of ``ut_geometry.bin``, of versions 0 and 1; errors as of :func:`read_velo`.
-
-    Dumps do not contain dz/dy of the strips, which is 0 here.
-    """
+    """Read the sectors of ``ut_geometry.bin``, versions 0 and 1; it has no dz/dy of strips, here it is 0."""
     dump = _Reader(path, "UT")
     head = int(dump.take(_U32, 1, "the number of sectors")[0])
     version = head >> 16
-    if head & 0xFFFF != UT_SECTORS:
+    if head & 0xFFFF != planes.UT_SECTORS:
         dump.position = 0
-        dump.count(_U32, UT_SECTORS, "sectors")
+        dump.count(_U32, planes.UT_SECTORS, "sectors")
     elif version > 1:
         raise ParkfError(f"{path}: version {version}, expected 0 or 1")
-    dump.take(_U32, UT_SECTORS, "the first strips")
+    dump.take(_U32, planes.UT_SECTORS, "the first strips")
     # Pitch and length in y of the strips; the way from one strip to the next, at y = 0 in x; and the first
     # strip: x at y = 0, y of the lower end, z.
     names = ("pitch", "dy", "dxdi", "dydi", "dzdi", "x0", "y0", "z0", "cos")
-    columns = [dump.floats(UT_SECTORS, f"{name} of the sectors") for name in names]
+    columns = [dump.floats(planes.UT_SECTORS, f"{name} of the sectors") for name in names]
     pitch, dy, dxdi, dydi, dzdi, x0, y0, z0, _ = columns
     # The step from strip to strip is perpendicular to the strips, and so determines their slope.
     straight = np.abs(dydi) < 1e-9 * np.abs(dxdi)
@@ -206,7 +187,7 @@ def read_ut(path: Path) -> Elements:
     root = np.sqrt(np.maximum(dxdi**2 - 4.0 * safe**2, 0.0))
     dxdy = np.where(straight, 0.0, (-dxdi + np.sign(dxdi) * root) / (2.0 * safe))
     if version == 1:
-        dxdy = dump.floats(UT_SECTORS, "dx/dy of the sectors")
+        dxdy = dump.floats(planes.UT_SECTORS, "dx/dy of the sectors")
     dump.finish()
     z0 = np.abs(z0)  # a negative one marks strips that are counted the other way
     dump.require((pitch > 0.01) & (pitch < 1.0), "pitches must be 0.01 to 1 mm", pitch)
@@ -217,7 +198,7 @@ def read_ut(path: Path) -> Elements:
     apart = np.abs(dxdi) / pitch
     dump.require(np.abs(apart - 1.0) < 0.1, "strips must be a pitch apart", apart)
     dump.require(np.abs(dxdy) < 0.5, "strips must be within 0.5 of the vertical", dxdy)
-    number = np.arange(UT_SECTORS)
+    number = np.arange(planes.UT_SECTORS)
     # Sectors have 512 strips, and 1024 where these are half as wide.
     last = np.where(pitch < 0.7 * pitch.max(), 1024, 512) - 1.0
     corners = np.empty((len(number), 4, 3))
@@ -225,7 +206,7 @@ def read_ut(path: Path) -> Elements:
         y = y0 + strip * last * dydi + end * dy
         x = x0 + strip * last * dxdi + dxdy * y
         corners[:, index] = np.column_stack([x, y, z0 + strip * last * dzdi])
-    plane = UT_PLANES.start + np.searchsorted(UT_FIRST_SECTOR, number, "right") - 1
+    plane = UT_PLANES.start + np.searchsorted(planes.UT_FIRST_SECTOR, number, "right") - 1
     return Elements(number=number, plane=plane, corners=_from_left(corners))
 
 
@@ -233,12 +214,12 @@ def read_scifi(path: Path) -> Elements:
     """Read the mats of ``scifi_geometry.bin``, between the centres of their outer channels.
 
     The banks may be those of older and newer writers. The number of a mat is 128 · layer + 32 · quarter +
-    4 · module + mat; numbers without a mat are left out. Errors are as of :func:`read_velo`.
+    4 · module + mat; numbers without a mat are left out.
     """
     dump = _Reader(path, "SciFi")
     dump.count(_U32, 3, "stations")
     dump.count(_U32, 4, "layers a station")
-    dump.count(_U32, SCIFI_LAYERS, "layers", TWELVE)
+    dump.count(_U32, planes.SCIFI_LAYERS, "layers", TWELVE)
     dump.count(_U32, 4, "quarters a layer")
     quarters = dump.count(_U32, _QUARTERS, "quarters")
     modules = dump.take(_U32, quarters, "the modules of the quarters")
@@ -246,7 +227,7 @@ def read_scifi(path: Path) -> Elements:
     dump.count(_U32, 4, "mats a module")
     mats = dump.count(_U32, 4 * int(modules.sum()), "mats")
     _skip_banks(dump)
-    most = dump.count(_U32, SCIFI_MATS, "numbers for mats")
+    most = dump.count(_U32, planes.SCIFI_MATS, "numbers for mats")
     # A point on the mat's mirror, the direction from fibre to fibre, and numbers: distances in mm across the
     # fibres, their slopes, and the length in y from the mirror, negative below the beam.
     names = (
@@ -255,7 +236,8 @@ def read_scifi(path: Path) -> Elements:
     )
     of = {name: dump.floats(most, f"{name} of the mats") for name in names}
     dump.finish()
-    number = np.flatnonzero(of["sipm_pitch"] != _NO_MAT)
+    # Numbers without a mat are marked by a pitch of 0.
+    number = np.flatnonzero(of["sipm_pitch"] != 0.0)
     if len(number) != mats:
         raise ParkfError(f"{path}: {len(number)} mats have a place, expected {mats}")
     expected = np.concatenate([32 * q + np.arange(4 * n) for q, n in enumerate(modules.tolist())])
@@ -279,7 +261,8 @@ def read_scifi(path: Path) -> Elements:
     dump.require((half > 0.01) & (half < 1.0), "half a channel must be 0.01 to 1 mm wide", half)
     dump.require((np.abs(dy) > 100) & (np.abs(dy) < 5000), "fibres must be 100 to 5000 mm long", dy)
     first = rows["u_begin"] + half
-    last = first + 2 * (_CHANNELS - 1) * half + rows["die_gap"] + (_SIPMS - 1) * rows["sipm_pitch"]
+    # A mat has four SiPMs of 128 channels.
+    last = first + 2 * (128 - 1) * half + rows["die_gap"] + (4 - 1) * rows["sipm_pitch"]
     along = np.column_stack([dxdy, np.ones(mats), dzdy]) * dy[:, None]
     corners = np.empty((mats, 4, 3))
     for index, (strip, end) in enumerate(_CORNERS):
@@ -287,7 +270,7 @@ def read_scifi(path: Path) -> Elements:
     # Order corners so that strips begin at their lower end.
     down = corners[:, 3, 1] < corners[:, 0, 1]
     corners = _from_left(np.where(down[:, None, None], corners[:, [3, 2, 1, 0]], corners))
-    plane = SCIFI_PLANES.start + number // MATS_PER_LAYER
+    plane = SCIFI_PLANES.start + number // planes.MATS_PER_LAYER
     return Elements(number=number, plane=plane, corners=corners, lean=float(np.median(dzdy)))
 
 
@@ -302,19 +285,19 @@ def _skip_banks(dump: _Reader) -> None:
     banks = int(dump.take(_U32, 1, "the number of banks")[0])
     ahead = np.frombuffer(dump.content, _U32, dump.left // _U32.itemsize, dump.position)
     version = int(ahead[0]) if len(ahead) else 0
-    # A number for each bank; in versions 1 and 3 its links, too. The oldest dumps have no version in front.
-    with_links = 1 + banks * (1 + _LINKS)
+    # A number for each bank; in versions 1 and 3 its 24 links, too. The oldest dumps do not have a version.
+    with_links = 1 + banks * (1 + 24)
     lengths = {0: 1 + banks, 1: with_links, 2: 1 + banks, 3: with_links}
     for length in (banks, lengths.get(version, banks)):
-        if length < len(ahead) and ahead[length] == SCIFI_MATS:
+        if length < len(ahead) and ahead[length] == planes.SCIFI_MATS:
             dump.take(_U32, length, "the banks")
             return
-    missing = f"{SCIFI_MATS} numbers for mats are expected behind {banks} banks, and not there"
+    missing = f"{planes.SCIFI_MATS} numbers for mats are expected behind {banks} banks, and not there"
     raise ParkfError(f"{dump.path}: {missing}")
 
 
 def read_beam_line(path: Path) -> tuple[Floats, Floats | None]:
-    """Read ``beamline.bin``: x and y, or version, position and spread; errors as of :func:`read_velo`.
+    """Read ``beamline.bin``: x and y, or version, position and spread.
 
     Return the position (3,) in mm, and the covariance xx, xy, yy, xz, yz, zz in mm², where the dump has it.
     """

@@ -20,8 +20,6 @@ from parkf.io.terminal import aligned
 
 _READERS = {"VELO": read_velo, "UT": read_ut, "SciFi": read_scifi}
 _ELEMENTS = {"VELO": "sensors, corners", "UT": "sectors, ends of strips", "SciFi": "mats, ends of fibres"}
-_WIDTH = 440
-_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def import_dumps(
@@ -31,8 +29,7 @@ def import_dumps(
 
     Dumps are files of the names `FILES`, or their folder. The geometry file `base` is the source of all that
     dumps do not have. The name of both is `tag`, or that of the dumps' folder. The report has the files read,
-    distances of elements from the dumps', and what neither file holds. A ParkfError is raised when there is
-    no dump, one is wrong, or they do not make a detector together.
+    distances of elements from the dumps', and what neither file holds.
     """
     found = _found(dumps)
     where = next(iter(found.values())).parent
@@ -127,8 +124,7 @@ def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Pat
     """Write the alignment file `output` of LHCb's conditions, for a geometry file.
 
     Its name is `tag`, or that of the first file of `conditions` (YAML). Return a report: the number of
-    elements used, and those that the geometry does not have. A ParkfError is raised when a file is wrong, an
-    element occurs in two of them, or nothing of them belongs to the geometry.
+    elements used, and those that the geometry does not have.
     """
     read: dict[str, Condition] = {}
     for path in conditions:
@@ -148,7 +144,7 @@ def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Pat
 
 def _write_yaml(path: Path, content: dict[str, Any], head: str) -> None:
     """Write a YAML file of this project, a line for each innermost mapping."""
-    style: Any = {"sort_keys": False, "default_flow_style": None, "width": _WIDTH, "allow_unicode": True}
-    text = yaml.dump(content, Dumper=_DUMPER, **style)
+    style: Any = {"sort_keys": False, "default_flow_style": None, "width": 440, "allow_unicode": True}
+    text = yaml.dump(content, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), **style)
     with replacing(path) as temporary:
         temporary.write_text(f"# {head}\n{text}")

@@ -10,24 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from parkf.detector.alignment import Alignment, Displacement, Motion
+from parkf.detector.alignment import Alignment, Displacement, Floats, Motion
 from parkf.detector.description import Description
+from parkf.detector.frame import Pieces
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry, geometry_of
-from parkf.detector.pieces import Pieces
 from parkf.imports.geometry.dumps import Elements, Sensors
 from parkf.io.planes import SENSORS_PER_MODULE
 
-Floats = NDArray[np.float64]
+Moves = dict[int, Displacement]  # by the number of a module, a layer or a piece
 
-_NEGLIGIBLE = 1e-3
-"""mm: displacements that move no corner as far are not written; dumps have the SciFi's z to half of it."""
 _LEAST_TILT = 3e-7  # rad; a micrometre at the edge of the SciFi
-_BEHIND_UT = 22.5  # mm; distance of the plane before the magnet from the UT
 _DIGITS = 6  # digits of mm and degrees in files
-_ANGLE_DIGITS = 9  # of rad
-_PIECE = ("x", "y", "z", "half_width", "half_height")
 # Detectors with strips: their planes, and the sections of an alignment for layers and for pieces.
 _STRIPS = (
     ("UT", UT_PLANES, "ut_layers", "ut_sectors"),
@@ -57,7 +51,7 @@ def place(
     """
     content = base.model_dump(mode="json", exclude_unset=True) | {"tag": tag}
     moved: dict[str, dict[Any, Displacement]] = {name: {} for name in Alignment.model_fields if name != "tag"}
-    tilts: dict[int, Displacement] = {}
+    tilts: Moves = {}
     if beam is not None:
         content["beam"] |= _beam(*beam)
     velo = elements.get("VELO")
@@ -83,7 +77,7 @@ def place(
             corners = elements[detector].corners[np.searchsorted(numbers, pieces.numbers)]
             moved[parts] |= _turns(pieces, motion.inverse(corners))
     document = {"tag": tag} | {
-        name: {key: displacement.rounded(_DIGITS, _ANGLE_DIGITS) for key, displacement in sorted(of.items())}
+        name: {key: displacement.rounded(_DIGITS, 9) for key, displacement in sorted(of.items())}
         for name, of in moved.items()
     }
     geometry = nominal.align(Alignment.model_validate(document))
@@ -103,10 +97,10 @@ def _beam(position: Floats, spread: Floats | None) -> dict[str, float]:
 
 
 def _magnet(content: dict[str, Any]) -> dict[str, float]:
-    """Planes of the magnet: production's, or others where those do not fit between UT and SciFi."""
+    """Planes of the magnet in mm: production's, or others where those do not fit between UT and SciFi."""
     z_in, z_out = content["magnet"]["z_in"], content["magnet"]["z_out"]
     last, first = content["ut"]["layers"][-1]["z"], content["scifi"]["layers"][0]["z"]
-    moved = {} if 10.0 < z_in - last < 100.0 else {"z_in": last + _BEHIND_UT}
+    moved = {} if 10.0 < z_in - last < 100.0 else {"z_in": last + 22.5}
     return moved if abs(z_out - first) < 1.0 else moved | {"z_out": first}
 
 
@@ -131,12 +125,10 @@ def _velo(sensors: Sensors) -> dict[str, Any]:
     return content
 
 
-def _velo_moves(
-    nominal: Geometry, elements: Elements
-) -> tuple[dict[int, Displacement], dict[int, Displacement]]:
+def _velo_moves(nominal: Geometry, elements: Elements) -> tuple[Moves, Moves]:
     """Displacements of modules, and of sensors in them, from what their side has in common."""
-    modules: dict[int, Displacement] = {}
-    sensors: dict[int, Displacement] = {}
+    modules: Moves = {}
+    sensors: Moves = {}
     for plane in VELO_PLANES:
         pieces = nominal.pieces[plane]
         before = pieces.corners()
@@ -149,7 +141,7 @@ def _velo_moves(
     return modules, sensors
 
 
-def _turns(pieces: Pieces, corners: Floats) -> dict[int, Displacement]:
+def _turns(pieces: Pieces, corners: Floats) -> Moves:
     """Displacements of pieces to corners (n, 4, 3) without the motion of their module or layer."""
     turned = {}
     for index, (number, before) in enumerate(zip(pieces.numbers.tolist(), pieces.corners(), strict=True)):
@@ -166,10 +158,11 @@ def _matched(before: Floats, after: Floats) -> Floats:
 
 
 def _moves(motion: Motion, points: Floats) -> bool:
-    return bool(np.linalg.norm(motion(points) - points, axis=-1).max() > _NEGLIGIBLE)
+    # Smaller motions than a micrometre are not written; dumps have the SciFi's z to half of it.
+    return bool(np.linalg.norm(motion(points) - points, axis=-1).max() > 1e-3)
 
 
-def _layers(elements: Elements, planes: range) -> tuple[list[dict[str, Any]], dict[int, Displacement]]:
+def _layers(elements: Elements, planes: range) -> tuple[list[dict[str, Any]], Moves]:
     """Layers with their pieces, and the tilts of the layers.
 
     A layer stands in the middle of its foremost and its hindmost piece. It has the median slope and tilt of
@@ -182,12 +175,15 @@ def _layers(elements: Elements, planes: range) -> tuple[list[dict[str, Any]], di
         z = _rounded(0.5 * (at_axis.min() + at_axis.max()))
         tilts[plane] = tilt = _tilt(elements.across[of], elements.along[of], lean)
         back = Motion.of(tilt, np.array([0.0, 0.0, z])).inverse
-        number, corners = elements.number[of], back(elements.corners[of])
-        flat = Elements(number=number, plane=elements.plane[of], corners=corners)
-        centre, along = flat.centres, flat.along
-        slope = round(float(np.median(along[:, 0] / along[:, 1])), 9) + 0.0
+        flat = Elements(
+            number=elements.number[of], plane=elements.plane[of], corners=back(elements.corners[of])
+        )
+        slope = round(float(np.median(flat.along[:, 0] / flat.along[:, 1])), 9) + 0.0
         half_width, half_height = (0.5 * np.linalg.norm(edge, axis=1) for edge in (flat.across, flat.along))
-        depth = _on_axis(centre, lean) - z
+        pieces = {
+            **dict(zip("xy", flat.centres.T[:2], strict=True)),
+            **{"z": _on_axis(flat.centres, lean) - z, "half_width": half_width, "half_height": half_height},
+        }
         layers.append(
             {
                 "z": z,
@@ -195,11 +191,8 @@ def _layers(elements: Elements, planes: range) -> tuple[list[dict[str, Any]], di
                 "half_width": float(np.ceil(np.abs(flat.corners @ [1.0, -slope, 0.0]).max())),
                 "half_height": float(np.ceil(np.abs(flat.corners[..., 1]).max())),
                 "pieces": [
-                    {"number": number}
-                    | {name: _rounded(value) for name, value in zip(_PIECE, row, strict=True)}
-                    for number, *row in zip(
-                        number.tolist(), *centre.T[:2], depth, half_width, half_height, strict=True
-                    )
+                    {"number": number} | {name: _rounded(values[row]) for name, values in pieces.items()}
+                    for row, number in enumerate(flat.number.tolist())
                 ],
             }
         )

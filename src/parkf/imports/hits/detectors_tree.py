@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
-from parkf.imports.checks import require_all
-from parkf.imports.columns import open_tree, read_branches, require_branches
+from parkf.imports.columns import open_tree, read_branches, require_all, require_branches
 from parkf.imports.hits.entries import HIT_COLUMNS, Entries
 from parkf.io.errors import ParkfError
+from parkf.io.events import Columns
 
 _TREE = "Hits_detectors"
 _ENTRY = {"event": "eventID", **{name: name for name in ("key", "pid", "p", "px", "py", "pz")}}
@@ -27,15 +27,10 @@ _DETECTORS = {
     "FT": ("FT_x", "FT_z", "FT_w", "FT_dxdy", "FT_hitPlaneCode", "FT_YMin", "FT_YMax"),
 }
 _OPTIONAL = ("UT_zAtYEq0", "UT_yMin", "UT_yMax")
-_Columns = dict[str, NDArray[Any]]
 
 
 def read_tree(path: Path, geometry: Geometry) -> Entries:
-    """Read a file; z of UT planes, dz/dy of SciFi planes and σ of VELO hits are the geometry's.
-
-    A ParkfError is raised when the file is damaged, lacks a branch that nothing replaces, or has vectors of
-    different lengths.
-    """
+    """Read a file; z of UT planes, dz/dy of SciFi planes and σ of VELO hits are the geometry's."""
     with open_tree(path, _TREE) as tree:
         there = set(tree.keys())
         detectors = [name for name, branches in _DETECTORS.items() if there & set(branches)]
@@ -55,7 +50,7 @@ def read_tree(path: Path, geometry: Geometry) -> Entries:
     return Entries(of, hits).checked(str(path))
 
 
-def _hits(tree: Any, detector: str, geometry: Geometry, path: Path) -> _Columns:
+def _hits(tree: Any, detector: str, geometry: Geometry, path: Path) -> Columns:
     """Hits of a detector, `HIT_COLUMNS`."""
     import awkward as ak
 
@@ -91,15 +86,14 @@ def _hits(tree: Any, detector: str, geometry: Geometry, path: Path) -> _Columns:
     return dict(zip(HIT_COLUMNS, columns, strict=True))
 
 
-def _planes(flat: _Columns, branch: str, planes: range, path: Path) -> NDArray[np.int64]:
+def _planes(flat: Columns, branch: str, planes: range, path: Path) -> NDArray[np.int64]:
     codes, last = flat[branch], len(planes) - 1
     right = (codes >= 0) & (codes <= last) & (codes == np.rint(codes))
     require_all(right, lambda hit: f"{path}: {branch} holds {codes[hit]:g}, expected 0 to {last}")
     return codes.astype(np.int64) + planes.start
 
 
-def _errors(flat: _Columns, branch: str, path: Path) -> NDArray[np.float64]:
+def _errors(flat: Columns, branch: str, path: Path) -> NDArray[np.float64]:
     weight = flat[branch]
-    expected = "expected 1/σ² in 1/mm²"
-    require_all(weight > 0, lambda hit: f"{path}: {branch} holds {weight[hit]:g}, {expected}")
+    require_all(weight > 0, lambda hit: f"{path}: {branch} holds {weight[hit]:g}, expected 1/σ² in 1/mm²")
     return np.asarray(1.0 / np.sqrt(weight))

@@ -15,31 +15,25 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
-from parkf.imports.checks import require_all
+from parkf.imports.columns import require_all
 from parkf.imports.hits.entries import Entries
 from parkf.io.errors import ParkfError
+from parkf.io.events import Columns
 from parkf.io.files import existing
 
-_HITS = ("evt", "det", "mc_key", "pid", *(f"{end}_{axis}" for end in ("entry", "exit") for axis in "xyz"))
-_PARTICLES = ("evt", "mc_key", "pid", "px", "py", "pz", "vtx_key")
-_VERTICES = ("evt", "vtx_key", "x", "y", "z")
-_DETECTORS = {
-    **{"VELO": VELO_PLANES, "VP": VELO_PLANES},
-    **{"UT": UT_PLANES, "FT": SCIFI_PLANES, "SciFi": SCIFI_PLANES},
+_ENDS = ("entry_x", "entry_y", "entry_z", "exit_x", "exit_y", "exit_z")
+_COLUMNS = {
+    "hits": ("evt", "det", "mc_key", "pid", *_ENDS),
+    "particles": ("evt", "mc_key", "pid", "px", "py", "pz", "vtx_key"),
+    "vertices": ("evt", "vtx_key", "x", "y", "z"),
 }
+_PLANES = {"VELO": VELO_PLANES, "VP": VELO_PLANES, "UT": UT_PLANES, "FT": SCIFI_PLANES, "SciFi": SCIFI_PLANES}
 _FAR = 20.0  # mm; no sensor lies further from its plane
 
 
 def read_csv_folder(folder: Path, geometry: Geometry) -> Entries:
-    """Read the three files.
-
-    A ParkfError is raised when one is missing or lacks a column, a detector is unknown, a hit's particle or a
-    particle's vertex is not there, or a hit lies on no plane.
-    """
-    hits, particles, vertices = (
-        _read(folder / f"{name}.csv", columns)
-        for name, columns in (("hits", _HITS), ("particles", _PARTICLES), ("vertices", _VERTICES))
-    )
+    """Read the three files; every hit must have a particle and a plane, and every particle a vertex."""
+    hits, particles, vertices = (_read(folder / f"{name}.csv", columns) for name, columns in _COLUMNS.items())
     where = particles.merge(vertices, on=["evt", "vtx_key"], how="left", validate="many_to_one")
     if where.z.isna().any():
         row = int(np.argmax(where.z.isna()))
@@ -81,19 +75,19 @@ def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     return rows
 
 
-def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> dict[str, NDArray[Any]]:
+def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> Columns:
     middle = {axis: 0.5 * (hits[f"entry_{axis}"] + hits[f"exit_{axis}"]).to_numpy() for axis in "xyz"}
     planes = geometry.planes()
     plane = np.full(len(hits), -1)
-    for name, numbers in _DETECTORS.items():
+    for name, numbers in _PLANES.items():
         rows = np.flatnonzero((hits.det == name).to_numpy())
         x, y, z = (middle[axis][rows, None] for axis in "xyz")
         z0, dzdx, dzdy = planes[numbers.start : numbers.stop].T
         distance = np.abs(z - (z0 + dzdx * x + dzdy * y))
         plane[rows] = np.where(distance.min(axis=1) < _FAR, distance.argmin(axis=1) + numbers.start, -2)
-    expected = ", ".join(_DETECTORS)
     require_all(
-        plane != -1, lambda row: f"{path}: row {row}: detector '{hits.det[row]}', expected {expected}"
+        plane != -1,
+        lambda row: f"{path}: row {row}: detector '{hits.det[row]}', expected {', '.join(_PLANES)}",
     )
     if (far := plane == -2).any():
         row, share = int(np.argmax(far)), 100 * float(far.mean())
@@ -118,13 +112,11 @@ def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> dict[str, NDArr
     }
 
 
-def _sigma(geometry: Geometry, plane: NDArray[Any], middle: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
+def _sigma(geometry: Geometry, plane: NDArray[Any], middle: Columns) -> NDArray[np.float64]:
     """σ in mm: the VELO's resolution, pitch/√12 of the UT zone of a hit, the best SciFi cluster's."""
-    sigma = np.full(len(plane), geometry.velo.resolution)
-    strips = (plane >= UT_PLANES.start) & (plane < UT_PLANES.stop)
-    sigma[strips] = geometry.ut.zones[-1].sigma
-    for zone in reversed(geometry.ut.zones):
-        inside = (np.abs(middle["x"]) < zone.half_width) & (np.abs(middle["y"]) < zone.half_height)
-        sigma[strips & inside] = zone.sigma
+    x, y, zones = np.abs(middle["x"]), np.abs(middle["y"]), geometry.ut.zones
+    inside = [(x < zone.half_width) & (y < zone.half_height) for zone in zones]
+    sigma = np.select(inside, [zone.sigma for zone in zones], zones[-1].sigma)
+    sigma[plane < UT_PLANES.start] = geometry.velo.resolution
     sigma[plane >= SCIFI_PLANES.start] = geometry.scifi.cluster_errors[0]
     return sigma

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import PLANES, SCIFI_PLANES, UT_PLANES, VELO_PLANES
-from parkf.imports.checks import require_all, require_finite
+from parkf.imports.columns import require_all, require_finite
 from parkf.imports.hits.full_simulation import charges, masses, sorted_rows, write
 from parkf.imports.hits.track_fits import Z_SCIFI, choose_ut, fit_scifi, fit_ut, grid_of
 from parkf.io.errors import ParkfError
+from parkf.io.events import Columns, select
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES, VELO_SLOTS
 
 HIT_COLUMNS = ("entry", "plane", "x", "y", "z", "dxdy", "dzdy", "sigma", "y_begin", "y_end")
 _STRIP = ("x", "z", "dxdy", "sigma")
-_NO_COLLISION = -1
 
 
 @dataclass(frozen=True)
@@ -26,19 +26,15 @@ class Entries:
     # Columns (n,): event, key, pid (PDG number, 0: unknown), p, px, py, pz (momentum in MeV), x, y, z (origin
     # in mm; of tracks, the position of the state in the file), matched (1 where a true particle made it, else
     # 0, or -1 where that is not known).
-    of: dict[str, NDArray[Any]]
+    of: Columns
     # `HIT_COLUMNS` (m,): row of the entry, plane, point in mm (UT and SciFi: x and z of the strip at y = 0, y
     # in its middle), dx/dy, dz/dy, σ in mm, and the ends of the strip in mm, NaN where they are not known.
-    hits: dict[str, NDArray[Any]]
+    hits: Columns
     # Whether hits and errors are the file's; else hits are where particles went, and errors the geometry's.
     measured: bool = True
 
     def checked(self, name: str) -> "Entries":
-        """Return the entries if they are numbers on known planes.
-
-        A ParkfError is raised when a number is not finite, a plane unknown, an error not positive, or nothing
-        is there.
-        """
+        """Return the entries if there are some, of finite numbers, on known planes, with positive errors."""
         if not len(self.of["event"]):
             raise ParkfError(f"{name}: no particle or track in it")
         if not len(self.hits["x"]):
@@ -53,14 +49,14 @@ class Entries:
         return self
 
 
-def slots(entries: Entries) -> dict[str, NDArray[Any]]:
+def slots(entries: Entries) -> Columns:
     """Hits of each entry in the slots of a candidate.
 
     Return `velo_n` (n,), and the hits' columns of CANDIDATES as (n, slots) float64 with NaN; also ``ut_rows``
     and ``scifi_rows``, (n, layers) rows of the hits or -1.
     """
     hits, count = entries.hits, len(entries.of["event"])
-    found: dict[str, NDArray[Any]] = {}
+    found: Columns = {}
     for name, planes in (("ut", UT_PLANES), ("scifi", SCIFI_PLANES)):
         rows = np.flatnonzero((hits["plane"] >= planes.start) & (hits["plane"] < planes.stop))
         layer = hits["plane"][rows] - planes.start
@@ -85,7 +81,7 @@ def slots(entries: Entries) -> dict[str, NDArray[Any]]:
     return found
 
 
-def strips(found: dict[str, NDArray[Any]], detector: str) -> list[NDArray[Any]]:
+def strips(found: Columns, detector: str) -> list[NDArray[Any]]:
     """Columns x, z, dxdy and sigma of `slots`, of "ut" or "scifi", (n, layers) each."""
     return [found[f"{detector}_{name}"] for name in _STRIP]
 
@@ -100,12 +96,12 @@ def write_particles(entries: Entries, hits_to: Path, particles_to: Path) -> None
         **{name: hits[name] for name in ("plane", "x", "y", "z", "dxdy", "dzdy", "sigma")},
     }
     write(HITS, sorted_rows(HITS, columns, "event", "plane", "x"), hits_to)
-    kept = {name: values[true] for name, values in of.items()}
+    kept = select(of, true)
     count = int(true.sum())
     particles = {
         "event": kept["event"],
         "particle": kept["key"],
-        "collision": np.full(count, _NO_COLLISION),
+        "collision": np.full(count, -1),  # unknown
         "pdg_id": kept["pid"],
         "mother": np.zeros(count),
         "charge": charges(kept["pid"]),

@@ -23,31 +23,20 @@ import pyarrow as pa
 import pythia8mc
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
-from parkf.imports.checks import require_finite
+from parkf.imports.columns import require_finite
 from parkf.io.arrow import table as arrow_table
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
+from parkf.io.events import Columns
 from parkf.io.files import existing
 from parkf.io.tables import HITS, PARTICLES, Table
 from parkf.simulation.generate.interactions import Z_END
-from parkf.simulation.particles import KAON, MUON, PION
+from parkf.simulation.particles import ELECTRON, KAON, MUON, PION
 from parkf.simulation.response.in_flight import BEHIND
 
-_HIT_COLUMNS = ("event", "key", "det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err")
-_TRACK_COLUMNS = (
-    *("event", "key", "pid", "charge", "p", "eta", "phi"),
-    *("ovtx_x", "ovtx_y", "ovtx_z", "mother_pid"),
-)
+_OF_HITS = ("event", "key", "det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err")
+_OF_TRACKS = ("event", "key", "pid", "charge", "p", "eta", "phi", "ovtx_x", "ovtx_y", "ovtx_z", "mother_pid")
 _PLANES = {"VELO": VELO_PLANES, "UT": UT_PLANES, "SciFi": SCIFI_PLANES}
-
-_Columns = dict[str, np.ndarray]
-
-_GEV = 1000.0
-_NUCLEON = 931.494  # MeV
-_FIRST_NUCLEUS = 1_000_000_000  # PDG ids of nuclei are 10LZZZAAAI
-_UNKNOWN_COLLISION = -1
-_NO_MOTHER = -999999
-_ELECTRON = 11
 # Limits of a hit's columns: name, lower limit, upper limit, and text for messages. The lower limit of sigma
 # is the smallest double above 0.
 _LIMITS = (
@@ -55,9 +44,6 @@ _LIMITS = (
     *((name, -1.0, 1.0, "a slope, within ±1") for name in ("dxdy", "dzdy")),
     ("sigma", np.nextafter(0.0, 1.0), 100.0, "mm, above 0 and at most 100"),
 )
-# MeV; a smaller median means another unit: most particles have ten times as much, those that reach the
-# tracker a hundred times.
-_LEAST_MEDIAN = 50.0
 
 
 def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) -> None:
@@ -71,11 +57,10 @@ def converted(hits: Path, tracks: Path) -> tuple[pa.Table, pa.Table]:
     """Convert hits and particles; a particle's key becomes its number.
 
     The results are sorted tables `parkf.io.tables.HITS` and `PARTICLES`. A hit of several particles has a row
-    for each of them, but one row for a mother and her product together. A ParkfError is raised when a file or
-    column is missing, a detector or layer is unknown, a number that is needed is not finite, or a hit's
-    particle is not among the tracks.
+    for each of them, but one row for a mother and her product together. Every hit's particle must be among
+    the tracks.
     """
-    read_hits, read_tracks = _read(hits, _HIT_COLUMNS), _read(tracks, _TRACK_COLUMNS, ("mother_key",))
+    read_hits, read_tracks = _read(hits, _OF_HITS), _read(tracks, _OF_TRACKS, ("mother_key",))
     known = pd.MultiIndex.from_frame(read_tracks[["event", "key"]])
     if known.has_duplicates:
         raise ParkfError(f"{tracks}: (event, key) {known[known.duplicated()][0]} occurs twice")
@@ -96,11 +81,8 @@ def converted(hits: Path, tracks: Path) -> tuple[pa.Table, pa.Table]:
 
 
 def read_hits(path: Path) -> pd.DataFrame:
-    """Read the file of hits, with LHCb's number `sensor` of a hit's piece where it has such a column.
-
-    A ParkfError is raised as by :func:`converted`.
-    """
-    hits = _read(path, _HIT_COLUMNS, ("sensor",))
+    """Read the file of hits, with LHCb's number `sensor` of a hit's piece where it has such a column."""
+    hits = _read(path, _OF_HITS, ("sensor",))
     _hits(hits, path)
     return hits
 
@@ -123,7 +105,7 @@ def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) 
     return frame
 
 
-def _hits(hits: pd.DataFrame, path: Path) -> _Columns:
+def _hits(hits: pd.DataFrame, path: Path) -> Columns:
     plane = np.full(len(hits), -1)
     for name, planes in _PLANES.items():
         rows = (hits.det == name) & (hits.layer >= 0) & (hits.layer < len(planes))
@@ -154,14 +136,14 @@ def _hits(hits: pd.DataFrame, path: Path) -> _Columns:
     return columns
 
 
-def _particles(tracks: pd.DataFrame, path: Path) -> _Columns:
+def _particles(tracks: pd.DataFrame, path: Path) -> Columns:
     p, transverse = tracks.p.to_numpy(), tracks.p.to_numpy() / np.cosh(tracks.eta.to_numpy())
     columns = {
         "event": tracks.event.to_numpy(),
         "particle": tracks.key.to_numpy(),
-        "collision": np.full(len(tracks), _UNKNOWN_COLLISION),
+        "collision": np.full(len(tracks), -1),  # unknown
         "pdg_id": tracks.pid.to_numpy(),
-        "mother": tracks.mother_pid.replace(_NO_MOTHER, 0).to_numpy(),
+        "mother": tracks.mother_pid.replace(-999999, 0).to_numpy(),
         "charge": tracks.charge.to_numpy(),
         "mass": masses(tracks.pid.to_numpy()),
         **{name: tracks[f"ovtx_{name}"].to_numpy() for name in "xyz"},
@@ -171,7 +153,8 @@ def _particles(tracks: pd.DataFrame, path: Path) -> _Columns:
     }
     require_finite(columns, lambda name, row: f"{path}: row {row}: '{name}'")
     middle = float(np.median(p)) if len(p) else np.inf
-    if middle < _LEAST_MEDIAN:
+    # Most particles have ten times as much, those that reach the tracker a hundred times.
+    if middle < 50.0:
         raise ParkfError(f"{path}: half of the momenta are below {middle:g}, expected MeV; are they in GeV?")
     # The file does not say where a particle ends; see `converted` for mothers.
     return columns | {"z_end": np.full(len(tracks), np.inf)}
@@ -189,7 +172,7 @@ def _decays_behind_ut(tracks: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     mother = own.get_indexer(theirs)
     kind, charge, z = np.abs(tracks.pid.to_numpy()), tracks.charge.to_numpy(), tracks.ovtx_z.to_numpy()
     of = np.where(mother < 0, 0, kind[mother])
-    heavy = tracks[(kind != _ELECTRON) & (charge != 0)]
+    heavy = tracks[(kind != ELECTRON) & (charge != 0)]
     shared = heavy.index[heavy.duplicated(["event", "mother_key", "ovtx_z"], keep=False)]
     alone = ~tracks.index.isin(shared)
     to_muon = (kind == MUON) & np.isin(of, (PION, KAON))
@@ -199,7 +182,7 @@ def _decays_behind_ut(tracks: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return product, mother[product]
 
 
-def _as_mothers(hits: _Columns, particles: _Columns, product: np.ndarray, mother: np.ndarray) -> _Columns:
+def _as_mothers(hits: Columns, particles: Columns, product: np.ndarray, mother: np.ndarray) -> Columns:
     """Assign hits of products to their mothers; a hit of both has one row."""
     first = np.arange(len(particles["particle"]))
     first[product] = mother
@@ -221,7 +204,8 @@ def masses(pdg_id: np.ndarray) -> np.ndarray:
     """Masses (n,) in MeV: Pythia's; of nuclei by their number of nucleons."""
 
     def mass(kind: int, data: Any) -> float:
-        return abs(kind) // 10 % 1000 * _NUCLEON if abs(kind) > _FIRST_NUCLEUS else _GEV * data.m0(kind)
+        # PDG ids of nuclei are 10LZZZAAAI, with A nucleons; Pythia's masses are in GeV.
+        return abs(kind) // 10 % 1000 * 931.494 if abs(kind) > 1_000_000_000 else 1000.0 * data.m0(kind)
 
     return _of_kinds(pdg_id, mass)
 
@@ -233,7 +217,7 @@ def _of_kinds(pdg_id: np.ndarray, property_of: Callable[[int, Any], float]) -> n
     return np.array([property_of(number, data) for number in kinds.astype(int).tolist()])[kind]
 
 
-def sorted_rows(table: Table, columns: _Columns, *order: str) -> pa.Table:
+def sorted_rows(table: Table, columns: Columns, *order: str) -> pa.Table:
     """Rows of a table from its columns (n,), sorted by the columns of `order`, the first one slowest."""
     rows = np.lexsort([columns[name] for name in reversed(order)])
     return arrow_table({name: columns[name][rows] for name, _ in table.columns}, table.schema)

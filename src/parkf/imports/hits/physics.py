@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.detector.alignment import Floats
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
 from parkf.detector.transport import propagate
@@ -14,17 +15,12 @@ from parkf.imports.hits.entries import Entries, slots, strips
 from parkf.imports.hits.full_simulation import charges
 from parkf.imports.hits.track_fits import Z_SCIFI, Z_UT, Fits, fit_scifi, fit_ut, fit_velo
 from parkf.imports.inspection import Figure, Finding, Inspection, judged, power_of_ten, times, width68
+from parkf.io.events import select
 
 _FEWEST = 30
-_MOST = 4000
 _Z_VELO = 770.0
-_HARD = 10_000.0  # MeV; above it, scattering in the layers is small compared with most errors
 _LEAST_BEND = 0.01  # rad; for smaller bends the errors of directions are too large for a ratio
-# Bounds of verdicts: the bend over the field's, residuals over their errors, z off the planes in mm.
-_BEND = (0.03, 0.2)
-_WIDTH = ((0.5, 1.7), (0.25, 4.0))
-_OFF = (5.0, 50.0)
-_SHIFTED = 3.0  # σ of a plane's own hits
+_BEND = (0.03, 0.2)  # bounds of verdicts for the bend over the field's
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ def inspect_hits(entries: Entries, subject: str, run: Run) -> list[Inspection]:
     for name, rows in groups.items():
         chosen = np.flatnonzero(rows & (entries.of["p"] > 0))
         if len(chosen):
-            sample = _Sample(_part(entries, chosen[:: max(1, len(chosen) // _MOST)]), run)
+            sample = _Sample(_part(entries, chosen[:: max(1, len(chosen) // 4000)]), run)
             results = [Figure("particles or tracks", float(len(chosen))), *_inspect(sample)]
             exempt = "no particle made these tracks" if name == " unmatched" else ""
             found.append(Inspection.of(f"{subject}{name}", results, exempt))
@@ -70,16 +66,16 @@ def _part(entries: Entries, chosen: NDArray[Any]) -> Entries:
     number = np.full(len(entries.of["event"]), -1)
     number[chosen] = np.arange(len(chosen))
     kept = number[entries.hits["entry"]] >= 0
-    hits = {name: values[kept] for name, values in entries.hits.items()}
+    hits = select(entries.hits, kept)
     hits["entry"] = number[hits["entry"]]
-    of = {name: values[chosen] for name, values in entries.of.items()}
-    return Entries(of, hits, entries.measured)
+    return Entries(select(entries.of, chosen), hits, entries.measured)
 
 
 def _inspect(sample: _Sample) -> Iterator[Figure | Finding]:
     found = sample.slots
     straight = found["ut_x"] - _sagitta(sample)
-    hard = sample.entries.of["p"] > _HARD
+    # Above 10 GeV scattering in the layers is small compared with most errors.
+    hard = sample.entries.of["p"] > 10_000.0
     if hard.sum() < _FEWEST:
         hard = np.ones(len(hard), bool)
     ut = fit_ut(straight, *strips(found, "ut")[1:])
@@ -98,24 +94,21 @@ def _inspect(sample: _Sample) -> Iterator[Figure | Finding]:
     yield from [*wrong, *others, *(one for one in bend if isinstance(one, Figure))]
 
 
-def _residuals(
-    name: str, residuals: NDArray[np.float64], pulls: NDArray[np.float64], measured: bool
-) -> Iterator[Figure | Finding]:
+def _residuals(name: str, residuals: Floats, pulls: Floats, measured: bool) -> Iterator[Figure | Finding]:
     pulls = pulls[np.isfinite(pulls)]
     if len(pulls) < _FEWEST:
         return
     width = width68(pulls)
     yield Figure(f"{name} residuals, 68 %", 1000 * width68(residuals[np.isfinite(residuals)]), "µm")
     yield Figure(f"{name} residuals over their errors, 68 %", width, "", "1")
-    told, refused = _WIDTH
-    if not (told[0] < width < told[1] or (width < told[0] and not measured)):
+    if not (0.5 < width < 1.7 or (width < 0.5 and not measured)):
         size = "small" if width > 1 else "large"
         what = f"errors of {name} hits are {times(width)} too {size}, or its hits lie elsewhere"
         evidence = f"68 % of the residuals are within {width:.3g} of them"
-        yield Finding("doubtful" if refused[0] < width < refused[1] else "wrong", what, evidence)
+        yield Finding("doubtful" if 0.25 < width < 4.0 else "wrong", what, evidence)
 
 
-def _sagitta(sample: _Sample) -> NDArray[np.float64]:
+def _sagitta(sample: _Sample) -> Floats:
     """Distance (n, 4) by which tracks bend off their line in the UT, mm; 0 where that is not known."""
     run, ut, hits_z = sample.run, sample.ut.values, sample.slots["ut_z"]
     bend = sample.scifi.values[:, 1] - ut[:, 1]
@@ -142,7 +135,8 @@ def _of_planes(sample: _Sample) -> list[Finding]:
         middle = float(np.median(off[own]))
         z = float(np.median(hits["z"][own]))
         evidence = f"a median of z = {z:.5g} mm, {middle:+.3g} mm from the geometry's"
-        if found := judged(abs(middle), _OFF, f"hits of {_name(plane)} are another detector's", evidence):
+        what = f"hits of {_name(plane)} are another detector's"
+        if found := judged(abs(middle), (5.0, 50.0), what, evidence):
             return found
     return []
 
@@ -154,7 +148,7 @@ def _of_layers(ut: Fits, scifi: Fits) -> Iterator[Finding]:
             continue
         middle = np.nanmedian(np.where(np.isfinite(fits.pulls), fits.pulls, np.nan), axis=0)
         worst = int(np.nanargmax(np.abs(middle)))
-        if abs(middle[worst]) > _SHIFTED:
+        if abs(middle[worst]) > 3.0:
             shift = 1000 * float(np.nanmedian(fits.residuals[:, worst]))
             evidence = f"a median residual of {shift:+.0f} µm, {middle[worst]:+.2g} of its errors"
             yield Finding("doubtful", f"{_name(first + worst)} is shifted or exchanged", evidence)

@@ -13,10 +13,11 @@ from parkf.imports.hits.full_simulation import converted, write
 from parkf.imports.hits.physics import Run, inspect_hits
 from parkf.imports.inspection import Inspection
 from parkf.io.errors import ParkfError
+from parkf.io.events import particle_key
 from parkf.io.tables import HITS, PARTICLES
 
+# Function that receives the inspections before anything is written, and raises if nothing must be written.
 Settle = Callable[[list[Inspection]], None]
-"""Receives the inspections before anything is written, and raises if it must not be."""
 
 
 def take_entries(
@@ -31,8 +32,7 @@ def take_entries(
     """Import a `Hits_detectors` tree (.root), or a folder of CSV.
 
     Particles are written to `hits_to` and `particles_to`, tables HITS and PARTICLES; reconstructed tracks to
-    `candidates_to`, table CANDIDATES. A ParkfError is raised when the source cannot be read, `settle` refuses
-    it, or not just one of both is asked for.
+    `candidates_to`, table CANDIDATES. Either the first two files or the third must be asked for.
     """
     as_particles = hits_to is not None and particles_to is not None
     if as_particles == (candidates_to is not None) or (hits_to is None) != (particles_to is None):
@@ -48,10 +48,7 @@ def take_entries(
 def take_tables(
     hits: Path, tracks: Path, run: Run | None, *, settle: Settle, hits_to: Path, particles_to: Path
 ) -> None:
-    """Import two Parquet files in the format of :func:`parkf.imports.hits.full_simulation.converted`.
-
-    Without a `run` they are not inspected.
-    """
+    """Import two Parquet files as :func:`converted` does, and inspect them if there is a `run`."""
     found, particles = converted(hits, tracks)
     if run is not None:
         settle(inspect_hits(_entries(found, particles).checked(str(hits)), str(hits), run))
@@ -63,9 +60,7 @@ def _entries(hits: pa.Table, particles: pa.Table) -> Entries:
     """Convert tables HITS and PARTICLES; hits without a particle are left out."""
     found, of = ({name: rows[name].to_numpy() for name in rows.column_names} for rows in (hits, particles))
     # Particles are sorted by event and number.
-    known, wanted = (
-        columns["event"].astype(np.int64) * (1 << 32) + columns["particle"] for columns in (of, found)
-    )
+    known, wanted = particle_key(of), particle_key(found)
     row = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     owned = known[row] == wanted
     columns = {name: found[name][owned] for name in ("plane", "x", "y", "z", "dxdy", "dzdy", "sigma")}

@@ -2,30 +2,28 @@
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from parkf.detector.frame import Floats, Ints
+from parkf.io.events import Columns
 
-Z_UT = 2485.0
-"""mm; the values of a fit in the UT are those at this z, of one in the SciFi those at `Z_SCIFI`."""
-Z_SCIFI = 8600.0
+# mm; the values of a fit in the UT are those at `Z_UT`, of one in the SciFi those at `Z_SCIFI`.
+Z_UT, Z_SCIFI = 2485.0, 8600.0
 
 
 @dataclass(frozen=True)
 class Fits:
     """Weighted least squares of n tracks with k parameters and m hits."""
 
-    values: Array  # (n, k), NaN where there are fewer hits than parameters
-    residuals: Array  # (n, m) hit minus fit, mm; NaN without a hit
+    values: Floats  # (n, k), NaN where there are fewer hits than parameters
+    residuals: Floats  # (n, m) hit minus fit, mm; NaN without a hit
     # (n, m) residuals over σ, scaled for the degrees of freedom of the fit: of width 1 where σ is right.
-    pulls: Array
-    chi2: Array  # (n,)
+    pulls: Floats
+    chi2: Floats  # (n,)
 
 
-def fit(design: Array, measured: Array, sigma: Array) -> Fits:
+def fit(design: Floats, measured: Floats, sigma: Floats) -> Fits:
     """Fit measured (n, m) = design (n, m, k) · values, with errors sigma (n, m) in mm; NaN without a hit."""
     there = np.isfinite(measured) & np.isfinite(sigma)
     weight = np.where(there, 1.0 / np.where(there, sigma, 1.0) ** 2, 0.0)
@@ -46,20 +44,20 @@ def fit(design: Array, measured: Array, sigma: Array) -> Fits:
     return Fits(values, np.where(known, residuals, np.nan), pulls, chi2)
 
 
-def fit_velo(x: Array, y: Array, z: Array, sigma: float) -> tuple[Fits, Fits]:
+def fit_velo(x: Floats, y: Floats, z: Floats, sigma: float) -> tuple[Fits, Fits]:
     """Fit lines x(z) and y(z) to points (n, m); values are position and slope at z = 0."""
     design = np.stack([np.ones_like(z), z], axis=-1)
     errors = np.where(np.isfinite(z), sigma, np.nan)
     return fit(design, x, errors), fit(design, y, errors)
 
 
-def fit_ut(x: Array, z: Array, dxdy: Array, sigma: Array) -> Fits:
+def fit_ut(x: Floats, z: Floats, dxdy: Floats, sigma: Floats) -> Fits:
     """Fit a line to UT strips (n, 4) that points to the origin in y; values are x, tx, y at `Z_UT`."""
     dz = z - Z_UT
     return fit(np.stack([np.ones_like(x), dz, -dxdy * (1 + dz / Z_UT)], axis=-1), x, sigma)
 
 
-def fit_scifi(dzdy: Array, x: Array, z: Array, dxdy: Array, sigma: Array) -> Fits:
+def fit_scifi(dzdy: Floats, x: Floats, z: Floats, dxdy: Floats, sigma: Floats) -> Fits:
     """Fit a parabola x(z) and a line y(z) to fibres (n, 12).
 
     Values are x, tx, half of x'', y, ty at `Z_SCIFI`. Fibres lean, so a second pass uses the z at which the
@@ -75,9 +73,7 @@ def fit_scifi(dzdy: Array, x: Array, z: Array, dxdy: Array, sigma: Array) -> Fit
     return found
 
 
-def choose_ut(
-    entry: NDArray[Any], layer: NDArray[Any], hits: dict[str, NDArray[Any]], count: int
-) -> NDArray[np.int64]:
+def choose_ut(entry: Ints, layer: Ints, hits: Columns, count: int) -> Ints:
     """Choose one hit a layer: the combination whose line has the smallest χ².
 
     Hits (m,) have columns x, z, dxdy, sigma, and belong to a layer from 0 of one of `count` entries. Return
@@ -96,7 +92,7 @@ def choose_ut(
     return best
 
 
-def grid_of(entry: NDArray[Any], layer: NDArray[Any], count: int, layers: int) -> NDArray[np.int64]:
+def grid_of(entry: Ints, layer: Ints, count: int, layers: int) -> Ints:
     """Rows of hits by entry, layer and order, (count, layers, depth); -1 where there is none."""
     cell = entry * layers + layer
     order = np.argsort(cell, kind="stable")

@@ -25,19 +25,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from parkf.detector.description import Finite, Strict
-from parkf.imports.columns import finite, read_tuple
-from parkf.imports.units import LENGTHS, MOMENTA, Q_OVER_P, SLOPES, factor
+from parkf.imports.columns import LENGTHS, MOMENTA, Q_OVER_P, SLOPES, factor, finite, read_tuple
 from parkf.io.documents.models import load_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import matching
 from parkf.io.tables import STEP_DATA
+from parkf.training.datasets.carry import Rows
 from parkf.training.datasets.sets import SETS
-
-Rows = dict[str, NDArray[np.float64]]
 
 _EXTRAPOLATED = ("xe", "ye", "txe", "tye")
 _NEEDED = tuple(
@@ -89,10 +86,7 @@ class Source(Strict):
         return self
 
     def scales(self, name: str) -> dict[str, tuple[Column, float]]:
-        """Column and the factor to this project's unit, of every target.
-
-        A ParkfError is raised when a unit is missing, or declared of a number that has none.
-        """
+        """Return the column of every target, and the factor to this project's unit."""
         found = {}
         for target, said in self.columns.items():
             column = Column(column=said) if isinstance(said, str) else said
@@ -124,7 +118,7 @@ class ColumnMap(Strict):
 
 
 def load_column_map(path: Path) -> ColumnMap:
-    """Read a column map; a ParkfError is raised when it is missing, no YAML, or has a wrong entry."""
+    """Read a column map, and check the units of its columns."""
     found = load_document(path, ColumnMap)
     for step in found.steps:
         for source in found.steps[step]:
@@ -133,12 +127,7 @@ def load_column_map(path: Path) -> ColumnMap:
 
 
 def mapped_rows(columns: ColumnMap, step: str, folder: Path) -> Iterator[Rows]:
-    """Read the rows of a step of the map; names of files are relative to `folder`.
-
-    Yield columns (n,) of `parkf.io.tables.STEP_DATA` in its units; no extrapolated state where the map names
-    none. A ParkfError is raised when a file is missing or damaged, lacks a column, or holds a number that is
-    not finite.
-    """
+    """Yield columns (n,) of `STEP_DATA` of a step's rows; names of files are relative to `folder`."""
     for source in columns.steps[step]:
         for path in matching(source.files, folder):
             begin = 0
@@ -166,7 +155,6 @@ def _complete(rows: Rows) -> Rows:
         if (here == 0.0).any():
             raise ParkfError(f"columns.qop_here: row {int(np.argmin(np.abs(here)))} of a batch is 0")
         rows["p_true"] = 1.0 / np.abs(here)
-    if "charge" not in rows:
-        rows["charge"] = np.sign(rows["qop"])
+    rows.setdefault("charge", np.sign(rows["qop"]))
     rows.setdefault("pdg_id", np.zeros(len(rows["qop"])))
     return rows

@@ -7,7 +7,8 @@ import numpy as np
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Z_IN, Z_OUT, Geometry
 from parkf.imports.inspection import Finding, judged, power_of_ten
-from parkf.imports.steps.rows import P_RANGE, Carrier, Rows
+from parkf.imports.steps.rows import P_RANGE, Carrier
+from parkf.training.datasets.carry import Rows
 
 _ENDS = "01e"
 _SLOPES = tuple(f"{name}{end}" for name in ("tx", "ty") for end in _ENDS)
@@ -15,9 +16,7 @@ _XY = tuple(f"{name}{end}" for name in "xy" for end in _ENDS)
 _Z = ("z0", "z1")
 TURNED = "polarity turned, or the sign of q/p, or x runs the other way"
 
-
-_Change = Callable[[Rows], Rows]
-"""Function that removes a fault from rows."""
+_Change = Callable[[Rows], Rows]  # removes a fault from rows
 
 
 def _scaled(names: tuple[str, ...], ratio: float) -> _Change:
@@ -55,8 +54,6 @@ _CHANGES = {
 }
 # Pure scattering gives a median pull of 1.4; no material gives three and a half.
 _FITS = 3.5
-_MOST_FAULTS = 3
-_BETTER = 3.0
 # mm; the furthest z of each step's rows in LHCb, and the fraction by which another detector may deviate.
 _FURTHEST = {
     **{"V": 730.0, "VUT": 2330.0, "UT": 2643.0, "BEAM": 730.0},
@@ -64,8 +61,6 @@ _FURTHEST = {
 }
 _OTHER = 0.25
 _UNITS = {1: "cm", 3: "m", -3: "µm"}
-# mm off a plane: an alignment, and another detector.
-_OFF = (5.0, 50.0)
 # Planes of each set's origin and target; None where there are many.
 _PLANES: dict[str, list[tuple[int | None, int | None]]] = {
     "VUT": [(None, UT_PLANES[0])],
@@ -135,10 +130,10 @@ def _others(rows: Rows, carrier: Carrier) -> tuple[Rows, list[Finding]]:
     """Try possible faults until rows end where they should."""
     findings: list[Finding] = []
     now = carrier.misfit(rows)
-    while now > _FITS and len(findings) < _MOST_FAULTS:
+    while now > _FITS and len(findings) < 3:
         tried = [(carrier.misfit(change(rows)), what) for what, change in _CHANGES.items()]
         best, what = min(tried, key=lambda pair: pair[0])
-        if not best < now / _BETTER:
+        if not best < now / 3.0:
             break
         evidence = (
             f"median distance from where the field takes them {_sigmas(now)}, without it {_sigmas(best)}"
@@ -187,6 +182,7 @@ def plane_faults(rows: Rows, step: str, geometry: Geometry) -> list[Finding]:
             does = "begins" if end == "0" else "ends"
             what = f"set {number} {does} at another z than in the run's geometry"
             evidence = f"a median of z{end} = {np.median(z):.4g} mm, {off:+.3g} mm from the plane"
-            if found := judged(abs(off), _OFF, what, evidence):
+            # Up to 5 mm can be an alignment; more than 50 mm is another detector.
+            if found := judged(abs(off), (5.0, 50.0), what, evidence):
                 return found
     return []

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from parkf.detector.alignment import Floats
 from parkf.detector.geometry import Geometry
 from parkf.imports.inspection import Figure, Finding, Inspection, Verdict, judged, width68
 from parkf.imports.steps.faults import TURNED, plane_faults, repaired, unexplained
-from parkf.imports.steps.rows import Carried, Carrier, Rows, ends_of
-from parkf.training.datasets.carry import COMPONENTS
+from parkf.imports.steps.rows import Carried, Carrier, ends_of
+from parkf.training.datasets.carry import COMPONENTS, Rows
 from parkf.training.datasets.sets import SETS
 
 # Sign of z1 - z0 of each set; 0 where it may be either.
@@ -18,24 +18,8 @@ _DIRECTIONS = {
     **{"UTTF": (1,), "TFT": (0,), "T": (1,) * 22, "BEAM": (-1, -1)},
 }
 _FEWEST = 50
-# Bounds of the 68 % width of the slopes' pulls, for truth and for the extrapolated state.
-_TRUTH = (0.4, 2.5)
-_SAME = 0.01
+# Bounds of the 68 % width of the extrapolated slopes' pulls.
 _CARRIED = (0.1, 1.0)
-_LOST = (0.01, 0.2)
-_HALF = 0.02
-_SIGNIFICANT = 6.0
-# Differences, in widths of the scattering, above which one is reported, and above which it is refused.
-_TOLD = 0.05
-_REFUSED = 1.0
-_LOSS = 10.0  # MeV; particles do lose that much energy within a step
-_NAMES = {"1": "truth", "e": "Runge-Kutta"}
-# The fit: widths at which rows are cut, passes, MAD to σ of a Gaussian, and the least width. Samples that
-# agree better have no tails to cut.
-_CUT = 4.0
-_PASSES = 6
-_OF_GAUSSIAN = 1.4826
-_LEAST = 1e-3
 
 
 def inspect_step(rows: Rows, carrier: Carrier, geometry: Geometry | None = None) -> Inspection:
@@ -138,12 +122,12 @@ def _of_sample(rows: Rows, moved: Carried, count: int) -> Iterator[Finding]:
     for name in ("x0", "y0", "charge"):
         below = float((rows[name] < 0).mean())
         fewer = min(below, 1 - below)
-        if fewer < _HALF:
+        if fewer < 0.02:
             what = f"half of the {'charges' if name == 'charge' else 'acceptance'} is missing"
             evidence = f"{100 * fewer:.1f} % of the rows have {name} {'<' if below < 0.5 else '>'} 0"
             yield Finding("doubtful", what, evidence)
     lost = moved.lost / count
-    yield from judged(lost, _LOST, "rows leave the field map", f"{100 * lost:.1f} % of them")
+    yield from judged(lost, (0.01, 0.2), "rows leave the field map", f"{100 * lost:.1f} % of them")
 
 
 def _of_widths(pulls: np.ndarray, end: str, step: str, moved: Carried) -> list[Finding]:
@@ -151,10 +135,10 @@ def _of_widths(pulls: np.ndarray, end: str, step: str, moved: Carried) -> list[F
     if end == "1":
         if step in ("TFT", "BEAM"):
             return []
-        if width < _SAME:
+        if width < 0.01:
             evidence = f"68 % of slopes are within {width:.2g} widths of the scattering"
             return [Finding("wrong", "truth has not scattered: its columns hold an extrapolation", evidence)]
-        if _TRUTH[0] < width < _TRUTH[1]:
+        if 0.4 < width < 2.5:
             return []
         what = f"truth scatters {'less' if width < 1 else 'more'} than in LHCb's material"
         evidence = f"68 % of slopes are within {width:.2g} widths of LHCb's scattering"
@@ -170,8 +154,8 @@ def _of_widths(pulls: np.ndarray, end: str, step: str, moved: Carried) -> list[F
     return judged(width, _CARRIED, "Runge-Kutta went another way than the run's field takes it", evidence)
 
 
-def _terms(moved: Carried) -> list[tuple[str, str, NDArray[np.float64]]]:
-    """Name and unit of each difference, and its derivatives (n, 4) in units of x, y, tx, ty."""
+def _terms(moved: Carried) -> list[tuple[str, str, Floats]]:
+    """Name and unit of each small difference, and its derivatives (n, 4) in units of x, y, tx, ty."""
     count = len(moved.states)
     zero = np.zeros(count)
     bend = moved.states - moved.straight
@@ -186,11 +170,8 @@ def _terms(moved: Carried) -> list[tuple[str, str, NDArray[np.float64]]]:
     ]
 
 
-def _small_faults(moved: Carried, end: str) -> tuple[NDArray[np.float64], list[Finding]]:
-    """Fit small differences of an end, "1" or "e", at once: a field a little stronger, another z, a shift.
-
-    Return the pulls (n, 4) without the differences that were found, and the findings.
-    """
+def _small_faults(moved: Carried, end: str) -> tuple[Floats, list[Finding]]:
+    """Fit the differences of `_terms` at an end; return pulls (n, 4) without those found, and findings."""
     rest, findings = moved.pulls(end), []
     terms = _terms(moved)
     per = np.stack([derivatives / moved.sigma for _, _, derivatives in terms], axis=-1)
@@ -198,10 +179,11 @@ def _small_faults(moved: Carried, end: str) -> tuple[NDArray[np.float64], list[F
     for number, (name, unit, _) in enumerate(terms):
         value, error = float(values[number]), float(errors[number])
         size = float(np.median(np.abs(value * per[..., number]).max(axis=1)))
-        if abs(value) < _SIGNIFICANT * error or size < _TOLD:
+        if abs(value) < 6.0 * error or size < 0.05:
             continue
         rest = rest - value * per[..., number]
-        if name == "momentum" and end == "1" and 0.0 < value < _LOSS:
+        # Particles do lose up to 10 MeV within a step.
+        if name == "momentum" and end == "1" and 0.0 < value < 10.0:
             continue
         scale = 1000.0 if unit == "mrad" else 1.0
         shift = f"{scale * value:+.3g}"
@@ -214,36 +196,36 @@ def _small_faults(moved: Carried, end: str) -> tuple[NDArray[np.float64], list[F
             "lean": f"z1 is the plane's, not the track's: dz/dy = {value:.3g}",
             "z": f"z1 is off by {-value:+.3g} mm",
         }.get(name, f"{name} is shifted by {shift} {unit}")
-        verdict: Verdict = "wrong" if size > _REFUSED else "doubtful"
+        verdict: Verdict = "wrong" if size > 1.0 else "doubtful"
         # A field of the wrong sign, or a missing one, is wrong however little it bends here.
         if name == "field" and abs(value + 2.0) < 0.3:
             verdict, what = "wrong", TURNED
         elif name == "field" and abs(value + 1.0) < 0.1:
             verdict, what = "wrong", "it went straight, without a field"
-        findings.append(Finding(verdict, f"{_NAMES[end]}: {what}", evidence))
+        subject = "truth" if end == "1" else "Runge-Kutta"
+        findings.append(Finding(verdict, f"{subject}: {what}", evidence))
     return rest, findings
 
 
-def _coefficients(
-    terms: NDArray[np.float64], residual: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _coefficients(terms: Floats, residual: Floats) -> tuple[Floats, Floats]:
     """Least squares of residual (n,) = terms (n, k) · values (k,), both in units of the residual's error.
 
-    Rows that are off by more than four widths are left out. The errors (k,) of terms that are zero are
-    infinite.
+    Rows that are off by more than four widths are left out; a sample of a width below 0.001 has no tails to
+    cut. The errors (k,) of terms that are zero are infinite.
     """
     size = np.sqrt((terms**2).mean(axis=0))
     used = np.flatnonzero(size > 0.0)
     values, errors = np.zeros(terms.shape[1]), np.full(terms.shape[1], np.inf)
     unit = terms[:, used] / size[used]
     keep = np.ones(len(residual), bool)
-    for _ in range(_PASSES):
+    for _ in range(6):
         normal = unit[keep].T @ unit[keep]
         inverse = np.linalg.pinv(normal, rcond=1e-10, hermitian=True)
         found = inverse @ (unit[keep].T @ residual[keep])
         rest = residual - unit @ found
-        spread = max(_OF_GAUSSIAN * float(np.median(np.abs(rest))), _LEAST)
+        # 1.4826 median deviations are σ of a Gaussian.
+        spread = max(1.4826 * float(np.median(np.abs(rest))), 1e-3)
         values[used] = found / size[used]
         errors[used] = spread * np.sqrt(np.maximum(np.diag(inverse), 0.0)) / size[used]
-        keep = np.abs(rest) <= _CUT * spread
+        keep = np.abs(rest) <= 4.0 * spread
     return values, errors

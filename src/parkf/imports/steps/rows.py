@@ -7,15 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
-from parkf.training.datasets.carry import COMPONENTS, carried
+from parkf.io.events import select
+from parkf.training.datasets.carry import COMPONENTS, Rows, carried
 
-Rows = dict[str, NDArray[np.float64]]
 # Width of the scattering in a slope, times p, in MeV, from LHCb's parameters: truth has it, Runge-Kutta has
 # not. There is no material between the plane behind the magnet and the first layer, where that of a gap in
 # the SciFi is used.
 SCATTERING = {"V": 1.22, "VUT": 5.4, "UT": 1.2, "UTTF": 2.93, "TFT": 1.4, "T": 1.4, "BEAM": 1.22}
-P_RANGE = (1e3, 2e5)
-"""MeV; momenta are clipped to this range when the scattering is estimated."""
+P_RANGE = (1e3, 2e5)  # MeV; momenta are clipped to this range when the scattering is estimated
 _LEAST = 0.02  # mm; closer than that no position needs to be known
 _SIZE = 1000
 
@@ -84,7 +83,7 @@ class Carrier:
     def carry(self, rows: Rows) -> Carried:
         """Carry rows, as :func:`parkf.training.datasets.carry.carried` does."""
         states, arrived = carried(rows, self.field, self.threads)
-        kept = {name: values[arrived] for name, values in rows.items()}
+        kept = select(rows, arrived)
         dz = kept["z1"] - kept["z0"]
         straight = np.column_stack(
             [kept["x0"] + kept["tx0"] * dz, kept["y0"] + kept["ty0"] * dz, kept["tx0"], kept["ty0"]]

@@ -18,6 +18,7 @@ from parkf.imports.steps.physics import inspect_step
 from parkf.imports.steps.rows import Carrier, Reservoir
 from parkf.imports.steps.tuning import TREES, tuning_rows
 from parkf.io.errors import ParkfError
+from parkf.io.events import concatenate
 from parkf.io.files import UNFINISHED, matching
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.carry import Rows, with_target
@@ -46,34 +47,14 @@ def import_steps(
     geometry: Geometry | None = None,
     threads: int | None = None,
 ) -> list[Taken]:
-    """Write ``<folder>/<step>.parquet`` of every step that a source has.
+    """Write ``<folder>/<step>.parquet`` of the `steps` of a source, by default of all that it has.
 
-    Memory holds some ten thousand rows at a time, however many there are.
-
-    Parameters
-    ----------
-    source : str
-        A column map (.yaml), or a pattern for files of tuning trees (.root).
-    folder : Path
-    field : FieldMap
-        The run's: rows are inspected with it, and carried through it where they come without Runge-Kutta.
-    polarity : int or None
-        +1 MagUp, -1 MagDown: required for tuning trees, which do not contain it.
-    steps : tuple of str
-        All of the source by default.
-    settle : callable
-        Receives the inspections of all steps before anything is written, and raises if it must not be.
-    trust : bool
-        Read everything even if the inspection finds something wrong early.
-    geometry : Geometry, optional
-        The run's: rows are compared with its planes.
-    threads : int, optional
-
-    Raises
-    ------
-    ParkfError
-        When files cannot be read, a step wanted is not in the source, rows cannot be trained on, or `settle`
-        refuses them.
+    The source is a column map (.yaml), or a pattern for files of tuning trees (.root). Trees do not contain
+    the `polarity`, +1 MagUp or -1 MagDown, so it is required for them. Rows are inspected with the run's
+    `field`, carried through it where they come without Runge-Kutta, and compared with the planes of the run's
+    `geometry`. `settle` receives the inspections of all steps before anything is written, and raises a
+    ParkfError if nothing must be. With `trust` everything is read, even if a fault is found early. Memory
+    holds some ten thousand rows at a time, however many there are.
     """
     opened = _opened(source, polarity)
     if missing := [step for step in steps if step not in opened]:
@@ -168,15 +149,11 @@ def _joined(pieces: Iterator[Rows]) -> Iterator[Rows]:
     """Join small pieces: thousands of files have a few rows each."""
     waiting: list[Rows] = []
     count = 0
-
-    def joined() -> Rows:
-        return {name: np.concatenate([piece[name] for piece in waiting]) for name in waiting[0]}
-
     for piece in pieces:
         waiting.append(piece)
         count += len(piece["qop"])
         if count >= ROWS // 2:
-            yield joined()
+            yield concatenate(waiting)
             waiting, count = [], 0
     if count:
-        yield joined()
+        yield concatenate(waiting)

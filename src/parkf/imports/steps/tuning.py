@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkf.imports.columns import finite, open_root, read_branches, tree_names
 from parkf.io.errors import ParkfError
+from parkf.training.datasets.carry import Rows
 
 # Parameter set of each tree that a fit uses.
 TREES: dict[str, dict[int, int]] = {
@@ -39,17 +39,12 @@ _BRANCHES |= {"z0": "z_prev", "z1": "z", "qop": "true_qop", "qop_here": "true_qo
 _CHOICE = {"MCstatus": 1, "nHitsUT": 4, "nHitsT": 12}
 _NAME = re.compile(r"(?:predictState)?([A-Z]+)_(\d+)")
 
-Rows = dict[str, NDArray[np.float64]]
-
 
 def tuning_rows(paths: list[Path], step: str, polarity: int) -> Iterator[Rows]:
     """Read the rows of a step, a key of :data:`TREES`, from many files, one after another.
 
     A file is one event; its number is that in the file's name, else the file's index in the list. The trees
     do not contain the polarity, +1 MagUp, -1 MagDown. Yield columns (n,) of `parkf.io.tables.STEP_DATA`.
-
-    A ParkfError is raised when a file is damaged, has no tree of a fit, or a tree lacks a branch or holds a
-    number that is not finite.
     """
     for index, path in enumerate(paths):
         numbered = re.fullmatch(r".*_(\d+)_(\d+)", path.stem)
@@ -72,9 +67,7 @@ def tuning_rows(paths: list[Path], step: str, polarity: int) -> Iterator[Rows]:
 
 def _rows(tree: Any, path: Path) -> Rows:
     arrays = read_branches(tree, (*_BRANCHES.values(), *_CHOICE), path)
-    keep = np.ones(len(arrays["z"]), bool)
-    for name, value in _CHOICE.items():
-        keep &= arrays[name] == value
+    keep = np.logical_and.reduce([arrays[name] == value for name, value in _CHOICE.items()])
     rows = {own: finite(arrays[name], path, name, 0)[keep] for own, name in _BRANCHES.items()}
     local = rows.pop("qop_here")
     if (local == 0.0).any():

@@ -41,6 +41,9 @@ def parse(text: str) -> tuple[Any, dict[Place, int]]:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if "maximum nesting depth" in str(error):
+            # libyaml reads ahead, and has a limit of its own.
+            raise too_deep(mark.line + 1 if mark else None) from error
         what = " ".join(filter(None, (error.context, error.problem)))
         raise DocumentError(what, None if mark is None else mark.line + 1) from error
     except yaml.YAMLError as error:

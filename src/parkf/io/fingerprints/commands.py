@@ -48,7 +48,7 @@ def start_of(module: Module) -> Iterator[Statement]:
     applications = {
         name
         for name, bound in module.bound.items()
-        if any("Typer" in use for one in bound for use in one.form.uses)
+        if any({("typer", "Typer"), ("Typer", None)} & one.form.uses for one in bound)
     }
     for one in module.every:
         if isinstance(one.tree, ast.FunctionDef):

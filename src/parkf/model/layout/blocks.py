@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 from parkf.io.option_types import FormsName
@@ -86,11 +87,8 @@ class Layout:
     @cached_property
     def offsets(self) -> dict[str, int]:
         """Position of every block's first number in the constant blob."""
-        result, position = {}, 0
-        for block in self.blocks:
-            result[block.name] = position
-            position += block.size
-        return result
+        starts = accumulate((block.size for block in self.blocks), initial=0)
+        return {block.name: start for block, start in zip(self.blocks, starts, strict=False)}
 
     @property
     def constant_count(self) -> int:

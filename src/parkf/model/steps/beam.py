@@ -29,4 +29,4 @@ def _beam() -> Step:
     )
 
 
-PRODUCTION = IMPROVED = _beam()
+PRODUCTION = IMPROVED = (_beam(),)

@@ -4,7 +4,7 @@ from functools import partial
 
 import sympy as sp
 
-from parkf.model.steps.step import Numbers, Step, after_loss, scattering, turned
+from parkf.model.steps.step import Numbers, Step, gain, scattering, turned
 from parkf.model.steps.symbols import BEFORE, Side, h, k, ten, tx, ty, x, y
 
 _TEXT = "corrections to the magnet table at z_out, and the scattering from z_in to z_out"
@@ -35,12 +35,9 @@ def _production() -> Step:
     # It is degenerate with the next parameter and would ruin the conditioning of the fit, so it stays 0.
     change = p("relative change of q/p before the table", "1e-4", kind="free")
     loss = p("energy lost before the table", "MeV", 17.0, "loss")
-    return _step(
-        parameters=tuple(p.parameters),
-        outputs={"x": x1, "y": y1, "tx": tx1, "ty": ty1},
-        noise=scattering((sigma_x, sigma_y), (sigma_tx, sigma_ty), (rho_x, rho_y)),
-        local_qop=k * (1 + ten(-4) * change) + k * sp.Abs(k) * loss,
-    )
+    k_here = k * (1 + ten(-4) * change) + k * sp.Abs(k) * loss
+    noise = scattering((sigma_x, sigma_y), (sigma_tx, sigma_ty), (rho_x, rho_y))
+    return _step(tuple(p.parameters), {"x": x1, "y": y1, "tx": tx1, "ty": ty1}, noise, local_qop=k_here)
 
 
 def _improved() -> Step:
@@ -51,15 +48,9 @@ def _improved() -> Step:
     tx1 = tx + p("tx, linear", "MeV", parity=-1) * h + ten(5) * p("tx, quadratic", "1e5 MeV²") * k**2
     x1 = x + ten(2) * p("x, linear", "1e2 mm MeV", parity=-1) * h
     x1 += ten(5) * p("x, quadratic", "1e5 mm MeV²") * k**2
-    k_here, _ = after_loss(p("energy lost before the bend", "MeV", 17.0, "loss"))
-    noise = _scattering(p)
-    return _step(
-        parameters=tuple(p.parameters),
-        outputs={"x": x1, "y": y1, "tx": tx1, "ty": ty1},
-        noise=noise,
-        local_qop=k_here,
-        layout=2,
-    )
+    k_here = k * gain(p("energy lost before the bend", "MeV", 17.0, "loss"))
+    noise, outputs = _scattering(p), {"x": x1, "y": y1, "tx": tx1, "ty": ty1}
+    return _step(tuple(p.parameters), outputs, noise, local_qop=k_here, layout=2)
 
 
 def _scattering(p: Numbers) -> dict[str, sp.Expr]:
@@ -98,5 +89,4 @@ def _scattering(p: Numbers) -> dict[str, sp.Expr]:
     return scattering((ten(2) * sigma_x, ten(2) * sigma_y), (sigma_tx, sigma_ty), (rho_x, rho_y))
 
 
-PRODUCTION = _production()
-IMPROVED = _improved()
+PRODUCTION, IMPROVED = (_production(),), (_improved(),)

@@ -31,11 +31,7 @@ def forms(
     angle_y = p("scattering angle in y times momentum", "MeV", angle, "noise")
     rho_y = p("correlation of y and ty", "1", 0.8, "noise")
     tx1 = tx + dz * (ten(-1) * field * h + ten(3) * strong * h**3 + ten(-7) * change * y**2 * h)
-    outputs = {
-        "x": x + (old_x * tx + (1 - old_x) * tx1) * dz,
-        "y": y + (old_y * ty + (1 - old_y) * ty1) * dz,
-        "tx": tx1,
-        "ty": ty1,
-    }
+    x1, y1 = x + (old_x * tx + (1 - old_x) * tx1) * dz, y + (old_y * ty + (1 - old_y) * ty1) * dz
+    outputs = {"x": x1, "y": y1, "tx": tx1, "ty": ty1}
     widths = (width_x * sp.Abs(dz * k), width_y * sp.Abs(dz * k))
     return outputs, scattering(widths, (angle_x * sp.Abs(k), angle_y * sp.Abs(k)), (rho_x, rho_y))

@@ -3,13 +3,12 @@
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
 
 import sympy as sp
 
 from parkf.io.option_types import FormsName
 from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
-from parkf.model.layout.blocks import HEADER_TEXT, ODD_HEADER, TABLE_SHAPE, Block, Column, Layout
+from parkf.model.layout.blocks import HEADER_TEXT, ODD_HEADER, Block, Column, Layout
 from parkf.model.steps import beam, corrections, magnet, scifi, ut, velo, velo_to_ut
 from parkf.model.steps.step import Step
 
@@ -75,18 +74,13 @@ def block_of(step: Step) -> Block:
     return Block(step.name, step.sets, tuple(columns))
 
 
-# Each module has the forms of its steps as IMPROVED and PRODUCTION, a step or a tuple of steps.
+# Each module has the forms of its steps as the tuples IMPROVED and PRODUCTION.
 _MODULES = (velo, velo_to_ut, ut, corrections, scifi, beam)
-
-
-def _forms_in(module: ModuleType, name: str) -> tuple[Step, ...]:
-    forms = getattr(module, name.upper())
-    return forms if isinstance(forms, tuple) else (forms,)
 
 
 def _combined(name: FormsName, table: magnet.TableForm) -> Forms:
     """Combine forms to a set, whose layout is that of the newest of them."""
-    steps = [step for module in _MODULES for step in _forms_in(module, name)]
+    steps = [step for module in _MODULES for step in getattr(module, name.upper())]
     layout_version = max(table.layout, *(step.layout for step in steps))
     return Forms(name, layout_version, table, {step.name: step for step in steps})
 
@@ -97,12 +91,11 @@ FORMS: dict[FormsName, Forms] = {
 }
 # Names of the steps; they are the same in all sets of forms, and so are the datasets.
 STEP_NAMES = tuple(FORMS["improved"].steps)
-assert all(forms.table.coefficients == TABLE_SHAPE[2] for forms in FORMS.values())
 
 
 def file_of(step: Step) -> str:
     """Return the name of the file with the formulas of one of today's steps."""
     for module in _MODULES:
-        if any(step in _forms_in(module, name) for name in FORMS):
+        if step in (*module.IMPROVED, *module.PRODUCTION):
             return module.__name__.rpartition(".")[2] + ".py"
     raise KeyError(step.name)

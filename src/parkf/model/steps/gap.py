@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import sympy as sp
 
-from parkf.model.steps.step import Numbers, after_loss, gain
+from parkf.model.steps.step import Numbers, gain
 from parkf.model.steps.symbols import Local, h, ten, tx, ty, x, y, z0, z1
 
 dz = z1 - z0
@@ -45,7 +45,8 @@ def forms(
     old = [p(f"share of the old slope in x, with {_name(t)}", _unit("1", t)) * t for t in lever[1:]]
     loss = p("energy lost before", "MeV", 20.0, kind="loss")
     in_x = sp.Add(in_y, *old).subs(place)
-    _, h_here = after_loss(loss)
+    gained = gain(loss)
+    h_here = h * gained
     # In the Jacobian only the straight line and q/p are differentiated, nothing else (Local). The rest would
     # change the predicted covariance by less than a hundredth of what scattering adds, and would cost more
     # than all other operations of this step.
@@ -59,7 +60,7 @@ def forms(
     }
     named = {"X": place[X], "Y": place[Y], "B": mean, "C": twist, "b": bent, "c": turned}
     named[r"\lambda"] = Local(1 - in_x)
-    return outputs, {sp.Symbol(name): part for name, part in named.items()}, gain(loss)
+    return outputs, {sp.Symbol(name): part for name, part in named.items()}, gained
 
 
 def _sum(

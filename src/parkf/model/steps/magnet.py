@@ -11,7 +11,7 @@ from functools import cached_property
 
 import sympy as sp
 
-from parkf.model.layout.blocks import BINS, HEADER, Piece
+from parkf.model.layout.blocks import BINS, HEADER, TABLE_SHAPE, Piece
 from parkf.model.steps.symbols import h, tx, ty, x, y
 
 _header = dict(zip(HEADER, sp.symbols(" ".join(HEADER), real=True), strict=True))
@@ -69,11 +69,6 @@ class TableForm:
         )
 
     @property
-    def coefficients(self) -> int:
-        """Number of coefficients of a bin."""
-        return sum(piece.degree for piece in self.pieces)
-
-    @property
     def signature(self) -> dict[str, int]:
         """Numbers of a header that identify the form, by their names in :data:`HEADER`."""
         degrees = {"deg_x1": self.linear["x"], "deg_x2": self.central["x"]}
@@ -123,9 +118,9 @@ IMPROVED = TableForm(
     layout=2,
 )
 
-
 # Forms of published layouts must stay in this list: their tables are recognised by the header.
 TABLE_FORMS = (PRODUCTION, IMPROVED)
+assert all(sum(piece.degree for piece in form.pieces) == TABLE_SHAPE[2] for form in TABLE_FORMS)
 # Lower limit of 1 − s²: a track below it has turned by more than 75° and left the detector.
 SMALLEST_COSINE_SQUARED = 0.05
 

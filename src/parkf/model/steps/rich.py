@@ -20,8 +20,6 @@ from parkf.model.steps.step import Numbers, Parameter, Step
 from parkf.model.steps.symbols import COMPONENTS, Local, h, ten, tx, ty, x, y, z0
 
 WEIGHT = 0.03
-
-
 # Planes that each step leads to: z in mm.
 PLANES_OF = {
     "RICH1": RICH_PLANES[:2],
@@ -63,11 +61,7 @@ def _behind_velo() -> Step:
     """
     p = Numbers()
     one, late = sp.Integer(1), sp.Symbol("L", real=True)
-    place = {
-        X: ten(-3) * (x + tx * dz),
-        Y: ten(-3) * (y + ty * dz),
-        late: ten(-3) * (z0 - 500),
-    }
+    place = {X: ten(-3) * (x + tx * dz), Y: ten(-3) * (y + ty * dz), late: ten(-3) * (z0 - 500)}
 
     def mean(text: str, *terms: sp.Expr) -> sp.Expr:
         numbers = [p(f"{text}, with {t}", "1e-1 MeV/mm", parity=-1) for t in terms]
@@ -105,10 +99,7 @@ def _behind_scifi() -> Step:
 
 _PRODUCTION = FORMS["production"].steps
 _VELO, _SCIFI = "last VELO hit to RICH 1", "last SciFi layer to RICH 2"
-TRIGGER_STEPS = (
-    _to_planes(_PRODUCTION["VUT"], "RICH1", _VELO),
-    _to_planes(_PRODUCTION["T"], "RICH2", _SCIFI),
-)
+TRIGGER_STEPS = _to_planes(_PRODUCTION["VUT"], "RICH1", _VELO), _to_planes(_PRODUCTION["T"], "RICH2", _SCIFI)
 OWN_STEPS = (
     _to_planes(_behind_velo(), "RICH_VELO", _VELO),
     _to_planes(_PRODUCTION["UT"], "RICH_UT", "first UT layer back to RICH 1"),

@@ -4,7 +4,7 @@ import sympy as sp
 
 from parkf.model.steps import curved, gap
 from parkf.model.steps.gap import H, X, Y
-from parkf.model.steps.step import Numbers, Step, after_loss
+from parkf.model.steps.step import Numbers, Step, gain
 from parkf.model.steps.symbols import h, k, ten, tx, ty, x, y, z0, z1
 
 GAPS = 11
@@ -23,21 +23,18 @@ def _into_scifi(*, loses: bool) -> Step:
     bend = p("field", "MeV/mm", -0.03, parity=-1)
     strong = p("field for strongly curved tracks", "1e4 MeV³/mm³", parity=-1)
     share = p("share of the old slope in x", "1", 0.5)
-    k_here, h_here = after_loss(p("energy lost before", "MeV", 24.0, "loss")) if loses else (k, h)
+    gained = gain(p("energy lost before", "MeV", 24.0, "loss")) if loses else 1
+    k_here, h_here = k * gained, h * gained
     dz = z1 - z0
     tx1 = tx + bend * h_here * dz + ten(4) * strong * (h_here * dz) ** 3
     ty1 = ty + bend_y * (k_here * dz) ** 2
+    x1 = x + ((1 - share) * tx1 + share * tx) * dz
     return Step(
         name="TFT",
         text="z_out to the first SciFi layer",
         sets=("forward",),
         parameters=tuple(p.parameters),
-        outputs={
-            "x": x + ((1 - share) * tx1 + share * tx) * dz,
-            "y": y + (ty + ty1) / 2 * dz,
-            "tx": tx1,
-            "ty": ty1,
-        },
+        outputs={"x": x1, "y": y + (ty + ty1) / 2 * dz, "tx": tx1, "ty": ty1},
         surface={z1: _landing(z0)},
         layout=2 if loses else 1,
     )
@@ -60,32 +57,26 @@ def _improved() -> Step:
     """One set a gap: the terms odd in X and in Y distinguish the sides."""
     p = Numbers()
     one = sp.Integer(1)
-    outputs, parts, gain = gap.forms(
+    outputs, parts, gained = gap.forms(
         p,
-        bend=(
-            *(one, X, Y, X**2, Y**2, ty * Y),
-            *(X**4, X**2 * Y**2, Y**4, X**2 * Y**4, X**4 * Y**2, Y**6),
-        ),
+        bend=(one, X, Y, X**2, Y**2, ty * Y, X**4, X**2 * Y**2, Y**4, X**2 * Y**4, X**4 * Y**2, Y**6),
         turn=(
-            *(H * Y, X * Y, tx * Y, X * Y**3, H * Y**3, tx * X**2 * Y),
-            *(X * Y**5, H * X**4 * Y, tx * X**2 * Y**3),
+            H * Y,
+            X * Y,
+            tx * Y,
+            X * Y**3,
+            H * Y**3,
+            tx * X**2 * Y,
+            X * Y**5,
+            H * X**4 * Y,
+            tx * X**2 * Y**3,
         ),
         lever=(one, Y**2, X**2),
         field=-0.2,
     )
-    noise = p.scattering(1.35, gap.levers(1.35), gain)
-    return Step(
-        name=_NAME,
-        text=_TEXT,
-        sets=tuple(f"gap {number}" for number in range(GAPS)),
-        parameters=tuple(p.parameters),
-        outputs=outputs,
-        noise=noise,
-        surface=_SURFACE,
-        parts=parts,
-        joined=2,
-        layout=2,
-    )
+    noise = p.scattering(1.35, gap.levers(1.35), gained)
+    sets, numbers = tuple(f"gap {number}" for number in range(GAPS)), tuple(p.parameters)
+    return Step(_NAME, _TEXT, sets, numbers, outputs, noise, _SURFACE, parts=parts, joined=2, layout=2)
 
 
 PRODUCTION = (_into_scifi(loses=False), _production())

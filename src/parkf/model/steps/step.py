@@ -8,22 +8,8 @@ from typing import Literal
 
 import sympy as sp
 
-from parkf.model.steps.symbols import (
-    BEFORE,
-    COMPONENTS,
-    STATE,
-    dz,
-    h,
-    k,
-    per_slant,
-    state_derivative,
-    tx,
-    ty,
-    without_local,
-    y,
-    z0,
-    z1,
-)
+from parkf.model.steps import symbols
+from parkf.model.steps.symbols import BEFORE, COMPONENTS, STATE, dz, k, per_slant, tx, ty, y, z0, z1
 
 Kind = Literal["extrapolation", "loss", "noise", "free"]
 NOISE = ("x", "y", "tx", "ty", "rho_x", "rho_y")
@@ -96,7 +82,7 @@ class Step:
     @property
     def kernel_outputs(self) -> tuple[sp.Expr, ...]:
         """x, y, tx, ty at the target, by the kernel's parts."""
-        return tuple(without_local(self._by_parts(self.outputs[name])) for name in COMPONENTS)
+        return tuple(symbols.without_local(self._by_parts(self.outputs[name])) for name in COMPONENTS)
 
     def kernel_symbols(self, forms: Iterable[sp.Expr]) -> set[sp.Symbol]:
         """Symbols in formulas of the kernel, including those in their parts."""
@@ -122,7 +108,7 @@ class Step:
 
         def derivative(form: sp.Expr, v: sp.Symbol) -> sp.Expr:
             of_dz = (sp.diff(way, v) - dz * sp.diff(slant, v)) * per_slant
-            return state_derivative(form, v) + state_derivative(form, dz) * of_dz
+            return symbols.state_derivative(form, v) + symbols.state_derivative(form, dz) * of_dz
 
         forms = [self._by_parts(self.outputs[name]) for name in COMPONENTS]
         return sp.Matrix([*([derivative(form, v) for v in (*STATE, k)] for form in forms), [0, 0, 0, 0, 1]])
@@ -155,23 +141,23 @@ class Step:
     def latex(self) -> dict[str, str]:
         """Formulas for a report: parts, primed state components and the noise, by name."""
         names = {"x": "x", "y": "y", "tx": "t_x", "ty": "t_y"}
-        symbols = {z0: sp.Symbol("z_0"), z1: sp.Symbol("z_0") + sp.Symbol(r"\Delta z")}
+        written = {z0: sp.Symbol("z_0"), z1: sp.Symbol("z_0") + sp.Symbol(r"\Delta z")}
         for before, now, name in zip(BEFORE, STATE, names.values(), strict=True):
-            symbols |= {now: sp.Symbol(name), before: sp.Symbol(rf"{name}^\mathrm{{in}}")}
-        symbols |= {p: sp.Symbol(f"p_{{{i}}}") for i, p in enumerate(self.symbols)}
+            written |= {now: sp.Symbol(name), before: sp.Symbol(rf"{name}^\mathrm{{in}}")}
+        written |= {p: sp.Symbol(f"p_{{{i}}}") for i, p in enumerate(self.symbols)}
         lines: dict[str, str] = {}
         known: dict[sp.Expr, sp.Symbol] = {}
         for symbol, part in self.parts.items():
-            form = without_local(part).xreplace(known)
+            form = symbols.without_local(part).xreplace(known)
             # For computation polynomials are nested; expand them for reading.
             form = form if form.has(z1) else sp.expand(form)
-            lines[f"part {symbol}"] = f"{symbol} = {sp.latex(form.subs(symbols))}"
+            lines[f"part {symbol}"] = f"{symbol} = {sp.latex(form.subs(written))}"
             known[part] = symbol
         for name, form in self.outputs.items():
-            lines[name] = f"{names[name]}' = {sp.latex(form.xreplace(known).subs(symbols))}"
+            lines[name] = f"{names[name]}' = {sp.latex(form.xreplace(known).subs(written))}"
         for name, form in self.noise.items():
             left = rf"\rho_{name[-1]}" if name.startswith("rho") else rf"\sigma_{{{names[name]}}}"
-            lines[f"noise {name}"] = f"{left} = {sp.latex(form.subs(symbols))}"
+            lines[f"noise {name}"] = f"{left} = {sp.latex(form.subs(written))}"
         return lines
 
 
@@ -191,13 +177,8 @@ def turned(t: sp.Expr) -> sp.Expr:
     return sp.Abs(k) * (1 + tx**2 + ty**2) ** sp.Rational(3, 4) * sp.sqrt(1 + t**2)
 
 
-def after_loss(loss: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-    """Return k and h of a track that has lost `loss` (MeV) since production, to first order in loss/p."""
-    return k * gain(loss), h * gain(loss)
-
-
 def gain(loss: sp.Expr) -> sp.Expr:
-    """Return the factor by which q/p has increased since production, to first order in loss/p."""
+    """Return the factor by which a loss of energy (MeV) has increased q/p, to first order in loss/p."""
     return 1 + sp.Abs(k) * loss
 
 

@@ -21,16 +21,11 @@ def _production() -> Step:
 def _improved() -> Step:
     p = Numbers()
     one = sp.Integer(1)
-    outputs, parts, gain = gap.forms(
-        p,
-        bend=(one, Y**2, X**2, X**2 * Y**2),
-        turn=(tx * Y, tx * X**2 * Y),
-        lever=(one,),
-        field=-0.5,
+    outputs, parts, gained = gap.forms(
+        p, bend=(one, Y**2, X**2, X**2 * Y**2), turn=(tx * Y, tx * X**2 * Y), lever=(one,), field=-0.5
     )
-    noise = p.scattering(1.2, gap.levers(1.2), gain)
+    noise = p.scattering(1.2, gap.levers(1.2), gained)
     return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, parts=parts, layout=2)
 
 
-PRODUCTION = _production()
-IMPROVED = _improved()
+PRODUCTION, IMPROVED = (_production(),), (_improved(),)

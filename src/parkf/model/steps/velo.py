@@ -29,4 +29,4 @@ def _velo() -> Step:
 
 
 # Its misfit is far below the scattering in the VELO, so all sets of forms use the same form.
-PRODUCTION = IMPROVED = _velo()
+PRODUCTION = IMPROVED = (_velo(),)

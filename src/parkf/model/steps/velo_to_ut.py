@@ -39,19 +39,11 @@ def _production() -> Step:
     width_x = p("scattering in x per dz times momentum", "MeV", 3.1, "noise")
     rho_y = p("correlation of y and ty", "1", 0.8, "noise")
     across = _kicked(h * kick, z_kick, ty1)
+    widths = (width_x * sp.Abs(dz * k), width_y * sp.Abs(dz * k))
     return _step(
         parameters=tuple(p.parameters),
-        outputs={
-            "x": across["x"],
-            "y": y + (old * ty + (1 - old) * ty1) * dz,
-            "tx": across["tx"],
-            "ty": ty1,
-        },
-        noise=scattering(
-            (width_x * sp.Abs(dz * k), width_y * sp.Abs(dz * k)),
-            (angle_x * sp.Abs(k), angle_y * sp.Abs(k)),
-            (rho_x, rho_y),
-        ),
+        outputs={"x": across["x"], "y": y + (old * ty + (1 - old) * ty1) * dz, "tx": across["tx"], "ty": ty1},
+        noise=scattering(widths, (angle_x * sp.Abs(k), angle_y * sp.Abs(k)), (rho_x, rho_y)),
     )
 
 
@@ -89,13 +81,7 @@ def _improved() -> Step:
         ),
     )
     outputs = {"x": across["x"], "y": y1, "tx": across["tx"], "ty": ty1}
-    return _step(
-        parameters=tuple(p.parameters),
-        outputs=outputs,
-        noise=noise,
-        layout=2,
-    )
+    return _step(parameters=tuple(p.parameters), outputs=outputs, noise=noise, layout=2)
 
 
-PRODUCTION = _production()
-IMPROVED = _improved()
+PRODUCTION, IMPROVED = (_production(),), (_improved(),)

@@ -39,7 +39,6 @@ from parkf.params.rich import RichConstants, rich_blocks
 F32 = NDArray[np.float32]
 
 JSON_FILE, TABLE_FILE, REST_FILE = "params.json", "params_UTT_v0.tab", "parkf.json"
-HEADER_FILE = "constants.hpp"
 # Our blocks by the trigger's names, in its order.
 BLOCKS = {
     **{"VParams": "V", "VUTParams": "VUT", "UTParams": "UT", "UTTFParams": "UTTF", "UTT_META": "UTT_META"},
@@ -53,13 +52,6 @@ _KICK = (5, 6, 7)
 # Sets of the block BEAM, and its numbers, by the trigger's names.
 _SCATTERING = ("VPHit2VPHit", "VPHit2ClosestToBeam")
 _BEAM_NUMBERS = ("cms", "etaxx", "etaxtx", "Eloss")
-# Entry and exit of both detectors: block, row.
-_RICH_ROWS = {
-    "RICH1_F": ("RICH1", 0),
-    "RICH1_B": ("RICH1", 1),
-    "RICH2_F": ("RICH2", 0),
-    "RICH2_B": ("RICH2", 1),
-}
 # The table's second line begins with this number of the header.
 _SECOND_LINE = HEADER.index("nbin_x")
 # Of a bin's 80 coefficients: 1e3 for slopes, 1 for positions.
@@ -98,7 +90,7 @@ def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = 
     if "RICH1" in in_code:
         # It has the form of VUT, whose kick the trigger subtracts.
         in_code["RICH1"] = _reversed_kick(in_code["RICH1"])
-    with replacing(folder / HEADER_FILE) as temporary:
+    with replacing(folder / "constants.hpp") as temporary:
         temporary.write_text(_header_text(in_code))
 
 
@@ -206,8 +198,8 @@ def _header_text(blocks: Mapping[str, NDArray[np.float32]]) -> str:
         for name, value in zip(_BEAM_NUMBERS, numbers, strict=True):
             lines.append(f"constexpr float scatterSensorParameter_{way}_{name} = {_literal(value)};")
     if "RICH1" in blocks:
-        for (name, (block, row)), z in zip(_RICH_ROWS.items(), RICH_PLANES, strict=True):
-            values = blocks[block][row]
+        planes = [f"{detector}_{side}" for detector in ("RICH1", "RICH2") for side in "FB"]
+        for name, z, values in zip(planes, RICH_PLANES, [*blocks["RICH1"], *blocks["RICH2"]], strict=True):
             lines.append(f"constexpr float {name}_zTo = {z}.f;")
             numbers = ", ".join(map(_literal, values))
             lines.append(f"constexpr float PAR_{name}[{len(values)}] = {{{numbers}}};")

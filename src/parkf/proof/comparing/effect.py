@@ -44,14 +44,14 @@ def changes(first: ParameterSet, second: ParameterSet) -> list[Change]:
     """Change of the predicted state from the first set to the second, by step, component and momentum."""
     return [
         Change(
-            *(hop.name, component, low, high),
+            *(step, component, low, high),
             rms=float(np.sqrt(np.mean(ratio[mask] ** 2))),
             largest=float(np.abs(ratio[mask]).max()),
         )
-        for hop in _hops(_Predictor(first), _Predictor(second))
-        for component, difference in zip(COMPONENTS, hop.difference.T, strict=True)
-        for ratio in [difference / hop.sigma[component]]
-        for low, high, mask in momentum_bins(hop.qop)
+        for step, qop, differences, sigma in _hops(_Predictor(first), _Predictor(second))
+        for component, difference in zip(COMPONENTS, differences.T, strict=True)
+        for ratio in [difference / sigma[component]]
+        for low, high, mask in momentum_bins(qop)
         if mask.any()
     ]
 
@@ -70,18 +70,11 @@ def table_map(first: ParameterSet, second: ParameterSet) -> F64:
     )
     qop, polarity = np.full(len(x), -h), np.full(len(x), -1.0)
     ends = [_table(one).extrapolate(states, qop, polarity)[:, 0] for one in (first, second)]
-    change: F64 = (ends[1] - ends[0]).reshape(BINS)
-    return change
+    return (ends[1] - ends[0]).reshape(BINS)
 
 
-@dataclass(frozen=True)
-class _Hop:
-    """A step of the sample: change of the predicted states, (n, 4), and σ_MS of each component, (n,)."""
-
-    name: str
-    qop: F64
-    difference: F64
-    sigma: dict[str, F64]
+# A step of the sample: name, q/p (n,), change of the predicted states (n, 4), σ_MS of each component (n,).
+_Hop = tuple[str, F64, F64, dict[str, F64]]
 
 
 class _Predictor:
@@ -106,10 +99,6 @@ class _Predictor:
         local = self.steps["UTTF"].local_qop(self.numbers("UTTF", 0), rows["qop"])
         ends = _table(self.parameters).extrapolate(_states(rows), local, rows["polarity"])
         return self.predict("UTTF", 0, _at(rows, ends))
-
-    def sigma(self, name: str, number: int, rows: Rows) -> dict[str, F64]:
-        """Return σ_MS of each component."""
-        return self.steps[name].noise(self.numbers(name, number), rows)
 
 
 def _hops(a: _Predictor, b: _Predictor) -> Iterator[_Hop]:
@@ -137,8 +126,8 @@ def _hops(a: _Predictor, b: _Predictor) -> Iterator[_Hop]:
 def _behind_the_magnet(a: _Predictor, b: _Predictor, rows: Rows) -> Iterator[_Hop]:
     ends = a.magnet(rows)
     before = dict(zip(BEFORE_COLUMNS, _states(rows).T, strict=True))
-    sigma = a.sigma("UTTF", 0, _at(rows, ends) | before)
-    yield _Hop("magnet", rows["qop"], b.magnet(rows) - ends, sigma)
+    sigma = a.steps["UTTF"].noise(a.numbers("UTTF", 0), _at(rows, ends) | before)
+    yield "magnet", rows["qop"], b.magnet(rows) - ends, sigma
     # Tracks outside of the detector are left out.
     inside = np.all(np.abs(ends[:, :2]) < [3000.0, 2500.0], axis=1)
     rows = select({**_at(rows, ends), **sigma}, np.asarray(inside))
@@ -147,7 +136,7 @@ def _behind_the_magnet(a: _Predictor, b: _Predictor, rows: Rows) -> Iterator[_Ho
     sigma = {component: rows.pop(component) for component in (*COMPONENTS, "rho_x", "rho_y")}
     rows = _to_plane(rows, layers[:, 0])
     ends = a.predict("TFT", 0, rows)
-    yield _Hop("TFT", rows["qop"], b.predict("TFT", 0, rows) - ends, sigma)
+    yield "TFT", rows["qop"], b.predict("TFT", 0, rows) - ends, sigma
     for gap in range(11):
         rows = _to_plane(_at(rows, ends), layers[:, gap + 1])
         ends = np.empty((len(rows["qop"]), 4))
@@ -159,7 +148,7 @@ def _behind_the_magnet(a: _Predictor, b: _Predictor, rows: Rows) -> Iterator[_Ho
 
 def _hop(label: str, name: str, number: int, a: _Predictor, b: _Predictor, rows: Rows) -> _Hop:
     difference = b.predict(name, number, rows) - a.predict(name, number, rows)
-    return _Hop(label, rows["qop"], difference, a.sigma(name, number, rows))
+    return label, rows["qop"], difference, a.steps[name].noise(a.numbers(name, number), rows)
 
 
 def _sample() -> Rows:

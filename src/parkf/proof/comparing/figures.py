@@ -97,8 +97,7 @@ def compare_figures(subjects: Sequence[Subject]) -> list[Row]:
     return sorted(kept, key=lambda row: _GROUPS.index(row.group))
 
 
-# Group, text and figure.
-_Named = tuple[str, str, Measured]
+_Named = tuple[str, str, Measured]  # group, text and figure
 
 
 def _figures(subject: Subject) -> Iterator[_Named]:
@@ -130,7 +129,6 @@ def _of_fit(fit: Mapping[str, Any]) -> Iterator[_Named]:
     bins = fit["momentum"]
     for one in bins:
         yield "resolution", f"core of δp/p, {_range(one)} [%]", figure(one, "core", 100)
-    for one in bins:
         yield "bias", f"bias of δp/p, {_range(one)} [%]", figure(one, "bias", 100, signed=True)
     for component, pull in fit["pulls"].items():
         name = "q/p" if component == "qop" else component

@@ -59,23 +59,16 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
         if not threshold.errors:
             # Most ratios are of fits of the same tracks, whose true error is far smaller.
             figures = [replace(found, error=None) for found in figures]
-    gate = Gate(
-        what=threshold.gate,
-        measured="not measured",
-        bar=_bar(threshold),
-        met=False,
-        figure=threshold.figure,
-        at_least=threshold.at_least,
-        at_most=threshold.at_most,
-        reason=threshold.reason,
-    )
+    about: dict[str, Any] = {"what": threshold.gate, "reason": threshold.reason}
     bounded = _bounded(threshold, figures)
     if not bounded:
-        return gate
+        unmeasured = {"measured": "not measured", "bar": _bar(threshold), "met": False}
+        bounds = threshold.model_dump(include={"figure", "at_least", "at_most"})
+        return Gate.model_validate(about | unmeasured | bounds)
     worst = min(bounded, key=_Bounded.room)
     found, few = worst.found, len(bounded) < threshold.count
     count = f"; {len(bounded)} of {threshold.count} measured" if few else ""
-    result = {
+    about |= {
         "measured": _shown(threshold, worst, with_place=len(bounded) > 1) + count,
         "bar": _bar(threshold, worst),
         "met": worst.room() >= 0 and not few,
@@ -84,8 +77,7 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
         "at_least": worst.least,
         "at_most": worst.most,
     }
-    # Validated again, because a figure may be a whole number.
-    return Gate.model_validate(gate.model_dump() | result)
+    return Gate.model_validate(about)
 
 
 def _find(documents: Mapping[str, Any], figure: str) -> list[Found]:

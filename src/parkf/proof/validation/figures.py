@@ -80,12 +80,11 @@ def compare_precision(single: Sample, double: Sample) -> dict[str, Any]:
         size = np.abs(differences)
         return {name: float(np.quantile(size, fraction)) for name, fraction in QUANTILES.items()}
 
-    def in_errors(component: str) -> F64:
-        difference = np.asarray(a[component] - b[component], np.float64)
-        return difference / np.sqrt(b[VARIANCES[component]])
-
     def chi2(rows: Rows) -> F64:
         return np.sum([np.asarray(rows[f"chi2_{name}"], np.float64) for name in DETECTORS], axis=0)
 
-    figures = {component: quantiles(in_errors(component)) for component in STATE}
+    figures = {
+        name: quantiles(np.asarray(a[name] - b[name], np.float64) / np.sqrt(b[VARIANCES[name]]))
+        for name in STATE
+    }
     return {"n": int(good.sum()), **figures, "chi2": quantiles(chi2(a) / chi2(b) - 1)}

@@ -14,7 +14,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geomet
 from parkf.fit.sample import GHOST_PURITY, Sample, chi2_per_ndof
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
-from parkf.proof.validation.figures import WORKING_POINT
+from parkf.proof.validation.figures import ENOUGH, WORKING_POINT
 from parkf.proof.validation.local_fits import Residuals, fit_locally
 
 ETA = (2.0, 5.0)
@@ -39,7 +39,6 @@ _EDGES = {
     "ut_residual": np.linspace(-200, 200, 41),
     "scifi_residual": np.linspace(-500, 500, 41),
 }
-_ENOUGH = 50
 _FEWEST_SCIFI = 10
 _FEWEST_VELO, _FEWEST_SEGMENT = 3, 9  # fewest modules, and SciFi layers, that a search requires of a segment
 _ELECTRON = 11
@@ -93,10 +92,10 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
         layers[name] = np.array([np.isfinite(x).sum() for x in tracks[f"{name}_x"]], np.int64)
     complete = tracks[(layers["ut"] == len(UT_PLANES)) & (layers["scifi"] >= _FEWEST_SCIFI)]
     stiff, soft = complete[complete.p > P_STIFF], complete[complete.p < P_STIFF]
-    if min(len(stiff), len(soft)) < _ENOUGH:
+    if min(len(stiff), len(soft)) < ENOUGH:
         raise ParkfError(
             f"{files.matched}: {len(stiff)} tracks above and {len(soft)} below 10 GeV, "
-            f"expected at least {_ENOUGH} of each"
+            f"expected at least {ENOUGH} of each"
         )
     fit = partial(fit_locally, geometry=geometry, field=field, polarity=polarity)
     local, scattered = (

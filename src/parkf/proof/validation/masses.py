@@ -1,6 +1,5 @@
 """Mass peaks of two-track decays."""
 
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,28 +22,13 @@ CLOSEST = 0.2  # mm; the trigger's lines require two tracks to approach each oth
 RANGE = 0.05  # of the mass; the peak is fitted that far to either side
 _ENOUGH = 100
 _BINS = 60
-_STATE = ("x", "y", "z", "tx", "ty", "qop")
-_OF_A_TRACK = ("file", "event", "pdg_id", *_STATE, "true_tx", "true_ty", "true_qop")
-
-
-@dataclass(frozen=True)
-class Peak:
-    """Double Gaussian with one mean; MeV."""
-
-    mean: float
-    mean_error: float
-    width: float  # root of the mean variance, √(f·σ₁² + (1 − f)·σ₂²)
-    width_error: float
-    narrow: float  # σ₁
-    wide: float  # σ₂
-    share: float  # f
-    n: int
+_OF_A_TRACK = ["file", "event", "pdg_id", "x", "y", "z", "tx", "ty", "qop", "true_tx", "true_ty", "true_qop"]
 
 
 def measure_peak(sample: Sample, decay: Decay) -> dict[str, Any]:
     """Fit the mass peak of the pairs in a signal sample that the trigger's line accepts.
 
-    Every event is one decay. The result has the fields of :class:`Peak`, ``parts.{momenta, directions}``
+    Every event is one decay. The result has the figures of :func:`fit_peak`, ``parts.{momenta, directions}``
     (MeV), core widths due to either alone, and ``histogram.{edges, content}`` (MeV, pairs). Fewer than 100
     pairs raise a ParkfError.
     """
@@ -65,7 +49,7 @@ def measure_peak(sample: Sample, decay: Decay) -> dict[str, Any]:
         "directions": fit_core(invariant_masses(pairs, momenta="true_") - true).width,
     }
     histogram = {"edges": edges.tolist(), "content": content.tolist()}
-    return {**asdict(fit_peak(masses, mass)), "parts": parts, "histogram": histogram}
+    return {**fit_peak(masses, mass), "parts": parts, "histogram": histogram}
 
 
 def find_pairs(sample: Sample, decay: Decay) -> pd.DataFrame:
@@ -103,8 +87,12 @@ def invariant_masses(pairs: pd.DataFrame, *, momenta: str = "", directions: str 
     return np.sqrt(energy**2 - (momentum**2).sum(1))
 
 
-def fit_peak(masses: F64, guess: float) -> Peak:
-    """Fit a double Gaussian by maximum likelihood, in the range of :data:`RANGE` about `guess`."""
+def fit_peak(masses: F64, guess: float) -> dict[str, float]:
+    """Fit a double Gaussian with one mean by maximum likelihood, in the range of :data:`RANGE` about `guess`.
+
+    The result has the ``mean``, the ``width`` √(f·σ₁² + (1 − f)·σ₂²), their errors, σ₁ and σ₂ as ``narrow``
+    and ``wide`` (all in MeV), f as ``share``, and ``n``, the number of masses.
+    """
     low, high = guess * (1 - RANGE), guess * (1 + RANGE)
     quantiles = np.quantile(masses, (0.1587, 0.5, 0.8413))
     start = (quantiles[2] - quantiles[0]) / 2
@@ -129,18 +117,11 @@ def fit_peak(masses: F64, guess: float) -> Peak:
     minuit.hesse()
     mean, narrow, ratio, share = minuit.values
     width = float(narrow * np.sqrt(share + (1 - share) * ratio**2))
-    return Peak(
-        mean=mean,
-        mean_error=minuit.errors["mean"],
-        width=width,
-        # The error of one Gaussian: near the limits of the shape parameters, correlations make linear error
-        # propagation meaningless.
-        width_error=width / (2 * len(masses)) ** 0.5,
-        narrow=narrow,
-        wide=narrow * ratio,
-        share=share,
-        n=len(masses),
-    )
+    # The width's error is that of one Gaussian: near the limits of the shape parameters, correlations make
+    # linear error propagation meaningless.
+    figures = {"mean": mean, "mean_error": minuit.errors["mean"], "width": width}
+    figures |= {"width_error": width / (2 * len(masses)) ** 0.5, "narrow": narrow, "wide": narrow * ratio}
+    return {**figures, "share": share, "n": len(masses)}
 
 
 def _across(momentum: F64) -> F64:

@@ -12,7 +12,6 @@ from parkf.proof.validation.figures import ENOUGH, momentum_figures, pull_figure
 ETA = (2.0, 5.0)
 RANGES = ((2.0, 5.0), (5.0, 20.0), (20.0, 100.0), (2.0, 100.0))  # GeV
 LARGE = 3.0  # χ²/ndof above which a track looks wrong (the paper's cut)
-_QUANTILES = (0.1587, 0.5, 0.8413)
 
 
 def measure(sample: Sample) -> dict[str, Any]:
@@ -66,7 +65,7 @@ def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
 
 def _centre(values: np.ndarray) -> tuple[float, float]:
     """Half the width of the central 68 %, and the median."""
-    low, middle, high = np.quantile(values, _QUANTILES)
+    low, middle, high = np.quantile(values, (0.1587, 0.5, 0.8413))
     return float(high - low) / 2, float(middle)
 
 

@@ -24,7 +24,6 @@ _RIDGE = 1.0  # L2 regularisation of a standardised coefficient, in units of one
 _COUNT = 11  # terms: one, three pieces, six products, and the UT's
 _BLOCK = 1 << 14  # number of tracks whose terms are in memory at a time
 
-
 # Units: p and pt in GeV; displacement in mm, the closest distance of the true track from the z axis.
 SLICES = {
     "p": (2, 3, 5, 10, 20, 50, 100),

@@ -10,8 +10,7 @@ from parkf.fit.sample import DETECTORS, STATE, Sample, chi2_per_ndof, pulls
 from parkf.io.errors import ParkfError
 from parkf.io.track_columns import Rows
 from parkf.io.workers import parallel_map
-from parkf.proof.validation.breakdown import breakdown, fates, impact_parameters, losses
-from parkf.proof.validation.cells import cells, directions
+from parkf.proof.validation.breakdown import breakdown, cells, directions, fates, impact_parameters, losses
 from parkf.proof.validation.figures import (
     ENOUGH,
     WORKING_POINT,
@@ -58,11 +57,11 @@ def validate(
     χ²/ndof, normalised to one including entries outside. A fit of all detectors also has
     ``separation.{roc, working_point}`` and ``scores`` (:mod:`parkf.proof.validation.separation`). With
     `misaligned`, ``misaligned.{counts, fits.<name>}`` has the same of those candidates. The aligned fits
-    have ``impact``, ``breakdown`` and ``fates`` (:mod:`parkf.proof.validation.breakdown`), ``cells`` and
-    ``directions`` (:mod:`parkf.proof.validation.cells`) and ``tails``
-    (:mod:`parkf.proof.validation.tails`); with `signals` ``masses.<signal>``, a peak's ``{mean, width,
-    narrow, wide, share, n}`` with errors of the first two (MeV). ``precision`` compares ``parkf`` with
-    `float64` (:func:`parkf.proof.validation.figures.compare_precision`).
+    have ``impact``, ``breakdown``, ``fates``, ``cells`` and ``directions``
+    (:mod:`parkf.proof.validation.breakdown`) and ``tails`` (:mod:`parkf.proof.validation.tails`); with
+    `signals` ``masses.<signal>``, a peak's ``{mean, width, narrow, wide, share, n}`` with errors of the
+    first two (MeV). ``precision`` compares ``parkf`` with `float64`
+    (:func:`parkf.proof.validation.figures.compare_precision`).
     """
     for several in filter(None, (fits, misaligned)):
         counts = _counts(several)

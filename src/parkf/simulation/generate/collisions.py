@@ -10,6 +10,7 @@ its forward particles in one event, and its backward particles, turned around, i
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,7 @@ EVENTS_PER_CHUNK = 25  # fixed, because the events of a seed depend on it
 ETA_RANGE = (1.5, 5.5)  # pseudorapidity kept; wider than the spectrometer, as tracks bend across its edges
 P_MIN = 300.0  # MeV; softer particles curl up before the UT
 Z_MIN = -500.0  # mm, of the production vertex: the end of the field map
-# mm; a charged particle that decays leaves a track when it flies this far along the beam.
-SHORTEST_TRACK = 1.0
+SHORTEST_TRACK = 1.0  # mm along the beam; a charged particle that decays later than this leaves a track
 _GEV = 1e3
 
 
@@ -53,19 +53,14 @@ def generate(
 
     A crossing has `pile_up` inelastic collisions on average (Poisson). There are `events` crossings, with
     numbers from `first` on. Crossings of a number are the same for a seed, whichever are generated with them,
-    with any number of `workers` (all cores by default).
-
-    A ParkfError when `events` or `pile_up` is not positive, `first` is no multiple of `EVENTS_PER_CHUNK`, or
-    Pythia cannot be initialised.
+    with any number of `workers` (all cores by default). A ParkfError when `events` or `pile_up` is not
+    positive, `first` is no multiple of `EVENTS_PER_CHUNK`, or Pythia cannot be initialised.
     """
     if events <= 0 or not pile_up > 0:
         raise ParkfError(f"events and pile-up must be positive, got {events} and {pile_up}")
     chunks = chunks_of(first, events, EVENTS_PER_CHUNK)
     pythia = initialised(SOFT_COLLISIONS)
-
-    def crossings(chunk: range) -> Columns:
-        return _crossings(pythia, beam, chunk, seed, pile_up)
-
+    crossings = partial(_crossings, pythia, beam, seed, pile_up)
     with PARTICLES.writer(path) as writer:
         write_chunks(writer, chunks, crossings, "generate", workers)
 
@@ -98,7 +93,7 @@ def write_chunks(
     return rows
 
 
-def _crossings(pythia: Any, beam: Beam, events: range, seed: int, pile_up: float) -> Columns:
+def _crossings(pythia: Any, beam: Beam, seed: int, pile_up: float, events: range) -> Columns:
     """Charged final particles of some crossings: columns of PARTICLES, sorted by event and particle."""
     counts, vertices = [], []
     for number in events:

@@ -18,8 +18,7 @@ def shoot(
 ) -> Columns:
     """Pions of both charges from the origin, as columns of `parkf.io.tables.PARTICLES`.
 
-    log p is uniform in `p_range` (MeV), slopes tx, ty are uniform up to `slope_max` (rad). The same seed
-    makes the same particles, however many events.
+    log p is uniform in `p_range` (MeV), slopes tx, ty up to `slope_max` (rad). A seed makes the same ones.
     """
     drawn = [keyed_generator(seed, event, Stream.GUN).random((per_event, 4)) for event in range(events)]
     u = np.concatenate(drawn)

@@ -7,7 +7,6 @@ RICH 1, UT lie all along), at rates that give about as many products per event a
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkf.io.events import Columns, concatenate, select
 from parkf.simulation.particles import ELECTRON, PHOTON, PION, PROTON, masses_of
@@ -61,11 +60,7 @@ def _pairs(parents: Columns, random: np.random.Generator) -> Columns:
 
 
 def _products(
-    parents: Columns,
-    part: NDArray[np.float64],
-    pull: NDArray[np.float64],
-    pdg_id: NDArray[np.int64],
-    charge: NDArray[np.int64],
+    parents: Columns, part: np.ndarray, pull: np.ndarray, pdg_id: np.ndarray, charge: np.ndarray
 ) -> Columns:
     """Particles with a part of their parent's momentum, and a pull (2, n) in MeV in px and py."""
     return at_end(parents) | {

@@ -42,9 +42,8 @@ _KEPT, _LOADED = 1, 2
 def initialised(settings: tuple[str, ...]) -> Any:
     """Return a Pythia with some settings beside the common ones; the same one each time.
 
-    Only forks of this process draw from it, so that it stays as new.
-
-    A ParkfError when Pythia refuses a setting, or cannot be initialised.
+    Only forks of this process draw from it, so that it stays as new. A ParkfError when Pythia refuses a
+    setting, or cannot be initialised.
     """
     kept = cross_sections(settings)
     return _initialised(settings, _LOADED, kept) if kept.exists() else _initialised(settings)
@@ -58,10 +57,7 @@ def cross_sections(settings: Sequence[str]) -> Path:
 
 
 def write_cross_sections(path: Path, settings: Sequence[str]) -> None:
-    """Calculate cross sections and keep them.
-
-    Errors are those of :func:`initialised`.
-    """
+    """Calculate cross sections and keep them; errors are those of :func:`initialised`."""
     with replacing(path) as temporary:
         _initialised(settings, _KEPT, temporary)
 

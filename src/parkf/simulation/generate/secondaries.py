@@ -10,7 +10,6 @@ particles).
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkf.io.events import Columns, concatenate
 from parkf.simulation.particles import ELECTRON, PHOTON, PION, PROTON, masses_of, momentum
@@ -52,20 +51,14 @@ SOURCES = (
 
 
 def secondaries(particles: Columns, random: np.random.Generator) -> Columns:
-    """Draw the secondaries of some collisions.
-
-    The collisions' charged particles and the secondaries have the columns of
-    `parkf.simulation.generate.interactions.interact`.
-    """
+    """Draw the secondaries of collisions; both have columns as in :func:`.interactions.interact`."""
     eta = np.arctanh(particles["pz"] / momentum(particles))
     counted = (eta > ETA[0]) & (eta < ETA[1]) & (np.hypot(particles["x"], particles["y"]) < PROMPT_RADIUS)
     collision, charged = np.unique(particles["collision"][counted], return_counts=True)
     return concatenate([_from(source, collision, charged, random) for source in SOURCES])
 
 
-def _from(
-    source: Source, collision: NDArray[np.int64], charged: NDArray[np.int64], random: np.random.Generator
-) -> Columns:
+def _from(source: Source, collision: np.ndarray, charged: np.ndarray, random: np.random.Generator) -> Columns:
     of = np.repeat(collision, random.poisson(source.rate * charged))
     count = len(of)
     z = source.z[0] + (source.z[1] - source.z[0]) * random.random(count)

@@ -3,6 +3,7 @@
 Only the two tracks of the peak are kept, since the mass resolution depends on nothing else.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, select
 from parkf.io.option_types import Signal
 from parkf.io.tables import PARTICLES
-from parkf.simulation.generate.collisions import (
-    chunks_of,
-    draw_collisions,
-    from_vertices,
-    vertices_of,
-    write_chunks,
-)
+from parkf.simulation.generate import collisions
 from parkf.simulation.generate.decays import DECAYS, Decay
 from parkf.simulation.generate.pythia import initialised
 from parkf.simulation.random_numbers import Stream, keyed_generator
@@ -43,27 +38,23 @@ def generate_signal(
     The table is `parkf.io.tables.PARTICLES`. Pairs are from J/ψ→μμ in B_s→J/ψφ, or D⁰→Kπ in D*⁺→D⁰π⁺. There
     are `number` collisions, of a heavy quark pair each, with numbers from `first` on; one in five makes a J/ψ
     with both tracks, one in seven a D⁰. Pairs of a collision are the same for a seed, with the same event
-    numbers, whichever are generated with them, with any number of `workers` (all cores by default).
-
-    A ParkfError when `number` is not positive, `first` is no multiple of `COLLISIONS_PER_CHUNK`, Pythia
-    cannot be initialised, or no pair came out.
+    numbers, whichever are generated with them, with any number of `workers` (all cores by default). A
+    ParkfError when `number` is not positive, `first` is no multiple of `COLLISIONS_PER_CHUNK`, Pythia cannot
+    be initialised, or no pair came out.
     """
     if number <= 0:
         raise ParkfError(f"signal: {number} collisions, expected a positive number")
-    chunks = chunks_of(first, number, COLLISIONS_PER_CHUNK)
+    chunks = collisions.chunks_of(first, number, COLLISIONS_PER_CHUNK)
     pythia = initialised((*_COMMON, *DECAYS[signal].settings))
-
-    def pairs(chunk: range) -> Columns:
-        return _pairs(pythia, DECAYS[signal], beam, chunk, seed)
-
+    pairs = partial(_pairs, pythia, DECAYS[signal], beam, seed)
     with PARTICLES.writer(path) as writer:
-        tracks = write_chunks(writer, chunks, pairs, signal, workers)
+        tracks = collisions.write_chunks(writer, chunks, pairs, signal, workers)
         if not tracks:
             raise ParkfError(f"signal '{signal}': no pair in {number} collisions; ask for more")
     return tracks // 2
 
 
-def _pairs(pythia: Any, decay: Decay, beam: Beam, chunk: range, seed: int) -> Columns:
+def _pairs(pythia: Any, decay: Decay, beam: Beam, seed: int, chunk: range) -> Columns:
     """Columns of PARTICLES; events are numbered from the first collision's number on.
 
     Pairs are rare. Their numbers have no gaps in a chunk, so that later stages process many events together.
@@ -71,15 +62,15 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, chunk: range, seed: int) -> Co
     vertex_random, interactions = (
         keyed_generator(seed, chunk.start, stream) for stream in (Stream.COLLISIONS, Stream.INTERACTIONS)
     )
-    particles = draw_collisions(pythia, len(chunk), seed, chunk.start)
+    particles = collisions.draw_collisions(pythia, len(chunk), seed, chunk.start)
     mothers = np.abs(particles["mother"])
     wanted = mothers == decay.mother
     if decay.from_mother:
         witnesses = particles["collision"][mothers == decay.from_mother]
         wanted &= np.isin(particles["collision"], witnesses)
     count = 2 * len(chunk)  # both sides of each
-    vertices = vertices_of(beam, count, vertex_random)
-    particles = from_vertices(select(particles, wanted), vertices, interactions)
+    vertices = collisions.vertices_of(beam, count, vertex_random)
+    particles = collisions.from_vertices(select(particles, wanted), vertices, interactions)
     particles = select(particles, np.argsort(particles["collision"], kind="stable"))
     # Keep the two tracks of the pair, without particles that they made in the material.
     own = np.abs(particles["mother"]) == decay.mother

@@ -4,11 +4,10 @@ from functools import reduce
 
 import numpy as np
 
-from parkf.io.planes import SCIFI_LAYERS
-from parkf.io.planes import STEREO as STEREO_OF_STATION
+from parkf.io import planes
 
 # Whether each layer is a stereo layer.
-STEREO = np.tile(STEREO_OF_STATION, SCIFI_LAYERS // len(STEREO_OF_STATION))
+STEREO = np.tile(planes.STEREO, planes.SCIFI_LAYERS // len(planes.STEREO))
 # Iterations of a fit, and of the search for z: the second knows at which y the first crossed a fibre.
 PASSES = 2
 _FEWEST_X, _FEWEST_STEREO = 3, 2  # layers that determine a curve
@@ -54,15 +53,12 @@ def slope_at(curves: np.ndarray, z: float, cubic_ratio: float) -> np.ndarray:
 def enough(collected: np.ndarray, fewest: int) -> np.ndarray:
     """Mask (n,) of collected hits (n, 12), -1 for none, in `fewest` layers or more that determine a curve."""
     used = collected >= 0
-    return (
-        (used.sum(1) >= fewest)
-        & ((used & ~STEREO).sum(1) >= _FEWEST_X)
-        & ((used & STEREO).sum(1) >= _FEWEST_STEREO)
-    )
+    determined = ((used & ~STEREO).sum(1) >= _FEWEST_X) & ((used & STEREO).sum(1) >= _FEWEST_STEREO)
+    return determined & (used.sum(1) >= fewest)
 
 
-def _mean(values: np.ndarray, used: np.ndarray, count: np.ndarray) -> np.ndarray:
-    return _sum(np.where(used, values, 0.0)) / count
+def _mean(values: np.ndarray, used: np.ndarray) -> np.ndarray:
+    return _sum(np.where(used, values, 0.0)) / used.sum(0)
 
 
 def _sum(values: np.ndarray) -> np.ndarray:
@@ -72,19 +68,15 @@ def _sum(values: np.ndarray) -> np.ndarray:
 
 def _fit_line(z: np.ndarray, y: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Least squares d, e (n,) of y = d + e·z over the layers used; all arrays (layers, n)."""
-    count = used.sum(0)
-    z_mean, y_mean = _mean(z, used, count), _mean(y, used, count)
+    z_mean, y_mean = _mean(z, used), _mean(y, used)
     dz = np.where(used, z - z_mean, 0.0)
     e = _sum(dz * y) / _sum(dz * dz)
     return y_mean - e * z_mean, e
 
 
-def _fit_bend(
-    z: np.ndarray, cubic: np.ndarray, x: np.ndarray, used: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _fit_bend(z: np.ndarray, cubic: np.ndarray, x: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, ...]:
     """Least squares a, b, c (n,) of x = a + b·z + c·cubic over the layers used; all arrays (layers, n)."""
-    count = used.sum(0)
-    z_mean, cubic_mean, x_mean = (_mean(values, used, count) for values in (z, cubic, x))
+    z_mean, cubic_mean, x_mean = (_mean(values, used) for values in (z, cubic, x))
     dz, dq = np.where(used, z - z_mean, 0.0), np.where(used, cubic - cubic_mean, 0.0)
     # Keep the part of the cubic term that is orthogonal to the slope.
     zz = _sum(dz * dz)

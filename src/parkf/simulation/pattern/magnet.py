@@ -91,13 +91,15 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
     z = z_layers - z_scifi
     _, _, quadratic, cubic = np.polynomial.polynomial.polyfit(z, x_scifi.T, 3)
     cubic_ratio = float((quadratic * cubic).sum() / (quadratic**2).sum())
-    curves = _fit_segments(x_scifi, y_scifi, z, cubic_ratio)
+    # Curves of the rays, fitted to their places in the layers as SciFi segments are.
+    dxdy = np.broadcast_to(_STEREO_SLOPE * STEREO, x_scifi.shape).ravel()
+    places = {"z": np.broadcast_to(z, x_scifi.shape).ravel(), "dzdy": np.zeros(x_scifi.size)}
+    fibre = places | {"x": x_scifi.ravel() - dxdy * y_scifi.ravel(), "dxdy": dxdy}
+    curves = fit_curves(fibre, np.arange(x_scifi.size).reshape(x_scifi.shape), 0.0, cubic_ratio)
     tx_end = slope_at(curves, z[-1], cubic_ratio)
     x0, tx0, bent, y0, ty0 = curves.T
     chord = x_scifi[:, 0] - z_layers[0] * (x_scifi[:, -1] - x_scifi[:, 0]) / np.ptp(z_layers)
-
     weight = 1 / np.maximum(np.hypot(velo[:, 2], velo[:, 3]), _SLOPE_MIN)
-
     bend = tx0 - velo[:, 2]
     sizeable = np.abs(bend) > _SMALLEST_BEND
     # The z of the kink solves x_velo + tx_velo (z - z0) = x_scifi + tx_scifi (z - z1). Multiplied by the
@@ -151,18 +153,6 @@ def _carry_rays(field: FieldMap, geometry: Geometry) -> tuple[np.ndarray, np.nda
     alive &= (np.abs(states[:, 0]) < last.half_width) & (np.abs(states[:, 1]) < last.half_height)
     x, y = np.stack(at_planes, axis=2)[alive, :2].transpose(1, 0, 2)
     return velo[alive], h[alive], x, y
-
-
-def _fit_segments(x: np.ndarray, y: np.ndarray, z: np.ndarray, cubic_ratio: float) -> np.ndarray:
-    """Curves (n, 5) of rays with x and y (n, 12) at layers z (12,), fitted as SciFi segments are."""
-    layers = np.arange(x.size).reshape(x.shape)
-    fibre = {
-        "x": (x - _STEREO_SLOPE * STEREO * y).ravel(),
-        "z": np.broadcast_to(z, x.shape).ravel(),
-        "dxdy": np.broadcast_to(_STEREO_SLOPE * STEREO, x.shape).ravel(),
-        "dzdy": np.zeros(x.size),
-    }
-    return fit_curves(fibre, layers, 0.0, cubic_ratio)
 
 
 def _solve(terms: np.ndarray, values: np.ndarray) -> np.ndarray:

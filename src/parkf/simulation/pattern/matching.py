@@ -22,9 +22,7 @@ SIGMA_Y, SIGMA_Y_PER_BEND = 1.0, 37.0
 SIGMA_TY, SIGMA_TY_PER_BEND = 0.8e-3, 6.3e-3
 
 
-def match_segments(
-    velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def match_segments(velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel) -> tuple[np.ndarray, ...]:
     """Join segments of the same events, sorted by event; every segment is used once, in its best pair.
 
     Return rows (n,) of both segments, and polarity · q/p (n,) in 1/MeV from the bending.
@@ -67,9 +65,7 @@ def first_come(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return np.sort(np.concatenate(chosen)) if chosen else waiting
 
 
-def _coarse_pairs(
-    velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel
-) -> tuple[np.ndarray, np.ndarray]:
+def _coarse_pairs(velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel) -> tuple[np.ndarray, ...]:
     """Rows (i, j) of pairs of one event that roughly agree in y."""
     y = velo.lines[:, 1] + velo.lines[:, 3] * (magnet.z_scifi - Z_REFERENCE)
     first_event = min(velo.event.min(initial=0), scifi.event.min(initial=0))
@@ -80,8 +76,7 @@ def _coarse_pairs(
     reach = COARSE_Y + COARSE_Y_SHARE * np.abs(y_scifi)
     centre = (scifi.event - first_event) * _EVENT_SPACING + y_scifi
     widest = reach + _MARGIN
-    ends = (np.searchsorted(key[order], end) for end in (centre - widest, centre + widest))
-    j, place = ragged(*ends)
+    j, place = ragged(*np.searchsorted(key[order], [centre - widest, centre + widest]))
     i = order[place]
     near = np.abs(y[i] - y_scifi[j]) < reach[j]
     return i[near], j[near]

@@ -8,8 +8,8 @@ import parkf._pattern as _pattern
 from parkf.detector.geometry import SCIFI_PLANES, Geometry
 from parkf.io.events import Columns
 from parkf.io.planes import SCIFI_LAYERS
+from parkf.simulation.groups import LayerSearch
 from parkf.simulation.pattern.curves import PASSES, enough, fit_curves, places_at, slope_at
-from parkf.simulation.pattern.layer_search import LayerSearch
 from parkf.simulation.pattern.magnet import P_MIN, MagnetModel
 from parkf.simulation.pattern.own_hits import hits_on_planes
 from parkf.simulation.pattern.velo import columns_of_search
@@ -89,12 +89,9 @@ def _follow_curves(
     rows = np.flatnonzero(hits["plane"] >= SCIFI_PLANES.start)
     layer = (hits["plane"][rows] - SCIFI_PLANES.start).astype(np.int64)
     first_event = hits["event"].min(initial=0)
-    search = LayerSearch(
-        _group(hits["event"][rows] - first_event, layer, hits["y"][rows] > 0), hits["x"][rows]
-    )
-    found, distance = search.nearest(
-        _group((event - first_event)[:, None], np.arange(SCIFI_LAYERS), y > 0), x - slope * y
-    )
+    groups = _group(hits["event"][rows] - first_event, layer, hits["y"][rows] > 0)
+    own = _group((event - first_event)[:, None], np.arange(SCIFI_LAYERS), y > 0)
+    found, distance = LayerSearch(groups, hits["x"][rows]).nearest(own, x - slope * y)
     collected = np.where(np.abs(distance) < WINDOW, rows[found], -1)
     kept = enough(collected, FEWEST_LAYERS)
     collected = collected[kept]

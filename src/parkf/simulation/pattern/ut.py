@@ -5,8 +5,7 @@ import numpy as np
 from parkf.detector.geometry import UT_PLANES, Geometry
 from parkf.io.events import Columns
 from parkf.io.planes import UT_LAYERS
-from parkf.simulation.groups import best_of_each
-from parkf.simulation.pattern.layer_search import LayerSearch, nearer
+from parkf.simulation.groups import LayerSearch, best_of_each, nearer
 from parkf.simulation.pattern.magnet import MagnetModel
 from parkf.simulation.pattern.velo import Z_REFERENCE
 from parkf.simulation.response.hits import ut_row
@@ -20,11 +19,9 @@ SCATTERING = 5.4  # MeV; times 1/p, the width of that deflection
 SMALLEST_DEFLECTION = 1.5e-4  # rad; error of the VELO line's own direction, added in quadrature
 DEFLECTION_MAX = 4.0  # largest deflection tried, in widths
 # MeV; times 1/p and the distance along z from the set's first hit, the width of a hit's distance from the
-# line: the layers scatter by 1.2, and part of the deflection is not at the pivot.
-SCATTERING_IN_LAYER = 2.5
-MEASUREMENT = (
-    0.15  # mm; width of that distance from the errors of both hits and of the direction between them
-)
+# line: the layers scatter by 1.2, and part of the deflection is not at the pivot. In mm, the width of that
+# distance from the errors of both hits and of the direction between them.
+SCATTERING_IN_LAYER, MEASUREMENT = 2.5, 0.15
 ROW_TOLERANCE = 3.0  # mm; how far in y beyond its strip's end a hit is still compatible
 _ROWS = 32
 

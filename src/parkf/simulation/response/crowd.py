@@ -5,10 +5,8 @@ how far hits of tracks above 3 GeV lie from fits within their own detector.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
 from parkf.io.events import Columns, select
@@ -46,7 +44,7 @@ SCIFI = Crowd(0.32, 4.0, 8, 3.0, 0.4, 0.2, 0.30, ((0.10, 0.016, 0.30), (0.20, 0.
 DETECTORS = ((VELO_PLANES, 2, VELO), (UT_PLANES, 1, UT), (SCIFI_PLANES, 1, SCIFI))
 
 
-def erring(sigma: NDArray[Any], crowd: Crowd, choice: NDArray[Any]) -> NDArray[Any]:
+def erring(sigma: np.ndarray, crowd: Crowd, choice: np.ndarray) -> np.ndarray:
     """Width from which each cluster's error is drawn: mostly `sigma` (n,) in mm, in the tails a larger one.
 
     `choice` (n,) is uniform between 0 and 1.
@@ -60,7 +58,7 @@ def erring(sigma: NDArray[Any], crowd: Crowd, choice: NDArray[Any]) -> NDArray[A
 
 
 def strangers(
-    plane: NDArray[Any], x: NDArray[Any], y: NDArray[Any], geometry: Geometry, random: np.random.Generator
+    plane: np.ndarray, x: np.ndarray, y: np.ndarray, geometry: Geometry, random: np.random.Generator
 ) -> list[Columns]:
     """Draw crossings of one event that belong to no particle, in proportion to the particles' crossings (n,).
 
@@ -95,7 +93,7 @@ def strangers(
     return found
 
 
-def _sees(plane: NDArray[Any], place: NDArray[Any], geometry: Geometry) -> NDArray[Any]:
+def _sees(plane: np.ndarray, place: np.ndarray, geometry: Geometry) -> np.ndarray:
     """Whether there are strips or fibres at a crossing; VELO sensors are assumed wherever hits are."""
     x, y = np.abs(place)
     seen = np.ones(len(plane), bool)

@@ -5,10 +5,8 @@ with which it was drawn; in the SciFi, the error of the element's position is ad
 """
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkf.detector.frame import Frame
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
@@ -53,7 +51,7 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
     return crowd.merge(columns, geometry) if crowded else columns
 
 
-def ut_row(y: NDArray[Any]) -> NDArray[Any]:
+def ut_row(y: np.ndarray) -> np.ndarray:
     """Row of UT strips at y (mm), any shape, counted from the beam: 0 is 0 to 97 mm above it."""
     return np.floor(y / UT_STRIP_LENGTH).astype(np.int64)
 
@@ -108,7 +106,7 @@ def _with_others(crossings: Columns, geometry: Geometry, seed: int, crowded: boo
     return concatenate(parts[1:] or parts)
 
 
-def _noise(of: Columns, means: NDArray[Any], random: np.random.Generator) -> Columns:
+def _noise(of: Columns, means: np.ndarray, random: np.random.Generator) -> Columns:
     """Noise crossings of one event, a mean number (planes,) on each plane.
 
     Each is a real crossing of the plane, turned by 180° about the beam and moved by about `NOISE_JITTER`.
@@ -124,7 +122,7 @@ def _noise(of: Columns, means: NDArray[Any], random: np.random.Generator) -> Col
     return {"plane": of["plane"][source], "x": x, "y": y}
 
 
-def _draws(random: np.random.Generator, crossings: list[Columns]) -> NDArray[Any]:
+def _draws(random: np.random.Generator, crossings: list[Columns]) -> np.ndarray:
     count = sum(len(part["plane"]) for part in crossings)
     return np.column_stack([random.random((count, 2)), random.standard_normal((count, 2))])
 
@@ -137,7 +135,7 @@ def _pixels(of: Columns, plane: int, geometry: Geometry) -> Columns:
     return {"x": x, "y": y, "z": z, "sigma": sigma}
 
 
-def _on_element(of: Columns, plane: int, geometry: Geometry) -> tuple[Frame, NDArray[Any], NDArray[Any]]:
+def _on_element(of: Columns, plane: int, geometry: Geometry) -> tuple[Frame, np.ndarray, np.ndarray]:
     """Frame of the plane, or of the piece at each crossing where there are pieces, and (u, v) in it."""
     if plane not in geometry.pieces:
         frame = geometry.frames[plane]
@@ -151,7 +149,9 @@ def _strips(of: Columns, plane: int, geometry: Geometry) -> Columns:
     slope, draws = geometry.strip_slope(plane), of["draws"]
     u, v = geometry.frames[plane].local(of["x"], of["y"])
     if plane in UT_PLANES:
-        sigma = believed = _ut_sigma(u, v, geometry)
+        sigma = believed = np.full(len(u), geometry.ut.zones[-1].sigma)
+        for zone in reversed(geometry.ut.zones):
+            sigma[(np.abs(u) < zone.half_width) & (np.abs(v) < zone.half_height)] = zone.sigma
         middle = (ut_row(v) + 0.5) * UT_STRIP_LENGTH
     else:
         scifi = geometry.scifi
@@ -170,10 +170,3 @@ def _strips(of: Columns, plane: int, geometry: Geometry) -> Columns:
     else:
         x, z, dxdy, dzdy = frame.lines(u - slope * v + shift, slope)
     return {"x": x, "y": middle, "z": z, "dxdy": dxdy, "dzdy": dzdy, "sigma": believed}
-
-
-def _ut_sigma(u: NDArray[Any], v: NDArray[Any], geometry: Geometry) -> NDArray[Any]:
-    sigma = np.full(len(u), geometry.ut.zones[-1].sigma)
-    for zone in reversed(geometry.ut.zones):
-        sigma[(np.abs(u) < zone.half_width) & (np.abs(v) < zone.half_height)] = zone.sigma
-    return sigma

@@ -7,7 +7,6 @@ the angle between a muon and its pion is 30 MeV/p at most.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
 from parkf.detector.transport import propagate
@@ -61,7 +60,7 @@ def decay_behind_ut(particles: Columns, random: np.random.Generator) -> tuple[Co
     return mothers, select(of | at_end(of) | new, pz > LEAST_MOMENTUM)
 
 
-def mothers_of(particles: Columns) -> NDArray[np.int64]:
+def mothers_of(particles: Columns) -> np.ndarray:
     """Row of the particle that each one, (n,), is a product of behind the UT; -1 if it is none."""
     ends = np.flatnonzero(np.isfinite(particles["z_end"]))
     born = np.flatnonzero(particles["z"] > Z_END)
@@ -73,7 +72,7 @@ def mothers_of(particles: Columns) -> NDArray[np.int64]:
 
 
 def placed(
-    particles: Columns, mothers: NDArray[np.int64], states: Columns, *, field: FieldMap, polarity: int
+    particles: Columns, mothers: np.ndarray, states: Columns, *, field: FieldMap, polarity: int
 ) -> Columns:
     """Move products of decays to where their mothers are; return those whose mothers came that far.
 
@@ -105,23 +104,15 @@ def placed(
     return new | {"x": x, "y": y, "px": px, "py": py, "pz": pz}
 
 
-def _vectors(particles: Columns) -> NDArray[np.float64]:
+def _vectors(particles: Columns) -> np.ndarray:
     """Momentum vectors (3, n)."""
     return np.stack([particles["px"], particles["py"], particles["pz"]])
 
 
-def _turned(
-    vectors: NDArray[np.float64], direction: NDArray[np.float64], *, back: bool = False
-) -> NDArray[np.float64]:
+def _turned(vectors: np.ndarray, direction: np.ndarray, *, back: bool = False) -> np.ndarray:
     """Rotate vectors (3, n) by the rotation of the z axis to unit vectors (3, n), or by its inverse."""
     x, y, z = direction
     # Rodrigues' rotation about the axis across both; directions are never opposite.
-    matrix = np.array(
-        [
-            [1 - x * x / (1 + z), -x * y / (1 + z), x],
-            [-x * y / (1 + z), 1 - y * y / (1 + z), y],
-            [-x, -y, z],
-        ]
-    )
-    turned: NDArray[np.float64] = np.einsum("jin,jn->in" if back else "ijn,jn->in", matrix, vectors)
-    return turned
+    across = -x * y / (1 + z)
+    matrix = np.array([[1 - x * x / (1 + z), across, x], [across, 1 - y * y / (1 + z), y], [-x, -y, z]])
+    return np.einsum("jin,jn->in" if back else "ijn,jn->in", matrix, vectors)

@@ -12,9 +12,6 @@ from parkf.io.terminal import progress_bar
 from parkf.simulation.random_numbers import Stream, keyed_generator
 
 MAT_WIDTH = 132.3  # mm; a SciFi module is four mats wide
-_MATS_PER_MODULE = 4
-_MODULES = 16  # across a layer; an upper bound
-_HALVES = 2  # above and below the beam
 _EVENTS_PER_PIECE = 100
 
 
@@ -25,18 +22,18 @@ def scifi_shifts(*, module: float, mat: float, seed: int) -> np.ndarray:
     by layer, half (below, above the beam), and mat from −x on.
     """
     random = keyed_generator(seed, 0, Stream.MISALIGNMENT)
-    shape = (len(SCIFI_PLANES), _HALVES, _MODULES)
+    # A layer has two halves, 16 modules at most across each, and four mats in a module.
+    shape = (len(SCIFI_PLANES), 2, 16)
     modules = module * random.standard_normal(shape)
-    mats = mat * random.standard_normal((*shape, _MATS_PER_MODULE))
+    mats = mat * random.standard_normal((*shape, 4))
     return (modules[..., None] + mats).reshape(*shape[:2], -1)
 
 
 def misalign_scifi(hits: Path, path: Path, *, module: float, mat: float, seed: int) -> None:
     """Shift SciFi hits as if the mats were displaced without the reconstruction knowing; other hits stay.
 
-    The widths are those of :func:`scifi_shifts`; both files are tables `parkf.io.tables.HITS`.
-
-    Hits that cannot be read are a ParkfError.
+    The widths are those of :func:`scifi_shifts`; both files are tables `parkf.io.tables.HITS`. Hits that
+    cannot be read are a ParkfError.
     """
     shifts = scifi_shifts(module=module, mat=mat, seed=seed)
     with HITS.writer(path) as writer, progress_bar("misalign", "events") as bar:

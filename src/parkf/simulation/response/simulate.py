@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
@@ -16,7 +15,7 @@ from parkf.io.events import Columns, concatenate, particle_key, read_by_event, s
 from parkf.io.tables import FATES, HITS, PARTICLES, STATES, Table
 from parkf.io.terminal import progress_bar
 from parkf.io.workers import default_workers
-from parkf.simulation.long_tracks import long_like, select_particles, usable_states
+from parkf.simulation.particles import long_like, select_particles, usable_states
 from parkf.simulation.response.hits import respond
 from parkf.simulation.response.in_flight import mothers_of, placed
 
@@ -40,13 +39,12 @@ def simulate(
     """Carry particles through field and material; same seed, same bytes, for any number of threads.
 
     Particles are a table `parkf.io.tables.PARTICLES`, sorted by event and particle. Tables are written where
-    there is a path: `STATES`, the true states that :mod:`parkf.simulation.long_tracks` selects; `HITS` of all
+    there is a path: `STATES`, the true states that :mod:`parkf.simulation.particles` selects; `HITS` of all
     particles; and `FATES`, the hardest scattering of each particle. The states are those of all crossings,
     hits and fates those of crossings below `hits_before`, if it is given, a multiple of `EVENTS_PER_PIECE`.
     `crowded` hits have the tails, the overlaps and the density of LHCb's hits
-    (`parkf.simulation.response.crowd`). The polarity is +1 for MagUp, -1 for MagDown.
-
-    A ParkfError when no output is asked for, `hits_before` is no such multiple, or particles cannot be read.
+    (`parkf.simulation.response.crowd`). The polarity is +1 for MagUp, -1 for MagDown. A ParkfError when no
+    output is asked for, `hits_before` is no such multiple, or particles cannot be read.
     """
     if states_path is hits_path is fates_path is None:
         raise ParkfError("nothing to simulate: give a file for the true states, the hits or the fates")
@@ -93,9 +91,7 @@ def simulate(
                 write(FATES, select(states, np.diff(particle_key(states), append=-1) != 0))
 
 
-def _with_products(
-    states: Columns, later: Columns, particles: Columns, mothers: NDArray[np.int64]
-) -> Columns:
+def _with_products(states: Columns, later: Columns, particles: Columns, mothers: np.ndarray) -> Columns:
     """Add the true states `later` of products of decays behind the UT, as if their mothers went on.
 
     LHCb's comparisons of tracks with the truth count hits of such a product as its mother's (Allen's

@@ -4,14 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import chebyshev, legendre
-from numpy.typing import NDArray
 
 from parkf.model.layout import BINS
 from parkf.training.magnet_table import MagnetTable
-from parkf.training.magnet_table.form import Header, places, polynomials
+from parkf.training.magnet_table.form import F64, Header, places, polynomials
 from parkf.training.magnet_table.solve import monomials
-
-F64 = NDArray[np.float64]
 
 # Highest order in X and Y together, and the orders of each term. Odd orders are included, because a
 # detector need not be symmetric.

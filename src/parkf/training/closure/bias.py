@@ -5,25 +5,18 @@ from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-F64 = NDArray[np.float64]
+from parkf.training.rows import F64
 
 # Edges of p, MeV.
 EDGES = np.geomspace(1300.0, 130e3, 17)
 # Number of cells of the histograms, and the largest absolute value in them.
 CELLS, REACH = 4000, 0.1
-# Half-width of the core's range in units of its width, and the largest number of iterations.
-CORE, ROUNDS = 2.0, 30
-# Fewest values in a momentum bin that determine a centre.
-FEWEST = 100
-
 # Edges of the cells: pseudorapidity, and p in GeV. Fewest tracks of a cell.
 ETA = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 PHI_CELLS = 16
 MOMENTA = (1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 FEWEST_OF_CELL = 20
-_ROUNDS = 10
 # Error of the mean of a normal distribution truncated at two widths, over that of the whole distribution.
 _LESS_KNOWN = 1.164
 
@@ -43,12 +36,13 @@ class Widths:
     def core(self, p: F64) -> tuple[F64, F64]:
         """Mean of the core and half width of the central 68 % (n,) at momenta (n,) in MeV."""
         middles = np.log(EDGES[1:] * EDGES[:-1]) / 2
-        counts = self._counts[enough := self._counts.sum(axis=1) >= FEWEST]
+        # Fewer values in a bin do not determine a centre.
+        counts = self._counts[enough := self._counts.sum(axis=1) >= 100]
         low, centre, high = (_quantile(counts, q) for q in (0.1587, 0.5, 0.8413))
         width = np.maximum((high - low) / 2, REACH / CELLS)
         values = (2 * (np.arange(CELLS) + 0.5) / CELLS - 1) * REACH
-        for _ in range(ROUNDS):
-            inside = counts * (np.abs(values - centre[:, None]) < CORE * width[:, None])
+        for _ in range(30):
+            inside = counts * (np.abs(values - centre[:, None]) < 2 * width[:, None])
             centre = inside @ values / inside.sum(axis=1)
         at = np.log(p)
         return np.interp(at, middles[enough], centre), np.interp(at, middles[enough], width)
@@ -87,7 +81,7 @@ def bias_cells(slopes: F64, p: F64, difference: F64) -> Iterator[dict[str, Any]]
 def _core(values: F64) -> dict[str, Any]:
     low, centre, high = np.quantile(values, (0.1587, 0.5, 0.8413))
     width = (high - low) / 2
-    for _ in range(_ROUNDS):
+    for _ in range(10):
         centre = values[np.abs(values - centre) <= 2 * width].mean()
     return {
         "bias": float(centre),

@@ -31,11 +31,9 @@ from parkf.training.closure.sample import read_sample
 from parkf.training.closure.targets import measure_response, new_targets
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.magnet_table.accuracy import table_accuracy
-from parkf.training.magnet_table.form import Header, slopes_gained, summed_slopes
+from parkf.training.magnet_table.form import F64, Header, slopes_gained, summed_slopes
 from parkf.training.magnet_table.rays import Magnet, Rays, independent_rays, training_rays
 from parkf.training.magnet_table.train import TEST_RAYS, fit_slope_change
-
-F64 = NDArray[np.float64]
 
 FEWEST_TRACKS = 2_000
 # Number of points along each axis of place and momentum at which the prior of the change is imposed.
@@ -73,15 +71,13 @@ def close(
 
     The samples are tables ``closure-tracks`` of all polarities; the geometry is aligned as the set's. `rays`
     is the number of rays to carry on, best a power of two, and `seed` theirs; `passes` is the number of
-    passes over the tracks. The result does not depend on `threads`. A ParkfError is raised when there are too
-    few tracks.
+    passes over the tracks. The result does not depend on `threads`.
     """
     # One thread for linear algebra: sums are added in the same order, whatever the number of cores.
     with threadpool_limits(1):
         work = _Closure(parameters, samples, scheme, threads)
-        response = work.response
         magnet = Magnet(field, geometry.z_in, geometry.z_out, geometry.beam, threads)
-        targets = partial(new_targets, parameters, response, work.loss, geometry, field, threads)
+        targets = partial(new_targets, parameters, work.response, work.loss, geometry, field, threads)
         header = Header.of(work.table.header)
         stages = [work.measure("before")]
         work.table = fit_slope_change(
@@ -98,7 +94,7 @@ def close(
             stages.append(work.measure(f"pass {number + 1}"))
         summary = {
             "tracks": len(work.true_qop),
-            "response": {name: getattr(response, name).tolist() for name in ("p", "share", "gain")},
+            "response": {name: getattr(work.response, name).tolist() for name in ("p", "share", "gain")},
             "loss": work.loss.tolist(),
             "stages": stages,
             "changes": changes,
@@ -191,8 +187,7 @@ class _Closure:
 def neighbours_table(parameters: ParameterSet, path: Path) -> MagnetTable:
     """Return a neighbour's closed table, ``closure/table.npz``, for `parameters` that are not closed yet.
 
-    The neighbour has the same field, geometry and forms, and another alignment. A ParkfError is raised when
-    there is no such table, it was never closed, or it is of another field or other forms.
+    The neighbour has the same field, geometry and forms, and another alignment.
     """
     table = load_table(path)
     if not table.closed_with:
@@ -215,5 +210,4 @@ def belief_states(header: Header) -> tuple[F64, F64]:
 def _bend(table: MagnetTable, states: F64, h: F64) -> F64:
     """Return the increase (n,) of tx by a table, or of the variable that it sums instead of tx."""
     ends = table.extrapolate(states, h, np.ones(len(h)))
-    gained: F64 = (summed_slopes(table.form, ends) - summed_slopes(table.form, states))[:, 0]
-    return gained
+    return np.asarray((summed_slopes(table.form, ends) - summed_slopes(table.form, states))[:, 0])

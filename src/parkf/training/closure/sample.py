@@ -35,14 +35,7 @@ ROWS = 1 << 14
 
 
 def simulate_sample(
-    path: Path,
-    *,
-    tracks: int,
-    seed: int,
-    polarity: int,
-    geometry: Geometry,
-    field: FieldMap,
-    threads: int,
+    path: Path, *, tracks: int, seed: int, polarity: int, geometry: Geometry, field: FieldMap, threads: int
 ) -> int:
     """Write a sample, table ``parkf.io.tables.CLOSURE_TRACKS``, and return how many tracks it has.
 
@@ -58,8 +51,7 @@ def simulate_sample(
             states = track_through(
                 field, polarity, geometry, particles, seed=seed, long_only=True, threads=threads
             )
-            hits = respond(states, geometry=geometry, seed=seed)
-            columns = search.matched(hits)
+            columns = search.matched(respond(states, geometry=geometry, seed=seed))
             columns |= _truth(columns, states, particles)
             columns = select(columns, columns["purity"] == 1)
             full = fit_full(geometry, field, from_arrays(columns, np.float64), threads=threads)
@@ -86,10 +78,7 @@ class Tracks:
 
 
 def read_sample(paths: list[Path]) -> Iterator[Tracks]:
-    """Yield the tracks of all files whose full fit is good, one batch after another.
-
-    A ParkfError is raised when a file is missing, or is no such table.
-    """
+    """Yield the tracks of all files whose full fit is good, one batch after another."""
     for path in paths:
         file = CLOSURE_TRACKS.open(path)
         for batch in file.iter_batches(batch_size=ROWS):

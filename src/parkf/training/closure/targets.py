@@ -7,7 +7,6 @@ magnet, which is measured on the fit itself.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, Geometry
@@ -21,9 +20,9 @@ from parkf.model.steps import FORMS
 from parkf.model.steps.scifi import GAPS
 from parkf.params.parameter_set import ParameterSet
 from parkf.training.closure.sample import Tracks
+from parkf.training.magnet_table.form import F64
 from parkf.training.magnet_table.rays import TEST_TOLERANCE, Rays
 
-F64 = NDArray[np.float64]
 # Shift of the hits, mm: far below the error of a hit, far above rounding in float64.
 SHIFT = 1e-3
 # The response is assumed constant within a bin of p. These are the edges of the bins, in MeV, and the number
@@ -117,8 +116,7 @@ def new_targets(
     qop = rays.qop * 2 / (1 + np.sqrt(1 + 4 * here * before))
     exact = np.column_stack([rays.end, rays.qop])
     form = {"x0": rays.end[:, 0], "y0": rays.end[:, 1], "tx0": rays.end[:, 2], "ty0": rays.end[:, 3]}
-    z = np.full(len(rays), geometry.z_out)
-    z_form = z
+    z = z_form = np.full(len(rays), geometry.z_out)
     reached = np.ones(len(rays), bool)
     # How much farther out Runge–Kutta is than the forms at each layer, in mm along the measured direction.
     missed = np.full((len(rays), len(planes)), np.nan)

@@ -44,8 +44,7 @@ def build_rows(
 
     The chunk's tables PARTICLES and STATES are sorted by event and particle, and of one polarity; thresholds
     are those of :func:`parkf.training.datasets.lottery.find_thresholds`. A row group holds rows of one set,
-    or of two that are `TOGETHER`, in the order of their tracks. The result does not depend on `threads`, by
-    default all cores. A ParkfError is raised when files cannot be read or do not belong together.
+    or of two that are `TOGETHER`, in the order of their tracks. The result does not depend on `threads`.
     """
     limits = load_thresholds(thresholds)
     with ExitStack() as stack:
@@ -111,10 +110,8 @@ def _rows(
         "z1": z_target,
         "p_true": p_origin,
     }
-    for index, name in enumerate(COMPONENTS):
-        columns[f"{name}0"] = origin[:, index]
-        columns[f"{name}1"] = target[:, index]
-        columns[f"{name}e"] = moved.states[:, index]
+    for end, reached in (("0", origin), ("1", target), ("e", moved.states)):
+        columns |= {f"{name}{end}": reached[:, i] for i, name in enumerate(COMPONENTS)}
     return {name: columns[name][good].astype(kind.to_pandas_dtype()) for name, kind in STEP_DATA.columns}
 
 

@@ -33,8 +33,10 @@ def carried(
     return states, arrived
 
 
-def with_target(rows: Rows, field: FieldMap, threads: int | None = None) -> tuple[Rows, int]:
+def with_target(
+    rows: Rows, field: FieldMap, threads: int | None = None, tolerance: float = 1e-4
+) -> tuple[Rows, int]:
     """Add xe, ye, txe, tye to rows. Return the rows that arrived, and how many did not."""
-    states, arrived = carried(rows, field, threads)
+    states, arrived = carried(rows, field, threads, tolerance)
     full = rows | {f"{name}e": states[:, number] for number, name in enumerate(COMPONENTS)}
     return select(full, arrived), int((~arrived).sum())

@@ -9,7 +9,7 @@ same file, and each file fits into memory.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,12 +43,8 @@ _ENTRY = np.dtype(
 )
 
 
-class _Rule(NamedTuple):
-    """A condition on the columns of a batch."""
-
-    columns: tuple[str, ...]
-    holds: Callable[..., np.ndarray]
-    expected: str
+# A condition: the columns that it is about, a function of these, and what a message expects.
+_Rule = tuple[tuple[str, ...], Callable[..., np.ndarray], str]
 
 
 def _within(low: float, high: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -56,29 +52,25 @@ def _within(low: float, high: float) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _rules(step: str) -> list[_Rule]:
-    rules = [
-        _Rule((name,), np.isfinite, "a finite number")
+    rules: list[_Rule] = [
+        ((name,), np.isfinite, "a finite number")
         for name, kind in STEP_DATA.columns
         if kind.to_pandas_dtype() == np.float64
     ]
     for names, low, high, expected in _RANGES:
-        rules += [_Rule((name,), _within(low, high), expected) for name in names.split()]
+        rules += [((name,), _within(low, high), expected) for name in names.split()]
     return [
         *rules,
-        _Rule(("polarity",), lambda polarity: np.abs(polarity) == 1, "+1 (MagUp) or -1 (MagDown)"),
-        _Rule(("set",), _within(0, SETS[step] - 1), f"a set of step {step}, 0 to {SETS[step] - 1}"),
-        _Rule(("charge",), lambda charge: charge != 0, "not 0"),
-        _Rule(
-            ("qop", "charge"),
-            lambda qop, charge: qop * charge > 0,
-            "q/p at production with the charge's sign",
-        ),
-        _Rule(
+        (("polarity",), lambda polarity: np.abs(polarity) == 1, "+1 (MagUp) or -1 (MagDown)"),
+        (("set",), _within(0, SETS[step] - 1), f"a set of step {step}, 0 to {SETS[step] - 1}"),
+        (("charge",), lambda charge: charge != 0, "not 0"),
+        (("qop", "charge"), lambda qop, charge: qop * charge > 0, "q/p at production with the charge's sign"),
+        (
             ("p_true", "charge", "qop"),
             lambda p, charge, qop: _within(_LARGEST_LOSS, _LARGEST_GAIN)(p * np.abs(qop / charge)),
             f"MeV, {_LARGEST_LOSS:g} to {_LARGEST_GAIN:g} times p at production from q/p in 1/MeV",
         ),
-        _Rule(("z0", "z1"), lambda z0, z1: z0 != z1, "another z than the origin's"),
+        (("z0", "z1"), lambda z0, z1: z0 != z1, "another z than the origin's"),
     ]
 
 
@@ -101,13 +93,13 @@ def check_dataset(path: Path, step: str) -> int:
                     row = start + int(np.argmin(numbers(batch.column(name).is_valid())))
                     raise ParkfError(f"{path}: column '{name}', row {row}: null, expected a value")
             columns = {name: numbers(batch.column(name)) for name in batch.schema.names}
-            for rule in rules:
-                good = rule.holds(*(columns[name] for name in rule.columns))
+            for names, holds, expected in rules:
+                good = holds(*(columns[name] for name in names))
                 if not good.all():
                     row = int(np.argmin(good))
-                    got = ", ".join(f"{name} = {columns[name][row]:g}" for name in rule.columns)
-                    place = f"{path}: column '{rule.columns[0]}', row {start + row}"
-                    raise ParkfError(f"{place}: got {got}, expected {rule.expected}")
+                    got = ", ".join(f"{name} = {columns[name][row]:g}" for name in names)
+                    place = f"{path}: column '{names[0]}', row {start + row}"
+                    raise ParkfError(f"{place}: got {got}, expected {expected}")
             rows_of_set += np.bincount(columns["set"], minlength=SETS[step])
             duplicates.add(columns, start)
             start += batch.num_rows
@@ -118,10 +110,8 @@ def check_dataset(path: Path, step: str) -> int:
         )
     for index, count in enumerate(rows_of_set):
         if count < FEWEST_ROWS:
-            raise ParkfError(
-                f"{path}: set {index} of step {step} has {count} rows, expected at least {FEWEST_ROWS}; "
-                "simulate more events"
-            )
+            found = f"set {index} of step {step} has {count} rows"
+            raise ParkfError(f"{path}: {found}, expected at least {FEWEST_ROWS}; simulate more events")
     return start
 
 
@@ -134,8 +124,9 @@ class Duplicates:
     """The keys of a dataset's rows, in files of a scratch folder."""
 
     def __init__(self, folder: Path, rows: int) -> None:
-        what = "the search for rows that are there twice, in TMPDIR,"
-        require_space(folder.parent, scratch_bytes(rows), what)
+        require_space(
+            folder.parent, scratch_bytes(rows), "the search for rows that are there twice, in TMPDIR,"
+        )
         self._folder = folder
         self._count = max(1, -(-rows // ROWS_OF_FILE))
         self._waiting: list[NDArray[Any]] = []

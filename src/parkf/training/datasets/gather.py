@@ -51,7 +51,6 @@ def gather_rows(parts: Sequence[Path], path: Path, step: str) -> None:
 
     `parts` are files of :func:`build_rows`, in the order of samples and events. Row groups at `path` hold one
     set each, or two that are `TOGETHER`, in ascending order. Its bytes do not depend on where the parts end.
-    A ParkfError is raised when a part is missing, another table, or of rows in another order.
     """
     # Row groups by their sets, and then by their files.
     where: dict[int, dict[Path, list[int]]] = {}
@@ -62,10 +61,8 @@ def gather_rows(parts: Sequence[Path], path: Path, step: str) -> None:
                 sets = file.metadata.row_group(group).column(column_of_sets).statistics
                 number = sets.min // TOGETHER.get(step, 1)
                 if sets.max // TOGETHER.get(step, 1) != number:
-                    raise ParkfError(
-                        f"{part}: sets {sets.min} to {sets.max} in row group {group}, "
-                        "expected one set in each"
-                    )
+                    found = f"sets {sets.min} to {sets.max} in row group {group}"
+                    raise ParkfError(f"{part}: {found}, expected one set in each")
                 where.setdefault(number, {}).setdefault(part, []).append(group)
     with STEP_DATA.writer(path) as writer:
         for number in sorted(where):

@@ -12,7 +12,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, 
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, particle_key, read_by_event
 from parkf.io.tables import PARTICLES, STATES
-from parkf.simulation.long_tracks import long_like, select_particles, usable_states
+from parkf.simulation.particles import long_like, select_particles, usable_states
 
 EVENTS_PER_PIECE = 25
 
@@ -43,15 +43,13 @@ class Piece:
 def read_pieces(particles: Path, states: Path, beam: Beam) -> Iterator[Piece]:
     """Read a sample, or a chunk of one: tables of one polarity, sorted by event and particle.
 
-    Only particles from the beam enter the step to the beam line. A ParkfError is raised when files cannot be
-    read or do not belong together, or the polarity changes.
+    Only particles from the beam enter the step to the beam line.
     """
     particle_pieces = read_by_event(PARTICLES, particles, events=EVENTS_PER_PIECE, columns=_COLUMNS)
     for columns in read_by_event(STATES, states, events=EVENTS_PER_PIECE):
         number = columns["event"][0] // EVENTS_PER_PIECE
-        known = next(
-            (piece for piece in particle_pieces if piece["event"][0] // EVENTS_PER_PIECE == number), None
-        )
+        same = (piece for piece in particle_pieces if piece["event"][0] // EVENTS_PER_PIECE == number)
+        known = next(same, None)
         if known is None:
             raise ParkfError(f"{particles}: lacks events of {states}")
         polarity = int(columns["polarity"][0])
@@ -67,14 +65,12 @@ def read_pieces(particles: Path, states: Path, beam: Beam) -> Iterator[Piece]:
         track = np.repeat(np.arange(len(first)), np.diff(first, append=len(wanted)))
         from_beam = np.hypot(known["x"] - beam.x, known["y"] - beam.y) < FROM_BEAM
         chosen = np.where(select_particles(known)[of_track], np.arange(len(first)), -1)
-        legs = _legs_of_steps(columns, chosen[track], from_beam[of_track])
+        legs = _pairs(columns, chosen[track], from_beam[of_track])
         yield Piece(polarity, columns, known, of_track[track], legs)
 
 
-def _legs_of_steps(
-    states: Columns, track: NDArray[np.int64], from_beam: NDArray[np.bool_]
-) -> dict[str, Legs]:
-    """Pair up the true states of possible long tracks, see :func:`parkf.simulation.long_tracks.long_like`.
+def _pairs(states: Columns, track: NDArray[np.int64], from_beam: NDArray[np.bool_]) -> dict[str, Legs]:
+    """Pair up the true states of possible long tracks, see :func:`parkf.simulation.particles.long_like`.
 
     The rows of a track are in ascending z. `track` (m,) is the ascending number of each row's track from 0,
     or -1 for rows to leave out; `from_beam` (tracks,) marks tracks that start at the beam.
@@ -101,10 +97,7 @@ def _legs_of_steps(
         "UTTF": _legs((row_at[:, Z_IN], row_at[:, Z_OUT], 0)),
         "TFT": _legs((row_at[:, Z_OUT], scifi[:, 0], 0)),
         "T": _legs(
-            *(
-                (scifi[:, gap], scifi[:, gap + 1], 2 * gap + (states["y"][scifi[:, gap]] < 0))
-                for gap in range(11)
-            )
+            *((scifi[:, g], scifi[:, g + 1], 2 * g + (states["y"][scifi[:, g]] < 0)) for g in range(11))
         ),
         "BEAM": _legs((after, before, 0), (first_velo, first_velo, BEAM_LINE_SET)),
     }

@@ -42,14 +42,11 @@ def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int
     """Write the smallest numbers that a chunk's legs draw, from its tables PARTICLES and STATES.
 
     The file at `path` is an archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, and ``max_rows``,
-    the number of rows that a dataset keeps, divided equally among the step's parameter sets. A ParkfError is
-    raised when files cannot be read or do not belong together.
+    the number of rows that a dataset keeps, divided equally among the step's parameter sets.
     """
     # With one number more than may be kept, it is known whether all rows may be kept.
     smallest = {
-        (step, index): Smallest(rows_of_set(step, max_rows) + 1)
-        for step in SETS
-        for index in range(SETS[step])
+        (step, i): Smallest(rows_of_set(step, max_rows) + 1) for step in SETS for i in range(SETS[step])
     }
     with progress_bar("lottery", "events") as bar:
         for piece in read_pieces(particles, states, beam):
@@ -96,8 +93,7 @@ def find_thresholds(draws: Sequence[Path], path: Path, *, max_rows: int) -> None
     """Find the k-th smallest number of each step and set, where k is the number of rows that it may keep.
 
     `draws` are the files that :func:`draw` wrote for every chunk of every sample. The JSON at `path` has
-    ``max_rows``, and ``thresholds.<step>[]`` by set. A ParkfError is raised when a file is missing or broken,
-    or was drawn for other `max_rows`.
+    ``max_rows``, and ``thresholds.<step>[]`` by set. A ParkfError reports a file of other `max_rows`.
     """
     thresholds = {
         step: [_threshold(draws, f"{step}-{i}", max_rows, rows_of_set(step, max_rows)) for i in range(count)]
@@ -107,16 +103,11 @@ def find_thresholds(draws: Sequence[Path], path: Path, *, max_rows: int) -> None
 
 
 def load_thresholds(path: Path) -> dict[str, Numbers]:
-    """Read thresholds, (sets,) uint64 of each step.
-
-    A ParkfError is raised when the file is missing or lacks a set.
-    """
+    """Read the thresholds of each step, (sets,) uint64."""
     found = read_json(path).get("thresholds", {})
     for step, count in SETS.items():
-        if len(found.get(step, ())) != count:
-            raise ParkfError(
-                f"{path}: {len(found.get(step, ()))} thresholds of step {step}, expected {count}"
-            )
+        if (number := len(found.get(step, ()))) != count:
+            raise ParkfError(f"{path}: {number} thresholds of step {step}, expected {count}")
     return {step: np.array(numbers, np.uint64) for step, numbers in found.items()}
 
 
@@ -130,16 +121,13 @@ def _threshold(draws: Sequence[Path], name: str, max_rows: int, wanted: int) -> 
         return ALL
     bin_of_it = int(np.searchsorted(upto, wanted))
     rank = wanted - int(upto[bin_of_it] - counts[bin_of_it])
-    inside = [
-        numbers[(numbers >> np.uint64(_SHIFT)) == bin_of_it] for numbers in _drawn(draws, name, max_rows)
-    ]
+    inside = [n[(n >> np.uint64(_SHIFT)) == bin_of_it] for n in _drawn(draws, name, max_rows)]
     return int(np.sort(np.concatenate(inside))[rank - 1])
 
 
 def _drawn(draws: Sequence[Path], name: str, max_rows: int) -> Iterator[Numbers]:
     for path in draws:
         arrays = load_arrays(path, ("max_rows", name), others=True)
-        drawn_for = int(arrays["max_rows"])
-        if drawn_for != max_rows:
+        if (drawn_for := int(arrays["max_rows"])) != max_rows:
             raise ParkfError(f"{path}: drawn for {drawn_for} rows a dataset, expected {max_rows}; draw again")
         yield arrays[name]

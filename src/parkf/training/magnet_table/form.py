@@ -25,10 +25,8 @@ I64 = NDArray[np.int64]
 BINS_X, BINS_Y = BINS
 # The centre of the six bins must have neighbours on all sides: at the border, it is the next bin inside.
 LARGEST_OFFSET = 1.5
-# Numbers of a header that do not depend on the field: f = 1 at p_min (MeV), u = 1 at dtxy.
-P_MIN = 1500.0
-DTXY = 0.005
-XF_MAX = 3000.0  # mm
+# Numbers of a header that do not depend on the field: f = 1 at p_min (MeV), u = 1 at dtxy; xf_max in mm.
+FIXED = {"p_min": 1500.0, "dtxy": 0.005, "xf_max": 3000.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +41,7 @@ class Header:
 
     @classmethod
     def of(cls, numbers: NDArray[Any]) -> "Header":
-        """Recognise a header.
-
-        A ParkfError is raised when bins, grid and degrees are of no known form.
-        """
+        """Recognise a header; a ParkfError reports bins, grid and degrees of no known form."""
         form = table_form(dict(zip(HEADER, numbers.tolist(), strict=True)))
         if form is None:
             raise ParkfError(
@@ -118,8 +113,8 @@ def slopes_gained(bends: Mapping[str, float], place: F64) -> F64:
 
 def make_header(form: TableForm, z_in: float, z_out: float, bends: Mapping[str, float]) -> Header:
     """Put a header together; `bends` as of :func:`bend_before`."""
-    edges = {"tx_max": form.edges[0], "ty_max": form.edges[1], "xf_max": XF_MAX}
-    values = {"z_in": z_in, "z_out": z_out, "p_min": P_MIN, "dtxy": DTXY, **bends, **edges, **form.signature}
+    edges = {"tx_max": form.edges[0], "ty_max": form.edges[1]}
+    values = {"z_in": z_in, "z_out": z_out, **FIXED, **bends, **edges, **form.signature}
     return Header(np.array([values[name] for name in HEADER], dtype=np.float64), form)
 
 

@@ -99,8 +99,7 @@ class Magnet:
 
     def rays(self, starts: F64, tolerance: float) -> Rays:
         """Carry states (n, 5) at z_in through; those that leave the map are dropped."""
-        z = np.full(len(starts), self.z_in)
-        plane = (self.z_out, 0.0, 0.0)
+        z, plane = np.full(len(starts), self.z_in), (self.z_out, 0.0, 0.0)
         end = propagate(self.field, +1, starts, z, plane, tolerance=tolerance, threads=self.threads)
         return Rays(starts[:, :4], end.states[:, :4], starts[:, 4])[end.ok]
 

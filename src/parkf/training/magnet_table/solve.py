@@ -92,9 +92,8 @@ def accumulate(rows: Rows, targets: F64, degrees: Sequence[int]) -> Normal:
         u, f = rows.u[rays], rows.f[rays]
         powers = np.polynomial.chebyshev.chebvander(f, max(lengths.values()) - 1)
         products = np.concatenate([powers[:, :n] * _monomial(u, e) for e, n in lengths.items()], axis=1)
-        basis = np.concatenate(
-            [powers[:, :n] * _monomial(u, e) for e, n in zip(_FACTORS, degrees, strict=True)], 1
-        )
+        factors = zip(_FACTORS, degrees, strict=True)
+        basis = np.concatenate([powers[:, :n] * _monomial(u, e) for e, n in factors], axis=1)
         aims = (basis[:, :, None] * targets[rays, None, :]).reshape(len(f), -1)
         weight = rows.weight[rays, None]
         square = weight * np.concatenate([_monomial(rows.offsets[rays], e) for e in _QUARTIC], axis=1)
@@ -109,9 +108,8 @@ def accumulate(rows: Rows, targets: F64, degrees: Sequence[int]) -> Normal:
         for (p, q), sums in zip(_PAIRS, np.moveaxis(_WEIGHT_PRODUCTS @ squares, 1, 0), strict=True):
             lower, upper = np.minimum(bins[:, p], bins[:, q]), np.maximum(bins[:, p], bins[:, q])
             np.add.at(pairs, lower * len(DISTANCES) + _PLACE[upper - lower], sums)
-    return Normal(
-        tuple(degrees), pairs.reshape(BINS, len(DISTANCES), width), right.reshape(BINS, m, targets.shape[1])
-    )
+    by_bin = right.reshape(BINS, m, targets.shape[1])
+    return Normal(tuple(degrees), pairs.reshape(BINS, len(DISTANCES), width), by_bin)
 
 
 def _monomial(values: F64, exponents: tuple[int, int]) -> F64:
@@ -169,8 +167,7 @@ def solve_grid(
 
     Targets (n, t) of n rays are divided by f; degrees are those of the terms with 1, u_x and u_y. The
     precision is that of the solution; sums are float64. Return coefficients (BINS, m, t): bins without rays
-    are extrapolated smoothly from their neighbours. The result does not depend on `threads`. A ParkfError is
-    raised when the rays are too few for a solution.
+    are extrapolated smoothly from their neighbours. The result does not depend on `threads`.
     """
     normal = accumulate(rows, targets, degrees)
     m = sum(degrees)

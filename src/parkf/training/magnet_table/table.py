@@ -30,10 +30,7 @@ class MagnetTable:
 
     @property
     def form(self) -> TableForm:
-        """The form that determines the meaning of the coefficients.
-
-        A ParkfError is raised when the header is of no known form.
-        """
+        """The form that determines the meaning of the coefficients."""
         return Header.of(self.header).form
 
     def extrapolate(self, states: F64, qop: F64, polarity: F64) -> F64:
@@ -44,8 +41,7 @@ class MagnetTable:
         """
         header = self.header.astype(np.float64)
         columns = (np.ascontiguousarray(column, dtype=np.float64) for column in (states, qop, polarity))
-        ends: F64 = _fitter.magnet_extrapolate(header, self.coefficients.ravel(), *columns)[0]
-        return ends
+        return np.asarray(_fitter.magnet_extrapolate(header, self.coefficients.ravel(), *columns)[0])
 
     def save(self, path: Path) -> None:
         """Write as .npy arrays in one .npz; equal tables have equal bytes."""
@@ -57,11 +53,7 @@ class MagnetTable:
 
 
 def load_table(path: Path) -> MagnetTable:
-    """Read a table.
-
-    A ParkfError is raised when the file is missing, no .npz, an array is missing, misshapen or not finite, or
-    the header is of no known forms.
-    """
+    """Read a table; a ParkfError reports an array that is missing, misshapen or not finite."""
     arrays = load_arrays(path, ("header", "coefficients"), ("closed_with",))
     closed_with = str(arrays.pop("closed_with", ""))
     for name, shape in (("header", (len(HEADER),)), ("coefficients", TABLE_SHAPE)):

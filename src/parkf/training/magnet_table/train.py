@@ -11,21 +11,10 @@ from threadpoolctl import threadpool_limits
 from parkf.io.option_types import FormsName
 from parkf.model.layout import TABLE_SHAPE
 from parkf.model.steps import FORMS
+from parkf.training.magnet_table import form
 from parkf.training.magnet_table.accuracy import table_accuracy
-from parkf.training.magnet_table.band import Precision
-from parkf.training.magnet_table.form import (
-    BINS_X,
-    BINS_Y,
-    F64,
-    I64,
-    Header,
-    deviations,
-    inside_grid,
-    make_header,
-    polynomials,
-    stencil,
-    summed_slopes,
-)
+from parkf.training.magnet_table.band import BINS, Precision
+from parkf.training.magnet_table.form import F64, I64, Header, summed_slopes
 from parkf.training.magnet_table.rays import (
     Magnet,
     Rays,
@@ -51,7 +40,7 @@ def train_table(
     :func:`table_accuracy`. A ParkfError is raised when the rays are too few.
     """
     bends = magnet.bends(seed)
-    header = make_header(FORMS[forms].table, magnet.z_in, magnet.z_out, bends)
+    header = form.make_header(FORMS[forms].table, magnet.z_in, magnet.z_out, bends)
     table = fit_table(header, training_rays(magnet, bends, count=rays, seed=seed), magnet.threads)
     return table, table_accuracy(table, independent_rays(magnet, count=TEST_RAYS, seed=seed))
 
@@ -59,9 +48,9 @@ def train_table(
 def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
     """Solve for the coefficients; see :func:`train_table`."""
     near = (np.abs(rays.end[:, 0]) < FARTHEST[0]) & (np.abs(rays.end[:, 1]) < FARTHEST[1])
-    rays = rays[near & inside_grid(header.numbers, rays.start)]
+    rays = rays[near & form.inside_grid(header.numbers, rays.start)]
     rays, rows, _, inner = _by_cell(header, rays)
-    coefficients = np.zeros((BINS_X * BINS_Y, TABLE_SHAPE[2]))
+    coefficients = np.zeros((BINS, TABLE_SHAPE[2]))
 
     def fit_plane(plane: str, rows: Rows, precision: Precision = np.float64) -> None:
         """Fit position and slope of a plane, which have the same matrix."""
@@ -75,8 +64,7 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
     # their order.
     with threadpool_limits(1):
         fit_plane("y", rows)
-        # In the bending plane a first fit finds the rays in the tail, and a second one weights them
-        # differently.
+        # In the bending plane a first fit finds the rays in the tail. A second one weights them differently.
         fit_plane("x", rows, np.float32)
         missed = _table(header, coefficients).extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
         rows = replace(rows, weight=second_weights(inner, rows.weight, rows.f, missed[:, 0]))
@@ -91,7 +79,7 @@ def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64, threads: int) 
     smoothly.
     """
     header = Header.of(table.header)
-    inside = inside_grid(header.numbers, rays.start)
+    inside = form.inside_grid(header.numbers, rays.start)
     rays, wanted = rays[inside], wanted[inside]
     moved = rays.end.copy()
     moved[:, 2] += wanted
@@ -100,47 +88,39 @@ def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64, threads: int) 
     targets = (gained[order] / rows.f)[:, None]
     with threadpool_limits(1):
         solution = solve_grid(rows, targets, _degrees(header, "tx"), threads, np.float32)
-    coefficients = table.coefficients.astype(np.float64).reshape(BINS_X * BINS_Y, -1)
+    coefficients = table.coefficients.astype(np.float64).reshape(BINS, -1)
     for place, numbers in _of_bins(header, "tx", solution[:, :, 0]):
         coefficients[:, place] += numbers
     return _table(header, coefficients)
 
 
 def _degrees(header: Header, component: str) -> list[int]:
-    return [place.stop - place.start for place in polynomials(header.form, component).values()]
+    return [place.stop - place.start for place in form.polynomials(header.form, component).values()]
 
 
 def _of_bins(header: Header, component: str, solution: F64) -> Iterator[tuple[slice, F64]]:
     """Yield the slice of a bin and the coefficients (bins, degree) of each polynomial of a component."""
-    places = polynomials(header.form, component).values()
+    places = form.polynomials(header.form, component).values()
     ends = np.cumsum(_degrees(header, component))[:-1]
     for place, numbers in zip(places, np.split(solution, ends, axis=1), strict=True):
         yield place, monomials(numbers)
 
 
 def _table(header: Header, coefficients: F64) -> MagnetTable:
-    return MagnetTable(
-        header.numbers.astype(np.float32), coefficients.reshape(TABLE_SHAPE).astype(np.float32)
-    )
+    shaped = coefficients.reshape(TABLE_SHAPE).astype(np.float32)
+    return MagnetTable(header.numbers.astype(np.float32), shaped)
 
 
 def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, I64, NDArray[np.bool_]]:
     """Sort rays by their cells. Return them, the linear problem's rows, their order and which are inner."""
-    cell, bins, offsets = stencil(header, rays.start)
+    cell, bins, offsets = form.stencil(header, rays.start)
     order = np.argsort(cell, kind="stable")
     rays, offsets = rays[order], offsets[order]
     starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
-    u_x, u_y, f = deviations(header, rays.start, rays.qop)
+    u_x, u_y, f = form.deviations(header, rays.start, rays.qop)
     inner, weight = first_weights(rays, header["z_in"], f, offsets)
-    rows = Rows(
-        offsets=offsets,
-        bins=bins[order[starts]],
-        starts=np.append(starts, len(order)),
-        u=np.stack([u_x, u_y], axis=1),
-        f=f,
-        weight=weight,
-    )
-    return rays, rows, order, inner
+    u, ends = np.stack([u_x, u_y], axis=1), np.append(starts, len(order))
+    return rays, Rows(offsets, bins[order[starts]], ends, u, f, weight), order, inner
 
 
 def _targets(plane: str, rays: Rays, header: Header, f: F64) -> F64:
