@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from parkf.detector.geometry import Geometry, load_geometry
 from parkf.io.errors import ParkfError
-from parkf.report.event import PLANES, Event, Track, hit_distances
+from parkf.report.event import PLANES, Event, Track, hit_places
 from parkf.report.geometry import geometry_figure
 
 _COLOURS = {False: "tab:blue", True: "tab:red"}
@@ -58,13 +58,13 @@ def _event(event: Event) -> Figure:
 def _track(track: Track) -> Figure:
     figure = Figure(figsize=(7, 3.5), layout="constrained")
     axes = figure.subplots()
-    z, distances = hit_distances(track)
+    z, measured, fitted = hit_places(track)
     for mine, marker, colour, label in (
         (True, "o", "tab:blue", "hits of its particle"),
         (False, "s", "tab:red", "other hits"),
     ):
         chosen = track.own == mine
-        axes.plot(z[chosen] / 1e3, distances[chosen], marker, color=colour, label=label)
+        axes.plot(z[chosen] / 1e3, (measured - fitted)[chosen], marker, color=colour, label=label)
     axes.axhline(0, color="0.5", linewidth=0.8)
     axes.set(xlabel="z / m", ylabel="hit − fitted path in x / mm")
     axes.set_title(f"track {track.number}: p = {track.p:.1f} GeV, χ²/ndof = {track.chi2:.1f}")

@@ -48,11 +48,11 @@ def fit(
 
 
 def fit_features(
-    parameters: ParameterSet, tracks: Candidates, *, threads: int | None, build: str = ""
+    parameters: ParameterSet, tracks: Candidates, *, threads: int | None
 ) -> tuple[Fitted, NDArray[Any]]:
     """Fit a batch by the smoother; (17, n) float are :data:`parkf.params.ghost_score.FEATURES`."""
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks, threads, build), smoother=True, score=np.empty(0, np.float32)
+        *_arguments(parameters, tracks, threads, ""), smoother=True, score=np.empty(0, np.float32)
     )
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 

@@ -72,16 +72,8 @@ def hit_places(track: Track) -> tuple[F64, F64, F64]:
     return z, measured + slopes * y, x
 
 
-def hit_distances(track: Track) -> tuple[F64, F64]:
-    """Return z and the distance of a track's hits from its fitted path in x, each (n,), in mm."""
-    z, measured, x = hit_places(track)
-    return z, measured - x
-
-
-def load_event(
-    run: Path, *, sample: str | None = None, number: int | None = None, fit: str = "parkf"
-) -> Event:
-    """Read an event of a finished run, with the tracks of one of its fits.
+def load_event(run: Path, *, sample: str | None = None, number: int | None = None) -> Event:
+    """Read an event of a finished run, with the fits of its tracks by the smoother.
 
     By default, it is the first event that has a track, of the first validation sample; a sample is named as
     in ``validation_up``. An event that the run does not have raises a ParkfError.
@@ -94,7 +86,7 @@ def load_event(
     candidates, number = _rows(CANDIDATES, run / f"candidates/{sample}.parquet", number)
     fitted, hits, particles = (
         _rows(table, run / f"{folder}/{sample}.parquet", number)[0]
-        for table, folder in ((FITTED, f"fitted/{fit}"), (HITS, "hits"), (PARTICLES, "particles"))
+        for table, folder in ((FITTED, "fitted/parkf"), (HITS, "hits"), (PARTICLES, "particles"))
     )
     if not candidates["candidate"].equals(fitted["candidate"]):
         raise ParkfError(f"{run}: candidates and fits of {sample} are not of the same rows; fit them again")
