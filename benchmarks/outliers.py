@@ -41,7 +41,7 @@ def ways(parameters: ParameterSet) -> dict[str, Way]:
 
     def without_outliers(one: Truth) -> tuple[Fitted, np.ndarray]:
         before = plain["smoother"](one.candidates)
-        _, fitted, removed = fit_again(
+        fitted, removed = fit_again(
             parameters, one.candidates, before, plain["smoother"], limit=OUTLIER, threads=1
         )
         return fitted, removed != 0

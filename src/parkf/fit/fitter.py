@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from parkf.fit import cpu, gpu
 from parkf.fit.candidates import Candidates, as_candidates, check_rows, from_arrow
 from parkf.fit.fitted import Fitted, set_metadata
-from parkf.fit.outliers import fit_again, fit_as_trigger
+from parkf.fit.outliers import fit_again, fit_as_trigger, without_outliers
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary
@@ -160,9 +160,14 @@ def fit_file(
         # The scores are those of the fit with all hits, before outliers are removed below.
         more |= {**(result.before or {}), **(result.scores or {})}
         if outliers is not None:
-            tracks, result, more["removed"] = fit_again(
-                numbers, tracks, result, refit, limit=outliers, threads=threads
-            )
+            if rich_states:
+                tracks, more["removed"] = without_outliers(
+                    numbers, tracks, result, limit=outliers, threads=threads
+                )
+            else:
+                result, more["removed"] = fit_again(
+                    numbers, tracks, result, refit, limit=outliers, threads=threads
+                )
         if rich_states:
             result, states = fit_with_rich(numbers, tracks, threads=threads)
             more |= states.columns()

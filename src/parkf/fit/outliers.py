@@ -34,13 +34,12 @@ def fit_again(
     *,
     limit: float,
     threads: int | None = None,
-) -> tuple[Candidates, Fitted, NDArray[np.int64]]:
+) -> tuple[Fitted, NDArray[np.int64]]:
     """Remove outliers as :func:`without_outliers`, and fit those candidates again that have lost a hit."""
-    cleaned, removed = without_outliers(parameters, tracks, fitted, limit=limit, threads=threads)
-    rows = np.flatnonzero(removed)
-    if len(rows):
-        fitted = _replaced(fitted, rows, refit(cleaned.rows(rows)))
-    return cleaned, fitted, removed
+    rows, cleaned, which = _cleaned(parameters, tracks, fitted, limit, threads)
+    removed = np.zeros(tracks.count, dtype=np.int64)
+    removed[rows] = which
+    return _replaced(fitted, rows, refit(cleaned)) if len(rows) else fitted, removed
 
 
 def fit_as_trigger(
@@ -100,28 +99,48 @@ def without_outliers(
     hits. Returns a batch without those hits, and which they were, (n,): bit s for VELO slot s of `tracks`,
     26 + l for UT layer l, 30 + l for SciFi layer l.
     """
-    removed = np.zeros(tracks.count, dtype=np.int64)
-    suspects = np.flatnonzero(
-        (fitted.chi2 > limit + 0.5 * fitted.ndof) & (fitted.status & STATUS_BITS["non_finite"] == 0)
-    )
-    cleaned = tracks
-    # Original slot of each hit that is left.
-    origins = np.broadcast_to(np.arange(VELO_SLOTS), (tracks.count, VELO_SLOTS))
-    for _ in range(ROUNDS):
-        numbers, slots = cpu.interval(parameters, cleaned.rows(suspects), threads=threads)
-        slot = slots[0]
-        bad = numbers[0] > limit
-        bad &= (slot >= VELO_SLOTS) | (cleaned.velo_n[suspects] > FEWEST_VELO_HITS)
-        suspects, slot = suspects[bad], slot[bad]
-        if not len(suspects):
-            break
-        if cleaned is tracks:
-            cleaned, origins = tracks.rows(np.arange(tracks.count)), origins.copy()
-        in_velo = slot < VELO_SLOTS
-        original = np.where(in_velo, origins[suspects, np.minimum(slot, VELO_SLOTS - 1)], slot)
-        removed[suspects] |= np.int64(1) << original.astype(np.int64)
-        _remove(cleaned, origins, suspects, slot)
-    return cleaned, removed
+    rows, cleaned, which = _cleaned(parameters, tracks, fitted, limit, threads)
+    whole, removed = tracks.rows(np.arange(tracks.count)), np.zeros(tracks.count, dtype=np.int64)
+    removed[rows] = which
+    for ours, theirs in zip(_arrays(whole), _arrays(cleaned), strict=True):
+        ours[rows] = theirs
+    return whole, removed
+
+
+def _cleaned(
+    parameters: ParameterSet, tracks: Candidates, fitted: Fitted, limit: float, threads: int | None
+) -> tuple[NDArray[np.intp], Candidates, NDArray[np.int64]]:
+    """Return the numbers of candidates with outliers, these candidates without them, and which they were."""
+    # The first search is over the whole batch: to copy the suspects would take as long as to search them.
+    numbers, slots = cpu.interval(parameters, tracks, threads=threads)
+    suspect = fitted.chi2 > limit + 0.5 * fitted.ndof
+    suspect &= fitted.status & STATUS_BITS["non_finite"] == 0
+    rows = np.flatnonzero(suspect & _is_outlier(tracks, numbers[0], slots[0], limit))
+    cleaned, slot = tracks.rows(rows), slots[0][rows]
+    removed = np.zeros(len(rows), dtype=np.int64)
+    # Original slot of each VELO hit that is left.
+    origins = np.tile(np.arange(VELO_SLOTS), (len(rows), 1))
+    left = np.arange(len(rows))
+    for number in range(ROUNDS):
+        if number:
+            some = cleaned.rows(left)
+            numbers, slots = cpu.interval(parameters, some, threads=threads)
+            bad = _is_outlier(some, numbers[0], slots[0], limit)
+            left, slot = left[bad], slots[0][bad]
+        original = np.where(slot < VELO_SLOTS, origins[left, np.minimum(slot, VELO_SLOTS - 1)], slot)
+        removed[left] |= np.int64(1) << original.astype(np.int64)
+        _remove(cleaned, origins, left, slot)
+    return rows, cleaned, removed
+
+
+def _is_outlier(tracks: Candidates, u2: NDArray[Any], slot: NDArray[Any], limit: float) -> NDArray[np.bool_]:
+    """Whether the worst hit of each candidate, of this u² and slot, is to be removed."""
+    return (u2 > limit) & ((slot >= VELO_SLOTS) | (tracks.velo_n > FEWEST_VELO_HITS))
+
+
+def _arrays(tracks: Candidates) -> tuple[NDArray[Any], ...]:
+    """Arrays that a removal changes."""
+    return (tracks.velo_n, *tracks.velo, tracks.ut[0], tracks.scifi[0])
 
 
 def _remove(tracks: Candidates, origins: NDArray[Any], rows: NDArray[Any], slots: NDArray[Any]) -> None:
