@@ -32,7 +32,9 @@ def fit(
     outliers: Annotated[
         float | None,
         Option(
-            min=0, callback=options.finite, help="Omit hits with u² above this, usually 16; adds `removed`."
+            min=0,
+            callback=options.finite,
+            help="Fit without hits whose u² is above this, usually 16 (in the trigger: their χ²); adds `removed`.",
         ),
     ] = None,
     rich_states: Annotated[

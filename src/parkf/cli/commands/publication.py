@@ -157,9 +157,12 @@ def export(
     name: Set,
     to: Annotated[Path, Argument(help="Folder of params.json and params_UTT_v0.tab, or the Parquet file.")],
     format_: Annotated[
-        Literal["trigger", "parquet"], Option("--format", help="For the trigger, or a table of all numbers.")
+        Literal["trigger", "parquet"],
+        Option("--format", help="For the trigger (production's forms), or a table of all numbers."),
     ] = "trigger",
-    ut_rows: Annotated[UtRows, Option(help="Order of UT's backward rows that the trigger expects.")] = "2026",
+    ut_rows: Annotated[
+        UtRows, Option(help="Order of UT's backward rows: of the trigger's code of 2026, or of older code.")
+    ] = "2026",
     registry: RegistryFolder = None,
 ) -> None:
     """Write a set as the trigger reads it, or as a table of all its numbers."""
