@@ -34,7 +34,7 @@ def fit(
         Option(
             min=0,
             callback=options.finite,
-            help="Fit without hits whose u² is above this, usually 16 (in the trigger: their χ²); adds `removed`.",
+            help="Fit without hits whose u² (in the trigger: χ²) is above this, usually 16; adds `removed`.",
         ),
     ] = None,
     rich_states: Annotated[
