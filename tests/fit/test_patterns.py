@@ -21,7 +21,7 @@ def with_arrays(toy, **arrays):
 
 
 def thinned(toy, missing_ut, missing_scifi, seed):
-    """Remove `missing_ut` UT hits on average and up to `missing_scifi` SciFi hits, at random in each track."""
+    """Remove `missing_ut` UT hits on average and up to `missing_scifi` SciFi hits, at random per track."""
     random = np.random.default_rng(seed)
     n = len(toy.arrays["qop"])
     ut, scifi = toy.arrays["ut_x"].copy(), toy.arrays["scifi_x"].copy()
